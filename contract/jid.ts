@@ -1,0 +1,46 @@
+/** Addresses on the messaging network, defined once (design 7, "JIDs"). */
+
+export const USER_SERVER = 's.whatsapp.net';
+export const GROUP_SERVER = 'g.us';
+export const LID_SERVER = 'lid';
+export const STATUS_BROADCAST = 'status@broadcast';
+
+/** `<digits>@s.whatsapp.net`, `<digits>@g.us`, `<digits>@lid` or `status@broadcast`. */
+export type Jid = string;
+
+const PHONE = /^\+?(\d{7,15})$/;
+const USER_JID = /^(\d{5,20})@s\.whatsapp\.net$/;
+const GROUP_JID = /^[\d-]{5,40}@g\.us$/;
+const LID_JID = /^\d{5,20}@lid$/;
+
+/**
+ * The JID of a recipient as a user writes it: a phone number (digits, optional leading +, spaces,
+ * dots, dashes and brackets between), an individual JID or a group JID (spec 4.2 rule 5).
+ * Otherwise the error code that says what is wrong with it.
+ */
+export function parseRecipient(to: string): { jid: Jid } | { error: 'INVALID_PHONE' | 'INVALID_RECIPIENT' } {
+  const text = to.trim();
+  if (text.includes('@')) {
+    if (USER_JID.test(text) || GROUP_JID.test(text) || LID_JID.test(text)) return { jid: text };
+    return { error: 'INVALID_RECIPIENT' };
+  }
+  const phone = PHONE.exec(text.replace(/[\s().-]/g, ''));
+  return phone ? { jid: `${phone[1]}@${USER_SERVER}` } : { error: 'INVALID_PHONE' };
+}
+
+/** The phone number of an individual JID; empty for groups, anonymous ids and the status broadcast. */
+export function phoneOf(jid: Jid): string {
+  return USER_JID.exec(jid)?.[1] ?? '';
+}
+
+export function jidOfPhone(phone: string): Jid {
+  return `${phone.replace(/\D/g, '')}@${USER_SERVER}`;
+}
+
+export function isGroupJid(jid: Jid): boolean {
+  return GROUP_JID.test(jid);
+}
+
+export function isUserJid(jid: Jid): boolean {
+  return USER_JID.test(jid);
+}

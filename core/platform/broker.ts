@@ -1,0 +1,35 @@
+/**
+ * The transport between processes. The database is the truth: whatever a broker loses, delays or
+ * repeats is published again or dropped by its consumer, so the port asks for little.
+ */
+export interface Broker {
+  /** Makes the durable queues exist. Safe to call again. */
+  declare(queues: readonly string[]): Promise<void>;
+  /**
+   * Resolves once the broker has confirmed that the message is stored in `queue`. Rejects when it was
+   * returned (no such queue), refused, or not confirmed within the adapter's own time-out; then it
+   * counts as not published.
+   */
+  publish(queue: string, body: unknown): Promise<void>;
+  /** Delivers each message to `handle`; resolving acks it, throwing gives it back for another try. */
+  consume(
+    queue: string,
+    options: ConsumeOptions,
+    handle: (body: unknown) => Promise<void>,
+  ): Promise<Consumer>;
+  /** True while the connection is up; for /ready and metrics. */
+  isUp(): boolean;
+  /** Called each time the connection comes (back) up: the relay sweeps at once instead of by timer. */
+  onUp(listener: () => void): void;
+  close(): Promise<void>;
+}
+
+export interface ConsumeOptions {
+  /** Unacked messages in flight at most. */
+  prefetch: number;
+}
+
+export interface Consumer {
+  /** Stops deliveries and resolves when the handlers that were running have ended. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,51 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** The time of day as the whole system sees it. Tests hold one that they can move. */
+export interface Clock {
+  now(): Date;
+  /** Resolves after `ms` of this clock's time; rejects with AbortError when `signal` fires first. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+export const systemClock: Clock = {
+  now: () => new Date(),
+  sleep: (ms, signal) => delay(ms, undefined, signal ? { signal } : undefined),
+};
+
+/** A clock that stands still until it is moved; sleepers wake when their moment is reached. */
+export interface TestClock extends Clock {
+  advance(ms: number): void;
+}
+
+export function createTestClock(start: Date = new Date('2026-01-01T00:00:00Z')): TestClock {
+  let nowMs = start.getTime();
+  const sleepers = new Set<{ at: number; wake: () => void }>();
+  return {
+    now: () => new Date(nowMs),
+    sleep(ms, signal) {
+      signal?.throwIfAborted();
+      if (ms <= 0) return Promise.resolve();
+      return new Promise((resolve, reject) => {
+        const sleeper = {
+          at: nowMs + ms,
+          wake: () => {
+            sleepers.delete(sleeper);
+            signal?.removeEventListener('abort', abort);
+            resolve();
+          },
+        };
+        const abort = () => {
+          sleepers.delete(sleeper);
+          reject(signal?.reason);
+        };
+        signal?.addEventListener('abort', abort, { once: true });
+        sleepers.add(sleeper);
+      });
+    },
+    advance(ms) {
+      nowMs += ms;
+      const due = [...sleepers].filter((s) => s.at <= nowMs).sort((a, b) => a.at - b.at);
+      for (const sleeper of due) sleeper.wake();
+    },
+  };
+}
