@@ -1,0 +1,73 @@
+import { z } from 'zod/v4';
+
+const flag = z.stringbool();
+const port = z.coerce.number().int().min(0).max(65535);
+const positive = z.coerce.number().int().positive();
+
+/**
+ * Every setting of every role, read from the environment once, at start (design 5). Each variable
+ * swaps one embedded part for the real one, alone.
+ */
+const schema = z.object({
+  NODE_ENV: z.enum(['development', 'test', 'production']).default('production'),
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  /** Address the HTTP servers listen on. */
+  HOST: z.string().min(1).default('127.0.0.1'),
+  PORT: port.default(8080),
+  BILLING_PORT: port.default(8081),
+  SANDBOX_PORT: port.default(8090),
+  /** Port of a worker's own /health, /ready and /metrics; without it the worker listens nowhere. */
+  WORKER_PORT: port.optional(),
+  DATA_DIR: z.string().min(1).default('.data'),
+  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }),
+  /** Connections of each process to PostgreSQL, the few dedicated ones aside. */
+  DATABASE_POOL_SIZE: positive.default(12),
+  AMQP_URL: z.url({ protocol: /^amqps?$/ }),
+  NETWORK_DRIVER: z.enum(['sandbox']).default('sandbox'),
+  SANDBOX_URL: z.url({ protocol: /^wss?$/ }).default('ws://127.0.0.1:8090/ws'),
+  SANDBOX_AUTO_PAIR: flag.default(true),
+  JWT_SECRET: z.string().min(32),
+  /** Encrypts credentials and webhook secrets at rest: 32 bytes, as 64 hex digits. */
+  ENCRYPTION_KEY: z.string().regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hex digits (32 bytes)'),
+  PUBLIC_URL: z.url().default('http://127.0.0.1:8080'),
+  FRONTEND_URL: z.url().default('http://127.0.0.1:8080'),
+  /** E-mail addresses, comma-separated, that may be superadmin of company 1. */
+  SUPERADMIN_EMAILS: z
+    .string()
+    .default('')
+    .transform((list) =>
+      list
+        .split(',')
+        .map((email) => email.trim().toLowerCase())
+        .filter(Boolean),
+    ),
+  SMTP_URL: z.url({ protocol: /^smtps?$/ }).optional(),
+  MAIL_FROM: z.string().min(3).default('Posthorn <no-reply@posthorn.local>'),
+  /** Lets webhooks reach private addresses and any port: for webhooks to localhost in standalone. */
+  ALLOW_PRIVATE_WEBHOOKS: flag.default(false),
+  HTTP_TIMEOUT: positive.default(30).describe('seconds'),
+  PASSWORD_RESET_TTL: positive.default(30).describe('minutes'),
+  /** Requests per minute of a company without a plan (spec 8). */
+  RATE_LIMIT_PER_MINUTE: positive.default(60),
+  /** How long a process goes on answering while it drains, after SIGTERM. */
+  SHUTDOWN_GRACE_SECONDS: positive.default(10),
+});
+
+export type Config = z.output<typeof schema>;
+
+/** A setting is missing or wrong. The message is one line that names it. */
+export class ConfigError extends Error {
+  override name = 'ConfigError';
+}
+
+/** Reads the settings; throws {@link ConfigError} for the first one that is missing or wrong. */
+export function loadConfig(env: Record<string, string | undefined>): Config {
+  const given = Object.fromEntries(
+    Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
+  );
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0]!;
+  const name = issue.path.join('.');
+  throw new ConfigError(given[name] === undefined ? `${name} is required` : `${name}: ${issue.message}`);
+}

@@ -1,0 +1,82 @@
+import pg from 'pg';
+import type { Log } from './log.ts';
+
+export type Client = pg.PoolClient;
+
+/** Something that runs SQL: the pool, or a client inside a transaction. */
+export interface Sql {
+  query<Row extends pg.QueryResultRow>(
+    query: pg.QueryConfig | string,
+    values?: unknown[],
+  ): Promise<pg.QueryResult<Row>>;
+}
+
+/** Plain SQL through a pool: for hot and set-based statements; the rest goes through the ORM. */
+export interface Db extends Sql {
+  readonly pool: pg.Pool;
+  /** Runs `work` in one READ COMMITTED transaction; whatever it throws rolls back and is thrown on. */
+  transaction<T>(work: (client: Client) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+const INT8 = 20;
+
+/** bigint columns hold ids and counts below 2^53: numbers serve, strings would spread. */
+export const pgTypes = {
+  getTypeParser(oid: number, format?: unknown): (value: string) => unknown {
+    if (oid === INT8 && format !== 'binary') return Number;
+    return pg.types.getTypeParser(oid, format as 'text');
+  },
+} as pg.CustomTypesConfig;
+
+export function createDb(options: { url: string; poolSize: number; log: Log; name: string }): Db {
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: options.poolSize,
+    application_name: options.name,
+    types: pgTypes,
+    connectionTimeoutMillis: 5_000,
+    idleTimeoutMillis: 60_000,
+    keepAlive: true,
+  });
+  // An idle connection that dies (database restarted) is no crash: the pool opens another.
+  pool.on('error', (err) => options.log.warn({ err }, 'idle database connection lost'));
+  return {
+    pool,
+    query: (query, values) => pool.query(query as string, values),
+    transaction: (work) => runTransaction(pool, work),
+    close: () => pool.end(),
+  };
+}
+
+async function runTransaction<T>(pool: pg.Pool, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    await client.query('BEGIN');
+    const result = await work(client);
+    await client.query('COMMIT');
+    return result;
+  } catch (cause) {
+    await client.query('ROLLBACK').catch((err: Error) => {
+      broken = err;
+    });
+    throw cause;
+  } finally {
+    client.release(broken);
+  }
+}
+
+/** PostgreSQL could not be reached or went away: the request may be tried again (503), nothing is known to be wrong with it. */
+export function isUnavailable(err: unknown): boolean {
+  if (!(err instanceof Error)) return false;
+  const code = (err as { code?: unknown }).code;
+  if (typeof code === 'string') {
+    // 08: connection; 53: too many connections, disk or memory; 57P: shut down, starting; Node's own E...
+    if (/^(08|53|57P0)/.test(code) || /^(ECONN|EPIPE|ETIMEDOUT|ENOENT|EAI_AGAIN|EHOSTUNREACH)/.test(code))
+      return true;
+  }
+  return /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
+    err.message,
+  );
+}

@@ -1,0 +1,4 @@
+import { Spine } from './0001-spine.ts';
+
+/** Every migration of the messaging schema, oldest first. A landed one is never edited. */
+export const migrations = [Spine];
