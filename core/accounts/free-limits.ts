@@ -1,0 +1,6 @@
+/** What a company without a subscription may have; a plan writes other numbers into its row (design 7). */
+export const FREE_LIMITS = Object.freeze({
+  instances: 5,
+  users: 5,
+  webhooks: 10,
+});

@@ -1,0 +1,121 @@
+import type { AnyEntity, EntityName, EventArgs, EventSubscriber } from '@mikro-orm/core';
+import { type EntityManager, MikroORM, type Options, SqlEntityManager } from '@mikro-orm/postgresql';
+
+/** Entities through MikroORM: one fork a request or message, closed to other companies. */
+export interface Orm {
+  /** A fresh unit of work that sees one company's rows and writes no other's. */
+  forCompany(companyId: number): EntityManager;
+  /** The explicit way past the tenant filter: superadmin, workers and jobs. */
+  forAllCompanies(): EntityManager;
+  /** A fork without a company: for shared entities only; a tenant entity throws. */
+  fork(): EntityManager;
+  close(): Promise<void>;
+}
+
+type Tenant = { companyId: number } | { allCompanies: true };
+
+const FILTER = 'company';
+
+/**
+ * Every entity with a `companyId` is a tenant entity: the filter `company` is on for it and throws when
+ * nobody said which company (design 6). An entity without one must be named in `shared`, so that a
+ * forgotten column is found at start and not by a neighbour.
+ */
+export async function createOrm(options: {
+  url: string;
+  entities: EntityName<AnyEntity>[];
+  /** Entities that belong to no company. */
+  shared?: EntityName<AnyEntity>[];
+  /** Connections, apart from those of the plain SQL pool. */
+  poolSize?: number;
+  name?: string;
+}): Promise<Orm> {
+  const shared = options.shared ?? [];
+  const orm = await MikroORM.init({
+    clientUrl: options.url,
+    entities: [...options.entities, ...shared] as Options['entities'],
+    entityManager: TenantEntityManager as unknown as Options['entityManager'],
+    pool: { min: 0, max: options.poolSize ?? 4, idleTimeoutMillis: 60_000 },
+    driverOptions: {
+      application_name: `${options.name ?? 'posthorn'} orm`,
+      keepAlive: true,
+      connectionTimeoutMillis: 5_000,
+    },
+    subscribers: [new TenantWrites()],
+    filters: {
+      [FILTER]: {
+        default: true,
+        entity: options.entities,
+        cond: (tenant: Tenant) => ('allCompanies' in tenant ? {} : { companyId: tenant.companyId }),
+      },
+    },
+    // Loaded dates are Date, columns are snake_case; both are defaults that the entities rely on.
+    forceUtcTimezone: true,
+    ignoreUndefinedInQuery: false,
+    discovery: { warnWhenNoEntities: false },
+  } as Options);
+  for (const entity of options.entities) {
+    const meta = orm.getMetadata(entity);
+    if (!meta.properties.companyId)
+      throw new Error(`${meta.className} has no companyId: add one, or name it in shared`);
+  }
+  const scoped = (tenant: Tenant): EntityManager => {
+    const em = orm.em.fork() as EntityManager;
+    em.setFilterParams(FILTER, tenant);
+    return em;
+  };
+  return {
+    forCompany: (companyId) => scoped({ companyId }),
+    forAllCompanies: () => scoped({ allCompanies: true }),
+    fork: () => orm.em.fork() as EntityManager,
+    close: () => orm.close(),
+  };
+}
+
+/**
+ * The doors of the entity manager that pass the filter by are shut: a query builder is built without
+ * filters (they are asynchronous there and opt-in), and bulk inserts fire no events. What needs them
+ * is a set-based statement, and those are plain SQL.
+ */
+class TenantEntityManager extends SqlEntityManager {
+  override createQueryBuilder(): never {
+    throw new Error('the query builder passes the tenant filter by: use find, or plain SQL');
+  }
+  override getKysely(): never {
+    throw new Error('Kysely passes the tenant filter by: use find, or plain SQL');
+  }
+  override insert(): never {
+    throw new Error('insert passes the tenant check by: persist, or plain SQL');
+  }
+  override insertMany(): never {
+    throw new Error('insertMany passes the tenant check by: persist, or plain SQL');
+  }
+  override upsert(): never {
+    throw new Error('upsert passes the tenant check by: persist, or plain SQL');
+  }
+  override upsertMany(): never {
+    throw new Error('upsertMany passes the tenant check by: persist, or plain SQL');
+  }
+}
+
+/** The filter guards reads and native updates; this guards what the unit of work writes. */
+class TenantWrites implements EventSubscriber {
+  beforeCreate(args: EventArgs<AnyEntity>): void {
+    check(args);
+  }
+  beforeUpdate(args: EventArgs<AnyEntity>): void {
+    check(args);
+  }
+  beforeDelete(args: EventArgs<AnyEntity>): void {
+    check(args);
+  }
+}
+
+function check(args: EventArgs<AnyEntity>): void {
+  if (!args.meta.properties.companyId) return;
+  const tenant = args.em.getFilterParams<Tenant>(FILTER);
+  if (!tenant) throw new Error(`no company was set to write ${args.meta.className}`);
+  const written = (args.entity as { companyId: number }).companyId;
+  if (!('allCompanies' in tenant) && written !== tenant.companyId)
+    throw new Error(`${args.meta.className} of company ${written} written for company ${tenant.companyId}`);
+}
