@@ -1,0 +1,153 @@
+/** The `data` of each kind of event (spec 6.1, 6.2). */
+import { z } from 'zod/v4';
+import { timestamp, uuid } from './fields.ts';
+import { MESSAGE_TYPES } from './message-types.ts';
+import { instanceState } from './messaging/instances.ts';
+
+const messageFamily = z.object({
+  message_ids: z
+    .array(z.string())
+    .min(1)
+    .meta({ description: 'message_ids[0] is the message_id of the 202 answer' }),
+  message_type: z.enum(MESSAGE_TYPES),
+  chat: z.string().meta({ description: 'JID of the chat' }),
+  phone: z
+    .string()
+    .meta({ description: 'Phone of the interacting party; empty for groups and anonymous ids' }),
+  from: z.string().meta({ description: 'JID of the interacting party, i.e. the one that phone names' }),
+  is_from_me: z.boolean(),
+  timestamp,
+  idempotency_key: z.string().optional().meta({ description: 'When the message came from the API' }),
+  is_forwarded: z.boolean().optional(),
+  forwarding_score: z.int().optional(),
+});
+
+export const messageSent = messageFamily
+  .extend({
+    media_id: uuid.optional(),
+    contacts: z.array(z.record(z.string(), z.unknown())).optional().meta({ description: 'On contact sends' }),
+  })
+  .meta({ id: 'MessageSentEvent' });
+
+/** message.delivered, message.read, message.played: `from` is who received, read or played it. */
+export const messageReceipt = messageFamily.meta({ id: 'MessageReceiptEvent' });
+
+/** message.received and `<family>.received`. */
+export const messageReceived = messageFamily
+  .extend({
+    content: z.record(z.string(), z.unknown()).meta({ description: 'By type; for text {text, mentions?}' }),
+    push_name: z.string().optional(),
+    media_id: uuid.optional(),
+    mime_type: z.string().optional(),
+    quoted_id: z.string().optional(),
+    is_animated: z.boolean().optional().meta({ description: 'Animated stickers' }),
+    detail: z.record(z.string(), z.unknown()).optional().meta({ description: 'Orders and products' }),
+  })
+  .meta({ id: 'MessageReceivedEvent' });
+
+export const messageEdited = messageFamily
+  .extend({ content: z.record(z.string(), z.unknown()) })
+  .meta({ id: 'MessageEditedEvent' });
+
+/** message.deleted and `<family>.deleted`. */
+export const messageDeleted = messageFamily.meta({ id: 'MessageDeletedEvent' });
+
+export const messageStarred = messageFamily
+  .extend({ starred: z.boolean() })
+  .meta({ id: 'MessageStarredEvent' });
+
+/** `<type>.delivery_failed`. */
+export const deliveryFailed = messageFamily
+  .extend({
+    wire_state: z
+      .enum(['not_sent', 'unknown', 'sent'])
+      .meta({ description: 'not_sent: nothing reached the network; unknown: that cannot be told' }),
+    reason: z
+      .string()
+      .meta({ description: 'Stable snake_case, e.g. forward_source_not_found, outcome_unknown' }),
+  })
+  .meta({ id: 'DeliveryFailedEvent' });
+
+export const labelChanged = z
+  .object({ label_id: z.string(), name: z.string(), color: z.int().min(0).max(19), timestamp })
+  .meta({ id: 'LabelEvent' });
+
+/** Exactly one of `chat` and `message_id`, by what the label was put on or taken off. */
+export const labelAssociation = z
+  .object({ label_id: z.string(), chat: z.string().optional(), message_id: z.string().optional(), timestamp })
+  .meta({ id: 'LabelAssociationEvent' });
+
+/** Unix seconds: the time stamps of status events are integers (spec 6.2). */
+const unixSeconds = z.int().nonnegative();
+const statusType = z.enum(['text', 'image', 'video', 'audio']);
+const statusParty = { phone: z.string(), from: z.string(), status_message_id: z.string() };
+
+export const statusReceived = z
+  .object({
+    ...statusParty,
+    type: statusType,
+    content: z.string(),
+    media_id: uuid.optional(),
+    timestamp: unixSeconds,
+  })
+  .meta({ id: 'StatusReceivedEvent' });
+
+export const statusViewed = z
+  .object({
+    ...statusParty,
+    status_type: statusType,
+    receipt_type: z.enum(['read', 'played']),
+    timestamp: unixSeconds,
+  })
+  .meta({ id: 'StatusViewedEvent' });
+
+export const statusReaction = z
+  .object({
+    ...statusParty,
+    push_name: z.string(),
+    status_type: statusType,
+    emoji: z.string(),
+    removed: z.boolean().meta({ description: 'True, with an empty emoji, when it was taken back' }),
+    timestamp: unixSeconds,
+  })
+  .meta({ id: 'StatusReactionEvent' });
+
+export const statusReply = z
+  .object({
+    ...statusParty,
+    push_name: z.string(),
+    status_type: statusType,
+    reply_message_id: z.string(),
+    reply_type: z.string(),
+    content: z.string(),
+    timestamp: unixSeconds,
+  })
+  .meta({ id: 'StatusReplyEvent' });
+
+export const statusReplySent = z
+  .object({
+    chat: z.string(),
+    phone: z.string(),
+    status_message_id: z.string(),
+    type: z.enum(['text', 'image', 'video', 'sticker']),
+    timestamp: unixSeconds,
+  })
+  .meta({ id: 'StatusReplySentEvent' });
+
+/** instance.connected, .disconnected, .paired, .logged_out, .banned, .hard_paused. */
+export const instanceMoved = z
+  .object({
+    state: instanceState,
+    previous_state: instanceState,
+    reason: z.string().nullable().meta({ description: 'Stable snake_case, e.g. connection_lost, replaced' }),
+    phone: z.string().nullable(),
+    jid: z.string().nullable(),
+    timestamp,
+  })
+  .meta({ id: 'InstanceEvent' });
+
+export const instanceQrUpdated = z
+  .object({ qr: z.string(), expires_at: timestamp, timestamp })
+  .meta({ id: 'InstanceQrEvent' });
+
+export const webhookTest = z.object({ webhook_id: z.int(), timestamp }).meta({ id: 'WebhookTestEvent' });

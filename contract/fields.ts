@@ -1,0 +1,84 @@
+/** Schemas that several resources share. Request schemas drop unknown fields (design 6). */
+import { z } from 'zod/v4';
+import type { ErrorCode } from './errors.ts';
+import { parseRecipient } from './jid.ts';
+import { EMAIL_MAX_CHARS, MENTIONS_MAX, NAME_MAX_CHARS, NETWORK_ID_MAX_CHARS } from './limits.ts';
+
+/** RFC 3339, e.g. `2026-01-31T12:00:00.000Z`. */
+export const timestamp = z.iso.datetime({ offset: true });
+export const uuid = z.uuid();
+export const integerId = z.int().positive();
+
+export const role = z.enum(['owner', 'admin', 'agent', 'superadmin']);
+export type Role = z.infer<typeof role>;
+
+/** Trimmed, 1..255 characters. */
+export const nameField = z.string().trim().min(1).max(NAME_MAX_CHARS);
+
+/** Trimmed and in lower case, so one mailbox is one account. */
+export const emailField = z.string().trim().toLowerCase().min(1).max(EMAIL_MAX_CHARS).email();
+
+/** Names the special code of a failed check: `.refine(ok, failsWith('INVALID_INSTANCE_NAME'))`. */
+export function failsWith(
+  code: ErrorCode,
+  message?: string,
+): { message?: string; params: { code: ErrorCode } } {
+  return { ...(message === undefined ? {} : { message }), params: { code } };
+}
+
+/** A phone number, an individual JID or a group JID (spec 4.2 rule 5). */
+export const recipient = z
+  .string()
+  .min(1)
+  .superRefine((to, context) => {
+    // An empty one is a missing one; the check above has said so already.
+    const parsed = to === '' ? { jid: '' } : parseRecipient(to);
+    if ('error' in parsed) context.addIssue({ code: 'custom', params: { code: parsed.error }, input: to });
+  })
+  .meta({ description: 'A phone number, an individual JID or a group JID', examples: ['+5511999990000'] });
+
+/** A phone number alone, e.g. for a pairing code. */
+export const phoneField = z
+  .string()
+  .min(1)
+  .refine(
+    (phone) => phone === '' || (!phone.includes('@') && 'jid' in parseRecipient(phone)),
+    failsWith('INVALID_PHONE'),
+  )
+  .meta({ description: 'A phone number with country code', examples: ['+5511999990000'] });
+
+/** The service's UUID of a message or the network's hex id. */
+export const optionalMessageRef = z
+  .string()
+  .max(NETWORK_ID_MAX_CHARS)
+  .regex(/^[A-Za-z0-9._:-]+$/, 'must be a message UUID or a network id')
+  .optional();
+
+export const mentions = z
+  .array(z.string().regex(/^\d{5,20}@(s\.whatsapp\.net|lid)$/, 'must be an individual JID'))
+  .max(MENTIONS_MAX)
+  .meta({ description: 'JIDs of the people mentioned' });
+
+/** An integer of the query string: below `min` is 400, above `max` counts as `max`. */
+export function integerQuery(range: { default: number; max: number; min?: number }) {
+  return z.coerce
+    .number<number | string>()
+    .int()
+    .min(range.min ?? 1)
+    .transform((value) => Math.min(value, range.max))
+    .default(range.default)
+    .meta({ description: `default ${range.default}, at most ${range.max}` });
+}
+
+/** `page` and `limit` of a list. */
+export function pageQuery(limit: { default: number; max: number }) {
+  return { page: integerQuery({ default: 1, max: 1_000_000 }), limit: integerQuery(limit) };
+}
+
+/** `{data, total, page, limit}`, the list shape of spec 4.7 and 4.8. */
+export function pageOf<T extends z.ZodType>(item: T) {
+  return z.object({ data: z.array(item), total: z.int(), page: z.int(), limit: z.int() });
+}
+
+/** A time in the query string. */
+export const sinceQuery = z.iso.datetime({ offset: true }).optional();

@@ -1,0 +1,74 @@
+/** Every limit a user can meet: spec 8 to the letter, then the bounds that the spec leaves open. */
+
+const MINUTE_S = 60;
+const DAY_S = 86_400;
+
+// Spec 8
+export const DEFAULT_REQUESTS_PER_MINUTE = 60;
+export const MEDIA_MAX_BYTES = 64 * 1024 * 1024;
+export const MEDIA_MIME_TYPES = ['image/*', 'video/*', 'audio/*', 'application/pdf'] as const;
+export const MEDIA_FETCH_TIMEOUT_MS = 30_000;
+export const MEDIA_RETENTION_DAYS = 7;
+export const URL_CACHE_DAYS = 7;
+export const CONTACTS_PER_SEND_MAX = 50;
+export const VCARD_MAX_BYTES = 8 * 1024;
+export const LABELS_MAX = 20;
+export const LABEL_COLOR_MAX = 19;
+export const NOTE_MAX_CHARS = 8192;
+export const POLL_OPTIONS_MIN = 2;
+export const TEMPLATE_BUTTONS_MAX = 3;
+export const EDIT_WINDOW_S = 15 * MINUTE_S;
+export const DUPLICATE_CONTENT_WINDOW_S = DAY_S;
+/** Sends in a row without an answer that each temperature tier allows. */
+export const TEMPERATURE_MAX_CONSECUTIVE = { cold: 3, warm: 5, engaged: 7, hot: 10, very_hot: 15 } as const;
+export const PASSWORD_MIN_CHARS = 12;
+/** At `PATCH /v1/auth/me/password` only. */
+export const PASSWORD_CHANGE_MIN_CHARS = 8;
+export const NAME_MAX_CHARS = 255;
+export const LOGIN_FAILURES_MAX = 5;
+export const LOGIN_LOCKOUT_S = 15 * MINUTE_S;
+export const JWT_LIFETIME_S = 15 * MINUTE_S;
+export const EMAIL_CODE_LIFETIME_S = 30 * MINUTE_S;
+export const EMAIL_CODE_ATTEMPTS_MAX = 5;
+export const EMAIL_CODE_COOLDOWN_S = 60;
+export const PASSWORD_RESET_LIFETIME_S = 30 * MINUTE_S;
+export const ACCOUNT_RETENTION_DAYS = 30;
+export const CATALOG_LIMIT_DEFAULT = 10;
+export const COLLECTIONS_LIMIT_DEFAULT = 51;
+export const STATUS_FEED_LIMIT = { default: 50, max: 100 } as const;
+export const MEDIA_LIST_LIMIT = { default: 50, max: 100 } as const;
+export const WEBHOOK_HOURS = { default: 24, max: 168 } as const;
+export const WEBHOOK_EVENTS_LIMIT = { default: 50, max: 200 } as const;
+export const DELIVERY_LOGS_LIMIT = { default: 20, max: 100 } as const;
+export const COMPANY_DELIVERY_LOGS_LIMIT = { default: 50, max: 100 } as const;
+export const WEBHOOK_PAYLOAD_RETENTION_DAYS = 14;
+export const HARD_FAIL_ATTEMPTS = 3;
+export const BILLING_TRIAL_DAYS = 30;
+export const BILLING_GRACE_DAYS = 3;
+export const CHARGES_LIMIT = { default: 50, max: 200 } as const;
+export const INSTANCE_NAME_MIN_CHARS = 3;
+export const INSTANCE_NAME_MAX_CHARS = 80;
+
+// Design 3 and 7
+export const IDEMPOTENCY_KEY_LIFETIME_S = 72 * 3600;
+export const NO_RECIPROCITY_LIMIT = 3;
+export const RETRY_BULK_MAX = 500;
+export const WEBHOOK_RESPONSE_STORED_MAX_BYTES = 4096;
+export const EVENTS_TICKET_LIFETIME_S = 60;
+export const SYNC_ACTION_TIMEOUT_MS = 15_000;
+
+// Bounds of ours, where the spec is silent
+export const TEXT_MAX_CHARS = 65_536;
+export const IDEMPOTENCY_KEY_MAX_CHARS = 255;
+export const MENTIONS_MAX = 1024;
+export const NETWORK_ID_MAX_CHARS = 128;
+export const EMAIL_MAX_CHARS = 254;
+/** Keeps the cost of hashing what a stranger sends bounded. */
+export const PASSWORD_MAX_CHARS = 256;
+export const URL_MAX_CHARS = 2048;
+export const WEBHOOK_PATTERNS_MAX = 100;
+export const WEBHOOK_HEADERS_MAX = 20;
+export const WEBHOOK_HEADER_VALUE_MAX_CHARS = 1024;
+/** JSON bodies that carry no media. */
+export const JSON_BODY_MAX_BYTES = 1024 * 1024;
+export const LIST_LIMIT = { default: 50, max: 200 } as const;

@@ -1,0 +1,55 @@
+/** The kinds of content, in one place: send routes, message records and event names use these words. */
+
+/** Types the service sends. `<type>.delivery_failed` exists for each (spec 6.1). */
+export const OUTBOUND_TYPES = [
+  'text',
+  'image',
+  'video',
+  'audio',
+  'document',
+  'sticker',
+  'location',
+  'contact',
+  'reaction',
+  'poll',
+  'template',
+  'event',
+  'ptv',
+  'gif',
+  'status_text',
+  'status_image',
+  'status_video',
+  'status_audio',
+] as const;
+export type OutboundType = (typeof OUTBOUND_TYPES)[number];
+
+/** Content families that arrive in chats. `<family>.received` and `<family>.deleted` exist for each. */
+export const INBOUND_FAMILIES = [
+  'text',
+  'image',
+  'video',
+  'audio',
+  'document',
+  'sticker',
+  'location',
+  'contact',
+  'reaction',
+  'poll',
+  'poll_vote',
+  'template',
+  'template_reply',
+  'event',
+  'ptv',
+  'gif',
+  'order',
+  'product',
+  'unknown',
+] as const;
+export type InboundFamily = (typeof INBOUND_FAMILIES)[number];
+
+/** `message_type` of any message. */
+export const MESSAGE_TYPES = [...new Set([...OUTBOUND_TYPES, ...INBOUND_FAMILIES])] as readonly (
+  | OutboundType
+  | InboundFamily
+)[];
+export type MessageType = OutboundType | InboundFamily;

@@ -1,0 +1,247 @@
+import type { AppRouter } from '@ts-rest/core';
+import { z } from 'zod/v4';
+import { failsWith, integerId, pageOf, pageQuery, phoneField, timestamp, uuid } from '../fields.ts';
+import { INSTANCE_NAME_MAX_CHARS, INSTANCE_NAME_MIN_CHARS, LIST_LIMIT } from '../limits.ts';
+import { c, route } from '../route-meta.ts';
+
+export const instanceState = z.enum([
+  'CREATED',
+  'PAIRING',
+  'CONNECTED',
+  'DISCONNECTED',
+  'HARD_PAUSED',
+  'BANNED',
+]);
+export type InstanceState = z.infer<typeof instanceState>;
+
+/** What the network has imposed on the account; null while it is free. */
+export const restriction = z
+  .object({
+    kind: z.enum(['banned', 'hard_paused']),
+    reason: z.string().nullable(),
+    since: timestamp,
+    until: timestamp.nullable().meta({ description: 'null when the network gave no end' }),
+  })
+  .meta({ id: 'InstanceRestriction' });
+export type InstanceRestriction = z.infer<typeof restriction>;
+
+export const instance = z
+  .object({
+    id: uuid,
+    company_id: integerId,
+    name: z.string(),
+    driver: z.string().meta({ description: 'The messaging network, e.g. sandbox' }),
+    state: instanceState,
+    phone: z.string().nullable().meta({ description: 'Digits only, null until paired' }),
+    jid: z.string().nullable(),
+    push_name: z.string().nullable(),
+    connected_at: timestamp.nullable(),
+    last_error: z.string().nullable(),
+    restriction: restriction.nullable(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'Instance' });
+export type Instance = z.infer<typeof instance>;
+
+/** 3 to 80 characters, counted as people see them, no control characters. */
+const instanceName = z
+  .string()
+  .trim()
+  .refine(
+    (name) => {
+      const length = [...name].length;
+      return length >= INSTANCE_NAME_MIN_CHARS && length <= INSTANCE_NAME_MAX_CHARS && !/\p{Cc}/u.test(name);
+    },
+    failsWith('INVALID_INSTANCE_NAME', 'must have 3 to 80 characters'),
+  )
+  .meta({ description: '3 to 80 characters, unique in the company' });
+
+export const createInstanceBody = z
+  .object({
+    name: instanceName,
+    driver: z
+      .string()
+      .min(1)
+      .max(40)
+      .optional()
+      .meta({ description: 'Default: the network of this installation' }),
+  })
+  .meta({ id: 'CreateInstanceRequest' });
+export type CreateInstanceBody = z.infer<typeof createInstanceBody>;
+
+export const updateInstanceBody = z
+  .object({ name: instanceName.optional() })
+  .meta({ id: 'UpdateInstanceRequest' });
+export type UpdateInstanceBody = z.infer<typeof updateInstanceBody>;
+
+export const qrCode = z
+  .object({ qr: z.string().meta({ description: 'The text to draw as a QR code' }), expires_at: timestamp })
+  .meta({ id: 'QrCode' });
+export type QrCode = z.infer<typeof qrCode>;
+
+export const pairingCodeBody = z.object({ phone: phoneField }).meta({ id: 'PairingCodeRequest' });
+export const pairingCode = z
+  .object({
+    code: z.string().meta({ description: 'Eight characters to type on the phone' }),
+    phone: z.string(),
+    expires_at: timestamp,
+  })
+  .meta({ id: 'PairingCode' });
+export type PairingCode = z.infer<typeof pairingCode>;
+
+export const instanceMove = z
+  .object({ from: instanceState, to: instanceState, reason: z.string().nullable(), at: timestamp })
+  .meta({ id: 'InstanceMove' });
+export type InstanceMove = z.infer<typeof instanceMove>;
+
+export const connection = z
+  .object({
+    instance_id: uuid,
+    state: instanceState,
+    since: timestamp.meta({ description: 'When the present state began' }),
+    last_error: z.string().nullable(),
+    restriction: restriction.nullable(),
+    moves: z.array(instanceMove).meta({ description: 'The last moves, newest first' }),
+  })
+  .meta({ id: 'Connection' });
+export type Connection = z.infer<typeof connection>;
+
+/** Design 7, row "settings". */
+export const settings = z
+  .object({
+    passive_mode_enabled: z.boolean(),
+    anti_spam_guard_enabled: z.boolean(),
+    anti_spam_temperature_enabled: z.boolean(),
+    humanize_enabled: z.boolean(),
+    reject_calls: z.boolean(),
+    ignore_groups: z.boolean(),
+    always_online: z.boolean(),
+    auto_read: z.boolean(),
+    store_media: z.boolean(),
+  })
+  .meta({ id: 'InstanceSettings' });
+export type InstanceSettings = z.infer<typeof settings>;
+
+export const DEFAULT_SETTINGS: Readonly<InstanceSettings> = {
+  passive_mode_enabled: false,
+  anti_spam_guard_enabled: true,
+  anti_spam_temperature_enabled: true,
+  humanize_enabled: true,
+  reject_calls: false,
+  ignore_groups: false,
+  always_online: false,
+  auto_read: false,
+  store_media: true,
+};
+
+export const updateSettingsBody = settings.partial().meta({ id: 'UpdateInstanceSettingsRequest' });
+export type UpdateSettingsBody = z.infer<typeof updateSettingsBody>;
+
+const INSTANCE = '/v1/instances/:instanceId' as const;
+const manage = { auth: 'any', access: 'owner_admin', notFound: 'INSTANCE_NOT_FOUND' } as const;
+
+/** 202 with the instance as it stands; repeating the call changes nothing more. */
+const accepted = { 202: instance };
+const transition = { ...manage, errors: ['INVALID_INSTANCE_TRANSITION'] } as const;
+
+export const instances = {
+  create: route(
+    {
+      auth: 'any',
+      access: 'owner_admin',
+      requiresVerifiedEmail: true,
+      errors: ['INVALID_INSTANCE_NAME', 'DUPLICATE_INSTANCE_NAME', 'PLAN_LIMIT_REACHED'],
+      summary: 'Create an instance',
+      description: 'An instance is one account on the messaging network. Connect it to pair it with a phone.',
+    },
+    { method: 'POST', path: '/v1/instances', body: createInstanceBody, responses: { 201: instance } },
+  ),
+  list: route(
+    { auth: 'any', access: 'owner_admin', summary: 'List instances', description: 'Newest first.' },
+    {
+      method: 'GET',
+      path: '/v1/instances',
+      query: z.object({ ...pageQuery(LIST_LIMIT), state: instanceState.optional() }),
+      responses: { 200: pageOf(instance).meta({ id: 'InstanceList' }) },
+    },
+  ),
+  get: route(
+    { ...manage, summary: 'Read an instance' },
+    { method: 'GET', path: INSTANCE, responses: { 200: instance } },
+  ),
+  update: route(
+    {
+      ...manage,
+      errors: ['INVALID_INSTANCE_NAME', 'DUPLICATE_INSTANCE_NAME'],
+      summary: 'Rename an instance',
+    },
+    { method: 'PATCH', path: INSTANCE, body: updateInstanceBody, responses: { 200: instance } },
+  ),
+  remove: route(
+    { ...manage, summary: 'Delete an instance', description: 'Logs it out of the network first.' },
+    { method: 'DELETE', path: INSTANCE, responses: { 204: c.noBody() } },
+  ),
+  connect: route(
+    {
+      ...transition,
+      errors: ['INVALID_INSTANCE_TRANSITION', 'INSTANCE_BANNED', 'INSTANCE_HARD_PAUSED'],
+      summary: 'Connect an instance',
+      description: 'Begins pairing when it was never paired; progress is reported by instance.* events.',
+    },
+    { method: 'POST', path: `${INSTANCE}/connect`, body: c.noBody(), responses: accepted },
+  ),
+  disconnect: route(
+    { ...transition, summary: 'Disconnect an instance', description: 'The pairing is kept.' },
+    { method: 'POST', path: `${INSTANCE}/disconnect`, body: c.noBody(), responses: accepted },
+  ),
+  restart: route(
+    {
+      ...transition,
+      errors: ['INVALID_INSTANCE_TRANSITION', 'INSTANCE_BANNED', 'INSTANCE_HARD_PAUSED'],
+      summary: 'Disconnect and connect again',
+    },
+    { method: 'POST', path: `${INSTANCE}/restart`, body: c.noBody(), responses: accepted },
+  ),
+  logout: route(
+    { ...transition, summary: 'End the pairing', description: 'The settings are kept; connect pairs anew.' },
+    { method: 'POST', path: `${INSTANCE}/logout`, body: c.noBody(), responses: accepted },
+  ),
+  qr: route(
+    {
+      ...transition,
+      produces: ['image/png'],
+      raw: 'binary',
+      summary: 'The QR code to pair with',
+      description:
+        'A PNG, or JSON when Accept asks for application/json. 409 when no pairing is under way; 503 with Retry-After while the network has not given a code yet.',
+    },
+    { method: 'GET', path: `${INSTANCE}/qr`, responses: { 200: qrCode } },
+  ),
+  pairingCode: route(
+    {
+      ...manage,
+      errors: ['INVALID_PHONE', 'INVALID_INSTANCE_TRANSITION', 'NOT_IMPLEMENTED'],
+      summary: 'A code to pair with, in place of the QR',
+      description: '503 with Retry-After when the network does not answer within 15 seconds.',
+    },
+    {
+      method: 'POST',
+      path: `${INSTANCE}/pairing-code`,
+      body: pairingCodeBody,
+      responses: { 200: pairingCode },
+    },
+  ),
+  connection: route(
+    { ...manage, summary: 'State of the connection and its last moves' },
+    { method: 'GET', path: `${INSTANCE}/connection`, responses: { 200: connection } },
+  ),
+  getSettings: route(
+    { ...manage, summary: 'Read the settings' },
+    { method: 'GET', path: `${INSTANCE}/settings`, responses: { 200: settings } },
+  ),
+  updateSettings: route(
+    { ...manage, summary: 'Change settings', description: 'Only the given fields change.' },
+    { method: 'PATCH', path: `${INSTANCE}/settings`, body: updateSettingsBody, responses: { 200: settings } },
+  ),
+} satisfies AppRouter;

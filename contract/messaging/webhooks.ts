@@ -1,0 +1,208 @@
+import type { AppRouter } from '@ts-rest/core';
+import { z } from 'zod/v4';
+import { eventPattern } from '../events.ts';
+import { failsWith, integerId, pageOf, pageQuery, timestamp, uuid } from '../fields.ts';
+import {
+  DELIVERY_LOGS_LIMIT,
+  LIST_LIMIT,
+  URL_MAX_CHARS,
+  WEBHOOK_HEADER_VALUE_MAX_CHARS,
+  WEBHOOK_HEADERS_MAX,
+  WEBHOOK_PATTERNS_MAX,
+} from '../limits.ts';
+import { c, route } from '../route-meta.ts';
+
+/** Only the form is judged here; production rules and blocked addresses are the use case's to judge. */
+const webhookUrl = z
+  .string()
+  .min(1)
+  .refine(
+    (url) => {
+      if (url === '') return true;
+      if (url.length > URL_MAX_CHARS || !URL.canParse(url)) return false;
+      return ['http:', 'https:'].includes(new URL(url).protocol);
+    },
+    failsWith('WEBHOOK_URL_INVALID', 'must be an http or https URL of at most 2048 characters'),
+  )
+  .meta({ examples: ['https://example.com/hook'] });
+
+const RESERVED_HEADER =
+  /^(webhook-.*|host|content-length|content-type|connection|transfer-encoding|expect|upgrade)$/i;
+
+const webhookHeaders = z
+  .record(
+    z
+      .string()
+      .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/, 'is not a header name')
+      .refine((name) => !RESERVED_HEADER.test(name), 'is a header that the service sets itself'),
+    z
+      .string()
+      .max(WEBHOOK_HEADER_VALUE_MAX_CHARS)
+      .regex(/^[\x20-\x7e]*$/, 'must be printable ASCII'),
+  )
+  .refine(
+    (headers) => Object.keys(headers).length <= WEBHOOK_HEADERS_MAX,
+    `at most ${WEBHOOK_HEADERS_MAX} headers`,
+  )
+  .meta({ description: 'Extra headers of each delivery' });
+
+const patterns = z.array(eventPattern).min(1).max(WEBHOOK_PATTERNS_MAX);
+
+export const createWebhookBody = z
+  .object({
+    url: webhookUrl,
+    events: patterns.default(['*']).meta({ description: 'Event names or patterns; default all' }),
+    instance_id: z.string().min(1).nullable().default(null).meta({ description: 'null: every instance' }),
+    headers: webhookHeaders.default({}),
+    enabled: z.boolean().default(true),
+  })
+  .meta({ id: 'CreateWebhookRequest' });
+export type CreateWebhookBody = z.infer<typeof createWebhookBody>;
+
+export const updateWebhookBody = z
+  .object({
+    url: webhookUrl.optional(),
+    events: patterns.optional(),
+    instance_id: z.string().min(1).nullable().optional(),
+    headers: webhookHeaders.optional(),
+    enabled: z.boolean().optional(),
+  })
+  .meta({ id: 'UpdateWebhookRequest' });
+export type UpdateWebhookBody = z.infer<typeof updateWebhookBody>;
+
+export const webhook = z
+  .object({
+    id: integerId,
+    company_id: integerId,
+    url: z.string(),
+    events: z.array(z.string()),
+    instance_id: uuid.nullable().meta({ description: 'null: every instance of the company' }),
+    headers: z.record(z.string(), z.string()),
+    enabled: z.boolean(),
+    disabled_reason: z
+      .string()
+      .nullable()
+      .meta({ description: 'e.g. gone, after the endpoint answered 410' }),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'Webhook' });
+export type Webhook = z.infer<typeof webhook>;
+
+export const createdWebhook = webhook
+  .extend({ secret: z.string().meta({ description: 'whsec_..., shown this once; verifies the signatures' }) })
+  .meta({ id: 'CreatedWebhook' });
+export type CreatedWebhook = z.infer<typeof createdWebhook>;
+
+/** Design 4; the empty string on success (spec 2.13). */
+export const errorClass = z.enum([
+  '',
+  'permanent_4xx',
+  'payload_rejected',
+  'timeout',
+  'connection',
+  'tls',
+  'dns',
+  'server_5xx',
+  'rate_limited',
+  'blocked',
+]);
+export type ErrorClass = z.infer<typeof errorClass>;
+
+/** Spec 2.13: one attempt. */
+export const deliveryLog = z
+  .object({
+    id: integerId,
+    webhook_id: integerId,
+    event_id: z.string(),
+    event_type: z.string(),
+    payload: z.string().meta({ description: 'The body as sent; empty once its 14 days are over' }),
+    status_code: z.int().meta({ description: '0 when there was no answer' }),
+    response: z.string().meta({ description: 'At most 4 kB of the answer' }),
+    attempt: z.int().positive(),
+    success: z.boolean(),
+    error_class: errorClass,
+    created_at: timestamp,
+    webhook_url: z.string(),
+  })
+  .meta({ id: 'DeliveryLog' });
+export type DeliveryLog = z.infer<typeof deliveryLog>;
+
+const WEBHOOK = '/v1/webhooks/:webhookId' as const;
+const manage = { auth: 'any', access: 'owner_admin', notFound: 'WEBHOOK_NOT_FOUND' } as const;
+
+export const webhooks = {
+  create: route(
+    {
+      auth: 'any',
+      access: 'owner_admin',
+      requiresVerifiedEmail: true,
+      errors: ['WEBHOOK_URL_INVALID', 'WEBHOOK_URL_BLOCKED', 'INSTANCE_NOT_FOUND', 'PLAN_LIMIT_REACHED'],
+      summary: 'Create a webhook',
+      description: 'Deliveries follow Standard Webhooks. The secret is shown this once.',
+    },
+    { method: 'POST', path: '/v1/webhooks', body: createWebhookBody, responses: { 201: createdWebhook } },
+  ),
+  list: route(
+    {
+      auth: 'any',
+      access: 'owner_admin',
+      summary: 'List webhooks',
+      description: 'Newest first, without secrets.',
+    },
+    {
+      method: 'GET',
+      path: '/v1/webhooks',
+      query: z.object(pageQuery(LIST_LIMIT)),
+      responses: { 200: pageOf(webhook).meta({ id: 'WebhookList' }) },
+    },
+  ),
+  get: route(
+    { ...manage, summary: 'Read a webhook' },
+    { method: 'GET', path: WEBHOOK, responses: { 200: webhook } },
+  ),
+  update: route(
+    {
+      ...manage,
+      errors: ['WEBHOOK_URL_INVALID', 'WEBHOOK_URL_BLOCKED', 'INSTANCE_NOT_FOUND'],
+      summary: 'Change a webhook',
+      description: 'Only the given fields change.',
+    },
+    { method: 'PATCH', path: WEBHOOK, body: updateWebhookBody, responses: { 200: webhook } },
+  ),
+  remove: route(
+    { ...manage, summary: 'Delete a webhook' },
+    { method: 'DELETE', path: WEBHOOK, responses: { 204: c.noBody() } },
+  ),
+  logs: route(
+    { ...manage, summary: 'Delivery attempts of a webhook', description: 'Newest first.' },
+    {
+      method: 'GET',
+      path: `${WEBHOOK}/logs`,
+      query: z.object(pageQuery(DELIVERY_LOGS_LIMIT)),
+      responses: { 200: pageOf(deliveryLog).meta({ id: 'DeliveryLogList' }) },
+    },
+  ),
+  eventDeliveries: route(
+    {
+      auth: 'any',
+      access: 'all',
+      summary: 'Delivery attempts of an event',
+      description: 'Oldest first; an unknown event has none.',
+    },
+    {
+      method: 'GET',
+      path: '/v1/event-deliveries',
+      // Missing is BAD_REQUEST here, not MISSING_FIELD (spec 4.8).
+      query: z.object({
+        event_id: z
+          .string()
+          .default('')
+          .refine((id) => id !== '', failsWith('BAD_REQUEST', 'is required')),
+      }),
+      responses: {
+        200: z.object({ logs: z.array(deliveryLog), total: z.int() }).meta({ id: 'EventDeliveries' }),
+      },
+    },
+  ),
+} satisfies AppRouter;

@@ -1,0 +1,153 @@
+import { type AppRoute, type AppRouteResponse, type ContractNoBodyType, initContract } from '@ts-rest/core';
+import type { z } from 'zod/v4';
+import { type ErrorCode, errorCatalogue, errorEnvelope, type StatusOf } from './errors.ts';
+
+/** The one ts-rest instance: `noBody` and `otherResponse` come from here. */
+export const c = initContract();
+
+/**
+ * Credentials a route takes. `any`: JWT or API key; `jwt`: a browser session's JWT; `refresh`: the
+ * refresh cookie with its CSRF header (spec 5.1).
+ */
+export type RouteAuth = 'none' | 'jwt' | 'any' | 'refresh';
+
+/** Who may call it (spec 5.4). `superadmin` passes everywhere. */
+export type RouteAccess = 'public' | 'all' | 'owner_admin' | 'owner' | 'superadmin';
+
+export interface RouteMeta {
+  auth: RouteAuth;
+  access: RouteAccess;
+  /** Codes of this route beyond those that `errorsOf` derives from the rest of this record. */
+  errors: readonly ErrorCode[];
+  /** What an unknown, foreign or misshapen id in the path answers, all the same bytes (design 6). */
+  notFound?: ErrorCode;
+  /** The asynchronous send operation: requires Idempotency-Key and honours X-Force-Send (spec 4.2). */
+  operation?: string;
+  /** 403 EMAIL_NOT_VERIFIED until the e-mail is verified (spec 5.3). */
+  requiresVerifiedEmail?: true;
+  /** Also takes `?ticket=` from `POST /v1/events/ticket`, for browsers. */
+  ticket?: true;
+  /** Served by hand, not as a JSON body. */
+  raw?: 'sse' | 'ws' | 'binary' | 'text' | 'multipart';
+  /** Content types of the success answer other than its JSON. */
+  produces?: readonly string[];
+  summary: string;
+  description?: string;
+}
+
+const JWT_ERRORS = [
+  'UNAUTHORIZED',
+  'TOKEN_INVALID',
+  'TOKEN_EXPIRED',
+  'PASSWORD_CHANGED',
+  'FORBIDDEN',
+  'COMPANY_SUSPENDED',
+  'CSRF_INVALID',
+  'RATE_LIMITED',
+  'INTERNAL_ERROR',
+  'SERVICE_UNAVAILABLE',
+] as const;
+
+const AUTH_ERRORS = {
+  none: ['INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'],
+  jwt: JWT_ERRORS,
+  any: JWT_ERRORS,
+  refresh: ['REFRESH_FAILED', 'CSRF_INVALID', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'],
+} as const satisfies Record<RouteAuth, readonly ErrorCode[]>;
+
+const ACCESS_ERRORS = {
+  public: [],
+  all: [],
+  owner_admin: ['INSUFFICIENT_PERMISSIONS'],
+  owner: ['INSUFFICIENT_PERMISSIONS'],
+  superadmin: ['SUPERADMIN_REQUIRED'],
+} as const satisfies Record<RouteAccess, readonly ErrorCode[]>;
+
+const BODY_ERRORS = ['INVALID_JSON', 'MISSING_FIELD', 'BAD_REQUEST', 'PAYLOAD_TOO_LARGE'] as const;
+const QUERY_ERRORS = ['BAD_REQUEST'] as const;
+const OPERATION_ERRORS = ['IDEMPOTENCY_KEY_REQUIRED', 'IDEMPOTENCY_KEY_REUSED', 'BAD_REQUEST'] as const;
+
+/** The codes that every route with these credentials can answer. */
+export function commonErrors(auth: RouteAuth): readonly ErrorCode[] {
+  return AUTH_ERRORS[auth];
+}
+
+type MetaInput = Omit<RouteMeta, 'errors'> & { errors?: readonly ErrorCode[] };
+
+interface RouteDef {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  path: string;
+  query?: z.ZodType;
+  body?: z.ZodType | ContractNoBodyType;
+  contentType?: 'application/json' | 'multipart/form-data';
+  /** Success answers only; the error answers follow from the codes. */
+  responses: Record<number, AppRouteResponse>;
+}
+
+type CodesOf<M extends MetaInput, D> =
+  | (typeof AUTH_ERRORS)[M['auth']][number]
+  | (typeof ACCESS_ERRORS)[M['access']][number]
+  | (M extends { errors: readonly (infer E extends ErrorCode)[] } ? E : never)
+  | (M extends { notFound: infer N extends ErrorCode } ? N : never)
+  | (M extends { operation: string } ? (typeof OPERATION_ERRORS)[number] : never)
+  | (M extends { requiresVerifiedEmail: true } ? 'EMAIL_NOT_VERIFIED' : never)
+  | (D extends { body: z.ZodType } ? (typeof BODY_ERRORS)[number] : never)
+  | (D extends { query: z.ZodType } ? (typeof QUERY_ERRORS)[number] : never);
+
+type ErrorResponses<Status extends number> = { [S in Status]: typeof errorEnvelope };
+
+type Route<M extends MetaInput, D extends RouteDef> = Omit<D, 'responses'> & {
+  responses: D['responses'] & ErrorResponses<Exclude<StatusOf<CodesOf<M, D>>, keyof D['responses']>>;
+  metadata: RouteMeta;
+  strictStatusCodes: true;
+  summary: string;
+  description?: string;
+};
+
+/**
+ * One endpoint. The error statuses of its responses are computed from its codes, in types as well as at
+ * run time, so they cannot disagree with the catalogue.
+ */
+export function route<const M extends MetaInput, const D extends RouteDef>(meta: M, def: D): Route<M, D> {
+  const metadata: RouteMeta = { ...meta, errors: meta.errors ?? [] };
+  const responses: Record<number, AppRouteResponse> = { ...def.responses };
+  for (const code of codesOf(metadata, def)) responses[errorCatalogue[code].status] ??= errorEnvelope;
+  return {
+    ...def,
+    responses,
+    metadata,
+    strictStatusCodes: true,
+    summary: meta.summary,
+    ...(meta.description === undefined ? {} : { description: meta.description }),
+  } as unknown as Route<M, D>;
+}
+
+/** Every code that a route can answer, without repeats: its own and the derived ones. */
+export function errorsOf(route: AppRoute): ErrorCode[] {
+  return codesOf(metaOf(route), route);
+}
+
+/** The metadata of a route of ours. */
+export function metaOf(route: AppRoute): RouteMeta {
+  return route.metadata as RouteMeta;
+}
+
+/** True when the route takes a body that has to be parsed. */
+export function takesBody(route: { body?: unknown }): boolean {
+  return typeof route.body === 'object' && route.body !== null;
+}
+
+function codesOf(meta: RouteMeta, def: { body?: unknown; query?: unknown }): ErrorCode[] {
+  return [
+    ...new Set<ErrorCode>([
+      ...(takesBody(def) ? BODY_ERRORS : []),
+      ...(def.query ? QUERY_ERRORS : []),
+      ...(meta.operation ? OPERATION_ERRORS : []),
+      ...meta.errors,
+      ...(meta.notFound ? [meta.notFound] : []),
+      ...(meta.requiresVerifiedEmail ? (['EMAIL_NOT_VERIFIED'] as const) : []),
+      ...ACCESS_ERRORS[meta.access],
+      ...AUTH_ERRORS[meta.auth],
+    ]),
+  ];
+}

@@ -1,0 +1,83 @@
+import type { z } from 'zod/v4';
+import { ApiError } from './api-error.ts';
+import { type ErrorCode, isErrorCode } from './errors.ts';
+
+export type RequestPart = 'body' | 'query' | 'headers' | 'path';
+
+type Issue = z.core.$ZodIssue;
+
+/**
+ * The code and public message of a failed validation: what is missing or empty is MISSING_FIELD, a check
+ * made with `failsWith` gives its own code, the rest is BAD_REQUEST. Of several issues a missing
+ * field speaks first: it is what the caller has to mend first.
+ *
+ * `input` is the value that was parsed. Zod does not say whether a value was absent or of a wrong type for
+ * enums, so the path is followed in it; without `input` the issue's text decides.
+ */
+export function codeOfIssues(
+  issues: readonly Issue[],
+  part: RequestPart,
+  input?: unknown,
+): { code: ErrorCode; message: string } {
+  const missing = issues.find((issue) => isMissing(issue, input));
+  const issue = missing ?? issues[0];
+  if (!issue) return { code: 'BAD_REQUEST', message: `the ${part} is not valid` };
+  const where = issue.path.length === 0 ? part : pathText(issue.path);
+  if (missing && missing.path.length > 0) return { code: 'MISSING_FIELD', message: `${where}: is required` };
+  const special = issue.code === 'custom' ? (issue.params?.code as unknown) : undefined;
+  return { code: isErrorCode(special) ? special : 'BAD_REQUEST', message: `${where}: ${textOf(issue)}` };
+}
+
+/**
+ * Parses one part of a request, or throws the ApiError that says what is wrong with it. An absent part
+ * counts as an empty one, so the answer names the first field that is missing.
+ */
+export function parseInput<S extends z.ZodType>(schema: S, input: unknown, part: RequestPart): z.output<S> {
+  const value = input === undefined ? {} : input;
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const { code, message } = codeOfIssues(result.error.issues, part, value);
+  throw new ApiError(code, { message });
+}
+
+function isMissing(issue: Issue, input: unknown): boolean {
+  if (issue.code === 'too_small') return issue.origin === 'string' && issue.minimum === 1;
+  if (issue.code === 'custom') return false;
+  if (input !== undefined) return valueAt(input, issue.path) === undefined;
+  return issue.code === 'invalid_type' && issue.message.endsWith('received undefined');
+}
+
+function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+  let value = input;
+  for (const key of path) {
+    if (value === null || typeof value !== 'object') return undefined;
+    value = (value as Record<PropertyKey, unknown>)[key];
+  }
+  return value;
+}
+
+/** `contacts[2].vcard`. */
+function pathText(path: readonly PropertyKey[]): string {
+  return path
+    .map((key, at) => (typeof key === 'number' ? `[${key}]` : `${at === 0 ? '' : '.'}${String(key)}`))
+    .join('');
+}
+
+const DEFAULT_TEXTS: Partial<Record<ErrorCode, string>> = {
+  INVALID_PHONE: 'is not a valid phone number',
+  INVALID_RECIPIENT: 'is not a valid phone number, individual JID or group JID',
+  INVALID_INSTANCE_NAME: 'must have 3 to 80 characters',
+  WEBHOOK_URL_INVALID: 'must be an http or https URL',
+};
+
+function textOf(issue: Issue): string {
+  // A record's bad key hides what its own check said.
+  if (issue.code === 'invalid_key' && issue.issues[0]) return issue.issues[0].message;
+  const special = issue.code === 'custom' ? (issue.params?.code as ErrorCode | undefined) : undefined;
+  const text =
+    special && DEFAULT_TEXTS[special] && issue.message === 'Invalid input'
+      ? DEFAULT_TEXTS[special]
+      : issue.message;
+  // Zod's "Invalid input: expected string, received number" reads better without its preface.
+  return (text ?? '').replace(/^(Invalid input|Too small|Too big|Invalid option): /, '');
+}
