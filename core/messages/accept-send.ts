@@ -1,0 +1,279 @@
+import { hash } from 'node:crypto';
+import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
+import type { Principal } from '../accounts/principal.ts';
+import { settingsOf } from '../instances/settings.ts';
+import type { Bus } from '../platform/bus.ts';
+import type { Clock } from '../platform/clock.ts';
+import { createCoalescer } from '../platform/coalesce.ts';
+import type { Db } from '../platform/db.ts';
+import { isUnavailable } from '../platform/db.ts';
+import { networkIdOf, newId } from '../platform/ids.ts';
+import { type AcceptKnowledge, type AcceptRows, readForAccept, writeAccepted } from './accept-sql.ts';
+import { afterOutbound, type ContactState, checkConsecutive, checksDuplicates, newContact } from './guard.ts';
+import { canonicalJson, hashKey } from './hashes.ts';
+
+/** One send as the API got it, its body validated. */
+export interface SendCommand {
+  principal: Principal;
+  instanceId: string;
+  /** The operation type: part of the idempotency key, e.g. `text`. */
+  operation: string;
+  idempotencyKey: string;
+  /** `X-Force-Send: true`: past passive mode and the guard, with a row in the audit log. */
+  force: boolean;
+  /** The request body, for "the same key with a different body". */
+  body: unknown;
+  traceId: string;
+  message: NewMessage;
+}
+
+export interface NewMessage {
+  type: string;
+  chatJid: string;
+  content: Record<string, unknown>;
+  /** Service UUID or network hex id of the quoted message (spec 4.2 rule 6). */
+  quotedId?: string | undefined;
+  mediaId?: string | undefined;
+}
+
+export interface AcceptedSend {
+  /** The current state: a replay may find it further than queued (spec 4.2 rule 2). */
+  status: 'queued' | 'sent' | 'failed';
+  messageId: string;
+  taskId: string;
+  replayed: boolean;
+}
+
+export interface Acceptor {
+  /**
+   * Accepts one send durably: when it resolves, the message will be sent. Throws ApiError: 404
+   * INSTANCE_NOT_FOUND, MESSAGE_NOT_FOUND (quoted UUID); 409 INSTANCE_NOT_CONNECTED, INSTANCE_BANNED,
+   * INSTANCE_HARD_PAUSED, PASSIVE_MODE_ENABLED, BLOCKED_*; 422 IDEMPOTENCY_KEY_REUSED; 503
+   * SERVICE_UNAVAILABLE when the database can't say (fails closed).
+   */
+  acceptSend(command: SendCommand): Promise<AcceptedSend>;
+  /** Resolves when nothing is being written. */
+  idle(): Promise<void>;
+}
+
+export interface AcceptDeps {
+  db: Db;
+  bus: Bus;
+  clock: Clock;
+  /** Told after each commit, besides the bus: the relay in the same process need not wait for it. */
+  onAccepted?: () => void;
+}
+
+const IDEMPOTENCY_TTL_MS = 72 * 3600_000;
+const MAX_BATCH = 128;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/**
+ * The accept of every asynchronous send. Concurrent accepts share one transaction: it takes the
+ * instances' locks, reads what decides, decides in the order of arrival, and writes all rows with one
+ * statement. The lock makes the guard's counts exact across processes and an instance's outbox order
+ * the same as its commit order (docs/decisions/0002-coalesced-accept.md has what was measured).
+ */
+export function createAcceptor(deps: AcceptDeps): Acceptor {
+  const coalescer = createCoalescer<SendCommand, AcceptedSend>({
+    maxBatch: MAX_BATCH,
+    run: (batch) => acceptBatch(deps, batch),
+  });
+  return {
+    async acceptSend(command) {
+      try {
+        return await coalescer.push(command);
+      } catch (cause) {
+        if (isUnavailable(cause)) throw apiError('SERVICE_UNAVAILABLE', { cause });
+        throw cause;
+      }
+    },
+    idle: () => coalescer.idle(),
+  };
+}
+
+async function acceptBatch(deps: AcceptDeps, batch: SendCommand[]): Promise<(AcceptedSend | Error)[]> {
+  const now = deps.clock.now();
+  const sends = batch.map((command) => prepare(command));
+  const { outcomes, wrote } = await deps.db.transaction(async (client) => {
+    const known = await readForAccept(client, {
+      instanceIds: sends.map((send) => send.command.instanceId),
+      keyIds: sends.map((send) => send.keyId),
+      contentIds: sends.map((send) => send.contentId),
+      contacts: sends.map((send) => ({ instanceId: send.command.instanceId, chatJid: send.chatJid })),
+      quotedIds: sends.flatMap((send) => (send.quotedId ? [send.quotedId] : [])),
+      now,
+    });
+    const rows: AcceptRows = { sends: [], contents: [], contacts: [], audits: [] };
+    const decided = sends.map((send) => decide(send, known, rows, now));
+    await writeAccepted(client, rows, now);
+    return { outcomes: decided, wrote: rows.sends.length > 0 };
+  });
+  if (wrote) {
+    deps.onAccepted?.();
+    deps.bus.notify('outbox');
+  }
+  return outcomes;
+}
+
+interface Prepared {
+  command: SendCommand;
+  chatJid: string;
+  keyId: string;
+  bodyHash: string;
+  contentHash: string;
+  contentId: string;
+  /** A quoted service UUID, to be looked up; null for a hex id or none. */
+  quotedId: string | null;
+}
+
+function prepare(command: SendCommand): Prepared {
+  const { message, instanceId } = command;
+  const quoted = message.quotedId?.toLowerCase();
+  const content = canonicalJson([message.type, message.content]);
+  const contentHash = hash('sha256', content, 'hex');
+  return {
+    command,
+    chatJid: message.chatJid,
+    keyId: hashKey(instanceId, command.operation, command.idempotencyKey),
+    bodyHash: hashKey(canonicalJson(command.body)),
+    contentHash,
+    contentId: hashKey(instanceId, message.chatJid, contentHash),
+    quotedId: quoted && UUID.test(quoted) ? quoted : null,
+  };
+}
+
+/** Decides one send, after all that arrived before it; what it changes is written into `known` and `rows`. */
+function decide(
+  send: Prepared,
+  known: AcceptKnowledge,
+  rows: AcceptRows,
+  now: Date,
+): AcceptedSend | ApiError {
+  const { command } = send;
+  const instance = known.instances.get(command.instanceId);
+  // A foreign instance answers like a missing one. A superadmin works on any company's.
+  if (!instance || (instance.company_id !== command.principal.companyId && !command.principal.isSuperadmin)) {
+    return apiError('INSTANCE_NOT_FOUND');
+  }
+
+  const earlier = known.keys.get(send.keyId);
+  if (earlier && now.getTime() - earlier.createdAtMs < IDEMPOTENCY_TTL_MS) {
+    if (earlier.bodyHash !== send.bodyHash) return apiError('IDEMPOTENCY_KEY_REUSED');
+    return { status: earlier.status, messageId: earlier.messageId, taskId: earlier.taskId, replayed: true };
+  }
+
+  if (instance.state === 'BANNED') return apiError('INSTANCE_BANNED');
+  if (instance.state === 'HARD_PAUSED') return apiError('INSTANCE_HARD_PAUSED');
+  if (instance.state !== 'CONNECTED') return apiError('INSTANCE_NOT_CONNECTED');
+
+  let quotedNetworkId: string | undefined = command.message.quotedId;
+  if (send.quotedId) {
+    const quoted = known.quoted.get(send.quotedId);
+    if (!quoted || quoted.instance_id !== command.instanceId) return apiError('MESSAGE_NOT_FOUND');
+    quotedNetworkId = quoted.network_id ?? networkIdOf(send.quotedId);
+  }
+
+  const settings = settingsOf(instance.settings);
+  const contactKey = `${command.instanceId} ${send.chatJid}`;
+  const contact = known.contacts.get(contactKey) ?? newContact(now.getTime());
+  const refusal = command.force ? null : refuse(send, known, settings, contact, now);
+  if (refusal) return refusal;
+
+  // The task that sends a message carries the message's id: whoever finishes one finds the other.
+  const messageId = newId();
+  const accepted = { messageId, taskId: messageId };
+  rows.sends.push({
+    ...accepted,
+    command,
+    companyId: instance.company_id,
+    shard: instance.shard,
+    keyId: send.keyId,
+    bodyHash: send.bodyHash,
+    quotedNetworkId,
+  });
+  if (command.force) rows.audits.push(...forcedAudits(send, settings, instance.company_id));
+  remember(send, contactKey, contact, known, rows, instance.company_id, now);
+  known.keys.set(send.keyId, {
+    ...accepted,
+    status: 'queued',
+    bodyHash: send.bodyHash,
+    createdAtMs: now.getTime(),
+  });
+  return { ...accepted, status: 'queued', replayed: false };
+}
+
+function refuse(
+  send: Prepared,
+  known: AcceptKnowledge,
+  settings: ReturnType<typeof settingsOf>,
+  contact: ContactState,
+  now: Date,
+): ApiError | null {
+  if (settings.passive_mode_enabled) return apiError('PASSIVE_MODE_ENABLED');
+  const remote = { remote_jid: send.chatJid };
+  if (checksDuplicates(send.command.operation, settings)) {
+    const firstSentAt = known.contents.get(send.contentId);
+    if (firstSentAt) {
+      return apiError('BLOCKED_DUPLICATE_CONTENT', {
+        fields: { ...remote, content_hash: send.contentHash, first_sent_at: firstSentAt },
+      });
+    }
+  }
+  if (!isContact(send.chatJid)) return null;
+  const block = checkConsecutive(contact, settings, now.getTime());
+  if (!block) return null;
+  const { code, ...fields } = block;
+  return apiError(code, { fields: { ...remote, ...fields } });
+}
+
+/** The consecutive rules are about a person who does not answer: groups have no such count. */
+function isContact(chatJid: string): boolean {
+  return !chatJid.endsWith('@g.us') && !chatJid.endsWith('@broadcast');
+}
+
+function remember(
+  send: Prepared,
+  contactKey: string,
+  contact: ContactState,
+  known: AcceptKnowledge,
+  rows: AcceptRows,
+  companyId: number,
+  now: Date,
+): void {
+  if (!known.contents.has(send.contentId)) {
+    known.contents.set(send.contentId, now.toISOString());
+    rows.contents.push({ id: send.contentId });
+  }
+  if (!isContact(send.chatJid)) return;
+  const next = afterOutbound(contact, now.getTime());
+  const row = known.contactRows.get(contactKey);
+  if (row) Object.assign(row.state, next);
+  else {
+    const fresh = { instanceId: send.command.instanceId, chatJid: send.chatJid, companyId, state: next };
+    known.contactRows.set(contactKey, fresh);
+    rows.contacts.push(fresh);
+  }
+  known.contacts.set(contactKey, next);
+}
+
+/** What a forced send went past, for the audit log (spec 4.2 rules 7 and 8). */
+function forcedAudits(
+  send: Prepared,
+  settings: ReturnType<typeof settingsOf>,
+  companyId: number,
+): AcceptRows['audits'] {
+  const { principal, instanceId, traceId } = send.command;
+  const audit = {
+    companyId,
+    userId: principal.userId,
+    tokenId: principal.tokenId,
+    instanceId,
+    traceId,
+    detail: { operation: send.command.operation, remote_jid: send.chatJid },
+  };
+  const audits: AcceptRows['audits'] = [];
+  if (settings.passive_mode_enabled) audits.push({ ...audit, action: 'passive_mode.force_send' });
+  if (settings.anti_spam_guard_enabled) audits.push({ ...audit, action: 'anti_spam.force_send' });
+  return audits;
+}

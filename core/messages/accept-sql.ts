@@ -1,0 +1,225 @@
+import type { InstanceSettings } from '../instances/settings.ts';
+import type { Client } from '../platform/db.ts';
+import type { SendCommand } from './accept-send.ts';
+import type { ContactState } from './guard.ts';
+
+/** What the database knows that decides a batch of sends, read under the instances' locks. */
+export interface AcceptKnowledge {
+  instances: Map<string, InstanceRow>;
+  keys: Map<string, EarlierSend>;
+  /** When the content was first sent to the chat within the window, by content id. */
+  contents: Map<string, string>;
+  /** By `${instanceId} ${chatJid}`. */
+  contacts: Map<string, ContactState>;
+  contactRows: Map<string, ContactRow>;
+  quoted: Map<string, { instance_id: string; network_id: string | null }>;
+}
+
+interface InstanceRow {
+  id: string;
+  company_id: number;
+  shard: number;
+  state: string;
+  settings: Partial<InstanceSettings>;
+}
+
+interface EarlierSend {
+  status: 'queued' | 'sent' | 'failed';
+  messageId: string;
+  taskId: string;
+  bodyHash: string;
+  createdAtMs: number;
+}
+
+interface ContactRow {
+  instanceId: string;
+  chatJid: string;
+  companyId: number;
+  state: ContactState;
+}
+
+/** What a batch writes. */
+export interface AcceptRows {
+  sends: {
+    messageId: string;
+    taskId: string;
+    command: SendCommand;
+    companyId: number;
+    shard: number;
+    keyId: string;
+    bodyHash: string;
+    quotedNetworkId: string | undefined;
+  }[];
+  contents: { id: string }[];
+  contacts: ContactRow[];
+  audits: {
+    companyId: number;
+    userId: number;
+    tokenId: number | null;
+    action: string;
+    instanceId: string;
+    detail: Record<string, unknown>;
+    traceId: string;
+  }[];
+}
+
+/** First half of the advisory lock's key: this one is an instance's accept order. */
+const ACCEPT_LOCK = 7101;
+
+/**
+ * Holds these instances' accept order until the transaction ends: their outbox rows and their contacts'
+ * counts are written by one transaction at a time. An advisory lock, since a row lock would write.
+ */
+export async function lockAcceptOrder(client: Client, instanceIds: readonly string[]): Promise<void> {
+  // Ascending everywhere: two transactions that share instances never wait for each other in a ring.
+  const keys = [...new Set(instanceIds.map((id) => Number.parseInt(id.slice(-8), 16) | 0))].sort(
+    (a, b) => a - b,
+  );
+  await client.query({ name: 'accept-lock', text: LOCK, values: [ACCEPT_LOCK, keys] });
+}
+
+/**
+ * Takes the locks and reads. Two statements on purpose: the second one's snapshot is taken when the
+ * locks are held, so it sees whatever the previous holder committed.
+ */
+export async function readForAccept(
+  client: Client,
+  wanted: {
+    instanceIds: string[];
+    keyIds: string[];
+    contentIds: string[];
+    contacts: { instanceId: string; chatJid: string }[];
+    quotedIds: string[];
+    now: Date;
+  },
+): Promise<AcceptKnowledge> {
+  const instanceIds = [...new Set(wanted.instanceIds)];
+  const locked = lockAcceptOrder(client, instanceIds);
+  const read = client.query<Read>({
+    name: 'accept-read',
+    text: READ,
+    values: [
+      instanceIds,
+      wanted.keyIds,
+      wanted.contentIds,
+      JSON.stringify(wanted.contacts.map((contact) => ({ i: contact.instanceId, c: contact.chatJid }))),
+      wanted.quotedIds,
+      new Date(wanted.now.getTime() - 24 * 3600_000),
+    ],
+  });
+  const [, found] = await Promise.all([locked, read]);
+  const row = found.rows[0]!;
+  return {
+    instances: new Map(row.instances?.map((instance) => [instance.id, instance])),
+    keys: new Map(row.keys?.map(({ id, ms, ...earlier }) => [id, { ...earlier, createdAtMs: ms }])),
+    contents: new Map(row.contents?.map((content) => [content.id, new Date(content.ms).toISOString()])),
+    contacts: new Map(
+      row.contacts?.map((contact) => [
+        `${contact.i} ${contact.c}`,
+        { outboundConsecutive: contact.n, score: contact.score, scoreAtMs: contact.ms },
+      ]),
+    ),
+    contactRows: new Map(),
+    quoted: new Map(row.quoted?.map(({ id, ...quoted }) => [id, quoted])),
+  };
+}
+
+interface Read {
+  instances: InstanceRow[] | null;
+  keys: (Omit<EarlierSend, 'createdAtMs'> & { id: string; ms: number })[] | null;
+  contents: { id: string; ms: number }[] | null;
+  contacts: { i: string; c: string; n: number; score: number; ms: number }[] | null;
+  quoted: { id: string; instance_id: string; network_id: string | null }[] | null;
+}
+
+const LOCK = 'SELECT pg_advisory_xact_lock($1, key) FROM unnest($2::integer[]) AS key';
+
+const READ = `
+SELECT
+  (SELECT json_agg(json_build_object('id', id, 'company_id', company_id, 'shard', shard, 'state', state,
+                                     'settings', settings))
+   FROM instances WHERE id = ANY ($1::uuid[])) AS instances,
+  (SELECT json_agg(json_build_object(
+     'id', k.id, 'bodyHash', k.body_hash, 'messageId', k.message_id, 'taskId', k.task_id,
+     'ms', extract(epoch FROM k.created_at) * 1000,
+     'status', CASE WHEN m.status IN ('queued', 'failed') THEN m.status WHEN m.status IS NULL THEN 'queued' ELSE 'sent' END))
+   FROM idempotency_keys k LEFT JOIN messages m ON m.id = k.message_id
+   WHERE k.id = ANY ($2::uuid[])) AS keys,
+  (SELECT json_agg(json_build_object('id', id, 'ms', extract(epoch FROM first_sent_at) * 1000))
+   FROM sent_contents WHERE id = ANY ($3::uuid[]) AND first_sent_at > $6) AS contents,
+  (SELECT json_agg(json_build_object('i', g.instance_id, 'c', g.chat_jid, 'n', g.outbound_consecutive,
+                                     'score', g.score, 'ms', extract(epoch FROM g.score_at) * 1000))
+   FROM json_to_recordset($4) AS w (i uuid, c text)
+   JOIN chat_guards g ON g.instance_id = w.i AND g.chat_jid = w.c) AS contacts,
+  (SELECT json_agg(json_build_object('id', id, 'instance_id', instance_id, 'network_id', network_id))
+   FROM messages WHERE id = ANY ($5::uuid[])) AS quoted`;
+
+/** Writes a decided batch with one statement. */
+export async function writeAccepted(client: Client, rows: AcceptRows, now: Date): Promise<void> {
+  if (rows.sends.length === 0) return;
+  const sends = rows.sends.map(({ command, ...send }) => ({
+    ...send,
+    instanceId: command.instanceId,
+    operation: command.operation,
+    idempotencyKey: command.idempotencyKey,
+    traceId: command.traceId,
+    type: command.message.type,
+    chatJid: command.message.chatJid,
+    content: command.message.content,
+    mediaId: command.message.mediaId,
+  }));
+  const contacts = rows.contacts.map(({ state, ...row }) => ({
+    ...row,
+    consecutive: state.outboundConsecutive,
+    score: state.score,
+  }));
+  await client.query({
+    name: 'accept-write',
+    text: WRITE,
+    values: [JSON.stringify(sends), JSON.stringify(rows.contents), JSON.stringify(contacts), now],
+  });
+  if (rows.audits.length > 0) {
+    await client.query({
+      name: 'accept-audit',
+      text: WRITE_AUDIT,
+      values: [JSON.stringify(rows.audits), now],
+    });
+  }
+}
+
+const WRITE = `
+WITH sends AS MATERIALIZED (
+  SELECT * FROM json_to_recordset($1) AS r (
+    "messageId" uuid, "taskId" uuid, "companyId" integer, shard smallint, "keyId" uuid, "bodyHash" uuid,
+    "quotedNetworkId" text, "instanceId" uuid, operation text, "idempotencyKey" text, "traceId" uuid,
+    type text, "chatJid" text, content jsonb, "mediaId" uuid)
+), keyed AS (
+  INSERT INTO idempotency_keys (id, body_hash, message_id, task_id, created_at)
+  SELECT "keyId", "bodyHash", "messageId", "taskId", $4 FROM sends
+  -- only a key past its 72 hours is still there: it begins anew
+  ON CONFLICT (id) DO UPDATE SET body_hash = excluded.body_hash, message_id = excluded.message_id,
+    task_id = excluded.task_id, created_at = excluded.created_at
+), stored AS (
+  INSERT INTO messages (id, company_id, instance_id, direction, type, chat_jid, status, content,
+                        idempotency_key, quoted_id, media_id, trace_id, created_at)
+  SELECT "messageId", "companyId", "instanceId", 'outbound', type, "chatJid", 'queued', content,
+         "idempotencyKey", "quotedNetworkId", "mediaId", "traceId", $4 FROM sends
+), remembered AS (
+  INSERT INTO sent_contents (id, first_sent_at)
+  SELECT id, $4 FROM json_to_recordset($2) AS r (id uuid)
+  ON CONFLICT (id) DO UPDATE SET first_sent_at = excluded.first_sent_at
+), counted AS (
+  INSERT INTO chat_guards (instance_id, chat_jid, company_id, outbound_consecutive, score, score_at)
+  SELECT "instanceId", "chatJid", "companyId", consecutive, score, $4
+  FROM json_to_recordset($3) AS r ("instanceId" uuid, "chatJid" text, "companyId" integer, consecutive integer, score real)
+  ON CONFLICT (instance_id, chat_jid) DO UPDATE
+  SET outbound_consecutive = excluded.outbound_consecutive, score = excluded.score, score_at = excluded.score_at
+)
+INSERT INTO outbox (task_id, company_id, instance_id, shard, operation, message_id, trace_id, created_at)
+SELECT "taskId", "companyId", "instanceId", shard, operation, "messageId", "traceId", $4 FROM sends`;
+
+const WRITE_AUDIT = `
+INSERT INTO audit_log (company_id, user_id, token_id, action, instance_id, detail, trace_id, created_at)
+SELECT "companyId", "userId", "tokenId", action, "instanceId", detail, "traceId", $2
+FROM json_to_recordset($1) AS r ("companyId" integer, "userId" integer, "tokenId" integer, action text,
+                                 "instanceId" uuid, detail jsonb, "traceId" uuid)`;

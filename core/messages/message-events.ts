@@ -1,0 +1,50 @@
+import { phoneOf } from '@posthorn/contract/jid.ts';
+import type { NewEvent } from '../events/insert-events.ts';
+import { newId } from '../platform/ids.ts';
+import type { Step } from './progress.ts';
+
+/** What an event about an outbound message tells, as the recorder reads it from the message's row. */
+export interface OutboundFacts {
+  id: string;
+  company_id: number;
+  instance_id: string;
+  type: string;
+  chat_jid: string;
+  idempotency_key: string | null;
+  media_id: string | null;
+  trace_id: string | null;
+}
+
+/** The event of one step of an outbound message (spec 6.1). */
+export function progressEvent(
+  message: OutboundFacts,
+  step: Step,
+  proof: { at: Date; reason?: string | undefined; wireState?: string | undefined },
+  now: Date,
+): NewEvent {
+  const data: Record<string, unknown> = {
+    message_ids: [message.id],
+    message_type: message.type,
+    chat: message.chat_jid,
+    phone: phoneOf(message.chat_jid),
+    from: message.chat_jid,
+    is_from_me: true,
+    timestamp: proof.at.toISOString(),
+  };
+  if (message.media_id) data.media_id = message.media_id;
+  if (step === 'sent' && message.idempotency_key) data.idempotency_key = message.idempotency_key;
+  if (step === 'failed') {
+    if (message.idempotency_key) data.idempotency_key = message.idempotency_key;
+    data.wire_state = proof.wireState ?? 'not_sent';
+    data.reason = proof.reason ?? 'send_failed';
+  }
+  return {
+    eventId: newId(),
+    companyId: message.company_id,
+    instanceId: message.instance_id,
+    type: step === 'failed' ? `${message.type}.delivery_failed` : `message.${step}`,
+    data,
+    traceId: message.trace_id,
+    createdAt: now,
+  };
+}

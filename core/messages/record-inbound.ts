@@ -1,0 +1,151 @@
+import { phoneOf } from '@posthorn/contract/jid.ts';
+import { insertEvents, type NewEvent } from '../events/insert-events.ts';
+import { holdLeases, type Lease } from '../instances/hold-leases.ts';
+import type { Bus } from '../platform/bus.ts';
+import type { Clock } from '../platform/clock.ts';
+import { type Coalescer, createCoalescer } from '../platform/coalesce.ts';
+import type { Client, Db } from '../platform/db.ts';
+import { newId } from '../platform/ids.ts';
+import { countUsage } from '../usage/count-usage.ts';
+import { lockAcceptOrder } from './accept-sql.ts';
+import { afterInbound, newContact } from './guard.ts';
+
+/** A message that an instance received, as its session got it. */
+export interface Received {
+  companyId: number;
+  instanceId: string;
+  lease: Lease;
+  networkId: string;
+  chatJid: string;
+  senderJid: string;
+  pushName: string;
+  type: string;
+  content: Record<string, unknown>;
+  quotedId?: string | undefined;
+  at: Date;
+}
+
+export type InboundRecorder = Coalescer<Received, void>;
+
+/**
+ * Records what instances receive: the message, its message.received event, the contact's temperature
+ * and the usage counters in one transaction. The network repeats what was not acknowledged; the pair
+ * (instance, network id) is unique, so a repeat changes nothing.
+ */
+export function createInboundRecorder(deps: { db: Db; bus: Bus; clock: Clock }): InboundRecorder {
+  return createCoalescer<Received, void>({
+    maxBatch: 128,
+    async run(batch) {
+      const now = deps.clock.now();
+      const companies = await deps.db.transaction((client) => recordBatch(client, batch, now));
+      for (const company of companies) deps.bus.notify('events', String(company));
+      if (companies.size > 0) deps.bus.notify('deliveries');
+      return batch.map(() => undefined);
+    },
+  });
+}
+
+async function recordBatch(client: Client, batch: readonly Received[], now: Date): Promise<Set<number>> {
+  const held = await holdLeases(
+    client,
+    batch.map((received) => received.lease),
+  );
+  const current = batch.filter((received) => held.has(received.lease.shard));
+  if (current.length === 0) return new Set();
+  const messages = current.map((received) => ({ ...received, id: newId() }));
+  const stored = await client.query<{ id: string }>({
+    name: 'messages-inbound-insert',
+    text: INSERT,
+    values: [JSON.stringify(messages), now],
+  });
+  const fresh = new Set(stored.rows.map((row) => row.id));
+  const received = messages.filter((message) => fresh.has(message.id));
+  await warmContacts(client, received, now);
+  await insertEvents(
+    client,
+    received.map((message) => receivedEvent(message, now)),
+  );
+  await countUsage(
+    client,
+    received.map(({ companyId, instanceId }) => ({ companyId, instanceId, what: 'received' as const })),
+    now,
+  );
+  return new Set(received.map((message) => message.companyId));
+}
+
+function receivedEvent(message: Received & { id: string }, now: Date): NewEvent {
+  return {
+    eventId: newId(),
+    companyId: message.companyId,
+    instanceId: message.instanceId,
+    type: 'message.received',
+    data: {
+      message_ids: [message.id],
+      message_type: message.type,
+      chat: message.chatJid,
+      phone: phoneOf(message.senderJid),
+      from: message.senderJid,
+      push_name: message.pushName,
+      is_from_me: false,
+      content: message.content,
+      ...(message.quotedId ? { quoted_id: message.quotedId } : {}),
+      timestamp: message.at.toISOString(),
+    },
+    traceId: null,
+    createdAt: now,
+  };
+}
+
+/** An answer resets the count of unanswered sends, under the lock that accepts take too. */
+async function warmContacts(client: Client, received: readonly Received[], now: Date): Promise<void> {
+  const direct = received.filter(
+    (message) => !message.chatJid.endsWith('@g.us') && !message.chatJid.endsWith('@broadcast'),
+  );
+  if (direct.length === 0) return;
+  await lockAcceptOrder(
+    client,
+    direct.map((message) => message.instanceId),
+  );
+  const known = await client.query<{ instance_id: string; chat_jid: string; score: number; score_at: Date }>({
+    name: 'chat-guards-of-inbound',
+    text: `SELECT g.instance_id, g.chat_jid, g.score, g.score_at
+           FROM json_to_recordset($1) AS w ("instanceId" uuid, "chatJid" text)
+           JOIN chat_guards g ON g.instance_id = w."instanceId" AND g.chat_jid = w."chatJid"`,
+    values: [JSON.stringify(direct)],
+  });
+  const contacts = new Map(
+    known.rows.map((row) => [
+      `${row.instance_id} ${row.chat_jid}`,
+      { outboundConsecutive: 0, score: row.score, scoreAtMs: row.score_at.getTime() },
+    ]),
+  );
+  const warmed = new Map<string, Record<string, unknown>>();
+  for (const { instanceId, chatJid, companyId } of direct) {
+    const key = `${instanceId} ${chatJid}`;
+    const next = afterInbound(contacts.get(key) ?? newContact(now.getTime()), now.getTime());
+    contacts.set(key, next);
+    warmed.set(key, { instanceId, chatJid, companyId, score: next.score });
+  }
+  await client.query({
+    name: 'chat-guards-warm',
+    text: WARM,
+    values: [JSON.stringify([...warmed.values()]), now],
+  });
+}
+
+const INSERT = `
+INSERT INTO messages (id, company_id, instance_id, direction, type, chat_jid, sender_jid, status, content,
+                      network_id, quoted_id, created_at)
+SELECT id, "companyId", "instanceId", 'inbound', type, "chatJid", "senderJid", 'received', content,
+       "networkId", "quotedId", $2
+FROM json_to_recordset($1) AS r (id uuid, "companyId" integer, "instanceId" uuid, type text, "chatJid" text,
+  "senderJid" text, content jsonb, "networkId" text, "quotedId" text)
+ON CONFLICT (instance_id, network_id) WHERE network_id IS NOT NULL DO NOTHING
+RETURNING id`;
+
+const WARM = `
+INSERT INTO chat_guards (instance_id, chat_jid, company_id, outbound_consecutive, score, score_at)
+SELECT "instanceId", "chatJid", "companyId", 0, score, $2
+FROM json_to_recordset($1) AS r ("instanceId" uuid, "chatJid" text, "companyId" integer, score real)
+ON CONFLICT (instance_id, chat_jid) DO UPDATE
+SET outbound_consecutive = 0, score = excluded.score, score_at = excluded.score_at`;

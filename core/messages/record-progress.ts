@@ -1,0 +1,124 @@
+import { insertEvents, type NewEvent } from '../events/insert-events.ts';
+import { holdLeases, type Lease } from '../instances/hold-leases.ts';
+import type { Bus } from '../platform/bus.ts';
+import type { Clock } from '../platform/clock.ts';
+import { type Coalescer, createCoalescer } from '../platform/coalesce.ts';
+import type { Client, Db } from '../platform/db.ts';
+import { countUsage, type UsageCount } from '../usage/count-usage.ts';
+import { type OutboundFacts, progressEvent } from './message-events.ts';
+import { type MessageStatus, type Step, stepsBetween } from './progress.ts';
+
+/** The network proved that a message got somewhere, or will not. */
+export interface Progress {
+  messageId: string;
+  /** The lease of the worker that saw it: a worker that lost the shard records nothing. */
+  lease: Lease;
+  to: Step;
+  at: Date;
+  /** With `failed`: why, and whether anything reached the wire (spec 4.2, forward rules). */
+  reason?: string;
+  wireState?: 'not_sent' | 'unknown';
+}
+
+export type ProgressRecorder = Coalescer<Progress, void>;
+
+/**
+ * Records progress: the message's state, its events, the usage counters and the end of its task commit
+ * together, many messages in one transaction. Progress that comes late or twice changes nothing, so
+ * each event of a message is written exactly once. Order of pushes is the order of events.
+ */
+export function createProgressRecorder(deps: { db: Db; bus: Bus; clock: Clock }): ProgressRecorder {
+  return createCoalescer<Progress, void>({
+    maxBatch: 256,
+    async run(batch) {
+      const now = deps.clock.now();
+      const companies = await deps.db.transaction((client) => recordBatch(client, batch, now));
+      for (const company of companies) deps.bus.notify('events', String(company));
+      if (companies.size > 0) deps.bus.notify('deliveries');
+      return batch.map(() => undefined);
+    },
+  });
+}
+
+async function recordBatch(client: Client, batch: readonly Progress[], now: Date): Promise<Set<number>> {
+  const held = await holdLeases(
+    client,
+    batch.map((progress) => progress.lease),
+  );
+  const current = batch.filter((progress) => held.has(progress.lease.shard));
+  const rows = await lockMessages(client, current);
+  const changes = new Map<string, Change>();
+  const events: NewEvent[] = [];
+  const usage: UsageCount[] = [];
+  for (const progress of current) {
+    const row = rows.get(progress.messageId);
+    if (!row) continue;
+    for (const step of stepsBetween(row.status, progress.to)) {
+      const change = changes.get(row.id) ?? { id: row.id, status: step, endsTask: row.status === 'queued' };
+      row.status = step;
+      change.status = step;
+      if (step === 'failed') change.failedReason = progress.reason ?? 'send_failed';
+      else change[`${step}At`] = progress.at.toISOString();
+      changes.set(row.id, change);
+      events.push(progressEvent(row, step, progress, now));
+      if (step === 'sent' || step === 'delivered' || step === 'failed') {
+        usage.push({ companyId: row.company_id, instanceId: row.instance_id, what: step });
+      }
+    }
+  }
+  if (changes.size === 0) return new Set();
+  // Sent one after another without waiting between: one round trip less for each.
+  await Promise.all([
+    client.query({
+      name: 'messages-progress-write',
+      text: WRITE,
+      values: [JSON.stringify([...changes.values()])],
+    }),
+    insertEvents(client, events),
+    countUsage(client, usage, now),
+  ]);
+  return new Set(events.map((event) => event.companyId));
+}
+
+interface Change {
+  id: string;
+  status: MessageStatus;
+  /** It was still queued: its task, which carries its id, is done. */
+  endsTask: boolean;
+  sentAt?: string;
+  deliveredAt?: string;
+  readAt?: string;
+  playedAt?: string;
+  failedReason?: string;
+}
+
+/** The rows, locked in the order of their ids so that two batches never wait in a ring. */
+async function lockMessages(client: Client, batch: readonly Progress[]) {
+  const found = await client.query<OutboundFacts & { status: MessageStatus }>({
+    name: 'messages-progress-lock',
+    text: LOCK,
+    values: [[...new Set(batch.map((progress) => progress.messageId))]],
+  });
+  return new Map(found.rows.map((row) => [row.id, row]));
+}
+
+const LOCK = `
+SELECT id, company_id, instance_id, type, chat_jid, idempotency_key, media_id, trace_id, status
+FROM messages WHERE id = ANY ($1::uuid[]) AND direction = 'outbound'
+ORDER BY id FOR UPDATE`;
+
+const WRITE = `
+WITH changes AS MATERIALIZED (
+  SELECT * FROM json_to_recordset($1) AS r (id uuid, status text, "endsTask" boolean, "sentAt" timestamptz,
+    "deliveredAt" timestamptz, "readAt" timestamptz, "playedAt" timestamptz, "failedReason" text)
+), moved AS (
+  UPDATE messages SET
+    status = changes.status,
+    sent_at = coalesce(messages.sent_at, changes."sentAt"),
+    delivered_at = coalesce(messages.delivered_at, changes."deliveredAt"),
+    read_at = coalesce(messages.read_at, changes."readAt"),
+    played_at = coalesce(messages.played_at, changes."playedAt"),
+    failed_reason = coalesce(messages.failed_reason, changes."failedReason")
+  FROM changes WHERE messages.id = changes.id
+)
+DELETE FROM outbox USING changes WHERE outbox.task_id = changes.id AND changes."endsTask"`;

@@ -1,0 +1,36 @@
+import type { Sql } from '../platform/db.ts';
+
+export interface UsageCount {
+  companyId: number;
+  instanceId: string;
+  what: 'sent' | 'received' | 'delivered' | 'failed';
+}
+
+/** Adds to the usage counters of the minute, in the transaction of what is counted (spec 2.12). */
+export async function countUsage(sql: Sql, counts: readonly UsageCount[], now: Date): Promise<void> {
+  if (counts.length === 0) return;
+  const rows = new Map<string, Record<string, unknown> & Record<UsageCount['what'], number>>();
+  for (const { companyId, instanceId, what } of counts) {
+    const row = rows.get(instanceId) ?? {
+      companyId,
+      instanceId,
+      sent: 0,
+      received: 0,
+      delivered: 0,
+      failed: 0,
+    };
+    row[what] += 1;
+    rows.set(instanceId, row);
+  }
+  const sorted = [...rows.values()].sort((a, b) => (String(a.instanceId) < String(b.instanceId) ? -1 : 1));
+  await sql.query({ name: 'usage-count', text: COUNT, values: [JSON.stringify(sorted), now] });
+}
+
+const COUNT = `
+INSERT INTO usage_minutes AS u (instance_id, minute, company_id, sent, received, delivered, failed)
+SELECT "instanceId", date_trunc('minute', $2::timestamptz), "companyId", sent, received, delivered, failed
+FROM json_to_recordset($1) AS r ("instanceId" uuid, "companyId" integer, sent integer, received integer,
+                                 delivered integer, failed integer)
+ON CONFLICT (instance_id, minute) DO UPDATE SET
+  sent = u.sent + excluded.sent, received = u.received + excluded.received,
+  delivered = u.delivered + excluded.delivered, failed = u.failed + excluded.failed`;
