@@ -135,11 +135,11 @@ async function warmContacts(client: Client, received: readonly Received[], now: 
 
 const INSERT = `
 INSERT INTO messages (id, company_id, instance_id, direction, type, chat_jid, sender_jid, status, content,
-                      network_id, quoted_id, created_at)
+                      network_id, quoted_id, push_name, created_at)
 SELECT id, "companyId", "instanceId", 'inbound', type, "chatJid", "senderJid", 'received', content,
-       "networkId", "quotedId", $2
+       "networkId", "quotedId", "pushName", $2
 FROM json_to_recordset($1) AS r (id uuid, "companyId" integer, "instanceId" uuid, type text, "chatJid" text,
-  "senderJid" text, content jsonb, "networkId" text, "quotedId" text)
+  "senderJid" text, content jsonb, "networkId" text, "quotedId" text, "pushName" text)
 ON CONFLICT (instance_id, network_id) WHERE network_id IS NOT NULL DO NOTHING
 RETURNING id`;
 

@@ -58,7 +58,7 @@ async function recordBatch(client: Client, batch: readonly Progress[], now: Date
       row.status = step;
       change.status = step;
       if (step === 'failed') change.failedReason = progress.reason ?? 'send_failed';
-      else change[`${step}At`] = progress.at.toISOString();
+      change[`${step}At`] = progress.at.toISOString();
       changes.set(row.id, change);
       events.push(progressEvent(row, step, progress, now));
       if (step === 'sent' || step === 'delivered' || step === 'failed') {
@@ -89,6 +89,7 @@ interface Change {
   deliveredAt?: string;
   readAt?: string;
   playedAt?: string;
+  failedAt?: string;
   failedReason?: string;
 }
 
@@ -110,7 +111,7 @@ ORDER BY id FOR UPDATE`;
 const WRITE = `
 WITH changes AS MATERIALIZED (
   SELECT * FROM json_to_recordset($1) AS r (id uuid, status text, "endsTask" boolean, "sentAt" timestamptz,
-    "deliveredAt" timestamptz, "readAt" timestamptz, "playedAt" timestamptz, "failedReason" text)
+    "deliveredAt" timestamptz, "readAt" timestamptz, "playedAt" timestamptz, "failedAt" timestamptz, "failedReason" text)
 ), moved AS (
   UPDATE messages SET
     status = changes.status,
@@ -118,6 +119,7 @@ WITH changes AS MATERIALIZED (
     delivered_at = coalesce(messages.delivered_at, changes."deliveredAt"),
     read_at = coalesce(messages.read_at, changes."readAt"),
     played_at = coalesce(messages.played_at, changes."playedAt"),
+    failed_at = coalesce(messages.failed_at, changes."failedAt"),
     failed_reason = coalesce(messages.failed_reason, changes."failedReason")
   FROM changes WHERE messages.id = changes.id
 )

@@ -174,13 +174,17 @@ CREATE TABLE messages (
   media_id         uuid,
   is_forwarded     boolean NOT NULL DEFAULT false,
   forwarding_score integer NOT NULL DEFAULT 0,
+  push_name        text,
   failed_reason    text,
   trace_id         uuid,
   created_at       timestamptz NOT NULL,
   sent_at          timestamptz,
   delivered_at     timestamptz,
   read_at          timestamptz,
-  played_at        timestamptz
+  played_at        timestamptz,
+  failed_at        timestamptz,
+  edited_at        timestamptz,
+  deleted_at       timestamptz
 ) WITH (fillfactor = 85);
 CREATE INDEX messages_instance ON messages (instance_id, id);
 CREATE UNIQUE INDEX messages_inbound ON messages (instance_id, network_id) WHERE network_id IS NOT NULL;
