@@ -18,13 +18,13 @@ const messageFamily = z.object({
   is_from_me: z.boolean(),
   timestamp,
   idempotency_key: z.string().optional().meta({ description: 'When the message came from the API' }),
+  media_id: uuid.optional(),
   is_forwarded: z.boolean().optional(),
   forwarding_score: z.int().optional(),
 });
 
 export const messageSent = messageFamily
   .extend({
-    media_id: uuid.optional(),
     contacts: z.array(z.record(z.string(), z.unknown())).optional().meta({ description: 'On contact sends' }),
   })
   .meta({ id: 'MessageSentEvent' });
@@ -37,7 +37,6 @@ export const messageReceived = messageFamily
   .extend({
     content: z.record(z.string(), z.unknown()).meta({ description: 'By type; for text {text, mentions?}' }),
     push_name: z.string().optional(),
-    media_id: uuid.optional(),
     mime_type: z.string().optional(),
     quoted_id: z.string().optional(),
     is_animated: z.boolean().optional().meta({ description: 'Animated stickers' }),

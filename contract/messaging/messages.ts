@@ -48,7 +48,6 @@ export const message = z
     chat_jid: z.string(),
     phone: z.string().meta({ description: 'Phone of the other party; empty in groups' }),
     from_jid: z.string().nullable().meta({ description: 'Who wrote an inbound message; null on outbound' }),
-    push_name: z.string().nullable(),
     direction: z.enum(['inbound', 'outbound']),
     message_type: z.enum(MESSAGE_TYPES),
     status: messageStatus.meta({ description: 'received on inbound messages' }),
@@ -65,9 +64,6 @@ export const message = z
     delivered_at: timestamp.nullable(),
     read_at: timestamp.nullable(),
     played_at: timestamp.nullable(),
-    failed_at: timestamp.nullable(),
-    edited_at: timestamp.nullable(),
-    deleted_at: timestamp.nullable(),
   })
   .meta({ id: 'Message' });
 export type Message = z.infer<typeof message>;
