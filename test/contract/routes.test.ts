@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { errorCatalogue, errorEnvelope, isErrorCode } from '@posthorn/contract/errors.ts';
+import { listRoutes } from '@posthorn/contract/list-routes.ts';
+import { messagingContract } from '@posthorn/contract/messaging/index.ts';
+import { commonErrors, errorsOf, metaOf } from '@posthorn/contract/route-meta.ts';
+import type { AppRoute } from '@ts-rest/core';
+
+const routes = listRoutes(messagingContract);
+
+/** Method, path, credentials, who may call and the success statuses: from spec 4, 5.3, 5.4 and design 7. */
+const EXPECTED: [string, string, string, number[]][] = [
+  ['POST /v1/auth/register', 'none', 'public', [201]],
+  ['POST /v1/auth/login', 'none', 'public', [200]],
+  ['GET /v1/tokens', 'any', 'owner', [200]],
+  ['POST /v1/tokens', 'any', 'owner', [201]],
+  ['DELETE /v1/tokens/:id', 'any', 'owner', [204]],
+  ['POST /v1/instances', 'any', 'owner_admin', [201]],
+  ['GET /v1/instances', 'any', 'owner_admin', [200]],
+  ['GET /v1/instances/:instanceId', 'any', 'owner_admin', [200]],
+  ['PATCH /v1/instances/:instanceId', 'any', 'owner_admin', [200]],
+  ['DELETE /v1/instances/:instanceId', 'any', 'owner_admin', [204]],
+  ['POST /v1/instances/:instanceId/connect', 'any', 'owner_admin', [202]],
+  ['POST /v1/instances/:instanceId/disconnect', 'any', 'owner_admin', [202]],
+  ['POST /v1/instances/:instanceId/restart', 'any', 'owner_admin', [202]],
+  ['POST /v1/instances/:instanceId/logout', 'any', 'owner_admin', [202]],
+  ['GET /v1/instances/:instanceId/qr', 'any', 'owner_admin', [200]],
+  ['POST /v1/instances/:instanceId/pairing-code', 'any', 'owner_admin', [200]],
+  ['GET /v1/instances/:instanceId/connection', 'any', 'owner_admin', [200]],
+  ['GET /v1/instances/:instanceId/settings', 'any', 'owner_admin', [200]],
+  ['PATCH /v1/instances/:instanceId/settings', 'any', 'owner_admin', [200]],
+  ['POST /v1/instances/:instanceId/messages/text', 'any', 'all', [202]],
+  ['GET /v1/instances/:instanceId/message/:messageId', 'any', 'all', [200]],
+  ['POST /v1/webhooks', 'any', 'owner_admin', [201]],
+  ['GET /v1/webhooks', 'any', 'owner_admin', [200]],
+  ['GET /v1/webhooks/:webhookId', 'any', 'owner_admin', [200]],
+  ['PATCH /v1/webhooks/:webhookId', 'any', 'owner_admin', [200]],
+  ['DELETE /v1/webhooks/:webhookId', 'any', 'owner_admin', [204]],
+  ['GET /v1/webhooks/:webhookId/logs', 'any', 'owner_admin', [200]],
+  ['GET /v1/event-deliveries', 'any', 'all', [200]],
+  ['GET /v1/events/stream', 'any', 'all', [200]],
+  ['GET /v1/events/ws', 'any', 'all', [101]],
+  ['GET /v1/events', 'any', 'all', [200]],
+  ['GET /v1/events/:eventId', 'any', 'all', [200]],
+  ['POST /v1/events/ticket', 'any', 'all', [201]],
+  ['GET /v1/instances/:instanceId/usage', 'any', 'all', [200]],
+  ['GET /health', 'none', 'public', [200]],
+  ['GET /ready', 'none', 'public', [200]],
+  ['GET /metrics', 'none', 'public', [200]],
+];
+
+describe('the messaging contract', () => {
+  for (const [key, auth, access, success] of EXPECTED) {
+    it(`has ${key} for ${access}, answering ${success}`, () => {
+      const route = routeOf(key);
+      assert.equal(metaOf(route).auth, auth);
+      assert.equal(metaOf(route).access, access);
+      assert.deepEqual(
+        statuses(route).filter((status) => status < 400),
+        success,
+      );
+    });
+  }
+
+  it('has each method and path once', () => {
+    const keys = routes.map(({ route }) => `${route.method} ${route.path}`);
+    assert.equal(new Set(keys).size, keys.length);
+  });
+
+  for (const { name, route } of routes) {
+    it(`${name} declares the statuses of its codes and no other error`, () => {
+      const codes = errorsOf(route);
+      assert.ok(codes.every(isErrorCode));
+      assert.ok(commonErrors(metaOf(route).auth).every((code) => codes.includes(code)));
+      const declared = statuses(route).filter((status) => status >= 400);
+      assert.deepEqual(declared, [...new Set(codes.map((code) => errorCatalogue[code].status))].sort());
+      const shaped =
+        route === messagingContract.health.ready ? declared.filter((status) => status !== 503) : declared;
+      for (const status of shaped) assert.equal(route.responses[status], errorEnvelope);
+      assert.ok(metaOf(route).summary.length > 0);
+    });
+
+    if (route.path.includes(':')) {
+      it(`${name} says what an unknown id answers`, () => {
+        const { notFound } = metaOf(route);
+        assert.ok(notFound);
+        assert.equal(errorCatalogue[notFound].status, 404);
+      });
+    }
+  }
+
+  it('wants a verified e-mail for what spends resources', () => {
+    const wanting = routes
+      .filter(({ route }) => metaOf(route).requiresVerifiedEmail)
+      .map(({ route }) => route.path);
+    assert.deepEqual(wanting.sort(), ['/v1/instances', '/v1/tokens', '/v1/webhooks']);
+  });
+
+  it('wants an Idempotency-Key of each send, whose missing key and guard answers are declared', () => {
+    for (const { name, route } of routes.filter(({ route }) => metaOf(route).operation)) {
+      const codes = errorsOf(route);
+      for (const code of [
+        'IDEMPOTENCY_KEY_REQUIRED',
+        'IDEMPOTENCY_KEY_REUSED',
+        'PASSIVE_MODE_ENABLED',
+        'BLOCKED_DUPLICATE_CONTENT',
+        'BLOCKED_NO_RECIPROCITY',
+        'BLOCKED_TEMPERATURE_LIMIT',
+      ] as const)
+        assert.ok(codes.includes(code), `${name} ${code}`);
+    }
+  });
+});
+
+function routeOf(key: string): AppRoute {
+  const found = routes.find(({ route }) => `${route.method} ${route.path}` === key);
+  assert.ok(found, `${key} is not in the contract`);
+  return found.route;
+}
+
+function statuses(route: AppRoute): number[] {
+  return Object.keys(route.responses)
+    .map(Number)
+    .sort((a, b) => a - b);
+}
