@@ -33,9 +33,14 @@ export interface NetworkSession {
   send(message: OutboundMessage): Promise<SendReceipt>;
   /** Shows the typing indicator in a one-to-one chat; best effort. */
   typing(chat: Jid): Promise<void>;
-  /** Asks for an eight-character pairing code for `phone`, instead of the QR. */
+  /**
+   * Marks received messages of a chat as read, which tells their sender. Ids that the network does not
+   * know are passed over. Throws as `send` does.
+   */
+  markRead(chat: Jid, networkIds: readonly string[]): Promise<void>;
+  /** Asks for an eight-character pairing code for `phone`, instead of the QR. Throws as `send` does. */
   requestPairingCode(phone: string): Promise<string>;
-  /** Ends the pairing: the credentials are void afterwards. */
+  /** Ends the pairing: the credentials are void afterwards, and the sink hears `logged_out`. */
   logout(): Promise<void>;
   /** Closes the connection and keeps the pairing. Idempotent. */
   close(): Promise<void>;
@@ -57,18 +62,29 @@ export interface SendReceipt {
   at: Date;
 }
 
-/** What a session tells its worker. A promise that resolves means "recorded": the driver then acks. */
+/**
+ * What a session tells its worker. A promise that resolves means "recorded": the driver then acks; one
+ * that rejects is called again with the same. Receipts come in order and inbound messages come in
+ * order, one call of each kind at a time; between the two kinds there is no order. Either may come
+ * twice, and a receipt may overtake the answer to its `send`.
+ */
 export interface SessionSink {
   qr(qr: string, expiresAt: Date): void;
   paired(identity: { credentials: unknown; phone: string; jid: Jid; pushName: string }): Promise<void>;
   connected(): void;
-  /** The connection ended. `retry` says whether to open again (with back-off) or to stay closed. */
+  /**
+   * The session ended; called exactly once, and nothing is called after it but what was under way. The
+   * driver does not connect again: on `connection_lost` the owner opens anew, with back-off.
+   */
   disconnected(reason: DisconnectReason): void;
   receipts(receipts: readonly NetworkReceipt[]): Promise<void>;
   inbound(messages: readonly InboundMessage[]): Promise<void>;
 }
 
-/** `replaced`: a second login kicked this one. `logged_out`: unpaired from the phone. */
+/**
+ * `replaced`: a second login kicked this one, or its epoch was older than one seen before.
+ * `logged_out`: unpaired from the phone, the credentials are void. `closed`: by `close`.
+ */
 export type DisconnectReason =
   | 'connection_lost'
   | 'replaced'

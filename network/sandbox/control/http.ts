@@ -1,0 +1,126 @@
+/** A small JSON router for the control API: a dozen routes need no framework. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { z } from 'zod/v4';
+import type { SandboxLog } from '../log.ts';
+
+/** An answer that is not a success: `{error_code, message}`. */
+export class ControlError extends Error {
+  readonly status: number;
+  readonly code: string;
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+export interface ControlRequest {
+  params: Record<string, string>;
+  query: Record<string, string>;
+  body: unknown;
+}
+
+export interface Route {
+  method: 'GET' | 'POST' | 'DELETE';
+  /** Segments that begin with a colon are parameters. */
+  path: string;
+  /** The answer's body, sent with 200, or `[status, body]`. */
+  handle(request: ControlRequest): object | [number, object];
+}
+
+/** Media travel as base64 in a body, 64 MB of them at most. */
+const MAX_BODY_BYTES = 96 * 1024 * 1024;
+
+export function parseWith<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0]!;
+  const path = issue.path.join('.');
+  throw new ControlError(400, 'BAD_REQUEST', path ? `${path}: ${issue.message}` : issue.message);
+}
+
+/** Answers one request with the route that fits; `beforeReply` runs before a success goes out. */
+export async function serveControl(
+  deps: { routes: readonly Route[]; beforeReply: () => void; log: SandboxLog },
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  try {
+    const url = new URL(request.url ?? '/', 'http://sandbox');
+    const { route, params } = findRoute(deps.routes, request.method ?? 'GET', url.pathname);
+    const query = Object.fromEntries(url.searchParams);
+    const body = route.method === 'POST' ? await readJson(request) : undefined;
+    const result = route.handle({ params, query, body });
+    deps.beforeReply();
+    if (Array.isArray(result)) reply(response, result[0], result[1]);
+    else reply(response, 200, result);
+  } catch (error) {
+    const known = error instanceof ControlError;
+    if (!known) deps.log.error({ err: error }, 'sandbox control request failed');
+    const { status, code, message } = known
+      ? error
+      : { status: 500, code: 'INTERNAL_ERROR', message: 'the sandbox failed; its log says why' };
+    reply(response, status, { error_code: code, message });
+  }
+}
+
+function findRoute(routes: readonly Route[], method: string, pathname: string) {
+  const segments = pathname.split('/');
+  let pathKnown = false;
+  for (const route of routes) {
+    const params = matchPath(route.path.split('/'), segments);
+    if (!params) continue;
+    if (route.method === method) return { route, params };
+    pathKnown = true;
+  }
+  if (pathKnown) throw new ControlError(405, 'METHOD_NOT_ALLOWED', `${method} is not possible here`);
+  throw new ControlError(404, 'NOT_FOUND', 'the sandbox has no such path');
+}
+
+function matchPath(pattern: string[], segments: string[]): Record<string, string> | null {
+  if (pattern.length !== segments.length) return null;
+  const params: Record<string, string> = {};
+  for (const [i, part] of pattern.entries()) {
+    if (part.startsWith(':')) params[part.slice(1)] = decodeSegment(segments[i]!);
+    else if (part !== segments[i]) return null;
+  }
+  return params;
+}
+
+function decodeSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    throw new ControlError(400, 'BAD_REQUEST', 'the path is not valid URL encoding');
+  }
+}
+
+/** The JSON body; an empty one counts as `{}`. */
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    sizeBytes += chunk.length;
+    if (sizeBytes > MAX_BODY_BYTES) {
+      throw new ControlError(413, 'PAYLOAD_TOO_LARGE', `a body has at most ${MAX_BODY_BYTES} bytes`);
+    }
+    chunks.push(chunk);
+  }
+  const text = Buffer.concat(chunks).toString();
+  if (text.trim() === '') return {};
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ControlError(400, 'INVALID_JSON', 'the body is not valid JSON');
+  }
+}
+
+function reply(response: ServerResponse, status: number, body: object) {
+  if (response.headersSent || response.destroyed) return;
+  const json = JSON.stringify(body);
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(json),
+  });
+  response.end(json);
+}

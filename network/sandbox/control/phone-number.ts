@@ -1,0 +1,11 @@
+import { parseRecipient, phoneOf } from '@posthorn/contract/jid.ts';
+import { z } from 'zod/v4';
+
+/** A phone number as a person writes it, or its JID; out come the digits. */
+export const phoneNumber = z.string().transform((text, context) => {
+  const parsed = parseRecipient(text);
+  const phone = 'jid' in parsed ? phoneOf(parsed.jid) : '';
+  if (phone) return phone;
+  context.addIssue({ code: 'custom', message: 'must be a phone number of 7 to 15 digits or its JID' });
+  return z.NEVER;
+});

@@ -1,0 +1,35 @@
+import { type Clock, systemClock } from '@posthorn/core/platform/clock.ts';
+import type { NetworkDriver } from '../driver.ts';
+import { openSession } from './client/session.ts';
+import { type SandboxLog, silentLog } from './log.ts';
+
+export interface SandboxDriverOptions {
+  /** The `url` of `createSandboxServer`, such as `ws://127.0.0.1:8090/ws`. */
+  url: string;
+  log?: SandboxLog;
+  clock?: Clock;
+  /** A send without an answer for so long is `SendUnavailable`. */
+  sendTimeoutMs?: number;
+  /** A connection that is silent for between one and two of these is lost. */
+  heartbeatMs?: number;
+}
+
+/**
+ * The driver of the sandbox network: one WebSocket a session, no reconnecting inside (the owner opens
+ * anew when it hears `disconnected`). The network drops a network id that it has, so an unknown
+ * outcome may simply be repeated.
+ */
+export function createSandboxDriver(options: SandboxDriverOptions): NetworkDriver {
+  const deps = {
+    url: options.url,
+    log: options.log ?? silentLog,
+    clock: options.clock ?? systemClock,
+    sendTimeoutMs: options.sendTimeoutMs ?? 15_000,
+    heartbeatMs: options.heartbeatMs ?? 15_000,
+  };
+  return {
+    name: 'sandbox',
+    dedupes: true,
+    open: async (request, sink) => openSession(deps, request, sink),
+  };
+}

@@ -1,0 +1,128 @@
+/** The faults in force: who they strike, how often they did, and when they are over. */
+import type { Account, Phone } from '../state/world.ts';
+import type { FaultKind, FaultOrder, SendPlan } from './fault.ts';
+
+export interface Fault {
+  readonly id: number;
+  readonly order: FaultOrder;
+  /** How often it could have struck, and how often it did. */
+  chances: number;
+  hits: number;
+}
+
+/** Who a session is; `account` is absent while it is not paired. */
+export interface FaultSubject {
+  instanceId: string;
+  account: Account | null;
+}
+
+export type LoginRefusal = 'banned' | 'hard_paused' | 'offline';
+
+export interface FaultBook {
+  add(order: FaultOrder): Fault;
+  /** Removes the faults that `matches` picks, and returns them. */
+  remove(matches: (fault: Fault) => boolean): Fault[];
+  list(): readonly Fault[];
+  /** Null when nothing strikes: the road of nearly every send. */
+  onSend(subject: FaultSubject, to: Phone): SendPlan | null;
+  onLogin(subject: FaultSubject): LoginRefusal | null;
+  repeatsEvents(subject: FaultSubject): boolean;
+  isOffline(phone: Phone): boolean;
+  /** Counts a hit that was made elsewhere, such as closing a session when a ban is ordered. */
+  countHit(fault: Fault): void;
+}
+
+const LOGIN_REFUSALS: Partial<Record<FaultKind, LoginRefusal>> = {
+  ban: 'banned',
+  hard_pause: 'hard_paused',
+  offline: 'offline',
+};
+
+export function createFaultBook(): FaultBook {
+  const faults = new Set<Fault>();
+  let lastId = 0;
+
+  function countHit(fault: Fault) {
+    fault.hits++;
+    if (fault.order.times !== undefined && fault.hits >= fault.order.times) faults.delete(fault);
+  }
+
+  /** Draws whether a fault that applies strikes this time. */
+  function strikes(fault: Fault): boolean {
+    const { order } = fault;
+    fault.chances++;
+    if (order.kind === 'drop' && fault.chances % order.nth !== 0) return false;
+    if (Math.random() >= order.probability) return false;
+    countHit(fault);
+    return true;
+  }
+
+  function applyToPlan(fault: Fault, plan: SendPlan) {
+    const { order } = fault;
+    if (order.kind === 'delay') plan.delayMs = Math.max(plan.delayMs, order.delay_ms);
+    if (order.kind === 'refuse') plan.refuse = order.reason;
+    if (order.kind === 'silence') plan.silentAt = order.at;
+    if (order.kind === 'drop' && order.at !== 'now') plan.dropAt = order.at;
+  }
+
+  return {
+    add(order) {
+      const fault = { id: ++lastId, order, chances: 0, hits: 0 };
+      faults.add(fault);
+      return fault;
+    },
+    remove(matches) {
+      const removed = [...faults].filter(matches);
+      for (const fault of removed) faults.delete(fault);
+      return removed;
+    },
+    list: () => [...faults],
+    onSend(subject, to) {
+      if (faults.size === 0) return null;
+      let plan: SendPlan | null = null;
+      for (const fault of faults) {
+        const { kind } = fault.order;
+        if (kind !== 'delay' && kind !== 'refuse' && kind !== 'silence' && kind !== 'drop') continue;
+        if (!strikesSubject(fault.order, subject, to) || !strikes(fault)) continue;
+        plan ??= { delayMs: 0 };
+        applyToPlan(fault, plan);
+      }
+      return plan;
+    },
+    onLogin(subject) {
+      for (const fault of faults) {
+        const refusal = LOGIN_REFUSALS[fault.order.kind];
+        if (refusal && strikesSubject(fault.order, subject) && strikes(fault)) return refusal;
+      }
+      return null;
+    },
+    repeatsEvents(subject) {
+      if (faults.size === 0) return false;
+      for (const fault of faults) {
+        const { order } = fault;
+        if (order.kind === 'repeat_events' && strikesSubject(order, subject) && strikes(fault)) return true;
+      }
+      return false;
+    },
+    isOffline(phone) {
+      if (faults.size === 0) return false;
+      for (const { order } of faults) {
+        if (order.kind === 'offline' && order.phone === phone.phone) return true;
+      }
+      return false;
+    },
+    countHit,
+  };
+}
+
+/** True when the fault is aimed at this session, or at the phone that it sends to; no aim is everyone. */
+export function strikesSubject(
+  order: FaultOrder,
+  { instanceId, account }: FaultSubject,
+  to?: Phone,
+): boolean {
+  const number = account?.phone.phone;
+  if (order.instance !== undefined && order.instance !== instanceId) return false;
+  if (order.account !== undefined && order.account !== number) return false;
+  return order.phone === undefined || order.phone === number || order.phone === to?.phone;
+}

@@ -1,0 +1,68 @@
+/** Ordering a fault and calling it off: what happens at once, besides what happens on later sends. */
+import type { Session } from '../sessions/session.ts';
+import { cutSession, endSession } from '../sessions/session.ts';
+import { unpairAccount } from '../state/accounts.ts';
+import { catchUp } from '../state/change-phone.ts';
+import type { World } from '../state/world.ts';
+import type { FaultOrder } from './fault.ts';
+import { type Fault, strikesSubject } from './fault-book.ts';
+
+/** Puts a fault in force; returns it with how many sessions it struck at once. */
+export function orderFault(
+  world: World,
+  sessions: Iterable<Session>,
+  order: FaultOrder,
+): { fault: Fault; struck: number } {
+  const fault = world.faults.add(order);
+  let struck = 0;
+  for (const session of [...sessions]) {
+    if (session.phase === 'ended' || !strikesSubject(order, session)) continue;
+    if (!strikeNow(world, session, order)) continue;
+    struck++;
+    world.faults.countHit(fault);
+  }
+  const isOver = order.kind === 'logout' || (order.kind === 'drop' && order.at === 'now');
+  if (isOver) world.faults.remove((each) => each === fault);
+  else if (order.duration_ms) {
+    world.wheel.after(order.duration_ms, () => clearFaults(world, (each) => each === fault));
+  }
+  return { fault, struck };
+}
+
+/** Calls faults off; phones that one kept offline get what waited for them. */
+export function clearFaults(world: World, matches: (fault: Fault) => boolean): number {
+  const removed = world.faults.remove(matches);
+  for (const { order } of removed) {
+    const phone = order.kind === 'offline' && order.phone ? world.phones.get(order.phone) : undefined;
+    if (phone) catchUp(world, phone);
+  }
+  return removed.length;
+}
+
+/** True when the order strikes a standing session, not just its next send or login. */
+function strikeNow(world: World, session: Session, order: FaultOrder): boolean {
+  switch (order.kind) {
+    case 'drop':
+      if (order.at !== 'now') return false;
+      cutSession(session);
+      return true;
+    case 'offline':
+      cutSession(session);
+      return true;
+    case 'ban':
+      endSession(world, session, 'banned');
+      return true;
+    case 'hard_pause':
+      endSession(world, session, 'hard_paused');
+      return true;
+    case 'logout':
+      if (!session.account) return false;
+      unpairAccount(world, session.account);
+      return true;
+    case 'delay':
+    case 'silence':
+    case 'refuse':
+    case 'repeat_events':
+      return false;
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * What driver and sandbox say to each other over the WebSocket: JSON text frames, told apart by `t`.
+ *
+ * The hot road is one frame kind a direction, `flow`, that carries whatever the tick gathered. Its
+ * `type` and `content` are opaque to the transport: a new content family adds nothing here, a new
+ * question and answer (groups, profile, ...) is a new `op` of `call`.
+ */
+import { z } from 'zod/v4';
+
+/** Why the network ends a session; the driver turns it into a `DisconnectReason`. */
+export const BYE_REASONS = [
+  'replaced',
+  'stale_epoch',
+  'logged_out',
+  'banned',
+  'hard_paused',
+  'protocol_error',
+  'shutting_down',
+] as const;
+export type ByeReason = (typeof BYE_REASONS)[number];
+
+const content = z.record(z.string(), z.unknown());
+
+/** One envelope: `n` numbers it within the connection, `id` is the duplicate key within the account. */
+const sendItem = z.object({
+  n: z.int(),
+  id: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
+  to: z.string().max(64),
+  type: z.string().max(32),
+  content,
+  quoted: z.string().max(64).optional(),
+});
+export type SendItem = z.infer<typeof sendItem>;
+
+/** Driver to network. `flow.ack` is cumulative: every event up to that number is recorded. */
+export const clientFrame = z.discriminatedUnion('t', [
+  z.object({ t: z.literal('flow'), sends: z.array(sendItem).optional(), ack: z.int().optional() }),
+  z.object({
+    t: z.literal('hello'),
+    instance: z.string().min(1).max(64),
+    epoch: z.int(),
+    token: z.string().optional(),
+  }),
+  z.object({ t: z.literal('paired_ok') }),
+  z.object({ t: z.literal('typing'), chat: z.string().max(64) }),
+  z.object({ t: z.literal('call'), n: z.int(), op: z.string(), args: content }),
+]);
+export type ClientFrame = z.infer<typeof clientFrame>;
+
+/** What the network stores for an account until acked; `s` counts up by one within the account. */
+const receiptEvent = z.object({
+  s: z.int(),
+  k: z.enum(['delivered', 'read', 'played']),
+  id: z.string(),
+  chat: z.string(),
+  by: z.string(),
+  at: z.number(),
+});
+const messageEvent = z.object({
+  s: z.int(),
+  k: z.literal('message'),
+  id: z.string(),
+  chat: z.string(),
+  from: z.string(),
+  name: z.string(),
+  type: z.string(),
+  content,
+  quoted: z.string().optional(),
+  at: z.number(),
+});
+export const networkEvent = z.discriminatedUnion('k', [receiptEvent, messageEvent]);
+export type NetworkEvent = z.infer<typeof networkEvent>;
+export type EventBody = NetworkEvent extends infer E
+  ? E extends NetworkEvent
+    ? Omit<E, 's'>
+    : never
+  : never;
+
+/** `[n, at]` the network has it since `at` (Unix ms); `[n, 0, reason]` it refused for good. */
+const ackItem = z.union([z.tuple([z.int(), z.number()]), z.tuple([z.int(), z.literal(0), z.string()])]);
+
+/** Network to driver. */
+export const serverFrame = z.discriminatedUnion('t', [
+  z.object({
+    t: z.literal('flow'),
+    acks: z.array(ackItem).optional(),
+    events: z.array(networkEvent).optional(),
+  }),
+  z.object({ t: z.literal('qr'), qr: z.string(), expires_at: z.number() }),
+  z.object({
+    t: z.literal('paired'),
+    token: z.string(),
+    phone: z.string(),
+    jid: z.string(),
+    push_name: z.string(),
+  }),
+  z.object({ t: z.literal('welcome') }),
+  z.object({ t: z.literal('bye'), reason: z.enum(BYE_REASONS) }),
+  z.object({
+    t: z.literal('result'),
+    n: z.int(),
+    value: z.unknown().optional(),
+    error: z.string().optional(),
+  }),
+]);
+export type ServerFrame = z.infer<typeof serverFrame>;

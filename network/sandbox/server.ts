@@ -1,0 +1,154 @@
+/**
+ * The sandbox network: a messaging network of one process, with virtual phones, that instances reach
+ * over a real connection and testers over a control API (design 5).
+ */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { WebSocketServer } from 'ws';
+import { serveControl } from './control/http.ts';
+import { networkRoutes } from './control/network-routes.ts';
+import { phoneRoutes } from './control/phone-routes.ts';
+import { createFaultBook } from './faults/fault-book.ts';
+import { type SandboxLog, silentLog } from './log.ts';
+import { serveConnection } from './sessions/connection.ts';
+import { createOutbox } from './sessions/outbox.ts';
+import { createPairingDesk } from './sessions/pairing.ts';
+import { cutSession, endSession, type Session } from './sessions/session.ts';
+import { journalPath, makeDataDir, noJournal, openJournal } from './state/journal.ts';
+import { createLedger } from './state/ledger.ts';
+import { restoreWorld, resumeWorld } from './state/restore.ts';
+import { createTimerWheel } from './state/timer-wheel.ts';
+import { initialDefaults, type World } from './state/world.ts';
+
+export interface SandboxOptions {
+  /** 0 or absent takes a free one. */
+  port?: number;
+  host?: string;
+  /** Instances pair by themselves, with a fresh number, shortly after their QR is shown. Default true. */
+  autoPair?: boolean;
+  autoPairDelayMs?: number;
+  /** Where accounts, messages and ledger outlive a restart; memory only without it. */
+  dataDir?: string;
+  compactAboveBytes?: number;
+  qrTtlMs?: number;
+  codeTtlMs?: number;
+  log?: SandboxLog;
+}
+
+export interface SandboxServer {
+  /** For the driver: `ws://host:port/ws`. */
+  url: string;
+  /** For the tester: `http://host:port`. */
+  controlUrl: string;
+  port: number;
+  /** Ends all sessions, writes the journal and stops. Idempotent. */
+  close(): Promise<void>;
+}
+
+const HEARTBEAT_MS = 30_000;
+const MAX_FRAME_BYTES = 8 * 1024 * 1024;
+
+/** Starts the network. Rejects when the port is taken or the data folder cannot be read. */
+export async function createSandboxServer(options: SandboxOptions = {}): Promise<SandboxServer> {
+  const log = options.log ?? silentLog;
+  const sessions = new Set<Session>();
+  const outbox = createOutbox({ journal: () => world.journal, world: () => world, log });
+  const world: World = {
+    phones: new Map(),
+    accountsByToken: new Map(),
+    ledger: createLedger(),
+    journal: noJournal,
+    wheel: createTimerWheel(),
+    faults: createFaultBook(),
+    log,
+    defaults: initialDefaults,
+    wake: outbox.wake,
+    flush: outbox.flush,
+  };
+  if (options.dataDir) await openWorld(world, options.dataDir, options, outbox.schedule);
+  const desk = createPairingDesk(world, {
+    qrTtlMs: options.qrTtlMs ?? 20_000,
+    codeTtlMs: options.codeTtlMs ?? 180_000,
+    autoPairAfterMs: options.autoPair === false ? null : (options.autoPairDelayMs ?? 300),
+  });
+
+  const routes = [...phoneRoutes(world), ...networkRoutes(world, desk, sessions)];
+  const http = createServer((request, response) => {
+    void serveControl({ routes, beforeReply: world.flush, log }, request, response);
+  });
+  const sockets = new WebSocketServer({
+    server: http,
+    path: '/ws',
+    perMessageDeflate: false,
+    maxPayload: MAX_FRAME_BYTES,
+  });
+  // It repeats the errors of the HTTP server, which `listen` reports.
+  sockets.on('error', () => {});
+  sockets.on('connection', (socket) => {
+    sessions.add(serveConnection({ world, desk }, socket, (session) => sessions.delete(session)));
+  });
+  const heartbeat = setInterval(() => pingAll(sessions), HEARTBEAT_MS);
+  heartbeat.unref();
+
+  const host = options.host ?? '127.0.0.1';
+  const port = await listen(http, options.port ?? 0, host);
+  const reachable =
+    host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
+  log.info({ port }, 'sandbox network listens');
+
+  let closing: Promise<void> | undefined;
+  async function closeAll() {
+    clearInterval(heartbeat);
+    world.wheel.stop();
+    for (const session of sessions) endSession(world, session, 'shutting_down');
+    outbox.stop();
+    world.journal.close();
+    const closed = new Promise((resolve) => http.close(resolve));
+    sockets.close();
+    http.closeAllConnections();
+    // What does not answer the closing handshake within a moment is cut.
+    const cut = setTimeout(() => [...sessions].forEach(cutSession), 500);
+    await closed;
+    clearTimeout(cut);
+  }
+  return {
+    url: `ws://${reachable}:${port}/ws`,
+    controlUrl: `http://${reachable}:${port}`,
+    port,
+    close: () => (closing ??= closeAll()),
+  };
+}
+
+async function openWorld(
+  world: World,
+  dataDir: string,
+  { compactAboveBytes = 32 * 1024 * 1024 }: SandboxOptions,
+  schedule: () => void,
+): Promise<void> {
+  makeDataDir(dataDir);
+  const path = journalPath(dataDir);
+  await restoreWorld(world, path, compactAboveBytes);
+  world.journal = openJournal(path, schedule);
+  resumeWorld(world);
+}
+
+/** Cuts who did not answer the last ping, and asks the others again. */
+function pingAll(sessions: ReadonlySet<Session>) {
+  for (const session of sessions) {
+    if (!session.heard) cutSession(session);
+    else {
+      session.heard = false;
+      session.socket.ping();
+    }
+  }
+}
+
+function listen(http: ReturnType<typeof createServer>, port: number, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    http.once('error', reject);
+    http.listen(port, host, () => {
+      http.off('error', reject);
+      resolve((http.address() as AddressInfo).port);
+    });
+  });
+}

@@ -1,0 +1,73 @@
+/** One envelope from an instance: refused, or in the ledger and on its way. */
+import { isUserJid } from '@posthorn/contract/jid.ts';
+import { families } from '../families/registry.ts';
+import type { SendPlan } from '../faults/fault.ts';
+import type { SendItem } from '../frames.ts';
+import { takeMessage } from '../state/deliver.ts';
+import { phoneForJid } from '../state/phones.ts';
+import type { Account, World } from '../state/world.ts';
+import { cutSession, type Session } from './session.ts';
+
+/**
+ * Takes a send and answers it: an ack once it is in the ledger (or was: the same id of this account
+ * again is dropped and counted), or a refusal with its reason. Faults may cut in at each stage.
+ */
+export function acceptSend(world: World, session: Session, item: SendItem): void {
+  const { account } = session;
+  if (session.phase !== 'live' || !account) return;
+  const plan = isUserJid(item.to) ? world.faults.onSend(session, phoneForJid(world, item.to)) : null;
+  if (strikes(session, plan, 'before_ledger')) return;
+  const taken = plan?.refuse ?? enterLedger(world, account, item);
+  if (typeof taken === 'string') {
+    world.ledger.addRefusal(account.phone.jid);
+    world.journal.append(['refused', account.phone.phone]);
+    answer(world, session, `[${item.n},0,${JSON.stringify(taken)}]`, plan);
+  } else if (!strikes(session, plan, 'after_ledger')) {
+    answer(world, session, `[${item.n},${taken}]`, plan);
+  }
+}
+
+/** True when a fault ends the road of this send here: the connection is cut, or nothing is said. */
+function strikes(session: Session, plan: SendPlan | null, stage: 'before_ledger' | 'after_ledger'): boolean {
+  if (plan?.dropAt === stage) cutSession(session);
+  return plan?.dropAt === stage || plan?.silentAt === stage;
+}
+
+/** When the network took it (Unix ms), or why it does not. */
+function enterLedger(world: World, account: Account, item: SendItem): number | string {
+  if (!isUserJid(item.to)) return 'invalid_recipient';
+  const known = account.phone.sent.get(item.id);
+  if (known) {
+    world.ledger.addDuplicate(known);
+    world.journal.append(['again', account.phone.phone, item.id]);
+    return known.at;
+  }
+  const family = families.get(item.type);
+  if (!family) return 'unsupported_type';
+  const content = family.content.safeParse(item.content);
+  if (!content.success) return 'invalid_content';
+  const { message } = takeMessage(
+    world,
+    {
+      id: item.id,
+      from: account.phone,
+      to: item.to,
+      type: item.type,
+      content: content.data,
+      quotedId: item.quoted,
+    },
+    { ledger: true },
+  );
+  return message.at;
+}
+
+function answer(world: World, session: Session, ack: string, plan: SendPlan | null) {
+  const put = () => {
+    if (session.phase !== 'live') return;
+    session.acks.push(ack);
+    if (plan?.dropAt === 'after_ack') session.cutAfterFlush = true;
+    world.wake(session);
+  };
+  if (plan && plan.delayMs > 0) world.wheel.after(plan.delayMs, put);
+  else put();
+}

@@ -1,0 +1,64 @@
+/** Questions of a driver that have one answer. A new one is a line in this table. */
+import { phoneOf } from '@posthorn/contract/jid.ts';
+import { z } from 'zod/v4';
+import { phoneNumber } from '../control/phone-number.ts';
+import { unpairAccount } from '../state/accounts.ts';
+import { arriveAtInstance, readMessage } from '../state/deliver.ts';
+import type { World } from '../state/world.ts';
+import { type Session, sendFrame } from './session.ts';
+
+/** Says no to a call; the driver throws it as `SendRefused` with this reason. */
+class CallRefused extends Error {}
+
+type Call = (world: World, session: Session, args: unknown) => unknown;
+
+const calls: Record<string, Call> = {
+  pairing_code(_world, session, args) {
+    const { phone } = z.object({ phone: phoneNumber }).parse(args);
+    if (!session.offer) throw new CallRefused('already_paired');
+    return { code: session.offer.requestCode(phone) };
+  },
+
+  /** Marks what the instance received as read, and tells the senders. Unknown ids are passed over. */
+  read(world, session, args) {
+    const { chat, ids } = z.object({ chat: z.string(), ids: z.array(z.string()) }).parse(args);
+    if (!session.account) throw new CallRefused('not_paired');
+    const { phone } = session.account;
+    const sender = world.phones.get(phoneOf(chat));
+    let read = 0;
+    for (const id of ids) {
+      const message = sender?.sent.get(id);
+      if (message?.to !== phone.jid) continue;
+      // The driver speaks of what its sink recorded; the ack of it may still be on its way.
+      arriveAtInstance(world, phone, message);
+      if (readMessage(world, phone, message)) read++;
+    }
+    return { read };
+  },
+
+  /** The session ends with `logged_out`: that is the answer. */
+  logout(world, session) {
+    if (!session.account) throw new CallRefused('not_paired');
+    unpairAccount(world, session.account);
+    return {};
+  },
+};
+
+export function answerCall(
+  world: World,
+  session: Session,
+  frame: { n: number; op: string; args: unknown },
+): void {
+  const { n } = frame;
+  const call = Object.hasOwn(calls, frame.op) ? calls[frame.op] : undefined;
+  try {
+    if (!call) throw new CallRefused('unsupported_call');
+    const value = call(world, session, frame.args);
+    world.flush();
+    sendFrame(session, { t: 'result', n, value });
+  } catch (error) {
+    if (error instanceof CallRefused) sendFrame(session, { t: 'result', n, error: error.message });
+    else if (error instanceof z.ZodError) sendFrame(session, { t: 'result', n, error: 'invalid_arguments' });
+    else throw error;
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * What leaves the network: gathered over a tick, journaled with one write, then one frame a session.
+ * An ack is thus never ahead of the file, and a delivery receipt rides in the frame of its ack.
+ */
+import type { SandboxLog } from '../log.ts';
+import type { Journal } from '../state/journal.ts';
+import type { World } from '../state/world.ts';
+import { leave, type Session } from './session.ts';
+
+/** Events in one frame, and events on the way unacked, at most: a long absence is replayed in portions. */
+const FRAME_EVENTS = 500;
+const WINDOW_EVENTS = 2000;
+const RETRY_MS = 1000;
+
+export interface Outbox {
+  wake(session: Session): void;
+  /** Has the journal written at the end of this tick even if no session waits. */
+  schedule(): void;
+  flush(): void;
+  stop(): void;
+}
+
+export function createOutbox(deps: { journal: () => Journal; world: () => World; log: SandboxLog }): Outbox {
+  const waiting = new Set<Session>();
+  let immediate: NodeJS.Immediate | undefined;
+  let retry: NodeJS.Timeout | undefined;
+
+  function flush() {
+    clearImmediate(immediate);
+    immediate = undefined;
+    try {
+      deps.journal().flush();
+    } catch (error) {
+      // Nothing may be acknowledged that is not in the file: everything waits until it takes lines again.
+      deps.log.error({ err: error }, 'the sandbox journal cannot be written; acks are held back');
+      retry ??= setTimeout(() => {
+        retry = undefined;
+        flush();
+      }, RETRY_MS);
+      return;
+    }
+    for (const session of waiting) {
+      waiting.delete(session);
+      writeFrame(deps.world(), session);
+      if (hasMore(session)) waiting.add(session);
+    }
+  }
+
+  function schedule() {
+    if (!retry) immediate ??= setImmediate(flush);
+  }
+
+  return {
+    wake(session) {
+      waiting.add(session);
+      schedule();
+    },
+    schedule,
+    flush() {
+      if (!retry) flush();
+    },
+    stop() {
+      clearImmediate(immediate);
+      clearTimeout(retry);
+      waiting.clear();
+    },
+  };
+}
+
+function windowOf({ account, sentSeq, phase }: Session): number {
+  if (phase !== 'live' || !account) return 0;
+  return Math.min(FRAME_EVENTS, account.events.ackedSeq() + WINDOW_EVENTS - sentSeq);
+}
+
+function hasMore(session: Session): boolean {
+  return (
+    windowOf(session) > 0 && session.account !== null && session.account.events.lastSeq() > session.sentSeq
+  );
+}
+
+function writeFrame(world: World, session: Session): void {
+  if (session.phase === 'ended') return;
+  const { account, acks } = session;
+  const limit = windowOf(session);
+  const events = account && limit > 0 ? account.events.after(session.sentSeq, limit) : [];
+  if (acks.length > 0 || events.length > 0) {
+    const eventsJson = events.length > 0 ? `"events":[${events.map((event) => event.json).join()}]` : '';
+    const acksJson = acks.length > 0 ? `"acks":[${acks.join()}]` : '';
+    session.acks = [];
+    session.sentSeq = events.at(-1)?.seq ?? session.sentSeq;
+    session.socket.send(`{"t":"flow",${acksJson}${acksJson && eventsJson ? ',' : ''}${eventsJson}}`);
+    if (eventsJson && world.faults.repeatsEvents(session)) session.socket.send(`{"t":"flow",${eventsJson}}`);
+  }
+  if (session.cutAfterFlush) cutSessionOnceWritten(session);
+}
+
+/** Terminating at once would drop the ack that was just handed to the socket. */
+function cutSessionOnceWritten(session: Session) {
+  leave(session);
+  session.socket.ping(undefined, undefined, () => session.socket.terminate());
+}

@@ -1,0 +1,101 @@
+/** Pairing: the QR that a driver shows, the code that it asks for, and the phone that answers either. */
+import { randomBytes, randomInt } from 'node:crypto';
+import { freshNumber, pairAccount } from '../state/accounts.ts';
+import type { World } from '../state/world.ts';
+import { type Session, sendFrame } from './session.ts';
+
+export interface PairingSettings {
+  qrTtlMs: number;
+  codeTtlMs: number;
+  /** An instance pairs by itself, with a fresh number, so long after its first QR; null never does. */
+  autoPairAfterMs: number | null;
+}
+
+/** What one unpaired session has on offer. */
+export interface PairingOffer {
+  requestCode(phone: string): string;
+  withdraw(): void;
+}
+
+export interface PairingDesk {
+  /** Shows a QR to this session, and a new one each time it expires, until it is paired or gone. */
+  offer(session: Session): PairingOffer;
+  /** The session behind a QR that is valid now. */
+  byQr(qr: string): Session | undefined;
+  byCode(code: string): { session: Session; phone: string } | undefined;
+}
+
+/** Letters and digits that are not mistaken for one another. */
+const CODE_ALPHABET = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';
+const CODE_LENGTH = 8;
+
+export function createPairingDesk(world: World, settings: PairingSettings): PairingDesk {
+  const qrs = new Map<string, Session>();
+  const codes = new Map<string, { session: Session; phone: string; expiresAt: number }>();
+
+  function dropCodesOf(session: Session) {
+    for (const [code, entry] of codes) if (entry.session === session) codes.delete(code);
+  }
+
+  return {
+    offer(session) {
+      let qr = '';
+      const showQr = () => {
+        qrs.delete(qr);
+        qr = `posthorn-sandbox:${randomBytes(24).toString('base64url')}`;
+        qrs.set(qr, session);
+        sendFrame(session, { t: 'qr', qr, expires_at: Date.now() + settings.qrTtlMs });
+      };
+      showQr();
+      const rotation = setInterval(showQr, settings.qrTtlMs);
+      const autoPair =
+        settings.autoPairAfterMs === null
+          ? undefined
+          : setTimeout(() => completePairing(world, session, freshNumber(world)), settings.autoPairAfterMs);
+      return {
+        requestCode(phone) {
+          dropCodesOf(session);
+          const code = drawCode();
+          codes.set(code, { session, phone, expiresAt: Date.now() + settings.codeTtlMs });
+          return code;
+        },
+        withdraw() {
+          clearInterval(rotation);
+          clearTimeout(autoPair);
+          qrs.delete(qr);
+          dropCodesOf(session);
+        },
+      };
+    },
+    byQr: (qr) => qrs.get(qr),
+    byCode(code) {
+      const entry = codes.get(code.replace(/[\s-]/g, '').toUpperCase());
+      return entry && entry.expiresAt > Date.now() ? entry : undefined;
+    },
+  };
+}
+
+function drawCode(): string {
+  return Array.from({ length: CODE_LENGTH }, () => CODE_ALPHABET[randomInt(CODE_ALPHABET.length)]).join('');
+}
+
+/**
+ * Binds the session's instance to this number. The session goes live when the driver says that it has
+ * stored the credentials: what is delivered before that would be lost with a crash in between.
+ */
+export function completePairing(world: World, session: Session, phone: string): void {
+  session.offer?.withdraw();
+  session.offer = null;
+  const account = pairAccount(world, phone, session.instanceId);
+  session.account = account;
+  session.phase = 'confirming';
+  world.flush();
+  world.log.info({ instance_id: session.instanceId }, 'sandbox instance paired');
+  sendFrame(session, {
+    t: 'paired',
+    token: account.token,
+    phone,
+    jid: account.phone.jid,
+    push_name: account.pushName,
+  });
+}

@@ -1,0 +1,71 @@
+/** One connection of a driver, and the ways it ends. */
+import type { WebSocket } from 'ws';
+import type { ByeReason, ServerFrame } from '../frames.ts';
+import type { Account, World } from '../state/world.ts';
+import type { PairingOffer } from './pairing.ts';
+
+/**
+ * `greeting`: nothing said yet. `pairing`: a QR is shown. `confirming`: paired, and the driver is
+ * storing its credentials. `live`: may send. `ended`: whatever still arrives is ignored.
+ */
+export type SessionPhase = 'greeting' | 'pairing' | 'confirming' | 'live' | 'ended';
+
+export interface Session {
+  readonly socket: WebSocket;
+  phase: SessionPhase;
+  instanceId: string;
+  epoch: number;
+  account: Account | null;
+  offer: PairingOffer | null;
+  /** Answers of this tick, each already JSON. */
+  acks: string[];
+  /** The newest event that went out over this connection. */
+  sentSeq: number;
+  /** Cut the connection once this tick's acks are out. */
+  cutAfterFlush: boolean;
+  /** A pong or a frame came since the last ping. */
+  heard: boolean;
+}
+
+export function createSession(socket: WebSocket): Session {
+  return {
+    socket,
+    phase: 'greeting',
+    instanceId: '',
+    epoch: 0,
+    account: null,
+    offer: null,
+    acks: [],
+    sentSeq: 0,
+    cutAfterFlush: false,
+    heard: true,
+  };
+}
+
+export function sendFrame(session: Session, frame: ServerFrame): void {
+  session.socket.send(JSON.stringify(frame));
+}
+
+/** Ends a session and says why; what it was owed by this tick goes out first. */
+export function endSession(world: World, session: Session, reason: ByeReason): void {
+  if (session.phase === 'ended') return;
+  world.flush();
+  leave(session);
+  sendFrame(session, { t: 'bye', reason });
+  session.socket.close(1000);
+}
+
+/** Cuts the connection without a word, as a failing network does. */
+export function cutSession(session: Session): void {
+  leave(session);
+  session.socket.terminate();
+}
+
+/** Takes a session out of service; its connection may still be closing. */
+export function leave(session: Session): void {
+  session.phase = 'ended';
+  session.acks = [];
+  session.offer?.withdraw();
+  session.offer = null;
+  if (session.account?.session === session) session.account.session = null;
+}

@@ -1,0 +1,71 @@
+/** Pairing a phone with an instance, and ending it. */
+import { randomBytes } from 'node:crypto';
+import { endSession } from '../sessions/session.ts';
+import { catchUp } from './change-phone.ts';
+import { deliver, pushMessage } from './deliver.ts';
+import { createEventQueue } from './event-queue.ts';
+import { phoneFor } from './phones.ts';
+import { accountRecord } from './records.ts';
+import type { Account, Phone, World } from './world.ts';
+
+/**
+ * Pairs a number with an instance. A phone has one pairing here: pairing it anew voids the old one, as
+ * when an instance was deleted without logging out. What waits for the phone goes to the instance.
+ */
+export function pairAccount(world: World, number: string, instanceId: string): Account {
+  const phone = phoneFor(world, number);
+  if (phone.account) unpairAccount(world, phone.account);
+  const token = randomBytes(32).toString('base64url');
+  const account = addAccount(world, phone, { token, instanceId, pushName: phone.name, epoch: 0, acked: 0 });
+  world.journal.append(accountRecord(account));
+  const waiting = phone.waiting;
+  phone.waiting = [];
+  for (const message of waiting) pushMessage(world, phone, message);
+  return account;
+}
+
+export interface AccountFacts {
+  token: string;
+  instanceId: string;
+  pushName: string;
+  epoch: number;
+  acked: number;
+}
+
+/** Puts an account in its place, without a word to the journal. */
+export function addAccount(world: World, phone: Phone, facts: AccountFacts): Account {
+  const account: Account = {
+    phone,
+    token: facts.token,
+    instanceId: facts.instanceId,
+    pushName: facts.pushName,
+    epoch: facts.epoch,
+    events: createEventQueue(facts.acked),
+    session: null,
+    connections: new Set(),
+    stats: { logins: 0, maxLive: 0, kicks: 0, staleLogins: 0 },
+  };
+  phone.account = account;
+  world.accountsByToken.set(facts.token, account);
+  return account;
+}
+
+/** Voids the credentials, ends the session, and gives the phone back what its instance never got. */
+export function unpairAccount(world: World, account: Account): void {
+  const { phone } = account;
+  world.accountsByToken.delete(account.token);
+  phone.account = null;
+  world.journal.append(['unpaired', phone.phone]);
+  if (account.session) endSession(world, account.session, 'logged_out');
+  for (const { message } of account.events.all()) if (message) deliver(world, phone, message);
+  catchUp(world, phone);
+}
+
+/** A number that nobody has: country code 999 is assigned to no country, so it is nobody's phone. */
+export function freshNumber(world: World): string {
+  let next = world.phones.size + 1;
+  let number: string;
+  do number = `9990${String(next++).padStart(7, '0')}`;
+  while (world.phones.has(number));
+  return number;
+}

@@ -1,0 +1,40 @@
+/** Making and changing phones, as a tester or their owner would. */
+import { deliver, scheduleRead } from './deliver.ts';
+import { isOnline, phoneFor, settingOf } from './phones.ts';
+import { phoneRecord } from './records.ts';
+import type { Phone, PhoneSettings, World } from './world.ts';
+
+export interface PhoneChange extends Partial<PhoneSettings> {
+  name?: string;
+  business?: boolean;
+}
+
+/** Makes or changes a phone; what waited for it arrives when it comes online. */
+export function changePhone(world: World, number: string, change: PhoneChange): Phone {
+  const phone = phoneFor(world, number);
+  const { name, business, ...settings } = change;
+  if (name !== undefined) phone.name = name;
+  if (business !== undefined) phone.business = business;
+  phone.own = { ...phone.own, ...settings };
+  world.journal.append(phoneRecord(phone));
+  catchUp(world, phone);
+  return phone;
+}
+
+/** Changes what every phone does that was not told otherwise. */
+export function changeDefaults(world: World, change: Partial<PhoneSettings>): void {
+  world.defaults = { ...world.defaults, ...change };
+  world.journal.append(['defaults', world.defaults]);
+  for (const phone of world.phones.values()) catchUp(world, phone);
+}
+
+/** Delivers what waited, and reads what lies unread, as far as the phone is set to. */
+export function catchUp(world: World, phone: Phone): void {
+  if (!isOnline(world, phone)) return;
+  const waiting = phone.waiting;
+  phone.waiting = [];
+  for (const message of waiting) deliver(world, phone, message);
+  if (!phone.account && settingOf(world, phone, 'auto_read')) {
+    for (const message of phone.unread) scheduleRead(world, phone, message);
+  }
+}

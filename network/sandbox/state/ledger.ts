@@ -1,0 +1,93 @@
+/**
+ * Every envelope that the network accepted from an instance, once, in order: what loss and duplicate
+ * tests count. Messages that virtual phones send are not in it.
+ */
+import type { Jid } from '@posthorn/contract/jid.ts';
+import type { Message } from './world.ts';
+
+export interface LedgerFilter {
+  /** Sender or recipient. */
+  phone?: Jid;
+  from?: Jid;
+  to?: Jid;
+}
+
+export interface LedgerSummary {
+  total: number;
+  /** Envelopes that came again and were dropped. */
+  duplicates: number;
+  refused: number;
+  senders: Map<Jid, { received: number; duplicates: number; refused: number }>;
+}
+
+export interface Ledger {
+  /** Gives the message the next place and keeps it. */
+  add(message: Message): void;
+  addDuplicate(message: Message): void;
+  addRefusal(from: Jid): void;
+  /** Entries that match, in order. The array is the ledger's own unless a filter asks for two sides. */
+  find(filter: LedgerFilter): readonly Message[];
+  summary(): LedgerSummary;
+}
+
+export function createLedger(): Ledger {
+  const all: Message[] = [];
+  const byFrom = new Map<Jid, Message[]>();
+  const byTo = new Map<Jid, Message[]>();
+  const totals: LedgerSummary = { total: 0, duplicates: 0, refused: 0, senders: new Map() };
+
+  function senderOf(jid: Jid) {
+    let sender = totals.senders.get(jid);
+    if (!sender) {
+      sender = { received: 0, duplicates: 0, refused: 0 };
+      totals.senders.set(jid, sender);
+    }
+    return sender;
+  }
+
+  return {
+    add(message) {
+      all.push(message);
+      message.seq = all.length;
+      append(byFrom, message.from.jid, message);
+      append(byTo, message.to, message);
+      totals.total++;
+      totals.duplicates += message.timesSeen - 1;
+      const sender = senderOf(message.from.jid);
+      sender.received++;
+      sender.duplicates += message.timesSeen - 1;
+    },
+    addDuplicate(message) {
+      message.timesSeen++;
+      totals.duplicates++;
+      senderOf(message.from.jid).duplicates++;
+    },
+    addRefusal(from) {
+      totals.refused++;
+      senderOf(from).refused++;
+    },
+    find({ phone, from, to }) {
+      let found: readonly Message[] = all;
+      if (from) found = byFrom.get(from) ?? [];
+      else if (to) found = byTo.get(to) ?? [];
+      else if (phone) found = mergeBySeq(byFrom.get(phone) ?? [], byTo.get(phone) ?? []);
+      if (from && to) found = found.filter((message) => message.to === to);
+      if (phone && (from || to)) found = found.filter((m) => m.from.jid === phone || m.to === phone);
+      return found;
+    },
+    summary: () => totals,
+  };
+}
+
+function append(index: Map<Jid, Message[]>, key: Jid, message: Message) {
+  const list = index.get(key);
+  if (list) list.push(message);
+  else index.set(key, [message]);
+}
+
+function mergeBySeq(a: readonly Message[], b: readonly Message[]): readonly Message[] {
+  if (a.length === 0) return b;
+  if (b.length === 0) return a;
+  // A message to oneself stands in both.
+  return [...new Set([...a, ...b])].sort((x, y) => x.seq - y.seq);
+}

@@ -1,0 +1,40 @@
+/** Finding the numbers of the network, and what each is set to. */
+import { jidOfPhone, phoneOf } from '@posthorn/contract/jid.ts';
+import type { Phone, PhoneSettings, World } from './world.ts';
+
+/** The phone with this number; one that nobody made comes to life here (design 5). */
+export function phoneFor(world: World, phone: string): Phone {
+  const known = world.phones.get(phone);
+  if (known) return known;
+  const made: Phone = {
+    phone,
+    jid: jidOfPhone(phone),
+    name: `Phone ${phone.slice(-4)}`,
+    business: false,
+    own: {},
+    messages: [],
+    sent: new Map(),
+    waiting: [],
+    unread: new Set(),
+    typing: new Map(),
+    account: null,
+  };
+  world.phones.set(phone, made);
+  return made;
+}
+
+export function phoneForJid(world: World, jid: string): Phone {
+  return phoneFor(world, phoneOf(jid));
+}
+
+export function settingOf<K extends keyof PhoneSettings>(
+  world: World,
+  phone: Phone,
+  key: K,
+): PhoneSettings[K] {
+  return (phone.own[key] ?? world.defaults[key]) as PhoneSettings[K];
+}
+
+export function isOnline(world: World, phone: Phone): boolean {
+  return settingOf(world, phone, 'online') && !world.faults.isOffline(phone);
+}

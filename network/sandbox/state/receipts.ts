@@ -1,0 +1,45 @@
+/** What senders learn: receipts, and the queue through which an account learns anything at all. */
+import type { EventBody } from '../frames.ts';
+import { settingOf } from './phones.ts';
+import type { Account, Message, MessageStatus, Phone, World } from './world.ts';
+
+const rank: Record<MessageStatus, number> = { sent: 0, delivered: 1, read: 2, played: 3 };
+
+/** Moves a message forwards, never back. */
+export function advance(message: Message, status: MessageStatus): void {
+  if (rank[status] > rank[message.status]) message.status = status;
+}
+
+/**
+ * Notes that `by` has received, read or played a message, and tells the instance that sent it.
+ * Reading is told only by phones with read receipts on (spec 6.1).
+ */
+export function recordReceipt(
+  world: World,
+  message: Message,
+  kind: 'delivered' | 'read' | 'played',
+  by: Phone,
+): void {
+  advance(message, kind);
+  const account = message.from.account;
+  const told = kind === 'delivered' || settingOf(world, by, 'read_receipts');
+  if (account && message.seq > 0 && told) {
+    pushEvent(
+      world,
+      account,
+      { k: kind, id: message.id, chat: message.to, by: by.jid, at: Date.now() },
+      null,
+    );
+  } else {
+    world.journal.append(['status', message.from.phone, message.id, kind]);
+  }
+}
+
+/** Stores an event for an account until its driver acks it; it goes out now if a session is there. */
+export function pushEvent(world: World, account: Account, body: EventBody, message: Message | null): void {
+  const seq = account.events.lastSeq() + 1;
+  const json = JSON.stringify({ s: seq, ...body });
+  account.events.push({ seq, json, message });
+  world.journal.appendJson(`["event","${account.phone.phone}",${json}]`);
+  if (account.session) world.wake(account.session);
+}

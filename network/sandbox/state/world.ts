@@ -1,0 +1,125 @@
+/**
+ * Everything the sandbox network knows, as plain maps. The verbs around it live one file each:
+ * deliver.ts, receipts.ts, phones.ts, accounts.ts; sessions/ speaks to drivers, control/ to testers.
+ */
+import type { Jid } from '@posthorn/contract/jid.ts';
+import type { FaultBook } from '../faults/fault-book.ts';
+import type { SandboxLog } from '../log.ts';
+import type { Session } from '../sessions/session.ts';
+import type { EventQueue } from './event-queue.ts';
+import type { Journal } from './journal.ts';
+import type { Ledger } from './ledger.ts';
+import type { TimerWheel } from './timer-wheel.ts';
+
+export interface World {
+  readonly phones: Map<string, Phone>;
+  readonly accountsByToken: Map<string, Account>;
+  readonly ledger: Ledger;
+  journal: Journal;
+  readonly wheel: TimerWheel;
+  readonly faults: FaultBook;
+  readonly log: SandboxLog;
+  /** What a phone does that was not told otherwise. */
+  defaults: PhoneSettings;
+  /** Has the session's frames go out at the end of this tick, after the journal is written. */
+  wake(session: Session): void;
+  /** Writes the journal and sends what waits, now. */
+  flush(): void;
+}
+
+export interface PhoneSettings {
+  online: boolean;
+  /** Reads what arrives, `read_delay_ms` after it arrived. */
+  auto_read: boolean;
+  read_delay_ms: number;
+  /** How long a message travels to a phone that is online; 0 is within the tick. */
+  delivery_delay_ms: number;
+  /** Off: reading is kept to oneself. Delivery is always told (spec 6.1). */
+  read_receipts: boolean;
+  /** Answers each text with this text; null answers nothing. */
+  auto_reply: string | null;
+}
+
+export const initialDefaults: Readonly<PhoneSettings> = {
+  online: true,
+  auto_read: true,
+  read_delay_ms: 1000,
+  delivery_delay_ms: 0,
+  read_receipts: true,
+  auto_reply: null,
+};
+
+/** One number on the network: a virtual phone, or one that is paired with an instance. */
+export interface Phone {
+  readonly phone: string;
+  readonly jid: Jid;
+  name: string;
+  business: boolean;
+  /** What was set for this phone; the rest follows `World.defaults`. */
+  own: Partial<PhoneSettings>;
+  /** What it shows, in the order of arrival. */
+  readonly messages: Message[];
+  /** What it sent, by network id: the duplicate key is (sender, id). */
+  readonly sent: Map<string, Message>;
+  /** What could not be delivered yet because it is offline. */
+  waiting: Message[];
+  readonly unread: Set<Message>;
+  /** Who was last seen typing to it, and when (Unix ms). */
+  readonly typing: Map<Jid, number>;
+  account: Account | null;
+}
+
+/** A phone paired with an instance: messages for it go to the instance's session. */
+export interface Account {
+  readonly phone: Phone;
+  readonly token: string;
+  readonly instanceId: string;
+  readonly pushName: string;
+  /** The highest epoch that logged in; a lower one is refused. */
+  epoch: number;
+  readonly events: EventQueue;
+  /** The one session that may send. */
+  session: Session | null;
+  /** Connections that logged in and have not ended; two while a kicked one still closes. */
+  connections: Set<Session>;
+  readonly stats: { logins: number; maxLive: number; kicks: number; staleLogins: number };
+}
+
+export type MessageStatus = 'sent' | 'delivered' | 'read' | 'played';
+
+/** One message, shared by the ledger and by every phone that shows it. */
+export interface Message {
+  readonly id: string;
+  readonly from: Phone;
+  readonly to: Jid;
+  readonly type: string;
+  content: Record<string, unknown>;
+  readonly quotedId: string | undefined;
+  /** Unix ms. */
+  readonly at: number;
+  /** Place in the ledger from 1; 0 for what a virtual phone sent. */
+  seq: number;
+  timesSeen: number;
+  status: MessageStatus;
+  /** Answers nobody: keeps two phones that auto-reply from talking for ever. */
+  readonly automatic: boolean;
+  marks: MessageMarks;
+}
+
+/** What was done to a message after it was sent; shared and empty until a family replaces it. */
+export interface MessageMarks {
+  readonly edited: boolean;
+  readonly deleted: boolean;
+  readonly pinned: boolean;
+  /** Phones that starred it. */
+  readonly starredBy: readonly string[];
+  readonly reactions: readonly { from: Jid; emoji: string }[];
+}
+
+export const unmarked: MessageMarks = Object.freeze({
+  edited: false,
+  deleted: false,
+  pinned: false,
+  starredBy: [],
+  reactions: [],
+});
