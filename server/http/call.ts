@@ -1,0 +1,120 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Principal } from '@posthorn/core/accounts/principal.ts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { PreparedRoute } from './prepared-route.ts';
+
+/** What a handler sees of a request, typed by its route (see handler.ts). */
+export interface HandlerInput {
+  readonly params: Record<string, string>;
+  readonly query: unknown;
+  readonly body: unknown;
+  /** Who is asking. Reading it on a route without authentication throws. */
+  readonly principal: Principal;
+  readonly traceId: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly cookies: Readonly<Record<string, string | undefined>>;
+  readonly ip: string;
+  /** Fires when the client goes away before it was answered. */
+  readonly signal: AbortSignal;
+  /** For streams: the bare answer and the headers that every answer carries. Nothing else answers after. */
+  takeResponse(): { request: IncomingMessage; response: ServerResponse; headers: Record<string, string> };
+  /** For WebSockets: the socket of an upgrade, or null when the request asked for none. */
+  takeUpgrade(): { request: IncomingMessage; socket: Duplex; head: Buffer } | null;
+}
+
+/** An upgrade that came in by the server's `upgrade` event and runs through the routes like any request. */
+export interface Upgrade {
+  socket: Duplex;
+  head: Buffer;
+}
+
+export const UPGRADE = Symbol('upgrade');
+
+/** A class for its one hidden shape and lazy parts: most requests never look at cookies or the signal. */
+export class Call implements HandlerInput {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly route: PreparedRoute;
+  readonly traceId: string;
+  readonly startedAt: number;
+  params: Record<string, string>;
+  query: unknown = undefined;
+  body: unknown = undefined;
+  /** Set by the gate. */
+  admitted: Principal | null = null;
+  /** True until the gate has let it pass: its refusals have the full envelope everywhere (spec 7.1). */
+  inGate = true;
+  readonly answerHeaders: Record<string, string>;
+  #cookies: Record<string, string | undefined> | null = null;
+  #controller: AbortController | null = null;
+
+  constructor(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    route: PreparedRoute,
+    answerHeaders: Record<string, string>,
+  ) {
+    this.request = request;
+    this.reply = reply;
+    this.route = route;
+    this.traceId = request.id;
+    this.startedAt = performance.now();
+    this.params = request.params as Record<string, string>;
+    this.answerHeaders = answerHeaders;
+  }
+
+  get principal(): Principal {
+    if (this.admitted === null) throw new Error(`${this.route.name} does not authenticate`);
+    return this.admitted;
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.request.raw.headers;
+  }
+
+  get cookies(): Readonly<Record<string, string | undefined>> {
+    this.#cookies ??= parseCookies(this.headers.cookie);
+    return this.#cookies;
+  }
+
+  get ip(): string {
+    return this.request.ip;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === null) {
+      const controller = new AbortController();
+      this.#controller = controller;
+      const { raw } = this.reply;
+      if (raw.destroyed) controller.abort();
+      raw.once('close', () => {
+        if (!raw.writableFinished) controller.abort();
+      });
+    }
+    return this.#controller.signal;
+  }
+
+  takeResponse(): { request: IncomingMessage; response: ServerResponse; headers: Record<string, string> } {
+    this.reply.hijack();
+    return { request: this.request.raw, response: this.reply.raw, headers: this.answerHeaders };
+  }
+
+  takeUpgrade(): { request: IncomingMessage; socket: Duplex; head: Buffer } | null {
+    const request = this.request.raw;
+    const upgrade = (request as IncomingMessage & { [UPGRADE]?: Upgrade })[UPGRADE];
+    if (!upgrade) return null;
+    this.reply.hijack();
+    this.reply.raw.detachSocket(upgrade.socket as never);
+    return { request, ...upgrade };
+  }
+}
+
+function parseCookies(header: string | undefined): Record<string, string | undefined> {
+  const cookies: Record<string, string | undefined> = Object.create(null);
+  for (const part of header?.split(';') ?? []) {
+    const at = part.indexOf('=');
+    if (at > 0) cookies[part.slice(0, at).trim()] ??= part.slice(at + 1).trim();
+  }
+  return cookies;
+}

@@ -1,0 +1,102 @@
+import { timingSafeEqual } from 'node:crypto';
+import { apiError } from '@posthorn/contract/api-error.ts';
+import { idempotencyKey } from '@posthorn/contract/messaging/messages.ts';
+import type { Authenticator, Credentials, Principal } from '@posthorn/core/accounts/principal.ts';
+import type { RateLimiter } from '@posthorn/core/accounts/take-rate-slots.ts';
+import type { Call } from './call.ts';
+import { applyRateSlot } from './rate-limit.ts';
+
+export interface GateDeps {
+  authenticator: Authenticator;
+  rateLimiter: RateLimiter;
+  /** Spends a ticket of `POST /v1/events/ticket` in place of credentials; only routes with `ticket`. */
+  redeemTicket?: (ticket: string) => Promise<Principal>;
+}
+
+export const REFRESH_COOKIE = 'svc_refresh_token';
+export const CSRF_COOKIE = 'svc_csrf_token';
+
+/**
+ * Everything that is decided from the head of a request, before its body is read: who is asking, how
+ * often, whether they may, and what they must bring along. Throws or rejects with the refusal. Stays
+ * synchronous when the caches know the answers: the hot path never leaves the event loop's turn.
+ *
+ * The rate is counted before the role is looked at, so that refusals for a wrong role are counted too and
+ * every authenticated answer carries the rate headers (spec 8).
+ */
+export function admit(deps: GateDeps, call: Call): undefined | Promise<undefined> {
+  const { route } = call;
+  const { headers } = call;
+  if (route.unsafe && headers.cookie !== undefined && route.meta.auth !== 'none') checkCsrf(call);
+  if (!route.authenticates) return undefined;
+  const credentials: Credentials = {
+    authorization: headers.authorization,
+    apiKey: route.takesKey ? (headers['x-api-key'] as string | undefined) : undefined,
+  };
+  const principal = deps.authenticator.authenticateCached(credentials);
+  if (principal !== null) return admitPrincipal(deps, call, principal);
+  return authenticate(deps, call, credentials).then((found) => admitPrincipal(deps, call, found));
+}
+
+function authenticate(deps: GateDeps, call: Call, credentials: Credentials): Promise<Principal> {
+  if (call.route.meta.ticket && deps.redeemTicket && !credentials.authorization && !credentials.apiKey) {
+    const { ticket } = call.request.query as { ticket?: unknown };
+    if (typeof ticket === 'string') return deps.redeemTicket(ticket);
+  }
+  return deps.authenticator.authenticate(credentials);
+}
+
+function admitPrincipal(deps: GateDeps, call: Call, principal: Principal): undefined | Promise<undefined> {
+  call.admitted = principal;
+  if (!principal.isSuperadmin) {
+    const slot = deps.rateLimiter.takeCached(principal.companyId, principal.requestsPerMinute);
+    if (slot === null) {
+      return deps.rateLimiter.take(principal.companyId, principal.requestsPerMinute).then((taken) => {
+        applyRateSlot(call, taken);
+        return checkRights(call, principal);
+      }, unavailable);
+    }
+    applyRateSlot(call, slot);
+  }
+  return checkRights(call, principal);
+}
+
+/**
+ * A request that cannot be counted is not let through: a limit that fails open is none, and a process
+ * that cannot reach its database has nothing to answer with anyway.
+ */
+function unavailable(cause: unknown): never {
+  throw apiError('SERVICE_UNAVAILABLE', { cause, headers: { 'retry-after': '2' } });
+}
+
+function checkRights(call: Call, principal: Principal): undefined {
+  const { meta, roles } = call.route;
+  if (roles !== null && !principal.isSuperadmin) {
+    if (meta.access === 'superadmin') throw apiError('SUPERADMIN_REQUIRED');
+    if (!roles.has(principal.role)) throw apiError('INSUFFICIENT_PERMISSIONS');
+  }
+  if (meta.requiresVerifiedEmail === true && !principal.emailVerified) throw apiError('EMAIL_NOT_VERIFIED');
+  if (meta.operation !== undefined) checkIdempotencyKey(call.headers['idempotency-key']);
+}
+
+function checkIdempotencyKey(key: string | string[] | undefined): void {
+  if (key === undefined || key === '') throw apiError('IDEMPOTENCY_KEY_REQUIRED');
+  if (!idempotencyKey.safeParse(key).success)
+    throw apiError('BAD_REQUEST', {
+      message: 'Idempotency-Key: must be 1 to 255 printable ASCII characters',
+    });
+}
+
+/** A browser that sends the refresh cookie must prove that our own page made the request (spec 5.2). */
+function checkCsrf(call: Call): void {
+  if (call.cookies[REFRESH_COOKIE] === undefined) return;
+  const header = call.headers['x-csrf-token'];
+  const cookie = call.cookies[CSRF_COOKIE];
+  if (typeof header !== 'string' || !cookie || !sameText(header, cookie)) throw apiError('CSRF_INVALID');
+}
+
+function sameText(a: string, b: string): boolean {
+  const x = Buffer.from(a);
+  const y = Buffer.from(b);
+  return x.length === y.length && timingSafeEqual(x, y);
+}

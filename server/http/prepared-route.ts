@@ -1,0 +1,113 @@
+import { type ErrorCode, errorEnvelope } from '@posthorn/contract/errors.ts';
+import { errorsOf, metaOf, type RouteMeta } from '@posthorn/contract/route-meta.ts';
+import type { Role } from '@posthorn/core/accounts/principal.ts';
+import type { Metrics } from '@posthorn/core/platform/metrics.ts';
+import { type AppRoute, isAppRouteOtherResponse } from '@ts-rest/core';
+import type { z } from 'zod/v4';
+
+/** What the pipeline needs of a route, worked out once so that a request only reads it. */
+export interface PreparedRoute {
+  /** Dotted name in the contract, e.g. `messages.sendText`; the label of its metrics. */
+  name: string;
+  path: string;
+  meta: RouteMeta;
+  /** False: the handler proves who is asking, or nobody has to. */
+  authenticates: boolean;
+  takesKey: boolean;
+  /** Null: every role. */
+  roles: ReadonlySet<Role> | null;
+  /** POST, PUT, PATCH, DELETE: guarded by the CSRF token when the browser's cookie comes along. */
+  unsafe: boolean;
+  params: readonly { name: string; shape: RegExp }[];
+  body: z.ZodType | null;
+  query: z.ZodType | null;
+  answers: ReadonlyMap<number, PreparedAnswer>;
+  /** Every code that the contract lets this route answer. */
+  errors: ReadonlySet<ErrorCode>;
+  observe: (status: number, durationMs: number) => void;
+}
+
+/** `schema` null: no body is declared. `contentType` null: JSON. */
+export interface PreparedAnswer {
+  schema: z.ZodType | null;
+  contentType: string | null;
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const INTEGER = /^[1-9]\d{0,8}$/;
+
+/**
+ * Ids that are looked up as what they are; one of another shape names nothing and answers like an unknown
+ * one (design 6). A parameter that is not listed (a message's id, a JID, a phone) is its use case's to judge.
+ */
+const SHAPES: Record<string, RegExp> = {
+  instanceId: UUID,
+  eventId: UUID,
+  mediaId: UUID,
+  taskId: UUID,
+  webhookId: INTEGER,
+  companyId: INTEGER,
+  userId: INTEGER,
+  logId: INTEGER,
+  id: INTEGER,
+};
+
+const ROLES: Record<RouteMeta['access'], ReadonlySet<Role> | null> = {
+  public: null,
+  all: null,
+  owner_admin: new Set(['owner', 'admin']),
+  owner: new Set(['owner']),
+  superadmin: new Set(),
+};
+
+export function prepareRoute(name: string, route: AppRoute, metrics: Metrics): PreparedRoute {
+  const meta = metaOf(route);
+  return {
+    name,
+    path: route.path,
+    meta,
+    authenticates: meta.auth === 'any' || meta.auth === 'jwt',
+    takesKey: meta.auth === 'any',
+    roles: ROLES[meta.access],
+    unsafe: route.method !== 'GET',
+    params: [...route.path.matchAll(/:(\w+)/g)].flatMap(([, param]) => {
+      const shape = SHAPES[param!];
+      return shape ? [{ name: param!, shape }] : [];
+    }),
+    body: schemaOf('body' in route ? route.body : undefined),
+    query: schemaOf(route.query),
+    answers: new Map(
+      Object.entries(route.responses).map(([status, answer]) => [
+        Number(status),
+        isAppRouteOtherResponse(answer)
+          ? { schema: null, contentType: answer.contentType }
+          : { schema: schemaOf(answer), contentType: null },
+      ]),
+    ),
+    errors: new Set(errorsOf(route)),
+    observe: metrics.requestTimer(name),
+  };
+}
+
+function schemaOf(value: unknown): z.ZodType | null {
+  return typeof value === 'object' && value !== null && 'safeParse' in value ? (value as z.ZodType) : null;
+}
+
+/** Stands for requests that no route matched. */
+export function unmatchedRoute(metrics: Metrics): PreparedRoute {
+  return {
+    name: 'unmatched',
+    path: '*',
+    meta: { auth: 'none', access: 'public', errors: [], summary: '' },
+    authenticates: false,
+    takesKey: false,
+    roles: null,
+    unsafe: false,
+    params: [],
+    body: null,
+    query: null,
+    answers: new Map([[404, { schema: errorEnvelope, contentType: null }]]),
+    errors: new Set(['NOT_FOUND', 'BAD_REQUEST', 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']),
+    observe: metrics.requestTimer('unmatched'),
+  };
+}

@@ -1,0 +1,17 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import type { RateSlot } from '@posthorn/core/accounts/take-rate-slots.ts';
+import type { Call } from './call.ts';
+
+/**
+ * Puts the rate headers on the answer (spec 8) and throws 429 RATE_LIMITED when there was no slot left.
+ * X-RateLimit-Reset is in Unix seconds, Retry-After in seconds from now.
+ */
+export function applyRateSlot(call: Call, slot: RateSlot): void {
+  const headers = call.answerHeaders;
+  headers['x-ratelimit-limit'] = String(slot.limit);
+  headers['x-ratelimit-remaining'] = String(slot.remaining);
+  headers['x-ratelimit-reset'] = String(slot.resetAtS);
+  if (slot.allowed) return;
+  headers['retry-after'] = String(slot.retryAfterS);
+  throw apiError('RATE_LIMITED');
+}

@@ -1,0 +1,106 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import { listRoutes } from '@posthorn/contract/list-routes.ts';
+import { parseInput } from '@posthorn/contract/validation-error.ts';
+import type { AppRouter } from '@ts-rest/core';
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
+import { sendAnswer } from './answer.ts';
+import { sendError } from './answer-error.ts';
+import type { Call } from './call.ts';
+import { type AppDeps, callOf } from './create-app.ts';
+import { admit, type GateDeps } from './gate.ts';
+import type { Answer, AnyHandler, Handlers } from './handler.ts';
+import { type PreparedRoute, prepareRoute } from './prepared-route.ts';
+
+export interface ServeDeps extends AppDeps, GateDeps {}
+
+/**
+ * Serves every route of a contract. A request passes, in this order: trace id and CORS, authentication,
+ * rate limit, role, verified e-mail, Idempotency-Key (all in gate.ts, before the body is read), the shape
+ * of its path, query and body, the handler, and the check of its answer.
+ *
+ * One hook and one handler a route, made at registration; a request allocates its Call and nothing else
+ * of ours. The router's own validation, serialization and logging are not used.
+ */
+export function serveContract<C extends AppRouter>(
+  app: FastifyInstance,
+  contract: C,
+  handlers: Handlers<C>,
+  deps: ServeDeps,
+): void {
+  for (const { name, route } of listRoutes(contract)) {
+    const prepared = prepareRoute(name, route, deps.metrics);
+    app.route({
+      method: route.method as HTTPMethods,
+      url: route.path,
+      // A HEAD of an endless answer would never end.
+      exposeHeadRoute: route.method === 'GET' && prepared.meta.raw !== 'sse' && prepared.meta.raw !== 'ws',
+      onRequest: openGate(deps, prepared),
+      handler: runHandler(deps, prepared, handlerAt(handlers, name)),
+    });
+  }
+}
+
+function handlerAt(handlers: object, name: string): AnyHandler {
+  let found: unknown = handlers;
+  for (const key of name.split('.')) found = (found as Record<string, unknown> | undefined)?.[key];
+  if (typeof found !== 'function') throw new Error(`no handler for ${name}`);
+  return found as AnyHandler;
+}
+
+function openGate(deps: ServeDeps, prepared: PreparedRoute) {
+  return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
+    const call = callOf(deps, request, reply, prepared);
+    let waiting: undefined | Promise<undefined>;
+    try {
+      waiting = admit(deps, call);
+    } catch (err) {
+      sendError(deps, call, err);
+      return;
+    }
+    if (waiting === undefined) done();
+    else {
+      waiting.then(done, (err: unknown) => sendError(deps, call, err));
+    }
+  };
+}
+
+function runHandler(deps: ServeDeps, prepared: PreparedRoute, handler: AnyHandler) {
+  const finish = (call: Call, answer: Answer | undefined): void => {
+    if (answer === undefined) return;
+    try {
+      sendAnswer(deps, call, answer);
+    } catch (err) {
+      sendError(deps, call, err);
+    }
+  };
+  return (request: FastifyRequest, _reply: FastifyReply): void => {
+    const call = request.call!;
+    call.inGate = false;
+    let answer: Answer | undefined | Promise<Answer | undefined>;
+    try {
+      parseCall(prepared, call);
+      answer = handler(call);
+    } catch (err) {
+      sendError(deps, call, err);
+      return;
+    }
+    if (answer instanceof Promise) {
+      answer.then(
+        (value) => finish(call, value),
+        (err: unknown) => sendError(deps, call, err),
+      );
+    } else finish(call, answer);
+  };
+}
+
+/** Reads the path, the query and the body by the contract; throws what is wrong with them. */
+function parseCall(prepared: PreparedRoute, call: Call): void {
+  const { request } = call;
+  for (const { name, shape } of prepared.params) {
+    if (!shape.test(call.params[name]!)) throw apiError(prepared.meta.notFound ?? 'NOT_FOUND');
+  }
+  if (request.raw.url!.includes('%00'))
+    throw apiError('BAD_REQUEST', { message: 'the path or query holds a NUL' });
+  if (prepared.query !== null) call.query = parseInput(prepared.query, request.query, 'query');
+  if (prepared.body !== null) call.body = parseInput(prepared.body, request.body, 'body');
+}
