@@ -1,5 +1,5 @@
 import type { AppRouter } from '@ts-rest/core';
-import { z } from 'zod/v4';
+import type { z } from 'zod/v4';
 import { eventEnvelope, eventPattern } from '../events.ts';
 import { integerQuery, timestamp } from '../fields.ts';
 import { LIST_LIMIT, WEBHOOK_PATTERNS_MAX } from '../limits.ts';
@@ -66,7 +66,7 @@ export const events = {
       ticket: true,
       errors: ['INSTANCE_NOT_FOUND'],
       summary: 'Events as server-sent events',
-      description: `Each frame: id (the cursor), event (the type), data (the event). Takes Last-Event-ID. ${RESUME}`,
+      description: `Each frame: id (the cursor), event (the type), data (the event). A frame named reset says that the cursor had expired, one named end that the stream closes. Takes Last-Event-ID. ${RESUME}`,
     },
     {
       method: 'GET',
@@ -83,7 +83,7 @@ export const events = {
       ticket: true,
       errors: ['INSTANCE_NOT_FOUND'],
       summary: 'Events over a WebSocket',
-      description: `Each text frame is one event with its cursor. ${RESUME}`,
+      description: `Each text frame is one event with its cursor, or a control frame: {"heartbeat": {cursor}}, or {"reset": {reason, cursor}} when the cursor had expired. ${RESUME}`,
     },
     {
       method: 'GET',
@@ -103,26 +103,25 @@ export const events = {
     {
       method: 'GET',
       path: '/v1/events',
-      query: z.object({
+      query: z.object(
         ...filters,
-        after: cursorQuery.meta({ description: 'Only events after this cursor, oldest first' }),
-        before: cursorQuery.meta({ description: 'Only events before this cursor, newest first' }),
-        limit: integerQuery(LIST_LIMIT),
-      }),
-      responses: { 200: eventList },
+        after: cursorQuery.meta(description: 'Only events after this cursor, oldest first' ),
+        before: cursorQuery.meta(description: 'Only events before this cursor, newest first' ),
+        limit: integerQuery(LIST_LIMIT),),
+      responses: 200: eventList ,
     },
   ),
   get: route(
     { auth: 'any', access: 'all', notFound: 'EVENT_NOT_FOUND', summary: 'Read an event' },
-    { method: 'GET', path: '/v1/events/:eventId', responses: { 200: eventEnvelope } },
+    { method: 'GET', path: '/v1/events/:eventId', responses: 200: eventEnvelope },
   ),
   ticket: route(
     {
       auth: 'any',
       access: 'all',
       summary: 'A ticket for a live connection from a browser',
-      description: 'Valid for one minute and one connection.',
+      description: 'Valid for one minute.',
     },
-    { method: 'POST', path: '/v1/events/ticket', body: c.noBody(), responses: { 201: eventsTicket } },
+    { method: 'POST', path: '/v1/events/ticket', body: c.noBody(), responses: 201: eventsTicket },
   ),
 } satisfies AppRouter;

@@ -1,4 +1,5 @@
 import { Spine } from './0001-spine.ts';
+import { Events } from './0003-events.ts';
 
 /** Every migration of the messaging schema, oldest first. A landed one is never edited. */
-export const migrations = [Spine];
+export const migrations = [Spine, Events];

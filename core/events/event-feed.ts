@@ -1,0 +1,125 @@
+import type { Bus } from '../platform/bus.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Db } from '../platform/db.ts';
+import type { Log } from '../platform/log.ts';
+import { createCompanyFeed, type FeedReader } from './company-feed.ts';
+import { type Cursor, isExpired } from './cursor.ts';
+import type { EventFilter } from './event-filter.ts';
+import { createLimiter, type EventSink } from './event-sink.ts';
+import { readEventsEnd } from './read-events.ts';
+
+export interface EventFeed {
+  /**
+   * Hands the events of a company to `sink`, in order, each once: those after the cursor first, then
+   * what commits. Without a cursor it begins with the present; an expired one is answered by a reset.
+   */
+  subscribe(reader: {
+    companyId: number;
+    after: Cursor | null;
+    filter: EventFilter;
+    sink: EventSink;
+  }): Promise<EventSubscription>;
+  /** Connected readers, for metrics. */
+  readerCount(): number;
+  close(): Promise<void>;
+}
+
+export interface EventSubscription {
+  /** The cursor to come back with. */
+  position(): Cursor;
+  /** To be called when the connection has closed, for whatever reason. */
+  close(): void;
+}
+
+export interface EventFeedDeps {
+  db: Db;
+  bus: Bus;
+  clock: Clock;
+  log: Log;
+  /** Days the log is kept (spec 8: payloads 14 days). */
+  retentionDays: number;
+  /** Time between heartbeats. Default 15 s. */
+  heartbeatMs?: number;
+  /** How often every company with readers is looked at although no hint came. Default 5 s. */
+  sweepMs?: number;
+}
+
+const CONCURRENT_READS = 4;
+/** Hints are lost while the bus is away: look often then. */
+const SWEEP_BLIND_MS = 500;
+
+/** The live end of the event log: one for a process, shared by its SSE and WebSocket connections. */
+export function createEventFeed(deps: EventFeedDeps): EventFeed {
+  const companies = new Map<number, ReturnType<typeof createCompanyFeed>>();
+  const limit = createLimiter(CONCURRENT_READS);
+  const nowMs = () => deps.clock.now().getTime();
+  let closed = false;
+
+  deps.bus.on('events', (payload) => companies.get(Number(payload))?.wake());
+  deps.bus.onReset(() => sweep());
+
+  function sweep(): void {
+    for (const company of companies.values()) company.wake();
+  }
+
+  let sweptAt = performance.now();
+  const sweepTimer = setInterval(
+    () => {
+      const since = performance.now() - sweptAt;
+      if (deps.bus.isUp() && since < (deps.sweepMs ?? 5_000)) return;
+      sweptAt = performance.now();
+      sweep();
+    },
+    Math.min(SWEEP_BLIND_MS, deps.sweepMs ?? SWEEP_BLIND_MS),
+  );
+
+  const heartbeatTimer = setInterval(() => {
+    for (const company of companies.values())
+      for (const reader of company.readers)
+        if (reader.state === 'live') reader.sink.heartbeat(reader.position);
+  }, deps.heartbeatMs ?? 15_000);
+
+  function feedOf(companyId: number) {
+    let company = companies.get(companyId);
+    if (!company) {
+      company = createCompanyFeed({ db: deps.db, log: deps.log, nowMs, limit }, companyId);
+      companies.set(companyId, company);
+    }
+    return company;
+  }
+
+  return {
+    async subscribe({ companyId, after, filter, sink }) {
+      let start = after;
+      if (after && isExpired(after, { nowMs: nowMs(), retentionDays: deps.retentionDays })) {
+        start = await limit(() => readEventsEnd(deps.db, nowMs()));
+        sink.reset(start);
+      }
+      const company = feedOf(companyId);
+      const reader: FeedReader = await company.add(filter, start, sink);
+      if (closed) {
+        company.remove(reader);
+        sink.end('shutdown', reader.position);
+      }
+      return {
+        position: () => reader.position,
+        close() {
+          company.remove(reader);
+          if (company.readers.size === 0 && companies.get(companyId) === company) companies.delete(companyId);
+        },
+      };
+    },
+    readerCount: () => [...companies.values()].reduce((sum, company) => sum + company.readers.size, 0),
+    async close() {
+      closed = true;
+      clearInterval(sweepTimer);
+      clearInterval(heartbeatTimer);
+      for (const company of companies.values())
+        for (const reader of [...company.readers]) {
+          company.remove(reader);
+          reader.sink.end('shutdown', reader.position);
+        }
+      companies.clear();
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import { matchesPattern } from '@posthorn/contract/events.ts';
+
+/** Which events of a company a reader wants; nothing given means all of them. */
+export interface EventFilter {
+  instanceId?: string | null;
+  /** Event names and patterns: `*`, `message.*`, `*.received`. */
+  types?: readonly string[] | null;
+}
+
+/** The patterns as SQL LIKE takes them, or null when every type is wanted. */
+export function likePatterns(filter: EventFilter): string[] | null {
+  const { types } = filter;
+  if (!types || types.length === 0 || types.includes('*')) return null;
+  return types.map((pattern) => pattern.replace(/[\\%_]/g, '\\$&').replace('*', '%'));
+}
+
+/** Readers with equal keys get the same events, so that a batch is rendered once for all of them. */
+export function filterKey(filter: EventFilter): string {
+  const types = likePatterns(filter) === null ? ['*'] : [...filter.types!].sort();
+  return `${filter.instanceId ?? '*'} ${types.join(' ')}`;
+}
+
+/** The filter as a predicate; remembers the answer by type, of which there are a few dozen. */
+export function eventPredicate(
+  filter: EventFilter,
+): (event: { type: string; instanceId: string | null }) => boolean {
+  const { instanceId } = filter;
+  const patterns = likePatterns(filter) === null ? null : filter.types!;
+  if (!instanceId && !patterns) return () => true;
+  const known = new Map<string, boolean>();
+  const wanted = (type: string) => {
+    let answer = known.get(type);
+    if (answer === undefined) {
+      answer = patterns?.some((pattern) => matchesPattern(pattern, type)) ?? true;
+      known.set(type, answer);
+    }
+    return answer;
+  };
+  return (event) => (!instanceId || event.instanceId === instanceId) && wanted(event.type);
+}

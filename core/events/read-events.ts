@@ -1,0 +1,167 @@
+import type { Sql } from '../platform/db.ts';
+import { type Cursor, compareCursors } from './cursor.ts';
+import { eventBodySql } from './event-body.ts';
+import { type EventFilter, likePatterns } from './event-filter.ts';
+
+/** One event of the log with its position; `body` is its JSON as consumers get it. */
+export interface LoggedEvent {
+  cursor: Cursor;
+  eventId: string;
+  type: string;
+  instanceId: string | null;
+  body: string;
+}
+
+export interface EventPage {
+  /** Oldest first. */
+  events: LoggedEvent[];
+  /** Where to read on: past everything that this page looked at, matching or not. */
+  next: Cursor;
+  /** The page was full: there is more to read at once. */
+  more: boolean;
+  /** Rows exist that may not be shown yet, because a transaction older than theirs is still running. */
+  pending: boolean;
+}
+
+/** Rows that a filtered page may look at for each one it may return: bounds what a rare filter costs. */
+const SCAN_FACTOR = 10;
+/** A row can carry an earlier created_at than one before it in the log; never by a day. */
+const SKEW_MS = 86_400_000;
+
+/**
+ * Reads the log of a company onwards from a cursor; `after: null` reads from the oldest event kept.
+ * A page shows only transactions older than every one still running (`event_horizon`), so that
+ * an event that commits late is not skipped; the price is that a long transaction delays readers.
+ */
+export async function readEvents(
+  db: Sql,
+  query: EventFilter & { companyId: number; after: Cursor | null; limit: number; nowMs: number },
+): Promise<EventPage> {
+  const after = query.after ?? { tx: 0, id: 0, atMs: SKEW_MS };
+  const types = likePatterns(query);
+  const filtered = types !== null || Boolean(query.instanceId);
+  const scan = query.limit * (filtered ? SCAN_FACTOR : 1);
+  const { rows } = await db.query<Row>({
+    name: 'events-read-after',
+    text: READ_AFTER,
+    values: [
+      query.companyId,
+      after.tx,
+      after.id,
+      new Date(after.atMs - SKEW_MS),
+      query.instanceId ?? null,
+      types,
+      scan,
+    ],
+  });
+  const horizon = rows[0]!.horizon;
+  const events: LoggedEvent[] = [];
+  let last: Cursor | null = null;
+  let pending = false;
+  for (const row of rows) {
+    if (row.tx === null) break;
+    if (row.tx >= horizon) {
+      pending = true;
+      break;
+    }
+    if (events.length === query.limit) return { events, next: last!, more: true, pending: false };
+    last = { tx: row.tx, id: row.id, atMs: row.at_ms };
+    if (row.body !== null) events.push(toEvent(row, last));
+  }
+  if (last && !pending && rows.length === scan) return { events, next: last, more: true, pending: false };
+  // Everything below the horizon was seen, so an idle reader's cursor moves on with the time.
+  const seen = { tx: horizon, id: 0, atMs: query.nowMs };
+  const next = compareCursors(after, seen) > 0 ? { ...after, atMs: query.nowMs } : seen;
+  return { events, next, more: false, pending };
+}
+
+/** Where the log ends at this moment: a reader that starts here sees what commits from now on. */
+export async function readEventsEnd(db: Sql, nowMs: number): Promise<Cursor> {
+  const { rows } = await db.query<{ horizon: number }>({
+    name: 'events-end',
+    text: 'SELECT event_horizon() AS horizon',
+  });
+  return { tx: rows[0]!.horizon, id: 0, atMs: nowMs };
+}
+
+/** Newest first, from the end of the log or from before a cursor. */
+export async function readEventsBefore(
+  db: Sql,
+  query: EventFilter & { companyId: number; before: Cursor | null; limit: number },
+): Promise<{ events: LoggedEvent[]; more: boolean }> {
+  const { rows } = await db.query<Row>({
+    name: 'events-read-before',
+    text: READ_BEFORE,
+    values: [
+      query.companyId,
+      query.before?.tx ?? Number.MAX_SAFE_INTEGER,
+      query.before?.id ?? 0,
+      query.instanceId ?? null,
+      likePatterns(query),
+      query.limit + 1,
+    ],
+  });
+  const events = rows
+    .slice(0, query.limit)
+    .map((row) => toEvent(row, { tx: row.tx!, id: row.id, atMs: row.at_ms }));
+  return { events, more: rows.length > query.limit };
+}
+
+/** The JSON of one event; null for one that is unknown, foreign or past its retention. */
+export async function readEvent(
+  db: Sql,
+  query: { companyId: number; eventId: string },
+): Promise<string | null> {
+  const { rows } = await db.query<{ body: string }>({
+    name: 'event-read',
+    text: `SELECT ${eventBodySql('e')} AS body FROM events e WHERE event_id = $1 AND company_id = $2`,
+    values: [query.eventId, query.companyId],
+  });
+  return rows[0]?.body ?? null;
+}
+
+interface Row {
+  horizon: number;
+  tx: number | null;
+  id: number;
+  at_ms: number;
+  event_id: string;
+  type: string;
+  instance_id: string | null;
+  body: string | null;
+}
+
+function toEvent(row: Row, cursor: Cursor): LoggedEvent {
+  return {
+    cursor,
+    eventId: row.event_id,
+    type: row.type,
+    instanceId: row.instance_id,
+    body: row.body!,
+  };
+}
+
+const MATCHES = `($5::uuid IS NULL OR e.instance_id = $5) AND ($6::text[] IS NULL OR e.type LIKE ANY ($6))`;
+const POSITION = `e.tx, e.id, (extract(epoch FROM e.created_at) * 1000)::bigint AS at_ms, e.event_id, e.type, e.instance_id`;
+
+// The horizon and the rows come from one snapshot: a row at or past the horizon is cut off by the
+// reader, and tells it that there is more to come as soon as the older transactions end. The lower bound
+// of created_at keeps the scan off the partitions of past days.
+const READ_AFTER = `
+SELECT h.horizon, r.*
+FROM (SELECT event_horizon() AS horizon) h
+LEFT JOIN LATERAL (
+  SELECT ${POSITION}, CASE WHEN e.tx < h.horizon AND ${MATCHES} THEN ${eventBodySql('e')} END AS body
+  FROM events e
+  WHERE e.company_id = $1 AND (e.tx, e.id) > ($2::bigint, $3::bigint) AND e.created_at >= $4
+  ORDER BY e.tx, e.id
+  LIMIT $7
+) r ON true`;
+
+const READ_BEFORE = `
+SELECT ${POSITION}, ${eventBodySql('e')} AS body
+FROM events e
+WHERE e.company_id = $1 AND (e.tx, e.id) < (least($2::bigint, event_horizon()), $3::bigint)
+  AND ($4::uuid IS NULL OR e.instance_id = $4) AND ($5::text[] IS NULL OR e.type LIKE ANY ($5))
+ORDER BY e.tx DESC, e.id DESC
+LIMIT $6`;

@@ -1,0 +1,124 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import type { Principal } from '@posthorn/core/accounts/principal.ts';
+import { encodeCursor } from '@posthorn/core/events/cursor.ts';
+import type { EventBatch, EventSink } from '@posthorn/core/events/event-sink.ts';
+import { type WebSocket, WebSocketServer } from 'ws';
+import {
+  type LiveConnections,
+  type LiveQuery,
+  type LiveStreamDeps,
+  resolveLiveQuery,
+} from './event-stream.ts';
+
+/** Readers have nothing to say but pongs and a close. */
+const INBOUND_MAX_BYTES = 1024;
+const LINGER_MS = 5_000;
+/** Private close codes (RFC 6455 7.4.2); the reason of each is the cursor to come back with. */
+const CLOSE_CODES = { shutdown: 1012, slow_reader: 4008, credentials_changed: 4001 } as const;
+const CLOSE_TRY_AGAIN = 1013;
+
+export interface EventSockets {
+  /** Takes over an upgrade to `GET /v1/events/ws`. Throws ApiError before the handshake is answered. */
+  accept(input: Pick<HandlerInput, 'principal' | 'takeUpgrade'> & { query: LiveQuery }): Promise<void>;
+  close(): void;
+}
+
+/**
+ * The event log over WebSocket. Text frames: an event with its `cursor`; `{"reset": ...}` when the
+ * cursor had expired; and each 15 s `{"heartbeat": {"cursor"}}` with a ping, which drops dead peers.
+ */
+export function createEventSockets(deps: LiveStreamDeps & { connections: LiveConnections }): EventSockets {
+  const server = new WebSocketServer({
+    noServer: true,
+    maxPayload: INBOUND_MAX_BYTES,
+    perMessageDeflate: false,
+  });
+
+  async function serve(ws: WebSocket, principal: Principal, resolved: ResolvedQuery): Promise<void> {
+    let over = false;
+    let close = () => {
+      over = true;
+    };
+    ws.once('close', () => close());
+    ws.on('error', () => ws.terminate());
+    const sink = createSocketSink(ws);
+    try {
+      const subscription = await deps.feed.subscribe({ ...resolved, sink });
+      const forget = deps.connections.add(principal, { sink, subscription });
+      close = () => {
+        forget();
+        subscription.close();
+      };
+      if (over) close();
+    } catch {
+      ws.close(CLOSE_TRY_AGAIN);
+    }
+  }
+
+  return {
+    async accept(input) {
+      const resolved = await resolveLiveQuery(deps, input);
+      const upgrade = input.takeUpgrade();
+      if (!upgrade) throw apiError('BAD_REQUEST', { message: 'a WebSocket handshake is expected here' });
+      server.handleUpgrade(upgrade.request, upgrade.socket, upgrade.head, (ws) => {
+        void serve(ws, input.principal, resolved);
+      });
+    },
+    close: () => void server.close(),
+  };
+}
+
+function createSocketSink(ws: WebSocket): EventSink {
+  let answered = true;
+  ws.on('pong', () => {
+    answered = true;
+  });
+  let flushed: (() => void) | null = null;
+  const send = (frame: string | Buffer, callback?: () => void) => {
+    if (ws.readyState === ws.OPEN) ws.send(frame, { binary: false }, callback);
+    else callback?.();
+  };
+  return {
+    write(batch) {
+      for (const frame of frames(batch)) send(frame);
+      return ws.bufferedAmount;
+    },
+    // An empty ping behind the data: its callback comes when everything before it was written.
+    drained: () =>
+      new Promise((resolve) => {
+        if (ws.bufferedAmount === 0 || ws.readyState !== ws.OPEN) return resolve();
+        flushed = resolve;
+        ws.once('close', resolve);
+        ws.ping(undefined, undefined, () => {
+          ws.off('close', resolve);
+          flushed?.();
+          flushed = null;
+        });
+      }),
+    reset: (cursor) =>
+      send(JSON.stringify({ reset: { reason: 'cursor_expired', cursor: encodeCursor(cursor) } })),
+    heartbeat(cursor) {
+      if (ws.bufferedAmount > 0) return;
+      if (!answered) return ws.terminate();
+      answered = false;
+      ws.ping();
+      send(JSON.stringify({ heartbeat: { cursor: encodeCursor(cursor) } }));
+    },
+    end(reason, cursor) {
+      ws.close(CLOSE_CODES[reason], encodeCursor(cursor));
+      setTimeout(() => ws.terminate(), LINGER_MS).unref();
+    },
+  };
+}
+
+function frames(batch: EventBatch): Buffer[] {
+  let made = batch.memo.get('ws') as Buffer[] | undefined;
+  if (!made) {
+    // The event's JSON with one more member, without parsing it.
+    made = batch.events.map((event) =>
+      Buffer.from(`${event.body.slice(0, -1)},"cursor":"${encodeCursor(event.cursor)}"}`),
+    );
+    batch.memo.set('ws', made);
+  }
+  return made;
+}

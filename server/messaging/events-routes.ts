@@ -1,0 +1,52 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import type { events } from '@posthorn/contract/messaging/events.ts';
+import { listEvents } from '@posthorn/core/events/list-events.ts';
+import { readEvent } from '@posthorn/core/events/read-events.ts';
+import type { Tickets } from '@posthorn/core/events/ticket.ts';
+import type { Clock } from '@posthorn/core/platform/clock.ts';
+import type { Db } from '@posthorn/core/platform/db.ts';
+import { type LiveConnections, type LiveStreamDeps, requireInstance } from '../http/event-stream.ts';
+import type { Handlers } from '../http/handler.ts';
+import { openEventStream } from '../http/sse.ts';
+import type { EventSockets } from '../http/websocket.ts';
+
+export interface EventsRoutesDeps extends LiveStreamDeps {
+  db: Db;
+  clock: Clock;
+  connections: LiveConnections;
+  sockets: EventSockets;
+  tickets: Tickets;
+}
+
+/** The event log: list, one event, the live connections and the tickets for them (design 7). */
+export function eventsRoutes(deps: EventsRoutesDeps): Handlers<typeof events> {
+  return {
+    async stream(input) {
+      await openEventStream(deps, input);
+      return undefined;
+    },
+    async ws(input) {
+      await deps.sockets.accept(input);
+      return undefined;
+    },
+    async list({ principal, query }) {
+      const { companyId } = principal;
+      if (query.instance_id !== undefined) await requireInstance(deps.db, companyId, query.instance_id);
+      const body = await listEvents(deps, {
+        ...query,
+        companyId,
+        instanceId: query.instance_id ?? null,
+        types: query.types ?? null,
+      });
+      return { status: 200, body };
+    },
+    async get({ principal, params }) {
+      const body = await readEvent(deps.db, { companyId: principal.companyId, eventId: params.eventId });
+      if (body === null) throw apiError('EVENT_NOT_FOUND');
+      return { status: 200, body: JSON.parse(body) };
+    },
+    async ticket({ principal }) {
+      return { status: 201, body: deps.tickets.issue(principal) };
+    },
+  };
+}
