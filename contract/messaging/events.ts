@@ -1,5 +1,5 @@
 import type { AppRouter } from '@ts-rest/core';
-import type { z } from 'zod/v4';
+import { z } from 'zod/v4';
 import { eventEnvelope, eventPattern } from '../events.ts';
 import { integerQuery, timestamp } from '../fields.ts';
 import { LIST_LIMIT, WEBHOOK_PATTERNS_MAX } from '../limits.ts';
@@ -103,17 +103,18 @@ export const events = {
     {
       method: 'GET',
       path: '/v1/events',
-      query: z.object(
+      query: z.object({
         ...filters,
-        after: cursorQuery.meta(description: 'Only events after this cursor, oldest first' ),
-        before: cursorQuery.meta(description: 'Only events before this cursor, newest first' ),
-        limit: integerQuery(LIST_LIMIT),),
-      responses: 200: eventList ,
+        after: cursorQuery.meta({ description: 'Only events after this cursor, oldest first' }),
+        before: cursorQuery.meta({ description: 'Only events before this cursor, newest first' }),
+        limit: integerQuery(LIST_LIMIT),
+      }),
+      responses: { 200: eventList },
     },
   ),
   get: route(
     { auth: 'any', access: 'all', notFound: 'EVENT_NOT_FOUND', summary: 'Read an event' },
-    { method: 'GET', path: '/v1/events/:eventId', responses: 200: eventEnvelope },
+    { method: 'GET', path: '/v1/events/:eventId', responses: { 200: eventEnvelope } },
   ),
   ticket: route(
     {
@@ -122,6 +123,6 @@ export const events = {
       summary: 'A ticket for a live connection from a browser',
       description: 'Valid for one minute.',
     },
-    { method: 'POST', path: '/v1/events/ticket', body: c.noBody(), responses: 201: eventsTicket },
+    { method: 'POST', path: '/v1/events/ticket', body: c.noBody(), responses: { 201: eventsTicket } },
   ),
 } satisfies AppRouter;
