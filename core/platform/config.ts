@@ -47,6 +47,27 @@ const schema = z.object({
   ALLOW_PRIVATE_WEBHOOKS: flag.default(false),
   HTTP_TIMEOUT: positive.default(30).describe('seconds'),
   PASSWORD_RESET_TTL: positive.default(30).describe('minutes'),
+  /** Days after which an unused session ends. */
+  REFRESH_TTL_DAYS: positive.default(30),
+  /** Where messaging reaches billing, to cancel what a deleted company still pays for. */
+  BILLING_INTERNAL_URL: z.url({ protocol: /^https?$/ }).optional(),
+  /** What the services prove themselves to each other with. */
+  INTERNAL_SECRET: z.string().min(32).optional(),
+  /** Where the pages stand that OAuth redirects lead to; FRONTEND_URL without it. */
+  OAUTH_FRONTEND_REDIRECT_URL: z.url().optional(),
+  OAUTH_GOOGLE_ENABLED: flag.default(false),
+  OAUTH_GOOGLE_CLIENT_ID: z.string().optional(),
+  OAUTH_GOOGLE_CLIENT_SECRET: z.string().optional(),
+  OAUTH_GOOGLE_REDIRECT_URL: z.url().optional(),
+  /** The OpenID provider behind `google`; another one only where Google can't be reached. */
+  OAUTH_GOOGLE_ISSUER: z.url().default('https://accounts.google.com'),
+  OAUTH_GITHUB_ENABLED: flag.default(false),
+  OAUTH_GITHUB_CLIENT_ID: z.string().optional(),
+  OAUTH_GITHUB_CLIENT_SECRET: z.string().optional(),
+  OAUTH_GITHUB_REDIRECT_URL: z.url().optional(),
+  /** GitHub itself and its API; others for GitHub Enterprise. */
+  OAUTH_GITHUB_URL: z.url().default('https://github.com'),
+  OAUTH_GITHUB_API_URL: z.url().default('https://api.github.com'),
   /** Requests per minute of a company without a plan (spec 8). */
   RATE_LIMIT_PER_MINUTE: positive.default(60),
   /** How long a process goes on answering while it drains, after SIGTERM. */

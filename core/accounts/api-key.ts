@@ -1,0 +1,25 @@
+import { createHash, randomBytes } from 'node:crypto';
+
+/** `svc_`, or `old_` for keys from before the rename, and 32 bytes in hex (spec 5.3). */
+const FORM = /^(svc|old)_[0-9a-f]{64}$/;
+
+export interface NewApiKey {
+  /** The key itself: shown once, never stored. */
+  key: string;
+  hash: Buffer;
+  last4: string;
+}
+
+export function newApiKey(): NewApiKey {
+  const key = `svc_${randomBytes(32).toString('hex')}`;
+  return { key, hash: hashApiKey(key), last4: key.slice(-4) };
+}
+
+export function isApiKey(text: string): boolean {
+  return FORM.test(text);
+}
+
+/** SHA-256 of the whole key, prefix included. 256 random bits need no slow hash. */
+export function hashApiKey(key: string): Buffer {
+  return createHash('sha256').update(key).digest();
+}

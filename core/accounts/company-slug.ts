@@ -1,0 +1,18 @@
+import { createHash } from 'node:crypto';
+
+/**
+ * URL-safe, derived from the company's first name and never changed after (spec 2.1). A name without a
+ * single Latin letter or digit gets one from its hash.
+ */
+export function slugOf(companyName: string): string {
+  const slug = companyName
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 80)
+    .replace(/-+$/, '');
+  if (slug !== '') return slug;
+  return `company-${createHash('sha256').update(companyName.toLowerCase()).digest('hex').slice(0, 10)}`;
+}

@@ -1,0 +1,68 @@
+import { createMailQueue } from '../mail/mail-queue.ts';
+import type { Bus } from '../platform/bus.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Config } from '../platform/config.ts';
+import type { Db } from '../platform/db.ts';
+import { createCipher } from '../platform/encryption.ts';
+import type { Log } from '../platform/log.ts';
+import { createAuthenticator, type LocalAuthenticator } from './create-authenticator.ts';
+import type { AccountDeps } from './deps.ts';
+import { createJwt } from './jwt.ts';
+import { createPasswordHasher } from './password.ts';
+import { createSecretDigest } from './secret-digest.ts';
+
+/** Everything that accounts need in one process: the authenticator, and what the use cases take. */
+export interface Accounts {
+  authenticator: LocalAuthenticator;
+  deps: AccountDeps;
+}
+
+export function createAccounts(
+  parts: { db: Db; bus: Bus; clock: Clock; log: Log },
+  config: Pick<
+    Config,
+    | 'JWT_SECRET'
+    | 'ENCRYPTION_KEY'
+    | 'PUBLIC_URL'
+    | 'FRONTEND_URL'
+    | 'SUPERADMIN_EMAILS'
+    | 'PASSWORD_RESET_TTL'
+    | 'REFRESH_TTL_DAYS'
+    | 'RATE_LIMIT_PER_MINUTE'
+  >,
+): Accounts {
+  const { db, bus, clock, log } = parts;
+  const jwt = createJwt({ secret: config.JWT_SECRET, clock });
+  const cipher = createCipher(config.ENCRYPTION_KEY);
+  const authenticator = createAuthenticator({
+    db,
+    bus,
+    clock,
+    log,
+    jwt,
+    superadminEmails: config.SUPERADMIN_EMAILS,
+    requestsPerMinute: config.RATE_LIMIT_PER_MINUTE,
+  });
+  return {
+    authenticator,
+    deps: {
+      db,
+      clock,
+      log,
+      jwt,
+      passwords: createPasswordHasher(),
+      mails: createMailQueue({ cipher, clock }),
+      cipher,
+      digest: createSecretDigest(config.JWT_SECRET),
+      forget: authenticator.forget,
+      settings: {
+        publicUrl: config.PUBLIC_URL.replace(/\/+$/, ''),
+        frontendUrl: config.FRONTEND_URL.replace(/\/+$/, ''),
+        superadminEmails: config.SUPERADMIN_EMAILS,
+        passwordResetTtlMinutes: config.PASSWORD_RESET_TTL,
+        refreshTtlDays: config.REFRESH_TTL_DAYS,
+        requestsPerMinute: config.RATE_LIMIT_PER_MINUTE,
+      },
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import type { MailQueue } from '../mail/mail-queue.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Db } from '../platform/db.ts';
+import type { Cipher } from '../platform/encryption.ts';
+import type { Log } from '../platform/log.ts';
+import type { AuthSubject } from './forget-cached.ts';
+import type { Jwt } from './jwt.ts';
+import type { PasswordHasher } from './password.ts';
+import type { SecretDigest } from './secret-digest.ts';
+
+/** What the use cases of accounts share. Each names what it uses with `Pick`. */
+export interface AccountDeps {
+  db: Db;
+  clock: Clock;
+  log: Log;
+  jwt: Jwt;
+  passwords: PasswordHasher;
+  mails: MailQueue;
+  cipher: Cipher;
+  digest: SecretDigest;
+  /** Forgets in this process before the answer goes out; the others hear it over the bus. */
+  forget(...subjects: AuthSubject[]): void;
+  settings: AccountSettings;
+}
+
+export interface AccountSettings {
+  publicUrl: string;
+  /** Where the pages stand that mails and redirects link to. */
+  frontendUrl: string;
+  superadminEmails: readonly string[];
+  passwordResetTtlMinutes: number;
+  refreshTtlDays: number;
+  requestsPerMinute: number;
+}

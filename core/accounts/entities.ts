@@ -1,0 +1,35 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+
+/** What people see of a user; hashes and sessions are plain SQL's business. */
+export const UserSchema = defineEntity({
+  name: 'User',
+  tableName: 'users',
+  properties: {
+    id: p.integer().primary(),
+    companyId: p.integer(),
+    email: p.text(),
+    name: p.text(),
+    role: p.enum(['owner', 'admin', 'agent', 'superadmin']),
+    passwordHash: p.text().nullable().lazy(),
+    emailVerifiedAt: p.datetime().nullable(),
+    createdAt: p.datetime(),
+    updatedAt: p.datetime(),
+  },
+});
+export type User = InferEntity<typeof UserSchema>;
+
+export const ApiTokenSchema = defineEntity({
+  name: 'ApiToken',
+  tableName: 'api_tokens',
+  properties: {
+    id: p.integer().primary(),
+    companyId: p.integer(),
+    userId: p.integer(),
+    name: p.text(),
+    last4: p.text(),
+    createdAt: p.datetime(),
+    lastUsedAt: p.datetime().nullable(),
+    revokedAt: p.datetime().nullable(),
+  },
+});
+export type ApiToken = InferEntity<typeof ApiTokenSchema>;

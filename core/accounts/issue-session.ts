@@ -1,0 +1,48 @@
+import type { Session } from '@posthorn/contract/messaging/auth.ts';
+import type { Sql } from '../platform/db.ts';
+import { newId } from '../platform/ids.ts';
+import { type AccountUser, isUsersSuperadmin, sessionPayload } from './account-user.ts';
+import type { AccountDeps } from './deps.ts';
+import { hashSecret, newSecret } from './secret-digest.ts';
+
+/** What a login gives: the payload of the answer, and the refresh token for the cookie. */
+export interface SessionGrant {
+  session: Session;
+  refreshToken: string;
+  refreshExpiresAt: Date;
+}
+
+type IssueDeps = Pick<AccountDeps, 'clock' | 'jwt' | 'settings'>;
+
+/** Begins a session: a family with its first refresh token, and a JWT. Part of the caller's transaction. */
+export async function issueSession(deps: IssueDeps, sql: Sql, user: AccountUser): Promise<SessionGrant> {
+  const familyId = newId();
+  const refreshToken = newSecret();
+  const refreshExpiresAt = refreshExpiry(deps);
+  await sql.query(
+    `WITH family AS (
+       INSERT INTO refresh_families (id, company_id, user_id, created_at) VALUES ($1, $2, $3, $4)
+     )
+     INSERT INTO refresh_tokens (token_hash, family_id, company_id, created_at, expires_at)
+     VALUES ($5, $1, $2, $4, $6)`,
+    [familyId, user.company_id, user.id, deps.clock.now(), hashSecret(refreshToken), refreshExpiresAt],
+  );
+  return { session: await sessionFor(deps, user, familyId), refreshToken, refreshExpiresAt };
+}
+
+/** A new JWT of the family, with the payload around it. */
+export async function sessionFor(deps: IssueDeps, user: AccountUser, familyId: string): Promise<Session> {
+  const token = await deps.jwt.sign({
+    companyId: user.company_id,
+    userId: user.id,
+    role: user.role,
+    isSuperadmin: isUsersSuperadmin(user, deps.settings.superadminEmails),
+    pwdChangedAtMs: user.password_changed_at_ms,
+    familyId,
+  });
+  return sessionPayload(user, token, deps.settings.superadminEmails);
+}
+
+export function refreshExpiry(deps: Pick<AccountDeps, 'clock' | 'settings'>): Date {
+  return new Date(deps.clock.now().getTime() + deps.settings.refreshTtlDays * 86_400_000);
+}

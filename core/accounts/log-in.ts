@@ -1,0 +1,75 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import type { QueryResultRow } from 'pg';
+import { recordAudit } from '../audit/record-audit.ts';
+import { ACCOUNT_USER_COLUMNS, type AccountUser, isUsersSuperadmin } from './account-user.ts';
+import type { AccountDeps } from './deps.ts';
+import { issueSession, type SessionGrant } from './issue-session.ts';
+import { countLoginFailure, lockedError, lockoutKey, passLockout } from './login-lockout.ts';
+
+type LoginDeps = Pick<AccountDeps, 'db' | 'clock' | 'log' | 'jwt' | 'passwords' | 'digest' | 'settings'>;
+
+/**
+ * E-mail and password for a session. Known, unknown, locked and social-only accounts take the same road
+ * (one look-up, one argon2id, one count), so that neither bytes nor time tell them apart. Throws 401
+ * INVALID_CREDENTIALS, 429 ACCOUNT_LOCKED, 403 ACCOUNT_DELETED or COMPANY_SUSPENDED (spec 4.1, 5.2).
+ */
+export async function logIn(
+  deps: LoginDeps,
+  input: { email: string; password: string; traceId: string | null },
+): Promise<SessionGrant> {
+  const key = lockoutKey(deps, input.email);
+  const { user, lockedUntil } = await findByEmail(deps, input.email, key);
+  const right = await deps.passwords.verifyPassword(user?.password_hash ?? null, input.password);
+  if (!right || !user || lockedUntil) {
+    const { lockedBefore, locksNow } = await countLoginFailure(deps, deps.db, key);
+    if (locksNow && user) noteLock(deps, user, input.traceId);
+    throw lockedBefore ? lockedError(deps, lockedBefore) : apiError('INVALID_CREDENTIALS');
+  }
+  if (user.company_status === 'deleted') throw apiError('ACCOUNT_DELETED');
+  const superadmin = isUsersSuperadmin(user, deps.settings.superadminEmails);
+  if (user.company_status !== 'active' && !superadmin) throw apiError('COMPANY_SUSPENDED');
+  return deps.db.transaction(async (sql) => {
+    await passLockout(deps, sql, key);
+    await recordAudit(sql, {
+      companyId: user.company_id,
+      userId: user.id,
+      action: 'session.login',
+      detail: { method: 'password' },
+      traceId: input.traceId,
+      at: deps.clock.now(),
+    });
+    return issueSession(deps, sql, user);
+  });
+}
+
+type LoginRow = Partial<AccountUser> & QueryResultRow & { locked_until: Date | null };
+
+/** One row in any case, so that a miss costs what a hit costs. */
+async function findByEmail(
+  deps: LoginDeps,
+  email: string,
+  key: Buffer,
+): Promise<{ user: AccountUser | null; lockedUntil: Date | null }> {
+  const { rows } = await deps.db.query<LoginRow>({
+    name: 'login-find',
+    text: `SELECT ${ACCOUNT_USER_COLUMNS}, f.locked_until
+      FROM (SELECT $1::text AS email, $2::bytea AS email_hash) asked
+      LEFT JOIN users u ON lower(u.email) = asked.email
+      LEFT JOIN companies c ON c.id = u.company_id
+      LEFT JOIN login_failures f ON f.email_hash = asked.email_hash AND f.locked_until > $3`,
+    values: [email, key, deps.clock.now()],
+  });
+  const row = rows[0]!;
+  return { user: row.id ? (row as AccountUser) : null, lockedUntil: row.locked_until };
+}
+
+/** Best effort, and not waited for: only known accounts have a log to write to, and that must not show. */
+function noteLock(deps: LoginDeps, user: AccountUser, traceId: string | null): void {
+  recordAudit(deps.db, {
+    companyId: user.company_id,
+    userId: user.id,
+    action: 'session.locked',
+    traceId,
+    at: deps.clock.now(),
+  }).catch((err) => deps.log.warn({ err }, 'lockout not recorded'));
+}

@@ -1,0 +1,44 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import { recordAudit } from '../audit/record-audit.ts';
+import { findAccountUser } from './account-user.ts';
+import type { AccountDeps } from './deps.ts';
+import { tryEmailCode } from './email-code.ts';
+import { forgetCached } from './forget-cached.ts';
+import { issueSession, type SessionGrant } from './issue-session.ts';
+
+/**
+ * Proves the e-mail with the six digits that were mailed, and begins a session that says so (spec 3.5, 4.1).
+ * Throws 409 EMAIL_ALREADY_VERIFIED; 400 EMAIL_VERIFICATION_CODE_INVALID, _EXPIRED (also when the code was
+ * cleared); 429 EMAIL_VERIFICATION_MAX_ATTEMPTS at the fifth wrong one.
+ */
+export async function verifyEmail(
+  deps: Pick<AccountDeps, 'db' | 'clock' | 'jwt' | 'digest' | 'settings' | 'forget'>,
+  input: { userId: number; code: string; traceId: string | null },
+): Promise<SessionGrant> {
+  const result = await deps.db.transaction(async (sql) => {
+    const user = await findAccountUser(sql, input.userId, { lock: true });
+    if (!user) throw apiError('TOKEN_INVALID');
+    if (user.email_verified) throw apiError('EMAIL_ALREADY_VERIFIED');
+    const outcome = await tryEmailCode(deps, sql, { ...input, purpose: 'verify' });
+    // Returned, not thrown: the count of the wrong one has to be committed.
+    if (outcome.is !== 'right') return outcome.is;
+    const now = deps.clock.now();
+    await sql.query('UPDATE users SET email_verified_at = $2, updated_at = $2 WHERE id = $1', [user.id, now]);
+    await forgetCached(sql, `user:${user.id}`);
+    await recordAudit(sql, {
+      companyId: user.company_id,
+      userId: user.id,
+      action: 'email.verified',
+      traceId: input.traceId,
+      at: now,
+    });
+    return issueSession(deps, sql, { ...user, email_verified: true });
+  });
+  if (typeof result === 'object') {
+    deps.forget(`user:${input.userId}`);
+    return result;
+  }
+  if (result === 'wrong') throw apiError('EMAIL_VERIFICATION_CODE_INVALID');
+  if (result === 'spent') throw apiError('EMAIL_VERIFICATION_MAX_ATTEMPTS');
+  throw apiError('EMAIL_VERIFICATION_CODE_EXPIRED');
+}

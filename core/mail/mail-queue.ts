@@ -1,0 +1,61 @@
+import type { Clock } from '../platform/clock.ts';
+import type { Sql } from '../platform/db.ts';
+import type { Cipher } from '../platform/encryption.ts';
+import type { MailContent } from './mail-content.ts';
+
+/** What a sealed row of `mails` holds. */
+export interface SealedMail extends MailContent {
+  to: string;
+}
+
+/** Asks for a password reset; the worker finds out whether somebody has that address (spec 4.1). */
+export interface SealedResetRequest {
+  resetFor: string;
+}
+
+export interface MailQueue {
+  /** Writes the mail in the caller's transaction. `kind` names the template, for people and metrics. */
+  queue(
+    sql: Sql,
+    mail: MailContent & { to: string; kind: string; companyId: number; traceId: string | null },
+  ): Promise<void>;
+  /**
+   * The same single insert whether or not the address is known: nothing to see and nothing to time.
+   */
+  queueResetRequest(sql: Sql, request: { email: string; traceId: string | null }): Promise<void>;
+}
+
+export function createMailQueue(deps: { cipher: Cipher; clock: Clock }): MailQueue {
+  async function insert(
+    sql: Sql,
+    row: { companyId: number | null; kind: string; sealed: Buffer; traceId: string | null },
+  ): Promise<void> {
+    await sql.query(
+      `WITH mail AS (
+         INSERT INTO mails (company_id, kind, sealed, next_attempt_at, trace_id, created_at)
+         VALUES ($1, $2, $3, $4, $5, $4)
+         RETURNING 1
+       )
+       SELECT pg_notify('mail', '') FROM mail`,
+      [row.companyId, row.kind, row.sealed, deps.clock.now(), row.traceId],
+    );
+  }
+  return {
+    queue: (sql, { to, subject, text, html, kind, companyId, traceId }) =>
+      insert(sql, {
+        companyId,
+        kind,
+        sealed: deps.cipher.seal({ to, subject, text, html } satisfies SealedMail),
+        traceId,
+      }),
+    queueResetRequest: (sql, { email, traceId }) =>
+      insert(sql, {
+        companyId: null,
+        kind: RESET_REQUEST,
+        sealed: deps.cipher.seal({ resetFor: email } satisfies SealedResetRequest),
+        traceId,
+      }),
+  };
+}
+
+export const RESET_REQUEST = 'password_reset_request';
