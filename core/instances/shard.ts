@@ -8,3 +8,8 @@ export function shardOf(instanceId: string): number {
   // The random half of a v7 UUID would do, but ids may come from elsewhere: a hash spreads any of them.
   return createHash('sha256').update(instanceId.toLowerCase()).digest().readUInt32BE(0) % SHARD_COUNT;
 }
+
+/** The broker queue that wakes the owner of a shard. */
+export function shardQueue(shard: number): string {
+  return `posthorn.dispatch.${shard}`;
+}

@@ -1,0 +1,33 @@
+import { insertEvents } from '../events/insert-events.ts';
+import type { Bus } from '../platform/bus.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Db } from '../platform/db.ts';
+import { newId } from '../platform/ids.ts';
+import { showQr } from './pairing.ts';
+
+/** Shows a new QR and tells it by the event instance.qr_updated, together. */
+export async function announceQr(
+  deps: { db: Db; bus: Bus; clock: Clock },
+  instance: { id: string; companyId: number },
+  qr: string,
+  expiresAt: Date,
+): Promise<void> {
+  const now = deps.clock.now();
+  await deps.db.transaction(async (client) => {
+    await showQr(client, instance.id, qr, expiresAt);
+    await insertEvents(client, [
+      {
+        eventId: newId(),
+        companyId: instance.companyId,
+        instanceId: instance.id,
+        type: 'instance.qr_updated',
+        data: { qr, expires_at: expiresAt.toISOString(), timestamp: now.toISOString() },
+        traceId: null,
+        createdAt: now,
+      },
+    ]);
+  });
+  deps.bus.notify('instance', instance.id);
+  deps.bus.notify('events', String(instance.companyId));
+  deps.bus.notify('deliveries');
+}

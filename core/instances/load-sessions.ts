@@ -1,0 +1,56 @@
+import type { Sql } from '../platform/db.ts';
+import { type InstanceSettings, settingsOf } from './settings.ts';
+import type { InstanceState, WantedState } from './transitions.ts';
+
+/** What the owner of an instance has to know to bring its session where the users want it. */
+export interface SessionRow {
+  id: string;
+  companyId: number;
+  shard: number;
+  state: InstanceState;
+  wanted: WantedState;
+  generation: number;
+  settings: InstanceSettings;
+  /** Sealed; null when the instance is not paired. */
+  credentials: Buffer | null;
+  /** A phone for which a pairing code was asked and not answered yet. */
+  codePhone: string | null;
+}
+
+/** The instances of these shards that have, or should have, or are leaving a session. */
+export async function loadSessionRows(
+  sql: Sql,
+  where: { shards: readonly number[] } | { instanceId: string },
+): Promise<SessionRow[]> {
+  const one = 'instanceId' in where;
+  const found = await sql.query<Row>(
+    `SELECT i.id, i.company_id, i.shard, i.state, i.wanted, i.generation, i.settings, i.credentials,
+            CASE WHEN p.code IS NULL AND p.code_error IS NULL THEN p.code_phone END AS code_phone
+     FROM instances i LEFT JOIN instance_pairings p ON p.instance_id = i.id
+     WHERE ${one ? 'i.id = $1' : 'i.shard = ANY ($1::smallint[])'}`,
+    [one ? where.instanceId : where.shards],
+  );
+  return found.rows.map((row) => ({
+    id: row.id,
+    companyId: row.company_id,
+    shard: row.shard,
+    state: row.state,
+    wanted: row.wanted,
+    generation: row.generation,
+    settings: settingsOf(row.settings),
+    credentials: row.credentials,
+    codePhone: row.code_phone,
+  }));
+}
+
+interface Row {
+  id: string;
+  company_id: number;
+  shard: number;
+  state: InstanceState;
+  wanted: WantedState;
+  generation: number;
+  settings: Partial<InstanceSettings>;
+  credentials: Buffer | null;
+  code_phone: string | null;
+}

@@ -1,0 +1,88 @@
+import { type Coalescer, createCoalescer } from '../platform/coalesce.ts';
+import type { Db } from '../platform/db.ts';
+
+/** A task to dispatch, with the message it is about. */
+export interface PendingTask {
+  seq: number;
+  taskId: string;
+  operation: string;
+  messageId: string;
+  traceId: string | null;
+  /** How often a send was begun on a network that does not drop duplicates. */
+  attempts: number;
+  type: string;
+  chatJid: string;
+  content: Record<string, unknown>;
+  quotedId: string | null;
+}
+
+export interface PendingQuery {
+  instanceId: string;
+  afterSeq: number;
+}
+
+export type PendingLoader = Coalescer<PendingQuery, PendingTask[]>;
+
+/** Tasks of one instance in one answer at most; a full answer means that there may be more. */
+export const PENDING_PAGE = 64;
+
+/**
+ * Reads the unfinished tasks of instances in accept order, above a seq each. Instances that ask at the
+ * same time share a query: a thousand instances with a message each are not a thousand queries.
+ */
+export function createPendingLoader(deps: { db: Db }): PendingLoader {
+  return createCoalescer<PendingQuery, PendingTask[]>({
+    maxBatch: 64,
+    async run(batch) {
+      const found = await deps.db.query<Row>({
+        name: 'outbox-load-pending',
+        text: LOAD,
+        values: [batch.map((query) => query.instanceId), batch.map((query) => query.afterSeq), PENDING_PAGE],
+      });
+      const tasks = batch.map((): PendingTask[] => []);
+      for (const row of found.rows) tasks[row.nth - 1]!.push(toTask(row));
+      return tasks;
+    },
+  });
+}
+
+interface Row {
+  nth: number;
+  seq: number;
+  task_id: string;
+  operation: string;
+  message_id: string;
+  trace_id: string | null;
+  attempts: number;
+  type: string;
+  chat_jid: string;
+  content: Record<string, unknown>;
+  quoted_id: string | null;
+}
+
+function toTask(row: Row): PendingTask {
+  return {
+    seq: row.seq,
+    taskId: row.task_id,
+    operation: row.operation,
+    messageId: row.message_id,
+    traceId: row.trace_id,
+    attempts: row.attempts,
+    type: row.type,
+    chatJid: row.chat_jid,
+    content: row.content,
+    quotedId: row.quoted_id,
+  };
+}
+
+const LOAD = `
+SELECT wanted.nth::integer AS nth, task.seq, task.task_id, task.operation, task.message_id, task.trace_id,
+       task.attempts, m.type, m.chat_jid, m.content, m.quoted_id
+FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS wanted (instance_id, after_seq, nth)
+CROSS JOIN LATERAL (
+  SELECT * FROM outbox
+  WHERE outbox.instance_id = wanted.instance_id AND outbox.seq > wanted.after_seq
+  ORDER BY outbox.seq LIMIT $3
+) AS task
+JOIN messages m ON m.id = task.message_id
+ORDER BY wanted.nth, task.seq`;

@@ -1,0 +1,286 @@
+import { announceQr } from '@posthorn/core/instances/announce-qr.ts';
+import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
+import { loadSessionRows, type SessionRow } from '@posthorn/core/instances/load-sessions.ts';
+import { moveInstance } from '@posthorn/core/instances/move-instance.ts';
+import { answerPairingCode, endPairing } from '@posthorn/core/instances/pairing.ts';
+import type { InboundRecorder } from '@posthorn/core/messages/record-inbound.ts';
+import type { ProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
+import type { Bus } from '@posthorn/core/platform/bus.ts';
+import type { Clock } from '@posthorn/core/platform/clock.ts';
+import type { Db } from '@posthorn/core/platform/db.ts';
+import type { Cipher } from '@posthorn/core/platform/encryption.ts';
+import { messageIdOf } from '@posthorn/core/platform/ids.ts';
+import type { Log } from '@posthorn/core/platform/log.ts';
+import type {
+  DisconnectReason,
+  NetworkDriver,
+  NetworkSession,
+  SessionSink,
+} from '@posthorn/network/driver.ts';
+import { type Lane, type LaneDeps, startLane } from '../dispatch/lane.ts';
+
+/** A connection that comes back within this time was never away, as far as users are told. */
+const GRACE_MS = 10_000;
+const BACK_OFF_MS = [0, 250, 500, 1_000, 2_000, 5_000, 10_000, 30_000];
+/** A throttled account is looked at this often. */
+const HARD_PAUSED_RETRY_MS = 60_000;
+
+export interface SessionDeps extends LaneDeps {
+  db: Db;
+  bus: Bus;
+  cipher: Cipher;
+  driver: NetworkDriver;
+  inbound: InboundRecorder;
+  recorder: ProgressRecorder;
+  clock: Clock;
+  log: Log;
+}
+
+/** One owned instance: its network session, kept where the users want it, and its lane. */
+export interface InstanceSession {
+  readonly lane: Lane;
+  /** Reads the row again and moves toward what it wants. */
+  reconcile(): void;
+  /** Whether the row asks for something that this session has not seen. */
+  differsFrom(row: SessionRow): boolean;
+  /** Closes the session without touching the row: the instance stays as it is for the next owner. */
+  stop(): Promise<void>;
+}
+
+export function startInstanceSession(deps: SessionDeps, lease: Lease, first: SessionRow): InstanceSession {
+  const log = deps.log.child({ instance_id: first.id, company_id: first.companyId });
+  let row = first;
+  let session: NetworkSession | null = null;
+  let openedGeneration = 0;
+  let failures = 0;
+  let retryTimer: NodeJS.Timeout | null = null;
+  let graceTimer: NodeJS.Timeout | null = null;
+  let stopped = false;
+  /** Steps run one at a time, in the order they were asked for. */
+  let chain: Promise<void> = Promise.resolve();
+
+  const lane = startLane(deps, {
+    instanceId: first.id,
+    lease,
+    dedupes: deps.driver.dedupes,
+    settings: () => row.settings,
+  });
+
+  function step(what: string, work: () => Promise<void>): Promise<void> {
+    chain = chain.then(work).catch((err) => {
+      log.warn({ err, step: what }, 'session step failed');
+      // Whatever it was, the next look at the row tries again.
+    });
+    return chain;
+  }
+
+  async function settle(): Promise<void> {
+    if (stopped) return;
+    if (row.wanted === 'connected') {
+      if (session && openedGeneration !== row.generation) await closeSession();
+      if (!session && !retryTimer) await open();
+      if (session && row.codePhone) await giveCode(session, row.codePhone);
+      return;
+    }
+    stopRetrying();
+    if (row.wanted === 'logged_out') return logOut();
+    await closeSession();
+    if (row.state === 'PAIRING' || row.state === 'CONNECTED') await move('DISCONNECTED', 'requested');
+  }
+
+  async function open(): Promise<void> {
+    if (row.state === 'BANNED') return;
+    openedGeneration = row.generation;
+    try {
+      const credentials = row.credentials ? deps.cipher.open(row.credentials) : null;
+      session = await deps.driver.open({ instanceId: row.id, epoch: lease.epoch, credentials }, createSink());
+    } catch (err) {
+      log.debug({ err }, 'opening the session failed');
+      retryLater();
+    }
+  }
+
+  function createSink(): SessionSink {
+    // A sink outlives its session by what is still in flight; only the current one's news count.
+    const isCurrent = () => !stopped;
+    return {
+      qr: (qr, expiresAt) =>
+        void step('qr', async () => {
+          if (row.state !== 'PAIRING') await move('PAIRING', null);
+          await announceQr(deps, row, qr, expiresAt);
+        }),
+      paired: (identity) =>
+        step('paired', async () => {
+          const credentials = deps.cipher.seal(identity.credentials);
+          row = { ...row, credentials };
+          await endPairing(deps.db, row.id);
+          await move('CONNECTED', 'paired', {
+            credentials,
+            phone: identity.phone,
+            jid: identity.jid,
+            push_name: identity.pushName,
+          });
+        }),
+      connected: () => {
+        if (!isCurrent()) return;
+        void step('connected', async () => {
+          failures = 0;
+          stopGrace();
+          if (row.state !== 'CONNECTED') await move('CONNECTED', null);
+          if (session) lane.attach(session);
+        });
+      },
+      disconnected: (reason) => {
+        lane.detach();
+        if (isCurrent()) void step('disconnected', () => onDisconnected(reason));
+      },
+      async receipts(receipts) {
+        const known = receipts.flatMap((receipt) => {
+          const messageId = messageIdOf(receipt.networkId);
+          return messageId
+            ? [deps.recorder.push({ messageId, lease, to: receipt.kind, at: receipt.at })]
+            : [];
+        });
+        await Promise.all(known);
+      },
+      async inbound(messages) {
+        await Promise.all(
+          messages.map(({ chat, from, ...message }) =>
+            deps.inbound.push({
+              ...message,
+              companyId: row.companyId,
+              instanceId: row.id,
+              lease,
+              chatJid: chat,
+              senderJid: from,
+            }),
+          ),
+        );
+      },
+    };
+  }
+
+  async function onDisconnected(reason: DisconnectReason): Promise<void> {
+    session = null;
+    if (stopped || reason === 'closed') return;
+    if (reason === 'connection_lost') {
+      if (row.state === 'CONNECTED') startGrace();
+      return retryLater();
+    }
+    stopGrace();
+    if (reason === 'logged_out') return forget('logged_out');
+    if (reason === 'banned') return move('BANNED', reason, { restriction: 'banned' });
+    if (reason === 'hard_paused') {
+      await move('HARD_PAUSED', reason, { restriction: 'hard_paused' });
+      return retryLater(HARD_PAUSED_RETRY_MS);
+    }
+    // Replaced: another login has the account. Opening again would kick it in turn, for ever.
+    await move('DISCONNECTED', reason, { last_error: 'another session of this account was opened' });
+  }
+
+  function retryLater(ms = BACK_OFF_MS[Math.min(failures, BACK_OFF_MS.length - 1)]!): void {
+    if (stopped || retryTimer || row.wanted !== 'connected') return;
+    failures += 1;
+    retryTimer = setTimeout(() => {
+      retryTimer = null;
+      void step('reopen', settle);
+    }, ms);
+  }
+
+  function stopRetrying(): void {
+    if (retryTimer) clearTimeout(retryTimer);
+    retryTimer = null;
+    failures = 0;
+    stopGrace();
+  }
+
+  function startGrace(): void {
+    graceTimer ??= setTimeout(() => {
+      graceTimer = null;
+      void step('grace over', () => move('DISCONNECTED', 'connection_lost'));
+    }, GRACE_MS);
+  }
+
+  function stopGrace(): void {
+    if (graceTimer) clearTimeout(graceTimer);
+    graceTimer = null;
+  }
+
+  async function giveCode(current: NetworkSession, phone: string): Promise<void> {
+    row = { ...row, codePhone: null };
+    const answer = await current.requestPairingCode(phone).then(
+      (code) => ({ code }),
+      (err: Error) => ({ error: err.message }),
+    );
+    await answerPairingCode(deps.db, row.id, phone, answer);
+    deps.bus.notify('instance', row.id);
+  }
+
+  /** Ends the pairing at the network too; a session is opened for that when there is none. */
+  async function logOut(): Promise<void> {
+    if (!session && row.credentials && row.state !== 'BANNED') await open();
+    lane.detach();
+    const leaving = session;
+    session = null;
+    await leaving?.logout().catch((err) => log.debug({ err }, 'the network did not take the logout'));
+    await leaving?.close();
+    await forget('requested');
+  }
+
+  async function forget(reason: string): Promise<void> {
+    await endPairing(deps.db, row.id);
+    if (row.credentials === null && row.state === 'DISCONNECTED') return;
+    row = { ...row, credentials: null };
+    await move('DISCONNECTED', reason === 'requested' ? 'logged_out' : reason, {
+      credentials: null,
+      phone: null,
+      jid: null,
+      push_name: null,
+      wanted: 'logged_out',
+    });
+  }
+
+  async function closeSession(): Promise<void> {
+    lane.detach();
+    const leaving = session;
+    session = null;
+    await leaving?.close();
+  }
+
+  async function move(
+    to: SessionRow['state'],
+    reason: string | null,
+    fields: Parameters<typeof moveInstance>[1]['fields'] = {},
+  ): Promise<void> {
+    const moved = await moveInstance(deps, { instanceId: row.id, lease, to, reason, fields });
+    if (moved) row = { ...row, state: to };
+  }
+
+  void step('open', settle);
+  return {
+    lane,
+    reconcile: () =>
+      void step('reconcile', async () => {
+        // Read among the steps: a row read outside could be older than what a step just wrote.
+        const [current] = await loadSessionRows(deps.db, { instanceId: row.id });
+        row = current ?? { ...row, wanted: 'disconnected', state: 'DISCONNECTED' };
+        await settle();
+      }),
+    differsFrom: (other) =>
+      other.wanted !== row.wanted ||
+      other.generation !== row.generation ||
+      other.codePhone !== row.codePhone ||
+      JSON.stringify(other.settings) !== JSON.stringify(row.settings),
+    async stop() {
+      stopped = true;
+      stopRetrying();
+      lane.detach();
+      const closing = session;
+      session = null;
+      // The lane's last outcome arrives over the session: the lane ends first.
+      await lane.stop();
+      await closing?.close();
+      await chain;
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import { SHARD_COUNT, shardQueue } from '@posthorn/core/instances/shard.ts';
+import { beginAttempt } from '@posthorn/core/messages/begin-attempt.ts';
+import { createPendingLoader } from '@posthorn/core/messages/load-pending.ts';
+import { createInboundRecorder } from '@posthorn/core/messages/record-inbound.ts';
+import { createProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
+import type { Broker } from '@posthorn/core/platform/broker.ts';
+import type { Bus } from '@posthorn/core/platform/bus.ts';
+import type { Clock } from '@posthorn/core/platform/clock.ts';
+import type { Db } from '@posthorn/core/platform/db.ts';
+import type { Cipher } from '@posthorn/core/platform/encryption.ts';
+import type { Log } from '@posthorn/core/platform/log.ts';
+import type { NetworkDriver } from '@posthorn/network/driver.ts';
+import { startShardOwner } from './ownership/shard-owner.ts';
+import { startRelay } from './relay/relay.ts';
+import { startSessionKeeper } from './sessions/session-keeper.ts';
+
+export interface WorkerDeps {
+  databaseUrl: string;
+  db: Db;
+  bus: Bus;
+  broker: Broker;
+  cipher: Cipher;
+  clock: Clock;
+  log: Log;
+  driver: NetworkDriver;
+  /** Names this worker to operators, e.g. host and process id. */
+  name: string;
+}
+
+export interface RunningWorker {
+  /** Rows were accepted in this very process: the relay need not wait for the hint. */
+  wakeRelay(): void;
+  counts(): { shards: number; sessions: number };
+  /** Hands its shards over, records what is under way, and ends. */
+  stop(): Promise<void>;
+}
+
+/** Whoever owns this shard relays the outbox: one worker at a time, without another election. */
+const RELAY_SHARD = 0;
+
+/** The road's consumers: the relay, and the sessions and lanes of the shards this worker owns. */
+export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
+  await deps.broker.declare(Array.from({ length: SHARD_COUNT }, (_, shard) => shardQueue(shard)));
+  const recorder = createProgressRecorder(deps);
+  const inbound = createInboundRecorder(deps);
+  const keeper = startSessionKeeper({
+    ...deps,
+    recorder,
+    inbound,
+    loader: createPendingLoader(deps),
+    beginAttempt: (taskId) => beginAttempt(deps.db, taskId),
+    random: Math.random,
+  });
+  const owner = startShardOwner({
+    databaseUrl: deps.databaseUrl,
+    log: deps.log,
+    name: deps.name,
+    onAcquire: (lease) => keeper.acquire(lease),
+    onRelease: (shard) => keeper.release(shard),
+    onLost: (shards) => {
+      for (const shard of shards) void keeper.release(shard);
+    },
+  });
+  const relay = startRelay({
+    ...deps,
+    isLeader: () => owner.owned().some((lease) => lease.shard === RELAY_SHARD),
+  });
+  return {
+    wakeRelay: relay.wake,
+    counts: () => keeper.counts(),
+    async stop() {
+      await relay.stop();
+      await owner.stop();
+      await keeper.stop();
+      await Promise.all([recorder.idle(), inbound.idle()]);
+    },
+  };
+}
