@@ -133,8 +133,9 @@ export function metaOf(route: AppRoute): RouteMeta {
 }
 
 /** True when the route takes a body that has to be parsed. */
-export function takesBody(route: { body?: unknown }): boolean {
-  return typeof route.body === 'object' && route.body !== null;
+export function takesBody(route: object): boolean {
+  // c.noBody() is a symbol.
+  return 'body' in route && typeof route.body === 'object' && route.body !== null;
 }
 
 function codesOf(meta: RouteMeta, def: { body?: unknown; query?: unknown }): ErrorCode[] {

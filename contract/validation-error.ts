@@ -9,7 +9,8 @@ type Issue = z.core.$ZodIssue;
 /**
  * The code and public message of a failed validation: what is missing or empty is MISSING_FIELD, a check
  * made with `failsWith` gives its own code, the rest is BAD_REQUEST. Of several issues a missing
- * field speaks first: it is what the caller has to mend first.
+ * field speaks first: it is what the caller has to mend first. In the query a missing value is
+ * BAD_REQUEST (spec 4.8).
  *
  * `input` is the value that was parsed. Zod does not say whether a value was absent or of a wrong type for
  * enums, so the path is followed in it; without `input` the issue's text decides.
@@ -23,7 +24,8 @@ export function codeOfIssues(
   const issue = missing ?? issues[0];
   if (!issue) return { code: 'BAD_REQUEST', message: `the ${part} is not valid` };
   const where = issue.path.length === 0 ? part : pathText(issue.path);
-  if (missing && missing.path.length > 0) return { code: 'MISSING_FIELD', message: `${where}: is required` };
+  if (missing && missing.path.length > 0)
+    return { code: part === 'query' ? 'BAD_REQUEST' : 'MISSING_FIELD', message: `${where}: is required` };
   const special = issue.code === 'custom' ? (issue.params?.code as unknown) : undefined;
   return { code: isErrorCode(special) ? special : 'BAD_REQUEST', message: `${where}: ${textOf(issue)}` };
 }

@@ -194,13 +194,7 @@ export const webhooks = {
     {
       method: 'GET',
       path: '/v1/event-deliveries',
-      // Missing is BAD_REQUEST here, not MISSING_FIELD (spec 4.8).
-      query: z.object({
-        event_id: z
-          .string()
-          .default('')
-          .refine((id) => id !== '', failsWith('BAD_REQUEST', 'is required')),
-      }),
+      query: z.object({ event_id: z.string().min(1) }),
       responses: {
         200: z.object({ logs: z.array(deliveryLog), total: z.int() }).meta({ id: 'EventDeliveries' }),
       },

@@ -1,0 +1,84 @@
+import { IDEMPOTENCY_KEY_MAX_CHARS } from '@posthorn/contract/limits.ts';
+import type { Json } from './json-schema.ts';
+
+export const TAGS: Json[] = [
+  { name: 'auth', description: 'Accounts and sessions' },
+  { name: 'tokens', description: 'API keys' },
+  { name: 'instances', description: 'Accounts on the messaging network: life cycle, pairing, settings' },
+  { name: 'messages', description: 'Sending and reading messages' },
+  { name: 'webhooks', description: 'Where events are delivered, and the log of the deliveries' },
+  { name: 'events', description: 'The event log: live and by page' },
+  { name: 'usage', description: 'Counters' },
+  { name: 'health', description: 'For load balancers and monitoring' },
+];
+
+const integer = { type: 'integer' };
+const string = { type: 'string' };
+
+/** Security schemes, header parameters and response headers (spec 5.1, 7.1, 8; design 3, 4). */
+export const COMPONENTS: Json = {
+  securitySchemes: {
+    bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'From POST /v1/auth/login' },
+    apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'svc_ and 64 hex characters' },
+    ticket: {
+      type: 'apiKey',
+      in: 'query',
+      name: 'ticket',
+      description: 'From POST /v1/events/ticket, for browsers',
+    },
+  },
+  parameters: {
+    IdempotencyKey: {
+      name: 'Idempotency-Key',
+      in: 'header',
+      required: true,
+      description: 'Your name for this send; repeating it never sends twice. Kept 72 hours.',
+      schema: { ...string, minLength: 1, maxLength: IDEMPOTENCY_KEY_MAX_CHARS },
+    },
+    ForceSend: {
+      name: 'X-Force-Send',
+      in: 'header',
+      description: 'true sends past passive mode and the anti-spam guard; it is written to the audit log.',
+      schema: { ...string, enum: ['true', 'false'] },
+    },
+    LastEventId: {
+      name: 'Last-Event-ID',
+      in: 'header',
+      description: 'The id of the last frame seen; browsers send it when they reconnect.',
+      schema: string,
+    },
+    WebhookId: {
+      name: 'webhook-id',
+      in: 'header',
+      required: true,
+      description: 'The event_id: the same for every attempt',
+      schema: { ...string, format: 'uuid' },
+    },
+    WebhookTimestamp: {
+      name: 'webhook-timestamp',
+      in: 'header',
+      required: true,
+      description: 'Unix seconds of the attempt',
+      schema: integer,
+    },
+    WebhookSignature: {
+      name: 'webhook-signature',
+      in: 'header',
+      required: true,
+      description: '`v1,` and the base64 HMAC-SHA256; two, separated by a space, while a secret is rotated',
+      schema: string,
+    },
+  },
+  headers: {
+    TraceId: { description: 'UUID of the request', schema: { ...string, format: 'uuid' } },
+    RateLimitLimit: { description: 'Requests per minute of the company', schema: integer },
+    RateLimitRemaining: { description: 'Requests left in this minute', schema: integer },
+    RateLimitReset: { description: 'Unix time at which the minute ends', schema: integer },
+    RetryAfter: { description: 'Seconds to wait', schema: integer },
+    IdempotentReplayed: {
+      description: 'true when the key was seen before',
+      schema: { ...string, enum: ['true'] },
+    },
+    SessionCookies: { description: 'svc_refresh_token (HttpOnly) and svc_csrf_token', schema: string },
+  },
+};

@@ -1,0 +1,64 @@
+import { EVENT_TYPES, eventPayloads } from '@posthorn/contract/events.ts';
+import { type Json, jsonSchemaOf } from './json-schema.ts';
+
+/**
+ * The deliveries as OpenAPI `webhooks`, and the components of their payloads. One entry a payload, not
+ * one an event name: ninety names share some twenty payloads.
+ */
+export function describeDeliveries(): { webhooks: Json; schemas: Json } {
+  const webhooks: Json = {};
+  const schemas: Json = {};
+  for (const [schema, types] of typesByPayload()) {
+    const { title, ...json } = jsonSchemaOf(schema, 'output') ?? {};
+    if (typeof title !== 'string') throw new Error(`the payload of ${types[0]} has no id`);
+    schemas[title] = json;
+    webhooks[title] = { post: delivery(title, types) };
+  }
+  return { webhooks, schemas };
+}
+
+function typesByPayload(): Map<unknown, string[]> {
+  const groups = new Map<unknown, string[]>();
+  for (const type of EVENT_TYPES) {
+    const schema = eventPayloads[type];
+    groups.set(schema, [...(groups.get(schema) ?? []), type]);
+  }
+  return groups;
+}
+
+function delivery(title: string, types: string[]): Json {
+  return {
+    operationId: `deliver${title}`,
+    summary: types.length === 1 ? (types[0] as string) : title,
+    description: `Delivered for ${types.map((type) => `\`${type}\``).join(', ')}.`,
+    tags: ['webhooks'],
+    security: [],
+    parameters: ['WebhookId', 'WebhookTimestamp', 'WebhookSignature'].map((name) => ({
+      $ref: `#/components/parameters/${name}`,
+    })),
+    requestBody: {
+      required: true,
+      content: {
+        'application/json': {
+          schema: {
+            allOf: [
+              { $ref: '#/components/schemas/Event' },
+              {
+                type: 'object',
+                properties: {
+                  type: { type: 'string', enum: types },
+                  data: { $ref: `#/components/schemas/${title}` },
+                },
+              },
+            ],
+          },
+        },
+      },
+    },
+    responses: {
+      '2XX': { description: 'Received' },
+      '410': { description: 'Gone: the webhook is disabled' },
+      default: { description: 'Anything else is tried again, unless its class says that it is final' },
+    },
+  };
+}

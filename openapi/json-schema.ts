@@ -1,0 +1,46 @@
+import { z } from 'zod/v4';
+
+export type Json = Record<string, unknown>;
+
+/** Formats whose pattern would only repeat them, at length. */
+const FORMATS = new Set(['uuid', 'date-time', 'email']);
+
+/**
+ * The JSON Schema of one of the contract's schemas; null for what is none. What has an `id` gets it as
+ * `title`, which ts-rest turns into a component and a reference.
+ *
+ * Objects stay open in both directions: requests drop unknown fields, and a client must live with
+ * fields that a later version adds.
+ */
+export function jsonSchemaOf(schema: unknown, io: 'input' | 'output'): Json | null {
+  if (!isSchema(schema)) return null;
+  const { $schema: _, ...json } = z.toJSONSchema(schema, {
+    target: 'draft-2020-12',
+    io,
+    unrepresentable: 'any',
+    reused: 'inline',
+    // An empty registry: with ids in it zod would make $defs, which OpenAPI tools do not look into.
+    metadata: z.registry(),
+    override: ({ zodSchema, jsonSchema }) => tidy(zodSchema as unknown as z.ZodType, jsonSchema as Json),
+  });
+  return json;
+}
+
+function tidy(schema: z.ZodType, json: Json): void {
+  // The schema's own method reads the registry of the zod that made it, which need not be ours.
+  const meta = schema.meta();
+  if (meta?.id) json.title = meta.id;
+  if (meta?.description) json.description = meta.description;
+  if (meta?.examples) json.examples = meta.examples;
+  const { catchall } = schema._zod.def as { catchall?: unknown };
+  if (json.type === 'object' && json.additionalProperties === false && !catchall)
+    delete json.additionalProperties;
+  if (FORMATS.has(String(json.format))) delete json.pattern;
+  // The ends of JavaScript's integers say nothing about the field.
+  if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum;
+  if (json.minimum === Number.MIN_SAFE_INTEGER) delete json.minimum;
+}
+
+function isSchema(schema: unknown): schema is z.ZodType {
+  return typeof schema === 'object' && schema !== null && '_zod' in schema;
+}
