@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Cursor, encodeCursor } from '@posthorn/core/events/cursor.ts';
 import type { EventBatch, EventSink, StreamEnd } from '@posthorn/core/events/event-sink.ts';
 import { Connection, createEventBuffer, createSession, type EventBuffer, type Session } from 'better-sse';
+import type { HandlerInput } from './call.ts';
 import {
   type LiveConnections,
   type LiveQuery,

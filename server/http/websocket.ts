@@ -3,10 +3,12 @@ import type { Principal } from '@posthorn/core/accounts/principal.ts';
 import { encodeCursor } from '@posthorn/core/events/cursor.ts';
 import type { EventBatch, EventSink } from '@posthorn/core/events/event-sink.ts';
 import { type WebSocket, WebSocketServer } from 'ws';
+import type { HandlerInput } from './call.ts';
 import {
   type LiveConnections,
   type LiveQuery,
   type LiveStreamDeps,
+  type ResolvedQuery,
   resolveLiveQuery,
 } from './event-stream.ts';
 
