@@ -65,27 +65,25 @@ async function writeMove(client: Client, move: InstanceMove, now: Date): Promise
      VALUES ($1, $2, $3, $4, $5, $6)`,
     [row.company_id, move.instanceId, row.state, move.to, move.reason, now],
   );
-  const type = eventOf(move);
-  if (type) {
-    await insertEvents(client, [
-      {
-        eventId: newId(),
-        companyId: row.company_id,
-        instanceId: move.instanceId,
-        type,
-        data: {
-          state: move.to,
-          previous_state: row.state,
-          reason: move.reason,
-          phone: move.fields?.phone ?? row.phone,
-          jid: move.fields?.jid ?? row.jid,
-          timestamp: now.toISOString(),
-        },
-        traceId: null,
-        createdAt: now,
-      },
-    ]);
-  }
+  const data = {
+    state: move.to,
+    previous_state: row.state,
+    reason: move.reason,
+    phone: move.fields?.phone ?? row.phone,
+    jid: move.fields?.jid ?? row.jid,
+    timestamp: now.toISOString(),
+  };
+  const about = {
+    companyId: row.company_id,
+    instanceId: move.instanceId,
+    data,
+    traceId: null,
+    createdAt: now,
+  };
+  await insertEvents(
+    client,
+    eventsOf(move).map((type) => ({ ...about, eventId: newId(), type })),
+  );
   return row.company_id;
 }
 
@@ -93,25 +91,29 @@ async function writeFields(client: Client, move: InstanceMove, moves: boolean, n
   const fields: Record<string, unknown> = { ...move.fields, updated_at: now };
   if (moves) {
     Object.assign(fields, { state: move.to, state_since: now });
-    if (move.to === 'CONNECTED') Object.assign(fields, { connected_at: now, last_error: null, restriction: null });
+    if (move.to === 'CONNECTED')
+      Object.assign(fields, { connected_at: now, last_error: null, restriction: null });
   }
   const names = Object.keys(fields);
   const assignments = names.map((name, i) => `${name} = $${i + 2}`).join(', ');
-  await client.query(`UPDATE instances SET ${assignments} WHERE id = $1`, [move.instanceId, ...Object.values(fields)]);
+  await client.query(`UPDATE instances SET ${assignments} WHERE id = $1`, [
+    move.instanceId,
+    ...Object.values(fields),
+  ]);
 }
 
 /** PAIRING has no event of its own: each QR has. */
-function eventOf(move: InstanceMove): string | null {
+function eventsOf(move: InstanceMove): string[] {
   switch (move.to) {
     case 'CONNECTED':
-      return move.reason === 'paired' ? 'instance.paired' : 'instance.connected';
+      return move.reason === 'paired' ? ['instance.paired', 'instance.connected'] : ['instance.connected'];
     case 'DISCONNECTED':
-      return move.reason === 'logged_out' ? 'instance.logged_out' : 'instance.disconnected';
+      return [move.reason === 'logged_out' ? 'instance.logged_out' : 'instance.disconnected'];
     case 'HARD_PAUSED':
-      return 'instance.hard_paused';
+      return ['instance.hard_paused'];
     case 'BANNED':
-      return 'instance.banned';
+      return ['instance.banned'];
     default:
-      return null;
+      return [];
   }
 }

@@ -94,8 +94,8 @@ export async function readForAccept(
   },
 ): Promise<AcceptKnowledge> {
   const instanceIds = [...new Set(wanted.instanceIds)];
-  const locked = lockAcceptOrder(client, instanceIds);
-  const read = client.query<Read>({
+  await lockAcceptOrder(client, instanceIds);
+  const found = await client.query<Read>({
     name: 'accept-read',
     text: READ,
     values: [
@@ -107,7 +107,6 @@ export async function readForAccept(
       new Date(wanted.now.getTime() - 24 * 3600_000),
     ],
   });
-  const [, found] = await Promise.all([locked, read]);
   const row = found.rows[0]!;
   return {
     instances: new Map(row.instances?.map((instance) => [instance.id, instance])),
