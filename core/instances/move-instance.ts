@@ -1,3 +1,4 @@
+import type { EventType } from '@posthorn/contract/events.ts';
 import { insertEvents } from '../events/insert-events.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -6,114 +7,125 @@ import { newId } from '../platform/ids.ts';
 import { holdLeases, type Lease } from './hold-leases.ts';
 import { type InstanceState, mayMove, type WantedState } from './transitions.ts';
 
-export interface InstanceMove {
-  instanceId: string;
-  /** The lease of the worker that saw it: one that lost the shard writes nothing. */
-  lease: Lease;
-  to: InstanceState;
-  /** Stable snake_case; null for the plain course of things. */
-  reason: string | null;
-  /** Written with the move. */
-  fields?: InstanceFields;
-}
-
-export interface InstanceFields {
+/** Columns that change together with the state. What is not named stays. */
+export interface MoveFields {
+  /** Sealed by the caller; null forgets the pairing. */
   credentials?: Buffer | null;
   phone?: string | null;
   jid?: string | null;
   push_name?: string | null;
   last_error?: string | null;
-  restriction?: string | null;
+  restriction?: 'banned' | 'hard_paused' | null;
   wanted?: WantedState;
 }
 
+export interface InstanceMove {
+  instanceId: string;
+  /** The mover's ownership: a move under an epoch that has passed writes nothing. */
+  lease: Lease;
+  to: InstanceState;
+  /** Stable snake_case, e.g. `connection_lost`; reaches users in moves and events. */
+  reason: string | null;
+  fields?: MoveFields;
+}
+
 /**
- * Writes where a session brought its instance: the row, its list of moves and the event, together.
- * Fields are written even when the state is there already. False when nothing was written: the shard
- * has another owner, the instance is gone, or the move is not one of the table's.
+ * Writes the state of an instance, the move and its event in one transaction, by the worker that owns
+ * it. False when there was nothing to write: the lease has passed, or the instance was deleted. Throws
+ * on a move that the table of transitions does not have.
+ *
+ * In a state it is in already only the fields are written, and no event but the end of a pairing.
  */
 export async function moveInstance(
   deps: { db: Db; bus: Bus; clock: Clock },
   move: InstanceMove,
 ): Promise<boolean> {
-  const now = deps.clock.now();
-  const companyId = await deps.db.transaction((client) => writeMove(client, move, now));
+  const companyId = await deps.db.transaction((client) => writeMove(client, move, deps.clock.now()));
   if (companyId === null) return false;
-  deps.bus.notify('instance', move.instanceId);
   deps.bus.notify('events', String(companyId));
   deps.bus.notify('deliveries');
   return true;
 }
 
+interface Row {
+  company_id: number;
+  state: InstanceState;
+  phone: string | null;
+  jid: string | null;
+}
+
 async function writeMove(client: Client, move: InstanceMove, now: Date): Promise<number | null> {
   const held = await holdLeases(client, [move.lease]);
   if (!held.has(move.lease.shard)) return null;
-  const found = await client.query<{
-    company_id: number;
-    state: InstanceState;
-    phone: string | null;
-    jid: string | null;
-  }>('SELECT company_id, state, phone, jid FROM instances WHERE id = $1 FOR UPDATE', [move.instanceId]);
+  const found = await client.query<Row>(
+    'SELECT company_id, state, phone, jid FROM instances WHERE id = $1 FOR NO KEY UPDATE',
+    [move.instanceId],
+  );
   const row = found.rows[0];
   if (!row) return null;
   const moves = row.state !== move.to;
-  if (moves && !mayMove(row.state, move.to)) return null;
-  await writeFields(client, move, moves, now);
-  if (!moves) return row.company_id;
+  if (moves && !mayMove(row.state, move.to))
+    throw new Error(`an instance may not move ${row.state} -> ${move.to}`);
+
+  const columns: Record<string, unknown> = {
+    ...columnsOf(moves, move.to, now),
+    ...move.fields,
+    updated_at: now,
+  };
+  const names = Object.keys(columns);
   await client.query(
-    `INSERT INTO instance_moves (company_id, instance_id, from_state, to_state, reason, created_at)
-     VALUES ($1, $2, $3, $4, $5, $6)`,
-    [row.company_id, move.instanceId, row.state, move.to, move.reason, now],
+    `UPDATE instances SET ${names.map((name, i) => `${name} = $${i + 2}`).join(', ')} WHERE id = $1`,
+    [move.instanceId, ...Object.values(columns)],
   );
+  if (moves) {
+    await client.query(
+      `INSERT INTO instance_moves (company_id, instance_id, from_state, to_state, reason, created_at)
+       VALUES ($1, $2, $3, $4, $5, $6)`,
+      [row.company_id, move.instanceId, row.state, move.to, move.reason, now],
+    );
+  }
   const data = {
     state: move.to,
     previous_state: row.state,
     reason: move.reason,
+    // After a logout the event still tells whose pairing has ended.
     phone: move.fields?.phone ?? row.phone,
     jid: move.fields?.jid ?? row.jid,
     timestamp: now.toISOString(),
   };
-  const about = {
-    companyId: row.company_id,
-    instanceId: move.instanceId,
-    data,
-    traceId: null,
-    createdAt: now,
-  };
   await insertEvents(
     client,
-    eventsOf(move).map((type) => ({ ...about, eventId: newId(), type })),
+    eventsOf(row.state, move).map((type) => ({
+      eventId: newId(),
+      companyId: row.company_id,
+      instanceId: move.instanceId,
+      type,
+      data,
+      traceId: null,
+      createdAt: now,
+    })),
   );
   return row.company_id;
 }
 
-async function writeFields(client: Client, move: InstanceMove, moves: boolean, now: Date): Promise<void> {
-  const fields: Record<string, unknown> = { ...move.fields, updated_at: now };
-  if (moves) {
-    Object.assign(fields, { state: move.to, state_since: now });
-    if (move.to === 'CONNECTED')
-      Object.assign(fields, { connected_at: now, last_error: null, restriction: null });
-  }
-  const names = Object.keys(fields);
-  const assignments = names.map((name, i) => `${name} = $${i + 2}`).join(', ');
-  await client.query(`UPDATE instances SET ${assignments} WHERE id = $1`, [
-    move.instanceId,
-    ...Object.values(fields),
-  ]);
+/** What a move changes by itself. */
+function columnsOf(moves: boolean, to: InstanceState, now: Date): Record<string, unknown> {
+  if (!moves) return {};
+  const columns: Record<string, unknown> = { state: to, state_since: now };
+  if (to === 'CONNECTED') return { ...columns, connected_at: now, last_error: null, restriction: null };
+  if (to === 'DISCONNECTED') return { ...columns, restriction: null };
+  return columns;
 }
 
-/** PAIRING has no event of its own: each QR has. */
-function eventsOf(move: InstanceMove): string[] {
-  switch (move.to) {
-    case 'CONNECTED':
-      return move.reason === 'paired' ? ['instance.paired', 'instance.connected'] : ['instance.connected'];
-    case 'DISCONNECTED':
-      return [move.reason === 'logged_out' ? 'instance.logged_out' : 'instance.disconnected'];
-    case 'HARD_PAUSED':
-      return ['instance.hard_paused'];
-    case 'BANNED':
-      return ['instance.banned'];
-    default:
-      return [];
+function eventsOf(from: InstanceState, move: InstanceMove): EventType[] {
+  if (move.to === 'CONNECTED') {
+    const connected: EventType[] = from === 'CONNECTED' ? [] : ['instance.connected'];
+    return move.reason === 'paired' ? ['instance.paired', ...connected] : connected;
   }
+  if (move.to === 'DISCONNECTED') {
+    if (move.reason === 'logged_out') return ['instance.logged_out'];
+    return from === 'DISCONNECTED' ? [] : ['instance.disconnected'];
+  }
+  if (from === move.to || move.to === 'PAIRING' || move.to === 'CREATED') return [];
+  return [move.to === 'BANNED' ? 'instance.banned' : 'instance.hard_paused'];
 }

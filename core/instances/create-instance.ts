@@ -1,0 +1,70 @@
+import { UniqueConstraintViolationException } from '@mikro-orm/core';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { apiError } from '@posthorn/contract/api-error.ts';
+import type { Instance as InstanceView } from '@posthorn/contract/messaging/instances.ts';
+import { FREE_LIMITS } from '../accounts/free-limits.ts';
+import type { Principal } from '../accounts/principal.ts';
+import type { Clock } from '../platform/clock.ts';
+import { newId } from '../platform/ids.ts';
+import type { Orm } from '../platform/orm.ts';
+import { type Instance, InstanceSchema } from './entities.ts';
+import { instanceView } from './instance-view.ts';
+import { shardOf } from './shard.ts';
+
+/**
+ * Creates an instance of the company: 409 DUPLICATE_INSTANCE_NAME (names differ by more than case), 403
+ * PLAN_LIMIT_REACHED, 400 BAD_REQUEST for a network that this installation does not have.
+ */
+export async function createInstance(
+  deps: { orm: Orm; clock: Clock; drivers: readonly string[] },
+  input: { principal: Principal; name: string; driver?: string | undefined },
+): Promise<InstanceView> {
+  const { companyId } = input.principal;
+  const driver = input.driver ?? deps.drivers[0]!;
+  if (!deps.drivers.includes(driver))
+    throw apiError('BAD_REQUEST', { message: `driver: must be one of ${deps.drivers.join(', ')}` });
+  const created = deps.orm.forCompany(companyId).transactional(async (em) => {
+    await checkLimit(em, companyId);
+    const now = deps.clock.now();
+    const id = newId();
+    const instance = em.create(InstanceSchema, {
+      id,
+      companyId,
+      name: input.name,
+      driver,
+      shard: shardOf(id),
+      state: 'CREATED',
+      wanted: 'disconnected',
+      generation: 0,
+      settings: {},
+      stateSince: now,
+      createdAt: now,
+      updatedAt: now,
+    });
+    em.persist(instance);
+    await em.flush();
+    return instance;
+  });
+  return instanceView(await duplicateNamesRefused(created));
+}
+
+/** The company's row is locked, so that two creations at the limit cannot both see room for one. */
+async function checkLimit(em: EntityManager, companyId: number): Promise<void> {
+  const [company] = await em.execute<{ max_instances: number | null }[]>(
+    'SELECT max_instances FROM companies WHERE id = ? FOR NO KEY UPDATE',
+    [companyId],
+  );
+  const limit = company?.max_instances ?? FREE_LIMITS.instances;
+  if ((await em.count(InstanceSchema, {})) >= limit)
+    throw apiError('PLAN_LIMIT_REACHED', { message: `your plan allows ${limit} instances` });
+}
+
+export async function duplicateNamesRefused(writing: Promise<Instance>): Promise<Instance> {
+  try {
+    return await writing;
+  } catch (err) {
+    if (err instanceof UniqueConstraintViolationException)
+      throw apiError('DUPLICATE_INSTANCE_NAME', { cause: err });
+    throw err;
+  }
+}

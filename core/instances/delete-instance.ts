@@ -1,0 +1,50 @@
+import { reachOf } from '../accounts/company-scope.ts';
+import type { Principal } from '../accounts/principal.ts';
+import type { Bus } from '../platform/bus.ts';
+import type { Db } from '../platform/db.ts';
+import type { Orm } from '../platform/orm.ts';
+import { loadInstance } from './find-instance.ts';
+import { type InstanceHints, waitForInstance } from './instance-hints.ts';
+
+/** How long the network gets to take the logout; then the instance goes without. */
+const LOGOUT_WAIT_MS = 3_000;
+
+/**
+ * Deletes an instance with its pairing, its waiting messages and its own webhooks. A paired one is
+ * logged out of the network first, as far as its worker can in a few seconds.
+ */
+export async function deleteInstance(
+  deps: { orm: Orm; db: Db; bus: Bus; hints: InstanceHints },
+  input: { principal: Principal; instanceId: string; signal: AbortSignal },
+): Promise<void> {
+  const { id } = await loadInstance(reachOf(deps.orm, input.principal), input.instanceId);
+  await logOut(deps, id, input.signal);
+  await deps.db.transaction(async (client) => {
+    // First the row itself: an accept that holds its lock ends before, and none begins after, so the
+    // statements below see every row there will ever be.
+    await client.query('DELETE FROM instances WHERE id = $1', [id]);
+    await client.query('DELETE FROM outbox WHERE instance_id = $1', [id]);
+    await client.query('DELETE FROM chat_guards WHERE instance_id = $1', [id]);
+    await client.query('DELETE FROM usage_minutes WHERE instance_id = $1', [id]);
+  });
+  deps.bus.notify('instance', id);
+}
+
+async function logOut(
+  deps: { db: Db; bus: Bus; hints: InstanceHints },
+  id: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const asked = await deps.db.query(
+    `UPDATE instances SET wanted = 'logged_out', updated_at = now() WHERE id = $1 AND credentials IS NOT NULL`,
+    [id],
+  );
+  if (asked.rowCount === 0) return;
+  deps.bus.notify('instance', id);
+  await waitForInstance(deps.hints, { instanceId: id, timeoutMs: LOGOUT_WAIT_MS, signal }, async () => {
+    const left = await deps.db.query('SELECT 1 FROM instances WHERE id = $1 AND credentials IS NOT NULL', [
+      id,
+    ]);
+    return left.rowCount === 0 ? true : null;
+  });
+}

@@ -1,0 +1,35 @@
+import type { Connection } from '@posthorn/contract/messaging/instances.ts';
+import { reachOf } from '../accounts/company-scope.ts';
+import type { Principal } from '../accounts/principal.ts';
+import type { Orm } from '../platform/orm.ts';
+import { InstanceMoveSchema } from './entities.ts';
+import { loadInstance } from './find-instance.ts';
+
+const MOVES_SHOWN = 20;
+
+/** The state of the connection, since when, and how it came there (design 7, "lifecycle"). */
+export async function readConnection(
+  deps: { orm: Orm },
+  input: { principal: Principal; instanceId: string },
+): Promise<Connection> {
+  const em = reachOf(deps.orm, input.principal);
+  const instance = await loadInstance(em, input.instanceId);
+  const moves = await em.find(
+    InstanceMoveSchema,
+    { instanceId: instance.id },
+    { orderBy: { id: 'desc' }, limit: MOVES_SHOWN },
+  );
+  return {
+    instance_id: instance.id,
+    state: instance.state,
+    since: instance.stateSince.toISOString(),
+    last_error: instance.lastError ?? null,
+    restriction: instance.restriction ?? null,
+    moves: moves.map((move) => ({
+      from: move.fromState,
+      to: move.toState,
+      reason: move.reason ?? null,
+      at: move.createdAt.toISOString(),
+    })),
+  };
+}

@@ -1,0 +1,39 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import { reachOf } from '../accounts/company-scope.ts';
+import type { Principal } from '../accounts/principal.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Orm } from '../platform/orm.ts';
+import { InstancePairingSchema } from './entities.ts';
+import { loadInstance } from './find-instance.ts';
+import { type InstanceHints, waitForInstance } from './instance-hints.ts';
+
+/** How long a request waits for a code that the network is about to give. */
+const WAIT_MS = 5_000;
+
+/**
+ * The text of the QR code to pair with. 409 INVALID_INSTANCE_TRANSITION when no pairing is under way
+ * (connect first, or it is paired already); 503 with Retry-After while the network has given none.
+ */
+export async function readQr(
+  deps: { orm: Orm; clock: Clock; hints: InstanceHints },
+  input: { principal: Principal; instanceId: string; signal: AbortSignal },
+): Promise<{ qr: string; expiresAt: Date }> {
+  const found = await waitForInstance(deps.hints, { ...input, timeoutMs: WAIT_MS }, async () => {
+    const em = reachOf(deps.orm, input.principal);
+    const instance = await loadInstance(em, input.instanceId);
+    if (instance.wanted !== 'connected' || !PAIRS.has(instance.state) || instance.phone)
+      throw apiError('INVALID_INSTANCE_TRANSITION', { message: 'no pairing is under way' });
+    const pairing = await em.findOne(InstancePairingSchema, { instanceId: instance.id });
+    const { qr, qrExpiresAt } = pairing ?? {};
+    return qr && qrExpiresAt && qrExpiresAt > deps.clock.now() ? { qr, expiresAt: qrExpiresAt } : null;
+  });
+  if (!found)
+    throw apiError('SERVICE_UNAVAILABLE', {
+      message: 'the network has not given a QR code yet',
+      headers: { 'retry-after': '2' },
+    });
+  return found;
+}
+
+/** In CREATED and DISCONNECTED the worker is about to begin. */
+const PAIRS: ReadonlySet<string> = new Set(['CREATED', 'PAIRING', 'DISCONNECTED']);

@@ -1,0 +1,47 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import type { Instance as InstanceView } from '@posthorn/contract/messaging/instances.ts';
+import { reachOf } from '../accounts/company-scope.ts';
+import type { Principal } from '../accounts/principal.ts';
+import type { Bus } from '../platform/bus.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Orm } from '../platform/orm.ts';
+import type { Instance } from './entities.ts';
+import { loadInstance } from './find-instance.ts';
+import { instanceView } from './instance-view.ts';
+import { ACTIONS, type LifecycleAction } from './transitions.ts';
+
+/**
+ * Writes down where the users want an instance and wakes the worker that owns it; the answer comes before
+ * the session has moved. Asking twice is asking once, except that each restart is one. 409
+ * INVALID_INSTANCE_TRANSITION when the state does not allow it, INSTANCE_BANNED or INSTANCE_HARD_PAUSED
+ * when that is why.
+ */
+export async function requestAction(
+  deps: { orm: Orm; bus: Bus; clock: Clock },
+  input: { principal: Principal; instanceId: string; action: LifecycleAction },
+): Promise<InstanceView> {
+  const rule = ACTIONS[input.action];
+  const instance = await reachOf(deps.orm, input.principal).transactional(async (em) => {
+    const row = await loadInstance(em, input.instanceId, { lock: true });
+    if (!rule.from.includes(row.state)) throw refused(row, input.action);
+    if (row.wanted !== rule.wanted || rule.raisesGeneration) {
+      row.wanted = rule.wanted;
+      if (rule.raisesGeneration) row.generation += 1;
+      row.updatedAt = deps.clock.now();
+      await em.flush();
+    }
+    return row;
+  });
+  deps.bus.notify('instance', instance.id);
+  return instanceView(instance);
+}
+
+function refused(instance: Instance, action: LifecycleAction): Error {
+  if (action === 'connect' || action === 'restart') {
+    if (instance.state === 'BANNED') return apiError('INSTANCE_BANNED');
+    if (instance.state === 'HARD_PAUSED') return apiError('INSTANCE_HARD_PAUSED');
+  }
+  return apiError('INVALID_INSTANCE_TRANSITION', {
+    message: `an instance in state ${instance.state} cannot ${action}`,
+  });
+}

@@ -1,0 +1,78 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import { jidOfPhone, phoneOf } from '@posthorn/contract/jid.ts';
+import { SYNC_ACTION_TIMEOUT_MS } from '@posthorn/contract/limits.ts';
+import { reachOf } from '../accounts/company-scope.ts';
+import type { Principal } from '../accounts/principal.ts';
+import type { Bus } from '../platform/bus.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Orm } from '../platform/orm.ts';
+import { InstancePairingSchema } from './entities.ts';
+import { loadInstance } from './find-instance.ts';
+import { type InstanceHints, waitForInstance } from './instance-hints.ts';
+
+/** The networks do not say how long a code holds; none keeps it for less than this. */
+const CODE_LIFETIME_MS = 60_000;
+
+/**
+ * Asks the worker that owns the instance for a code to type on `phone`, and waits for it. Connects an
+ * instance that is not. 409 INVALID_INSTANCE_TRANSITION when it is paired or restricted; 503 with
+ * Retry-After when no code came in time.
+ */
+export async function requestPairingCode(
+  deps: { orm: Orm; bus: Bus; clock: Clock; hints: InstanceHints },
+  input: { principal: Principal; instanceId: string; phone: string; signal: AbortSignal },
+): Promise<{ code: string; phone: string; expiresAt: Date }> {
+  const phone = phoneOf(jidOfPhone(input.phone));
+  const requestedAt = deps.clock.now();
+  await writeRequest(deps, { ...input, phone, requestedAt });
+  deps.bus.notify('instance', input.instanceId);
+  const wait = { instanceId: input.instanceId, timeoutMs: SYNC_ACTION_TIMEOUT_MS, signal: input.signal };
+  const answer = await waitForInstance(deps.hints, wait, async () => {
+    const pairing = await reachOf(deps.orm, input.principal).findOne(InstancePairingSchema, {
+      instanceId: input.instanceId,
+      codePhone: phone,
+    });
+    if (!pairing) return null;
+    return pairing.code || pairing.codeError ? { code: pairing.code, error: pairing.codeError } : null;
+  });
+  if (!answer?.code)
+    throw apiError('SERVICE_UNAVAILABLE', {
+      message: 'the network gave no pairing code',
+      headers: { 'retry-after': '5' },
+      cause: answer?.error ?? 'no answer in time',
+    });
+  return { code: answer.code, phone, expiresAt: new Date(requestedAt.getTime() + CODE_LIFETIME_MS) };
+}
+
+/** The phone is the request: the owner answers it in the same row (pairing.ts). */
+async function writeRequest(
+  deps: { orm: Orm; clock: Clock },
+  input: { principal: Principal; instanceId: string; phone: string; requestedAt: Date },
+): Promise<void> {
+  await reachOf(deps.orm, input.principal).transactional(async (em) => {
+    const instance = await loadInstance(em, input.instanceId, { lock: true });
+    if (!['CREATED', 'PAIRING', 'DISCONNECTED'].includes(instance.state) || instance.phone)
+      throw apiError('INVALID_INSTANCE_TRANSITION', { message: 'the instance cannot be paired now' });
+    if (instance.wanted !== 'connected') {
+      instance.wanted = 'connected';
+      instance.updatedAt = input.requestedAt;
+    }
+    const request = {
+      codePhone: input.phone,
+      code: null,
+      codeError: null,
+      codeRequestedAt: input.requestedAt,
+    };
+    const pairing = await em.findOne(InstancePairingSchema, { instanceId: instance.id });
+    if (pairing) em.assign(pairing, request);
+    else
+      em.persist(
+        em.create(InstancePairingSchema, {
+          instanceId: instance.id,
+          companyId: instance.companyId,
+          ...request,
+        }),
+      );
+    await em.flush();
+  });
+}
