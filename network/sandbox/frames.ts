@@ -8,7 +8,7 @@
 import { z } from 'zod/v4';
 
 /** Why the network ends a session; the driver turns it into a `DisconnectReason`. */
-export const BYE_REASONS = [
+const BYE_REASONS = [
   'replaced',
   'stale_epoch',
   'logged_out',
@@ -68,7 +68,7 @@ const messageEvent = z.object({
   quoted: z.string().optional(),
   at: z.number(),
 });
-export const networkEvent = z.discriminatedUnion('k', [receiptEvent, messageEvent]);
+const networkEvent = z.discriminatedUnion('k', [receiptEvent, messageEvent]);
 export type NetworkEvent = z.infer<typeof networkEvent>;
 export type EventBody = NetworkEvent extends infer E
   ? E extends NetworkEvent

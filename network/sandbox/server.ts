@@ -2,7 +2,7 @@
  * The sandbox network: a messaging network of one process, with virtual phones, that instances reach
  * over a real connection and testers over a control API (design 5).
  */
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer } from 'ws';
 import { serveControl } from './control/http.ts';
@@ -65,7 +65,16 @@ export async function createSandboxServer(options: SandboxOptions = {}): Promise
     wake: outbox.wake,
     flush: outbox.flush,
   };
-  if (options.dataDir) await openWorld(world, options.dataDir, options, outbox.schedule);
+  const http = createServer(answerStarting);
+  const host = options.host ?? '127.0.0.1';
+  // The port is the lock: who does not get it must not touch the journal of the one who holds it.
+  const port = await listen(http, options.port ?? 0, host);
+  try {
+    if (options.dataDir) await openWorld(world, options.dataDir, options, outbox.schedule);
+  } catch (error) {
+    http.close();
+    throw error;
+  }
   const desk = createPairingDesk(world, {
     qrTtlMs: options.qrTtlMs ?? 20_000,
     codeTtlMs: options.codeTtlMs ?? 180_000,
@@ -73,7 +82,7 @@ export async function createSandboxServer(options: SandboxOptions = {}): Promise
   });
 
   const routes = [...phoneRoutes(world), ...networkRoutes(world, desk, sessions)];
-  const http = createServer((request, response) => {
+  http.removeAllListeners('request').on('request', (request, response) => {
     void serveControl({ routes, beforeReply: world.flush, log }, request, response);
   });
   const sockets = new WebSocketServer({
@@ -82,16 +91,12 @@ export async function createSandboxServer(options: SandboxOptions = {}): Promise
     perMessageDeflate: false,
     maxPayload: MAX_FRAME_BYTES,
   });
-  // It repeats the errors of the HTTP server, which `listen` reports.
-  sockets.on('error', () => {});
   sockets.on('connection', (socket) => {
     sessions.add(serveConnection({ world, desk }, socket, (session) => sessions.delete(session)));
   });
   const heartbeat = setInterval(() => pingAll(sessions), HEARTBEAT_MS);
   heartbeat.unref();
 
-  const host = options.host ?? '127.0.0.1';
-  const port = await listen(http, options.port ?? 0, host);
   const reachable =
     host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
   log.info({ port }, 'sandbox network listens');
@@ -130,6 +135,12 @@ async function openWorld(
   await restoreWorld(world, path, compactAboveBytes);
   world.journal = openJournal(path, schedule);
   resumeWorld(world);
+}
+
+/** While the journal is read: the port is taken, and nothing can be said yet. */
+function answerStarting(_request: IncomingMessage, response: ServerResponse) {
+  response.writeHead(503, { 'content-type': 'application/json', 'retry-after': '1' });
+  response.end('{"error_code":"SERVICE_UNAVAILABLE","message":"the sandbox is starting"}');
 }
 
 /** Cuts who did not answer the last ping, and asks the others again. */

@@ -14,7 +14,7 @@ export class ControlError extends Error {
   }
 }
 
-export interface ControlRequest {
+interface ControlRequest {
   params: Record<string, string>;
   query: Record<string, string>;
   body: unknown;

@@ -16,7 +16,7 @@ export interface FaultSubject {
   account: Account | null;
 }
 
-export type LoginRefusal = 'banned' | 'hard_paused' | 'offline';
+type LoginRefusal = 'banned' | 'hard_paused' | 'offline';
 
 export interface FaultBook {
   add(order: FaultOrder): Fault;

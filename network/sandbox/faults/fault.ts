@@ -3,7 +3,7 @@ import { z } from 'zod/v4';
 import { phoneNumber } from '../control/phone-number.ts';
 
 /** Where on the road of a send a fault strikes. */
-export const STAGES = ['before_ledger', 'after_ledger', 'after_ack'] as const;
+const STAGES = ['before_ledger', 'after_ledger', 'after_ack'] as const;
 
 const target = {
   /** Strikes just this instance. */

@@ -8,7 +8,7 @@ import type { PairingOffer } from './pairing.ts';
  * `greeting`: nothing said yet. `pairing`: a QR is shown. `confirming`: paired, and the driver is
  * storing its credentials. `live`: may send. `ended`: whatever still arrives is ignored.
  */
-export type SessionPhase = 'greeting' | 'pairing' | 'confirming' | 'live' | 'ended';
+type SessionPhase = 'greeting' | 'pairing' | 'confirming' | 'live' | 'ended';
 
 export interface Session {
   readonly socket: WebSocket;

@@ -4,7 +4,7 @@
  */
 import type { Message } from './world.ts';
 
-export interface PendingEvent {
+interface PendingEvent {
   readonly seq: number;
   /** The event as it goes over the wire and into the journal: serialised once. */
   readonly json: string;

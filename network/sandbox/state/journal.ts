@@ -31,7 +31,11 @@ export function openJournal(path: string, onPending: () => void): Journal {
   let lines: string[] = [];
   let unwritten: Buffer | undefined;
 
+  let closed = false;
+
   function appendJson(json: string) {
+    // A network that is closing says nothing more to anybody, so nothing that happens then counts.
+    if (closed) return;
     if (lines.length === 0) onPending();
     lines.push(json);
   }
@@ -54,6 +58,7 @@ export function openJournal(path: string, onPending: () => void): Journal {
     flush,
     close() {
       flush();
+      closed = true;
       closeSync(file);
     },
   };

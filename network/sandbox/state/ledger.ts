@@ -5,14 +5,14 @@
 import type { Jid } from '@posthorn/contract/jid.ts';
 import type { Message } from './world.ts';
 
-export interface LedgerFilter {
+interface LedgerFilter {
   /** Sender or recipient. */
   phone?: Jid;
   from?: Jid;
   to?: Jid;
 }
 
-export interface LedgerSummary {
+interface LedgerSummary {
   total: number;
   /** Envelopes that came again and were dropped. */
   duplicates: number;
