@@ -31,8 +31,8 @@ export interface InstanceMove {
 
 /**
  * Writes the state of an instance, the move and its event in one transaction, by the worker that owns
- * it. False when there was nothing to write: the lease has passed, or the instance was deleted. Throws
- * on a move that the table of transitions does not have.
+ * it. False when nothing was written: the lease has passed, the instance was deleted, or the table of
+ * transitions does not have the move.
  *
  * In a state it is in already only the fields are written, and no event but the end of a pairing.
  */
@@ -42,6 +42,7 @@ export async function moveInstance(
 ): Promise<boolean> {
   const companyId = await deps.db.transaction((client) => writeMove(client, move, deps.clock.now()));
   if (companyId === null) return false;
+  deps.bus.notify('instance', move.instanceId);
   deps.bus.notify('events', String(companyId));
   deps.bus.notify('deliveries');
   return true;
@@ -64,8 +65,7 @@ async function writeMove(client: Client, move: InstanceMove, now: Date): Promise
   const row = found.rows[0];
   if (!row) return null;
   const moves = row.state !== move.to;
-  if (moves && !mayMove(row.state, move.to))
-    throw new Error(`an instance may not move ${row.state} -> ${move.to}`);
+  if (moves && !mayMove(row.state, move.to)) return null;
 
   const columns: Record<string, unknown> = {
     ...columnsOf(moves, move.to, now),

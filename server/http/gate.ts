@@ -27,7 +27,7 @@ export const CSRF_COOKIE = 'svc_csrf_token';
 export function admit(deps: GateDeps, call: Call): undefined | Promise<undefined> {
   const { route } = call;
   const { headers } = call;
-  if (route.unsafe && headers.cookie !== undefined && route.meta.auth !== 'none') checkCsrf(call);
+  if (route.checksCsrf && headers.cookie !== undefined) checkCsrf(call);
   if (!route.authenticates) return undefined;
   const credentials: Credentials = {
     authorization: headers.authorization,

@@ -16,8 +16,8 @@ export interface PreparedRoute {
   takesKey: boolean;
   /** Null: every role. */
   roles: ReadonlySet<Role> | null;
-  /** POST, PUT, PATCH, DELETE: guarded by the CSRF token when the browser's cookie comes along. */
-  unsafe: boolean;
+  /** Anything but GET: guarded by the CSRF token when the browser's cookie comes along (spec 5.2). */
+  checksCsrf: boolean;
   params: readonly { name: string; shape: RegExp }[];
   body: z.ZodType | null;
   query: z.ZodType | null;
@@ -69,7 +69,7 @@ export function prepareRoute(name: string, route: AppRoute, metrics: Metrics): P
     authenticates: meta.auth === 'any' || meta.auth === 'jwt',
     takesKey: meta.auth === 'any',
     roles: ROLES[meta.access],
-    unsafe: route.method !== 'GET',
+    checksCsrf: route.method !== 'GET' && meta.auth !== 'none' && meta.csrf !== 'optional',
     params: [...route.path.matchAll(/:(\w+)/g)].flatMap(([, param]) => {
       const shape = SHAPES[param!];
       return shape ? [{ name: param!, shape }] : [];
@@ -102,7 +102,7 @@ export function unmatchedRoute(metrics: Metrics): PreparedRoute {
     authenticates: false,
     takesKey: false,
     roles: null,
-    unsafe: false,
+    checksCsrf: false,
     params: [],
     body: null,
     query: null,

@@ -1,0 +1,87 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import { isGroupJid, phoneOf } from '@posthorn/contract/jid.ts';
+import type { Message, MessageStatus } from '@posthorn/contract/messaging/messages.ts';
+import { reachOf } from '../accounts/company-scope.ts';
+import type { Principal } from '../accounts/principal.ts';
+import { loadInstance } from '../instances/find-instance.ts';
+import type { Db } from '../platform/db.ts';
+import { messageIdOf, networkIdOf } from '../platform/ids.ts';
+import type { Orm } from '../platform/orm.ts';
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/**
+ * One message of an instance, by the service's UUID or the network's id. 404 INSTANCE_NOT_FOUND or
+ * MESSAGE_NOT_FOUND, by what is missing or foreign.
+ */
+export async function findMessage(
+  deps: { orm: Orm; db: Db },
+  input: { principal: Principal; instanceId: string; messageId: string },
+): Promise<Message> {
+  const instance = await loadInstance(reachOf(deps.orm, input.principal), input.instanceId);
+  // An outbound message's network id is made of its UUID; an inbound one's is stored.
+  const { messageId } = input;
+  const id = UUID.test(messageId) ? messageId : messageIdOf(messageId.toUpperCase());
+  const found = await deps.db.query<Row>({
+    name: 'messages-find',
+    text: `SELECT * FROM messages WHERE id = $2 AND instance_id = $1
+           UNION ALL
+           SELECT * FROM messages WHERE network_id IN ($3, upper($3)) AND instance_id = $1
+           LIMIT 1`,
+    values: [instance.id, id, messageId],
+  });
+  const row = found.rows[0];
+  if (!row) throw apiError('MESSAGE_NOT_FOUND');
+  return messageView(row);
+}
+
+interface Row {
+  id: string;
+  instance_id: string;
+  direction: 'inbound' | 'outbound';
+  type: string;
+  chat_jid: string;
+  sender_jid: string | null;
+  status: MessageStatus;
+  content: Record<string, unknown>;
+  idempotency_key: string | null;
+  network_id: string | null;
+  quoted_id: string | null;
+  media_id: string | null;
+  is_forwarded: boolean;
+  forwarding_score: number;
+  failed_reason: string | null;
+  created_at: Date;
+  sent_at: Date | null;
+  delivered_at: Date | null;
+  read_at: Date | null;
+  played_at: Date | null;
+}
+
+function messageView(row: Row): Message {
+  const outbound = row.direction === 'outbound';
+  return {
+    message_id: row.id,
+    instance_id: row.instance_id,
+    network_id: outbound ? networkIdOf(row.id) : row.network_id,
+    chat_jid: row.chat_jid,
+    phone: isGroupJid(row.chat_jid) ? '' : phoneOf(row.chat_jid),
+    from_jid: outbound ? null : row.sender_jid,
+    direction: row.direction,
+    message_type: row.type as Message['message_type'],
+    status: row.status,
+    content: row.content,
+    is_from_me: outbound,
+    is_forwarded: row.is_forwarded,
+    forwarding_score: row.forwarding_score,
+    media_id: row.media_id,
+    quoted_id: row.quoted_id,
+    idempotency_key: row.idempotency_key,
+    failed_reason: row.failed_reason,
+    created_at: row.created_at.toISOString(),
+    sent_at: row.sent_at?.toISOString() ?? null,
+    delivered_at: row.delivered_at?.toISOString() ?? null,
+    read_at: row.read_at?.toISOString() ?? null,
+    played_at: row.played_at?.toISOString() ?? null,
+  };
+}

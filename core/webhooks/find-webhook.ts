@@ -1,0 +1,23 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { apiError } from '@posthorn/contract/api-error.ts';
+import type { Webhook as WebhookView } from '@posthorn/contract/messaging/webhooks.ts';
+import { reachOf } from '../accounts/company-scope.ts';
+import type { Principal } from '../accounts/principal.ts';
+import type { Cipher } from '../platform/encryption.ts';
+import type { Orm } from '../platform/orm.ts';
+import { type Webhook, WebhookSchema } from './entities.ts';
+import { webhookView } from './webhook-view.ts';
+
+/** 404 WEBHOOK_NOT_FOUND for an unknown and a foreign id alike (spec 4.8). */
+export async function loadWebhook(em: EntityManager, webhookId: number): Promise<Webhook> {
+  const found = await em.findOne(WebhookSchema, { id: webhookId });
+  if (!found) throw apiError('WEBHOOK_NOT_FOUND');
+  return found;
+}
+
+export async function findWebhook(
+  deps: { orm: Orm; cipher: Cipher },
+  input: { principal: Principal; webhookId: number },
+): Promise<WebhookView> {
+  return webhookView(deps.cipher, await loadWebhook(reachOf(deps.orm, input.principal), input.webhookId));
+}

@@ -1,0 +1,44 @@
+import type { UpdateWebhookBody, Webhook as WebhookView } from '@posthorn/contract/messaging/webhooks.ts';
+import { reachOf } from '../accounts/company-scope.ts';
+import type { Principal } from '../accounts/principal.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Cipher } from '../platform/encryption.ts';
+import type { Orm } from '../platform/orm.ts';
+import { checkWebhookHeaders, checkWebhookUrl, type WebhookPolicy } from './check-webhook.ts';
+import { checkOwnInstance } from './create-webhook.ts';
+import { loadWebhook } from './find-webhook.ts';
+import { sealHeaders, webhookView } from './webhook-view.ts';
+
+/**
+ * Changes the given fields. Enabling forgets why it was disabled. Errors as at creation, and 404
+ * WEBHOOK_NOT_FOUND.
+ */
+export async function updateWebhook(
+  deps: { orm: Orm; clock: Clock; cipher: Cipher; policy: WebhookPolicy },
+  input: { principal: Principal; webhookId: number; body: UpdateWebhookBody },
+): Promise<WebhookView> {
+  const { body } = input;
+  const em = reachOf(deps.orm, input.principal);
+  const webhook = await loadWebhook(em, input.webhookId);
+  if (body.url !== undefined) {
+    checkWebhookUrl(body.url, deps.policy);
+    webhook.url = body.url;
+  }
+  if (body.headers !== undefined) {
+    checkWebhookHeaders(body.headers);
+    webhook.headers = sealHeaders(deps.cipher, body.headers);
+  }
+  if (body.instance_id !== undefined) {
+    // A superadmin's reach is wider than the webhook's company: its instances alone will do.
+    await checkOwnInstance(em, body.instance_id, webhook.companyId);
+    webhook.instanceId = body.instance_id;
+  }
+  if (body.events !== undefined) webhook.patterns = body.events;
+  if (body.enabled !== undefined) {
+    webhook.enabled = body.enabled;
+    if (body.enabled) webhook.disabledReason = null;
+  }
+  if (Object.values(body).some((value) => value !== undefined)) webhook.updatedAt = deps.clock.now();
+  await em.flush();
+  return webhookView(deps.cipher, webhook);
+}

@@ -1,0 +1,24 @@
+import type { Webhook as WebhookView } from '@posthorn/contract/messaging/webhooks.ts';
+import type { Cipher } from '../platform/encryption.ts';
+import type { Webhook } from './entities.ts';
+
+/** A webhook as the API shows it: without its secret. */
+export function webhookView(cipher: Cipher, webhook: Webhook): WebhookView {
+  return {
+    id: webhook.id,
+    company_id: webhook.companyId,
+    url: webhook.url,
+    events: webhook.patterns,
+    instance_id: webhook.instanceId ?? null,
+    headers: webhook.headers ? cipher.open<Record<string, string>>(webhook.headers) : {},
+    enabled: webhook.enabled,
+    disabled_reason: webhook.disabledReason ?? null,
+    created_at: webhook.createdAt.toISOString(),
+    updated_at: webhook.updatedAt.toISOString(),
+  };
+}
+
+/** Null for none: nothing to seal, and nothing to open at each delivery. */
+export function sealHeaders(cipher: Cipher, headers: Readonly<Record<string, string>>): Buffer | null {
+  return Object.keys(headers).length === 0 ? null : cipher.seal(headers);
+}
