@@ -15,6 +15,7 @@ export async function migrate(databaseUrl: string): Promise<void> {
     const orm = await MikroORM.init({
       clientUrl: databaseUrl,
       entities: [],
+      logger: () => undefined,
       discovery: { warnWhenNoEntities: false },
       extensions: [Migrator],
       migrations: {

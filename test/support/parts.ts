@@ -1,0 +1,34 @@
+import { type Bus, createBus } from '@posthorn/core/platform/bus.ts';
+import { createTestClock, type TestClock } from '@posthorn/core/platform/clock.ts';
+import { createDb, type Db } from '@posthorn/core/platform/db.ts';
+import { createLog, type Log } from '@posthorn/core/platform/log.ts';
+import { createTestDatabase } from './postgres.ts';
+
+/** The real parts that most use cases take, on a database of the test file's own. */
+export interface Parts {
+  url: string;
+  db: Db;
+  bus: Bus;
+  log: Log;
+  clock: TestClock;
+  close(): Promise<void>;
+}
+
+export async function createParts(): Promise<Parts> {
+  const database = await createTestDatabase();
+  const log = createLog({ level: process.env.TEST_LOG_LEVEL ?? 'silent', role: 'test' });
+  const db = createDb({ url: database.url, poolSize: 20, log, name: 'test' });
+  const bus = await createBus({ url: database.url, log, name: 'test' });
+  return {
+    url: database.url,
+    db,
+    bus,
+    log,
+    clock: createTestClock(new Date()),
+    async close() {
+      await bus.close();
+      await db.close();
+      await database.drop();
+    },
+  };
+}

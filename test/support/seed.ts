@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import { newApiKey } from '@posthorn/core/accounts/api-key.ts';
+import type { Principal } from '@posthorn/core/accounts/principal.ts';
+import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
+import { shardOf } from '@posthorn/core/instances/shard.ts';
+import type { Sql } from '@posthorn/core/platform/db.ts';
+import { newId } from '@posthorn/core/platform/ids.ts';
+
+export interface SeededCompany {
+  companyId: number;
+  userId: number;
+  apiKey: string;
+  principal: Principal;
+}
+
+/** A company with a verified owner and a key, straight into the tables: for tests of what comes after. */
+export async function seedCompany(
+  sql: Sql,
+  options: { requestsPerMinute?: number; role?: 'owner' | 'admin' | 'agent' } = {},
+): Promise<SeededCompany> {
+  const name = `company ${randomUUID()}`;
+  const requestsPerMinute = options.requestsPerMinute ?? 1_000_000;
+  const role = options.role ?? 'owner';
+  const company = await sql.query<{ id: number }>(
+    `INSERT INTO companies (name, slug, requests_per_minute, max_instances, max_webhooks, max_users)
+     VALUES ($1, $2, $3, 10000, 10000, 10000) RETURNING id`,
+    [name, name.replace(' ', '-'), requestsPerMinute],
+  );
+  const companyId = company.rows[0]!.id;
+  const user = await sql.query<{ id: number }>(
+    `INSERT INTO users (company_id, email, name, role, email_verified_at) VALUES ($1, $2, 'Owner', $3, now())
+     RETURNING id`,
+    [companyId, `${randomUUID()}@example.test`, role],
+  );
+  const userId = user.rows[0]!.id;
+  const { key, hash, last4 } = newApiKey();
+  const token = await sql.query<{ id: number }>(
+    `INSERT INTO api_tokens (company_id, user_id, name, key_hash, last4) VALUES ($1, $2, 'seed', $3, $4) RETURNING id`,
+    [companyId, userId, hash, last4],
+  );
+  const principal: Principal = {
+    companyId,
+    userId,
+    role,
+    isSuperadmin: false,
+    via: 'key',
+    tokenId: token.rows[0]!.id,
+    jti: null,
+    emailVerified: true,
+    requestsPerMinute,
+  };
+  return { companyId, userId, apiKey: key, principal };
+}
+
+/** An instance row in the state the test needs; a worker opens its session when `wanted` says so. */
+export async function seedInstance(
+  sql: Sql,
+  companyId: number,
+  options: { state?: string; wanted?: string; settings?: Partial<InstanceSettings> } = {},
+): Promise<string> {
+  const id = newId();
+  await sql.query(
+    `INSERT INTO instances (id, company_id, name, driver, shard, state, wanted, settings)
+     VALUES ($1, $2, $3, 'sandbox', $4, $5, $6, $7)`,
+    [
+      id,
+      companyId,
+      `instance ${id}`,
+      shardOf(id),
+      options.state ?? 'CONNECTED',
+      options.wanted ?? 'disconnected',
+      options.settings ?? {},
+    ],
+  );
+  return id;
+}
