@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { SHARD_COUNT } from '@posthorn/core/instances/shard.ts';
+import { fairShare } from '@posthorn/worker/ownership/fair-share.ts';
+import { type ShardOwner, startShardOwner } from '@posthorn/worker/ownership/shard-owner.ts';
+import fc from 'fast-check';
+import { createParts, type Parts } from '../support/parts.ts';
+import { waitFor } from '../support/process.ts';
+
+let parts: Parts;
+before(async () => {
+  parts = await createParts();
+});
+after(() => parts.close());
+
+/** Every hold of a shard by a worker, so that two at one moment can be seen. */
+interface Hold {
+  worker: string;
+  shard: number;
+  epoch: number;
+  from: number;
+  to: number;
+}
+
+function startOwner(name: string, holds: Hold[], releaseMs = 0): ShardOwner {
+  const open = new Map<number, Hold>();
+  const close = (shard: number) => {
+    const hold = open.get(shard);
+    if (hold) hold.to = performance.now();
+    open.delete(shard);
+  };
+  return startShardOwner({
+    databaseUrl: parts.url,
+    log: parts.log,
+    name,
+    onAcquire({ shard, epoch }) {
+      const hold = { worker: name, shard, epoch, from: performance.now(), to: Number.POSITIVE_INFINITY };
+      open.set(shard, hold);
+      holds.push(hold);
+    },
+    async onRelease(shard) {
+      if (releaseMs > 0) await delay(releaseMs);
+      close(shard);
+    },
+    onLost: (shards) => shards.forEach(close),
+  });
+}
+
+function sizes(...owners: ShardOwner[]): number[] {
+  return owners.map((owner) => owner.owned().length).sort((a, b) => a - b);
+}
+
+test('the quotas of any number of workers add up to the shards and differ by one at most', () => {
+  const ids = fc.uniqueArray(fc.integer({ min: 0, max: 0x7fffffff }), { minLength: 1, maxLength: 50 });
+  fc.assert(
+    fc.property(ids, (workers) => {
+      const quotas = workers.map((self) => fairShare(SHARD_COUNT, workers, self));
+      assert.equal(
+        quotas.reduce((a, b) => a + b, 0),
+        SHARD_COUNT,
+      );
+      assert.ok(Math.max(...quotas) - Math.min(...quotas) <= 1);
+    }),
+  );
+});
+
+test('workers that join and leave share the shards evenly, and no shard ever has two owners', async () => {
+  const holds: Hold[] = [];
+  const a = startOwner('a', holds, 50);
+  await waitFor(() => sizes(a)[0] === 32, 10_000);
+  const b = startOwner('b', holds, 50);
+  await waitFor(() => String(sizes(a, b)) === '16,16', 30_000);
+  const c = startOwner('c', holds, 50);
+  await waitFor(() => String(sizes(a, b, c)) === '10,11,11', 30_000);
+  await b.stop();
+  await waitFor(() => String(sizes(a, c)) === '16,16', 10_000);
+  await Promise.all([a.stop(), c.stop()]);
+
+  for (let shard = 0; shard < SHARD_COUNT; shard += 1) {
+    const own = holds.filter((hold) => hold.shard === shard).sort((x, y) => x.epoch - y.epoch);
+    assert.ok(own.length > 0);
+    own.reduce((earlier, later) => {
+      assert.ok(
+        later.from >= earlier.to,
+        `shard ${shard} had two owners: ${earlier.worker} and ${later.worker}`,
+      );
+      assert.ok(later.epoch > earlier.epoch);
+      return later;
+    });
+  }
+});
+
+test('a worker whose database connection is cut closes its shards and takes its share again', async () => {
+  const holds: Hold[] = [];
+  const owner = startOwner('cut', holds);
+  await waitFor(() => sizes(owner)[0] === 32, 10_000);
+  await parts.db.query(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'cut shards'`,
+  );
+  await waitFor(() => holds.filter((hold) => hold.to < Number.POSITIVE_INFINITY).length >= 32, 5_000);
+  await waitFor(() => sizes(owner)[0] === 32, 10_000);
+  await owner.stop();
+});
