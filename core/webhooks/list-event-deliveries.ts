@@ -1,0 +1,27 @@
+import type { DeliveryLog } from '@posthorn/contract/messaging/webhooks.ts';
+import type { Principal } from '../accounts/principal.ts';
+import type { Db } from '../platform/db.ts';
+import { deliveryLogView, LOG_COLUMNS, type LogRow } from './delivery-log-view.ts';
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** Attempts of one event: webhooks a plan allows times the tries of each, with room. */
+const LOGS_MAX = 1_000;
+
+/**
+ * The attempts of one event, oldest first; none for an event that is unknown, and for anybody else's
+ * except to a superadmin (spec 4.8).
+ */
+export async function listEventDeliveries(
+  deps: { db: Db },
+  input: { principal: Principal; eventId: string },
+): Promise<{ logs: DeliveryLog[]; total: number }> {
+  if (!UUID.test(input.eventId)) return { logs: [], total: 0 };
+  const { principal } = input;
+  const found = await deps.db.query<LogRow>(
+    `SELECT ${LOG_COLUMNS} FROM webhook_delivery_logs l
+     WHERE l.event_id = $1 AND ($2::int IS NULL OR l.company_id = $2)
+     ORDER BY l.id LIMIT ${LOGS_MAX}`,
+    [input.eventId, principal.isSuperadmin ? null : principal.companyId],
+  );
+  return { logs: found.rows.map(deliveryLogView), total: found.rows.length };
+}

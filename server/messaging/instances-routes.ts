@@ -1,0 +1,101 @@
+import type { instances } from '@posthorn/contract/messaging/instances.ts';
+import { changeSettings, readSettings } from '@posthorn/core/instances/change-settings.ts';
+import { createInstance } from '@posthorn/core/instances/create-instance.ts';
+import { deleteInstance } from '@posthorn/core/instances/delete-instance.ts';
+import { findInstance } from '@posthorn/core/instances/find-instance.ts';
+import type { InstanceHints } from '@posthorn/core/instances/instance-hints.ts';
+import { listInstances } from '@posthorn/core/instances/list-instances.ts';
+import { readConnection } from '@posthorn/core/instances/read-connection.ts';
+import { readQr } from '@posthorn/core/instances/read-qr.ts';
+import { renameInstance } from '@posthorn/core/instances/rename-instance.ts';
+import { requestAction } from '@posthorn/core/instances/request-action.ts';
+import { requestPairingCode } from '@posthorn/core/instances/request-pairing-code.ts';
+import type { LifecycleAction } from '@posthorn/core/instances/transitions.ts';
+import type { Bus } from '@posthorn/core/platform/bus.ts';
+import type { Clock } from '@posthorn/core/platform/clock.ts';
+import type { Db } from '@posthorn/core/platform/db.ts';
+import type { Orm } from '@posthorn/core/platform/orm.ts';
+import { toBuffer } from 'qrcode';
+import type { Handler, Handlers } from '../http/handler.ts';
+
+export interface InstancesRoutesDeps {
+  orm: Orm;
+  db: Db;
+  bus: Bus;
+  clock: Clock;
+  hints: InstanceHints;
+  /** The networks of this installation, the default one first. */
+  drivers: readonly string[];
+}
+
+const QR_WIDTH_PX = 512;
+
+/** The lifecycle and settings of instances (design 7). */
+export function instancesRoutes(deps: InstancesRoutesDeps): Handlers<typeof instances> {
+  const action =
+    (name: LifecycleAction): Handler<typeof instances.connect> =>
+    async ({ principal, params }) => ({
+      status: 202,
+      body: await requestAction(deps, { principal, instanceId: params.instanceId, action: name }),
+    });
+  return {
+    create: async ({ principal, body }) => ({
+      status: 201,
+      body: await createInstance(deps, { principal, ...body }),
+    }),
+    list: async ({ principal, query }) => {
+      const { data, total } = await listInstances(deps, { companyId: principal.companyId, ...query });
+      return { status: 200, body: { data, total, page: query.page, limit: query.limit } };
+    },
+    get: async ({ principal, params }) => ({
+      status: 200,
+      body: await findInstance(deps, { principal, ...params }),
+    }),
+    update: async ({ principal, params, body }) => ({
+      status: 200,
+      body: await renameInstance(deps, { principal, ...params, ...body }),
+    }),
+    remove: async ({ principal, params, signal }) => {
+      await deleteInstance(deps, { principal, ...params, signal });
+      return { status: 204 };
+    },
+    connect: action('connect'),
+    disconnect: action('disconnect'),
+    restart: action('restart'),
+    logout: action('logout'),
+    qr: async ({ principal, params, headers, signal }) => {
+      const { qr, expiresAt } = await readQr(deps, { principal, ...params, signal });
+      const cache = { 'cache-control': 'no-store', vary: 'Accept' };
+      if (wantsJson(headers.accept))
+        return { status: 200, body: { qr, expires_at: expiresAt.toISOString() }, headers: cache };
+      const png = await toBuffer(qr, { type: 'png', width: QR_WIDTH_PX });
+      return { status: 200, body: png as never, headers: { ...cache, 'content-type': 'image/png' } };
+    },
+    pairingCode: async ({ principal, params, body, signal }) => {
+      const { code, phone, expiresAt } = await requestPairingCode(deps, {
+        principal,
+        ...params,
+        phone: body.phone,
+        signal,
+      });
+      return { status: 200, body: { code, phone, expires_at: expiresAt.toISOString() } };
+    },
+    connection: async ({ principal, params }) => ({
+      status: 200,
+      body: await readConnection(deps, { principal, ...params }),
+    }),
+    getSettings: async ({ principal, params }) => ({
+      status: 200,
+      body: await readSettings(deps, { principal, ...params }),
+    }),
+    updateSettings: async ({ principal, params, body }) => ({
+      status: 200,
+      body: await changeSettings(deps, { principal, ...params, changes: body }),
+    }),
+  };
+}
+
+/** JSON when it is asked for by name and no image is; a browser's or curl's `Accept` gets the picture. */
+function wantsJson(accept: string | undefined): boolean {
+  return accept !== undefined && /application\/json/i.test(accept) && !/image\/(png|\*)/i.test(accept);
+}

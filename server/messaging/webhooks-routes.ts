@@ -1,0 +1,57 @@
+import type { webhooks } from '@posthorn/contract/messaging/webhooks.ts';
+import type { Clock } from '@posthorn/core/platform/clock.ts';
+import type { Db } from '@posthorn/core/platform/db.ts';
+import type { Cipher } from '@posthorn/core/platform/encryption.ts';
+import type { Orm } from '@posthorn/core/platform/orm.ts';
+import type { WebhookPolicy } from '@posthorn/core/webhooks/check-webhook.ts';
+import { createWebhook } from '@posthorn/core/webhooks/create-webhook.ts';
+import { deleteWebhook } from '@posthorn/core/webhooks/delete-webhook.ts';
+import { findWebhook } from '@posthorn/core/webhooks/find-webhook.ts';
+import { listDeliveryLogs } from '@posthorn/core/webhooks/list-delivery-logs.ts';
+import { listEventDeliveries } from '@posthorn/core/webhooks/list-event-deliveries.ts';
+import { listWebhooks } from '@posthorn/core/webhooks/list-webhooks.ts';
+import { updateWebhook } from '@posthorn/core/webhooks/update-webhook.ts';
+import type { Handlers } from '../http/handler.ts';
+
+export interface WebhooksRoutesDeps {
+  orm: Orm;
+  db: Db;
+  clock: Clock;
+  cipher: Cipher;
+  policy: WebhookPolicy;
+}
+
+/** Subscriptions to events and the logs of their deliveries (spec 4.8, design 7). */
+export function webhooksRoutes(deps: WebhooksRoutesDeps): Handlers<typeof webhooks> {
+  return {
+    create: async ({ principal, body }) => ({
+      status: 201,
+      body: await createWebhook(deps, { principal, body }),
+    }),
+    list: async ({ principal, query }) => {
+      const { data, total } = await listWebhooks(deps, { companyId: principal.companyId, ...query });
+      return { status: 200, body: { data, total, page: query.page, limit: query.limit } };
+    },
+    get: async ({ principal, params }) => ({
+      status: 200,
+      body: await findWebhook(deps, { principal, webhookId: Number(params.webhookId) }),
+    }),
+    update: async ({ principal, params, body }) => ({
+      status: 200,
+      body: await updateWebhook(deps, { principal, webhookId: Number(params.webhookId), body }),
+    }),
+    remove: async ({ principal, params }) => {
+      await deleteWebhook(deps, { principal, webhookId: Number(params.webhookId) });
+      return { status: 204 };
+    },
+    logs: async ({ principal, params, query }) => {
+      const webhookId = Number(params.webhookId);
+      const { data, total } = await listDeliveryLogs(deps, { principal, webhookId, ...query });
+      return { status: 200, body: { data, total, page: query.page, limit: query.limit } };
+    },
+    eventDeliveries: async ({ principal, query }) => ({
+      status: 200,
+      body: await listEventDeliveries(deps, { principal, eventId: query.event_id }),
+    }),
+  };
+}
