@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { createCipher } from '@posthorn/core/platform/encryption.ts';
+
+const KEY = 'ab'.repeat(32);
+
+describe('what is sealed at rest', () => {
+  test('opens again with the same key, whatever JSON it was', () => {
+    const cipher = createCipher(KEY);
+    for (const value of [{ secret: 'whsec_ä' }, 'text', 0, null, [], { deep: { list: [1, 2] } }])
+      assert.deepEqual(createCipher(KEY).open(cipher.seal(value)), value);
+  });
+
+  test('shows nothing of its text, and not twice the same bytes', () => {
+    const cipher = createCipher(KEY);
+    const sealed = cipher.seal('a well-known secret');
+    assert.equal(sealed.includes('secret'), false);
+    assert.notDeepEqual(sealed, cipher.seal('a well-known secret'));
+  });
+
+  test('does not open with another key', () => {
+    const sealed = createCipher(KEY).seal('x');
+    assert.throws(() => createCipher('cd'.repeat(32)).open(sealed));
+  });
+
+  test('does not open when any byte was changed or cut off', () => {
+    const cipher = createCipher(KEY);
+    const sealed = cipher.seal({ a: 1 });
+    for (let i = 0; i < sealed.length; i += 1) {
+      const altered = Buffer.from(sealed);
+      altered[i]! ^= 1;
+      assert.throws(() => cipher.open(altered), `byte ${i}`);
+      assert.throws(() => cipher.open(sealed.subarray(0, i)), `length ${i}`);
+    }
+  });
+
+  test('a key that is not 32 bytes in hex is refused', () => {
+    assert.throws(() => createCipher('ab'), /64 hex digits/);
+    assert.throws(() => createCipher('zz'.repeat(32)), /64 hex digits/);
+  });
+});
