@@ -1,3 +1,4 @@
+import { isGroupJid } from '@posthorn/contract/jid.ts';
 import { announceQr } from '@posthorn/core/instances/announce-qr.ts';
 import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
 import { loadSessionRows, type SessionRow } from '@posthorn/core/instances/load-sessions.ts';
@@ -13,6 +14,7 @@ import { messageIdOf } from '@posthorn/core/platform/ids.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import type {
   DisconnectReason,
+  InboundMessage,
   NetworkDriver,
   NetworkSession,
   SessionSink,
@@ -52,6 +54,8 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
   let row = first;
   let session: NetworkSession | null = null;
   let openedGeneration = 0;
+  /** Counts openings: what an earlier session still says is not about the one there now. */
+  let opening = 0;
   let failures = 0;
   let retryTimer: NodeJS.Timeout | null = null;
   let graceTimer: NodeJS.Timeout | null = null;
@@ -91,18 +95,21 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
   async function open(): Promise<void> {
     if (row.state === 'BANNED') return;
     openedGeneration = row.generation;
+    opening += 1;
     try {
       const credentials = row.credentials ? deps.cipher.open(row.credentials) : null;
-      session = await deps.driver.open({ instanceId: row.id, epoch: lease.epoch, credentials }, createSink());
+      session = await deps.driver.open(
+        { instanceId: row.id, epoch: lease.epoch, credentials },
+        createSink(opening),
+      );
     } catch (err) {
       log.debug({ err }, 'opening the session failed');
       retryLater();
     }
   }
 
-  function createSink(): SessionSink {
-    // A sink outlives its session by what is still in flight; only the current one's news count.
-    const isCurrent = () => !stopped;
+  function createSink(mine: number): SessionSink {
+    const isCurrent = () => !stopped && mine === opening;
     return {
       qr: (qr, expiresAt) =>
         void step('qr', async () => {
@@ -131,8 +138,11 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
         });
       },
       disconnected: (reason) => {
+        if (!isCurrent()) return;
         lane.detach();
-        if (isCurrent()) void step('disconnected', () => onDisconnected(reason));
+        void step('disconnected', async () => {
+          if (isCurrent()) await onDisconnected(reason);
+        });
       },
       async receipts(receipts) {
         const known = receipts.flatMap((receipt) => {
@@ -144,8 +154,9 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
         await Promise.all(known);
       },
       async inbound(messages) {
+        const wanted = messages.filter(({ chat }) => !(row.settings.ignore_groups && isGroupJid(chat)));
         await Promise.all(
-          messages.map(({ chat, from, ...message }) =>
+          wanted.map(({ chat, from, ...message }) =>
             deps.inbound.push({
               ...message,
               companyId: row.companyId,
@@ -156,8 +167,20 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
             }),
           ),
         );
+        if (row.settings.auto_read) await markRead(wanted);
       },
     };
+  }
+
+  /** Best effort: a message that stays unread at the network is recorded all the same. */
+  async function markRead(messages: readonly InboundMessage[]): Promise<void> {
+    const current = session;
+    if (!current) return;
+    const chats = Map.groupBy(messages, (message) => message.chat);
+    for (const [chat, received] of chats) {
+      const ids = received.map((message) => message.networkId);
+      await current.markRead(chat, ids).catch((err) => log.debug({ err }, 'marking as read failed'));
+    }
   }
 
   async function onDisconnected(reason: DisconnectReason): Promise<void> {
@@ -219,9 +242,7 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
   /** Ends the pairing at the network too; a session is opened for that when there is none. */
   async function logOut(): Promise<void> {
     if (!session && row.credentials && row.state !== 'BANNED') await open();
-    lane.detach();
-    const leaving = session;
-    session = null;
+    const leaving = takeSession();
     await leaving?.logout().catch((err) => log.debug({ err }, 'the network did not take the logout'));
     await leaving?.close();
     await forget('requested');
@@ -241,10 +262,16 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
   }
 
   async function closeSession(): Promise<void> {
+    await takeSession()?.close();
+  }
+
+  /** The session, no longer ours: what it says from now on is not heard. */
+  function takeSession(): NetworkSession | null {
     lane.detach();
-    const leaving = session;
+    opening += 1;
+    const taken = session;
     session = null;
-    await leaving?.close();
+    return taken;
   }
 
   async function move(
@@ -274,9 +301,7 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
     async stop() {
       stopped = true;
       stopRetrying();
-      lane.detach();
-      const closing = session;
-      session = null;
+      const closing = takeSession();
       // The lane's last outcome arrives over the session: the lane ends first.
       await lane.stop();
       await closing?.close();

@@ -1,0 +1,137 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { reap } from './reaper.ts';
+
+export const projectRoot = path.resolve(import.meta.dirname, '../..');
+
+/** A port on 127.0.0.1 that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (!address || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+/**
+ * Calls `condition` until it gives something truthy, and gives that back. Rejects after `timeoutMs`
+ * with the last error it threw, if any, as cause.
+ */
+export async function waitFor<T>(
+  condition: () => T | Promise<T>,
+  timeoutMs = 5_000,
+  options: { what?: string; everyMs?: number } = {},
+): Promise<Exclude<T, false | null | undefined>> {
+  const deadline = performance.now() + timeoutMs;
+  let cause: unknown;
+  for (;;) {
+    try {
+      const result = await condition();
+      if (result) return result as Exclude<T, false | null | undefined>;
+      cause = undefined;
+    } catch (err) {
+      cause = err;
+    }
+    if (performance.now() > deadline) {
+      const what = options.what ?? String(condition).replaceAll(/\s+/g, ' ').slice(0, 120);
+      throw new Error(`not within ${timeoutMs} ms: ${what}`, { cause });
+    }
+    await delay(options.everyMs ?? 20);
+  }
+}
+
+export interface ProcessOptions {
+  /** Relative to the project root, e.g. `server/messaging/main.ts`. */
+  entry: string;
+  args?: readonly string[];
+  /** All it gets beside PATH, HOME and TMPDIR: nothing of the caller's environment leaks in. */
+  env?: Readonly<Record<string, string>>;
+  /** When it counts as started: a line of its output, or a URL that answers 2xx. */
+  ready: { line: RegExp } | { url: string };
+  timeoutMs?: number;
+}
+
+/** One of our own programs, run by the Node that runs the tests. It dies with the test process. */
+export interface RunningProcess {
+  pid(): number;
+  /** Everything written to stdout and stderr so far, restarts included. */
+  output(): string;
+  /** Sends a signal and does not wait: SIGSTOP, SIGCONT, SIGHUP... */
+  signal(signal: NodeJS.Signals): void;
+  /** Sends a signal that ends it (default SIGKILL) and waits for the end; gives the exit code, null after a signal. */
+  kill(signal?: NodeJS.Signals): Promise<number | null>;
+  /** Starts it again, killing it first if it runs, with `env` added. Resolves when it is ready. */
+  restart(env?: Readonly<Record<string, string>>): Promise<void>;
+}
+
+export async function startProcess(options: ProcessOptions): Promise<RunningProcess> {
+  let env = options.env ?? {};
+  let child: ChildProcess;
+  let output = '';
+
+  const launch = async () => {
+    const since = output.length;
+    child = spawn(process.execPath, [options.entry, ...(options.args ?? [])], {
+      cwd: projectRoot,
+      env: { ...baseEnv(), ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const collect = (chunk: Buffer) => {
+      output += chunk;
+    };
+    child.stdout?.on('data', collect);
+    child.stderr?.on('data', collect);
+    const forget = reap({ pid: child.pid });
+    child.once('exit', forget);
+    const fail = (why: string) =>
+      new Error(`${options.entry} ${why}; its last output:\n${output.slice(since).slice(-3_000)}`);
+    const ended = () => child.exitCode !== null || child.signalCode !== null;
+    await waitFor(
+      async () => ended() || (await isReady(options.ready, output.slice(since))),
+      options.timeoutMs ?? 30_000,
+    ).catch(() => {
+      child.kill('SIGKILL');
+      throw fail('was not ready in time');
+    });
+    if (ended()) throw fail(`ended with ${child.exitCode ?? child.signalCode} before it was ready`);
+  };
+
+  const kill = async (signal: NodeJS.Signals = 'SIGKILL') => {
+    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+    const exit = once(child, 'exit');
+    child.kill(signal);
+    await exit;
+    return child.exitCode;
+  };
+
+  await launch();
+  return {
+    pid: () => child.pid as number,
+    output: () => output,
+    signal: (signal) => void child.kill(signal),
+    kill,
+    async restart(added = {}) {
+      await kill();
+      env = { ...env, ...added };
+      await launch();
+    },
+  };
+}
+
+/** What every child needs to run at all. */
+export function baseEnv(): Record<string, string> {
+  const names = ['PATH', 'HOME', 'TMPDIR', 'NODE_V8_COVERAGE'];
+  return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
+}
+
+async function isReady(ready: ProcessOptions['ready'], output: string): Promise<boolean> {
+  if ('line' in ready) return ready.line.test(output);
+  const answer = await fetch(ready.url, { signal: AbortSignal.timeout(2_000) }).catch(() => null);
+  await answer?.body?.cancel();
+  return answer?.ok === true;
+}
