@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { chooseServerUser, type ServerUser, userMay } from './server-user.ts';
+
+export interface PostgresHome {
+  /** Holds `data`, and the copy of the binaries where one is needed. Real path. */
+  dir: string;
+  /** PostgreSQL's own data directory; not there before the first start. */
+  data: string;
+  user: ServerUser;
+  /** Homes that this DATA_DIR had before it was emptied: nothing reads them any more. */
+  leftBehind: readonly string[];
+}
+
+/** Places that survive a reboot and that every user may enter, best first. */
+const OUTSIDE = ['/var/lib/posthorn', '/srv/posthorn', '/opt/posthorn', '/var/tmp/posthorn'];
+
+/**
+ * Where the embedded PostgreSQL lives: `DATA_DIR/postgres`, or, when root starts it in a folder that only
+ * root may enter, a folder of its own under /var/lib/posthorn that `DATA_DIR/postgres` then links to
+ * (docs/decisions/0006-embedded-postgres.md). The link is the one pointer: it moves with DATA_DIR.
+ */
+export function prepareHome(dataDir: string, outside: readonly string[] = OUTSIDE): PostgresHome {
+  const place = path.join(dataDir, 'postgres');
+  const there = lstatSync(place, { throwIfNoEntry: false });
+  if (there?.isSymbolicLink() && !statSync(place, { throwIfNoEntry: false }))
+    throw new Error(`the database of ${dataDir} is gone: ${place} links to a folder that is not there`);
+  if (there) {
+    const home = homeAt(realpathSync(place), chooseServerUser(path.join(place, 'data')));
+    if (home.user.uid !== undefined && !userMay(home.user, '-x', [home.dir]))
+      throw new Error(
+        `PostgreSQL's user (uid ${home.user.uid}) cannot enter ${home.dir}: open the folders above it (chmod o+x), or move that folder elsewhere and link ${place} to it`,
+      );
+    return home;
+  }
+  const user = chooseServerUser();
+  if (user.uid === undefined || userMay(user, '-x', [dataDir])) {
+    mkdirSync(place);
+    if (canOwn(place, user)) return homeAt(realpathSync(place), user);
+    rmSync(place, { recursive: true });
+  }
+  return makeOutside(dataDir, place, user, outside);
+}
+
+function homeAt(dir: string, user: ServerUser, leftBehind: readonly string[] = []): PostgresHome {
+  return { dir, data: path.join(dir, 'data'), user, leftBehind };
+}
+
+function makeOutside(
+  dataDir: string,
+  place: string,
+  user: ServerUser,
+  bases: readonly string[],
+): PostgresHome {
+  const owner = realpathSync(dataDir);
+  for (const base of bases) {
+    const dir = path.join(base, randomBytes(6).toString('hex'));
+    try {
+      mkdirSync(base, { recursive: true });
+      // Whatever the umask is: others may pass through, and list nothing.
+      chmodSync(base, 0o711);
+      mkdirSync(dir);
+    } catch {
+      continue;
+    }
+    if (!canOwn(dir, user) || !userMay(user, '-x', [dir])) {
+      rmSync(dir, { recursive: true });
+      continue;
+    }
+    const leftBehind = homesOf(owner, base);
+    writeFileSync(path.join(dir, 'owner'), `${owner}\n`, { mode: 0o600 });
+    symlinkSync(dir, place);
+    return homeAt(dir, user, leftBehind);
+  }
+  throw new Error(
+    `PostgreSQL does not run as root, and its user can enter neither ${dataDir} nor any of ${bases.join(', ')}: start as an ordinary user, or set DATABASE_URL`,
+  );
+}
+
+/** Some file systems (shared folders of virtual machines, root-squashed NFS) ignore or refuse this. */
+function canOwn(dir: string, user: ServerUser): boolean {
+  const probe = path.join(dir, 'probe');
+  try {
+    chmodSync(dir, user.uid === undefined ? 0o700 : 0o711);
+    mkdirSync(probe, { mode: 0o700 });
+    if (user.uid !== undefined) chownSync(probe, user.uid, user.gid as number);
+    const { uid, mode } = statSync(probe);
+    return (mode & 0o777) === 0o700 && uid === (user.uid ?? process.getuid?.() ?? uid);
+  } catch {
+    return false;
+  } finally {
+    rmSync(probe, { recursive: true, force: true });
+  }
+}
+
+function homesOf(owner: string, base: string): string[] {
+  return readdirSync(base)
+    .map((name) => path.join(base, name))
+    .filter((dir) => {
+      try {
+        return readFileSync(path.join(dir, 'owner'), 'utf8').trim() === owner;
+      } catch {
+        return false;
+      }
+    });
+}

@@ -1,0 +1,52 @@
+import { execFile } from 'node:child_process';
+import { chownSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import type { PostgresHome } from './home.ts';
+
+const run = promisify(execFile);
+
+/** The superuser of the embedded server, and the owner of the one database in it. */
+export const SUPERUSER = 'posthorn';
+
+/**
+ * Makes `home.data` unless it is there. It is made under another name and renamed: a start that is killed
+ * half-way leaves nothing that looks like a database.
+ */
+export async function initCluster(home: PostgresHome, binaries: string, password: string): Promise<void> {
+  if (existsSync(path.join(home.data, 'PG_VERSION'))) return;
+  const making = `${home.data}.new`;
+  rmSync(making, { recursive: true, force: true });
+  mkdirSync(making, { mode: 0o700 });
+  giveTo(making, home);
+  const passwordFile = path.join(home.dir, 'password');
+  rmSync(passwordFile, { force: true });
+  writeFileSync(passwordFile, password, { mode: 0o600 });
+  giveTo(passwordFile, home);
+  try {
+    await run(
+      path.join(binaries, 'bin', 'initdb'),
+      [
+        ...['-D', making, '-U', SUPERUSER, '--auth=scram-sha-256', `--pwfile=${passwordFile}`],
+        // The same on every machine: no locale of the system has a say in what an index looks like.
+        ...['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
+      ],
+      { ...home.user, env: serverEnv(), cwd: home.dir },
+    );
+  } catch (cause) {
+    const said = String((cause as { stderr?: string }).stderr ?? '').trim();
+    throw new Error(`the database could not be made: ${said.split('\n').at(-1) || String(cause)}`, { cause });
+  } finally {
+    rmSync(passwordFile, { force: true });
+  }
+  renameSync(making, home.data);
+}
+
+/** All that the server's programs get: nothing of our own environment, where secrets may stand. */
+export function serverEnv(): Record<string, string> {
+  return { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
+}
+
+function giveTo(file: string, { user }: PostgresHome): void {
+  if (user.uid !== undefined) chownSync(file, user.uid, user.gid as number);
+}

@@ -1,0 +1,180 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { findBinaries } from './binaries.ts';
+import { type PostgresHome, prepareHome } from './home.ts';
+import { initCluster, SUPERUSER, serverEnv } from './init-cluster.ts';
+import { clearOrphan } from './orphan.ts';
+
+export interface EmbeddedPostgres {
+  /** Of the database `posthorn`, on 127.0.0.1 and a port that was free. */
+  url: string;
+  home: PostgresHome;
+  /** Process id of an earlier start's server that had to be stopped first, or null. */
+  stoppedOrphan: number | null;
+  /** Resolves, with what happened in one line, when the server ends without having been asked to. */
+  readonly died: Promise<string>;
+  /** Fast shutdown: open connections are cut, what was committed is on the disk. */
+  stop(): Promise<void>;
+}
+
+const DATABASE = 'posthorn';
+const START_TIMEOUT_MS = 20_000;
+const STOP_TIMEOUT_MS = 8_000;
+/** A port taken in between, or backends of a killed server that have not noticed yet: both pass. */
+const ATTEMPTS = 5;
+
+/**
+ * Starts the PostgreSQL that comes with npm on the data of `dataDir`, making it at the first start. The
+ * caller holds the lock of `dataDir`. Rejects with one line that says what is wrong.
+ */
+export async function startEmbeddedPostgres(options: {
+  dataDir: string;
+  password: string;
+}): Promise<EmbeddedPostgres> {
+  const home = prepareHome(options.dataDir);
+  const binaries = findBinaries(home.dir, home.user);
+  await initCluster(home, binaries, options.password);
+  const stoppedOrphan = await clearOrphan(home.data);
+  const logFile = path.join(options.dataDir, 'postgres.log');
+  const { server, port } = await launch({ home, binaries, logFile, password: options.password });
+  let stopping = false;
+  // Whatever ends us without a chance to wait: the server gets its signal and ends in order by itself.
+  const onExit = () => server.kill('SIGINT');
+  process.once('exit', onExit);
+  const died = once(server, 'exit').then(([code, signal]) => {
+    process.off('exit', onExit);
+    if (stopping) return new Promise<never>(() => {});
+    return `PostgreSQL ended unexpectedly (${signal ?? code}), see ${logFile}`;
+  });
+  return {
+    url: urlOf(port, options.password, DATABASE),
+    home,
+    stoppedOrphan,
+    died,
+    async stop() {
+      stopping = true;
+      await end(server);
+    },
+  };
+}
+
+interface Launch {
+  home: PostgresHome;
+  binaries: string;
+  logFile: string;
+  password: string;
+}
+
+async function launch(options: Launch): Promise<{ server: ChildProcess; port: number }> {
+  for (let attempt = 1; ; attempt += 1) {
+    const port = await freePort();
+    const server = spawnServer(options, port);
+    const failure = await becomeReady(server, urlOf(port, options.password, 'postgres'));
+    if (failure === null) return { server, port };
+    await end(server);
+    if (failure instanceof Refused || attempt === ATTEMPTS)
+      throw new Error(`PostgreSQL does not start: ${failure.message || reasonIn(options.logFile)}`);
+    await delay(300);
+  }
+}
+
+function spawnServer({ home, binaries, logFile }: Launch, port: number): ChildProcess {
+  const settings = {
+    port,
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    max_connections: 200,
+    // Logs are partitioned by day: one statement may lock many tables.
+    max_locks_per_transaction: 256,
+    timezone: 'UTC',
+    // A statement that fails is the application's to tell: the values it names must not stand in a log.
+    log_min_messages: 'log',
+    log_error_verbosity: 'terse',
+    log_checkpoints: 'off',
+  };
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const log = openSync(logFile, 'a', 0o600);
+  try {
+    return spawn(path.join(binaries, 'bin', 'postgres'), ['-D', home.data, ...flags], {
+      ...home.user,
+      env: serverEnv(),
+      cwd: home.dir,
+      // Its own session: Ctrl-C at the terminal must not take the database from under what is draining.
+      detached: true,
+      stdio: ['ignore', log, log],
+    });
+  } finally {
+    closeSync(log);
+  }
+}
+
+/** Trying again would not help: the server runs and does not let us in. */
+class Refused extends Error {}
+
+/** Null once the database `posthorn` is there; an empty error when the server ended by itself. */
+async function becomeReady(server: ChildProcess, url: string): Promise<Error | null> {
+  let failed: Error | null = null;
+  server.once('error', (err) => {
+    failed = new Refused(err.message);
+  });
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  while (performance.now() < deadline) {
+    if (failed) return failed;
+    if (hasEnded(server)) return new Error('');
+    try {
+      await ensureDatabase(url);
+      return null;
+    } catch (err) {
+      if ((err as { code?: string }).code === '28P01')
+        return new Refused('its password is not the one in secrets.json');
+    }
+    await delay(15);
+  }
+  return new Refused('it does not answer');
+}
+
+async function ensureDatabase(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    const found = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [DATABASE]);
+    if (found.rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`);
+  } finally {
+    await client.end();
+  }
+}
+
+async function end(server: ChildProcess): Promise<void> {
+  for (const signal of ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const) {
+    if (hasEnded(server) || server.pid === undefined) return;
+    const exit = once(server, 'exit');
+    server.kill(signal);
+    await Promise.race([exit, delay(STOP_TIMEOUT_MS, undefined, { ref: false })]);
+  }
+}
+
+const hasEnded = (server: ChildProcess) => server.exitCode !== null || server.signalCode !== null;
+
+const urlOf = (port: number, password: string, database: string) =>
+  `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${database}`;
+
+/** The last word of a server that ended by itself. */
+function reasonIn(logFile: string): string {
+  const lines = readFileSync(logFile, 'utf8').trim().split('\n');
+  return lines.findLast((line) => /FATAL|PANIC/.test(line)) ?? lines.at(-1) ?? '';
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as { port: number };
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}

@@ -1,0 +1,49 @@
+import { randomBytes } from 'node:crypto';
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod/v4';
+
+const schema = z.object({
+  JWT_SECRET: z.string(),
+  ENCRYPTION_KEY: z.string(),
+  INTERNAL_SECRET: z.string(),
+  /** Of the embedded PostgreSQL. */
+  DATABASE_PASSWORD: z.string(),
+});
+
+/** Named as the settings they stand in for. */
+export type Secrets = z.output<typeof schema>;
+
+/**
+ * The secrets of a zero-setup installation: drawn at the first start, kept in DATA_DIR/secrets.json (mode
+ * 0600), the same ever after. Throws one line when the file is broken, or gone while the data that it
+ * opens is still there: new ones would only hide that.
+ */
+export function loadSecrets(dataDir: string): Secrets {
+  const file = path.join(dataDir, 'secrets.json');
+  if (!existsSync(file)) {
+    if (existsSync(path.join(dataDir, 'postgres', 'data')))
+      throw new Error(`${file} is gone, and the data beside it cannot be read without it: restore it`);
+    return drawSecrets(file);
+  }
+  try {
+    return schema.parse(JSON.parse(readFileSync(file, 'utf8')));
+  } catch (cause) {
+    throw new Error(`${file} cannot be read: restore it`, { cause });
+  }
+}
+
+function drawSecrets(file: string): Secrets {
+  const secrets: Secrets = {
+    JWT_SECRET: randomBytes(32).toString('hex'),
+    ENCRYPTION_KEY: randomBytes(32).toString('hex'),
+    INTERNAL_SECRET: randomBytes(32).toString('hex'),
+    DATABASE_PASSWORD: randomBytes(16).toString('hex'),
+  };
+  const fd = openSync(`${file}.new`, 'w', 0o600);
+  writeSync(fd, `${JSON.stringify(secrets, null, 2)}\n`);
+  fsyncSync(fd);
+  closeSync(fd);
+  renameSync(`${file}.new`, file);
+  return secrets;
+}
