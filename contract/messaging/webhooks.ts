@@ -105,7 +105,12 @@ export const ERROR_CLASSES = [
   'dns',
   'server_5xx',
   'rate_limited',
+  // Beyond design 4: 409 and 425, an answer that redirects, an address that is never reached.
+  'retryable_4xx',
+  'redirect',
+  'blocked',
 ] as const;
+export type ErrorClass = (typeof ERROR_CLASSES)[number];
 
 /** Spec 2.13: one attempt. */
 export const deliveryLog = z

@@ -1,0 +1,193 @@
+import { promises as dns } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import { type Dispatcher, Pool } from 'undici';
+import { isPrivateAddress } from './address-ranges.ts';
+
+/** Why a request got no answer. `blocked`: it would have reached a private address or a closed port. */
+export type OutboundFault = 'timeout' | 'connection' | 'tls' | 'dns' | 'blocked';
+
+export class OutboundError extends Error {
+  override name = 'OutboundError';
+  readonly fault: OutboundFault;
+
+  constructor(fault: OutboundFault, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.fault = fault;
+  }
+}
+
+/** Resolves a host name to all of its addresses. */
+export type Resolver = (hostname: string) => Promise<string[]>;
+
+export interface OutboundOptions {
+  /** Private addresses and any port are allowed: for webhooks to localhost in standalone. */
+  allowPrivate: boolean;
+  resolver?: Resolver;
+  /** Connections to one origin at most. Default 64. */
+  connectionsPerOrigin?: number;
+  /** Default 10 s. */
+  connectTimeoutMs?: number;
+}
+
+/** HTTP to addresses that users name: each connection goes only to an address that was judged. */
+export interface Outbound {
+  /**
+   * The connections to the origin of `url`. Throws OutboundError `blocked` for a scheme, port or literal
+   * address that is not allowed; a name is judged when a connection is made, and the connection goes to the
+   * very addresses that were judged (no second look-up that could answer otherwise).
+   */
+  to(url: URL): Dispatcher;
+  /** The same judgement ahead of time, with a look-up: null when the URL may be reached. */
+  judge(url: URL): Promise<OutboundError | null>;
+  close(): Promise<void>;
+}
+
+const PRODUCTION_PORTS = new Set(['', '80', '443', '8080', '8443']);
+const RESOLVED_MS = 10_000;
+const RESOLVED_MAX = 10_000;
+const POOL_IDLE_MS = 60_000;
+
+export function createOutbound(options: OutboundOptions): Outbound {
+  const { allowPrivate } = options;
+  const resolve = remember(options.resolver ?? defaultResolver(allowPrivate));
+  const pools = new Map<string, { pool: Pool; usedAt: number }>();
+
+  async function addressesOf(hostname: string): Promise<string[]> {
+    const addresses = await resolve(hostname);
+    // One private answer taints them all: which one a client picks must not matter.
+    if (!allowPrivate && addresses.some(isPrivateAddress))
+      throw new OutboundError('blocked', 'the name resolves to a private address');
+    return addresses;
+  }
+
+  const lookup: LookupFunction = (hostname, { all }, callback) => {
+    addressesOf(hostname).then(
+      (addresses) => {
+        const found = addresses.map((address) => ({ address, family: isIP(address) }));
+        if (all) callback(null, found);
+        else callback(null, found[0]!.address, found[0]!.family);
+      },
+      (err) => callback(err, []),
+    );
+  };
+
+  function refusal(url: URL): OutboundError | null {
+    if (url.protocol !== 'https:' && url.protocol !== 'http:')
+      return new OutboundError('blocked', 'only http and https are reached');
+    if (allowPrivate) return null;
+    if (!PRODUCTION_PORTS.has(url.port)) return new OutboundError('blocked', 'this port is not reached');
+    const hostname = bareHostname(url);
+    // A literal address is never looked up, so it is judged here.
+    if (isIP(hostname) ? isPrivateAddress(hostname) : /(^|\.)localhost\.?$/.test(hostname))
+      return new OutboundError('blocked', 'private addresses are not reached');
+    return null;
+  }
+
+  function newPool(origin: string): Pool {
+    return new Pool(origin, {
+      connections: options.connectionsPerOrigin ?? 64,
+      pipelining: 1,
+      allowH2: false,
+      connectTimeout: options.connectTimeoutMs ?? 10_000,
+      keepAliveTimeout: 10_000,
+      keepAliveMaxTimeout: 60_000,
+      maxHeaderSize: 16_384,
+      connect: { lookup },
+    });
+  }
+
+  const sweep = setInterval(() => {
+    const before = performance.now() - POOL_IDLE_MS;
+    for (const [origin, entry] of pools) {
+      if (entry.usedAt > before || entry.pool.stats.size > 0) continue;
+      pools.delete(origin);
+      void entry.pool.destroy();
+    }
+  }, POOL_IDLE_MS / 2);
+  sweep.unref();
+
+  return {
+    to(url) {
+      const refused = refusal(url);
+      if (refused) throw refused;
+      let entry = pools.get(url.origin);
+      if (!entry) {
+        entry = { pool: newPool(url.origin), usedAt: 0 };
+        pools.set(url.origin, entry);
+      }
+      entry.usedAt = performance.now();
+      return entry.pool;
+    },
+    async judge(url) {
+      const refused = refusal(url);
+      if (refused) return refused;
+      const hostname = bareHostname(url);
+      if (isIP(hostname)) return null;
+      return addressesOf(hostname).then(
+        () => null,
+        (err) => err as OutboundError,
+      );
+    },
+    async close() {
+      clearInterval(sweep);
+      await Promise.all([...pools.values()].map((entry) => entry.pool.destroy()));
+      pools.clear();
+    },
+  };
+}
+
+/** What went wrong with a request, by the error that the client gave. */
+export function faultOf(err: unknown): OutboundFault {
+  for (let cause = err; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof OutboundError) return cause.fault;
+    const code = String((cause as { code?: unknown }).code ?? '');
+    if (/TIMEOUT|^ETIMEDOUT$/.test(code)) return 'timeout';
+    if (/^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|EPROTO|HOSTNAME_MISMATCH)/.test(code))
+      return 'tls';
+  }
+  return 'connection';
+}
+
+/** Without the brackets of an IPv6 literal. */
+function bareHostname(url: URL): string {
+  return url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
+}
+
+/**
+ * c-ares, not getaddrinfo: that one occupies a thread of the pool that files and crypto share, and a
+ * handful of dead name servers would stop them all. Only where private names are allowed (hosts file,
+ * container names) it serves as the fallback.
+ */
+function defaultResolver(allowPrivate: boolean): Resolver {
+  const resolver = new dns.Resolver({ timeout: 2_500, tries: 2 });
+  return async (hostname) => {
+    if (allowPrivate) return (await dns.lookup(hostname, { all: true })).map(({ address }) => address);
+    const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+    const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+    if (addresses.length === 0) throw (answers[0] as PromiseRejectedResult).reason;
+    return addresses;
+  };
+}
+
+/** Many connections to one name are made at once: they share one look-up, for seconds. */
+function remember(resolver: Resolver): Resolver {
+  const known = new Map<string, { until: number; addresses: Promise<string[]> }>();
+  return (hostname) => {
+    const now = performance.now();
+    const entry = known.get(hostname);
+    if (entry && entry.until > now) return entry.addresses;
+    if (known.size >= RESOLVED_MAX) known.clear();
+    const addresses = resolver(hostname).then(
+      (found) => {
+        if (found.length === 0) throw new OutboundError('dns', 'the name has no address');
+        return found;
+      },
+      (cause) => {
+        throw new OutboundError('dns', 'the name does not resolve', { cause });
+      },
+    );
+    addresses.catch(() => undefined);
+    known.set(hostname, { until: now + RESOLVED_MS, addresses });
+    return addresses;
+  };
+}

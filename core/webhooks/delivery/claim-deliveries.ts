@@ -1,0 +1,128 @@
+import { eventBodySql } from '../../events/event-body.ts';
+import type { Sql } from '../../platform/db.ts';
+
+/** What one endpoint may be given now. */
+export interface Quota {
+  webhookId: number;
+  /** First attempts at most. */
+  fresh: number;
+  /** Retries at most. */
+  retries: number;
+}
+
+/** A delivery that this process holds until its lease ends: one attempt is to be made. */
+export interface ClaimedDelivery {
+  id: number;
+  webhookId: number;
+  eventId: string;
+  /** Attempts recorded before this one. */
+  attempts: number;
+  /** Changes whenever the webhook's row does; null when the webhook is gone. */
+  webhookVersion: string | null;
+  type: string;
+  instanceId: string | null;
+  /** The body as it is sent and signed; null once the event is past its retention. */
+  body: string | null;
+}
+
+/**
+ * Takes due deliveries, by endpoint, and leases them: those of a worker that dies come back when the
+ * lease ends. The caller says how many each endpoint may have, so one that is at its cap or broken is
+ * not even looked at, however much waits for it.
+ *
+ * The lease moves no index entry (a HOT update), and the statement does not wait for the disk: a lease
+ * that a power cut forgets only means that the delivery is claimed again.
+ */
+export async function claimDeliveries(
+  db: Sql,
+  options: { quotas: readonly Quota[]; now: Date; leaseMs: number },
+): Promise<ClaimedDelivery[]> {
+  const { quotas, now } = options;
+  const { rows } = await db.query<ClaimedRow>({
+    name: 'deliveries-claim',
+    text: CLAIM,
+    values: [
+      quotas.map((quota) => quota.webhookId),
+      quotas.map((quota) => quota.fresh),
+      quotas.map((quota) => quota.retries),
+      now,
+      new Date(now.getTime() + options.leaseMs),
+    ],
+  });
+  return rows.map((row) => ({
+    id: row.id,
+    webhookId: row.webhook_id,
+    eventId: row.event_id,
+    attempts: row.attempts,
+    webhookVersion: row.webhook_version,
+    type: row.type ?? '',
+    instanceId: row.instance_id,
+    body: row.body,
+  }));
+}
+
+interface ClaimedRow {
+  id: number;
+  webhook_id: number;
+  event_id: string;
+  attempts: number;
+  webhook_version: string | null;
+  type: string | null;
+  instance_id: string | null;
+  body: string | null;
+}
+
+// Only enabled webhooks are claimed for; deliveries of a disabled one wait until it is enabled again or
+// their events are dropped. Deliveries of a deleted one are claimed, to be discarded.
+const CLAIM = `
+WITH quota AS (
+  SELECT q.webhook_id, q.fresh, q.retries, w.xmin::text AS version
+  FROM (SELECT set_config('synchronous_commit', 'off', true)) nowait,
+       unnest($1::int[], $2::int[], $3::int[]) AS q (webhook_id, fresh, retries)
+  LEFT JOIN webhooks w ON w.id = q.webhook_id
+  WHERE w.enabled IS NOT FALSE
+), picked AS (
+  SELECT d.id, q.version FROM quota q CROSS JOIN LATERAL (
+    SELECT id FROM webhook_deliveries
+    WHERE webhook_id = q.webhook_id AND attempts = 0
+      AND next_attempt_at <= $4 AND (leased_until IS NULL OR leased_until < $4)
+    ORDER BY id LIMIT q.fresh FOR UPDATE SKIP LOCKED) d
+  UNION ALL
+  SELECT d.id, q.version FROM quota q CROSS JOIN LATERAL (
+    SELECT id FROM webhook_deliveries
+    WHERE webhook_id = q.webhook_id AND attempts > 0
+      AND next_attempt_at <= $4 AND (leased_until IS NULL OR leased_until < $4)
+    ORDER BY next_attempt_at LIMIT q.retries FOR UPDATE SKIP LOCKED) d
+), claimed AS (
+  UPDATE webhook_deliveries d SET leased_until = $5
+  FROM picked WHERE d.id = picked.id
+  RETURNING d.id, d.webhook_id, d.event_id, d.event_created_at, d.attempts, picked.version
+)
+SELECT c.id, c.webhook_id, c.event_id, c.attempts, c.version AS webhook_version, e.type, e.instance_id, e.body
+FROM claimed c
+LEFT JOIN LATERAL (
+  SELECT e.type, e.instance_id, ${eventBodySql('e')} AS body FROM events e
+  WHERE e.event_id = c.event_id AND e.created_at = c.event_created_at
+  LIMIT 1
+) e ON true
+ORDER BY c.id`;
+
+/** Gives leased deliveries back untried: at shutdown, or when their endpoint turned out to be broken. */
+export async function releaseDeliveries(db: Sql, ids: readonly number[]): Promise<void> {
+  if (ids.length === 0) return;
+  await db.query({
+    name: 'deliveries-release',
+    text: 'UPDATE webhook_deliveries SET leased_until = NULL WHERE id = ANY ($1::bigint[])',
+    values: [ids],
+  });
+}
+
+/** Removes deliveries that can't be made any more: their webhook or their event is gone. */
+export async function discardDeliveries(db: Sql, ids: readonly number[]): Promise<void> {
+  if (ids.length === 0) return;
+  await db.query({
+    name: 'deliveries-discard',
+    text: 'DELETE FROM webhook_deliveries WHERE id = ANY ($1::bigint[])',
+    values: [ids],
+  });
+}

@@ -1,0 +1,84 @@
+import type { Sql } from '../../platform/db.ts';
+import type { Cipher } from '../../platform/encryption.ts';
+import { signingKey } from './sign.ts';
+
+/** All that a delivery needs of its webhook, ready to use. */
+export interface EndpointConfig {
+  /** Of the row that this was made of; a claim names the present one. */
+  version: string;
+  url: URL;
+  webhookUrl: string;
+  /** Path and query. */
+  path: string;
+  /** Name, value, name, value: what each request carries besides the signature. */
+  headers: readonly string[];
+  keys: readonly Buffer[];
+  /** When the secret before the last rotation ends to sign; the second key goes then. */
+  previousKeyUntilMs: number | null;
+}
+
+const USER_AGENT = 'Posthorn-Webhooks/1';
+
+/** Reads webhooks and opens their secrets; those that are gone are not in the answer. */
+export async function readEndpointConfigs(
+  deps: { db: Sql; cipher: Cipher },
+  webhookIds: readonly number[],
+): Promise<Map<number, EndpointConfig>> {
+  const { rows } = await deps.db.query<WebhookRow>({
+    name: 'webhooks-for-delivery',
+    text: `
+      SELECT id, xmin::text AS version, url, headers, secret, previous_secret, previous_secret_expires_at
+      FROM webhooks WHERE id = ANY ($1::int[])`,
+    values: [webhookIds],
+  });
+  return new Map(rows.map((row) => [row.id, toConfig(deps.cipher, row)]));
+}
+
+interface WebhookRow {
+  id: number;
+  version: string;
+  url: string;
+  headers: Buffer | null;
+  secret: Buffer;
+  previous_secret: Buffer | null;
+  previous_secret_expires_at: Date | null;
+}
+
+function toConfig(cipher: Cipher, row: WebhookRow): EndpointConfig {
+  const url = new URL(row.url);
+  const custom = row.headers ? cipher.open<Record<string, string>>(row.headers) : {};
+  const keys = [signingKey(cipher.open<string>(row.secret))];
+  if (row.previous_secret) keys.push(signingKey(cipher.open<string>(row.previous_secret)));
+  return {
+    version: row.version,
+    url,
+    webhookUrl: row.url,
+    path: url.pathname + url.search,
+    headers: headersOf(url, custom),
+    keys,
+    previousKeyUntilMs: row.previous_secret ? (row.previous_secret_expires_at?.getTime() ?? null) : null,
+  };
+}
+
+function headersOf(url: URL, custom: Record<string, string>): string[] {
+  const headers = new Map<string, string>([
+    ['content-type', 'application/json'],
+    ['user-agent', USER_AGENT],
+    // A compressed answer would have to be unpacked to be read: nobody is asked for one, none is unpacked.
+    ['accept-encoding', 'identity'],
+  ]);
+  if (url.username !== '' || url.password !== '') {
+    const credentials = `${unescaped(url.username)}:${unescaped(url.password)}`;
+    headers.set('authorization', `Basic ${Buffer.from(credentials).toString('base64')}`);
+  }
+  for (const [name, value] of Object.entries(custom)) headers.set(name.toLowerCase(), value);
+  return [...headers].flat();
+}
+
+function unescaped(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

@@ -1,0 +1,88 @@
+import type { ErrorClass } from '@posthorn/contract/messaging/webhooks.ts';
+import type { Sql } from '../../platform/db.ts';
+
+/** What came of one attempt. */
+export interface AttemptResult {
+  deliveryId: number;
+  /** From 1. */
+  attempt: number;
+  webhookUrl: string;
+  eventType: string;
+  instanceId: string | null;
+  /** Null when there was no answer. */
+  statusCode: number | null;
+  /** Empty on success. */
+  errorClass: ErrorClass;
+  /** The first 4 kB of the answer, as text without NUL. */
+  response: string;
+  latencyMs: number;
+  endedAt: Date;
+  /** Null: this was the last attempt, successful or not. */
+  nextAttemptAt: Date | null;
+}
+
+/**
+ * Writes the log of many attempts and, in the same statement, removes their deliveries or sets when to
+ * try again. The attempt number is the guard: a result of a worker whose lease had run out, and whose
+ * attempt another one has made and recorded meanwhile, changes nothing and is not logged twice.
+ */
+export async function recordAttempts(db: Sql, results: readonly AttemptResult[]): Promise<void> {
+  const urls = distinct(results.map((result) => result.webhookUrl));
+  const types = distinct(results.map((result) => result.eventType));
+  await db.query({
+    name: 'attempts-record',
+    text: RECORD,
+    values: [
+      results.map((result) => result.deliveryId),
+      results.map((result) => result.attempt),
+      results.map((result) => urls.indexOf(result.webhookUrl)),
+      results.map((result) => types.indexOf(result.eventType)),
+      results.map((result) => result.instanceId),
+      results.map((result) => result.statusCode),
+      results.map((result) => result.errorClass),
+      results.map((result) => result.response),
+      results.map((result) => result.latencyMs),
+      results.map((result) => result.endedAt.toISOString()),
+      results.map((result) => result.nextAttemptAt?.toISOString() ?? null),
+      [...urls.values],
+      [...types.values],
+    ],
+  });
+}
+
+/** Texts that repeat go over the wire once, with their place in each row. */
+function distinct(texts: readonly string[]): { values: Iterable<string>; indexOf(text: string): number } {
+  const places = new Map<string, number>();
+  // Arrays of PostgreSQL begin at 1.
+  for (const text of texts) if (!places.has(text)) places.set(text, places.size + 1);
+  return { values: places.keys(), indexOf: (text) => places.get(text)! };
+}
+
+const RECORD = `
+WITH r AS MATERIALIZED (
+  SELECT * FROM unnest($1::bigint[], $2::int[], $3::int[], $4::int[], $5::uuid[], $6::int[], $7::text[],
+                       $8::text[], $9::int[], $10::timestamptz[], $11::timestamptz[])
+    AS r (id, attempt, url_at, type_at, instance_id, status_code, error_class, response, latency_ms, ended_at, next_at)
+), finished AS (
+  DELETE FROM webhook_deliveries d USING r
+  WHERE d.id = r.id AND d.attempts = r.attempt - 1 AND r.next_at IS NULL
+  RETURNING d.id, d.company_id, d.webhook_id, d.event_id, d.event_created_at
+), postponed AS (
+  UPDATE webhook_deliveries d SET attempts = r.attempt, next_attempt_at = r.next_at, leased_until = NULL FROM r
+  WHERE d.id = r.id AND d.attempts = r.attempt - 1 AND r.next_at IS NOT NULL
+  RETURNING d.id, d.company_id, d.webhook_id, d.event_id, d.event_created_at
+)
+INSERT INTO webhook_delivery_logs (company_id, webhook_id, webhook_url, instance_id, event_id, event_type,
+  event_created_at, attempt, success, status_code, error_class, response, latency_ms, created_at)
+SELECT d.company_id, d.webhook_id, ($12::text[])[r.url_at], r.instance_id, d.event_id, ($13::text[])[r.type_at],
+  d.event_created_at, r.attempt, r.error_class = '', r.status_code, r.error_class, r.response, r.latency_ms, r.ended_at
+FROM (SELECT * FROM finished UNION ALL SELECT * FROM postponed) d JOIN r ON r.id = d.id
+ORDER BY r.ended_at, r.id`;
+
+/** An endpoint that answered 410 gets nothing more until its owner enables it again (design 4). */
+export async function disableGoneWebhook(db: Sql, webhookId: number, now: Date): Promise<void> {
+  await db.query(
+    `UPDATE webhooks SET enabled = false, disabled_reason = 'gone', updated_at = $2 WHERE id = $1 AND enabled`,
+    [webhookId, now],
+  );
+}
