@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, type Metric, type MetricObject, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, type Metric, type MetricObject, Registry } from 'prom-client';
 
 /** What a process counts about itself, in the Prometheus text format. */
 export interface Metrics {
@@ -6,6 +6,8 @@ export interface Metrics {
   readonly registry: Registry;
   /** How long requests of one route took; made once a route, called once a request. */
   requestTimer(route: string): (status: number, durationMs: number) => void;
+  /** A figure that is looked up whenever /metrics is asked: what is held or under way at that moment. */
+  gauge(name: string, help: string, value: () => number): void;
   /** The text for /metrics. */
   read(): Promise<string>;
   readonly contentType: string;
@@ -35,6 +37,16 @@ export function createMetrics(options: { collectProcess?: boolean } = {}): Metri
     registry,
     contentType: registry.contentType,
     read: () => registry.metrics(),
+    gauge(name, help, value) {
+      new Gauge({
+        name,
+        help,
+        registers: [registry],
+        collect() {
+          this.set(value());
+        },
+      });
+    },
     requestTimer(route) {
       const byStatus: (Series | undefined)[] = [];
       return (status, durationMs) => {

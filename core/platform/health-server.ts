@@ -1,0 +1,64 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Metrics } from './metrics.ts';
+import { type Check, checkReadiness } from './readiness.ts';
+
+export interface HealthServer {
+  port: number;
+  close(): Promise<void>;
+}
+
+/**
+ * /health, /ready and /metrics of a process that serves nothing else (design 5). `port` 0 takes a free
+ * one. Rejects when the port is taken.
+ */
+export async function startHealthServer(options: {
+  /** The role, e.g. `worker`. */
+  service: string;
+  host: string;
+  port: number;
+  checks: Readonly<Record<string, Check>>;
+  isDraining: () => boolean;
+  metrics: Metrics;
+}): Promise<HealthServer> {
+  const { service, metrics } = options;
+
+  async function answer(path: string): Promise<{ status: number; type: string; body: string }> {
+    const json = (status: number, body: object) => ({
+      status,
+      type: 'application/json; charset=utf-8',
+      body: JSON.stringify(body),
+    });
+    switch (path) {
+      case '/health':
+        return json(200, { status: 'ok', service });
+      case '/ready': {
+        const { ready, checks } = await checkReadiness(options);
+        return json(ready ? 200 : 503, { status: ready ? 'ready' : 'unavailable', service, checks });
+      }
+      case '/metrics':
+        return { status: 200, type: metrics.contentType, body: await metrics.read() };
+      default:
+        return json(404, { status: 'not found', service });
+    }
+  }
+
+  const server = createServer((request, response) => {
+    answer((request.url ?? '').split('?')[0]!).then(
+      ({ status, type, body }) => response.writeHead(status, { 'content-type': type }).end(body),
+      () => response.writeHead(500).end(),
+    );
+  });
+  server.listen(options.port, options.host);
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeIdleConnections();
+      await closed;
+    },
+  };
+}
