@@ -19,9 +19,9 @@ export interface Bus {
  * - `outbox`: rows to publish. `instance`: an instance's wanted state changed; payload its id.
  * - `auth`: forget what was cached; payload `company:<id>`, `user:<id>` or `token:<id>`.
  * - `events`: the log grew; payload company id. `deliveries`: webhook attempts are due.
- * - `mail`: mails are due.
+ * - `mail`: mails are due. `billing`: the billing worker has something to do; payload what.
  */
-export type BusChannel = 'outbox' | 'instance' | 'auth' | 'events' | 'deliveries' | 'mail';
+export type BusChannel = 'outbox' | 'instance' | 'auth' | 'events' | 'deliveries' | 'mail' | 'billing';
 
 const RECONNECT_MS = 500;
 /** Repeats of the same hint within this time are sent once. */

@@ -51,6 +51,14 @@ const schema = z.object({
   REFRESH_TTL_DAYS: positive.default(30),
   /** Where messaging reaches billing, to cancel what a deleted company still pays for. */
   BILLING_INTERNAL_URL: z.url({ protocol: /^https?$/ }).optional(),
+  /** Billing's own way into the database; without it DATABASE_URL, become the role posthorn_billing. */
+  BILLING_DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+  /** Selects Asaas as the payment provider; without it a simulated one is built in. */
+  ASAAS_API_KEY: z.string().min(1).optional(),
+  /** Default: production for keys that begin with $aact_prod_, the sandbox for others. */
+  ASAAS_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
+  /** What the provider proves its webhooks with; required with ASAAS_API_KEY. */
+  ASAAS_WEBHOOK_SECRET: z.string().min(1).optional(),
   /** What the services prove themselves to each other with. */
   INTERNAL_SECRET: z.string().min(32).optional(),
   /** Where the pages stand that OAuth redirects lead to; FRONTEND_URL without it. */

@@ -1,7 +1,9 @@
-import { Migrator } from '@mikro-orm/migrations';
+import { type Migration, Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
+import { grantToBillingRole, makeBillingRole } from './billing-role.ts';
 import { migrations } from './migrations/index.ts';
+import { billingMigrations } from './migrations-billing/index.ts';
 
 /** Any two processes that migrate at the same time take turns. */
 const MIGRATION_LOCK = 7_071_001;
@@ -12,29 +14,41 @@ export async function migrate(databaseUrl: string): Promise<void> {
   await lock.connect();
   try {
     await lock.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
-    const orm = await MikroORM.init({
-      clientUrl: databaseUrl,
-      entities: [],
-      logger: () => undefined,
-      discovery: { warnWhenNoEntities: false },
-      extensions: [Migrator],
-      migrations: {
-        tableName: 'migrations',
-        snapshot: false,
-        migrationsList: migrations.map((migration) => ({
-          name: new migration(undefined as never, undefined as never).name,
-          class: migration,
-        })),
-      },
-    });
-    try {
-      await orm.migrator.up();
-      await keepEventClockGrowing(lock);
-    } finally {
-      await orm.close();
-    }
+    await runMigrations(databaseUrl, 'migrations', migrations);
+    await keepEventClockGrowing(lock);
+    await makeBillingRole(lock);
+    await runMigrations(databaseUrl, 'billing.migrations', billingMigrations);
+    await grantToBillingRole(lock);
   } finally {
     await lock.end();
+  }
+}
+
+/** The two services have a list of migrations each, and each list a table that says which were run. */
+async function runMigrations(
+  databaseUrl: string,
+  tableName: string,
+  list: readonly (new (...args: never[]) => Migration)[],
+): Promise<void> {
+  const orm = await MikroORM.init({
+    clientUrl: databaseUrl,
+    entities: [],
+    logger: () => undefined,
+    discovery: { warnWhenNoEntities: false },
+    extensions: [Migrator],
+    migrations: {
+      tableName,
+      snapshot: false,
+      migrationsList: list.map((migration) => ({
+        name: (new migration(undefined as never, undefined as never) as Migration & { name: string }).name,
+        class: migration as never,
+      })),
+    },
+  });
+  try {
+    await orm.migrator.up();
+  } finally {
+    await orm.close();
   }
 }
 

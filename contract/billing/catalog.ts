@@ -1,0 +1,60 @@
+import type { AppRouter } from '@ts-rest/core';
+import { z } from 'zod/v4';
+import { billingRoute } from './route.ts';
+
+export const billingCycle = z.enum(['monthly', 'yearly']);
+export type BillingCycle = z.infer<typeof billingCycle>;
+
+const cents = z.int().nonnegative();
+
+/** Spec 2.15. */
+export const plan = z
+  .object({
+    code: z.string(),
+    product_code: z
+      .string()
+      .meta({ description: 'The same for the monthly and the yearly plan of a product' }),
+    display_name: z.string(),
+    display_subtitle: z.string(),
+    cycle: billingCycle,
+    currency: z.string().meta({ examples: ['BRL'] }),
+    price_cents: cents.meta({ description: 'For one cycle' }),
+    trial_days: z.int().nonnegative(),
+    sort_order: z.int(),
+  })
+  .meta({ id: 'Plan' });
+export type PlanDto = z.infer<typeof plan>;
+
+export const addon = z
+  .object({
+    code: z.string(),
+    display_name: z.string(),
+    description: z.string(),
+    cycle: billingCycle,
+    currency: z.string(),
+    price_cents: cents.meta({ description: 'For one unit and one cycle of the add-on' }),
+    unit_label: z.string(),
+    max_quantity: z.int().positive(),
+  })
+  .meta({ id: 'Addon' });
+export type AddonDto = z.infer<typeof addon>;
+
+export const catalog = {
+  listPlans: billingRoute(
+    { auth: 'none', access: 'public', summary: 'List plans', description: 'By sort_order, ascending.' },
+    {
+      method: 'GET',
+      path: '/v1/billing/plans',
+      query: z.object({ cycle: billingCycle.optional().meta({ description: 'Both cycles without it' }) }),
+      responses: { 200: z.object({ data: z.array(plan) }).meta({ id: 'PlanList' }) },
+    },
+  ),
+  listAddons: billingRoute(
+    { auth: 'none', access: 'public', summary: 'List add-ons' },
+    {
+      method: 'GET',
+      path: '/v1/billing/addons',
+      responses: { 200: z.object({ data: z.array(addon) }).meta({ id: 'AddonList' }) },
+    },
+  ),
+} satisfies AppRouter;

@@ -1,0 +1,29 @@
+import type { AppRouter } from '@ts-rest/core';
+import { z } from 'zod/v4';
+import { healthStatus } from '../messaging/health.ts';
+import { c } from '../route-meta.ts';
+import { billingRoute } from './route.ts';
+
+/** Spec 4.9: no dependency is looked at, so a database that is away takes no instance out of rotation. */
+export const billingReadiness = z
+  .object({ status: z.literal('ok'), service: z.string(), checks: z.object({}) })
+  .meta({ id: 'BillingReadiness' });
+
+export const health = {
+  health: billingRoute(
+    { auth: 'none', access: 'public', summary: 'The process is alive' },
+    { method: 'GET', path: '/health', responses: { 200: healthStatus } },
+  ),
+  ready: billingRoute(
+    { auth: 'none', access: 'public', summary: 'The process can serve' },
+    { method: 'GET', path: '/ready', responses: { 200: billingReadiness } },
+  ),
+  metrics: billingRoute(
+    { auth: 'none', access: 'public', raw: 'text', summary: 'Metrics in the Prometheus text format' },
+    {
+      method: 'GET',
+      path: '/metrics',
+      responses: { 200: c.otherResponse({ contentType: 'text/plain', body: z.string() }) },
+    },
+  ),
+} satisfies AppRouter;

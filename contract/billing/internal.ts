@@ -1,0 +1,25 @@
+import type { AppRouter } from '@ts-rest/core';
+import { z } from 'zod/v4';
+import { c } from '../route-meta.ts';
+import { billingRoute } from './route.ts';
+
+/** What the messaging service asks of billing; the header X-Internal-Secret proves it. Not for users. */
+export const billingInternal = {
+  cancelSubscriptions: billingRoute(
+    {
+      auth: 'none',
+      access: 'public',
+      notFound: 'INVALID_ID',
+      errors: ['UNAUTHORIZED'],
+      summary: 'Cancel what a company pays for, at once and at the provider',
+      description:
+        'All of it or none: 503 when the provider could not be asked, and nothing is changed then.',
+    },
+    {
+      method: 'POST',
+      path: '/internal/v1/companies/:companyId/cancel-subscriptions',
+      body: c.noBody(),
+      responses: { 200: z.object({ cancelled: z.int() }) },
+    },
+  ),
+} satisfies AppRouter;

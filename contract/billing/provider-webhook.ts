@@ -1,0 +1,35 @@
+import type { AppRouter } from '@ts-rest/core';
+import { z } from 'zod/v4';
+import { billingRoute } from './route.ts';
+
+/** What every provider event carries; the rest varies by event and is kept as it came. */
+export const providerEventBody = z
+  .looseObject({
+    id: z.string().min(1).max(255),
+    event: z.string().min(1).max(100),
+    dateCreated: z.string().max(40).nullish(),
+    payment: z.looseObject({ id: z.string().min(1).max(100) }).nullish(),
+    subscription: z.looseObject({ id: z.string().min(1).max(100) }).nullish(),
+  })
+  .meta({ id: 'ProviderEvent' });
+export type ProviderEventBody = z.infer<typeof providerEventBody>;
+
+export const providerWebhook = {
+  ingest: billingRoute(
+    {
+      auth: 'none',
+      access: 'public',
+      errors: ['UNAUTHORIZED'],
+      bodyCodes: { missing: 'BAD_REQUEST', invalid: 'BAD_REQUEST' },
+      summary: 'Take in an event of the payment provider',
+      description:
+        'The header asaas-access-token proves the provider. The event is stored, answered, and processed afterwards; one that is known already is answered the same and not processed again.',
+    },
+    {
+      method: 'POST',
+      path: '/v1/webhooks/asaas',
+      body: providerEventBody,
+      responses: { 200: z.object({ received: z.literal(true) }).meta({ id: 'ProviderEventReceived' }) },
+    },
+  ),
+} satisfies AppRouter;

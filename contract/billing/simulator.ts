@@ -1,0 +1,68 @@
+import type { AppRouter } from '@ts-rest/core';
+import { z } from 'zod/v4';
+import { timestamp } from '../fields.ts';
+import { billingRoute } from './route.ts';
+
+export const SIMULATED_ACTIONS = [
+  'pay',
+  'confirm',
+  'overdue',
+  'fail',
+  'refund',
+  'chargeback',
+  'delete-charge',
+  'delete-subscription',
+] as const;
+
+export const simulatedAction = z.enum(SIMULATED_ACTIONS);
+export type SimulatedAction = z.infer<typeof simulatedAction>;
+
+/** Drives the simulated payment provider; served while it is in use, so never with a real one. */
+export const billingSimulator = {
+  act: billingRoute(
+    {
+      auth: 'any',
+      access: 'all',
+      errors: ['NOT_FOUND', 'CONFLICT'],
+      summary: 'Let something happen at the simulated provider',
+      description:
+        'To the payment named, or to the newest one that it can happen to. The provider then sends its webhooks.',
+    },
+    {
+      method: 'POST',
+      path: '/v1/billing/simulator/actions',
+      body: z
+        .object({ action: simulatedAction, payment_id: z.string().max(100).nullish() })
+        .meta({ id: 'SimulateRequest' }),
+      responses: {
+        202: z
+          .object({ action: simulatedAction, payment_id: z.string().nullable(), events: z.array(z.string()) })
+          .meta({ id: 'Simulated' }),
+      },
+    },
+  ),
+  advanceClock: billingRoute(
+    {
+      auth: 'any',
+      access: 'all',
+      summary: "Move the company's billing clock forward",
+      description:
+        'Trials end, grace periods run out and dues pass as they would on that day. For this company only.',
+    },
+    {
+      method: 'POST',
+      path: '/v1/billing/simulator/clock',
+      body: z
+        .object({
+          advance_seconds: z
+            .int()
+            .nonnegative()
+            .max(10 * 366 * 86_400),
+        })
+        .meta({ id: 'SimulateClockRequest' }),
+      responses: {
+        200: z.object({ now: timestamp, offset_seconds: z.int() }).meta({ id: 'SimulatedClock' }),
+      },
+    },
+  ),
+} satisfies AppRouter;

@@ -1,0 +1,203 @@
+import type { AppRouter } from '@ts-rest/core';
+import { z } from 'zod/v4';
+import { integerId, timestamp } from '../fields.ts';
+import { c } from '../route-meta.ts';
+import { billingCycle } from './catalog.ts';
+import { billingRoute } from './route.ts';
+
+export const subscriptionStatus = z.enum([
+  'trialing',
+  'active',
+  'past_due',
+  'suspended',
+  'cancelled',
+  'expired',
+]);
+export type SubscriptionStatus = z.infer<typeof subscriptionStatus>;
+
+export const billingType = z.enum(['pix', 'boleto', 'credit_card']);
+export type BillingType = z.infer<typeof billingType>;
+
+/** Spec 2.15: the plan line always has quantity 1. */
+export const subscriptionItem = z
+  .object({
+    id: integerId,
+    type: z.enum(['plan', 'addon']),
+    code: z.string(),
+    display_name: z.string(),
+    quantity: z.int().positive(),
+    unit_price_cents: z.int().nonnegative().meta({ description: 'For one cycle of the plan' }),
+    scheduled_for_next_cycle: z
+      .boolean()
+      .meta({ description: 'Active already, first billed by the next invoice' }),
+  })
+  .meta({ id: 'SubscriptionItem' });
+export type SubscriptionItemDto = z.infer<typeof subscriptionItem>;
+
+const scheduled = 'Filled while a plan change is scheduled';
+export const subscription = z
+  .object({
+    id: integerId,
+    company_id: integerId,
+    plan_code: z.string(),
+    plan_display_name: z.string(),
+    plan_cycle: billingCycle,
+    status: subscriptionStatus,
+    billing_type: billingType,
+    trial_ends_at: timestamp,
+    current_period_end: timestamp,
+    asaas_subscription_id: z.string().nullable().meta({ description: 'The id at the provider' }),
+    cancel_at_period_end: z.boolean(),
+    next_plan_code: z.string().nullable().meta({ description: scheduled }),
+    next_plan_display_name: z.string().nullable().meta({ description: scheduled }),
+    next_plan_cycle: billingCycle.nullable().meta({ description: scheduled }),
+    items: z.array(subscriptionItem),
+  })
+  .meta({ id: 'Subscription' });
+export type SubscriptionDto = z.infer<typeof subscription>;
+
+export const createSubscriptionBody = z
+  .object({
+    plan_code: z.string().max(100),
+    billing_type: z
+      .string()
+      .max(40)
+      .meta({ enum: ['pix', 'boleto', 'credit_card'] }),
+    card_id: z.int().nullish().meta({ description: 'Required for credit_card' }),
+    addons: z
+      .array(z.object({ code: z.string().max(100), quantity: z.number().default(1) }))
+      .max(100)
+      .nullish()
+      .meta({ description: 'All of them or none' }),
+  })
+  .meta({ id: 'CreateSubscriptionRequest' });
+export type CreateSubscriptionBody = z.infer<typeof createSubscriptionBody>;
+
+export const changePlanBody = z
+  .object({ new_plan_code: z.string().min(1).max(100) })
+  .meta({ id: 'ChangePlanRequest' });
+export const planChange = z
+  .object({ status: z.literal('scheduled'), new_plan_code: z.string() })
+  .meta({ id: 'PlanChange' });
+
+export const cancelBody = z
+  .object({
+    immediate: z.boolean().nullish().meta({ description: 'Default false: at the end of the period' }),
+    reason: z.string().max(500).nullish().meta({ description: 'Default user_request' }),
+    at_period_end: z
+      .boolean()
+      .nullish()
+      .meta({ description: 'When given, its negation overrides immediate' }),
+  })
+  .meta({ id: 'CancelSubscriptionRequest' });
+export type CancelBody = z.infer<typeof cancelBody>;
+
+export const addItemBody = z
+  .object({
+    addon_code: z.string().max(100),
+    quantity: z.number().nullish().meta({ description: 'Omitted or 0 counts as 1' }),
+  })
+  .meta({ id: 'AddItemRequest' });
+export const addedItem = z
+  .object({
+    id: integerId,
+    subscription_id: integerId,
+    addon_code: z.string(),
+    quantity: z.int().positive().meta({ description: 'Of the whole line, what was there before included' }),
+    scheduled_for_next_cycle: z.boolean(),
+  })
+  .meta({ id: 'AddedItem' });
+export type AddedItem = z.infer<typeof addedItem>;
+
+const PATH = '/v1/billing/subscriptions';
+
+export const subscriptions = {
+  current: billingRoute(
+    {
+      auth: 'any',
+      access: 'all',
+      errors: ['SUBSCRIPTION_NOT_FOUND'],
+      summary: 'Read the subscription',
+      description: 'The newest of the company, whatever its state.',
+    },
+    { method: 'GET', path: `${PATH}/current`, responses: { 200: subscription } },
+  ),
+  create: billingRoute(
+    {
+      auth: 'any',
+      access: 'all',
+      errors: [
+        'PLAN_NOT_FOUND',
+        'PROFILE_REQUIRED',
+        'INVALID_BILLING_TYPE',
+        'CARD_REQUIRED',
+        'CARD_REJECTED',
+        'INVALID_QUANTITY',
+        'ADDON_NOT_FOUND',
+        'SUBSCRIPTION_EXISTS',
+      ],
+      statuses: { PLAN_NOT_FOUND: [400], ADDON_NOT_FOUND: [400] },
+      bodyCodes: {
+        missing: 'INVALID_JSON',
+        invalid: 'INVALID_JSON',
+        missingFields: { plan_code: 'PLAN_NOT_FOUND', billing_type: 'INVALID_BILLING_TYPE' },
+      },
+      summary: 'Subscribe',
+      description: 'Starts a trial of 30 days; the first charge is due when it ends.',
+    },
+    { method: 'POST', path: PATH, body: createSubscriptionBody, responses: { 201: subscription } },
+  ),
+  changePlan: billingRoute(
+    {
+      auth: 'any',
+      access: 'all',
+      notFound: 'INVALID_ID',
+      errors: ['ALREADY_ON_PLAN', 'SUBSCRIPTION_NOT_ACTIVE', 'PLAN_NOT_FOUND', 'SUBSCRIPTION_NOT_FOUND'],
+      summary: 'Schedule a plan change',
+      description: 'The plan is swapped when the next payment is received.',
+    },
+    { method: 'POST', path: `${PATH}/:id/change-plan`, body: changePlanBody, responses: { 202: planChange } },
+  ),
+  cancel: billingRoute(
+    {
+      auth: 'any',
+      access: 'all',
+      notFound: 'INVALID_ID',
+      errors: ['SUBSCRIPTION_NOT_FOUND', 'SUBSCRIPTION_NOT_ACTIVE'],
+      summary: 'Cancel the subscription',
+      description: 'At the end of the period, or at once. Cancelling a cancelled one changes nothing.',
+    },
+    { method: 'POST', path: `${PATH}/:id/cancel`, body: cancelBody, responses: { 204: c.noBody() } },
+  ),
+  addItem: billingRoute(
+    {
+      auth: 'any',
+      access: 'all',
+      notFound: 'INVALID_ID',
+      errors: ['INVALID_QUANTITY', 'ADDON_NOT_FOUND', 'SUBSCRIPTION_NOT_FOUND', 'SUBSCRIPTION_NOT_ACTIVE'],
+      bodyCodes: {
+        missing: 'INVALID_JSON',
+        invalid: 'INVALID_JSON',
+        missingFields: { addon_code: 'ADDON_NOT_FOUND' },
+      },
+      summary: 'Add an add-on',
+      description: 'Active at once and billed by the next invoice; adds to what the subscription has of it.',
+    },
+    { method: 'POST', path: `${PATH}/:id/items`, body: addItemBody, responses: { 202: addedItem } },
+  ),
+  removeItem: billingRoute(
+    {
+      auth: 'any',
+      access: 'all',
+      notFound: 'INVALID_ID',
+      errors: ['ITEM_NOT_FOUND'],
+      summary: 'Remove an add-on',
+    },
+    {
+      method: 'DELETE',
+      path: `${PATH}/:id/items/:itemId`,
+      body: c.noBody(),
+      responses: { 204: c.noBody() },
+    },
+  ),
+} satisfies AppRouter;

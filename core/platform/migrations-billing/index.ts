@@ -1,0 +1,4 @@
+import { Billing } from './0001-billing.ts';
+
+/** Every migration of the billing schema, oldest first. A landed one is never edited. */
+export const billingMigrations = [Billing];
