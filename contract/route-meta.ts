@@ -1,15 +1,17 @@
 import { type AppRoute, type AppRouteResponse, type ContractNoBodyType, initContract } from '@ts-rest/core';
 import type { z } from 'zod/v4';
-import { type ErrorCode, errorCatalogue, errorEnvelope, type StatusOf } from './errors.ts';
+import { type ErrorCode, type ErrorStatus, errorCatalogue, errorEnvelope, type StatusOf } from './errors.ts';
+import type { InputCodes } from './validation-error.ts';
 
 /** The one ts-rest instance: `noBody` and `otherResponse` come from here. */
 export const c = initContract();
 
 /**
  * Credentials a route takes. `any`: JWT or API key; `jwt`: a browser session's JWT; `refresh`: the
- * refresh cookie with its CSRF header (spec 5.1).
+ * refresh cookie with its CSRF header; `jwt_or_cookie`: either of the two, also of a deleted company
+ * (spec 5.1, 4.1).
  */
-export type RouteAuth = 'none' | 'jwt' | 'any' | 'refresh';
+export type RouteAuth = 'none' | 'jwt' | 'any' | 'refresh' | 'jwt_or_cookie';
 
 /** Who may call it (spec 5.4). `superadmin` passes everywhere. */
 export type RouteAccess = 'public' | 'all' | 'owner_admin' | 'owner' | 'superadmin';
@@ -25,6 +27,12 @@ export interface RouteMeta {
   operation?: string;
   /** 403 EMAIL_NOT_VERIFIED until the e-mail is verified (spec 5.3). */
   requiresVerifiedEmail?: true;
+  /** With the refresh cookie, X-CSRF-Token is recommended and not required: logging out (spec 4.1). */
+  csrf?: 'optional';
+  /** What a body of a wrong shape answers where that is not MISSING_FIELD and BAD_REQUEST: billing (spec 4.9). */
+  bodyCodes?: InputCodes;
+  /** Statuses that codes have here and not in the catalogue: 400 PLAN_NOT_FOUND on create (spec 7.3). */
+  statuses?: Readonly<Partial<Record<ErrorCode, readonly ErrorStatus[]>>>;
   /** Also takes `?ticket=` from `POST /v1/events/ticket`, for browsers. */
   ticket?: true;
   /** Served by hand, not as a JSON body. */
@@ -52,6 +60,7 @@ const AUTH_ERRORS = {
   none: ['INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'],
   jwt: JWT_ERRORS,
   any: JWT_ERRORS,
+  jwt_or_cookie: JWT_ERRORS,
   refresh: ['REFRESH_FAILED', 'CSRF_INVALID', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'],
 } as const satisfies Record<RouteAuth, readonly ErrorCode[]>;
 
@@ -98,7 +107,8 @@ type ErrorResponses<Status extends number> = { [S in Status]: typeof errorEnvelo
 
 type Route<M extends MetaInput, D extends RouteDef> = Omit<D, 'responses'> & {
   responses: D['responses'] & ErrorResponses<Exclude<StatusOf<CodesOf<M, D>>, keyof D['responses']>>;
-  metadata: RouteMeta;
+  /** What clients tell apart in types stays visible: which routes take a key, which are not JSON. */
+  metadata: RouteMeta & Pick<M, ('operation' | 'raw') & keyof M>;
   strictStatusCodes: true;
   summary: string;
   description?: string;
@@ -141,7 +151,7 @@ export function takesBody(route: object): boolean {
 function codesOf(meta: RouteMeta, def: { body?: unknown; query?: unknown }): ErrorCode[] {
   return [
     ...new Set<ErrorCode>([
-      ...(takesBody(def) ? BODY_ERRORS : []),
+      ...(takesBody(def) ? bodyErrors(meta) : []),
       ...(def.query ? QUERY_ERRORS : []),
       ...(meta.operation ? OPERATION_ERRORS : []),
       ...meta.errors,
@@ -150,5 +160,18 @@ function codesOf(meta: RouteMeta, def: { body?: unknown; query?: unknown }): Err
       ...ACCESS_ERRORS[meta.access],
       ...AUTH_ERRORS[meta.auth],
     ]),
+  ];
+}
+
+function bodyErrors({ bodyCodes }: RouteMeta): readonly ErrorCode[] {
+  if (!bodyCodes) return BODY_ERRORS;
+  const { missing, invalid, missingFields = {} } = bodyCodes;
+  return [
+    missing,
+    invalid,
+    ...Object.values(missingFields),
+    'INVALID_JSON',
+    'BAD_REQUEST',
+    'PAYLOAD_TOO_LARGE',
   ];
 }

@@ -6,6 +6,16 @@ export type RequestPart = 'body' | 'query' | 'headers' | 'path';
 
 type Issue = z.core.$ZodIssue;
 
+/** The codes of a part whose shape is wrong; a route may have its own (`RouteMeta.bodyCodes`). */
+export interface InputCodes {
+  missing: ErrorCode;
+  invalid: ErrorCode;
+  /** By field, where its absence has a code of its own. */
+  missingFields?: Readonly<Record<string, ErrorCode>>;
+}
+
+const DEFAULT_CODES: InputCodes = { missing: 'MISSING_FIELD', invalid: 'BAD_REQUEST' };
+
 /**
  * The code and public message of a failed validation: what is missing or empty is MISSING_FIELD, a check
  * made with `failsWith` gives its own code, the rest is BAD_REQUEST. Of several issues a missing
@@ -19,26 +29,32 @@ export function codeOfIssues(
   issues: readonly Issue[],
   part: RequestPart,
   input?: unknown,
+  codes: InputCodes = DEFAULT_CODES,
 ): { code: ErrorCode; message: string } {
   const missing = issues.find((issue) => isMissing(issue, input));
   const issue = missing ?? issues[0];
-  if (!issue) return { code: 'BAD_REQUEST', message: `the ${part} is not valid` };
+  if (!issue) return { code: codes.invalid, message: `the ${part} is not valid` };
   const where = issue.path.length === 0 ? part : pathText(issue.path);
   if (missing && missing.path.length > 0)
     return { code: part === 'query' ? 'BAD_REQUEST' : 'MISSING_FIELD', message: `${where}: is required` };
   const special = issue.code === 'custom' ? (issue.params?.code as unknown) : undefined;
-  return { code: isErrorCode(special) ? special : 'BAD_REQUEST', message: `${where}: ${textOf(issue)}` };
+  return { code: isErrorCode(special) ? special : codes.invalid, message: `${where}: ${textOf(issue)}` };
 }
 
 /**
  * Parses one part of a request, or throws the ApiError that says what is wrong with it. An absent part
  * counts as an empty one, so the answer names the first field that is missing.
  */
-export function parseInput<S extends z.ZodType>(schema: S, input: unknown, part: RequestPart): z.output<S> {
+export function parseInput<S extends z.ZodType>(
+  schema: S,
+  input: unknown,
+  part: RequestPart,
+  codes?: InputCodes,
+): z.output<S> {
   const value = input === undefined ? {} : input;
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const { code, message } = codeOfIssues(result.error.issues, part, value);
+  const { code, message } = codeOfIssues(result.error.issues, part, value, codes);
   throw new ApiError(code, { message });
 }
 

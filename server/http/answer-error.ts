@@ -23,6 +23,9 @@ export function sendError(deps: ErrorDeps, call: Call, thrown: unknown): void {
     });
     error = apiError('INTERNAL_ERROR', { cause });
   }
+  // What billing handlers call it (spec 7.3).
+  if (deps.envelope === 'reduced' && !call.inGate && error.code === 'INTERNAL_ERROR')
+    error = apiError('INTERNAL', { cause: error.cause ?? error });
   if (error.status >= 500 && !gone) {
     const entry = {
       err: error.cause ?? error,
@@ -43,7 +46,12 @@ function envelopeOf(deps: ErrorDeps, call: Call, error: ApiError): Record<string
   const full = deps.envelope === 'full' || call.inGate;
   const base = full
     ? { error_code: error.code, message, trace_id: call.traceId, error: message }
-    : { error_code: error.code, message };
+    : {
+        error_code: error.code,
+        message,
+        // Internal errors carry what support asks for; it is the trace id of the log (spec 7.1).
+        ...(error.status === 500 ? { incident_id: call.traceId } : {}),
+      };
   return error.fields ? { ...error.fields, ...base } : base;
 }
 

@@ -49,6 +49,7 @@ const SHAPES: Record<string, RegExp> = {
   companyId: INTEGER,
   userId: INTEGER,
   logId: INTEGER,
+  itemId: INTEGER,
   id: INTEGER,
 };
 
@@ -66,7 +67,7 @@ export function prepareRoute(name: string, route: AppRoute, metrics: Metrics): P
     name,
     path: route.path,
     meta,
-    authenticates: meta.auth === 'any' || meta.auth === 'jwt',
+    authenticates: meta.auth !== 'none' && meta.auth !== 'refresh',
     takesKey: meta.auth === 'any',
     roles: ROLES[meta.access],
     checksCsrf: route.method !== 'GET' && meta.auth !== 'none' && meta.csrf !== 'optional',

@@ -51,15 +51,20 @@ function openGate(deps: ServeDeps, prepared: PreparedRoute) {
   return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     const call = callOf(deps, request, reply, prepared);
     let waiting: undefined | Promise<undefined>;
+    // From here on errors are the handler's, those of its body included (spec 7.1).
+    const pass = (): void => {
+      call.inGate = false;
+      done();
+    };
     try {
       waiting = admit(deps, call);
     } catch (err) {
       sendError(deps, call, err);
       return;
     }
-    if (waiting === undefined) done();
+    if (waiting === undefined) pass();
     else {
-      waiting.then(done, (err: unknown) => sendError(deps, call, err));
+      waiting.then(pass, (err: unknown) => sendError(deps, call, err));
     }
   };
 }
@@ -75,7 +80,6 @@ function runHandler(deps: ServeDeps, prepared: PreparedRoute, handler: AnyHandle
   };
   return (request: FastifyRequest, _reply: FastifyReply): void => {
     const call = request.call!;
-    call.inGate = false;
     let answer: Answer | undefined | Promise<Answer | undefined>;
     try {
       parseCall(prepared, call);
@@ -102,5 +106,6 @@ function parseCall(prepared: PreparedRoute, call: Call): void {
   if (request.raw.url!.includes('%00'))
     throw apiError('BAD_REQUEST', { message: 'the path or query holds a NUL' });
   if (prepared.query !== null) call.query = parseInput(prepared.query, request.query, 'query');
-  if (prepared.body !== null) call.body = parseInput(prepared.body, request.body, 'body');
+  if (prepared.body !== null)
+    call.body = parseInput(prepared.body, request.body, 'body', prepared.meta.bodyCodes);
 }
