@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import type { Sql } from '../../platform/db.ts';
 import type { Cipher } from '../../platform/encryption.ts';
 import { signingKey } from './sign.ts';
@@ -12,7 +13,7 @@ export interface EndpointConfig {
   path: string;
   /** Name, value, name, value: what each request carries besides the signature. */
   headers: readonly string[];
-  keys: readonly Buffer[];
+  keys: readonly KeyObject[];
   /** When the secret before the last rotation ends to sign; the second key goes then. */
   previousKeyUntilMs: number | null;
 }

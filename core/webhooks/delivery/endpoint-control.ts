@@ -72,7 +72,7 @@ export function allowedInFlight(control: EndpointControl, nowMs: number): number
 /** Deliveries that may be held for it, under way or waiting here. */
 export function allowedHeld(control: EndpointControl, nowMs: number): number {
   const inFlight = allowedInFlight(control, nowMs);
-  return control.openUntilMs === 0 && control.latencyMs < FAST_MS ? inFlight * 2 : inFlight;
+  return control.openUntilMs === 0 && control.latencyMs < FAST_MS ? inFlight * 4 : inFlight;
 }
 
 export function isBroken(control: EndpointControl, nowMs: number): boolean {

@@ -1,0 +1,119 @@
+import {
+  DUPLICATE_CONTENT_WINDOW_S,
+  IDEMPOTENCY_KEY_LIFETIME_S,
+  WEBHOOK_PAYLOAD_RETENTION_DAYS,
+} from '@posthorn/contract/limits.ts';
+import type { Clock } from '@posthorn/core/platform/clock.ts';
+import type { Db } from '@posthorn/core/platform/db.ts';
+import type { Log } from '@posthorn/core/platform/log.ts';
+import {
+  type DayPartitionedTable,
+  deleteInBatches,
+  dropOldPartitions,
+  ensurePartitions,
+} from '@posthorn/core/platform/partitions.ts';
+
+/** One process at a time cleans up; any other finds the lock taken and leaves. */
+const RETENTION_LOCK = 7_071_003;
+const EVERY_MS = 600_000;
+const AHEAD_DAYS = 7;
+const DAY_MS = 86_400_000;
+/** Payloads are the events themselves (spec 8: 14 days); the views of logs reach back 7 days at most. */
+const LOGS: readonly DayPartitionedTable[] = [
+  { name: 'events', retentionDays: WEBHOOK_PAYLOAD_RETENTION_DAYS },
+  { name: 'webhook_delivery_logs', retentionDays: 30 },
+];
+/** What is kept for a time only: table, the column that tells its age, and the time. */
+const ROWS = [
+  { table: 'idempotency_keys', column: 'created_at', keepMs: IDEMPOTENCY_KEY_LIFETIME_S * 1000 },
+  { table: 'sent_contents', column: 'first_sent_at', keepMs: DUPLICATE_CONTENT_WINDOW_S * 1000 },
+  // A delivery without its event can't be made: its webhook was disabled all the time.
+  {
+    table: 'webhook_deliveries',
+    column: 'event_created_at',
+    keepMs: WEBHOOK_PAYLOAD_RETENTION_DAYS * DAY_MS,
+  },
+  // The counters answer for the last 24 hours.
+  { table: 'usage_minutes', column: 'minute', keepMs: 2 * DAY_MS },
+];
+
+export interface RetentionJob {
+  start(): void;
+  stop(): Promise<void>;
+  /** One round; false when another process is at it. */
+  runOnce(): Promise<boolean>;
+}
+
+/** Prepares the partitions of the days to come and removes what is past its retention (spec 8, design 6). */
+export function createRetentionJob(deps: { db: Db; clock: Clock; log: Log }): RetentionJob {
+  const { db, clock, log } = deps;
+  const stopping = new AbortController();
+  let running: Promise<void> = Promise.resolve();
+
+  async function round(): Promise<void> {
+    const now = clock.now();
+    // Each step by itself: one that is blocked for now must not keep the others from being done.
+    for (const table of LOGS) {
+      await step(`partitions of ${table.name}`, () =>
+        ensurePartitions(db, table, { now, aheadDays: AHEAD_DAYS }),
+      );
+      await step(`retention of ${table.name}`, () => dropOldPartitions(db, table, { now }));
+    }
+    for (const { table, column, keepMs } of ROWS)
+      await step(`retention of ${table}`, () =>
+        deleteInBatches(db, {
+          table,
+          column,
+          before: new Date(now.getTime() - keepMs),
+          signal: stopping.signal,
+        }),
+      );
+  }
+
+  async function step(what: string, work: () => Promise<unknown>): Promise<void> {
+    if (stopping.signal.aborted) return;
+    try {
+      await work();
+    } catch (err) {
+      if (!stopping.signal.aborted) log.warn({ err }, `${what} failed, will be tried again`);
+    }
+  }
+
+  async function runOnce(): Promise<boolean> {
+    // The lock lives on a connection of its own; the database frees it when this process dies.
+    const client = await db.pool.connect();
+    try {
+      const { rows } = await client.query<{ mine: boolean }>('SELECT pg_try_advisory_lock($1) AS mine', [
+        RETENTION_LOCK,
+      ]);
+      if (!rows[0]!.mine) return false;
+      await round();
+      return true;
+    } finally {
+      // Closed rather than given back to the pool: that frees the lock whatever happened.
+      client.release(true);
+    }
+  }
+
+  async function loop(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await runOnce().catch((err) => log.warn({ err }, 'the retention job failed, will be tried again'));
+      try {
+        await clock.sleep(EVERY_MS, stopping.signal);
+      } catch {
+        return;
+      }
+    }
+  }
+
+  return {
+    start() {
+      running = loop();
+    },
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+    runOnce,
+  };
+}
