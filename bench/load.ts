@@ -56,7 +56,8 @@ export async function loadAccepts(target: Target, seconds: number): Promise<Roun
     ],
   });
   const refused = result.non2xx + result.errors + result.timeouts;
-  if (refused > 0) throw new Error(`${refused} of ${result.requests.total} requests to ${target.url} were not accepted`);
+  if (refused > 0)
+    throw new Error(`${refused} of ${result.requests.total} requests to ${target.url} were not accepted`);
   return {
     acceptedPerSecond: result['2xx'] / result.duration,
     p50Ms: result.latency.p50,

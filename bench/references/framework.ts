@@ -1,9 +1,10 @@
 /** The bare framework: ts-rest, Express and zod answering 202 to the same request, without a database. */
+
+import { randomUUID } from 'node:crypto';
 import { initContract } from '@ts-rest/core';
 import { createExpressEndpoints, initServer } from '@ts-rest/express';
 import express from 'express';
 import { z } from 'zod/v4';
-import { randomUUID } from 'node:crypto';
 
 const contract = initContract().router({
   sendText: {

@@ -66,9 +66,11 @@ async function createHandOff(): Promise<(task: Task) => Promise<void>> {
   }
   const rabbit = new Connection(process.env.AMQP_URL);
   const queue = 'reference';
-  const queueOptions = { queue, durable: true, arguments: { 'x-queue-type': 'quorum' } };
-  await rabbit.queueDeclare(queueOptions);
-  rabbit.createConsumer({ queue, queueOptions, qos: { prefetchCount: CONSUMERS } }, (message) => deliver(message.body));
+  const queueOptions = { durable: true, arguments: { 'x-queue-type': 'quorum' } };
+  await rabbit.queueDeclare({ queue, ...queueOptions });
+  rabbit.createConsumer({ queue, queueOptions, qos: { prefetchCount: CONSUMERS } }, (message) =>
+    deliver(message.body),
+  );
   const publisher = rabbit.createPublisher({ confirm: true });
   return (task) => publisher.send({ routingKey: queue, durable: true }, task);
 }
@@ -88,11 +90,24 @@ const server = createServer((req, res) => {
     await pool.query({
       name: 'insert',
       text: INSERT_TWO_ROWS,
-      values: [messageId, String(req.url).split('/')[3], body.to, JSON.stringify({ text: body.text }), taskId],
+      values: [
+        messageId,
+        String(req.url).split('/')[3],
+        body.to,
+        JSON.stringify({ text: body.text }),
+        taskId,
+      ],
     });
     await handOff({ messageId, taskId, idempotencyKey });
     res.writeHead(202, { 'content-type': 'application/json' });
-    res.end(JSON.stringify({ status: 'queued', message_id: messageId, task_id: taskId, idempotency_key: idempotencyKey }));
+    res.end(
+      JSON.stringify({
+        status: 'queued',
+        message_id: messageId,
+        task_id: taskId,
+        idempotency_key: idempotencyKey,
+      }),
+    );
   });
 });
 server.listen(Number(process.env.PORT), '127.0.0.1', () => console.log('ready'));

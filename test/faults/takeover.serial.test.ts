@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { createTestDatabase } from '../support/postgres.ts';
+import { waitFor } from '../support/process.ts';
+import { createTestVhost } from '../support/rabbitmq.ts';
+import { type System, startSystem } from '../support/system.ts';
+import { connectInstances, proveExactlyOnce, proveOneSessionEach, sendTexts } from './traffic.ts';
+
+let system: System;
+let drop: () => Promise<void>;
+before(async () => {
+  const database = await createTestDatabase();
+  drop = database.drop;
+  const { url: amqpUrl } = await createTestVhost();
+  system = await startSystem({ databaseUrl: database.url, amqpUrl, workers: 2 });
+});
+after(async () => {
+  await system.stop();
+  await drop();
+});
+
+/** How many shards each live worker holds, read from the locks themselves. */
+async function sharesOfShards(): Promise<number[]> {
+  const held = await system.db.query<{ n: number }>(
+    `SELECT count(*)::integer AS n FROM pg_locks
+     WHERE locktype = 'advisory' AND classid = 7202 AND granted
+       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+     GROUP BY pid ORDER BY n`,
+  );
+  return held.rows.map((row) => row.n);
+}
+
+test('of two workers one is killed: the other owns its shards within 10 s; a third joins and all is even within 30 s', async (t) => {
+  await waitFor(async () => String(await sharesOfShards()) === '16,16', 30_000, {
+    what: 'two workers share evenly',
+  });
+  const { company, instances } = await connectInstances(system, 20);
+  const traffic = sendTexts(system, company, instances, 60);
+  await waitFor(() => traffic.accepted() > 200, 30_000);
+
+  const killedAt = performance.now();
+  await system.workers[0]!.kill('SIGKILL');
+  await waitFor(async () => String(await sharesOfShards()) === '32', 10_000, {
+    what: 'the survivor owns every shard',
+  });
+  const tookOverMs = performance.now() - killedAt;
+
+  await system.workers[0]!.restart();
+  await system.addWorker();
+  const joinedAt = performance.now();
+  await waitFor(async () => String(await sharesOfShards()) === '10,11,11', 30_000, {
+    what: 'three workers share evenly',
+  });
+  const evenMs = performance.now() - joinedAt;
+
+  const accepted = await traffic.done;
+  await proveExactlyOnce(system, instances, accepted);
+  await proveOneSessionEach(system);
+  assert.ok(tookOverMs < 10_000);
+  t.diagnostic(
+    `taken over in ${Math.round(tookOverMs)} ms, even ${Math.round(evenMs)} ms after the third was ready`,
+  );
+});
