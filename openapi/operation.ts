@@ -18,6 +18,7 @@ const SECURITY: Record<RouteAuth, Json[]> = {
   jwt: [{ bearer: [] }],
   any: [{ bearer: [] }, { apiKey: [] }],
   refresh: [{ refreshCookie: [], csrf: [] }],
+  jwt_or_cookie: [{ bearer: [] }, { refreshCookie: [], csrf: [] }],
 };
 
 const ROLES: Record<RouteAccess, string> = {
@@ -34,6 +35,7 @@ const SUCCESS: Record<string, string> = {
   201: 'Created',
   202: 'Accepted',
   204: 'Done, no body',
+  302: 'Found',
 };
 
 /** Completes the operation that ts-rest made of a route. */

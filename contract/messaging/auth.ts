@@ -1,8 +1,14 @@
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
-import { emailField, integerId, nameField, role } from '../fields.ts';
-import { EMAIL_MAX_CHARS, NAME_MAX_CHARS, PASSWORD_MAX_CHARS, PASSWORD_MIN_CHARS } from '../limits.ts';
-import { route } from '../route-meta.ts';
+import { emailField, failsWith, integerId, nameField, role, timestamp } from '../fields.ts';
+import {
+  EMAIL_MAX_CHARS,
+  NAME_MAX_CHARS,
+  PASSWORD_CHANGE_MIN_CHARS,
+  PASSWORD_MAX_CHARS,
+  PASSWORD_MIN_CHARS,
+} from '../limits.ts';
+import { c, route } from '../route-meta.ts';
 
 /** Letters and digits of any script, spaces and the punctuation of firms; begins with a letter or digit. */
 const COMPANY_NAME = /^[\p{L}\p{N}][\p{L}\p{M}\p{N} .,&'’()/_+-]*$/u;
@@ -50,12 +56,28 @@ export const registered = z
   .meta({ id: 'Registered' });
 export type Registered = z.infer<typeof registered>;
 
-/** The form of the e-mail is not judged: what nobody registered is simply not a match. */
-export const loginBody = z
+export const quickRegisterBody = z.object({ email: emailField }).meta({ id: 'QuickRegisterRequest' });
+
+/** Spec 2.4. */
+export const quickRegistered = z
   .object({
-    email: z.string().trim().toLowerCase().min(1).max(EMAIL_MAX_CHARS),
-    password: z.string().min(1).max(PASSWORD_MAX_CHARS),
+    company_id: integerId,
+    api_key: z.string(),
+    email: z.string(),
+    password: z.string().meta({ description: 'Generated, 16 hex characters, also sent by e-mail' }),
+    base_url: z.string(),
+    message: z.string(),
   })
+  .meta({ id: 'QuickRegistered' });
+export type QuickRegistered = z.infer<typeof quickRegistered>;
+
+/** Its form is not judged: what nobody registered is simply not a match. */
+const anyEmail = z.string().trim().toLowerCase().min(1).max(EMAIL_MAX_CHARS);
+
+const currentPassword = z.string().min(1).max(PASSWORD_MAX_CHARS);
+
+export const loginBody = z
+  .object({ email: anyEmail, password: currentPassword })
   .meta({ id: 'LoginRequest' });
 export type LoginBody = z.infer<typeof loginBody>;
 
@@ -74,31 +96,280 @@ export const session = z
   .meta({ id: 'Session' });
 export type Session = z.infer<typeof session>;
 
+export const acknowledged = z.object({ message: z.string() }).meta({ id: 'Acknowledged' });
+
+/** The session that asked has to log in again to go on. */
+export const reloginRequired = z
+  .object({ message: z.string(), requires_relogin: z.literal(true) })
+  .meta({ id: 'ReloginRequired' });
+
+export const forgotPasswordBody = z.object({ email: anyEmail }).meta({ id: 'ForgotPasswordRequest' });
+
+export const resetPasswordBody = z
+  .object({ token: z.string().min(1).max(256), password: newPassword })
+  .meta({ id: 'ResetPasswordRequest' });
+
+/** Whatever is not six digits counts as a wrong code, so it reaches the use case. */
+const typedCode = z
+  .string()
+  .max(256)
+  .meta({ description: 'Six digits', examples: ['042137'] });
+
+export const verifyEmailBody = z.object({ code: typedCode }).meta({ id: 'VerifyEmailRequest' });
+
+export const codeSent = z
+  .object({
+    message: z.string(),
+    cooldown_secs: z.int().meta({ description: 'Seconds before another may be asked for' }),
+    expires_in: z.int().meta({ description: 'Seconds the code is good for' }),
+  })
+  .meta({ id: 'CodeSent' });
+
+/** Given but empty is wrong, not missing: both fields are optional. */
+const notEmpty = (text: string) => text !== '';
+const optionalName = z.string().trim().max(NAME_MAX_CHARS).refine(notEmpty, 'must not be empty');
+
+export const updateMeBody = z
+  .object({
+    name: optionalName.optional(),
+    company_name: optionalName
+      .refine((name) => name === '' || COMPANY_NAME.test(name), 'has characters that are not allowed')
+      .optional(),
+  })
+  .meta({ id: 'UpdateMeRequest' });
+export type UpdateMeBody = z.infer<typeof updateMeBody>;
+
+export const me = z
+  .object({
+    user: z.object({ id: integerId, email: z.string(), name: z.string(), role }),
+    company: z.object({ id: integerId, name: z.string(), slug: z.string() }),
+  })
+  .meta({ id: 'Me' });
+export type Me = z.infer<typeof me>;
+
+export const changePasswordBody = z
+  .object({
+    current_password: currentPassword,
+    new_password: z
+      .string()
+      .min(1)
+      .refine(
+        (password) => password === '' || password.length >= PASSWORD_CHANGE_MIN_CHARS,
+        failsWith('PASSWORD_TOO_SHORT', `must have at least ${PASSWORD_CHANGE_MIN_CHARS} characters`),
+      )
+      .max(PASSWORD_MAX_CHARS),
+  })
+  .meta({ id: 'ChangePasswordRequest' });
+
+export const startEmailChangeBody = z
+  .object({ new_email: emailField, current_password: currentPassword })
+  .meta({ id: 'StartEmailChangeRequest' });
+
+export const emailChangeStarted = z
+  .object({ message: z.string(), expires_in: z.int() })
+  .meta({ id: 'EmailChangeStarted' });
+
+export const confirmEmailChangeBody = z.object({ code: typedCode }).meta({ id: 'ConfirmEmailChangeRequest' });
+
+export const deleteAccountBody = z
+  .object({ current_password: currentPassword })
+  .meta({ id: 'DeleteAccountRequest' });
+
+/** The counts and the time are absent when the account was deleted before (spec 4.1). */
+export const accountDeleted = z
+  .object({
+    message: z.string(),
+    requires_relogin: z.literal(true),
+    billing_cancelled: z.int().optional().meta({ description: 'Subscriptions that were cancelled' }),
+    instances_logout: z.int().optional().meta({ description: 'Instances whose logout was queued' }),
+    deleted_at: timestamp.optional(),
+  })
+  .meta({ id: 'AccountDeleted' });
+export type AccountDeleted = z.infer<typeof accountDeleted>;
+
 export const auth = {
   register: route(
     {
       auth: 'none',
       access: 'public',
-      errors: ['CONFLICT', 'EMAIL_ALREADY_REGISTERED', 'REGISTRATION_FAILED', 'RATE_LIMITED'],
+      errors: ['CONFLICT', 'EMAIL_ALREADY_REGISTERED', 'REGISTRATION_FAILED'],
       summary: 'Register a company with its owner',
       description: 'Answers the first API key, which is shown this once.',
     },
     { method: 'POST', path: '/v1/auth/register', body: registerBody, responses: { 201: registered } },
   ),
+  quickRegister: route(
+    {
+      auth: 'none',
+      access: 'public',
+      errors: ['EMAIL_ALREADY_REGISTERED', 'CONFLICT'],
+      summary: 'Register with an e-mail alone',
+      description: 'Answers an API key and a generated password, which is also sent by e-mail.',
+    },
+    {
+      method: 'POST',
+      path: '/v1/auth/quick-register',
+      body: quickRegisterBody,
+      responses: { 201: quickRegistered },
+    },
+  ),
   login: route(
     {
       auth: 'none',
       access: 'public',
-      errors: [
-        'INVALID_CREDENTIALS',
-        'ACCOUNT_DELETED',
-        'COMPANY_SUSPENDED',
-        'ACCOUNT_LOCKED',
-        'RATE_LIMITED',
-      ],
+      errors: ['INVALID_CREDENTIALS', 'ACCOUNT_DELETED', 'COMPANY_SUSPENDED', 'ACCOUNT_LOCKED'],
       summary: 'Log in',
       description: 'Answers a JWT and sets the cookies svc_refresh_token and svc_csrf_token.',
     },
     { method: 'POST', path: '/v1/auth/login', body: loginBody, responses: { 200: session } },
+  ),
+  refresh: route(
+    {
+      auth: 'refresh',
+      access: 'public',
+      errors: ['COMPANY_SUSPENDED'],
+      summary: 'Refresh the session',
+      description:
+        'Takes the cookie svc_refresh_token with X-CSRF-Token; answers a JWT and rotates the cookie.',
+    },
+    { method: 'POST', path: '/v1/auth/refresh', body: c.noBody(), responses: { 200: session } },
+  ),
+  logout: route(
+    {
+      auth: 'any',
+      access: 'all',
+      csrf: 'optional',
+      summary: 'Log out',
+      description:
+        'Revokes the JWT and its refresh token and clears the cookies; an API key only clears them.',
+    },
+    { method: 'POST', path: '/v1/auth/logout', body: c.noBody(), responses: { 204: c.noBody() } },
+  ),
+  forgotPassword: route(
+    {
+      auth: 'none',
+      access: 'public',
+      summary: 'Ask for a password reset link',
+      description: 'Always 202, whether or not the account exists.',
+    },
+    {
+      method: 'POST',
+      path: '/v1/auth/forgot-password',
+      body: forgotPasswordBody,
+      responses: { 202: acknowledged },
+    },
+  ),
+  resetPassword: route(
+    {
+      auth: 'none',
+      access: 'public',
+      errors: ['RESET_TOKEN_INVALID', 'RESET_TOKEN_EXPIRED'],
+      summary: 'Choose a new password with the token of a reset or invite link',
+    },
+    {
+      method: 'POST',
+      path: '/v1/auth/reset-password',
+      body: resetPasswordBody,
+      responses: { 200: acknowledged },
+    },
+  ),
+  verifyEmail: route(
+    {
+      auth: 'jwt',
+      access: 'all',
+      errors: [
+        'EMAIL_VERIFICATION_CODE_INVALID',
+        'EMAIL_VERIFICATION_CODE_EXPIRED',
+        'EMAIL_VERIFICATION_MAX_ATTEMPTS',
+        'EMAIL_ALREADY_VERIFIED',
+      ],
+      summary: 'Verify the e-mail address',
+      description: 'Answers a new session and sets its cookies.',
+    },
+    { method: 'POST', path: '/v1/auth/verify-email', body: verifyEmailBody, responses: { 200: session } },
+  ),
+  resendVerification: route(
+    {
+      auth: 'jwt',
+      access: 'all',
+      errors: ['EMAIL_VERIFICATION_RESEND_COOLDOWN', 'EMAIL_ALREADY_VERIFIED'],
+      summary: 'Send another verification code',
+    },
+    { method: 'POST', path: '/v1/auth/verify-email/resend', body: c.noBody(), responses: { 202: codeSent } },
+  ),
+  updateMe: route(
+    {
+      auth: 'jwt',
+      access: 'all',
+      errors: ['OWNER_ONLY', 'CONFLICT'],
+      summary: 'Change your name, or as owner the name of the company',
+      description: 'Without a field it changes nothing. The slug never changes.',
+    },
+    { method: 'PATCH', path: '/v1/auth/me', body: updateMeBody, responses: { 200: me } },
+  ),
+  changePassword: route(
+    {
+      auth: 'jwt',
+      access: 'all',
+      errors: ['PASSWORD_TOO_SHORT', 'INVALID_CURRENT_PASSWORD'],
+      summary: 'Change your password',
+      description: 'Ends every session; only the JWT that asked stays valid until it expires.',
+    },
+    {
+      method: 'PATCH',
+      path: '/v1/auth/me/password',
+      body: changePasswordBody,
+      responses: { 200: reloginRequired },
+    },
+  ),
+  startEmailChange: route(
+    {
+      auth: 'jwt',
+      access: 'all',
+      errors: ['INVALID_CURRENT_PASSWORD', 'EMAIL_ALREADY_TAKEN'],
+      summary: 'Start to change your e-mail address',
+      description: 'A code goes to the new address, a notice to the old one.',
+    },
+    {
+      method: 'POST',
+      path: '/v1/auth/me/email/start',
+      body: startEmailChangeBody,
+      responses: { 202: emailChangeStarted },
+    },
+  ),
+  confirmEmailChange: route(
+    {
+      auth: 'jwt',
+      access: 'all',
+      errors: [
+        'EMAIL_CHANGE_CODE_INVALID',
+        'EMAIL_CHANGE_NOT_FOUND',
+        'EMAIL_CHANGE_LOCKED',
+        'EMAIL_ALREADY_TAKEN',
+      ],
+      summary: 'Confirm the change of your e-mail address',
+    },
+    {
+      method: 'POST',
+      path: '/v1/auth/me/email/confirm',
+      body: confirmEmailChangeBody,
+      responses: { 200: reloginRequired },
+    },
+  ),
+  deleteAccount: route(
+    {
+      auth: 'jwt_or_cookie',
+      access: 'all',
+      errors: ['INVALID_CURRENT_PASSWORD', 'OWNER_ONLY', 'ACCOUNT_DELETION_FAILED'],
+      summary: 'Delete the company and everything in it',
+      description:
+        'Cancels its subscriptions, logs its instances out and ends every session. The data is kept for 30 days. Takes the JWT, or the refresh cookie with X-CSRF-Token.',
+    },
+    {
+      method: 'DELETE',
+      path: '/v1/auth/me/account',
+      body: deleteAccountBody,
+      responses: { 200: accountDeleted },
+    },
   ),
 } satisfies AppRouter;

@@ -1,17 +1,25 @@
 import type { AppRouter } from '@ts-rest/core';
+import { admin } from './admin.ts';
+import { audit } from './audit.ts';
 import { auth } from './auth.ts';
 import { events } from './events.ts';
 import { health } from './health.ts';
 import { instances } from './instances.ts';
 import { messages } from './messages.ts';
+import { oauth } from './oauth.ts';
 import { tokens } from './tokens.ts';
 import { usage } from './usage.ts';
+import { users } from './users.ts';
 import { webhooks } from './webhooks.ts';
 
 /** Every endpoint of the messaging service. */
 export const messagingContract = {
   auth,
+  oauth,
+  users,
   tokens,
+  audit,
+  admin,
   instances,
   messages,
   webhooks,

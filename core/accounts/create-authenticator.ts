@@ -1,25 +1,12 @@
-import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
-import { DEFAULT_REQUESTS_PER_MINUTE } from '@posthorn/contract/limits.ts';
+import { apiError } from '@posthorn/contract/api-error.ts';
 import type { Bus } from '../platform/bus.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Db } from '../platform/db.ts';
-import type { Log } from '../platform/log.ts';
-import { hashApiKey, isApiKey } from './api-key.ts';
 import type { AuthSubject } from './forget-cached.ts';
-import type { Jwt } from './jwt.ts';
-import type { Authenticator, Credentials, Principal, Role } from './principal.ts';
+import type { Authenticator, Credentials, Principal } from './principal.ts';
 import { createPrincipalCache } from './principal-cache.ts';
-import { isSuperadmin, PLATFORM_COMPANY_ID } from './superadmin.ts';
+import { type ProofDeps, proveJwt, proveKey, proveRefreshCookie } from './prove-account.ts';
 
-export interface AuthenticatorDeps {
-  db: Db;
+export interface AuthenticatorDeps extends ProofDeps {
   bus: Bus;
-  clock: Clock;
-  log: Log;
-  jwt: Jwt;
-  superadminEmails: readonly string[];
-  /** Of a company without a plan (spec 8). */
-  requestsPerMinute?: number;
   /** How long a proof is believed without asking again; it is called back at once over the bus. */
   cacheTtlMs?: number;
 }
@@ -28,10 +15,15 @@ export interface AuthenticatorDeps {
 export interface LocalAuthenticator extends Authenticator {
   /** Forgets at once in this process; the others hear it over the bus, a few milliseconds later. */
   forget(...subjects: AuthSubject[]): void;
+  /**
+   * For `DELETE /v1/auth/me/account` alone: a JWT, or the refresh cookie in its place, also of a company that
+   * is deleted already. Throws like `authenticate`.
+   */
+  authenticateAccount(proof: {
+    authorization: string | undefined;
+    refreshToken: string | undefined;
+  }): Promise<Principal>;
 }
-
-/** Seconds after which a used key is noted as used again. */
-const USE_NOTED_EVERY_S = 60;
 
 /** See {@link Authenticator}. Spec 3.3, 5.1-5.3; design 3. */
 export function createAuthenticator(deps: AuthenticatorDeps): LocalAuthenticator {
@@ -43,14 +35,8 @@ export function createAuthenticator(deps: AuthenticatorDeps): LocalAuthenticator
   /** Look-ups under way, so that a burst with one key asks once. */
   const running = new Map<string, { mark: number; answer: Promise<Principal> }>();
 
-  function proofOf(credentials: Credentials): string | null {
-    if (credentials.apiKey !== undefined) return credentials.apiKey;
-    const header = credentials.authorization;
-    return header !== undefined && /^bearer /i.test(header) ? header.slice(7).trim() : null;
-  }
-
   async function lookUp(proof: string, isKey: boolean, mark: number): Promise<Principal> {
-    const { principal, endsAtMs } = isKey ? await byKey(deps, proof) : await byJwt(deps, proof);
+    const { principal, endsAtMs } = await (isKey ? proveKey(deps, proof) : proveJwt(deps, proof));
     cache.set(proof, principal, mark, endsAtMs);
     return principal;
   }
@@ -84,140 +70,22 @@ export function createAuthenticator(deps: AuthenticatorDeps): LocalAuthenticator
     forget(...subjects) {
       for (const subject of subjects) cache.forget(subject);
     },
+    async authenticateAccount({ authorization, refreshToken }) {
+      if (authorization !== undefined) {
+        const token = bearerOf(authorization);
+        if (token === null) throw apiError('TOKEN_INVALID');
+        return (await proveJwt(deps, token, { evenDeleted: true })).principal;
+      }
+      if (!refreshToken) throw apiError('UNAUTHORIZED');
+      return proveRefreshCookie(deps, refreshToken);
+    },
   };
 }
 
-interface Proven {
-  principal: Principal;
-  endsAtMs: number;
+function proofOf(credentials: Credentials): string | null {
+  return credentials.apiKey ?? bearerOf(credentials.authorization);
 }
 
-interface AccountRow {
-  user_id: number | null;
-  company_id: number;
-  email: string;
-  role: Role;
-  is_superadmin: boolean;
-  email_verified: boolean;
-  status: 'active' | 'suspended' | 'deleted' | null;
-  requests_per_minute: number | null;
-}
-
-const ACCOUNT_COLUMNS = `u.id AS user_id, u.email, u.role, u.is_superadmin,
-  u.email_verified_at IS NOT NULL AS email_verified, c.status, c.requests_per_minute`;
-
-type KeyRow = AccountRow & { token_id: number; stale: boolean };
-
-async function byKey(deps: AuthenticatorDeps, key: string): Promise<Proven> {
-  if (!isApiKey(key)) throw apiError('TOKEN_INVALID');
-  const { rows } = await look<KeyRow>(
-    deps,
-    'auth-key',
-    `SELECT ${ACCOUNT_COLUMNS}, t.id AS token_id, t.company_id,
-            coalesce(t.last_used_at < $2::timestamptz - interval '${USE_NOTED_EVERY_S} seconds', true) AS stale
-     FROM api_tokens t
-     LEFT JOIN users u ON u.id = t.user_id AND u.company_id = t.company_id
-     LEFT JOIN companies c ON c.id = t.company_id
-     WHERE t.key_hash = $1 AND t.revoked_at IS NULL`,
-    [hashApiKey(key), deps.clock.now()],
-  );
-  const row = rows[0];
-  if (!row || row.user_id === null) throw apiError('TOKEN_INVALID');
-  const superadmin = isSuperadminRow(deps, row);
-  // Company 1 is reserved: its keys serve superadmins alone (spec 5.3).
-  if (row.company_id === PLATFORM_COMPANY_ID && !superadmin) throw apiError('TOKEN_INVALID');
-  checkCompany(row);
-  if (row.stale) noteUse(deps, row.token_id);
-  return {
-    principal: { ...principalOf(deps, row, superadmin), via: 'key', tokenId: row.token_id, jti: null },
-    endsAtMs: Number.POSITIVE_INFINITY,
-  };
-}
-
-type JwtRow = AccountRow & {
-  pwd_changed_at_ms: number;
-  password_changed_jti: string | null;
-  revoked: boolean;
-};
-
-async function byJwt(deps: AuthenticatorDeps, token: string): Promise<Proven> {
-  const claims = await deps.jwt.verify(token);
-  const { rows } = await look<JwtRow>(
-    deps,
-    'auth-jwt',
-    `SELECT ${ACCOUNT_COLUMNS}, claim.company_id, u.password_changed_jti,
-            floor(extract(epoch FROM u.password_changed_at) * 1000)::bigint AS pwd_changed_at_ms,
-            EXISTS (SELECT 1 FROM revoked_jwts r WHERE r.jti = claim.jti) AS revoked
-     FROM (SELECT $1::int AS user_id, $2::int AS company_id, $3::text AS jti) claim
-     LEFT JOIN users u ON u.id = claim.user_id AND u.company_id = claim.company_id
-     LEFT JOIN companies c ON c.id = claim.company_id`,
-    [claims.userId, claims.companyId, claims.jti],
-  );
-  const row = rows[0]!;
-  if (row.revoked) throw apiError('TOKEN_INVALID');
-  if (row.status === null) throw companyNotFound();
-  if (row.user_id === null) throw apiError('TOKEN_INVALID');
-  if (claims.pwdChangedAtMs < row.pwd_changed_at_ms && row.password_changed_jti !== claims.jti)
-    throw apiError('PASSWORD_CHANGED');
-  const superadmin = isSuperadminRow(deps, row);
-  // Superadmin JWTs are exempt from the company's state (spec 3.3).
-  if (!superadmin) checkCompany(row);
-  return {
-    principal: { ...principalOf(deps, row, superadmin), via: 'jwt', tokenId: null, jti: claims.jti },
-    endsAtMs: claims.exp * 1000,
-  };
-}
-
-function isSuperadminRow(deps: AuthenticatorDeps, row: AccountRow): boolean {
-  return isSuperadmin(
-    { companyId: row.company_id, role: row.role, flag: row.is_superadmin, email: row.email },
-    deps.superadminEmails,
-  );
-}
-
-function principalOf(
-  deps: AuthenticatorDeps,
-  row: AccountRow,
-  superadmin: boolean,
-): Omit<Principal, 'via' | 'tokenId' | 'jti'> {
-  return {
-    companyId: row.company_id,
-    userId: row.user_id!,
-    // Who is off the allowlist keeps nothing of the role.
-    role: row.role === 'superadmin' && !superadmin ? 'agent' : row.role,
-    isSuperadmin: superadmin,
-    emailVerified: row.email_verified,
-    requestsPerMinute: row.requests_per_minute ?? deps.requestsPerMinute ?? DEFAULT_REQUESTS_PER_MINUTE,
-  };
-}
-
-function companyNotFound(): ApiError {
-  return apiError('FORBIDDEN', { message: 'company not found' });
-}
-
-/** Spec 3.3; a deleted company's requests are blocked like a suspended one's (7.3: "status not active"). */
-function checkCompany(row: AccountRow): void {
-  if (row.status === null) throw companyNotFound();
-  if (row.status !== 'active') throw apiError('COMPANY_SUSPENDED');
-}
-
-/** Whatever goes wrong in a look-up, nothing is known about the credentials: 503 (spec 3.3). */
-async function look<Row extends object>(
-  deps: AuthenticatorDeps,
-  name: string,
-  text: string,
-  values: unknown[],
-) {
-  try {
-    return await deps.db.query<Row>({ name, text, values });
-  } catch (cause) {
-    throw apiError('SERVICE_UNAVAILABLE', { cause, headers: { 'retry-after': '1' } });
-  }
-}
-
-/** Best effort and never waited for: it is for people who look which keys can go. */
-function noteUse(deps: AuthenticatorDeps, tokenId: number): void {
-  deps.db
-    .query('UPDATE api_tokens SET last_used_at = $2 WHERE id = $1', [tokenId, deps.clock.now()])
-    .catch((err) => deps.log.warn({ err, token_id: tokenId }, 'use of a key not noted'));
+function bearerOf(header: string | undefined): string | null {
+  return header !== undefined && /^bearer /i.test(header) ? header.slice(7).trim() : null;
 }

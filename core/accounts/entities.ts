@@ -10,7 +10,8 @@ export const UserSchema = defineEntity({
     email: p.text(),
     name: p.text(),
     role: p.enum(['owner', 'admin', 'agent', 'superadmin']),
-    passwordHash: p.text().nullable().lazy(),
+    /** The hash itself stays in the database. */
+    hasPassword: p.boolean().formula((cols) => `${cols}.password_hash IS NOT NULL`),
     emailVerifiedAt: p.datetime().nullable(),
     createdAt: p.datetime(),
     updatedAt: p.datetime(),

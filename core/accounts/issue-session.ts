@@ -9,6 +9,7 @@ import { hashSecret, newSecret } from './secret-digest.ts';
 export interface SessionGrant {
   session: Session;
   refreshToken: string;
+  issuedAt: Date;
   refreshExpiresAt: Date;
 }
 
@@ -18,6 +19,7 @@ type IssueDeps = Pick<AccountDeps, 'clock' | 'jwt' | 'settings'>;
 export async function issueSession(deps: IssueDeps, sql: Sql, user: AccountUser): Promise<SessionGrant> {
   const familyId = newId();
   const refreshToken = newSecret();
+  const issuedAt = deps.clock.now();
   const refreshExpiresAt = refreshExpiry(deps);
   await sql.query(
     `WITH family AS (
@@ -25,9 +27,9 @@ export async function issueSession(deps: IssueDeps, sql: Sql, user: AccountUser)
      )
      INSERT INTO refresh_tokens (token_hash, family_id, company_id, created_at, expires_at)
      VALUES ($5, $1, $2, $4, $6)`,
-    [familyId, user.company_id, user.id, deps.clock.now(), hashSecret(refreshToken), refreshExpiresAt],
+    [familyId, user.company_id, user.id, issuedAt, hashSecret(refreshToken), refreshExpiresAt],
   );
-  return { session: await sessionFor(deps, user, familyId), refreshToken, refreshExpiresAt };
+  return { session: await sessionFor(deps, user, familyId), refreshToken, issuedAt, refreshExpiresAt };
 }
 
 /** A new JWT of the family, with the payload around it. */

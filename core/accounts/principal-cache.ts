@@ -34,7 +34,10 @@ export function createPrincipalCache(deps: { bus: Bus; clock: Clock; ttlMs: numb
     generation++;
     const [kind, text] = subject.split(':');
     const id = Number(text);
-    if (!Number.isSafeInteger(id)) return entries.clear();
+    if (!Number.isSafeInteger(id)) {
+      entries.clear();
+      return;
+    }
     for (const [proof, { principal }] of entries) {
       const theirs =
         kind === 'company' ? principal.companyId : kind === 'user' ? principal.userId : principal.tokenId;

@@ -1,9 +1,9 @@
-import { timingSafeEqual } from 'node:crypto';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { idempotencyKey } from '@posthorn/contract/messaging/messages.ts';
 import type { Authenticator, Credentials, Principal } from '@posthorn/core/accounts/principal.ts';
 import type { RateLimiter } from '@posthorn/core/accounts/take-rate-slots.ts';
 import type { Call } from './call.ts';
+import { checkCsrf, REFRESH_COOKIE } from './csrf.ts';
 import { applyRateSlot } from './rate-limit.ts';
 
 export interface GateDeps {
@@ -11,10 +11,12 @@ export interface GateDeps {
   rateLimiter: RateLimiter;
   /** Spends a ticket of `POST /v1/events/ticket` in place of credentials; only routes with `ticket`. */
   redeemTicket?: (ticket: string) => Promise<Principal>;
+  /** JWT, or the refresh cookie in its place; only routes with `jwt_or_cookie` (spec 4.1, account deletion). */
+  authenticateAccount?: (proof: {
+    authorization: string | undefined;
+    refreshToken: string | undefined;
+  }) => Promise<Principal>;
 }
-
-export const REFRESH_COOKIE = 'svc_refresh_token';
-export const CSRF_COOKIE = 'svc_csrf_token';
 
 /**
  * Everything that is decided from the head of a request, before its body is read: who is asking, how
@@ -29,9 +31,14 @@ export function admit(deps: GateDeps, call: Call): undefined | Promise<undefined
   const { headers } = call;
   if (route.checksCsrf && headers.cookie !== undefined) checkCsrf(call);
   if (!route.authenticates) return undefined;
+  if (route.meta.auth === 'jwt_or_cookie') {
+    const proof = { authorization: headers.authorization, refreshToken: call.cookies[REFRESH_COOKIE] };
+    return deps.authenticateAccount!(proof).then((found) => admitPrincipal(deps, call, found));
+  }
   const credentials: Credentials = {
     authorization: headers.authorization,
-    apiKey: route.takesKey ? (headers['x-api-key'] as string | undefined) : undefined,
+    // An empty header proves nothing: as if it were not there.
+    apiKey: (route.takesKey && (headers['x-api-key'] as string | undefined)) || undefined,
   };
   const principal = deps.authenticator.authenticateCached(credentials);
   if (principal !== null) return admitPrincipal(deps, call, principal);
@@ -85,18 +92,4 @@ function checkIdempotencyKey(key: string | string[] | undefined): void {
     throw apiError('BAD_REQUEST', {
       message: 'Idempotency-Key: must be 1 to 255 printable ASCII characters',
     });
-}
-
-/** A browser that sends the refresh cookie must prove that our own page made the request (spec 5.2). */
-function checkCsrf(call: Call): void {
-  if (call.cookies[REFRESH_COOKIE] === undefined) return;
-  const header = call.headers['x-csrf-token'];
-  const cookie = call.cookies[CSRF_COOKIE];
-  if (typeof header !== 'string' || !cookie || !sameText(header, cookie)) throw apiError('CSRF_INVALID');
-}
-
-function sameText(a: string, b: string): boolean {
-  const x = Buffer.from(a);
-  const y = Buffer.from(b);
-  return x.length === y.length && timingSafeEqual(x, y);
 }

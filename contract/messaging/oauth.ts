@@ -1,0 +1,68 @@
+import type { AppRouter } from '@ts-rest/core';
+import { z } from 'zod/v4';
+import { c, route } from '../route-meta.ts';
+import { companyName, session } from './auth.ts';
+
+export const completeSignupBody = z
+  .object({
+    token: z.string().min(1).max(256).meta({ description: 'The pending token of /oauth/complete' }),
+    company_name: companyName,
+  })
+  .meta({ id: 'CompleteSignupRequest' });
+
+/** Whatever the provider sends along; the use case judges it, since every fault is a redirect. */
+const callbackQuery = z.object({
+  state: z.string().optional(),
+  code: z.string().optional(),
+  error: z.string().optional(),
+});
+
+export const oauth = {
+  start: route(
+    {
+      auth: 'none',
+      access: 'public',
+      errors: ['OAUTH_PROVIDER_INVALID', 'OAUTH_PROVIDER_DISABLED'],
+      summary: 'Log in or sign up with google or github',
+      description:
+        'Redirects to the provider. Errors are JSON, or with `Accept: text/html` a redirect to /login?oauth_error=<ERROR_CODE>.',
+    },
+    {
+      method: 'GET',
+      path: '/v1/auth/oauth/:provider/start',
+      query: z.object({ mode: z.enum(['login', 'signup']).default('login') }),
+      responses: { 302: c.noBody() },
+    },
+  ),
+  callback: route(
+    {
+      auth: 'none',
+      access: 'public',
+      errors: ['OAUTH_STATE_INVALID', 'OAUTH_EMAIL_UNVERIFIED', 'OAUTH_UPSTREAM_FAILED'],
+      summary: 'Where the provider sends the browser back to',
+      description:
+        'Always a redirect: /oauth/callback with a session, /oauth/complete with a pending token, or /login?oauth_error=<ERROR_CODE>.',
+    },
+    {
+      method: 'GET',
+      path: '/v1/auth/oauth/:provider/callback',
+      query: callbackQuery,
+      responses: { 302: c.noBody() },
+    },
+  ),
+  completeSignup: route(
+    {
+      auth: 'none',
+      access: 'public',
+      errors: ['OAUTH_PENDING_INVALID', 'EMAIL_ALREADY_REGISTERED', 'CONFLICT', 'REGISTRATION_FAILED'],
+      summary: 'Finish a sign-up that began at a provider',
+      description: 'Creates the company, its owner and the link to the provider; answers a session.',
+    },
+    {
+      method: 'POST',
+      path: '/v1/auth/oauth/complete-signup',
+      body: completeSignupBody,
+      responses: { 200: session },
+    },
+  ),
+} satisfies AppRouter;

@@ -1,0 +1,47 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import { generateRandomCodeVerifier } from 'oauth4webapi';
+import type { AccountDeps } from '../deps.ts';
+import { hashSecret, newSecret } from '../secret-digest.ts';
+import type { OAuthProviders } from './provider.ts';
+import { requireProvider } from './require-provider.ts';
+
+/** Minutes in which a login at a provider must come back. */
+export const OAUTH_STATE_TTL_MINUTES = 10;
+
+/**
+ * Begins a login at a provider: where to send the browser, and a secret for its cookie, so that nobody can
+ * finish in another's browser what he began in his own. A browser that has one keeps it (two tabs). Throws
+ * 400 OAUTH_PROVIDER_INVALID; 503 OAUTH_PROVIDER_DISABLED, SERVICE_UNAVAILABLE (provider out of reach).
+ */
+export async function beginOAuthLogin(
+  deps: Pick<AccountDeps, 'db' | 'clock' | 'cipher'> & { providers: OAuthProviders },
+  input: { provider: string; browserSecret: string | undefined },
+): Promise<{ redirectTo: string; browserSecret: string }> {
+  const { name, provider } = requireProvider(deps.providers, input.provider);
+  const state = newSecret();
+  const nonce = newSecret();
+  const codeVerifier = generateRandomCodeVerifier();
+  const browserSecret = input.browserSecret ?? newSecret();
+  const url = await provider.authorizationUrl({ state, nonce, codeVerifier }).catch((cause) => {
+    throw apiError('SERVICE_UNAVAILABLE', { cause, headers: { 'retry-after': '10' } });
+  });
+  const expiresAt = new Date(deps.clock.now().getTime() + OAUTH_STATE_TTL_MINUTES * 60_000);
+  await deps.db.query(
+    `INSERT INTO oauth_states (state_hash, provider, browser_hash, secrets, expires_at)
+     VALUES ($1, $2, $3, $4, $5)`,
+    [
+      hashSecret(state),
+      name,
+      hashSecret(browserSecret),
+      deps.cipher.seal({ nonce, codeVerifier } satisfies StateSecrets),
+      expiresAt,
+    ],
+  );
+  return { redirectTo: url.href, browserSecret };
+}
+
+/** What a row of `oauth_states` seals. */
+export interface StateSecrets {
+  nonce: string;
+  codeVerifier: string;
+}

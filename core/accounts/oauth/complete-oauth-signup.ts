@@ -1,0 +1,46 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import { asRegistration, createCompany } from '../create-company.ts';
+import type { AccountDeps } from '../deps.ts';
+import { issueSession, type SessionGrant } from '../issue-session.ts';
+import { hashSecret } from '../secret-digest.ts';
+import type { PendingProfile } from './finish-oauth-login.ts';
+
+/**
+ * Company, owner and provider link for a proven identity that was new (spec 4.1). A taken name leaves the
+ * pending token good for another try. Throws 400 OAUTH_PENDING_INVALID; 409 EMAIL_ALREADY_REGISTERED,
+ * CONFLICT; 500 REGISTRATION_FAILED.
+ */
+export function completeOAuthSignup(
+  deps: Pick<AccountDeps, 'db' | 'clock' | 'cipher' | 'jwt' | 'settings'>,
+  input: { token: string; companyName: string; traceId: string | null },
+): Promise<SessionGrant> {
+  return asRegistration(() =>
+    deps.db.transaction(async (sql) => {
+      const now = deps.clock.now();
+      const pending = await sql.query<{ provider: string; subject: string; profile: Buffer }>(
+        `DELETE FROM oauth_pending WHERE token_hash = $1 AND expires_at > $2
+         RETURNING provider, subject, profile`,
+        [hashSecret(input.token), now],
+      );
+      const row = pending.rows[0];
+      if (!row) throw apiError('OAUTH_PENDING_INVALID');
+      const { email, name } = deps.cipher.open<PendingProfile>(row.profile);
+      const user = await createCompany(deps, sql, {
+        companyName: input.companyName,
+        ownerEmail: email,
+        ownerName: name,
+        passwordHash: null,
+        emailVerified: true,
+        traceId: input.traceId,
+      });
+      const linked = await sql.query(
+        `INSERT INTO oauth_identities (provider, subject, user_id, company_id, created_at)
+         VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
+        [row.provider, row.subject, user.id, user.company_id, now],
+      );
+      // Signed up twice at once, under an e-mail that changed in between: the first one stands.
+      if (linked.rowCount === 0) throw apiError('OAUTH_PENDING_INVALID');
+      return issueSession(deps, sql, user);
+    }),
+  );
+}

@@ -1,0 +1,80 @@
+import * as oauth from 'oauth4webapi';
+import { type OAuthProvider, type ProviderCredentials, providerTimeout } from './provider.ts';
+
+const SCOPE = 'openid email profile';
+/** Endpoints and keys of a provider hardly change; a restart reads them anew. */
+const DISCOVERY_TTL_MS = 3_600_000;
+
+/** An OpenID Connect provider, known by its issuer: Google, unless the setting names another. */
+export function createOpenIdProvider(options: ProviderCredentials & { issuer: string }): OAuthProvider {
+  const issuer = new URL(options.issuer);
+  const client: oauth.Client = { client_id: options.clientId };
+  const clientAuth = oauth.ClientSecretPost(options.clientSecret);
+  const http = {
+    signal: providerTimeout,
+    // Only where the operator has named an http issuer: a provider on the same machine.
+    [oauth.allowInsecureRequests]: issuer.protocol === 'http:',
+  };
+  let discovered: { server: oauth.AuthorizationServer; atMs: number } | null = null;
+
+  async function discover(): Promise<oauth.AuthorizationServer> {
+    if (discovered && performance.now() - discovered.atMs < DISCOVERY_TTL_MS) return discovered.server;
+    const answer = await oauth.discoveryRequest(issuer, http);
+    const server = await oauth.processDiscoveryResponse(issuer, answer);
+    discovered = { server, atMs: performance.now() };
+    return server;
+  }
+
+  return {
+    async authorizationUrl({ state, nonce, codeVerifier }) {
+      const server = await discover();
+      if (!server.authorization_endpoint) throw new Error('the provider has no authorization endpoint');
+      const url = new URL(server.authorization_endpoint);
+      url.searchParams.set('client_id', options.clientId);
+      url.searchParams.set('redirect_uri', options.redirectUrl);
+      url.searchParams.set('response_type', 'code');
+      url.searchParams.set('scope', SCOPE);
+      url.searchParams.set('state', state);
+      url.searchParams.set('nonce', nonce);
+      url.searchParams.set('code_challenge', await oauth.calculatePKCECodeChallenge(codeVerifier));
+      url.searchParams.set('code_challenge_method', 'S256');
+      return url;
+    },
+    async identify({ params, state, nonce, codeVerifier }) {
+      const server = await discover();
+      const valid = oauth.validateAuthResponse(server, client, params, state);
+      const answer = await oauth.authorizationCodeGrantRequest(
+        server,
+        client,
+        clientAuth,
+        valid,
+        options.redirectUrl,
+        codeVerifier,
+        http,
+      );
+      const tokens = await oauth.processAuthorizationCodeResponse(server, client, answer, {
+        expectedNonce: nonce,
+        requireIdToken: true,
+      });
+      await oauth.validateApplicationLevelSignature(server, answer, http);
+      const idToken = oauth.getValidatedIdTokenClaims(tokens)!;
+      // Google puts the e-mail into the ID token, others answer it to who asks.
+      const claims = idToken.email === undefined ? await userInfo(server, tokens, idToken.sub) : idToken;
+      return {
+        subject: idToken.sub,
+        email: typeof claims.email === 'string' ? claims.email.trim().toLowerCase() : null,
+        emailVerified: claims.email_verified === true || claims.email_verified === 'true',
+        name: typeof claims.name === 'string' ? claims.name : null,
+      };
+    },
+  };
+
+  async function userInfo(
+    server: oauth.AuthorizationServer,
+    tokens: oauth.TokenEndpointResponse,
+    subject: string,
+  ): Promise<Record<string, unknown>> {
+    const answer = await oauth.userInfoRequest(server, client, tokens.access_token, http);
+    return oauth.processUserInfoResponse(server, client, subject, answer);
+  }
+}

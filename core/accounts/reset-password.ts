@@ -1,0 +1,61 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import { recordAudit } from '../audit/record-audit.ts';
+import { mails } from '../mail/mails.ts';
+import { findAccountUser } from './account-user.ts';
+import type { AccountDeps } from './deps.ts';
+import { hashSecret } from './secret-digest.ts';
+import { setPassword } from './set-password.ts';
+
+/**
+ * A new password for the bearer of a link; the link is spent at once, and every session and JWT ends (spec
+ * 4.1). A link of an invite also proves the mailbox it was sent to. Throws 400 RESET_TOKEN_INVALID or
+ * RESET_TOKEN_EXPIRED.
+ */
+export async function resetPassword(
+  deps: Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'mails' | 'forget'>,
+  input: { token: string; password: string; traceId: string | null },
+): Promise<void> {
+  const tokenHash = hashSecret(input.token);
+  // Judged before the password is hashed: a guessed token costs no argon2id.
+  const found = await deps.db.query<{ expires_at: Date }>(
+    'SELECT expires_at FROM password_links WHERE token_hash = $1',
+    [tokenHash],
+  );
+  if (!found.rows[0]) throw apiError('RESET_TOKEN_INVALID');
+  if (found.rows[0].expires_at <= deps.clock.now()) throw apiError('RESET_TOKEN_EXPIRED');
+  const passwordHash = await deps.passwords.hashPassword(input.password);
+  const userId = await deps.db.transaction(async (sql) => {
+    const spent = await sql.query<{ user_id: number; purpose: 'reset' | 'invite' }>(
+      'DELETE FROM password_links WHERE token_hash = $1 RETURNING user_id, purpose',
+      [tokenHash],
+    );
+    const link = spent.rows[0];
+    const user = link ? await findAccountUser(sql, link.user_id, { lock: true }) : null;
+    if (!link || !user) throw apiError('RESET_TOKEN_INVALID');
+    const now = deps.clock.now();
+    await setPassword(sql, { userId: user.id, passwordHash, keepJti: null, now });
+    if (link.purpose === 'invite')
+      await sql.query('UPDATE users SET email_verified_at = coalesce(email_verified_at, $2) WHERE id = $1', [
+        user.id,
+        now,
+      ]);
+    await recordAudit(sql, {
+      companyId: user.company_id,
+      userId: user.id,
+      action: 'password.reset',
+      detail: { by: link.purpose },
+      traceId: input.traceId,
+      at: now,
+    });
+    if (link.purpose === 'reset')
+      await deps.mails.queue(sql, {
+        ...mails.passwordChanged({ name: user.name }),
+        to: user.email,
+        kind: 'password_changed',
+        companyId: user.company_id,
+        traceId: input.traceId,
+      });
+    return user.id;
+  });
+  deps.forget(`user:${userId}`);
+}

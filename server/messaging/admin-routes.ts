@@ -1,0 +1,27 @@
+import type { admin } from '@posthorn/contract/messaging/admin.ts';
+import type { AccountDeps } from '@posthorn/core/accounts/deps.ts';
+import { listCompanies } from '@posthorn/core/accounts/list-companies.ts';
+import { setCompanyStatus } from '@posthorn/core/accounts/set-company-status.ts';
+import type { Handlers } from '../http/handler.ts';
+
+export type AdminRoutesDeps = Pick<AccountDeps, 'db' | 'clock' | 'forget'>;
+
+/** The platform's own view of its companies (spec 5.4, design 7). */
+export function adminRoutes(deps: AdminRoutesDeps): Handlers<typeof admin> {
+  return {
+    async listCompanies({ query }) {
+      const { data, total } = await listCompanies(deps, query);
+      return { status: 200, body: { data, total, page: query.page, limit: query.limit } };
+    },
+    async suspendCompany({ principal, params, traceId }) {
+      const companyId = Number(params.companyId);
+      const body = await setCompanyStatus(deps, { companyId, status: 'suspended', by: principal, traceId });
+      return { status: 200, body };
+    },
+    async reactivateCompany({ principal, params, traceId }) {
+      const companyId = Number(params.companyId);
+      const body = await setCompanyStatus(deps, { companyId, status: 'active', by: principal, traceId });
+      return { status: 200, body };
+    },
+  };
+}

@@ -1,0 +1,128 @@
+import { EMAIL_CODE_COOLDOWN_S, EMAIL_CODE_LIFETIME_S } from '@posthorn/contract/limits.ts';
+import type { auth, Session } from '@posthorn/contract/messaging/auth.ts';
+import type { BillingClient } from '@posthorn/core/accounts/billing-client.ts';
+import { changePassword } from '@posthorn/core/accounts/change-password.ts';
+import { confirmEmailChange } from '@posthorn/core/accounts/confirm-email-change.ts';
+import { deleteAccount } from '@posthorn/core/accounts/delete-account.ts';
+import type { AccountDeps } from '@posthorn/core/accounts/deps.ts';
+import type { SessionGrant } from '@posthorn/core/accounts/issue-session.ts';
+import { logIn } from '@posthorn/core/accounts/log-in.ts';
+import { logOut } from '@posthorn/core/accounts/log-out.ts';
+import { quickRegister } from '@posthorn/core/accounts/quick-register.ts';
+import { refreshSession } from '@posthorn/core/accounts/refresh-session.ts';
+import { registerCompany } from '@posthorn/core/accounts/register-company.ts';
+import { requestPasswordReset } from '@posthorn/core/accounts/request-password-reset.ts';
+import { resendVerification } from '@posthorn/core/accounts/resend-verification.ts';
+import { resetPassword } from '@posthorn/core/accounts/reset-password.ts';
+import { startEmailChange } from '@posthorn/core/accounts/start-email-change.ts';
+import { updateProfile } from '@posthorn/core/accounts/update-profile.ts';
+import { verifyEmail } from '@posthorn/core/accounts/verify-email.ts';
+import { type CookieSettings, clearedCookies, sessionCookies } from '../http/cookies.ts';
+import { CSRF_COOKIE, REFRESH_COOKIE } from '../http/csrf.ts';
+import type { Handlers } from '../http/handler.ts';
+
+export interface AuthRoutesDeps extends AccountDeps {
+  cookies: CookieSettings;
+  /** Null: not configured; account deletion then answers 502. */
+  billing: BillingClient | null;
+}
+
+/** Accounts and sessions (spec 4.1). */
+export function authRoutes(deps: AuthRoutesDeps): Handlers<typeof auth> {
+  return {
+    async register({ body, traceId }) {
+      return { status: 201, body: await registerCompany(deps, { ...body, traceId }) };
+    },
+    async quickRegister({ body, traceId }) {
+      return { status: 201, body: await quickRegister(deps, { email: body.email, traceId }) };
+    },
+    async login({ body, traceId }) {
+      return withSession(deps, await logIn(deps, { ...body, traceId }));
+    },
+    async refresh({ cookies, traceId }) {
+      const grant = await refreshSession(deps, { refreshToken: cookies[REFRESH_COOKIE], traceId });
+      return withSession(deps, grant, cookies[CSRF_COOKIE]);
+    },
+    async logout({ principal, cookies, traceId }) {
+      await logOut(deps, { principal, refreshToken: cookies[REFRESH_COOKIE], traceId });
+      return { status: 204, headers: { 'set-cookie': clearedCookies(deps.cookies) } };
+    },
+    async forgotPassword({ body, traceId }) {
+      await requestPasswordReset(deps, { email: body.email, traceId });
+      return { status: 202, body: { message: 'if the account exists, a reset link was sent to it' } };
+    },
+    async resetPassword({ body, traceId }) {
+      await resetPassword(deps, { ...body, traceId });
+      return { status: 200, body: { message: 'the password was changed; log in with it' } };
+    },
+    async verifyEmail({ principal, body, traceId }) {
+      return withSession(
+        deps,
+        await verifyEmail(deps, { userId: principal.userId, code: body.code, traceId }),
+      );
+    },
+    async resendVerification({ principal, traceId }) {
+      await resendVerification(deps, { userId: principal.userId, traceId });
+      return {
+        status: 202,
+        body: {
+          message: 'a new verification code was sent',
+          cooldown_secs: EMAIL_CODE_COOLDOWN_S,
+          expires_in: EMAIL_CODE_LIFETIME_S,
+        },
+      };
+    },
+    async updateMe({ principal, body, traceId }) {
+      const { name, company_name: companyName } = body;
+      return { status: 200, body: await updateProfile(deps, { principal, name, companyName, traceId }) };
+    },
+    async changePassword({ principal, body, traceId }) {
+      await changePassword(deps, {
+        userId: principal.userId,
+        jti: principal.jti,
+        currentPassword: body.current_password,
+        newPassword: body.new_password,
+        traceId,
+      });
+      return { status: 200, body: { message: 'the password was changed', requires_relogin: true } };
+    },
+    async startEmailChange({ principal, body, traceId }) {
+      await startEmailChange(deps, {
+        userId: principal.userId,
+        newEmail: body.new_email,
+        currentPassword: body.current_password,
+        traceId,
+      });
+      return {
+        status: 202,
+        body: { message: 'a code was sent to the new address', expires_in: EMAIL_CODE_LIFETIME_S },
+      };
+    },
+    async confirmEmailChange({ principal, body, traceId }) {
+      const { companyId, userId } = principal;
+      await confirmEmailChange(deps, { companyId, userId, code: body.code, traceId });
+      return { status: 200, body: { message: 'the e-mail was changed', requires_relogin: true } };
+    },
+    async deleteAccount({ principal, body, traceId }) {
+      const deleted = await deleteAccount(deps, {
+        principal,
+        currentPassword: body.current_password,
+        traceId,
+      });
+      return { status: 200, body: deleted, headers: { 'set-cookie': clearedCookies(deps.cookies) } };
+    },
+  };
+}
+
+/** A session as an answer: the payload, and the cookies for browsers. Never to be kept by a cache. */
+export function withSession(
+  deps: { cookies: CookieSettings },
+  grant: SessionGrant,
+  csrf?: string,
+): { status: 200; body: Session; headers: Record<string, string | string[]> } {
+  return {
+    status: 200,
+    body: grant.session,
+    headers: { 'set-cookie': sessionCookies(deps.cookies, grant, csrf), 'cache-control': 'no-store' },
+  };
+}

@@ -1,0 +1,78 @@
+import { ApiError } from '@posthorn/contract/api-error.ts';
+import type { oauth } from '@posthorn/contract/messaging/oauth.ts';
+import type { AccountDeps } from '@posthorn/core/accounts/deps.ts';
+import { beginOAuthLogin, OAUTH_STATE_TTL_MINUTES } from '@posthorn/core/accounts/oauth/begin-oauth-login.ts';
+import { completeOAuthSignup } from '@posthorn/core/accounts/oauth/complete-oauth-signup.ts';
+import { finishOAuthLogin } from '@posthorn/core/accounts/oauth/finish-oauth-login.ts';
+import type { OAuthProviders } from '@posthorn/core/accounts/oauth/provider.ts';
+import { type CookieSettings, OAUTH_COOKIE, oauthCookie, sessionCookies } from '../http/cookies.ts';
+import type { Handlers } from '../http/handler.ts';
+import { withSession } from './auth-routes.ts';
+
+export interface OAuthRoutesDeps extends AccountDeps {
+  cookies: CookieSettings;
+  providers: OAuthProviders;
+  /** Where the pages /login, /oauth/callback and /oauth/complete stand. */
+  oauthFrontendUrl: string;
+}
+
+/** Social login and sign-up (spec 4.1). */
+export function oauthRoutes(deps: OAuthRoutesDeps): Handlers<typeof oauth> {
+  function page(path: string, query: Record<string, string>): string {
+    return `${deps.oauthFrontendUrl.replace(/\/+$/, '')}${path}?${new URLSearchParams(query)}`;
+  }
+
+  return {
+    async start({ params, headers, cookies }) {
+      try {
+        const begun = await beginOAuthLogin(deps, {
+          provider: params.provider,
+          browserSecret: cookies[OAUTH_COOKIE] || undefined,
+        });
+        const cookie = oauthCookie(deps.cookies, begun.browserSecret, OAUTH_STATE_TTL_MINUTES * 60);
+        return redirect(begun.redirectTo, [cookie]);
+      } catch (err) {
+        // A person in a browser is sent to a page; a program gets the JSON.
+        if (!(err instanceof ApiError) || !headers.accept?.includes('text/html')) throw err;
+        return redirect(page('/login', { oauth_error: err.code }));
+      }
+    },
+    async callback({ params, query, cookies, traceId }) {
+      const { provider } = params;
+      try {
+        const outcome = await finishOAuthLogin(deps, {
+          provider,
+          params: new URLSearchParams(Object.entries(query).filter(([, value]) => value !== undefined)),
+          browserSecret: cookies[OAUTH_COOKIE],
+          traceId,
+        });
+        if (outcome.is === 'pending')
+          return redirect(page('/oauth/complete', { provider, token: outcome.token }));
+        return redirect(page('/oauth/callback', { provider }), sessionCookies(deps.cookies, outcome.grant));
+      } catch (err) {
+        if (!(err instanceof ApiError)) throw err;
+        if (err.cause) deps.log.warn({ err: err.cause, provider, trace_id: traceId }, 'social login failed');
+        return redirect(page('/login', { oauth_error: err.code, provider }));
+      }
+    },
+    async completeSignup({ body, traceId }) {
+      const { token, company_name: companyName } = body;
+      return withSession(deps, await completeOAuthSignup(deps, { token, companyName, traceId }));
+    },
+  };
+}
+
+/** Never to be kept by a cache: it carries a state or a session. */
+function redirect(
+  location: string,
+  cookies: string[] = [],
+): { status: 302; headers: Record<string, string | string[]> } {
+  return {
+    status: 302,
+    headers: {
+      location,
+      'cache-control': 'no-store',
+      ...(cookies.length > 0 ? { 'set-cookie': cookies } : {}),
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import type { tokens } from '@posthorn/contract/messaging/tokens.ts';
+import { createToken } from '@posthorn/core/accounts/create-token.ts';
+import type { AccountDeps } from '@posthorn/core/accounts/deps.ts';
+import { listTokens } from '@posthorn/core/accounts/list-tokens.ts';
+import { revokeToken } from '@posthorn/core/accounts/revoke-token.ts';
+import type { Orm } from '@posthorn/core/platform/orm.ts';
+import type { Handlers } from '../http/handler.ts';
+
+export interface TokensRoutesDeps extends Pick<AccountDeps, 'db' | 'clock' | 'forget'> {
+  orm: Orm;
+}
+
+/** API keys (spec 5.3, design 7). */
+export function tokensRoutes(deps: TokensRoutesDeps): Handlers<typeof tokens> {
+  return {
+    async list({ principal, query }) {
+      const { data, total } = await listTokens(deps, { companyId: principal.companyId, ...query });
+      return { status: 200, body: { data, total, page: query.page, limit: query.limit } };
+    },
+    async create({ principal, body, traceId }) {
+      const { companyId, userId, tokenId } = principal;
+      const created = await deps.db.transaction((sql) =>
+        createToken(deps, sql, { companyId, userId, name: body.name, byTokenId: tokenId, traceId }),
+      );
+      return {
+        status: 201,
+        body: {
+          id: created.id,
+          name: created.name,
+          last4: created.last4,
+          user_id: created.userId,
+          created_at: created.createdAt.toISOString(),
+          last_used_at: null,
+          token: created.key,
+        },
+        headers: { 'cache-control': 'no-store' },
+      };
+    },
+    async revoke({ principal, params, traceId }) {
+      const { companyId, userId, tokenId } = principal;
+      await revokeToken(deps, { companyId, userId, byTokenId: tokenId, tokenId: Number(params.id), traceId });
+      return { status: 204 };
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import type { users } from '@posthorn/contract/messaging/users.ts';
+import { createUser } from '@posthorn/core/accounts/create-user.ts';
+import type { AccountDeps } from '@posthorn/core/accounts/deps.ts';
+import { listUsers } from '@posthorn/core/accounts/list-users.ts';
+import { removeUser } from '@posthorn/core/accounts/remove-user.ts';
+import { updateUser } from '@posthorn/core/accounts/update-user.ts';
+import type { Orm } from '@posthorn/core/platform/orm.ts';
+import type { Handlers } from '../http/handler.ts';
+
+export interface UsersRoutesDeps
+  extends Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'mails' | 'settings' | 'forget'> {
+  orm: Orm;
+}
+
+/** The users of the company (spec 5.4, design 7). */
+export function usersRoutes(deps: UsersRoutesDeps): Handlers<typeof users> {
+  return {
+    async list({ principal, query }) {
+      const { data, total } = await listUsers(deps, { companyId: principal.companyId, ...query });
+      return { status: 200, body: { data, total, page: query.page, limit: query.limit } };
+    },
+    async create({ principal, body, traceId }) {
+      return { status: 201, body: await createUser(deps, { ...body, principal, traceId }) };
+    },
+    async update({ principal, params, body, traceId }) {
+      const userId = Number(params.id);
+      return { status: 200, body: await updateUser(deps, { ...body, principal, userId, traceId }) };
+    },
+    async remove({ principal, params, traceId }) {
+      await removeUser(deps, { principal, userId: Number(params.id), traceId });
+      return { status: 204 };
+    },
+  };
+}
