@@ -1,0 +1,75 @@
+/** The types of the methods, derived from the contract: nothing here is written twice. */
+import type { AppRoute, AppRouter, ContractNoBodyType } from '@ts-rest/core';
+import type { z } from 'zod/v4';
+import type { CallOptions } from './transport.ts';
+
+type ParamName<P extends string> = P extends `${string}:${infer Rest}`
+  ? Rest extends `${infer Name}/${infer Tail}`
+    ? Name | ParamName<Tail>
+    : Rest
+  : never;
+
+/** Optional as a whole when every field of it is. */
+type Field<Name extends string, T> =
+  Record<never, never> extends T ? { [K in Name]?: T } : { [K in Name]: T };
+
+/** What a schema takes, or what it makes of that: a list as a list, a number as a number. */
+type Query<Q extends z.ZodType> = {
+  [K in keyof z.input<Q>]: z.input<Q>[K] | (K extends keyof z.output<Q> ? z.output<Q>[K] : never);
+};
+
+type ParamsPart<R> = R extends { path: infer P extends string }
+  ? { [K in ParamName<P>]: string | number }
+  : never;
+type QueryPart<R> = R extends { query: infer Q extends z.ZodType } ? Field<'query', Query<Q>> : unknown;
+type BodyPart<R> = R extends { body: infer B }
+  ? B extends z.ZodType
+    ? Field<'body', R extends { metadata: { raw: 'multipart' } } ? z.input<B> | FormData : z.input<B>>
+    : unknown
+  : unknown;
+type KeyedPart<R> = R extends { metadata: { operation: string } }
+  ? {
+      /** Made by the client when absent. The same key again creates no second message (spec 4.2 rule 2). */
+      idempotencyKey?: string;
+      /** Passes the guard and passive mode by: `X-Force-Send: true` (spec 1.6). */
+      force?: boolean;
+    }
+  : unknown;
+
+/** Written out as one object, which is what editors show. */
+type Flat<T> = { [K in keyof T]: T[K] };
+type InputOf<R> = Flat<ParamsPart<R> & QueryPart<R> & BodyPart<R> & KeyedPart<R>>;
+
+type SuccessStatus = 200 | 201 | 202 | 203 | 204 | 205 | 206;
+type AnswerBody<R, A> = A extends ContractNoBodyType
+  ? undefined
+  : A extends z.ZodType
+    ? z.output<A>
+    : R extends { metadata: { raw: 'text' } }
+      ? string
+      : Response;
+type SuccessAnswer<R> = R extends { responses: infer A }
+  ? { [S in keyof A & SuccessStatus]: AnswerBody<R, A[S]> }[keyof A & SuccessStatus]
+  : never;
+
+type Method<R> =
+  Record<never, never> extends InputOf<R>
+    ? (input?: InputOf<R>, options?: CallOptions) => Promise<SuccessAnswer<R>>
+    : (input: InputOf<R>, options?: CallOptions) => Promise<SuccessAnswer<R>>;
+
+type IsCallable<R> = R extends { metadata: { raw: 'sse' | 'ws' } }
+  ? false
+  : R extends { responses: infer A }
+    ? [keyof A & SuccessStatus] extends [never]
+      ? false
+      : true
+    : true;
+
+/** One method for each route that a plain request can call, in the shape of the contract. */
+export type Methods<C> = {
+  [K in keyof C as IsCallable<C[K]> extends true ? K : never]: C[K] extends AppRoute
+    ? Method<C[K]>
+    : C[K] extends AppRouter
+      ? Methods<C[K]>
+      : never;
+};

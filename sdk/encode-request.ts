@@ -1,0 +1,71 @@
+/** How the parts of a call become a URL and a body. */
+
+export type QueryValue = string | number | boolean | null | undefined | readonly QueryValue[];
+
+/** `/v1/webhooks/:webhookId` with its parameters in place, each as one segment whatever it holds. */
+export function fillPath(path: string, params: Readonly<Record<string, unknown>>): string {
+  return path.replace(/:([A-Za-z]\w*)/g, (_, name: string) => {
+    const value = params[name];
+    const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';
+    if (text === '') throw new TypeError(`${name} is required`);
+    // `.` and `..` survive encoding, and URL parsers take them for steps, `%2e` too.
+    if (text === '.' || text === '..') throw new TypeError(`${name} is not valid`);
+    return encodeURIComponent(text);
+  });
+}
+
+/** Lists as repeated names (`types=a&types=b`); undefined and null are left out. */
+export function encodeQuery(query: Readonly<Record<string, QueryValue>> | undefined): string {
+  const search = new URLSearchParams();
+  const add = (name: string, value: QueryValue): void => {
+    if (value === undefined || value === null) return;
+    if (Array.isArray(value)) for (const item of value) add(name, item);
+    else search.append(name, String(value));
+  };
+  for (const [name, value] of Object.entries(query ?? {})) add(name, value);
+  const text = search.toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+export interface EncodedBody {
+  body: string | FormData | undefined;
+  /** Absent for forms: fetch writes the boundary. */
+  contentType: string | undefined;
+}
+
+/**
+ * JSON, or a form when the route wants one or a field is a file. Form fields are written as they are:
+ * strings unquoted, a list as repeated fields.
+ */
+export function encodeBody(kind: 'json' | 'form' | 'none', body: unknown): EncodedBody {
+  if (body instanceof FormData) return { body, contentType: undefined };
+  if (kind === 'none' && body === undefined) return { body: undefined, contentType: undefined };
+  const fields = (body ?? {}) as Record<string, unknown>;
+  const isForm = kind === 'form' || Object.values(fields).some((value) => value instanceof Blob);
+  if (!isForm) return { body: JSON.stringify(fields), contentType: 'application/json' };
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) {
+    for (const item of Array.isArray(value) ? value : [value]) {
+      if (item === undefined || item === null) continue;
+      if (item instanceof Blob) form.append(name, item);
+      else form.append(name, typeof item === 'object' ? JSON.stringify(item) : String(item));
+    }
+  }
+  return { body: form, contentType: undefined };
+}
+
+/** The base with the path behind it; a base with a path of its own keeps it. */
+export function joinUrl(baseUrl: string, path: string): string {
+  return `${baseUrl}${path.startsWith('/') ? '' : '/'}${path}`;
+}
+
+/** Throws TypeError for what is no http or https URL; user, password, query and fragment have no place in it. */
+export function normalizeBaseUrl(baseUrl: string): string {
+  if (!URL.canParse(baseUrl)) throw new TypeError('baseUrl is not a URL');
+  const url = new URL(baseUrl);
+  if (!['http:', 'https:'].includes(url.protocol)) throw new TypeError('baseUrl must be http or https');
+  if (url.username || url.password || url.search || url.hash) {
+    throw new TypeError('baseUrl must be an origin with at most a path');
+  }
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+}

@@ -1,0 +1,9 @@
+import type { EventDataByType, EventFields, EventType } from './contract-types.ts';
+
+/** An event as every consumer gets it. Narrow `data` by `type`. */
+export type WebhookEvent<T extends EventType = EventType> = {
+  [K in T]: EventFields & { type: K; data: EventDataByType[K] };
+}[T];
+
+/** An event with its place in the log, which a later stream can go on from. */
+export type StreamedEvent<T extends EventType = EventType> = WebhookEvent<T> & { cursor: string };

@@ -1,0 +1,14 @@
+/** What `@posthorn/sdk` exports. */
+export { type Client, type ClientOptions, createClient, type RawRequest } from './client.ts';
+export type * from './contract-types.ts';
+export { type ClientErrorCode, PosthornError } from './error.ts';
+export type { StreamedEvent, WebhookEvent } from './event-types.ts';
+export type { StreamOptions } from './stream-events.ts';
+export type { CallOptions } from './transport.ts';
+export {
+  type VerifyOptions,
+  verifyWebhook,
+  type WebhookErrorCode,
+  type WebhookHeaders,
+  WebhookVerificationError,
+} from './verify-webhook.ts';

@@ -1,0 +1,24 @@
+import { PosthornError } from './error.ts';
+
+const BASE_MS = 250;
+const CAP_MS = 8_000;
+const RETRIED_STATUSES: readonly number[] = [408, 425, 429, 500, 502, 503, 504];
+
+/** True when the same request may do better later; who may send it again is not asked here. */
+export function isTransient(error: unknown): error is PosthornError {
+  if (!(error instanceof PosthornError)) return false;
+  if (error.status === 0) return true;
+  // A 502 with a code of the service (MEDIA_FETCH_FAILED, SEND_FAILED) is its answer, not a proxy's.
+  if (error.status === 502 && error.code !== 'BAD_GATEWAY') return false;
+  return RETRIED_STATUSES.includes(error.status);
+}
+
+/**
+ * How long to wait before retry number `retry` (from 0): what the service asks for, and else twice as long
+ * each time, anywhere in the upper half so that clients that failed together do not come back together.
+ */
+export function retryDelayMs(retry: number, error: PosthornError | null, random = Math.random): number {
+  const ceiling = Math.min(CAP_MS, BASE_MS * 2 ** retry);
+  const backoff = ceiling * (0.5 + random() / 2);
+  return Math.max(error?.retryAfterMs ?? 0, backoff);
+}

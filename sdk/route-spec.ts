@@ -1,0 +1,15 @@
+/** What the client has to know of a route at run time; the schemas stay behind in the contract. */
+export interface RouteSpec {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** With parameters as `:name`. */
+  path: string;
+  /** Requires an Idempotency-Key, which the client makes when none is given (spec 4.2 rule 1). */
+  keyed: boolean;
+  /** `form`: multipart/form-data; `json` also when some of its fields are optional; `none`: no body at all. */
+  body: 'json' | 'form' | 'none';
+  /** `response`: handed on unread, for what is neither JSON nor text. */
+  answer: 'json' | 'text' | 'response';
+}
+
+/** By dotted name, e.g. `instances.create`. */
+export type RouteTable = Readonly<Record<string, RouteSpec>>;

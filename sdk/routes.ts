@@ -1,0 +1,36 @@
+import { listRoutes } from '@posthorn/contract/list-routes.ts';
+import { messagingContract } from '@posthorn/contract/messaging/index.ts';
+import { metaOf, takesBody } from '@posthorn/contract/route-meta.ts';
+import type { AppRoute } from '@ts-rest/core';
+import type { RouteSpec, RouteTable } from './route-spec.ts';
+
+/**
+ * Every route that a plain request can call. The build writes the finished table in place of this module,
+ * so the published package carries neither the schemas nor the libraries that they are made with.
+ */
+export const routeTable: RouteTable = Object.fromEntries(
+  listRoutes(messagingContract).flatMap(({ name, route }) => {
+    const spec = specOf(route);
+    return spec ? [[name, spec]] : [];
+  }),
+);
+
+/** Null for live connections and for pages that only a browser follows (no 2xx answer). */
+function specOf(route: AppRoute): RouteSpec | null {
+  const meta = metaOf(route);
+  if (meta.raw === 'sse' || meta.raw === 'ws') return null;
+  const success = Object.entries(route.responses).find(([status]) => status.startsWith('2'))?.[1];
+  if (success === undefined) return null;
+  const isForm = 'contentType' in route && route.contentType === 'multipart/form-data';
+  return {
+    method: route.method,
+    path: route.path,
+    keyed: meta.operation !== undefined,
+    body: takesBody(route) ? (isForm ? 'form' : 'json') : 'none',
+    answer: !isOtherResponse(success) ? 'json' : meta.raw === 'text' ? 'text' : 'response',
+  };
+}
+
+function isOtherResponse(answer: unknown): boolean {
+  return typeof answer === 'object' && answer !== null && 'contentType' in answer;
+}

@@ -1,0 +1,172 @@
+import { type Attempted, badResponse } from './attempt.ts';
+import { PosthornError } from './error.ts';
+import type { StreamedEvent } from './event-types.ts';
+import { retryDelayMs } from './retry.ts';
+import { createSseParser, type SseFrame } from './sse-parser.ts';
+import { isFatal, type Transport } from './transport.ts';
+import { sleep } from './wait.ts';
+
+export interface StreamOptions {
+  /** Only the events of one instance. */
+  instanceId?: string;
+  /** Names or patterns, e.g. `message.*`, `*.received`; default all. */
+  types?: readonly string[];
+  /** The `cursor` of the last event seen: goes on after it. Without one it begins with the present. */
+  lastEventId?: string;
+  /** Ends the iteration, without an error. */
+  signal?: AbortSignal;
+  /** A connection that is silent for so long counts as dead. Default 45 s, three heartbeats. */
+  silenceMs?: number;
+  /** The connection stands, the first time and each time again. */
+  onOpen?: () => void;
+  /** It broke and is tried again after `delayMs`. */
+  onReconnect?: (info: { attempt: number; delayMs: number; error: PosthornError | null }) => void;
+  /**
+   * Events between the last one and what follows are lost to this reader: the cursor was older than what
+   * the log keeps (`cursor_expired`), or the connection broke before it gave one (`no_cursor`).
+   */
+  onReset?: (info: { reason: string; cursor: string | null }) => void;
+}
+
+const SILENCE_MS = 45_000;
+const OPEN_TIMEOUT_MS = 30_000;
+/** Tries of the very first connection; once one has stood, it is tried for ever. */
+const FIRST_TRIES = 3;
+const RECENT_MAX = 10_000;
+
+/**
+ * Events as they happen, each once and in order, over server-sent events. A broken connection is resumed
+ * after the last event; breaking out of the loop or aborting `signal` closes it.
+ *
+ * Throws PosthornError when the service refuses (bad key, unknown instance, bad cursor) and when it cannot
+ * be reached at the start.
+ */
+export async function* streamEvents(
+  deps: { transport: Transport },
+  options: StreamOptions,
+): AsyncGenerator<StreamedEvent, void, undefined> {
+  const { signal } = options;
+  const isNew = createRecentIds(RECENT_MAX);
+  let cursor = options.lastEventId ?? null;
+  let failures = 0;
+  let wasOpen = false;
+  let serverRetryMs = 0;
+
+  while (!signal?.aborted) {
+    let connection: Attempted | null = null;
+    let fault: PosthornError | null = null;
+    try {
+      connection = await open(deps, options, cursor);
+      if (wasOpen && cursor === null) options.onReset?.({ reason: 'no_cursor', cursor });
+      wasOpen = true;
+      options.onOpen?.();
+      const parser = createSseParser();
+      for await (const chunk of chunksOf(connection, options)) {
+        for (const frame of parser.push(chunk)) {
+          failures = 0;
+          const event = eventOf(frame, connection.response, options);
+          if (event && isNew(event.event_id)) {
+            // Before it is handed over: what was delivered is never asked for again.
+            cursor = event.cursor;
+            yield event;
+          }
+          cursor = frame.id ?? cursor;
+        }
+        serverRetryMs = parser.retryMs() ?? serverRetryMs;
+      }
+    } catch (error) {
+      if (signal?.aborted) return;
+      if (isFatal(error) || (!wasOpen && failures + 1 >= FIRST_TRIES)) throw error;
+      fault = error as PosthornError;
+    } finally {
+      connection?.leash.cut();
+    }
+    const delayMs = Math.max(wasOpen ? serverRetryMs : 0, retryDelayMs(failures, fault));
+    failures++;
+    if (signal?.aborted) return;
+    options.onReconnect?.({ attempt: failures, delayMs, error: fault });
+    await sleep(delayMs, signal).catch(() => undefined);
+  }
+}
+
+async function open(
+  deps: { transport: Transport },
+  options: StreamOptions,
+  cursor: string | null,
+): Promise<Attempted> {
+  const connection = await deps.transport.send(
+    {
+      method: 'GET',
+      path: '/v1/events/stream',
+      query: { instance_id: options.instanceId, types: options.types },
+      headers: { 'last-event-id': cursor ?? undefined },
+      answer: 'stream',
+      isRepeatable: true,
+    },
+    // The loop above does the retries, since only it knows where to resume.
+    { signal: options.signal, timeoutMs: OPEN_TIMEOUT_MS, retries: 0 },
+  );
+  const { response } = connection;
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream') || !response.body) {
+    connection.leash.cut();
+    throw badResponse(response, 'is not an event stream');
+  }
+  return connection;
+}
+
+/** The bytes as they come. Ends when the server closes, throws NETWORK or TIMEOUT when the connection dies. */
+async function* chunksOf(
+  { response, leash }: Attempted,
+  options: StreamOptions,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const silenceMs = options.silenceMs ?? SILENCE_MS;
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  for (;;) {
+    let read: Awaited<ReturnType<typeof reader.read>>;
+    // Armed only while we wait: time that the consumer takes for an event is not silence.
+    leash.rearm(silenceMs);
+    try {
+      read = await reader.read();
+    } catch (cause) {
+      const isSilent = leash.timedOut();
+      throw new PosthornError({
+        code: isSilent ? 'TIMEOUT' : 'NETWORK',
+        status: 0,
+        message: isSilent ? `the event stream was silent for ${silenceMs} ms` : 'the event stream broke off',
+        cause,
+      });
+    }
+    leash.rearm(null);
+    if (read.done) return;
+    yield read.value;
+  }
+}
+
+/** Null for frames that carry no event: heartbeats, `end`, and `reset`, which it reports. */
+function eventOf(frame: SseFrame, response: Response, options: StreamOptions): StreamedEvent | null {
+  if (frame.data === null) return null;
+  let data: Record<string, unknown>;
+  try {
+    data = JSON.parse(frame.data) as Record<string, unknown>;
+  } catch {
+    throw badResponse(response, 'has an event that is not JSON');
+  }
+  if (frame.event === 'reset') {
+    const reason = typeof data.reason === 'string' ? data.reason : 'reset';
+    options.onReset?.({ reason, cursor: frame.id });
+    return null;
+  }
+  if (typeof data?.event_id !== 'string') return null;
+  return { ...data, cursor: frame.id ?? '' } as unknown as StreamedEvent;
+}
+
+/** True for an id it has not seen among the last `max`. */
+function createRecentIds(max: number): (id: string) => boolean {
+  const seen = new Set<string>();
+  return (id) => {
+    if (seen.has(id)) return false;
+    seen.add(id);
+    if (seen.size > max) seen.delete(seen.values().next().value as string);
+    return true;
+  };
+}

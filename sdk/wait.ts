@@ -1,0 +1,65 @@
+/** Time, so that whatever waits can be called off. */
+
+/** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
+export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const abort = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', abort, { once: true });
+  });
+}
+
+export interface Leash {
+  signal: AbortSignal;
+  /** True when the time ran out, which is not the caller's abort. */
+  timedOut(): boolean;
+  /** Starts the time anew, or with null stops the clock and leaves the abort of the caller. */
+  rearm(ms: number | null): void;
+  /** Lets go of timer and caller. */
+  release(): void;
+  /** Ends what hangs on the signal. */
+  cut(): void;
+}
+
+/**
+ * A signal that fires when the caller's does or when time runs out. Built by hand: AbortSignal.any over
+ * AbortSignal.timeout leaks in long-lived callers and was collected before it fired in some releases.
+ */
+export function createLeash(ms: number | null, caller: AbortSignal | undefined): Leash {
+  const controller = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let late = false;
+  const follow = () => controller.abort(caller?.reason);
+  const rearm = (nextMs: number | null) => {
+    clearTimeout(timer);
+    if (nextMs === null) return;
+    timer = setTimeout(() => {
+      late = true;
+      controller.abort();
+    }, nextMs);
+  };
+  if (caller?.aborted) follow();
+  else caller?.addEventListener('abort', follow, { once: true });
+  rearm(ms);
+  const release = () => {
+    clearTimeout(timer);
+    caller?.removeEventListener('abort', follow);
+  };
+  return {
+    signal: controller.signal,
+    timedOut: () => late,
+    rearm,
+    release,
+    cut: () => {
+      release();
+      controller.abort();
+    },
+  };
+}
