@@ -12,6 +12,7 @@ export interface Orm {
   close(): Promise<void>;
 }
 
+type Entities = NonNullable<Options['entities']>;
 type Tenant = { companyId: number } | { allCompanies: true };
 
 const FILTER = 'company';
@@ -23,9 +24,9 @@ const FILTER = 'company';
  */
 export async function createOrm(options: {
   url: string;
-  entities: EntityName<AnyEntity>[];
+  entities: Entities;
   /** Entities that belong to no company. */
-  shared?: EntityName<AnyEntity>[];
+  shared?: Entities;
   /** Connections, apart from those of the plain SQL pool. */
   poolSize?: number;
   name?: string;
@@ -33,7 +34,7 @@ export async function createOrm(options: {
   const shared = options.shared ?? [];
   const orm = await MikroORM.init({
     clientUrl: options.url,
-    entities: [...options.entities, ...shared] as Options['entities'],
+    entities: [...options.entities, ...shared],
     entityManager: TenantEntityManager as unknown as Options['entityManager'],
     pool: { min: 0, max: options.poolSize ?? 4, idleTimeoutMillis: 60_000 },
     driverOptions: {
@@ -55,7 +56,7 @@ export async function createOrm(options: {
     discovery: { warnWhenNoEntities: false },
   } as Options);
   for (const entity of options.entities) {
-    const meta = orm.getMetadata(entity);
+    const meta = orm.getMetadata(entity as EntityName<AnyEntity>);
     if (!meta.properties.companyId)
       throw new Error(`${meta.className} has no companyId: add one, or name it in shared`);
   }

@@ -14,7 +14,7 @@ export function checkCsrf(request: {
   headers: IncomingHttpHeaders;
   cookies: Readonly<Record<string, string | undefined>>;
 }): void {
-  if (request.headers['x-api-key'] !== undefined || request.cookies[REFRESH_COOKIE] === undefined) return;
+  if (request.headers['x-api-key'] || request.cookies[REFRESH_COOKIE] === undefined) return;
   const header = request.headers['x-csrf-token'];
   const cookie = request.cookies[CSRF_COOKIE];
   if (typeof header !== 'string' || !cookie || !sameText(header, cookie)) throw apiError('CSRF_INVALID');

@@ -1,0 +1,129 @@
+import type { AddressInfo } from 'node:net';
+import { WEBHOOK_PAYLOAD_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
+import { messagingContract } from '@posthorn/contract/messaging/index.ts';
+import { createBillingClient } from '@posthorn/core/accounts/billing-client.ts';
+import { createAccounts } from '@posthorn/core/accounts/create-accounts.ts';
+import { createOAuthProviders } from '@posthorn/core/accounts/oauth/create-providers.ts';
+import { createRateLimiter } from '@posthorn/core/accounts/take-rate-slots.ts';
+import { createEventFeed } from '@posthorn/core/events/event-feed.ts';
+import { createTickets } from '@posthorn/core/events/ticket.ts';
+import { createInstanceHints } from '@posthorn/core/instances/instance-hints.ts';
+import { createAcceptor } from '@posthorn/core/messages/accept-send.ts';
+import type { Bus } from '@posthorn/core/platform/bus.ts';
+import type { Clock } from '@posthorn/core/platform/clock.ts';
+import type { Config } from '@posthorn/core/platform/config.ts';
+import type { Db } from '@posthorn/core/platform/db.ts';
+import type { Log } from '@posthorn/core/platform/log.ts';
+import type { Metrics } from '@posthorn/core/platform/metrics.ts';
+import type { Orm } from '@posthorn/core/platform/orm.ts';
+import type { FastifyInstance } from 'fastify';
+import { Gauge } from 'prom-client';
+import { createCors } from '../http/cors.ts';
+import { createApp } from '../http/create-app.ts';
+import { createLiveConnections } from '../http/event-stream.ts';
+import { serveContract } from '../http/serve-contract.ts';
+import { createEventSockets } from '../http/websocket.ts';
+import { messagingHandlers } from './handlers.ts';
+
+export interface MessagingDeps {
+  config: Config;
+  db: Db;
+  /** Over `messagingEntities`. */
+  orm: Orm;
+  bus: Bus;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  /** Told after each commit of accepted messages: a relay in the same process need not wait for the bus. */
+  onAccepted?: () => void;
+  /** True while the process drains: /ready answers 503 and connections are not kept. */
+  isDraining?: () => boolean;
+  /** Checks every answer against the contract: in tests. */
+  validateResponses?: boolean;
+}
+
+export interface MessagingServer {
+  app: FastifyInstance;
+  /** Resolves with the port, which is a free one for port 0. */
+  listen(port: number, host: string): Promise<number>;
+  /** Ends the live streams, answers what is under way, and resolves when nothing is left. */
+  close(): Promise<void>;
+}
+
+/** The messaging API: HTTP over the use cases of core. Any number of these serve one database. */
+export async function createMessagingServer(deps: MessagingDeps): Promise<MessagingServer> {
+  const { config, db, bus, clock, log, metrics } = deps;
+  let closing = false;
+  const isDraining = () => closing || (deps.isDraining?.() ?? false);
+  const accounts = createAccounts(deps, config);
+  const acceptor = createAcceptor({ db, bus, clock, onAccepted: deps.onAccepted });
+  const tickets = createTickets({ db, secret: config.JWT_SECRET, clock });
+  const feed = createEventFeed({ db, bus, clock, log, retentionDays: WEBHOOK_PAYLOAD_RETENTION_DAYS });
+  const connections = createLiveConnections({ bus });
+  const sockets = createEventSockets({ db, feed, connections });
+  new Gauge({
+    name: 'event_stream_readers',
+    help: 'Open SSE and WebSocket connections',
+    registers: [metrics.registry],
+    collect() {
+      this.set(feed.readerCount());
+    },
+  });
+
+  const serving = {
+    log,
+    metrics,
+    isDraining,
+    validateResponses: deps.validateResponses ?? false,
+    envelope: 'full' as const,
+    cors: createCors(config.FRONTEND_URL),
+    authenticator: accounts.authenticator,
+    authenticateAccount: accounts.authenticator.authenticateAccount,
+    redeemTicket: tickets.redeem,
+    rateLimiter: createRateLimiter({ db, clock }),
+  };
+  const app = createApp(serving);
+  const handlers = messagingHandlers({
+    ...accounts.deps,
+    config,
+    db,
+    orm: deps.orm,
+    bus,
+    clock,
+    log,
+    metrics,
+    isDraining,
+    acceptor,
+    feed,
+    tickets,
+    connections,
+    sockets,
+    hints: createInstanceHints(bus),
+    drivers: [config.NETWORK_DRIVER],
+    providers: createOAuthProviders(config),
+    oauthFrontendUrl: config.OAUTH_FRONTEND_REDIRECT_URL ?? config.FRONTEND_URL,
+    billing: createBillingClient({ baseUrl: config.BILLING_INTERNAL_URL, secret: config.INTERNAL_SECRET }),
+    cookies: { secure: config.PUBLIC_URL.startsWith('https:') },
+    policy: {
+      allowPrivate: config.ALLOW_PRIVATE_WEBHOOKS,
+      requireHttps: config.NODE_ENV === 'production' && !config.ALLOW_PRIVATE_WEBHOOKS,
+    },
+  });
+  serveContract(app, messagingContract, handlers, serving);
+  await app.ready();
+
+  return {
+    app,
+    async listen(port, host) {
+      await app.listen({ port, host });
+      return (app.server.address() as AddressInfo).port;
+    },
+    async close() {
+      closing = true;
+      await feed.close();
+      sockets.close();
+      await app.close();
+      await acceptor.idle();
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import { ApiTokenSchema, UserSchema } from '@posthorn/core/accounts/entities.ts';
+import { AuditEntrySchema } from '@posthorn/core/audit/entities.ts';
+import {
+  InstanceMoveSchema,
+  InstancePairingSchema,
+  InstanceSchema,
+} from '@posthorn/core/instances/entities.ts';
+import { WebhookSchema } from '@posthorn/core/webhooks/entities.ts';
+
+/** Every entity that the messaging routes reach through the ORM; each belongs to a company. */
+export const messagingEntities = [
+  UserSchema,
+  ApiTokenSchema,
+  AuditEntrySchema,
+  InstanceSchema,
+  InstanceMoveSchema,
+  InstancePairingSchema,
+  WebhookSchema,
+];

@@ -1,0 +1,56 @@
+import type { messagingContract } from '@posthorn/contract/messaging/index.ts';
+import type { Config } from '@posthorn/core/platform/config.ts';
+import type { Metrics } from '@posthorn/core/platform/metrics.ts';
+import type { Handlers } from '../http/handler.ts';
+import { healthHandlers } from '../http/health.ts';
+import { adminRoutes } from './admin-routes.ts';
+import { auditRoutes } from './audit-routes.ts';
+import { type AuthRoutesDeps, authRoutes } from './auth-routes.ts';
+import { type EventsRoutesDeps, eventsRoutes } from './events-routes.ts';
+import { type InstancesRoutesDeps, instancesRoutes } from './instances-routes.ts';
+import { type MessagesRoutesDeps, messagesRoutes } from './messages-routes.ts';
+import { type OAuthRoutesDeps, oauthRoutes } from './oauth-routes.ts';
+import { type TokensRoutesDeps, tokensRoutes } from './tokens-routes.ts';
+import { usageRoutes } from './usage-routes.ts';
+import { usersRoutes } from './users-routes.ts';
+import { type WebhooksRoutesDeps, webhooksRoutes } from './webhooks-routes.ts';
+
+export interface HandlersDeps
+  extends AuthRoutesDeps,
+    Omit<EventsRoutesDeps, 'db'>,
+    InstancesRoutesDeps,
+    MessagesRoutesDeps,
+    OAuthRoutesDeps,
+    TokensRoutesDeps,
+    WebhooksRoutesDeps {
+  config: Config;
+  metrics: Metrics;
+  isDraining: () => boolean;
+}
+
+/** A handler for every route of the messaging contract, one file a resource. */
+export function messagingHandlers(deps: HandlersDeps): Handlers<typeof messagingContract> {
+  return {
+    auth: authRoutes(deps),
+    oauth: oauthRoutes(deps),
+    users: usersRoutes(deps),
+    tokens: tokensRoutes(deps),
+    instances: instancesRoutes(deps),
+    messages: messagesRoutes(deps),
+    webhooks: webhooksRoutes(deps),
+    events: eventsRoutes(deps),
+    usage: usageRoutes(deps),
+    audit: auditRoutes(deps),
+    admin: adminRoutes(deps),
+    health: healthHandlers({
+      service: 'messaging',
+      checks: {
+        // A table, not just an answer: a database nobody has migrated serves nothing.
+        database: () => deps.db.query('SELECT 1 FROM companies LIMIT 1'),
+        notifications: () => deps.bus.isUp(),
+      },
+      isDraining: deps.isDraining,
+      metrics: deps.metrics,
+    }),
+  };
+}

@@ -1,0 +1,14 @@
+import { type Config, loadConfig } from '@posthorn/core/platform/config.ts';
+
+/** Settings for a server inside a test; the parts that have addresses are handed over apart. */
+export function testConfig(env: Record<string, string> = {}): Config {
+  return loadConfig({
+    NODE_ENV: 'test',
+    LOG_LEVEL: 'silent',
+    DATABASE_URL: 'postgres://127.0.0.1/unused',
+    AMQP_URL: 'amqp://127.0.0.1',
+    JWT_SECRET: 'a secret of the tests, long enough for HS256',
+    ENCRYPTION_KEY: '5a'.repeat(32),
+    ...env,
+  });
+}
