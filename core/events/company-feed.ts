@@ -12,6 +12,8 @@ export interface CompanyFeedDeps {
   nowMs: () => number;
   /** Keeps the readers from taking every connection of the pool. */
   limit: <T>(work: () => Promise<T>) => Promise<T>;
+  /** A reader that takes nothing for this long is disconnected. */
+  stallMs: number;
 }
 
 export interface FeedReader {
@@ -28,8 +30,6 @@ const LIVE_PAGE = 500;
 const CATCH_UP_PAGE = 100;
 /** Bytes a connection may hold back before its reader counts as behind. */
 const HIGH_WATER_BYTES = 256 * 1024;
-/** A reader that takes nothing for this long is disconnected. */
-const STALL_MS = 15_000;
 /** The least time between two reads of one company: what commits meanwhile goes in one batch. */
 const GAP_MS = 5;
 const PENDING_MAX_MS = 50;
@@ -113,10 +113,10 @@ export function createCompanyFeed(deps: CompanyFeedDeps, companyId: number) {
     }
   }
 
-  /** Waits for the connection to empty; false when it did not within STALL_MS and was ended. */
+  /** Waits for the connection to empty; false when it did not within stallMs and was ended. */
   async function takesItAll(reader: FeedReader): Promise<boolean> {
     const stalled = new AbortController();
-    const timeout = delay(STALL_MS, 'stalled' as const, { signal: stalled.signal }).catch(
+    const timeout = delay(deps.stallMs, 'stalled' as const, { signal: stalled.signal }).catch(
       () => 'drained' as const,
     );
     const outcome = await Promise.race([reader.sink.drained(), timeout]);

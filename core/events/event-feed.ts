@@ -42,6 +42,8 @@ export interface EventFeedDeps {
   heartbeatMs?: number;
   /** How often every company with readers is looked at although no hint came. Default 5 s. */
   sweepMs?: number;
+  /** A reader that takes nothing for this long is disconnected. Default 15 s. */
+  stallMs?: number;
 }
 
 const CONCURRENT_READS = 4;
@@ -53,6 +55,7 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
   const companies = new Map<number, ReturnType<typeof createCompanyFeed>>();
   const limit = createLimiter(CONCURRENT_READS);
   const nowMs = () => deps.clock.now().getTime();
+  const stallMs = deps.stallMs ?? 15_000;
   let closed = false;
 
   deps.bus.on('events', (payload) => companies.get(Number(payload))?.wake());
@@ -82,7 +85,7 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
   function feedOf(companyId: number) {
     let company = companies.get(companyId);
     if (!company) {
-      company = createCompanyFeed({ db: deps.db, log: deps.log, nowMs, limit }, companyId);
+      company = createCompanyFeed({ db: deps.db, log: deps.log, nowMs, limit, stallMs }, companyId);
       companies.set(companyId, company);
     }
     return company;

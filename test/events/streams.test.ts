@@ -1,0 +1,306 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { decodeCursor, encodeCursor } from '@posthorn/core/events/cursor.ts';
+import { createEventFeed } from '@posthorn/core/events/event-feed.ts';
+import { createLiveConnections } from '@posthorn/server/http/event-stream.ts';
+import { openEventStream } from '@posthorn/server/http/sse.ts';
+import { WebSocket } from 'ws';
+import { createParts, type Parts } from '../support/parts.ts';
+import { waitFor } from '../support/process.ts';
+import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
+import { newEvent, putEvent, readSse, startMessaging } from './support.ts';
+
+let parts: Parts;
+let company: SeededCompany;
+let other: SeededCompany;
+let server: { url: string; close(): Promise<void> };
+let auth: { 'x-api-key': string };
+
+before(async () => {
+  parts = await createParts();
+  company = await seedCompany(parts.db);
+  other = await seedCompany(parts.db);
+  auth = { 'x-api-key': company.apiKey };
+  server = await startMessaging(parts);
+});
+after(async () => {
+  await server.close();
+  await parts.close();
+});
+
+const stream = (query = '') => `${server.url}/v1/events/stream${query}`;
+const emit = async (companyId = company.companyId, more = {}) => {
+  const event = await putEvent(parts.db, companyId, more);
+  parts.bus.notify('events', String(companyId));
+  return event;
+};
+
+describe('GET /v1/events/stream', () => {
+  test('an event reaches the reader as it is on every other road, and nobody else', async () => {
+    const reader = await readSse(stream(), auth);
+    assert.equal(reader.status, 200);
+    assert.match(reader.response.headers['content-type'] ?? '', /^text\/event-stream/);
+    assert.match(reader.response.headers['x-trace-id'] as string, /^[0-9a-f-]{36}$/);
+    await emit(other.companyId);
+    const event = await emit(company.companyId, { data: { caption: 'ol\u00e1 \u2028 "quoted"\nline' } });
+    await waitFor(() => reader.frames.length > 0);
+    reader.cut();
+    assert.equal(reader.frames.length, 1);
+    assert.equal(reader.frames[0]!.event, event.type);
+    const shown = await fetch(`${server.url}/v1/events/${event.eventId}`, { headers: auth });
+    assert.deepEqual(JSON.parse(reader.frames[0]!.data), await shown.json());
+    assert.deepEqual(JSON.parse(reader.frames[0]!.data), {
+      event_id: event.eventId,
+      type: event.type,
+      created_at: event.createdAt.toISOString(),
+      company_id: company.companyId,
+      instance_id: null,
+      data: event.data,
+    });
+  });
+
+  test('instance and type filters let through what was asked for', async () => {
+    const instanceId = await seedInstance(parts.db, company.companyId);
+    const reader = await readSse(stream(`?instance_id=${instanceId}&types=message.*,status.viewed`), auth);
+    await emit(company.companyId, { instanceId, type: 'label.created' });
+    await emit(company.companyId, { type: 'message.sent' });
+    const wanted = [
+      await emit(company.companyId, { instanceId, type: 'message.sent' }),
+      await emit(company.companyId, { instanceId, type: 'status.viewed' }),
+    ];
+    await waitFor(() => reader.frames.length >= 2);
+    reader.cut();
+    assert.deepEqual(
+      reader.frames.map((frame) => JSON.parse(frame.data).event_id),
+      wanted.map((event) => event.eventId),
+    );
+  });
+
+  test('an instance of another company is not found, and a made-up cursor is refused', async () => {
+    const foreign = await seedInstance(parts.db, other.companyId);
+    const missing = await readSse(stream(`?instance_id=${foreign}`), auth);
+    await missing.closed;
+    assert.equal(missing.status, 404);
+    assert.equal(JSON.parse(missing.body).error_code, 'INSTANCE_NOT_FOUND');
+    const madeUp = await readSse(stream(), { ...auth, 'last-event-id': 'not a cursor' });
+    await madeUp.closed;
+    assert.equal(madeUp.status, 400);
+  });
+
+  test('a reader that comes back with its last id gets what it missed, once and in order', async () => {
+    const reader = await readSse(stream(), auth);
+    const first = await emit();
+    await waitFor(() => reader.frames.length > 0);
+    reader.cut();
+    const missed = [];
+    for (let i = 0; i < 250; i += 1) missed.push(await emit());
+    const again = await readSse(stream(), { ...auth, 'last-event-id': reader.lastId() });
+    await waitFor(() => again.frames.length >= missed.length);
+    const live = await emit();
+    await waitFor(() => again.frames.length > missed.length);
+    again.cut();
+    assert.deepEqual(
+      [...reader.frames, ...again.frames].map((frame) => JSON.parse(frame.data).event_id),
+      [first, ...missed, live].map((event) => event.eventId),
+    );
+  });
+
+  test('an event that commits after later ones is not skipped', async () => {
+    const reader = await readSse(stream(), auth);
+    const late = newEvent(company.companyId);
+    let early: Awaited<ReturnType<typeof emit>> | null = null;
+    await parts.db.transaction(async (client) => {
+      await putEvent(client, company.companyId, late);
+      early = await emit();
+      await delay(300);
+      assert.equal(reader.frames.length, 0, 'nothing may overtake a transaction that is still running');
+    });
+    await waitFor(() => reader.frames.length >= 2);
+    reader.cut();
+    assert.deepEqual(
+      reader.frames.map((frame) => JSON.parse(frame.data).event_id),
+      [late.eventId, early!.eventId],
+    );
+  });
+
+  test('a cursor older than the log is answered by an explicit reset with a cursor to go on with', async () => {
+    const old = encodeCursor({ tx: 1, id: 1, atMs: parts.clock.now().getTime() - 15 * 86_400_000 });
+    const reader = await readSse(stream(), { ...auth, 'last-event-id': old });
+    await waitFor(() => reader.frames.length > 0);
+    const event = await emit();
+    await waitFor(() => reader.frames.length > 1);
+    reader.cut();
+    assert.equal(reader.frames[0]!.event, 'reset');
+    const { reason, cursor } = JSON.parse(reader.frames[0]!.data);
+    assert.equal(reason, 'cursor_expired');
+    assert.equal(cursor, reader.frames[0]!.id);
+    assert.notEqual(decodeCursor(cursor), null);
+    assert.equal(JSON.parse(reader.frames[1]!.data).event_id, event.eventId);
+  });
+
+  test('a revoked key or a suspended company ends the stream with the cursor to come back with', async () => {
+    const reader = await readSse(stream(), auth);
+    await emit();
+    await waitFor(() => reader.frames.length > 0);
+    parts.bus.notify('auth', `company:${company.companyId}`);
+    await reader.closed;
+    const last = reader.frames.at(-1)!;
+    assert.equal(last.event, 'end');
+    assert.equal(JSON.parse(last.data).reason, 'credentials_changed');
+    assert.equal(JSON.parse(last.data).cursor, last.id);
+  });
+
+  test('a browser opens a stream with a ticket for a minute, and only with one that was not altered', async () => {
+    const issued = await fetch(`${server.url}/v1/events/ticket`, { method: 'POST', headers: auth });
+    assert.equal(issued.status, 201);
+    const { ticket } = (await issued.json()) as { ticket: string };
+    const reader = await readSse(stream(`?ticket=${ticket}`), {});
+    assert.equal(reader.status, 200);
+    const event = await emit();
+    await waitFor(() => reader.frames.length > 0);
+    reader.cut();
+    assert.equal(JSON.parse(reader.frames[0]!.data).event_id, event.eventId);
+    const forged = ticket.replace(/^./, (letter) => (letter === 'e' ? 'f' : 'e'));
+    assert.equal((await readSse(stream(`?ticket=${forged}`), {})).status, 401);
+    parts.clock.advance(61_000);
+    const late = await readSse(stream(`?ticket=${ticket}`), {});
+    await late.closed;
+    assert.equal(late.status, 401);
+    assert.equal(JSON.parse(late.body).error_code, 'TOKEN_EXPIRED');
+  });
+});
+
+describe('GET /v1/events/ws', () => {
+  const open = (query = '', headers: Record<string, string> = auth) =>
+    new WebSocket(`${server.url.replace('http', 'ws')}/v1/events/ws${query}`, { headers });
+  const frames = (socket: WebSocket) => {
+    const got: Record<string, unknown>[] = [];
+    socket.on('message', (data) => got.push(JSON.parse(String(data))));
+    return got;
+  };
+
+  test('each frame is an event with its cursor, and a reader resumes after it', async () => {
+    const socket = open();
+    const got = frames(socket);
+    await new Promise((resolve) => socket.once('open', resolve));
+    const first = await emit();
+    await waitFor(() => got.length > 0);
+    socket.terminate();
+    const { cursor, ...event } = got[0]!;
+    const shown = await fetch(`${server.url}/v1/events/${first.eventId}`, { headers: auth });
+    assert.deepEqual(event, await shown.json());
+    const second = await emit();
+    const again = open(`?after=${cursor}&types=message.*`);
+    const gotAgain = frames(again);
+    await waitFor(() => gotAgain.length > 0);
+    again.terminate();
+    assert.equal(gotAgain[0]!.event_id, second.eventId);
+  });
+
+  test('a handshake without credentials or with a bad cursor is answered with the error', async () => {
+    for (const [query, headers, status] of [
+      ['', {}, 401],
+      ['?after=nonsense', auth, 400],
+    ] as const) {
+      const socket = open(query, headers);
+      const answered = await new Promise<number>((resolve) => {
+        socket.on('unexpected-response', (_req, response) => resolve(response.statusCode ?? 0));
+        socket.on('error', () => undefined);
+      });
+      assert.equal(answered, status);
+    }
+  });
+});
+
+describe('GET /v1/events', () => {
+  const list = async (query: string) => {
+    const response = await fetch(`${server.url}/v1/events${query}`, { headers: auth });
+    const body = (await response.json()) as {
+      data: { event_id: string; cursor: string }[];
+      next_cursor: string | null;
+    };
+    return { status: response.status, ...body };
+  };
+
+  test('pages newest first, and oldest first after a cursor, without a gap or a repeat', async () => {
+    const instanceId = await seedInstance(parts.db, company.companyId);
+    const ids: string[] = [];
+    for (let i = 0; i < 25; i += 1) ids.push((await emit(company.companyId, { instanceId })).eventId);
+    const backwards: string[] = [];
+    let query = `?instance_id=${instanceId}&limit=10`;
+    for (;;) {
+      const page = await list(query);
+      backwards.push(...page.data.map((event) => event.event_id));
+      if (page.next_cursor === null) break;
+      query = `?instance_id=${instanceId}&limit=10&before=${page.next_cursor}`;
+    }
+    assert.deepEqual(backwards, ids.toReversed());
+    const oldest = await list(`?instance_id=${instanceId}&limit=200`);
+    const forwards = [ids[0]!];
+    let after: string | null = oldest.data.at(-1)!.cursor;
+    while (after) {
+      const page = await list(`?instance_id=${instanceId}&limit=7&after=${after}`);
+      forwards.push(...page.data.map((event) => event.event_id));
+      after = page.next_cursor;
+    }
+    assert.deepEqual(forwards, ids);
+  });
+
+  test('an event of another company answers the same as one that never was', async () => {
+    const foreign = await putEvent(parts.db, other.companyId);
+    const answers = await Promise.all(
+      [foreign.eventId, '00000000-0000-7000-8000-000000000000', 'nonsense'].map(async (id) => {
+        const response = await fetch(`${server.url}/v1/events/${id}`, { headers: auth });
+        const { trace_id: _, ...body } = (await response.json()) as Record<string, unknown>;
+        return { status: response.status, body };
+      }),
+    );
+    assert.equal(answers[0]!.status, 404);
+    assert.deepEqual(answers[1], answers[0]);
+    assert.deepEqual(answers[2], answers[0]);
+  });
+});
+
+test('a reader that takes nothing is cut off, and no more than a little is kept for it meanwhile', async () => {
+  const feed = createEventFeed({ ...parts, retentionDays: 14, stallMs: 1_000 });
+  const connections = createLiveConnections(parts);
+  let buffered = 0;
+  const http = createServer((request, response) => {
+    const poll = setInterval(() => {
+      buffered = Math.max(buffered, response.writableLength);
+    }, 5);
+    response.once('close', () => clearInterval(poll));
+    void openEventStream(
+      { db: parts.db, feed, connections },
+      {
+        principal: company.principal,
+        query: {},
+        headers: request.headers,
+        takeResponse: () => ({ request, response, headers: {} }),
+      },
+    );
+  });
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  const { port } = http.address() as { port: number };
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+  await new Promise((resolve) => socket.once('data', resolve));
+  socket.pause();
+  await waitFor(() => feed.readerCount() === 1);
+  const big = { text: 'x'.repeat(64_000) };
+  for (let i = 0; i < 600; i += 1) {
+    await putEvent(parts.db, company.companyId, { data: big });
+    if (i % 10 === 0) parts.bus.notify('events', String(company.companyId));
+  }
+  await waitFor(() => feed.readerCount() === 0, 15_000);
+  assert.ok(buffered > 256 * 1024, `it was held back: ${buffered}`);
+  assert.ok(buffered < 16 * 1024 * 1024, `of 38 MB at most a page was buffered: ${buffered}`);
+  socket.destroy();
+  await feed.close();
+  http.closeAllConnections();
+  http.close();
+});
