@@ -1,0 +1,109 @@
+/**
+ * What sends and receipts need of media, on both sides of the queue. The three ports are implemented by
+ * core/media and worker/media; the roads of sending and receiving take them as dependencies.
+ */
+import type { Readable } from 'node:stream';
+
+/** What a send will make of the media: decides which MIME types may pass. */
+export type MediaKind = 'image' | 'video' | 'audio' | 'document' | 'sticker' | 'ptv' | 'gif';
+
+export interface MediaScope {
+  companyId: number;
+  instanceId: string;
+}
+
+/** Stored media, as a send refers to it. */
+export interface MediaRecord {
+  mediaId: string;
+  mimeType: string;
+  fileName: string;
+  sizeBytes: number;
+  /** Hex SHA-256 of the bytes: the same picture under two ids is the same content to the guard. */
+  sha256: string;
+}
+
+/** The sources of a send's media (spec 4.2, media source), before it is accepted. */
+export interface MediaSources {
+  /**
+   * Fetches and stores, or takes it from the cache of 7 days. Throws ApiError 502 MEDIA_FETCH_FAILED, 503
+   * SERVICE_UNAVAILABLE.
+   */
+  fromUrl(scope: MediaScope, url: string, kind: MediaKind, signal?: AbortSignal): Promise<MediaRecord>;
+  /**
+   * A data URI or bare base64. Throws ApiError 400 BAD_REQUEST, 413 MEDIA_TOO_LARGE, 415
+   * UNSUPPORTED_MEDIA_TYPE, 503 SERVICE_UNAVAILABLE with Retry-After when memory is short.
+   */
+  fromBase64(scope: MediaScope, data: string, kind: MediaKind): Promise<MediaRecord>;
+  /** One file of a multipart form, read to its end. Throws as `fromBase64`. */
+  fromUpload(
+    scope: MediaScope,
+    file: { stream: Readable; fileName: string; mimeType: string },
+    kind: MediaKind,
+  ): Promise<MediaRecord>;
+  /**
+   * Media of this instance that is still kept; null for an unknown, foreign or expired id. Asked once for
+   * each send by media_id: look-ups that arrive together should share a query. Throws ApiError 415
+   * UNSUPPORTED_MEDIA_TYPE when it cannot be sent as `kind`.
+   */
+  find(scope: MediaScope, mediaId: string, kind: MediaKind): Promise<MediaRecord | null>;
+}
+
+/** Media in the form in which the network takes it. */
+export interface PreparedMedia {
+  /** A fresh stream of the bytes each time: a send may be repeated. */
+  open(): Promise<Readable>;
+  mimeType: string;
+  fileName: string;
+  sizeBytes: number;
+  widthPx?: number;
+  heightPx?: number;
+  durationS?: number;
+  /** 64 bytes, base64: voice notes. */
+  waveform?: string;
+  /** JPEG, base64. */
+  thumbnail?: string;
+  /** Animated stickers. */
+  animated?: boolean;
+}
+
+/** Media that cannot be sent; `reason` is stable snake_case and reaches the failure event. */
+export class MediaUnusable extends Error {
+  readonly reason: string;
+  constructor(reason: 'media_not_found' | 'media_conversion_failed' | (string & {}), options?: ErrorOptions) {
+    super(`the media cannot be sent: ${reason}`, options);
+    this.name = 'MediaUnusable';
+    this.reason = reason;
+  }
+}
+
+/** The worker's side: reads and converts what is about to be sent. */
+export interface MediaPreparer {
+  /**
+   * `type` is the message's type (`audio`, `status_video`, ...); with `voice` anything becomes OGG Opus
+   * with a waveform (spec 4.2, audio). Throws {@link MediaUnusable} for good, anything else to be tried
+   * again.
+   */
+  prepare(
+    scope: MediaScope,
+    media: { mediaId: string; type: string; voice: boolean },
+    signal: AbortSignal,
+  ): Promise<PreparedMedia>;
+}
+
+/** What arrived from the network: stored, so that its event can carry a media_id (spec 4.7). */
+export interface InboundMediaStore {
+  /**
+   * `key` names the received message within its instance: the same key again answers the same media, so
+   * a message that the network repeats is stored once.
+   */
+  store(
+    scope: MediaScope,
+    media: {
+      key: string;
+      remoteJid: string;
+      mimeType: string;
+      fileName: string;
+      open(): Promise<Readable>;
+    },
+  ): Promise<{ mediaId: string; mimeType: string; animated: boolean }>;
+}
