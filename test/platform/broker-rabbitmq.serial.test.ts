@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Broker } from '@posthorn/core/platform/broker.ts';
+import { createRabbitBroker } from '@posthorn/core/platform/broker-rabbitmq.ts';
+import { createLog } from '@posthorn/core/platform/log.ts';
+import { freePort, waitFor } from '../support/process.ts';
+import { startRabbit } from '../support/rabbitmq.ts';
+import type { RabbitServer } from '../support/rabbitmq-server.ts';
+
+const log = createLog({ level: process.env.LOG_LEVEL ?? 'silent', role: 'test' });
+const RECOVERY_MS = 30_000;
+
+describe('RabbitMQ that fails', () => {
+  let rabbit: RabbitServer;
+  let broker: Broker;
+  const open: Broker[] = [];
+  const connect = (confirmTimeoutMs?: number) => {
+    broker = createRabbitBroker({ url: rabbit.url, log, ...(confirmTimeoutMs && { confirmTimeoutMs }) });
+    open.push(broker);
+    return broker;
+  };
+  before(async () => {
+    rabbit = await startRabbit();
+  });
+  afterEach(() => Promise.all(open.splice(0).map((each) => each.close())));
+  after(() => rabbit.stop());
+
+  it('loses no confirmed message when it is killed, and the consumer goes on by itself', async () => {
+    connect();
+    let ups = 0;
+    broker.onUp(() => {
+      ups += 1;
+    });
+    await broker.declare(['killed']);
+    assert.equal(ups, 1);
+    const confirmed = new Set<number>();
+    const got = new Set<number>();
+    await broker.consume('killed', { prefetch: 16 }, async (body) => {
+      await delay(5);
+      got.add(body as number);
+    });
+
+    let running = true;
+    let n = 0;
+    const lane = async () => {
+      while (running) {
+        n += 1;
+        const mine = n;
+        await broker.publish('killed', mine).then(
+          () => confirmed.add(mine),
+          () => delay(10),
+        );
+      }
+    };
+    const lanes = Array.from({ length: 8 }, lane);
+    await waitFor(() => confirmed.size > 200);
+    await rabbit.kill();
+    await waitFor(() => !broker.isUp());
+    await rabbit.restart();
+    await waitFor(() => broker.isUp(), RECOVERY_MS);
+    const before = confirmed.size;
+    await waitFor(() => confirmed.size > before + 100, RECOVERY_MS);
+    running = false;
+    await Promise.all(lanes);
+
+    await waitFor(() => [...confirmed].every((each) => got.has(each)), RECOVERY_MS);
+    assert.equal(ups, 2);
+  });
+
+  it('rejects a publish at once while it is away', async () => {
+    connect();
+    await broker.declare(['away']);
+    await rabbit.kill();
+    await waitFor(() => !broker.isUp());
+    const since = performance.now();
+    await assert.rejects(broker.publish('away', 1), /down/);
+    assert.ok(performance.now() - since < 50);
+    await rabbit.restart();
+    await waitFor(() => broker.isUp(), RECOVERY_MS);
+    await broker.publish('away', 2);
+  });
+
+  it('makes its queues again and consumes on when all data was wiped', async () => {
+    connect();
+    const got: unknown[] = [];
+    await broker.declare(['wiped', 'wiped-too']);
+    await broker.consume('wiped', { prefetch: 4 }, async (body) => void got.push(body));
+    await broker.publish('wiped', 'before');
+    await waitFor(() => got.length === 1);
+    // What the relay does: it publishes as soon as it hears that the broker is back.
+    const published = new Promise<unknown>((resolve) =>
+      broker.onUp(() =>
+        resolve(Promise.all([broker.publish('wiped', 'after'), broker.publish('wiped-too', 1)])),
+      ),
+    );
+    await rabbit.wipe();
+    await published;
+    await waitFor(() => got.length === 2);
+    assert.deepEqual(got, ['before', 'after']);
+  });
+
+  it('may come up after the processes that use it', async () => {
+    await rabbit.kill();
+    connect();
+    const got: unknown[] = [];
+    let ups = 0;
+    broker.onUp(() => {
+      ups += 1;
+    });
+    assert.equal(broker.isUp(), false);
+    const ready = broker
+      .declare(['late'])
+      .then(() => broker.consume('late', { prefetch: 1 }, async (body) => void got.push(body)));
+    await delay(500);
+    await rabbit.restart();
+    await ready;
+    await broker.publish('late', 1);
+    await waitFor(() => got.length === 1);
+    assert.equal(ups, 1);
+  });
+
+  it('rejects a publish that is not confirmed in time', async () => {
+    connect(300);
+    await broker.declare(['silent']);
+    await rabbit.pause();
+    try {
+      const since = performance.now();
+      await assert.rejects(broker.publish('silent', 1), /not confirmed in 300 ms/);
+      const tookMs = performance.now() - since;
+      assert.ok(tookMs >= 290 && tookMs < 1_500, `rejected after ${Math.round(tookMs)} ms`);
+    } finally {
+      await rabbit.resume();
+    }
+    await waitFor(() => broker.publish('silent', 2).then(() => true));
+  });
+
+  it('makes a deleted queue again, and its consumer goes on', async () => {
+    connect();
+    const got: unknown[] = [];
+    await broker.declare(['deleted', 'deleted-unread']);
+    await broker.consume('deleted', { prefetch: 1 }, async (body) => void got.push(body));
+    await rabbit.ctl('delete_queue', 'deleted');
+    await waitFor(() => broker.publish('deleted', 1).then(() => got.length > 0));
+    // Nobody consumes this one: its publisher finds out by the message that comes back.
+    await rabbit.ctl('delete_queue', 'deleted-unread');
+    await waitFor(() => broker.publish('deleted-unread', 1).then(() => true));
+  });
+
+  it('says that a queue was refused, and stays of use', async () => {
+    connect();
+    await assert.rejects(broker.declare(['amq.reserved']), /ACCESS_REFUSED|reserved/);
+    await broker.declare(['allowed']);
+    await broker.publish('allowed', 1);
+  });
+
+  it('drains its queues while it is short of memory and takes no publishes', async () => {
+    connect(1_000);
+    let got = 0;
+    const gate = Promise.withResolvers<void>();
+    await broker.declare(['full']);
+    await broker.consume('full', { prefetch: 2 }, async () => {
+      await gate.promise;
+      got += 1;
+    });
+    for (let n = 0; n < 20; n += 1) await broker.publish('full', n);
+    await rabbit.ctl('set_vm_memory_high_watermark', '0.0000001');
+    try {
+      // The broker says so with the next publish, which may still be the one that is not confirmed.
+      await waitFor(async () => {
+        await broker.publish('full', 'x').catch(() => {});
+        return !broker.isUp();
+      }, 10_000);
+      await assert.rejects(broker.publish('full', 'y'), /down/);
+      gate.resolve();
+      await waitFor(() => got >= 20, 10_000);
+    } finally {
+      await rabbit.ctl('set_vm_memory_high_watermark', 'absolute', '512MB');
+    }
+    await waitFor(() => broker.isUp(), 10_000);
+    await broker.publish('full', 'z');
+  });
+
+  it('closes in time when it has vanished without a word', async () => {
+    connect(300);
+    await broker.declare(['vanished']);
+    await broker.consume('vanished', { prefetch: 1 }, async () => {});
+    await rabbit.pause();
+    try {
+      const since = performance.now();
+      await broker.close();
+      assert.ok(performance.now() - since < 15_000);
+    } finally {
+      await rabbit.resume();
+    }
+  });
+
+  it('closes at once when it was never there', async () => {
+    const port = await freePort();
+    const absent = createRabbitBroker({ url: `amqp://guest:guest@127.0.0.1:${port}`, log });
+    const declared = assert.rejects(absent.declare(['never']), /clos/);
+    const consumed = assert.rejects(
+      absent.consume('never', { prefetch: 1 }, async () => {}),
+      /clos/,
+    );
+    await delay(50);
+    const since = performance.now();
+    await absent.close();
+    assert.ok(performance.now() - since < 500);
+    await Promise.all([declared, consumed]);
+  });
+});

@@ -1,0 +1,241 @@
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { createDb, type Db } from '@posthorn/core/platform/db.ts';
+import { createLog } from '@posthorn/core/platform/log.ts';
+import { migrate } from '@posthorn/core/platform/migrate.ts';
+import { chooseUser, findBinaries, makeReachableDir } from './postgres-binaries.ts';
+import { freePort, waitFor } from './process.ts';
+import { reap } from './reaper.ts';
+
+const run = promisify(execFile);
+const TEMPLATE = 'posthorn_template';
+
+export interface PostgresServer {
+  /** The superuser's way into the database `postgres`. */
+  url: string;
+  urlOf(database: string): string;
+  dir: string;
+  pid(): number;
+  /** The power cut: SIGKILL to the server and its backends. What was committed stays. */
+  kill(): Promise<void>;
+  /** Starts it again on the same data and port, killing it first if it runs. */
+  restart(): Promise<void>;
+  /** Every process of the server stands still: the connections stay open and nobody answers. */
+  pause(): void;
+  resume(): void;
+  /** Stops it and removes its folder. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a private PostgreSQL on 127.0.0.1, its binaries from npm. It works as root (the server then
+ * runs as another user) and as an ordinary user, and it never outlives the process that started it.
+ * `fsync` off makes it lose data when the machine crashes, not when a process is killed.
+ */
+export async function startPostgres(
+  options: { dir?: string; port?: number; fsync?: boolean } = {},
+): Promise<PostgresServer> {
+  const as = chooseUser();
+  const dir = options.dir ?? makeReachableDir('posthorn-pg-', as);
+  mkdirSync(dir, { recursive: true });
+  const port = options.port ?? (await freePort());
+  const password = randomBytes(12).toString('hex');
+  const binaries = findBinaries(dir, as);
+  const data = path.join(dir, 'data');
+  const env = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
+  const forgetDir = reap({ dir });
+
+  mkdirSync(data, { recursive: true, mode: 0o700 });
+  if (as.uid !== undefined) chownSync(data, as.uid, as.gid as number);
+  const passwordFile = path.join(dir, 'password');
+  if (existsSync(passwordFile)) throw new Error(`${dir} holds a server already`);
+  writeFileSync(passwordFile, password, { mode: 0o600 });
+  if (as.uid !== undefined) chownSync(passwordFile, as.uid, as.gid as number);
+  await run(
+    path.join(binaries, 'bin', 'initdb'),
+    [
+      ...['-D', data, '-U', 'postgres', '--auth=scram-sha-256', `--pwfile=${passwordFile}`, '--no-sync'],
+      ...['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
+      // Real passwords, so that roles are told apart; cheap ones, since each test file connects anew.
+      ...['--set', 'scram_iterations=1'],
+    ],
+    { ...as, env, cwd: dir },
+  );
+
+  const urlOf = (database: string) => `postgres://postgres:${password}@127.0.0.1:${port}/${database}`;
+  const settings = {
+    port,
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    max_connections: 300,
+    // Partitioned logs: one statement may lock many tables, and dropping a database's worth does.
+    max_locks_per_transaction: 256,
+    fsync: options.fsync === false ? 'off' : 'on',
+    timezone: 'UTC',
+    log_min_messages: 'warning',
+  };
+  const log = openSync(path.join(dir, 'log'), 'a');
+  let pid = 0;
+
+  const launch = async () => {
+    const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const server = spawn(path.join(binaries, 'bin', 'postgres'), ['-D', data, ...flags], {
+      ...as,
+      env,
+      cwd: dir,
+      // Its own session: Ctrl-C at the terminal must not stop it under the tests that are ending.
+      detached: true,
+      stdio: ['ignore', log, log],
+    });
+    server.unref();
+    pid = server.pid ?? 0;
+    // SIGQUIT is the immediate shutdown: unlike SIGKILL it frees the shared memory.
+    const forget = reap({ pid, signal: 'SIGQUIT' });
+    server.once('exit', forget);
+    const db = connect(urlOf('postgres'));
+    const ended = () => server.exitCode !== null || server.signalCode !== null;
+    await waitFor(async () => ended() || (await db.query('SELECT 1')), 30_000, { what: 'PostgreSQL answers' })
+      .then(() => {
+        if (ended()) throw new Error(`PostgreSQL ended while starting:\n${tail(dir)}`);
+      })
+      .finally(() => db.close());
+    return server;
+  };
+  let server = await launch();
+
+  const end = async (how: 'power cut' | 'stop') => {
+    if (server.exitCode !== null || server.signalCode !== null) return;
+    server.ref();
+    const exit = once(server, 'exit');
+    const backends = how === 'power cut' ? childrenOf(pid) : [];
+    signalTo([pid, ...backends], how === 'power cut' ? 'SIGKILL' : 'SIGQUIT');
+    await exit;
+    await waitFor(() => {
+      const alive = listProcesses().filter(({ state }) => !state.startsWith('Z'));
+      return !alive.some((process) => backends.includes(process.pid));
+    });
+  };
+
+  return {
+    url: urlOf('postgres'),
+    urlOf,
+    dir,
+    pid: () => pid,
+    kill: () => end('power cut'),
+    async restart() {
+      await end('power cut');
+      server = await launch();
+    },
+    pause: () => signalTo([pid, ...childrenOf(pid)], 'SIGSTOP'),
+    resume: () => signalTo([...childrenOf(pid), pid], 'SIGCONT'),
+    async stop() {
+      await end('stop');
+      rmSync(dir, { recursive: true, force: true });
+      forgetDir();
+    },
+  };
+}
+
+/** The server of a whole test run: with a migrated template, ready for createTestDatabase. */
+export async function startTestPostgres(): Promise<PostgresServer> {
+  const server = await startPostgres({ fsync: process.env.POSTHORN_TEST_PG_FSYNC !== 'off' });
+  const db = connect(server.url);
+  await db.query(`CREATE DATABASE ${TEMPLATE}`);
+  await db.close();
+  await migrate(server.urlOf(TEMPLATE));
+  return server;
+}
+
+// Module state on purpose: a test file run alone has no runner that hands it a server.
+let own: Promise<PostgresServer> | undefined;
+
+/**
+ * A database of one's own, cloned from the migrated template, on the server of the run
+ * (POSTHORN_TEST_PG_URL) or, for a file run alone, on one that lives as long as this process.
+ */
+export async function createTestDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
+  let adminUrl = process.env.POSTHORN_TEST_PG_URL;
+  if (!adminUrl) {
+    own ??= startTestPostgres();
+    adminUrl = (await own).url;
+  }
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  const admin = connect(adminUrl);
+  await admin.query(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`).finally(() => admin.close());
+  const url = new URL(adminUrl);
+  url.pathname = `/${name}`;
+  return {
+    url: url.href,
+    async drop() {
+      const db = connect(adminUrl);
+      await db.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`).finally(() => db.close());
+    },
+  };
+}
+
+function connect(url: string): Db {
+  const log = createLog({ level: 'silent', role: 'test' });
+  return createDb({ url, poolSize: 1, log, name: 'test harness' });
+}
+
+/** The pids whose parent is `pid`: a server's backends are in sessions of their own, no group holds them. */
+function childrenOf(pid: number): number[] {
+  return listProcesses()
+    .filter(({ parent }) => parent === pid)
+    .map((child) => child.pid);
+}
+
+interface ProcessEntry {
+  pid: number;
+  parent: number;
+  /** `Z` is a dead one that nobody has waited for yet: kill(2) cannot tell it from a living one. */
+  state: string;
+}
+
+/** From /proc where there is one, for slim images have no `ps`. */
+function listProcesses(): ProcessEntry[] {
+  if (!existsSync('/proc/self/stat')) {
+    const table = execFileSync('ps', ['-A', '-o', 'pid=,stat=,ppid='], { encoding: 'utf8' });
+    return table.trim().split('\n').map(parseProcess);
+  }
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        // `pid (name) state ppid ...`, where the name may hold spaces.
+        return [parseProcess(readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/\(.*\)/s, ''))];
+      } catch {
+        return [];
+      }
+    });
+}
+
+function parseProcess(line: string): ProcessEntry {
+  const [pid, state = '', parent] = line.trim().split(/\s+/);
+  return { pid: Number(pid), parent: Number(parent), state };
+}
+
+function signalTo(pids: number[], signal: NodeJS.Signals): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, signal);
+    } catch {}
+  }
+}
+
+function tail(dir: string): string {
+  return readFileSync(path.join(dir, 'log'), 'utf8').slice(-2_000);
+}

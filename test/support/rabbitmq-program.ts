@@ -1,0 +1,114 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { freePort, waitFor } from './process.ts';
+import { type RabbitLaunch, type RabbitServer, SYNC_TABLES, speaksAmqp } from './rabbitmq-server.ts';
+import { reap } from './reaper.ts';
+
+const START_TIMEOUT_MS = 90_000;
+
+/** Runs an installed RabbitMQ on its own data, apart from whatever the machine's service does. */
+export async function startProgramRabbit(launch: RabbitLaunch, program: string): Promise<RabbitServer> {
+  const { dir, port } = launch;
+  const file = (name: string) => path.join(dir, name);
+  writeFileSync(
+    file('rabbitmq.conf'),
+    `${launch.config}listeners.tcp.1 = 127.0.0.1:${port}\nload_definitions = ${launch.definitionsFile}\n`,
+  );
+  writeFileSync(file('enabled_plugins'), '[].\n');
+  // Read instead of the machine's own rabbitmq-env.conf.
+  writeFileSync(file('env.conf'), '');
+
+  const distPort = await freePort();
+  const name = `posthorn${port}`;
+  // No epmd: it would be a daemon of the machine that outlives us. Nodes then find each other by port.
+  const dist = `-setcookie ${name} -kernel inet_dist_use_interface {127,0,0,1} -start_epmd false -erl_epmd_port ${distPort}`;
+  const env = {
+    PATH: process.env.PATH,
+    HOME: dir,
+    LANG: 'C.UTF-8',
+    RABBITMQ_NODENAME: `${name}@localhost`,
+    RABBITMQ_NODE_PORT: String(port),
+    RABBITMQ_NODE_IP_ADDRESS: '127.0.0.1',
+    RABBITMQ_DIST_PORT: String(distPort),
+    RABBITMQ_CONFIG_FILE: file('rabbitmq.conf'),
+    RABBITMQ_CONF_ENV_FILE: file('env.conf'),
+    RABBITMQ_ENABLED_PLUGINS_FILE: file('enabled_plugins'),
+    RABBITMQ_GENERATED_CONFIG_DIR: file('generated'),
+    RABBITMQ_MNESIA_BASE: file('data'),
+    RABBITMQ_LOG_BASE: file('log'),
+    RABBITMQ_LOGS: '-',
+    RABBITMQ_PID_FILE: file('pid'),
+    RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: `${dist} +S 2:2 +sbwt none`,
+    // The port of `-erl_epmd_port` is the server's: the short-lived rabbitmqctl must not listen on it too.
+    RABBITMQ_CTL_ERL_ARGS: `${dist} -dist_listen false`,
+  };
+  const log = openSync(file('output'), 'a');
+  const forgetDir = reap({ dir });
+
+  const start = async () => {
+    // A group of its own: the runtime has helper processes that must die with it.
+    const server = spawn(program, [], { env, cwd: dir, stdio: ['ignore', log, log], detached: true });
+    server.unref();
+    const forget = reap({ pid: -(server.pid as number) });
+    server.once('exit', forget);
+    const ended = () => server.exitCode !== null || server.signalCode !== null;
+    await waitFor(() => ended() || speaksAmqp(port), START_TIMEOUT_MS, {
+      what: 'RabbitMQ answers',
+      everyMs: 50,
+    });
+    if (ended()) {
+      const output = readFileSync(file('output'), 'utf8').slice(-2_000);
+      throw new Error(
+        `RabbitMQ ended with ${server.exitCode ?? server.signalCode} while starting:\n${output}`,
+      );
+    }
+    return server;
+  };
+  let server = await start();
+
+  const signalAll = (signal: NodeJS.Signals) => process.kill(-(server.pid as number), signal);
+  const isRunning = () => server.exitCode === null && server.signalCode === null;
+  const end = async () => {
+    if (!isRunning()) return;
+    server.ref();
+    const exit = once(server, 'exit');
+    signalAll('SIGKILL');
+    await exit;
+  };
+  const restart = async () => {
+    await end();
+    server = await start();
+  };
+
+  const ctl = async (...args: string[]) => {
+    const rabbitmqctl = path.join(path.dirname(program), 'rabbitmqctl');
+    const { stdout } = await promisify(execFile)(rabbitmqctl, ['-q', ...args], { env, cwd: dir });
+    return stdout;
+  };
+
+  return {
+    url: launch.url,
+    dir,
+    async kill() {
+      if (isRunning()) await ctl(...SYNC_TABLES);
+      await end();
+    },
+    restart,
+    async wipe() {
+      await end();
+      rmSync(file('data'), { recursive: true, force: true });
+      await restart();
+    },
+    pause: async () => void signalAll('SIGSTOP'),
+    resume: async () => void signalAll('SIGCONT'),
+    ctl,
+    async stop() {
+      await end();
+      rmSync(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+      forgetDir();
+    },
+  };
+}
