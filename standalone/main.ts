@@ -1,0 +1,13 @@
+// `npm start`. The door only: plain JavaScript without a single import, and no "type" in the package.json
+// beside it, because then even a Node that can't read TypeScript runs it and says so, in one line.
+{
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major > 22 || (major === 22 && minor >= 18)) {
+    import('./src/main.ts');
+  } else {
+    console.error(
+      `posthorn: needs Node.js 22.18 or newer, this is ${process.versions.node}: use npm start, which brings its own on Linux`,
+    );
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,16 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+
+/**
+ * Rejects, as listening itself would (EADDRINUSE with the port), when one of the ports is taken: told
+ * before the database is made, not after.
+ */
+export async function ensurePortsFree(host: string, ports: readonly number[]): Promise<void> {
+  for (const port of ports) {
+    if (port === 0) continue;
+    const probe = createServer().listen(port, host);
+    await once(probe, 'listening');
+    probe.close();
+    await once(probe, 'close');
+  }
+}

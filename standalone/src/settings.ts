@@ -1,0 +1,58 @@
+import { type Config, loadConfig } from '@posthorn/core/platform/config.ts';
+import type { Secrets } from './secrets.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface Settings {
+  config: Config;
+  /** The parts that no variable swaps for a real one. */
+  embedded: { postgres: boolean; broker: boolean; sandbox: boolean };
+}
+
+/**
+ * The settings of a standalone start: every default of the roles but for what only makes sense on one's
+ * own machine. Throws {@link ConfigError}. What is generated or embedded holds a place until
+ * {@link fillIn}: a wrong setting must be told before anything is started.
+ */
+export function readSettings(env: Environment): Settings {
+  const set = Object.fromEntries(
+    Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
+  );
+  const port = set.PORT ?? '8080';
+  const config = loadConfig({
+    NODE_ENV: 'development',
+    // The screen is for the person who typed the command.
+    LOG_LEVEL: 'warn',
+    ALLOW_PRIVATE_WEBHOOKS: 'true',
+    PUBLIC_URL: `http://127.0.0.1:${port}`,
+    FRONTEND_URL: `http://127.0.0.1:${port}`,
+    DATABASE_URL: 'postgres://embedded',
+    AMQP_URL: 'amqp://embedded',
+    JWT_SECRET: PLACE,
+    ENCRYPTION_KEY: PLACE,
+    INTERNAL_SECRET: PLACE,
+    ...set,
+  });
+  return {
+    config,
+    embedded: {
+      postgres: set.DATABASE_URL === undefined,
+      broker: set.AMQP_URL === undefined,
+      sandbox: config.NETWORK_DRIVER === 'sandbox' && set.SANDBOX_URL === undefined,
+    },
+  };
+}
+
+const PLACE = '0'.repeat(64);
+
+/** Puts the generated secrets where the environment names none. */
+export function fillIn(config: Config, secrets: Secrets): Config {
+  const given = (value: string | undefined, generated: string) =>
+    value === undefined || value === PLACE ? generated : value;
+  return {
+    ...config,
+    JWT_SECRET: given(config.JWT_SECRET, secrets.JWT_SECRET),
+    ENCRYPTION_KEY: given(config.ENCRYPTION_KEY, secrets.ENCRYPTION_KEY),
+    INTERNAL_SECRET: given(config.INTERNAL_SECRET, secrets.INTERNAL_SECRET),
+  };
+}
