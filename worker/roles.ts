@@ -3,12 +3,15 @@ import type { Broker } from '@posthorn/core/platform/broker.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
+import { createMailer } from '@posthorn/core/platform/create-mailer.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import type { Metrics } from '@posthorn/core/platform/metrics.ts';
 import { createOutbound } from '@posthorn/core/platform/outbound-http.ts';
+import { createMailSender } from './mail/mail-sender.ts';
 import { createNetworkDriver } from './network-driver.ts';
+import { createPurgeJob } from './purge/purge-job.ts';
 import { createWebhookDispatcher } from './webhooks/webhook-dispatcher.ts';
 import { startWorker } from './worker.ts';
 
@@ -38,6 +41,19 @@ export async function startWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRol
   const { config } = deps;
   const cipher = createCipher(config.ENCRYPTION_KEY);
   const driver = createNetworkDriver(deps, config);
+  // Before the broker is waited for: mails need none.
+  const mails = createMailSender({
+    ...deps,
+    cipher,
+    mailer: createMailer(config, deps.log),
+    settings: {
+      frontendUrl: config.FRONTEND_URL.replace(/\/+$/, ''),
+      passwordResetTtlMinutes: config.PASSWORD_RESET_TTL,
+    },
+  });
+  mails.start();
+  const purge = createPurgeJob({ ...deps, steps: [] });
+  purge.start();
   const outbound = createOutbound({ allowPrivate: config.ALLOW_PRIVATE_WEBHOOKS });
   const road = await startWorker({
     ...deps,
@@ -45,6 +61,9 @@ export async function startWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRol
     cipher,
     driver,
     name: `${hostname()} ${process.pid}`,
+  }).catch(async (err) => {
+    await Promise.all([mails.stop(), purge.stop()]);
+    throw err;
   });
   const webhooks = createWebhookDispatcher({ ...deps, cipher, outbound });
   await webhooks.start();
@@ -64,6 +83,8 @@ export async function startWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRol
     wakeRelay: road.wakeRelay,
     async stop() {
       await road.stop();
+      await purge.stop();
+      await mails.stop();
       await webhooks.stop();
       await outbound.close();
     },

@@ -1,0 +1,28 @@
+import type { Db } from '../platform/db.ts';
+
+/** Days that a spent link is still told apart from an unknown one (RESET_TOKEN_EXPIRED). */
+const LINKS_KEPT_DAYS = 7;
+
+/** Removes sessions, states and links that are past their time; nobody is told anything else for it. */
+export async function sweepExpired(deps: { db: Db }, now: Date): Promise<void> {
+  const hourAgo = new Date(now.getTime() - 3_600_000);
+  const linksUntil = new Date(now.getTime() - LINKS_KEPT_DAYS * 86_400_000);
+  // Rotated tokens stay for as long as their family lives: a reuse must be recognised.
+  const statements: [string, Date][] = [
+    [
+      `DELETE FROM refresh_families f WHERE created_at < $1
+       AND NOT EXISTS (SELECT 1 FROM refresh_tokens t WHERE t.family_id = f.id AND t.expires_at > $1)`,
+      now,
+    ],
+    ['DELETE FROM revoked_jwts WHERE expires_at <= $1', now],
+    ['DELETE FROM oauth_states WHERE expires_at <= $1', now],
+    ['DELETE FROM oauth_pending WHERE expires_at <= $1', now],
+    ['DELETE FROM password_links WHERE expires_at <= $1', linksUntil],
+    [
+      'DELETE FROM login_failures WHERE window_started_at <= $1 AND (locked_until IS NULL OR locked_until <= $1)',
+      hourAgo,
+    ],
+    ['DELETE FROM mails WHERE failed_at <= $1', linksUntil],
+  ];
+  for (const [text, before] of statements) await deps.db.query(text, [before]);
+}

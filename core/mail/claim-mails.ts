@@ -1,0 +1,51 @@
+import type { QueryResultRow } from 'pg';
+import type { Db, Sql } from '../platform/db.ts';
+
+export interface ClaimedMail extends QueryResultRow {
+  id: number;
+  kind: string;
+  sealed: Buffer;
+  /** This one included. */
+  attempts: number;
+  created_at: Date;
+  trace_id: string | null;
+}
+
+/** A mail that a worker took and did not settle within this time is another's to try. */
+const LEASE_MS = 120_000;
+
+/** Takes due mails for one try each; two workers never take the same one. */
+export async function claimMails(db: Db, input: { now: Date; limit: number }): Promise<ClaimedMail[]> {
+  const { rows } = await db.query<ClaimedMail>(
+    `UPDATE mails SET attempts = attempts + 1, next_attempt_at = $2
+     WHERE id IN (
+       SELECT id FROM mails WHERE failed_at IS NULL AND next_attempt_at <= $1
+       ORDER BY next_attempt_at LIMIT $3 FOR UPDATE SKIP LOCKED
+     )
+     RETURNING id, kind, sealed, attempts, created_at, trace_id`,
+    [input.now, new Date(input.now.getTime() + LEASE_MS), input.limit],
+  );
+  return rows;
+}
+
+/** Sent: nothing of it stays. */
+export async function dropMail(sql: Sql, id: number): Promise<void> {
+  await sql.query('DELETE FROM mails WHERE id = $1', [id]);
+}
+
+export async function retryMail(sql: Sql, input: { id: number; at: Date; error: string }): Promise<void> {
+  await sql.query('UPDATE mails SET next_attempt_at = $2, last_error = $3 WHERE id = $1', [
+    input.id,
+    input.at,
+    input.error,
+  ]);
+}
+
+/** Given up: the row stays for people to see, its content does not. */
+export async function failMail(sql: Sql, input: { id: number; at: Date; error: string }): Promise<void> {
+  await sql.query(`UPDATE mails SET failed_at = $2, last_error = $3, sealed = '' WHERE id = $1`, [
+    input.id,
+    input.at,
+    input.error,
+  ]);
+}

@@ -1,0 +1,160 @@
+import type { AccountSettings } from '@posthorn/core/accounts/deps.ts';
+import { preparePasswordReset } from '@posthorn/core/accounts/prepare-password-reset.ts';
+import {
+  type ClaimedMail,
+  claimMails,
+  dropMail,
+  failMail,
+  retryMail,
+} from '@posthorn/core/mail/claim-mails.ts';
+import {
+  createMailQueue,
+  RESET_REQUEST,
+  type SealedMail,
+  type SealedResetRequest,
+} from '@posthorn/core/mail/mail-queue.ts';
+import type { Bus } from '@posthorn/core/platform/bus.ts';
+import type { Clock } from '@posthorn/core/platform/clock.ts';
+import type { Db } from '@posthorn/core/platform/db.ts';
+import type { Cipher } from '@posthorn/core/platform/encryption.ts';
+import type { Log } from '@posthorn/core/platform/log.ts';
+import { type Mailer, MailRefused } from '@posthorn/core/platform/mail.ts';
+import { createWaker } from '@posthorn/core/platform/waker.ts';
+
+export interface MailSenderDeps {
+  db: Db;
+  bus: Bus;
+  clock: Clock;
+  log: Log;
+  cipher: Cipher;
+  mailer: Mailer;
+  settings: Pick<AccountSettings, 'frontendUrl' | 'passwordResetTtlMinutes'>;
+}
+
+export interface MailSender {
+  start(): void;
+  /** Ends after the mails that are under way. */
+  stop(): Promise<void>;
+  /** One round over what is due; how many it took. */
+  runOnce(): Promise<number>;
+}
+
+/** After the first, second, ... failed try. The last one repeats until the mail is a day old. */
+const BACKOFF_S = [5, 30, 120, 600, 1800, 3600];
+const GIVE_UP_AFTER_MS = 24 * 3_600_000;
+const BATCH = 5;
+/** Looked for by timer as well: a hint may be lost. */
+const LOOK_EVERY_MS = 2_000;
+
+/**
+ * Sends what stands in the mail outbox. A mail server that is down delays mails and fails no request; a
+ * mail may be sent twice after a crash (with the same Message-ID), and is never lost.
+ */
+export function createMailSender(deps: MailSenderDeps): MailSender {
+  const { db, bus, clock, log, cipher, mailer } = deps;
+  const queue = createMailQueue({ cipher, clock });
+  const waker = createWaker();
+  let stopping = false;
+  let running: Promise<void> = Promise.resolve();
+
+  async function runOnce(): Promise<number> {
+    const claimed = await claimMails(db, { now: clock.now(), limit: BATCH });
+    await Promise.all(claimed.map(settle));
+    return claimed.length;
+  }
+
+  async function settle(mail: ClaimedMail): Promise<void> {
+    try {
+      if (mail.kind === RESET_REQUEST) await prepareReset(mail);
+      else await send(mail);
+    } catch (err) {
+      await postpone(mail, err).catch((failure) =>
+        log.warn({ err: failure, mail_id: mail.id }, 'mail lost track of'),
+      );
+    }
+  }
+
+  async function send(mail: ClaimedMail): Promise<void> {
+    const { to, subject, text, html } = cipher.open<SealedMail>(mail.sealed);
+    await mailer.send({ id: mailId(mail), kind: mail.kind, to, subject, text, html });
+    await dropMail(db, mail.id);
+    log.info({ mail_id: mail.id, kind: mail.kind, trace_id: mail.trace_id }, 'mail sent');
+  }
+
+  /** The wish goes and the mail comes in one transaction; the next round sends it. */
+  async function prepareReset(wish: ClaimedMail): Promise<void> {
+    const { resetFor } = cipher.open<SealedResetRequest>(wish.sealed);
+    await db.transaction(async (sql) => {
+      const prepared = await preparePasswordReset(deps, sql, { email: resetFor, now: clock.now() });
+      await dropMail(sql, wish.id);
+      if (prepared)
+        await queue.queue(sql, {
+          ...prepared.mail,
+          to: prepared.to,
+          kind: 'password_reset',
+          companyId: prepared.companyId,
+          traceId: wish.trace_id,
+        });
+    });
+    waker.wake();
+  }
+
+  async function postpone(mail: ClaimedMail, err: unknown): Promise<void> {
+    const now = clock.now();
+    const error = describe(err);
+    const entry = {
+      mail_id: mail.id,
+      kind: mail.kind,
+      attempts: mail.attempts,
+      error,
+      trace_id: mail.trace_id,
+    };
+    if (err instanceof MailRefused || now.getTime() - mail.created_at.getTime() >= GIVE_UP_AFTER_MS) {
+      await failMail(db, { id: mail.id, at: now, error });
+      log.error(entry, 'mail given up');
+      return;
+    }
+    const delayS = BACKOFF_S[Math.min(mail.attempts, BACKOFF_S.length) - 1]!;
+    await retryMail(db, { id: mail.id, at: new Date(now.getTime() + delayS * 1000), error });
+    log.warn({ ...entry, retry_in_s: delayS }, 'mail not sent, will be tried again');
+  }
+
+  async function loop(): Promise<void> {
+    while (!stopping) {
+      const taken = await runOnce().catch((err) => {
+        log.warn({ err }, 'mails could not be looked up');
+        return 0;
+      });
+      if (taken === 0 && !stopping) await waker.wait(LOOK_EVERY_MS);
+    }
+  }
+
+  return {
+    start() {
+      bus.on('mail', () => waker.wake());
+      running = loop();
+    },
+    async stop() {
+      stopping = true;
+      waker.wake();
+      await running;
+      await mailer.close();
+    },
+    runOnce,
+  };
+}
+
+/** Unique beyond this database: two installations may write to one mailbox. */
+function mailId(mail: ClaimedMail): string {
+  return `${mail.created_at.toISOString().replace(/\D/g, '')}-${String(mail.id).padStart(6, '0')}`;
+}
+
+/** What the server said may quote the address: only its kind goes to the log. */
+function describe(err: unknown): string {
+  const { code, responseCode, command } = err as { code?: string; responseCode?: number; command?: string };
+  return (
+    [code, responseCode, command].filter((part) => part !== undefined).join(' ') ||
+    (err instanceof MailRefused ? err.message : (err as Error)?.name) ||
+    'failed'
+  );
+}
