@@ -18,7 +18,7 @@ await runMain('worker', async () => {
   const metrics = createMetrics();
   const parts = { log, name: 'posthorn worker', url: config.DATABASE_URL };
 
-  const db = createDb({ ...parts, poolSize: config.DATABASE_POOL_SIZE });
+  const db = createDb({ ...parts, poolSize: config.DATABASE_POOL_SIZE, plans: 'indexed' });
   shutdown.add('database', () => db.close());
   const bus = await createBus(parts);
   shutdown.add('bus', () => bus.close());

@@ -66,7 +66,7 @@ async function createHandOff(): Promise<(task: Task) => Promise<void>> {
   }
   const rabbit = new Connection(process.env.AMQP_URL);
   const queue = 'reference';
-  const queueOptions = { durable: true, arguments: { 'x-queue-type': 'quorum' } };
+  const queueOptions = { durable: true, arguments: { 'x-queue-type': 'quorum' as const } };
   await rabbit.queueDeclare({ queue, ...queueOptions });
   rabbit.createConsumer({ queue, queueOptions, qos: { prefetchCount: CONSUMERS } }, (message) =>
     deliver(message.body),

@@ -29,11 +29,28 @@ export const pgTypes = {
   },
 } as pg.CustomTypesConfig;
 
-export function createDb(options: { url: string; poolSize: number; log: Log; name: string }): Db {
+/**
+ * A prepared statement keeps the plan it got while its tables were empty, a sequential scan, and a busy
+ * new installation met a hundredfold of rows before the first ANALYZE: accepts went from 9,100/s to
+ * 3,000/s within 100,000 messages. Every hot statement goes by an index or by nothing; this says so.
+ */
+const INDEXED_PLANS = '-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off';
+
+export interface DbOptions {
+  url: string;
+  poolSize: number;
+  log: Log;
+  name: string;
+  /** `indexed`: for the pool of the hot statements, whose plans must not depend on when they were made. */
+  plans?: 'indexed';
+}
+
+export function createDb(options: DbOptions): Db {
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.poolSize,
     application_name: options.name,
+    options: `-c jit=off ${options.plans === 'indexed' ? INDEXED_PLANS : ''}`,
     types: pgTypes,
     connectionTimeoutMillis: 5_000,
     idleTimeoutMillis: 60_000,

@@ -3,6 +3,7 @@ import { WEBHOOK_PAYLOAD_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
 import { messagingContract } from '@posthorn/contract/messaging/index.ts';
 import { createBillingClient } from '@posthorn/core/accounts/billing-client.ts';
 import { createAccounts } from '@posthorn/core/accounts/create-accounts.ts';
+import { ensureSuperadmins } from '@posthorn/core/accounts/ensure-superadmins.ts';
 import { createOAuthProviders } from '@posthorn/core/accounts/oauth/create-providers.ts';
 import { createRateLimiter } from '@posthorn/core/accounts/take-rate-slots.ts';
 import { createEventFeed } from '@posthorn/core/events/event-feed.ts';
@@ -28,6 +29,8 @@ import { messagingHandlers } from './handlers.ts';
 export interface MessagingDeps {
   config: Config;
   db: Db;
+  /** The pool of the hot statements, made with `plans: 'indexed'`. */
+  hotDb: Db;
   /** Over `messagingEntities`. */
   orm: Orm;
   bus: Bus;
@@ -52,13 +55,14 @@ export interface MessagingServer {
 
 /** The messaging API: HTTP over the use cases of core. Any number of these serve one database. */
 export async function createMessagingServer(deps: MessagingDeps): Promise<MessagingServer> {
-  const { config, db, bus, clock, log, metrics } = deps;
+  const { config, db, hotDb, bus, clock, log, metrics } = deps;
   let closing = false;
   const isDraining = () => closing || (deps.isDraining?.() ?? false);
   const accounts = createAccounts(deps, config);
-  const acceptor = createAcceptor({ db, bus, clock, onAccepted: deps.onAccepted });
+  await ensureSuperadmins(accounts.deps);
+  const acceptor = createAcceptor({ db: hotDb, bus, clock, onAccepted: deps.onAccepted });
   const tickets = createTickets({ db, secret: config.JWT_SECRET, clock });
-  const feed = createEventFeed({ db, bus, clock, log, retentionDays: WEBHOOK_PAYLOAD_RETENTION_DAYS });
+  const feed = createEventFeed({ db: hotDb, bus, clock, log, retentionDays: WEBHOOK_PAYLOAD_RETENTION_DAYS });
   const connections = createLiveConnections({ bus });
   const sockets = createEventSockets({ db, feed, connections });
   new Gauge({
@@ -80,7 +84,7 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     authenticator: accounts.authenticator,
     authenticateAccount: accounts.authenticator.authenticateAccount,
     redeemTicket: tickets.redeem,
-    rateLimiter: createRateLimiter({ db, clock }),
+    rateLimiter: createRateLimiter({ db: hotDb, clock }),
   };
   const app = createApp(serving);
   const handlers = messagingHandlers({
@@ -103,7 +107,7 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     providers: createOAuthProviders(config),
     oauthFrontendUrl: config.OAUTH_FRONTEND_REDIRECT_URL ?? config.FRONTEND_URL,
     billing: createBillingClient({ baseUrl: config.BILLING_INTERNAL_URL, secret: config.INTERNAL_SECRET }),
-    cookies: { secure: config.PUBLIC_URL.startsWith('https:') },
+    cookies: { secure: config.NODE_ENV !== 'development' },
     policy: {
       allowPrivate: config.ALLOW_PRIVATE_WEBHOOKS,
       requireHttps: config.NODE_ENV === 'production' && !config.ALLOW_PRIVATE_WEBHOOKS,

@@ -10,6 +10,9 @@ import { createShutdown } from '@posthorn/core/platform/shutdown.ts';
 import { createMessagingServer } from './app.ts';
 import { messagingEntities } from './entities.ts';
 
+/** Accepts share one connection; the rate limiter and the event feeds take the others. */
+const HOT_POOL_SIZE = 4;
+
 /** The messaging role by itself: `npm run messaging`. */
 await runMain('messaging', async () => {
   const config = loadConfig(process.env);
@@ -19,6 +22,8 @@ await runMain('messaging', async () => {
   const url = config.DATABASE_URL;
   const db = createDb({ url, poolSize: config.DATABASE_POOL_SIZE, log, name: 'messaging' });
   shutdown.add('database', () => db.close());
+  const hotDb = createDb({ url, poolSize: HOT_POOL_SIZE, log, name: 'messaging hot', plans: 'indexed' });
+  shutdown.add('hot database', () => hotDb.close());
   const orm = await createOrm({ url, entities: messagingEntities, name: 'messaging' });
   shutdown.add('orm', () => orm.close());
   const bus = await createBus({ url, log, name: 'messaging' });
@@ -26,6 +31,7 @@ await runMain('messaging', async () => {
   const server = await createMessagingServer({
     config,
     db,
+    hotDb,
     orm,
     bus,
     clock: systemClock,

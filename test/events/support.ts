@@ -17,6 +17,7 @@ export async function startMessaging(
   const orm = await createOrm({ url: parts.url, entities: messagingEntities, name: 'test' });
   const server = await createMessagingServer({
     ...parts,
+    hotDb: parts.db,
     orm,
     config: testConfig(env),
     metrics: createMetrics({ collectProcess: false }),
