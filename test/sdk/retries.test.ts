@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type ClientOptions, createClient, PosthornError } from '@posthorn/sdk/index.ts';
+import { type Answer, json, refuse, startHttp } from './http-server.ts';
+
+const INSTANCE = '6a2f41a3-c54c-4fce-9e0f-1d0a4e5a8a01';
+const TEXT = { instanceId: INSTANCE, body: { to: '+5511999990000', text: 'hi' } };
+
+async function setUp(answer: Answer, options: Partial<ClientOptions> = {}) {
+  const server = await startHttp(answer);
+  const client = createClient({ baseUrl: server.url, apiKey: 'svc_test', ...options });
+  return { server, client, [Symbol.asyncDispose]: () => server.close() };
+}
+
+/** Fails in the given way as often as told, then answers. */
+function failing(times: number, fail: Answer, status = 200): Answer {
+  return (res, request, index) =>
+    index < times ? fail(res, request, index) : json(res, status, { ok: index });
+}
+
+describe('what may be repeated', () => {
+  const faults: [string, Answer][] = [
+    ['a reset connection', (res) => void res.socket?.resetAndDestroy()],
+    ['an HTML 502', (res) => void res.writeHead(502, { 'content-type': 'text/html' }).end('<h1>502')],
+    ['a 503 of the service', (res) => refuse(res, 503, 'SERVICE_UNAVAILABLE')],
+    ['a 500', (res) => refuse(res, 500, 'INTERNAL_ERROR')],
+    ['a 429', (res) => refuse(res, 429, 'RATE_LIMITED')],
+  ];
+  for (const [what, fail] of faults) {
+    test(`a read is tried again after ${what}`, async () => {
+      await using at = await setUp(failing(2, fail));
+      assert.deepEqual(await at.client.instances.get({ instanceId: INSTANCE }), { ok: 2 });
+    });
+  }
+
+  test('a send is tried again under the same key and with the same body', async () => {
+    await using at = await setUp(failing(2, (res) => void res.socket?.resetAndDestroy(), 202));
+    await at.client.messages.sendText(TEXT);
+    const keys = at.server.seen.map(({ headers }) => headers['idempotency-key']);
+    assert.equal(keys.length, 3);
+    assert.equal(new Set(keys).size, 1);
+    assert.equal(new Set(at.server.seen.map(({ body }) => body)).size, 1);
+  });
+
+  test('a read is tried again when an attempt times out, each attempt with its own time', async () => {
+    await using at = await setUp(
+      failing(1, () => undefined),
+      { timeoutMs: 150 },
+    );
+    assert.deepEqual(await at.client.instances.get({ instanceId: INSTANCE }), { ok: 1 });
+  });
+});
+
+describe('what may not be repeated', () => {
+  const fail: Answer = (res) => void res.socket?.resetAndDestroy();
+
+  test('a creation is sent once', async () => {
+    await using at = await setUp(fail);
+    await assert.rejects(at.client.instances.create({ body: { name: 'sales' } }), PosthornError);
+    assert.equal(at.server.seen.length, 1);
+  });
+
+  test('a deletion and a change are sent once', async () => {
+    await using at = await setUp(fail);
+    await assert.rejects(at.client.instances.remove({ instanceId: INSTANCE }), PosthornError);
+    await assert.rejects(at.client.instances.updateSettings({ instanceId: INSTANCE }), PosthornError);
+    assert.equal(at.server.seen.length, 2);
+  });
+
+  for (const [status, code] of [
+    [400, 'BAD_REQUEST'],
+    [401, 'TOKEN_INVALID'],
+    [404, 'INSTANCE_NOT_FOUND'],
+    [409, 'PASSIVE_MODE_ENABLED'],
+    [422, 'IDEMPOTENCY_KEY_REUSED'],
+    [502, 'MEDIA_FETCH_FAILED'],
+  ] as const) {
+    test(`${status} ${code} is the answer, not a fault to try again`, async () => {
+      await using at = await setUp((res) => refuse(res, status, code));
+      await assert.rejects(at.client.messages.sendText(TEXT), { code });
+      assert.equal(at.server.seen.length, 1);
+    });
+  }
+});
+
+describe('how long it goes on', () => {
+  test('it gives up after the retries it was given', async () => {
+    await using at = await setUp((res) => refuse(res, 503, 'SERVICE_UNAVAILABLE'), { retries: 1 });
+    await assert.rejects(at.client.instances.list(), { code: 'SERVICE_UNAVAILABLE' });
+    assert.equal(at.server.seen.length, 2);
+    await assert.rejects(at.client.instances.list({}, { retries: 0 }), { code: 'SERVICE_UNAVAILABLE' });
+    assert.equal(at.server.seen.length, 3);
+  });
+
+  test('it waits as long as Retry-After asks', async () => {
+    await using at = await setUp(
+      failing(1, (res) => refuse(res, 429, 'RATE_LIMITED', {}, { 'retry-after': '1' })),
+    );
+    const started = performance.now();
+    await at.client.instances.list();
+    const tookMs = performance.now() - started;
+    assert.ok(tookMs >= 990 && tookMs < 2_500, `${tookMs} ms`);
+  });
+
+  test('it does not wait when Retry-After is past the deadline', async () => {
+    await using at = await setUp((res) => refuse(res, 429, 'RATE_LIMITED', {}, { 'retry-after': '30' }), {
+      deadlineMs: 5_000,
+    });
+    const started = performance.now();
+    await assert.rejects(at.client.instances.list(), { code: 'RATE_LIMITED', retryAfterMs: 30_000 });
+    assert.ok(performance.now() - started < 1_000);
+  });
+
+  test('the deadline holds over all attempts together', async () => {
+    await using at = await setUp(() => undefined, { timeoutMs: 400, deadlineMs: 600, retries: 10 });
+    const started = performance.now();
+    await assert.rejects(at.client.instances.list(), { code: 'TIMEOUT' });
+    assert.ok(performance.now() - started < 1_200);
+  });
+
+  test('the caller can call off the wait between two attempts', async () => {
+    await using at = await setUp((res) =>
+      refuse(res, 503, 'SERVICE_UNAVAILABLE', {}, { 'retry-after': '20' }),
+    );
+    const started = performance.now();
+    await assert.rejects(at.client.instances.list({}, { signal: AbortSignal.timeout(100) }), {
+      name: 'TimeoutError',
+    });
+    assert.ok(performance.now() - started < 2_000);
+    assert.equal(at.server.seen.length, 1);
+  });
+});
