@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto';
+import { newApiKey } from '@posthorn/core/accounts/api-key.ts';
+import type { Role } from '@posthorn/core/accounts/principal.ts';
+import { insertEvents } from '@posthorn/core/events/insert-events.ts';
+import type { Sql } from '@posthorn/core/platform/db.ts';
+import { newId } from '@posthorn/core/platform/ids.ts';
+import { type SeededCompany, seedInstance } from '../support/seed.ts';
+
+/** Who asks, by what is special about them. */
+export interface Who {
+  owner: SeededCompany;
+  admin: SeededCompany;
+  agent: SeededCompany;
+  unverified: SeededCompany;
+  suspended: SeededCompany;
+  revoked: SeededCompany;
+  root: SeededCompany;
+}
+
+/** For each kind of id in a path: one that is the asker's, and those that are not there for them. */
+export type Ids = Record<
+  string,
+  { own: string; foreign: string | null; unknown: string; misshapen: string[] }
+>;
+
+/** Another user of the same company, with a key. */
+export async function withRole(sql: Sql, company: SeededCompany, role: Role): Promise<SeededCompany> {
+  const { companyId } = company;
+  const user = await sql.query<{ id: number }>(
+    `INSERT INTO users (company_id, email, name, role, email_verified_at) VALUES ($1, $2, $3, $3, now()) RETURNING id`,
+    [companyId, `${randomUUID()}@example.test`, role],
+  );
+  const userId = user.rows[0]!.id;
+  const { key, hash, last4 } = newApiKey();
+  const token = await sql.query<{ id: number }>(
+    `INSERT INTO api_tokens (company_id, user_id, name, key_hash, last4) VALUES ($1, $2, 'seed', $3, $4) RETURNING id`,
+    [companyId, userId, hash, last4],
+  );
+  const principal = { ...company.principal, userId, role, tokenId: token.rows[0]!.id };
+  return { companyId, userId, apiKey: key, principal };
+}
+
+/** One of each resource for both companies. A new kind of path parameter gets its line here. */
+export async function seedIds(sql: Sql, own: SeededCompany, foreign: SeededCompany): Promise<Ids> {
+  const [mine, theirs] = [await seedOne(sql, own), await seedOne(sql, foreign)];
+  const uuids = { unknown: newId(), misshapen: ['not-a-uuid', '1', `${newId()}0`] };
+  const integers = { unknown: '999999999', misshapen: ['abc', '0', '-1', '1.5', '99999999999999'] };
+  return {
+    instanceId: { own: mine.instanceId, foreign: theirs.instanceId, ...uuids },
+    messageId: {
+      own: mine.messageId,
+      foreign: theirs.messageId,
+      unknown: newId(),
+      misshapen: ['!?', 'A'.repeat(32)],
+    },
+    eventId: { own: mine.eventId, foreign: theirs.eventId, ...uuids },
+    webhookId: { own: mine.webhookId, foreign: theirs.webhookId, ...integers },
+    'tokens.id': { own: mine.tokenId, foreign: theirs.tokenId, ...integers },
+    'users.id': { own: mine.userId, foreign: theirs.userId, ...integers },
+    // Only superadmins have it in a path, and to them no company is foreign.
+    companyId: { own: String(own.companyId), foreign: null, ...integers },
+    provider: { own: 'google', foreign: null, unknown: 'myspace', misshapen: [] },
+  };
+}
+
+async function seedOne(sql: Sql, company: SeededCompany) {
+  const { companyId } = company;
+  const instanceId = await seedInstance(sql, companyId);
+  const messageId = newId();
+  await sql.query(
+    `INSERT INTO messages (id, company_id, instance_id, direction, type, chat_jid, status, content, created_at)
+     VALUES ($1, $2, $3, 'outbound', 'text', '5511999990000@s.whatsapp.net', 'sent', '{"text":"hi"}', now())`,
+    [messageId, companyId, instanceId],
+  );
+  const eventId = newId();
+  const event = { eventId, companyId, instanceId, type: 'instance.connected', data: {}, traceId: null };
+  await insertEvents(sql, [{ ...event, createdAt: new Date() }]);
+  const webhook = await sql.query<{ id: number }>(
+    `INSERT INTO webhooks (company_id, url, patterns, secret) VALUES ($1, 'https://x.test', '{*}', '\\x00') RETURNING id`,
+    [companyId],
+  );
+  const other = await withRole(sql, company, 'agent');
+  return {
+    instanceId,
+    messageId,
+    eventId,
+    webhookId: String(webhook.rows[0]!.id),
+    tokenId: String(other.principal.tokenId),
+    userId: String(other.userId),
+  };
+}
