@@ -1,8 +1,15 @@
-import { setImmediate as immediate } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as immediate } from 'node:timers/promises';
 import type { Connection } from 'rabbitmq-client';
 import type { Log } from './log.ts';
 import { keepChannel } from './rabbitmq-channel.ts';
 import { declareQueues } from './rabbitmq-queues.ts';
+
+/**
+ * A queue made anew within some 50 ms of its deletion catches RabbitMQ 3.10 out: consumers of the old one
+ * are not cancelled, count as consumers of the new one and get nothing. Consumers that are cancelled
+ * make the queue again by themselves, before this runs.
+ */
+const REDECLARE_AFTER_MS = 1_000;
 
 export interface Publisher {
   publish(queue: string, body: unknown): Promise<void>;
@@ -57,8 +64,9 @@ export function startPublisher(options: {
   const redeclare = (queue: string) => {
     if (redeclaring.has(queue)) return;
     redeclaring.add(queue);
-    declareQueues(connection, [queue])
-      .catch((err) => log.warn({ err, queue }, 'queue could not be declared again'))
+    delay(REDECLARE_AFTER_MS, undefined, { signal: options.signal })
+      .then(() => declareQueues(connection, [queue]))
+      .catch((err) => options.signal.aborted || log.warn({ err, queue }, 'queue could not be declared again'))
       .finally(() => redeclaring.delete(queue));
   };
 
