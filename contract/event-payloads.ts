@@ -64,6 +64,10 @@ export const deliveryFailed = messageFamily
     reason: z
       .string()
       .meta({ description: 'Stable snake_case, e.g. forward_source_not_found, outcome_unknown' }),
+    operation: z
+      .enum(['delete', 'edit'])
+      .optional()
+      .meta({ description: 'When a change of the message failed, not the message itself' }),
   })
   .meta({ id: 'DeliveryFailedEvent' });
 

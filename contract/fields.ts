@@ -26,6 +26,17 @@ export function failsWith(
   return { ...(message === undefined ? {} : { message }), params: { code } };
 }
 
+/**
+ * For a check whose whole message the spec writes out: it reaches the caller without the field's path
+ * (spec 7.3, "a plain message").
+ */
+export function saysExactly(
+  message: string,
+  code: ErrorCode = 'BAD_REQUEST',
+): { message: string; params: { code: ErrorCode; exact: true } } {
+  return { message, params: { code, exact: true } };
+}
+
 /** A phone number, an individual JID or a group JID (spec 4.2 rule 5). */
 export const recipient = z
   .string()
@@ -48,6 +59,13 @@ export const phoneField = z
   .meta({ description: 'A phone number with country code', examples: ['+5511999990000'] });
 
 /** The service's UUID of a message or the network's hex id. */
+export const messageRef = z
+  .string()
+  .min(1)
+  .max(NETWORK_ID_MAX_CHARS)
+  .regex(/^[A-Za-z0-9._:-]*$/, 'must be a message UUID or a network id')
+  .meta({ description: 'The UUID or the network id of a message' });
+
 export const optionalMessageRef = z
   .string()
   .max(NETWORK_ID_MAX_CHARS)

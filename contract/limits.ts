@@ -16,6 +16,8 @@ export const LABELS_MAX = 20;
 export const LABEL_COLOR_MAX = 19;
 export const NOTE_MAX_CHARS = 8192;
 export const POLL_OPTIONS_MIN = 2;
+/** What the networks show; the spec sets only the lower bound. */
+export const POLL_OPTIONS_MAX = 12;
 export const TEMPLATE_BUTTONS_MAX = 3;
 export const EDIT_WINDOW_S = 15 * MINUTE_S;
 export const DUPLICATE_CONTENT_WINDOW_S = DAY_S;
@@ -59,6 +61,8 @@ export const SYNC_ACTION_TIMEOUT_MS = 15_000;
 
 // Bounds of ours, where the spec is silent
 export const TEXT_MAX_CHARS = 65_536;
+/** Names, titles, addresses and the like. */
+export const FIELD_MAX_CHARS = 1024;
 export const IDEMPOTENCY_KEY_MAX_CHARS = 255;
 export const MENTIONS_MAX = 1024;
 export const NETWORK_ID_MAX_CHARS = 128;

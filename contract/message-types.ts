@@ -23,6 +23,41 @@ export const OUTBOUND_TYPES = [
 ] as const;
 export type OutboundType = (typeof OUTBOUND_TYPES)[number];
 
+/** The asynchronous operations of spec 4.2 and 4.3: words of the task queue, the guard and schedules. */
+export const OPERATIONS = [
+  'text',
+  'image',
+  'video',
+  'audio',
+  'document',
+  'sticker',
+  'location',
+  'contact',
+  'reaction',
+  'poll',
+  'template',
+  'link_preview',
+  'event',
+  'ptv',
+  'gif',
+  'forward',
+  'delete',
+  'edit',
+  'status_text',
+  'status_image',
+  'status_video',
+  'status_audio',
+  'status_reply',
+] as const;
+export type Operation = (typeof OPERATIONS)[number];
+
+/** What `POST .../messages/scheduled` takes: all but the reply, whose status is gone within a day. */
+export const SCHEDULABLE = OPERATIONS.filter((name) => name !== 'status_reply') as Exclude<
+  Operation,
+  'status_reply'
+>[];
+export type Schedulable = (typeof SCHEDULABLE)[number];
+
 /** Content families that arrive in chats. `<family>.received` and `<family>.deleted` exist for each. */
 export const INBOUND_FAMILIES = [
   'text',

@@ -32,6 +32,8 @@ export function codeOfIssues(
   codes: InputCodes = DEFAULT_CODES,
 ): { code: ErrorCode; message: string } {
   const missing = issues.find((issue) => isMissing(issue, input));
+  const exact = missing ? undefined : exactOf(issues);
+  if (exact) return exact;
   const issue = missing ?? issues[0];
   if (!issue) return { code: codes.invalid, message: `the ${part} is not valid` };
   const where = issue.path.length === 0 ? part : pathText(issue.path);
@@ -56,6 +58,15 @@ export function parseInput<S extends z.ZodType>(
   if (result.success) return result.data;
   const { code, message } = codeOfIssues(result.error.issues, part, value, codes);
   throw new ApiError(code, { message });
+}
+
+/** The first check that brings its whole message along (`saysExactly`). */
+function exactOf(issues: readonly Issue[]): { code: ErrorCode; message: string } | undefined {
+  for (const issue of issues) {
+    if (issue.code !== 'custom' || issue.params?.exact !== true || !isErrorCode(issue.params.code)) continue;
+    return { code: issue.params.code, message: issue.message };
+  }
+  return undefined;
 }
 
 function isMissing(issue: Issue, input: unknown): boolean {

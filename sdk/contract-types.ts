@@ -12,7 +12,7 @@ import type {
   updateInstanceBody,
   updateSettingsBody,
 } from '@posthorn/contract/messaging/instances.ts';
-import type { sendTextBody } from '@posthorn/contract/messaging/messages.ts';
+import type { sendTextBody } from '@posthorn/contract/messaging/send-bodies.ts';
 import type { createTokenBody } from '@posthorn/contract/messaging/tokens.ts';
 import type { createWebhookBody, updateWebhookBody } from '@posthorn/contract/messaging/webhooks.ts';
 import type { z } from 'zod/v4';
@@ -44,7 +44,7 @@ export type {
   MessageStatus,
   SendAccepted,
   SendState,
-} from '@posthorn/contract/messaging/messages.ts';
+} from '@posthorn/contract/messaging/message.ts';
 export type { CreatedToken, Token } from '@posthorn/contract/messaging/tokens.ts';
 export type { UsageCounts } from '@posthorn/contract/messaging/usage.ts';
 export type {

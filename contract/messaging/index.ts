@@ -21,7 +21,7 @@ export const messagingContract = {
   audit,
   admin,
   instances,
-  messages,
+  messages: { sendText: messages.sendText, get: messages.get },
   webhooks,
   events,
   usage,

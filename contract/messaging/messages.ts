@@ -1,77 +1,38 @@
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
-import { mentions, optionalMessageRef, recipient, timestamp, uuid } from '../fields.ts';
-import { IDEMPOTENCY_KEY_MAX_CHARS, TEXT_MAX_CHARS } from '../limits.ts';
+import { integerQuery, recipient, uuid } from '../fields.ts';
+import { LIST_LIMIT } from '../limits.ts';
 import { MESSAGE_TYPES } from '../message-types.ts';
-import { route } from '../route-meta.ts';
-
-/** Header Idempotency-Key: 1..255 printable ASCII characters (ours; the spec sets no bound). */
-export const idempotencyKey = z
-  .string()
-  .min(1)
-  .max(IDEMPOTENCY_KEY_MAX_CHARS)
-  .regex(/^[\x21-\x7e][\x20-\x7e]*$/, 'must be printable ASCII');
-
-export const sendTextBody = z
-  .object({
-    to: recipient,
-    text: z.string().min(1).max(TEXT_MAX_CHARS),
-    quoted_id: optionalMessageRef.meta({ description: 'The message answered: its UUID or network id' }),
-    mentions: mentions.optional(),
-  })
-  .meta({ id: 'SendTextRequest' });
-export type SendTextBody = z.infer<typeof sendTextBody>;
-
-/** The state a replay may show (spec 4.2 rule 2, design 7 "sends"). */
-export const sendState = z.enum(['queued', 'sent', 'failed']);
-export type SendState = z.infer<typeof sendState>;
-
-/** 202 of every operation that creates a message (spec 4.2 rule 3). */
-export const sendAccepted = z
-  .object({
-    status: sendState,
-    message_id: uuid,
-    task_id: z.string().meta({ description: 'Internal id of the queued task' }),
-    idempotency_key: z.string(),
-  })
-  .meta({ id: 'SendAccepted' });
-export type SendAccepted = z.infer<typeof sendAccepted>;
-
-export const messageStatus = z.enum(['queued', 'sent', 'delivered', 'read', 'played', 'failed', 'received']);
-export type MessageStatus = z.infer<typeof messageStatus>;
-
-export const message = z
-  .object({
-    message_id: uuid,
-    instance_id: uuid,
-    network_id: z.string().nullable().meta({ description: "The network's own id, in hex" }),
-    chat_jid: z.string(),
-    phone: z.string().meta({ description: 'Phone of the other party; empty in groups' }),
-    from_jid: z.string().nullable().meta({ description: 'Who wrote an inbound message; null on outbound' }),
-    direction: z.enum(['inbound', 'outbound']),
-    message_type: z.enum(MESSAGE_TYPES),
-    status: messageStatus.meta({ description: 'received on inbound messages' }),
-    content: z.record(z.string(), z.unknown()).meta({ description: 'By type; for text {text, mentions?}' }),
-    is_from_me: z.boolean(),
-    is_forwarded: z.boolean(),
-    forwarding_score: z.int(),
-    media_id: uuid.nullable(),
-    quoted_id: z.string().nullable(),
-    idempotency_key: z.string().nullable(),
-    failed_reason: z.string().nullable(),
-    created_at: timestamp,
-    sent_at: timestamp.nullable(),
-    delivered_at: timestamp.nullable(),
-    read_at: timestamp.nullable(),
-    played_at: timestamp.nullable(),
-  })
-  .meta({ id: 'Message' });
-export type Message = z.infer<typeof message>;
+import { c, route } from '../route-meta.ts';
+import {
+  audioBody,
+  documentBody,
+  gifBody,
+  imageBody,
+  ptvBody,
+  stickerBody,
+  videoBody,
+} from './media-bodies.ts';
+import { changeAccepted, message, messageStatus, sendAccepted } from './message.ts';
+import { pinBody, pinDone, starBody, starDone, voteBody, voteDone } from './message-actions.ts';
+import {
+  deleteMessageBody,
+  editMessageBody,
+  sendContactBody,
+  sendEventBody,
+  sendForwardBody,
+  sendLinkPreviewBody,
+  sendLocationBody,
+  sendPollBody,
+  sendReactionBody,
+  sendTemplateBody,
+  sendTextBody,
+} from './send-bodies.ts';
 
 const INSTANCE = '/v1/instances/:instanceId' as const;
 
 /** What every asynchronous send can answer before it queues (spec 4.2 rules 5 to 8). */
-const SEND_ERRORS = [
+export const SEND_ERRORS = [
   'INVALID_PHONE',
   'INVALID_RECIPIENT',
   'MESSAGE_NOT_FOUND',
@@ -84,25 +45,223 @@ const SEND_ERRORS = [
   'BLOCKED_TEMPERATURE_LIMIT',
 ] as const;
 
-const SEND_DESCRIPTION =
-  'Accepted with 202 once it is durably queued. Repeating the same Idempotency-Key answers the same message_id and task_id with the current state and the header Idempotent-Replayed: true.';
+/** What a send with media adds (spec 4.2, media source). NOT_FOUND is an unknown media_id. */
+export const MEDIA_SEND_ERRORS = [
+  ...SEND_ERRORS,
+  'NOT_FOUND',
+  'MEDIA_FETCH_FAILED',
+  'MEDIA_TOO_LARGE',
+  'UNSUPPORTED_MEDIA_TYPE',
+] as const;
 
+/** What an action that the network answers at once can answer. */
+const ACTION_ERRORS = [
+  'INVALID_PHONE',
+  'INVALID_RECIPIENT',
+  'MESSAGE_NOT_FOUND',
+  'INSTANCE_NOT_CONNECTED',
+  'INSTANCE_BANNED',
+  'INSTANCE_HARD_PAUSED',
+  'SEND_FAILED',
+] as const;
+
+const QUEUED =
+  'Accepted with 202 once it is durably queued. Repeating the same Idempotency-Key answers the same message_id and task_id with the current state and the header Idempotent-Replayed: true.';
+const FROM_MEDIA = `Takes exactly one source: media_url, media_id, media_base64, or a file in a multipart form. ${QUEUED}`;
+
+const SEND = { auth: 'any', access: 'all', notFound: 'INSTANCE_NOT_FOUND', errors: SEND_ERRORS } as const;
+const SEND_MEDIA = { ...SEND, errors: MEDIA_SEND_ERRORS, raw: 'multipart', description: FROM_MEDIA } as const;
+const ACTION = { auth: 'any', access: 'all', notFound: 'INSTANCE_NOT_FOUND', errors: ACTION_ERRORS } as const;
+const ACCEPTED = { 202: sendAccepted };
+
+const OFF = {
+  auth: 'any',
+  access: 'all',
+  notFound: 'INSTANCE_NOT_FOUND',
+  errors: ['INTERACTIVE_DISABLED'],
+  description: 'Disabled: always answers 403 INTERACTIVE_DISABLED.',
+} as const;
+
+/** Sending and reading messages (spec 4.2). `operation` is the word of the table of sends in core. */
 export const messages = {
   sendText: route(
+    { ...SEND, operation: 'text', summary: 'Send a text', description: QUEUED },
+    { method: 'POST', path: `${INSTANCE}/messages/text`, body: sendTextBody, responses: ACCEPTED },
+  ),
+  sendImage: route(
+    { ...SEND_MEDIA, operation: 'image', summary: 'Send an image' },
+    { method: 'POST', path: `${INSTANCE}/messages/image`, body: imageBody.json, responses: ACCEPTED },
+  ),
+  sendVideo: route(
+    { ...SEND_MEDIA, operation: 'video', summary: 'Send a video' },
+    { method: 'POST', path: `${INSTANCE}/messages/video`, body: videoBody.json, responses: ACCEPTED },
+  ),
+  sendAudio: route(
+    { ...SEND_MEDIA, operation: 'audio', summary: 'Send a voice note or other audio' },
+    { method: 'POST', path: `${INSTANCE}/messages/audio`, body: audioBody.json, responses: ACCEPTED },
+  ),
+  sendDocument: route(
+    { ...SEND_MEDIA, operation: 'document', summary: 'Send a document' },
+    { method: 'POST', path: `${INSTANCE}/messages/document`, body: documentBody.json, responses: ACCEPTED },
+  ),
+  sendSticker: route(
+    { ...SEND_MEDIA, operation: 'sticker', summary: 'Send a sticker' },
+    { method: 'POST', path: `${INSTANCE}/messages/sticker`, body: stickerBody.json, responses: ACCEPTED },
+  ),
+  sendPtv: route(
+    { ...SEND_MEDIA, operation: 'ptv', summary: 'Send a round video' },
+    { method: 'POST', path: `${INSTANCE}/messages/ptv`, body: ptvBody.json, responses: ACCEPTED },
+  ),
+  sendGif: route(
+    { ...SEND_MEDIA, operation: 'gif', summary: 'Send a looping animation' },
+    { method: 'POST', path: `${INSTANCE}/messages/gif`, body: gifBody.json, responses: ACCEPTED },
+  ),
+  sendLocation: route(
+    { ...SEND, operation: 'location', summary: 'Send a location', description: QUEUED },
+    { method: 'POST', path: `${INSTANCE}/messages/location`, body: sendLocationBody, responses: ACCEPTED },
+  ),
+  sendContact: route(
+    { ...SEND, operation: 'contact', summary: 'Send contact cards', description: QUEUED },
+    { method: 'POST', path: `${INSTANCE}/messages/contact`, body: sendContactBody, responses: ACCEPTED },
+  ),
+  sendReaction: route(
+    { ...SEND, operation: 'reaction', summary: 'React to a message', description: QUEUED },
+    { method: 'POST', path: `${INSTANCE}/messages/reaction`, body: sendReactionBody, responses: ACCEPTED },
+  ),
+  sendPoll: route(
+    { ...SEND, operation: 'poll', summary: 'Send a poll', description: QUEUED },
+    { method: 'POST', path: `${INSTANCE}/messages/poll`, body: sendPollBody, responses: ACCEPTED },
+  ),
+  sendTemplate: route(
+    {
+      ...SEND,
+      operation: 'template',
+      summary: 'Send a text with buttons',
+      description: `For business accounts: the network refuses it from others. ${QUEUED}`,
+    },
+    { method: 'POST', path: `${INSTANCE}/messages/template`, body: sendTemplateBody, responses: ACCEPTED },
+  ),
+  sendLinkPreview: route(
+    { ...SEND, operation: 'link_preview', summary: 'Send a text with a link preview', description: QUEUED },
+    {
+      method: 'POST',
+      path: `${INSTANCE}/messages/link-preview`,
+      body: sendLinkPreviewBody,
+      responses: ACCEPTED,
+    },
+  ),
+  sendEvent: route(
+    { ...SEND, operation: 'event', summary: 'Send a calendar event', description: QUEUED },
+    { method: 'POST', path: `${INSTANCE}/messages/event`, body: sendEventBody, responses: ACCEPTED },
+  ),
+  forward: route(
+    {
+      ...SEND,
+      operation: 'forward',
+      errors: [...SEND_ERRORS, 'FORWARD_SOURCE_DELETED'],
+      summary: 'Forward a message',
+      description: `What only the device knows arrives as <type>.delivery_failed, in the family of the source. ${QUEUED}`,
+    },
+    { method: 'POST', path: `${INSTANCE}/messages/forward`, body: sendForwardBody, responses: ACCEPTED },
+  ),
+  remove: route(
+    { ...SEND, operation: 'delete', summary: 'Delete a message for everyone', description: QUEUED },
+    {
+      method: 'DELETE',
+      path: `${INSTANCE}/messages/:messageId`,
+      body: deleteMessageBody,
+      responses: { 202: changeAccepted },
+    },
+  ),
+  edit: route(
+    {
+      ...SEND,
+      operation: 'edit',
+      errors: [...SEND_ERRORS, 'EDIT_UNSUPPORTED_TYPE', 'EDIT_WINDOW_EXPIRED', 'EDIT_FORWARDED_NOT_ALLOWED'],
+      summary: 'Edit a text or a caption',
+      description: `About 15 minutes after sending; keeps the media. ${QUEUED}`,
+    },
+    {
+      method: 'PUT',
+      path: `${INSTANCE}/messages/:messageId/edit`,
+      body: editMessageBody,
+      responses: { 202: changeAccepted },
+    },
+  ),
+  sendButton: route(
+    { ...OFF, summary: 'Interactive buttons' },
+    { method: 'POST', path: `${INSTANCE}/messages/button`, body: c.noBody(), responses: {} },
+  ),
+  sendButtonPix: route(
+    { ...OFF, summary: 'Interactive PIX button' },
+    { method: 'POST', path: `${INSTANCE}/messages/button-pix`, body: c.noBody(), responses: {} },
+  ),
+  sendButtonOtp: route(
+    { ...OFF, summary: 'Interactive one-time code button' },
+    { method: 'POST', path: `${INSTANCE}/messages/button-otp`, body: c.noBody(), responses: {} },
+  ),
+  sendOptionList: route(
+    { ...OFF, summary: 'Interactive option list' },
+    { method: 'POST', path: `${INSTANCE}/messages/option-list`, body: c.noBody(), responses: {} },
+  ),
+  pin: route(
+    {
+      ...ACTION,
+      errors: [...ACTION_ERRORS, 'FORBIDDEN'],
+      summary: 'Pin a message for all',
+      description: 'Answered by the network at once. In groups the instance must be an admin.',
+    },
+    { method: 'POST', path: `${INSTANCE}/messages/pin`, body: pinBody, responses: { 200: pinDone } },
+  ),
+  votePoll: route(
+    {
+      ...ACTION,
+      summary: 'Vote in a poll',
+      description:
+        'Answered by the network at once. MESSAGE_NOT_FOUND when the instance lacks the poll secret.',
+    },
+    { method: 'POST', path: `${INSTANCE}/messages/poll-vote`, body: voteBody, responses: { 200: voteDone } },
+  ),
+  star: route(
+    {
+      ...ACTION,
+      summary: 'Star a message',
+      description: 'Changes only this account; message.starred follows when the change has synced back.',
+    },
+    { method: 'POST', path: `${INSTANCE}/messages/star`, body: starBody, responses: { 200: starDone } },
+  ),
+  list: route(
     {
       auth: 'any',
       access: 'all',
       notFound: 'INSTANCE_NOT_FOUND',
-      operation: 'text',
-      errors: SEND_ERRORS,
-      summary: 'Send a text',
-      description: SEND_DESCRIPTION,
+      errors: ['INVALID_PHONE', 'INVALID_RECIPIENT'],
+      summary: 'List messages',
+      description:
+        'Newest first, or with after oldest first from there. A rare filter may answer fewer than limit with a next_cursor: go on with it.',
     },
     {
-      method: 'POST',
-      path: `${INSTANCE}/messages/text`,
-      body: sendTextBody,
-      responses: { 202: sendAccepted },
+      method: 'GET',
+      path: `${INSTANCE}/messages`,
+      query: z.object({
+        chat_jid: recipient.optional(),
+        direction: z.enum(['inbound', 'outbound']).optional(),
+        status: messageStatus.optional(),
+        type: z.enum(MESSAGE_TYPES).optional(),
+        before: uuid.optional().meta({ description: 'Messages older than this one' }),
+        after: uuid.optional().meta({ description: 'Messages newer than this one' }),
+        limit: integerQuery(LIST_LIMIT),
+      }),
+      responses: {
+        200: z
+          .object({
+            data: z.array(message),
+            next_cursor: uuid
+              .nullable()
+              .meta({ description: 'Goes on in the same direction as before or after; null at the end' }),
+          })
+          .meta({ id: 'MessageList' }),
+      },
     },
   ),
   get: route(

@@ -1,6 +1,6 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { isGroupJid, phoneOf } from '@posthorn/contract/jid.ts';
-import type { Message, MessageStatus } from '@posthorn/contract/messaging/messages.ts';
+import type { Message, MessageStatus } from '@posthorn/contract/messaging/message.ts';
 import { reachOf } from '../accounts/company-scope.ts';
 import type { Principal } from '../accounts/principal.ts';
 import { loadInstance } from '../instances/find-instance.ts';
@@ -56,6 +56,8 @@ interface Row {
   delivered_at: Date | null;
   read_at: Date | null;
   played_at: Date | null;
+  edited_at: Date | null;
+  deleted_at: Date | null;
 }
 
 function messageView(row: Row): Message {
@@ -83,5 +85,7 @@ function messageView(row: Row): Message {
     delivered_at: row.delivered_at?.toISOString() ?? null,
     read_at: row.read_at?.toISOString() ?? null,
     played_at: row.played_at?.toISOString() ?? null,
+    edited_at: row.edited_at?.toISOString() ?? null,
+    deleted_at: row.deleted_at?.toISOString() ?? null,
   };
 }

@@ -1,5 +1,5 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { idempotencyKey } from '@posthorn/contract/messaging/messages.ts';
+import { idempotencyKey } from '@posthorn/contract/messaging/message.ts';
 import type { Authenticator, Credentials, Principal } from '@posthorn/core/accounts/principal.ts';
 import type { RateLimiter } from '@posthorn/core/accounts/take-rate-slots.ts';
 import type { Call } from './call.ts';

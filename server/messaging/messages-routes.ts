@@ -14,7 +14,9 @@ export interface MessagesRoutesDeps {
 }
 
 /** Sending and reading messages (spec 4.2). */
-export function messagesRoutes(deps: MessagesRoutesDeps): Handlers<typeof messages> {
+export function messagesRoutes(
+  deps: MessagesRoutesDeps,
+): Pick<Handlers<typeof messages>, 'sendText' | 'get'> {
   return {
     sendText: (input) => {
       const { to, text, quoted_id, mentions } = input.body;

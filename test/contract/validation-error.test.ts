@@ -9,7 +9,8 @@ import {
   pairingCodeBody,
   updateSettingsBody,
 } from '@posthorn/contract/messaging/instances.ts';
-import { idempotencyKey, sendTextBody } from '@posthorn/contract/messaging/messages.ts';
+import { idempotencyKey } from '@posthorn/contract/messaging/message.ts';
+import { sendTextBody } from '@posthorn/contract/messaging/send-bodies.ts';
 import { createWebhookBody, updateWebhookBody } from '@posthorn/contract/messaging/webhooks.ts';
 import { codeOfIssues, parseInput } from '@posthorn/contract/validation-error.ts';
 

@@ -1,0 +1,68 @@
+/** What every send answers, and the message as it is read back. */
+import { z } from 'zod/v4';
+import { timestamp, uuid } from '../fields.ts';
+import { IDEMPOTENCY_KEY_MAX_CHARS } from '../limits.ts';
+import { MESSAGE_TYPES } from '../message-types.ts';
+
+/** Header Idempotency-Key: 1..255 printable ASCII characters (ours; the spec sets no bound). */
+export const idempotencyKey = z
+  .string()
+  .min(1)
+  .max(IDEMPOTENCY_KEY_MAX_CHARS)
+  .regex(/^[\x21-\x7e][\x20-\x7e]*$/, 'must be printable ASCII');
+
+/** The state a replay may show (spec 4.2 rule 2, design 7 "sends"). */
+export const sendState = z.enum(['queued', 'sent', 'failed']);
+export type SendState = z.infer<typeof sendState>;
+
+/** 202 of every operation that creates a message (spec 4.2 rule 3). */
+export const sendAccepted = z
+  .object({
+    status: sendState,
+    message_id: uuid,
+    task_id: z.string().meta({ description: 'Internal id of the queued task' }),
+    idempotency_key: z.string(),
+  })
+  .meta({ id: 'SendAccepted' });
+export type SendAccepted = z.infer<typeof sendAccepted>;
+
+/** 202 of delete and edit, which change a message that is there (spec 4.2 rule 3). */
+export const changeAccepted = z
+  .object({ status: sendState, task_id: z.string(), idempotency_key: z.string() })
+  .meta({ id: 'ChangeAccepted' });
+export type ChangeAccepted = z.infer<typeof changeAccepted>;
+
+export const messageStatus = z.enum(['queued', 'sent', 'delivered', 'read', 'played', 'failed', 'received']);
+export type MessageStatus = z.infer<typeof messageStatus>;
+
+export const message = z
+  .object({
+    message_id: uuid,
+    instance_id: uuid,
+    network_id: z.string().nullable().meta({ description: "The network's own id, in hex" }),
+    chat_jid: z.string(),
+    phone: z.string().meta({ description: 'Phone of the other party; empty in groups' }),
+    from_jid: z.string().nullable().meta({ description: 'Who wrote an inbound message; null on outbound' }),
+    direction: z.enum(['inbound', 'outbound']),
+    message_type: z.enum(MESSAGE_TYPES),
+    status: messageStatus.meta({ description: 'received on inbound messages' }),
+    content: z
+      .record(z.string(), z.unknown())
+      .meta({ description: 'By type; for text {text, mentions?}. Empty once it was deleted' }),
+    is_from_me: z.boolean(),
+    is_forwarded: z.boolean(),
+    forwarding_score: z.int(),
+    media_id: uuid.nullable(),
+    quoted_id: z.string().nullable(),
+    idempotency_key: z.string().nullable(),
+    failed_reason: z.string().nullable(),
+    created_at: timestamp,
+    sent_at: timestamp.nullable(),
+    delivered_at: timestamp.nullable(),
+    read_at: timestamp.nullable(),
+    played_at: timestamp.nullable(),
+    edited_at: timestamp.nullable(),
+    deleted_at: timestamp.nullable(),
+  })
+  .meta({ id: 'Message' });
+export type Message = z.infer<typeof message>;

@@ -1,0 +1,103 @@
+import type { AppRouter } from '@ts-rest/core';
+import { z } from 'zod/v4';
+import { pageOf, pageQuery, timestamp, uuid } from '../fields.ts';
+import { LIST_LIMIT } from '../limits.ts';
+import { SCHEDULABLE } from '../message-types.ts';
+import { c, route } from '../route-meta.ts';
+import { MEDIA_SEND_ERRORS } from './messages.ts';
+
+export const scheduleBody = z
+  .object({
+    type: z.enum(SCHEDULABLE).meta({ description: 'Which send: the last part of its path' }),
+    send_at: z.iso
+      .datetime({ offset: true, error: 'must be an RFC 3339 time' })
+      .meta({ description: 'In the future, at most a year ahead' }),
+    body: z
+      .record(z.string(), z.unknown())
+      .meta({ description: 'The body of that send; for edit with message_id added' }),
+  })
+  .meta({ id: 'ScheduleRequest' });
+export type ScheduleBody = z.infer<typeof scheduleBody>;
+
+/**
+ * `scheduled`: waits. `claimed`: being sent now. `queued`: a task like any other since then. `failed`: it
+ * was refused when its time had come. `cancelled`: deleted before.
+ */
+export const scheduledStatus = z.enum(['scheduled', 'claimed', 'queued', 'failed', 'cancelled']);
+
+export const scheduledSend = z
+  .object({
+    id: uuid.meta({ description: 'The message_id of what will be sent' }),
+    instance_id: uuid,
+    type: z.enum(SCHEDULABLE),
+    send_at: timestamp,
+    status: scheduledStatus,
+    body: z.record(z.string(), z.unknown()),
+    idempotency_key: z.string(),
+    failed_reason: z.string().nullable(),
+    created_at: timestamp,
+  })
+  .meta({ id: 'ScheduledSend' });
+export type ScheduledSend = z.infer<typeof scheduledSend>;
+
+export const scheduleAccepted = z
+  .object({
+    status: scheduledStatus,
+    id: uuid,
+    message_id: uuid.meta({ description: 'The same as id; message_ids[0] of its events' }),
+    send_at: timestamp,
+    idempotency_key: z.string(),
+  })
+  .meta({ id: 'ScheduleAccepted' });
+export type ScheduleAccepted = z.infer<typeof scheduleAccepted>;
+
+const INSTANCE = '/v1/instances/:instanceId' as const;
+const READ = { auth: 'any', access: 'all', notFound: 'INSTANCE_NOT_FOUND' } as const;
+
+/** Sends with a time of their own (design 7, "messages"). */
+export const scheduled = {
+  create: route(
+    {
+      ...READ,
+      operation: 'scheduled',
+      errors: [
+        ...MEDIA_SEND_ERRORS,
+        'FORWARD_SOURCE_DELETED',
+        'EDIT_UNSUPPORTED_TYPE',
+        'EDIT_WINDOW_EXPIRED',
+        'EDIT_FORWARDED_NOT_ALLOWED',
+      ],
+      summary: 'Schedule a send of any type',
+      description:
+        'Checked now as far as it can be (passive mode, quoted message, media source) and again when its time has come.',
+    },
+    {
+      method: 'POST',
+      path: `${INSTANCE}/messages/scheduled`,
+      body: scheduleBody,
+      responses: { 202: scheduleAccepted },
+    },
+  ),
+  list: route(
+    { ...READ, summary: 'List scheduled sends' },
+    {
+      method: 'GET',
+      path: `${INSTANCE}/messages/scheduled`,
+      query: z.object({ status: scheduledStatus.optional(), ...pageQuery(LIST_LIMIT) }),
+      responses: { 200: pageOf(scheduledSend).meta({ id: 'ScheduledList' }) },
+    },
+  ),
+  remove: route(
+    {
+      ...READ,
+      errors: ['NOT_FOUND', 'CONFLICT'],
+      summary: 'Cancel a scheduled send',
+      description: 'CONFLICT once it is claimed.',
+    },
+    {
+      method: 'DELETE',
+      path: `${INSTANCE}/messages/scheduled/:scheduledId`,
+      responses: { 204: c.noBody() },
+    },
+  ),
+} satisfies AppRouter;
