@@ -1,7 +1,7 @@
 // `npm start`. The door only: plain JavaScript without a single import, and no "type" in the package.json
 // beside it, because then even a Node that can't read TypeScript runs it and says so, in one line.
 {
-  const [major, minor] = process.versions.node.split('.').map(Number);
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   if (major > 22 || (major === 22 && minor >= 18)) {
     import('./src/main.ts');
   } else {

@@ -1,92 +1,131 @@
 import { hostname } from 'node:os';
 import type { Broker } from '@posthorn/core/platform/broker.ts';
-import type { Bus } from '@posthorn/core/platform/bus.ts';
+import { createBus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
 import { createMailer } from '@posthorn/core/platform/create-mailer.ts';
-import type { Db } from '@posthorn/core/platform/db.ts';
+import { createDb } from '@posthorn/core/platform/db.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import type { Metrics } from '@posthorn/core/platform/metrics.ts';
 import { createOutbound } from '@posthorn/core/platform/outbound-http.ts';
+import type { Check } from '@posthorn/core/platform/readiness.ts';
+import type { Shutdown } from '@posthorn/core/platform/shutdown.ts';
 import { createMailSender } from './mail/mail-sender.ts';
 import { createNetworkDriver } from './network-driver.ts';
 import { createPurgeJob } from './purge/purge-job.ts';
+import { createRetentionJob } from './retention/retention-job.ts';
 import { createWebhookDispatcher } from './webhooks/webhook-dispatcher.ts';
 import { startWorker } from './worker.ts';
 
-/** The parts of a process, made in its main. */
 export interface WorkerRolesDeps {
   config: Config;
-  db: Db;
-  bus: Bus;
   broker: Broker;
   clock: Clock;
   log: Log;
   metrics: Metrics;
+  /** What is opened here is closed by it. */
+  shutdown: Shutdown;
 }
 
 export interface WorkerRoles {
+  /** What /ready looks at. */
+  checks: Record<string, Check>;
+  /** Resolves when all roles run. Waits for a broker that is away; draining ends that wait. */
+  start(): Promise<void>;
   /** Rows were accepted in this very process: the relay need not wait for the hint. */
   wakeRelay(): void;
-  /** Hands the shards over, records what is under way, and ends. */
-  stop(): Promise<void>;
 }
 
 /**
- * Every role of a worker, the same set in `npm run worker` and in standalone. Waits for the broker. Any
- * number of processes may run them: shards are owned, everything else is claimed row by row.
+ * Every role of a worker, the same set in `npm run worker` and in standalone. Any number of processes may
+ * run them: shards are owned, mails and deliveries are claimed row by row, and the jobs that clean up
+ * take a lock. Rejects when the database is not there.
  */
-export async function startWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRoles> {
-  const { config } = deps;
-  const cipher = createCipher(config.ENCRYPTION_KEY);
-  const driver = createNetworkDriver(deps, config);
-  // Before the broker is waited for: mails need none.
+export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRoles> {
+  const { config, broker, log, shutdown } = deps;
+  const url = config.DATABASE_URL;
+  const db = createDb({ url, poolSize: config.DATABASE_POOL_SIZE, log, name: 'worker', plans: 'indexed' });
+  shutdown.add('worker database', () => db.close());
+  const bus = await createBus({ url, log, name: 'worker' });
+  shutdown.add('worker bus', () => bus.close());
+  let wakeRelay = () => {};
+  let running = false;
+
+  async function start(): Promise<void> {
+    const parts = { ...deps, db, bus, cipher: createCipher(config.ENCRYPTION_KEY) };
+    const road = await startWorker({
+      ...parts,
+      databaseUrl: url,
+      driver: createNetworkDriver(deps, config),
+      name: `${hostname()} ${process.pid}`,
+    });
+    wakeRelay = road.wakeRelay;
+    await startDelivery(parts);
+    startJobs(parts);
+    // Closed first: other workers wait for these shards, and nobody for an attempt under way.
+    shutdown.add('road', () => road.stop());
+    running = true;
+    deps.metrics.gauge('posthorn_shards_owned', 'Shards owned by this worker', () => road.counts().shards);
+    deps.metrics.gauge(
+      'posthorn_sessions',
+      'Network sessions held by this worker',
+      () => road.counts().sessions,
+    );
+  }
+
+  return {
+    checks: {
+      database: () => db.query('SELECT 1'),
+      bus: () => bus.isUp(),
+      broker: () => broker.isUp(),
+      roles: () => running,
+    },
+    start: () =>
+      start().catch((err) => {
+        // The broker was closed while we waited for it: nothing to complain of.
+        if (!shutdown.isDraining()) throw err;
+      }),
+    wakeRelay: () => wakeRelay(),
+  };
+}
+
+type Parts = WorkerRolesDeps & Omit<Parameters<typeof createWebhookDispatcher>[0], 'outbound'>;
+
+/** Events to webhooks, and mails to their receivers. */
+async function startDelivery(parts: Parts): Promise<void> {
+  const { config, log, metrics, shutdown } = parts;
+  const outbound = createOutbound({ allowPrivate: config.ALLOW_PRIVATE_WEBHOOKS });
+  shutdown.add('outbound connections', () => outbound.close());
+  const webhooks = createWebhookDispatcher({ ...parts, outbound });
+  await webhooks.start();
+  shutdown.add('webhooks', () => webhooks.stop());
+  metrics.gauge('posthorn_webhook_attempts', 'Webhook attempts under way', () => webhooks.load().inFlight);
+  metrics.gauge(
+    'posthorn_webhook_deliveries_held',
+    'Deliveries claimed by this worker',
+    () => webhooks.load().held,
+  );
+
   const mails = createMailSender({
-    ...deps,
-    cipher,
-    mailer: createMailer(config, deps.log),
+    ...parts,
+    mailer: createMailer(config, log),
     settings: {
       frontendUrl: config.FRONTEND_URL.replace(/\/+$/, ''),
       passwordResetTtlMinutes: config.PASSWORD_RESET_TTL,
     },
   });
   mails.start();
-  const purge = createPurgeJob({ ...deps, steps: [] });
-  purge.start();
-  const outbound = createOutbound({ allowPrivate: config.ALLOW_PRIVATE_WEBHOOKS });
-  const road = await startWorker({
-    ...deps,
-    databaseUrl: config.DATABASE_URL,
-    cipher,
-    driver,
-    name: `${hostname()} ${process.pid}`,
-  }).catch(async (err) => {
-    await Promise.all([mails.stop(), purge.stop()]);
-    throw err;
-  });
-  const webhooks = createWebhookDispatcher({ ...deps, cipher, outbound });
-  await webhooks.start();
-  deps.metrics.gauge('posthorn_shards_owned', 'Shards this worker owns', () => road.counts().shards);
-  deps.metrics.gauge('posthorn_sessions', 'Network sessions this worker holds', () => road.counts().sessions);
-  deps.metrics.gauge(
-    'posthorn_webhook_attempts',
-    'Webhook attempts under way',
-    () => webhooks.load().inFlight,
-  );
-  deps.metrics.gauge(
-    'posthorn_webhook_deliveries_held',
-    'Webhook deliveries claimed',
-    () => webhooks.load().held,
-  );
-  return {
-    wakeRelay: road.wakeRelay,
-    async stop() {
-      await road.stop();
-      await purge.stop();
-      await mails.stop();
-      await webhooks.stop();
-      await outbound.close();
-    },
-  };
+  shutdown.add('mails', () => mails.stop());
+}
+
+/** What cleans up. */
+function startJobs(parts: Parts): void {
+  for (const [name, job] of Object.entries({
+    retention: createRetentionJob(parts),
+    purge: createPurgeJob({ ...parts, steps: [] }),
+  })) {
+    job.start();
+    parts.shutdown.add(name, () => job.stop());
+  }
 }

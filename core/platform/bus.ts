@@ -34,6 +34,7 @@ export async function createBus(options: { url: string; log: Log; name: string }
   let client: pg.Client | null = null;
   let closed = false;
   let flushTimer: NodeJS.Timeout | null = null;
+  let sending: Promise<unknown> = Promise.resolve();
   let reconnectTimer: NodeJS.Timeout | null = null;
 
   async function connect(): Promise<void> {
@@ -77,11 +78,17 @@ export async function createBus(options: { url: string; log: Log; name: string }
     if (!client || pending.size === 0) return pending.clear();
     const batch = [...pending.values()];
     pending.clear();
-    client
-      .query('SELECT pg_notify(c, p) FROM unnest($1::text[], $2::text[]) AS hint (c, p)', [
-        batch.map((hint) => hint.channel),
-        batch.map((hint) => hint.payload),
-      ])
+    send('SELECT pg_notify(c, p) FROM unnest($1::text[], $2::text[]) AS hint (c, p)', [
+      batch.map((hint) => hint.channel),
+      batch.map((hint) => hint.payload),
+    ]);
+  }
+
+  /** One statement at a time, as the driver wants it; one that fails is a hint that is lost. */
+  function send(statement: string, values?: unknown[]): void {
+    const current = client;
+    sending = sending
+      .then(() => (current === client ? current?.query(statement, values) : undefined))
       .catch(() => undefined);
   }
 
@@ -92,7 +99,7 @@ export async function createBus(options: { url: string; log: Log; name: string }
       if (!set) {
         set = new Set();
         handlers.set(channel, set);
-        client?.query(`LISTEN ${channel}`).catch(() => undefined);
+        send(`LISTEN ${channel}`);
       }
       set.add(handler);
     },
@@ -107,6 +114,7 @@ export async function createBus(options: { url: string; log: Log; name: string }
       if (flushTimer) clearTimeout(flushTimer);
       if (reconnectTimer) clearTimeout(reconnectTimer);
       flush();
+      await sending;
       await client?.end().catch(() => undefined);
     },
   };

@@ -57,7 +57,9 @@ export function createDb(options: DbOptions): Db {
     keepAlive: true,
   });
   // An idle connection that dies (database restarted) is no crash: the pool opens another.
-  pool.on('error', (err) => options.log.warn({ err }, 'idle database connection lost'));
+  pool.on('error', (err) => {
+    if (!pool.ending) options.log.warn({ err }, 'idle database connection lost');
+  });
   return {
     pool,
     query: (query, values) => pool.query(query as string, values),

@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { StartError } from '@posthorn/core/platform/run-main.ts';
 
 export interface DataDir {
   /** Absolute. */
@@ -28,15 +29,18 @@ export function openDataDir(given: string): DataDir {
     const { code } = cause as { code?: string };
     const why =
       code === 'ERR_SQLITE_ERROR' || code === 'EPERM' || code === 'EACCES' ? 'not ours to write' : code;
-    throw new Error(`DATA_DIR ${dir} cannot be used: ${why}`, { cause });
+    throw new StartError(`DATA_DIR ${dir} cannot be used: ${why}`, { cause });
   }
   try {
     lock.exec('BEGIN EXCLUSIVE');
   } catch (cause) {
     lock.close();
-    throw new Error(`another start already runs on DATA_DIR ${dir} (its process is named in ${pidFile})`, {
-      cause,
-    });
+    throw new StartError(
+      `another start already runs on DATA_DIR ${dir} (its process is named in ${pidFile})`,
+      {
+        cause,
+      },
+    );
   }
   writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
   return {

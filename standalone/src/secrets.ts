@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import path from 'node:path';
+import { StartError } from '@posthorn/core/platform/run-main.ts';
 import { z } from 'zod/v4';
 
 const schema = z.object({
@@ -23,13 +24,13 @@ export function loadSecrets(dataDir: string): Secrets {
   const file = path.join(dataDir, 'secrets.json');
   if (!existsSync(file)) {
     if (existsSync(path.join(dataDir, 'postgres', 'data')))
-      throw new Error(`${file} is gone, and the data beside it cannot be read without it: restore it`);
+      throw new StartError(`${file} is gone, and the data beside it cannot be read without it: restore it`);
     return drawSecrets(file);
   }
   try {
     return schema.parse(JSON.parse(readFileSync(file, 'utf8')));
   } catch (cause) {
-    throw new Error(`${file} cannot be read: restore it`, { cause });
+    throw new StartError(`${file} cannot be read: restore it`, { cause });
   }
 }
 

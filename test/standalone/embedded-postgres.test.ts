@@ -47,7 +47,7 @@ async function start(copy: FreshCopy, dataDir: string, person: Person = {}) {
   const exit = once(child, 'exit');
   const line = once(createInterface({ input: child.stdout! }), 'line');
   await Promise.race([line, exit]);
-  if (child.exitCode !== null) return { failed: errors.trim() };
+  if (child.exitCode !== null) return { failed: errors.trim() } as const;
   const found: Started = JSON.parse((await line)[0]);
   const pid = Number(readFileSync(path.join(found.home.data, 'postmaster.pid'), 'utf8').split('\n')[0]);
   reap({ pid, signal: 'SIGQUIT' });
@@ -142,7 +142,7 @@ describe('the embedded PostgreSQL', () => {
     const first = await startWell(copy, dataDir, person);
     const second = await start(copy, dataDir, person);
     assert.ok('failed' in second);
-    assert.match(second.failed, /^another start already runs on DATA_DIR \S+data-shared .*$/);
+    assert.match(second.failed ?? '', /^another start already runs on DATA_DIR \S+data-shared .*$/);
     await first.end('SIGTERM');
   });
 
@@ -152,7 +152,7 @@ describe('the embedded PostgreSQL', () => {
     rmSync(path.join(dataDir, 'secrets.json'));
     const second = await start(copy, dataDir, person);
     assert.ok('failed' in second);
-    assert.match(second.failed, /^\S+secrets\.json is gone.*restore it$/);
+    assert.match(second.failed ?? '', /^\S+secrets\.json is gone.*restore it$/);
   });
 
   it('starts where install scripts did not run and file modes were lost', async () => {
@@ -234,7 +234,7 @@ describe('the embedded PostgreSQL, started by root', { skip: isRoot ? false : 'n
     rmSync(first.home.dir, { recursive: true });
     const second = await start(copy, dataDir);
     assert.ok('failed' in second);
-    assert.match(second.failed, /^the database of \S+ is gone: \S+ links to a folder that is not there$/);
+    assert.match(second.failed ?? '', /^the database of \S+ is gone: \S+ links to a folder that is not there$/);
     rmSync(path.join(dataDir, 'postgres'));
   });
 

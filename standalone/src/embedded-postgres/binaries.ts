@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { StartError } from '@posthorn/core/platform/run-main.ts';
 import { type ServerUser, userMay } from './server-user.ts';
 
 interface Link {
@@ -47,7 +48,8 @@ export function findBinaries(copyTo: string, user: ServerUser): string {
   rmSync(copy, { recursive: true, force: true });
   renameSync(making, copy);
   forgetOtherVersions(copyTo, copy);
-  if (!isUsable(copy, links, user)) throw new Error(`PostgreSQL's user cannot run its binaries in ${copy}`);
+  if (!isUsable(copy, links, user))
+    throw new StartError(`PostgreSQL's user cannot run its binaries in ${copy}`);
   return copy;
 }
 
@@ -61,7 +63,7 @@ function findPackage(): { root: string; version: string } {
     const { version } = JSON.parse(readFileSync(path.join(home, 'package.json'), 'utf8'));
     return { root: path.join(home, 'native'), version };
   } catch (cause) {
-    throw new Error(`there is no embedded PostgreSQL for this platform (${name}): set DATABASE_URL`, {
+    throw new StartError(`there is no embedded PostgreSQL for this platform (${name}): set DATABASE_URL`, {
       cause,
     });
   }

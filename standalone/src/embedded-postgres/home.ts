@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
+import { StartError } from '@posthorn/core/platform/run-main.ts';
 import { chooseServerUser, type ServerUser, userMay } from './server-user.ts';
 
 export interface PostgresHome {
@@ -37,11 +38,11 @@ export function prepareHome(dataDir: string, outside: readonly string[] = OUTSID
   const place = path.join(dataDir, 'postgres');
   const there = lstatSync(place, { throwIfNoEntry: false });
   if (there?.isSymbolicLink() && !statSync(place, { throwIfNoEntry: false }))
-    throw new Error(`the database of ${dataDir} is gone: ${place} links to a folder that is not there`);
+    throw new StartError(`the database of ${dataDir} is gone: ${place} links to a folder that is not there`);
   if (there) {
     const home = homeAt(realpathSync(place), chooseServerUser(path.join(place, 'data')));
     if (home.user.uid !== undefined && !userMay(home.user, '-x', [home.dir]))
-      throw new Error(
+      throw new StartError(
         `PostgreSQL's user (uid ${home.user.uid}) cannot enter ${home.dir}: open the folders above it (chmod o+x), or move that folder elsewhere and link ${place} to it`,
       );
     return home;
@@ -85,7 +86,7 @@ function makeOutside(
     symlinkSync(dir, place);
     return homeAt(dir, user, leftBehind);
   }
-  throw new Error(
+  throw new StartError(
     `PostgreSQL does not run as root, and its user can enter neither ${dataDir} nor any of ${bases.join(', ')}: start as an ordinary user, or set DATABASE_URL`,
   );
 }

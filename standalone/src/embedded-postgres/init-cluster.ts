@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { chownSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { StartError } from '@posthorn/core/platform/run-main.ts';
 import type { PostgresHome } from './home.ts';
 
 const run = promisify(execFile);
@@ -35,7 +36,9 @@ export async function initCluster(home: PostgresHome, binaries: string, password
     );
   } catch (cause) {
     const said = String((cause as { stderr?: string }).stderr ?? '').trim();
-    throw new Error(`the database could not be made: ${said.split('\n').at(-1) || String(cause)}`, { cause });
+    throw new StartError(`the database could not be made: ${said.split('\n').at(-1) || String(cause)}`, {
+      cause,
+    });
   } finally {
     rmSync(passwordFile, { force: true });
   }

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { StartError } from '@posthorn/core/platform/run-main.ts';
 
 /** How long a server that was told to stop may take before it is told more firmly. */
 const PATIENCE_MS = 10_000;
@@ -32,7 +33,7 @@ export async function clearOrphan(data: string): Promise<number | null> {
       await delay(10);
     }
   }
-  throw new Error(`the database of an earlier start (process ${pid}) does not stop`);
+  throw new StartError(`the database of an earlier start (process ${pid}) does not stop`);
 }
 
 function isAlive(pid: number): boolean {

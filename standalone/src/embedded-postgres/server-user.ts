@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
+import { StartError } from '@posthorn/core/platform/run-main.ts';
 
 /** Who runs the server: PostgreSQL refuses root. An empty object is "the user we are". */
 export interface ServerUser {
@@ -22,7 +23,7 @@ export function chooseServerUser(dataDir?: string): ServerUser {
       return { uid: id('-u'), gid: id('-g') };
     } catch {}
   }
-  throw new Error(
+  throw new StartError(
     'PostgreSQL does not run as root, and there is neither a postgres nor a nobody user: start as an ordinary user, or set DATABASE_URL',
   );
 }

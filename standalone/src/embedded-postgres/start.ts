@@ -4,6 +4,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { StartError } from '@posthorn/core/platform/run-main.ts';
 import pg from 'pg';
 import { findBinaries } from './binaries.ts';
 import { type PostgresHome, prepareHome } from './home.ts';
@@ -78,7 +79,7 @@ async function launch(options: Launch): Promise<{ server: ChildProcess; port: nu
     if (failure === null) return { server, port };
     await end(server);
     if (failure instanceof Refused || attempt === ATTEMPTS)
-      throw new Error(`PostgreSQL does not start: ${failure.message || reasonIn(options.logFile)}`);
+      throw new StartError(`PostgreSQL does not start: ${failure.message || reasonIn(options.logFile)}`);
     await delay(300);
   }
 }

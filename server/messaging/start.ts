@@ -1,0 +1,50 @@
+import { createBus } from '@posthorn/core/platform/bus.ts';
+import type { Clock } from '@posthorn/core/platform/clock.ts';
+import type { Config } from '@posthorn/core/platform/config.ts';
+import { createDb } from '@posthorn/core/platform/db.ts';
+import type { Log } from '@posthorn/core/platform/log.ts';
+import type { Metrics } from '@posthorn/core/platform/metrics.ts';
+import { createOrm } from '@posthorn/core/platform/orm.ts';
+import type { Shutdown } from '@posthorn/core/platform/shutdown.ts';
+import { createMessagingServer } from './app.ts';
+import { messagingEntities } from './entities.ts';
+
+/** Accepts share one connection; the rate limiter and the event feeds take the others. */
+const HOT_POOL_SIZE = 4;
+
+/**
+ * The messaging role, listening: the same in `npm run messaging` and in standalone. What it opens is closed
+ * by `shutdown`. Resolves with the port; rejects when the database is not there or the port is taken.
+ */
+export async function startMessaging(deps: {
+  config: Config;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  shutdown: Shutdown;
+  /** Told after each commit of accepted messages, when a relay runs in the same process. */
+  onAccepted?: () => void;
+}): Promise<number> {
+  const { config, log, shutdown } = deps;
+  const url = config.DATABASE_URL;
+  const db = createDb({ url, poolSize: config.DATABASE_POOL_SIZE, log, name: 'messaging' });
+  shutdown.add('messaging database', () => db.close());
+  const hotDb = createDb({ url, poolSize: HOT_POOL_SIZE, log, name: 'messaging hot', plans: 'indexed' });
+  shutdown.add('messaging hot database', () => hotDb.close());
+  const orm = await createOrm({ url, entities: messagingEntities, name: 'messaging' });
+  shutdown.add('messaging orm', () => orm.close());
+  const bus = await createBus({ url, log, name: 'messaging' });
+  shutdown.add('messaging bus', () => bus.close());
+  const server = await createMessagingServer({
+    ...deps,
+    db,
+    hotDb,
+    orm,
+    bus,
+    isDraining: shutdown.isDraining,
+  });
+  shutdown.add('messaging server', () => server.close());
+  const port = await server.listen(config.PORT, config.HOST);
+  log.info({ host: config.HOST, port }, 'listening');
+  return port;
+}

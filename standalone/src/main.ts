@@ -1,0 +1,27 @@
+import { createLog } from '@posthorn/core/platform/log.ts';
+import { runMain } from '@posthorn/core/platform/run-main.ts';
+import { createShutdown } from '@posthorn/core/platform/shutdown.ts';
+import { announce } from './announce.ts';
+import { readSettings } from './settings.ts';
+import { startStandalone } from './start.ts';
+
+/** Everything in one process, with nothing to set up: `npm start`. */
+await runMain('posthorn', async () => {
+  const settings = readSettings(process.env);
+  const log = createLog({ level: settings.config.LOG_LEVEL, role: 'standalone' });
+  const shutdown = createShutdown({ log, graceMs: settings.config.SHUTDOWN_GRACE_SECONDS * 1000 });
+  shutdown.onSignals();
+  const onDeath = (what: string) => {
+    process.stderr.write(`posthorn: ${what}\n`);
+    void shutdown.begin(what).then(() => process.exit(1));
+  };
+  try {
+    const standalone = await startStandalone({ settings, log, shutdown, onDeath });
+    if (!shutdown.isDraining()) process.stdout.write(announce(standalone, performance.now()));
+  } catch (err) {
+    // A signal in the middle of the start closes what the rest of the start then misses.
+    if (shutdown.isDraining()) return;
+    await shutdown.begin('the start failed');
+    throw err;
+  }
+});

@@ -1,0 +1,80 @@
+import path from 'node:path';
+import { createInProcessBroker } from '@posthorn/core/platform/broker-in-process.ts';
+import { createRabbitBroker } from '@posthorn/core/platform/broker-rabbitmq.ts';
+import { systemClock } from '@posthorn/core/platform/clock.ts';
+import type { Config } from '@posthorn/core/platform/config.ts';
+import type { Log } from '@posthorn/core/platform/log.ts';
+import { createMetrics } from '@posthorn/core/platform/metrics.ts';
+import { migrate } from '@posthorn/core/platform/migrate.ts';
+import type { Shutdown } from '@posthorn/core/platform/shutdown.ts';
+import { createSandboxServer, type SandboxServer } from '@posthorn/network/sandbox/server.ts';
+import { startMessaging } from '@posthorn/server/messaging/start.ts';
+import { openWorkerRoles } from '@posthorn/worker/roles.ts';
+import { openData } from './open-data.ts';
+import { ensurePortsFree } from './ports.ts';
+import type { Settings } from './settings.ts';
+
+export interface Standalone {
+  messagingUrl: string;
+  /** Of the sandbox's control API; null when the network is elsewhere. */
+  sandboxUrl: string | null;
+  dataDir: string;
+  /** Where the embedded database is kept; null with DATABASE_URL. */
+  databaseDir: string | null;
+}
+
+interface StandaloneDeps {
+  settings: Settings;
+  log: Log;
+  shutdown: Shutdown;
+  /** Told in one line when a part died under us, and nothing can go on. */
+  onDeath(what: string): void;
+}
+
+/**
+ * All roles in one process, every part that no setting names embedded (design 5). What is opened is closed
+ * by `shutdown`, the last first. Rejects with a StartError, or as the roles do.
+ */
+export async function startStandalone(deps: StandaloneDeps): Promise<Standalone> {
+  const { log, shutdown } = deps;
+  const { config: given, embedded } = deps.settings;
+  await ensurePortsFree(given.HOST, embedded.sandbox ? [given.PORT, given.SANDBOX_PORT] : [given.PORT]);
+  const { config, databaseDir } = await openData(deps);
+  await migrate(config.DATABASE_URL);
+
+  const sandbox = embedded.sandbox ? await openSandbox(config, deps) : null;
+  const broker = embedded.broker
+    ? createInProcessBroker()
+    : createRabbitBroker({ url: config.AMQP_URL, log });
+  shutdown.add('broker', () => broker.close());
+  const parts = {
+    config: sandbox ? { ...config, SANDBOX_URL: sandbox.url } : config,
+    clock: systemClock,
+    log,
+    metrics: createMetrics(),
+    shutdown,
+  };
+  const worker = await openWorkerRoles({ ...parts, broker });
+  const port = await startMessaging({ ...parts, onAccepted: worker.wakeRelay });
+  await worker.start();
+  const host = config.HOST === '0.0.0.0' || config.HOST === '::' ? '127.0.0.1' : config.HOST;
+  return {
+    messagingUrl: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    sandboxUrl: sandbox?.controlUrl ?? null,
+    dataDir: config.DATA_DIR,
+    databaseDir,
+  };
+}
+
+/** The simulated network, which the driver reaches over a real connection even in one process. */
+async function openSandbox(config: Config, { log, shutdown }: StandaloneDeps): Promise<SandboxServer> {
+  const sandbox = await createSandboxServer({
+    port: config.SANDBOX_PORT,
+    host: config.HOST,
+    autoPair: config.SANDBOX_AUTO_PAIR,
+    dataDir: path.join(config.DATA_DIR, 'sandbox'),
+    log,
+  });
+  shutdown.add('sandbox network', () => sandbox.close());
+  return sandbox;
+}
