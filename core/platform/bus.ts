@@ -75,9 +75,9 @@ export async function createBus(options: { url: string; log: Log; name: string }
 
   function flush(): void {
     flushTimer = null;
-    if (!client || pending.size === 0) return pending.clear();
     const batch = [...pending.values()];
     pending.clear();
+    if (!client || batch.length === 0) return;
     send('SELECT pg_notify(c, p) FROM unnest($1::text[], $2::text[]) AS hint (c, p)', [
       batch.map((hint) => hint.channel),
       batch.map((hint) => hint.payload),

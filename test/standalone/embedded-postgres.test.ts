@@ -234,7 +234,10 @@ describe('the embedded PostgreSQL, started by root', { skip: isRoot ? false : 'n
     rmSync(first.home.dir, { recursive: true });
     const second = await start(copy, dataDir);
     assert.ok('failed' in second);
-    assert.match(second.failed ?? '', /^the database of \S+ is gone: \S+ links to a folder that is not there$/);
+    assert.match(
+      second.failed ?? '',
+      /^the database of \S+ is gone: \S+ links to a folder that is not there$/,
+    );
     rmSync(path.join(dataDir, 'postgres'));
   });
 
