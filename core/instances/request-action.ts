@@ -5,7 +5,6 @@ import type { Principal } from '../accounts/principal.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Orm } from '../platform/orm.ts';
-import type { Instance } from './entities.ts';
 import { loadInstance } from './find-instance.ts';
 import { instanceView } from './instance-view.ts';
 import { ACTIONS, type LifecycleAction } from './transitions.ts';
@@ -13,8 +12,7 @@ import { ACTIONS, type LifecycleAction } from './transitions.ts';
 /**
  * Writes down where the users want an instance and wakes the worker that owns it; the answer comes before
  * the session has moved. Asking twice is asking once, except that each restart is one. 409
- * INVALID_INSTANCE_TRANSITION when the state does not allow it, INSTANCE_BANNED or INSTANCE_HARD_PAUSED
- * when that is why.
+ * INVALID_INSTANCE_TRANSITION when the state does not allow it.
  */
 export async function requestAction(
   deps: { orm: Orm; bus: Bus; clock: Clock },
@@ -23,7 +21,10 @@ export async function requestAction(
   const rule = ACTIONS[input.action];
   const instance = await reachOf(deps.orm, input.principal).transactional(async (em) => {
     const row = await loadInstance(em, input.instanceId, { lock: true });
-    if (!rule.from.includes(row.state)) throw refused(row, input.action);
+    if (!rule.from.includes(row.state))
+      throw apiError('INVALID_INSTANCE_TRANSITION', {
+        message: `an instance in state ${row.state} cannot ${input.action}`,
+      });
     if (row.wanted !== rule.wanted || rule.raisesGeneration) {
       row.wanted = rule.wanted;
       if (rule.raisesGeneration) row.generation += 1;
@@ -34,14 +35,4 @@ export async function requestAction(
   });
   deps.bus.notify('instance', instance.id);
   return instanceView(instance);
-}
-
-function refused(instance: Instance, action: LifecycleAction): Error {
-  if (action === 'connect' || action === 'restart') {
-    if (instance.state === 'BANNED') return apiError('INSTANCE_BANNED');
-    if (instance.state === 'HARD_PAUSED') return apiError('INSTANCE_HARD_PAUSED');
-  }
-  return apiError('INVALID_INSTANCE_TRANSITION', {
-    message: `an instance in state ${instance.state} cannot ${action}`,
-  });
 }
