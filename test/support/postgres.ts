@@ -16,8 +16,10 @@ import { promisify } from 'node:util';
 import { createDb, type Db } from '@posthorn/core/platform/db.ts';
 import { createLog } from '@posthorn/core/platform/log.ts';
 import { migrate } from '@posthorn/core/platform/migrate.ts';
-import { chooseUser, findBinaries, makeReachableDir } from './postgres-binaries.ts';
+import { findBinaries } from '@posthorn/standalone/src/embedded-postgres/binaries.ts';
+import { chooseServerUser } from '@posthorn/standalone/src/embedded-postgres/server-user.ts';
 import { freePort, waitFor } from './process.ts';
+import { makeReachableDir } from './reachable-dir.ts';
 import { reap } from './reaper.ts';
 
 const run = promisify(execFile);
@@ -48,7 +50,7 @@ export interface PostgresServer {
 export async function startPostgres(
   options: { dir?: string; port?: number; fsync?: boolean } = {},
 ): Promise<PostgresServer> {
-  const as = chooseUser();
+  const as = chooseServerUser();
   const dir = options.dir ?? makeReachableDir('posthorn-pg-', as);
   mkdirSync(dir, { recursive: true });
   const port = options.port ?? (await freePort());
