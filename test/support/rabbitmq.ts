@@ -42,20 +42,17 @@ let own: Promise<RabbitServer> | undefined;
 
 /**
  * A broker URL whose queues no other test file uses: a virtual host of its own on the broker of the run
- * (POSTHORN_TEST_AMQP_URL, claimed under POSTHORN_TEST_AMQP_CLAIMS), on AMQP_URL as it stands, or, for a
- * file run alone, a private broker that lives as long as this process.
+ * (POSTHORN_TEST_AMQP_URL, claimed under POSTHORN_TEST_AMQP_CLAIMS) or, for a file run alone, on a private
+ * broker that lives as long as this process. With AMQP_URL set it is that one, the same for all files,
+ * which then run one after the other.
  */
 export async function createTestVhost(): Promise<{ url: string }> {
-  if (process.env.AMQP_URL) return { url: process.env.AMQP_URL };
-  let url = process.env.POSTHORN_TEST_AMQP_URL;
-  let claims = process.env.POSTHORN_TEST_AMQP_CLAIMS;
-  if (!url || !claims) {
-    own ??= startRabbit();
-    const server = await own;
-    url = server.url;
-    claims = claimsOf(server);
-  }
-  return { url: `${url}/${claim(claims)}` };
+  const given = process.env.POSTHORN_TEST_AMQP_URL ?? process.env.AMQP_URL;
+  const claims = process.env.POSTHORN_TEST_AMQP_CLAIMS;
+  if (given) return { url: claims ? `${given}/${claim(claims)}` : given };
+  own ??= startRabbit();
+  const server = await own;
+  return { url: `${server.url}/${claim(claimsOf(server))}` };
 }
 
 /** The folder where test files claim the virtual hosts of a broker. */

@@ -1,0 +1,131 @@
+import { globSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import path from 'node:path';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { parseArgs } from 'node:util';
+import { startTestPostgres } from './postgres.ts';
+import { projectRoot } from './process.ts';
+import { claimsOf, startRabbit } from './rabbitmq.ts';
+
+/**
+ * `npm test [-- files...]`: starts one PostgreSQL and one RabbitMQ for all, runs the test files, and
+ * stops what it started. `--faults-full` runs test/faults/** in full size instead of everything.
+ *
+ * A skipped test, a todo or a run without tests counts as a failure: green means that all promises hold.
+ */
+
+interface Counts {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+const FILE_TIMEOUT_MS = 10 * 60_000;
+const FULL_FILE_TIMEOUT_MS = 60 * 60_000;
+
+const { values, positionals } = parseArgs({
+  options: { 'faults-full': { type: 'boolean', default: false } },
+  allowPositionals: true,
+});
+const full = values['faults-full'];
+const givenBroker = process.env.AMQP_URL;
+// What the caller's shell says about real services must not reach the programs under test.
+for (const name of ['AMQP_URL', 'DATABASE_URL']) delete process.env[name];
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const files = chooseFiles();
+  if (files.length === 0) {
+    console.error('no test file matches');
+    return 1;
+  }
+  const stops: (() => Promise<void>)[] = [];
+  const stopAll = () => Promise.all(stops.splice(0).map((stop) => stop()));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => void stopAll().finally(() => process.exit(130)));
+  }
+  try {
+    await startServers(stops);
+    if (full) process.env.POSTHORN_FAULTS = 'full';
+    const alone = files.filter(runsAlone);
+    const together = files.filter((file) => !runsAlone(file));
+    const counts: Counts = { passed: 0, failed: 0, skipped: 0 };
+    await runFiles(together, concurrency(), counts);
+    await runFiles(alone, 1, counts);
+    console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
+    return counts.passed > 0 && counts.failed === 0 && counts.skipped === 0 ? 0 : 1;
+  } catch (err) {
+    console.error(err instanceof Error ? err.message : err);
+    return 1;
+  } finally {
+    await stopAll();
+  }
+}
+
+/** Absolute paths, in a fixed order. Folders and globs are fine as arguments. */
+function chooseFiles(): string[] {
+  const patterns = positionals.length > 0 ? positionals : [full ? 'test/faults/**' : 'test/**'];
+  const files = patterns.flatMap((pattern) =>
+    globSync(pattern.endsWith('.ts') ? pattern : [pattern, `${pattern}/**`], { cwd: projectRoot }),
+  );
+  const tests = files.filter((file) => file.endsWith('.test.ts') && !file.includes('node_modules'));
+  return [...new Set(tests)].sort().map((file) => path.join(projectRoot, file));
+}
+
+/** Tests that hurt servers or measure time want the machine for themselves. */
+function runsAlone(file: string): boolean {
+  return file.endsWith('.serial.test.ts') || file.startsWith(path.join(projectRoot, 'test', 'faults'));
+}
+
+/** Tests wait more than they compute: one more than there are cores. A shared AMQP_URL has one set of queues. */
+function concurrency(): number {
+  return givenBroker ? 1 : availableParallelism() + 1;
+}
+
+async function startServers(stops: (() => Promise<void>)[]): Promise<void> {
+  const since = performance.now();
+  const seconds = () => `${((performance.now() - since) / 1_000).toFixed(1)} s`;
+  const postgres = async () => {
+    const server = await startTestPostgres();
+    stops.push(server.stop);
+    process.env.POSTHORN_TEST_PG_URL = server.url;
+    console.log(`PostgreSQL is ready after ${seconds()}`);
+  };
+  const rabbit = async () => {
+    if (givenBroker) {
+      process.env.POSTHORN_TEST_AMQP_URL = givenBroker;
+      return console.log('RabbitMQ is the one of AMQP_URL');
+    }
+    const server = await startRabbit();
+    stops.push(server.stop);
+    process.env.POSTHORN_TEST_AMQP_URL = server.url;
+    process.env.POSTHORN_TEST_AMQP_CLAIMS = claimsOf(server);
+    console.log(`RabbitMQ is ready after ${seconds()}`);
+  };
+  // Both to their end, so that what one started is stopped when the other fails.
+  const outcomes = await Promise.allSettled([postgres(), rabbit()]);
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+}
+
+/** Runs files each in its own process, with Node's own report on stdout, and adds up what came of them. */
+async function runFiles(files: string[], atOnce: number, counts: Counts): Promise<void> {
+  if (files.length === 0) return;
+  const stream = run({
+    files,
+    concurrency: atOnce,
+    timeout: full ? FULL_FILE_TIMEOUT_MS : FILE_TIMEOUT_MS,
+    cwd: projectRoot,
+  });
+  stream.on('test:summary', (summary) => {
+    // One comes for each file, and one without a file for them all.
+    if (summary.file) return;
+    const { tests, passed, skipped, todo } = summary.counts;
+    const failed = tests - passed - skipped - todo;
+    counts.passed += passed;
+    counts.skipped += skipped + todo;
+    // A hook that fails after its tests have passed is no test, but it is no success either.
+    counts.failed += failed === 0 && !summary.success ? 1 : failed;
+  });
+  for await (const chunk of stream.compose(spec)) process.stdout.write(chunk);
+}
