@@ -9,7 +9,14 @@ import type { Db } from '../platform/db.ts';
 import { isUnavailable } from '../platform/db.ts';
 import { networkIdOf, newId } from '../platform/ids.ts';
 import { type AcceptKnowledge, type AcceptRows, readForAccept, writeAccepted } from './accept-sql.ts';
-import { afterOutbound, type ContactState, checkConsecutive, checksDuplicates, newContact } from './guard.ts';
+import {
+  afterOutbound,
+  type ContactState,
+  checkConsecutive,
+  checksDuplicates,
+  comparesContent,
+  newContact,
+} from './guard.ts';
 import { canonicalJson, hashKey } from './hashes.ts';
 
 /** One send as the API got it, its body validated. */
@@ -25,6 +32,12 @@ export interface SendCommand {
   body: unknown;
   traceId: string;
   message: NewMessage;
+  /** What is wrong with it, found before: said once it is known to be no replay of a send that was fine. */
+  refusal?: ApiError | undefined;
+  /** Where the key counts, when that is not the operation: a scheduled send has a key space of its own. */
+  keyScope?: string | undefined;
+  /** The id that was promised for the message; drawn when absent. */
+  messageId?: string | undefined;
 }
 
 export interface NewMessage {
@@ -34,11 +47,20 @@ export interface NewMessage {
   /** Service UUID or network hex id of the quoted message (spec 4.2 rule 6). */
   quotedId?: string | undefined;
   mediaId?: string | undefined;
+  /** Hex SHA-256 of the media: part of what makes two contents identical. */
+  mediaHash?: string | undefined;
+  /** On a forward that carries the forwarded mark: how often the content was forwarded. */
+  forwardingScore?: number | undefined;
+  /** What the dispatch needs besides the message; kept until the task is done. */
+  payload?: Record<string, unknown> | undefined;
+  /** Delete and edit make no message of their own: the id of the one that they change. */
+  changes?: string | undefined;
 }
 
 export interface AcceptedSend {
   /** The current state: a replay may find it further than queued (spec 4.2 rule 2). */
   status: 'queued' | 'sent' | 'failed';
+  /** For delete and edit: of the message that they change. */
   messageId: string;
   taskId: string;
   replayed: boolean;
@@ -104,10 +126,10 @@ async function acceptBatch(deps: AcceptDeps, batch: SendCommand[]): Promise<(Acc
       quotedIds: sends.flatMap((send) => (send.quotedId ? [send.quotedId] : [])),
       now,
     });
-    const rows: AcceptRows = { sends: [], contents: [], contacts: [], audits: [] };
+    const rows: AcceptRows = { sends: [], changes: [], contents: [], contacts: [], audits: [] };
     const decided = sends.map((send) => decide(send, known, rows, now));
     await writeAccepted(client, rows, now);
-    return { outcomes: decided, wrote: rows.sends.length > 0 };
+    return { outcomes: decided, wrote: rows.sends.length + rows.changes.length > 0 };
   });
   if (wrote) {
     deps.onAccepted?.();
@@ -130,12 +152,12 @@ interface Prepared {
 function prepare(command: SendCommand): Prepared {
   const { message, instanceId } = command;
   const quoted = message.quotedId?.toLowerCase();
-  const content = canonicalJson([message.type, message.content]);
+  const content = canonicalJson([message.type, message.content, message.mediaHash]);
   const contentHash = hash('sha256', content, 'hex');
   return {
     command,
     chatJid: message.chatJid,
-    keyId: hashKey(instanceId, command.operation, command.idempotencyKey),
+    keyId: hashKey(instanceId, command.keyScope ?? command.operation, command.idempotencyKey),
     bodyHash: hashKey(canonicalJson(command.body)),
     contentHash,
     contentId: hashKey(instanceId, message.chatJid, contentHash),
@@ -167,6 +189,8 @@ function decide(
   if (instance.state === 'HARD_PAUSED') return apiError('INSTANCE_HARD_PAUSED');
   if (instance.state !== 'CONNECTED') return apiError('INSTANCE_NOT_CONNECTED');
 
+  if (command.refusal) return command.refusal;
+
   let quotedNetworkId: string | undefined = command.message.quotedId;
   if (send.quotedId) {
     const quoted = known.quoted.get(send.quotedId);
@@ -181,10 +205,11 @@ function decide(
   if (refusal) return refusal;
 
   // The task that sends a message carries the message's id: whoever finishes one finds the other.
-  const messageId = newId();
-  const accepted = { messageId, taskId: messageId };
-  rows.sends.push({
-    ...accepted,
+  const taskId = command.messageId ?? newId();
+  const { changes } = command.message;
+  const accepted = { messageId: changes ?? taskId, taskId };
+  rows[changes === undefined ? 'sends' : 'changes'].push({
+    taskId,
     command,
     companyId: instance.company_id,
     shard: instance.shard,
@@ -241,7 +266,7 @@ function remember(
   companyId: number,
   now: Date,
 ): void {
-  if (!known.contents.has(send.contentId)) {
+  if (comparesContent(send.command.operation) && !known.contents.has(send.contentId)) {
     known.contents.set(send.contentId, now.toISOString());
     rows.contents.push({ id: send.contentId });
   }

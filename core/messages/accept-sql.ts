@@ -38,18 +38,22 @@ interface ContactRow {
   state: ContactState;
 }
 
+/** A task to write; a send's is also the id of its message. */
+interface TaskRow {
+  taskId: string;
+  command: SendCommand;
+  companyId: number;
+  shard: number;
+  keyId: string;
+  bodyHash: string;
+  quotedNetworkId: string | undefined;
+}
+
 /** What a batch writes. */
 export interface AcceptRows {
-  sends: {
-    messageId: string;
-    taskId: string;
-    command: SendCommand;
-    companyId: number;
-    shard: number;
-    keyId: string;
-    bodyHash: string;
-    quotedNetworkId: string | undefined;
-  }[];
+  sends: TaskRow[];
+  /** Deletes and edits: tasks without a message of their own. */
+  changes: TaskRow[];
   contents: { id: string }[];
   contacts: ContactRow[];
   audits: {
@@ -141,7 +145,11 @@ SELECT
   (SELECT json_agg(json_build_object(
      'id', k.id, 'bodyHash', k.body_hash, 'messageId', k.message_id, 'taskId', k.task_id,
      'ms', extract(epoch FROM k.created_at) * 1000,
-     'status', CASE WHEN m.status IN ('queued', 'failed') THEN m.status WHEN m.status IS NULL THEN 'queued' ELSE 'sent' END))
+     'status', CASE
+       -- a change: its message's state is not its own
+       WHEN k.message_id <> k.task_id
+       THEN coalesce((SELECT f.status FROM finished_changes f WHERE f.task_id = k.task_id), 'queued')
+       WHEN m.status IN ('queued', 'failed') THEN m.status WHEN m.status IS NULL THEN 'queued' ELSE 'sent' END))
    FROM idempotency_keys k LEFT JOIN messages m ON m.id = k.message_id
    WHERE k.id = ANY ($2::uuid[])) AS keys,
   (SELECT json_agg(json_build_object('id', id, 'ms', extract(epoch FROM first_sent_at) * 1000))
@@ -153,9 +161,9 @@ SELECT
   (SELECT json_agg(json_build_object('id', id, 'instance_id', instance_id, 'network_id', network_id))
    FROM messages WHERE id = ANY ($5::uuid[])) AS quoted`;
 
-/** Writes a decided batch with one statement. */
+/** Writes a decided batch: with one statement, when it holds no deletes, edits and forced sends. */
 export async function writeAccepted(client: Client, rows: AcceptRows, now: Date): Promise<void> {
-  if (rows.sends.length === 0) return;
+  if (rows.sends.length + rows.changes.length === 0) return;
   const sends = rows.sends.map(({ command, ...send }) => ({
     ...send,
     instanceId: command.instanceId,
@@ -166,6 +174,8 @@ export async function writeAccepted(client: Client, rows: AcceptRows, now: Date)
     chatJid: command.message.chatJid,
     content: command.message.content,
     mediaId: command.message.mediaId,
+    score: command.message.forwardingScore,
+    payload: command.message.payload,
   }));
   const contacts = rows.contacts.map(({ state, ...row }) => ({
     ...row,
@@ -177,6 +187,21 @@ export async function writeAccepted(client: Client, rows: AcceptRows, now: Date)
     text: WRITE,
     values: [JSON.stringify(sends), JSON.stringify(rows.contents), JSON.stringify(contacts), now],
   });
+  if (rows.changes.length > 0) {
+    const changes = rows.changes.map(({ command, ...change }) => ({
+      ...change,
+      instanceId: command.instanceId,
+      operation: command.operation,
+      traceId: command.traceId,
+      messageId: command.message.changes,
+      payload: command.message.payload,
+    }));
+    await client.query({
+      name: 'accept-changes',
+      text: WRITE_CHANGES,
+      values: [JSON.stringify(changes), now],
+    });
+  }
   if (rows.audits.length > 0) {
     await client.query({
       name: 'accept-audit',
@@ -189,20 +214,21 @@ export async function writeAccepted(client: Client, rows: AcceptRows, now: Date)
 const WRITE = `
 WITH sends AS MATERIALIZED (
   SELECT * FROM json_to_recordset($1) AS r (
-    "messageId" uuid, "taskId" uuid, "companyId" integer, shard smallint, "keyId" uuid, "bodyHash" uuid,
+    "taskId" uuid, "companyId" integer, shard smallint, "keyId" uuid, "bodyHash" uuid,
     "quotedNetworkId" text, "instanceId" uuid, operation text, "idempotencyKey" text, "traceId" uuid,
-    type text, "chatJid" text, content jsonb, "mediaId" uuid)
+    type text, "chatJid" text, content jsonb, "mediaId" uuid, score integer, payload jsonb)
 ), keyed AS (
   INSERT INTO idempotency_keys (id, body_hash, message_id, task_id, created_at)
-  SELECT "keyId", "bodyHash", "messageId", "taskId", $4 FROM sends
+  SELECT "keyId", "bodyHash", "taskId", "taskId", $4 FROM sends
   -- only a key past its 72 hours is still there: it begins anew
   ON CONFLICT (id) DO UPDATE SET body_hash = excluded.body_hash, message_id = excluded.message_id,
     task_id = excluded.task_id, created_at = excluded.created_at
 ), stored AS (
   INSERT INTO messages (id, company_id, instance_id, direction, type, chat_jid, status, content,
-                        idempotency_key, quoted_id, media_id, trace_id, created_at)
-  SELECT "messageId", "companyId", "instanceId", 'outbound', type, "chatJid", 'queued', content,
-         "idempotencyKey", "quotedNetworkId", "mediaId", "traceId", $4 FROM sends
+                        idempotency_key, quoted_id, media_id, is_forwarded, forwarding_score, trace_id, created_at)
+  SELECT "taskId", "companyId", "instanceId", 'outbound', type, "chatJid", 'queued', content,
+         "idempotencyKey", "quotedNetworkId", "mediaId", score IS NOT NULL, coalesce(score, 0), "traceId", $4
+  FROM sends
 ), remembered AS (
   INSERT INTO sent_contents (id, first_sent_at)
   SELECT id, $4 FROM json_to_recordset($2) AS r (id uuid)
@@ -214,8 +240,21 @@ WITH sends AS MATERIALIZED (
   ON CONFLICT (instance_id, chat_jid) DO UPDATE
   SET outbound_consecutive = excluded.outbound_consecutive, score = excluded.score, score_at = excluded.score_at
 )
-INSERT INTO outbox (task_id, company_id, instance_id, shard, operation, message_id, trace_id, created_at)
-SELECT "taskId", "companyId", "instanceId", shard, operation, "messageId", "traceId", $4 FROM sends`;
+INSERT INTO outbox (task_id, company_id, instance_id, shard, operation, message_id, payload, trace_id, created_at)
+SELECT "taskId", "companyId", "instanceId", shard, operation, "taskId", payload, "traceId", $4 FROM sends`;
+
+const WRITE_CHANGES = `
+WITH changes AS MATERIALIZED (
+  SELECT * FROM json_to_recordset($1) AS r ("taskId" uuid, "companyId" integer, shard smallint, "keyId" uuid,
+    "bodyHash" uuid, "instanceId" uuid, operation text, "traceId" uuid, "messageId" uuid, payload jsonb)
+), keyed AS (
+  INSERT INTO idempotency_keys (id, body_hash, message_id, task_id, created_at)
+  SELECT "keyId", "bodyHash", "messageId", "taskId", $2 FROM changes
+  ON CONFLICT (id) DO UPDATE SET body_hash = excluded.body_hash, message_id = excluded.message_id,
+    task_id = excluded.task_id, created_at = excluded.created_at
+)
+INSERT INTO outbox (task_id, company_id, instance_id, shard, operation, message_id, payload, trace_id, created_at)
+SELECT "taskId", "companyId", "instanceId", shard, operation, "messageId", payload, "traceId", $2 FROM changes`;
 
 const WRITE_AUDIT = `
 INSERT INTO audit_log (company_id, user_id, token_id, action, instance_id, detail, trace_id, created_at)

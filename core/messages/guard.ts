@@ -32,8 +32,17 @@ const HALF_LIFE_MS = 7 * 24 * 3600_000;
 const INBOUND_WARMS = 10;
 const OUTBOUND_COOLS = 1;
 
-/** Operations that skip the duplicate rule but count toward the consecutive limit (spec 4.2). */
-const SKIPS_DUPLICATE_RULE = new Set(['delete', 'edit', 'reaction', 'forward']);
+/** The first four skip the duplicate rule but count toward the consecutive limit; stories skip it all (spec 4.2). */
+const SKIPS_DUPLICATE_RULE = new Set([
+  'delete',
+  'edit',
+  'reaction',
+  'forward',
+  'status_text',
+  'status_image',
+  'status_video',
+  'status_audio',
+]);
 
 export function newContact(nowMs: number): ContactState {
   return { outboundConsecutive: 0, score: 0, scoreAtMs: nowMs };
@@ -64,9 +73,14 @@ export function afterInbound(contact: ContactState, nowMs: number): ContactState
   };
 }
 
+/** Whether what this operation sends is content that must not be sent twice. */
+export function comparesContent(operation: string): boolean {
+  return !SKIPS_DUPLICATE_RULE.has(operation);
+}
+
 /** Whether the duplicate rule applies to this operation under these settings. */
 export function checksDuplicates(operation: string, settings: InstanceSettings): boolean {
-  return settings.anti_spam_guard_enabled && !SKIPS_DUPLICATE_RULE.has(operation);
+  return settings.anti_spam_guard_enabled && comparesContent(operation);
 }
 
 export type ConsecutiveBlock =

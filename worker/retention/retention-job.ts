@@ -26,6 +26,7 @@ const LOGS: readonly DayPartitionedTable[] = [
 /** What is kept for a time only: table, the column that tells its age, and the time. */
 const ROWS = [
   { table: 'idempotency_keys', column: 'created_at', keepMs: IDEMPOTENCY_KEY_LIFETIME_S * 1000 },
+  { table: 'finished_changes', column: 'finished_at', keepMs: IDEMPOTENCY_KEY_LIFETIME_S * 1000 },
   { table: 'sent_contents', column: 'first_sent_at', keepMs: DUPLICATE_CONTENT_WINDOW_S * 1000 },
   // A delivery without its event can't be made: its webhook was disabled all the time.
   {
