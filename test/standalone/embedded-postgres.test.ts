@@ -173,95 +173,98 @@ describe('the embedded PostgreSQL', () => {
   });
 });
 
-describe('the embedded PostgreSQL, started by root', { skip: isRoot ? false : 'needs root' }, () => {
-  const copies: FreshCopy[] = [];
-  function fresh(parentMode?: number) {
-    const copy = makeFreshCopy({}, parentMode);
-    copies.push(copy);
-    return { copy, dataDir: path.join(copy.dir, '.data') };
-  }
-  afterEach(() => {
-    for (const child of running) child.kill('SIGKILL');
-    running.clear();
-  });
-  after(() => {
-    for (const copy of copies) copy.remove();
-  });
+// What is promised to root alone; an ordinary user has no way to see it.
+if (isRoot) {
+  describe('the embedded PostgreSQL, started by root', () => {
+    const copies: FreshCopy[] = [];
+    function fresh(parentMode?: number) {
+      const copy = makeFreshCopy({}, parentMode);
+      copies.push(copy);
+      return { copy, dataDir: path.join(copy.dir, '.data') };
+    }
+    afterEach(() => {
+      for (const child of running) child.kill('SIGKILL');
+      running.clear();
+    });
+    after(() => {
+      for (const copy of copies) copy.remove();
+    });
 
-  it('runs as another user, with the data in DATA_DIR', async () => {
-    const { copy, dataDir } = fresh();
-    const first = await startWell(copy, dataDir);
-    assert.notEqual(ownerOf(first.pid), 0);
-    assert.equal(first.home.dir, path.join(dataDir, 'postgres'));
-    assert.equal(statSync(first.home.data).mode & 0o777, 0o700);
-    assert.equal(statSync(path.join(dataDir, 'secrets.json')).mode & 0o777, 0o600);
-    await first.end('SIGTERM');
-  });
+    it('runs as another user, with the data in DATA_DIR', async () => {
+      const { copy, dataDir } = fresh();
+      const first = await startWell(copy, dataDir);
+      assert.notEqual(ownerOf(first.pid), 0);
+      assert.equal(first.home.dir, path.join(dataDir, 'postgres'));
+      assert.equal(statSync(first.home.data).mode & 0o777, 0o700);
+      assert.equal(statSync(path.join(dataDir, 'secrets.json')).mode & 0o777, 0o600);
+      await first.end('SIGTERM');
+    });
 
-  it('keeps its data outside a folder that only root may enter, and DATA_DIR links to it', async () => {
-    const { copy, dataDir } = fresh(0o700);
-    const first = await startWell(copy, dataDir);
-    const pointer = path.join(dataDir, 'postgres');
-    assert.ok(lstatSync(pointer).isSymbolicLink());
-    assert.equal(realpathSync(pointer), first.home.dir);
-    assert.match(first.home.dir, /^\/var\/lib\/posthorn\//);
-    assert.ok(hasCopyOfBinaries(first.home), 'the binaries are copied too');
-    assert.equal(readFileSync(path.join(first.home.dir, 'owner'), 'utf8').trim(), dataDir);
-    await first.end('SIGKILL');
-    const second = await startWell(copy, dataDir);
-    assert.equal(second.stoppedOrphan, first.pid);
-    assert.equal(second.starts, 2);
-    assert.equal(second.home.dir, first.home.dir);
-    await second.end('SIGTERM');
-  });
+    it('keeps its data outside a folder that only root may enter, and DATA_DIR links to it', async () => {
+      const { copy, dataDir } = fresh(0o700);
+      const first = await startWell(copy, dataDir);
+      const pointer = path.join(dataDir, 'postgres');
+      assert.ok(lstatSync(pointer).isSymbolicLink());
+      assert.equal(realpathSync(pointer), first.home.dir);
+      assert.match(first.home.dir, /^\/var\/lib\/posthorn\//);
+      assert.ok(hasCopyOfBinaries(first.home), 'the binaries are copied too');
+      assert.equal(readFileSync(path.join(first.home.dir, 'owner'), 'utf8').trim(), dataDir);
+      await first.end('SIGKILL');
+      const second = await startWell(copy, dataDir);
+      assert.equal(second.stoppedOrphan, first.pid);
+      assert.equal(second.starts, 2);
+      assert.equal(second.home.dir, first.home.dir);
+      await second.end('SIGTERM');
+    });
 
-  it('names what an emptied DATA_DIR left behind outside', async () => {
-    const { copy, dataDir } = fresh(0o700);
-    const first = await startWell(copy, dataDir);
-    await first.end('SIGTERM');
-    rmSync(dataDir, { recursive: true });
-    const second = await startWell(copy, dataDir);
-    assert.equal(second.starts, 1, 'a new database');
-    assert.deepEqual(second.home.leftBehind, [first.home.dir]);
-    await second.end('SIGTERM');
-    rmSync(first.home.dir, { recursive: true });
-  });
+    it('names what an emptied DATA_DIR left behind outside', async () => {
+      const { copy, dataDir } = fresh(0o700);
+      const first = await startWell(copy, dataDir);
+      await first.end('SIGTERM');
+      rmSync(dataDir, { recursive: true });
+      const second = await startWell(copy, dataDir);
+      assert.equal(second.starts, 1, 'a new database');
+      assert.deepEqual(second.home.leftBehind, [first.home.dir]);
+      await second.end('SIGTERM');
+      rmSync(first.home.dir, { recursive: true });
+    });
 
-  it('says so in one line when the folder it links to is gone', async () => {
-    const { copy, dataDir } = fresh(0o700);
-    const first = await startWell(copy, dataDir);
-    await first.end('SIGTERM');
-    rmSync(first.home.dir, { recursive: true });
-    const second = await start(copy, dataDir);
-    assert.ok('failed' in second);
-    assert.match(
-      second.failed ?? '',
-      /^the database of \S+ is gone: \S+ links to a folder that is not there$/,
-    );
-    rmSync(path.join(dataDir, 'postgres'));
-  });
+    it('says so in one line when the folder it links to is gone', async () => {
+      const { copy, dataDir } = fresh(0o700);
+      const first = await startWell(copy, dataDir);
+      await first.end('SIGTERM');
+      rmSync(first.home.dir, { recursive: true });
+      const second = await start(copy, dataDir);
+      assert.ok('failed' in second);
+      assert.match(
+        second.failed ?? '',
+        /^the database of \S+ is gone: \S+ links to a folder that is not there$/,
+      );
+      rmSync(path.join(dataDir, 'postgres'));
+    });
 
-  it('starts on packages that were installed for root alone (umask 077)', async () => {
-    const { copy, dataDir } = fresh();
-    const native = ownBinaries(copy);
-    execFileSync('chmod', ['-R', 'go-rwx', native]);
-    const first = await startWell(copy, dataDir);
-    assert.ok(hasCopyOfBinaries(first.home));
-    await first.end('SIGTERM');
-  });
+    it('starts on packages that were installed for root alone (umask 077)', async () => {
+      const { copy, dataDir } = fresh();
+      const native = ownBinaries(copy);
+      execFileSync('chmod', ['-R', 'go-rwx', native]);
+      const first = await startWell(copy, dataDir);
+      assert.ok(hasCopyOfBinaries(first.home));
+      await first.end('SIGTERM');
+    });
 
-  it('stays with the user its data belong to', async () => {
-    const { copy, dataDir } = fresh();
-    const first = await startWell(copy, dataDir);
-    await first.end('SIGTERM');
-    const uid = 54_321;
-    execFileSync('chown', ['-R', `${uid}:${uid}`, first.home.data]);
-    const second = await startWell(copy, dataDir);
-    assert.equal(ownerOf(second.pid), uid);
-    assert.equal(second.starts, 2);
-    await second.end('SIGTERM');
+    it('stays with the user its data belong to', async () => {
+      const { copy, dataDir } = fresh();
+      const first = await startWell(copy, dataDir);
+      await first.end('SIGTERM');
+      const uid = 54_321;
+      execFileSync('chown', ['-R', `${uid}:${uid}`, first.home.data]);
+      const second = await startWell(copy, dataDir);
+      assert.equal(ownerOf(second.pid), uid);
+      assert.equal(second.starts, 2);
+      await second.end('SIGTERM');
+    });
   });
-});
+}
 
 /** Replaces the linked binaries of `copy` by files of its own: linked ones share their modes with ours. */
 function ownBinaries(copy: FreshCopy): string {

@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, afterEach, before, describe, it } from 'node:test';
+import { runInNewContext } from 'node:vm';
+import { createTestDatabase } from '@posthorn/test/support/postgres.ts';
+import {
+  baseEnv,
+  freePort,
+  projectRoot,
+  type RunningProcess,
+  startProcess,
+  waitFor,
+} from '@posthorn/test/support/process.ts';
+
+const READY_LINE = /is ready after/;
+
+describe('npm start', () => {
+  const dirs: string[] = [];
+  const running: RunningProcess[] = [];
+  afterEach(async () => {
+    for (const process of running.splice(0)) await process.kill('SIGTERM');
+  });
+  after(() => {
+    for (const dir of dirs) {
+      const database = path.join(dir, '.data', 'postgres');
+      // Outside of it where only root may enter the temp folder.
+      if (existsSync(database)) rmSync(realpathSync(database), { recursive: true });
+      rmSync(dir, { recursive: true });
+    }
+  });
+
+  async function freshEnv(): Promise<Record<string, string>> {
+    const dir = mkdtempSync(path.join(tmpdir(), 'posthorn-start-'));
+    dirs.push(dir);
+    return {
+      DATA_DIR: path.join(dir, '.data'),
+      PORT: String(await freePort()),
+      SANDBOX_PORT: String(await freePort()),
+    };
+  }
+
+  async function start(env: Record<string, string>): Promise<RunningProcess> {
+    const process = await startProcess({ entry: 'standalone/main.ts', env, ready: { line: READY_LINE } });
+    running.push(process);
+    return process;
+  }
+
+  /** A start that is expected to end: its exit code and what it said. */
+  async function failToStart(env: Record<string, string>) {
+    const child = spawn(process.execPath, ['standalone/main.ts'], {
+      cwd: projectRoot,
+      env: { ...baseEnv(), ...env },
+    });
+    const [code, out, err] = await Promise.all([once(child, 'exit'), text(child.stdout), text(child.stderr)]);
+    return { code: code[0], out, err };
+  }
+
+  const urlOf = (env: Record<string, string>) => `http://127.0.0.1:${env.PORT}`;
+
+  async function register(env: Record<string, string>): Promise<string> {
+    const answer = await fetch(`${urlOf(env)}/v1/auth/quick-register`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: 'owner@example.com' }),
+    });
+    assert.equal(answer.status, 201);
+    return ((await answer.json()) as { api_key: string }).api_key;
+  }
+
+  async function listInstances(env: Record<string, string>, key: string): Promise<number> {
+    const answer = await fetch(`${urlOf(env)}/v1/instances`, { headers: { 'x-api-key': key } });
+    await answer.body?.cancel();
+    return answer.status;
+  }
+
+  it('answers, keeps what it was told over a stop, a kill and two more starts, and stops with its database', async () => {
+    const env = await freshEnv();
+    const server = await start(env);
+    assert.match(server.output(), new RegExp(`API +http://127\\.0\\.0\\.1:${env.PORT}`));
+    assert.match(server.output(), new RegExp(`network +http://127\\.0\\.0\\.1:${env.SANDBOX_PORT}`));
+    assert.match(server.output(), /npx msgctl /);
+    const key = await register(env);
+    const pidFile = path.join(env.DATA_DIR!, 'postgres', 'data', 'postmaster.pid');
+    assert.ok(existsSync(pidFile));
+    assert.equal(await server.kill('SIGTERM'), 0);
+    assert.ok(!existsSync(pidFile), 'the database is stopped in order');
+
+    await server.restart();
+    assert.equal(await listInstances(env, key), 200);
+    await server.kill('SIGKILL');
+    assert.ok(existsSync(pidFile), 'the database outlives a kill');
+
+    await server.restart();
+    assert.equal(await listInstances(env, key), 200);
+    await waitFor(async () => (await fetch(`${urlOf(env)}/ready`)).ok);
+    // The terminal's Ctrl-C.
+    assert.equal(await server.kill('SIGINT'), 0);
+    assert.ok(!existsSync(pidFile));
+    assert.doesNotMatch(server.output(), /DeprecationWarning|ExperimentalWarning|"level"/);
+  });
+
+  it('mails into DATA_DIR/mail', async () => {
+    const env = await freshEnv();
+    await start(env);
+    await register(env);
+    const mails = await waitFor(() => {
+      const found =
+        existsSync(path.join(env.DATA_DIR!, 'mail')) && readdirSync(path.join(env.DATA_DIR!, 'mail'));
+      return found && found.length > 0 && found;
+    });
+    assert.match(mails[0]!, /\.eml$/);
+  });
+
+  it('uses the database that DATABASE_URL names, and none of its own', async () => {
+    const database = await createTestDatabase();
+    const env: Record<string, string> = { ...(await freshEnv()), DATABASE_URL: database.url };
+    const server = await start(env);
+    const key = await register(env);
+    assert.equal(await listInstances(env, key), 200);
+    assert.ok(!existsSync(path.join(env.DATA_DIR!, 'postgres')));
+    assert.equal(await server.kill('SIGTERM'), 0);
+    await database.drop();
+  });
+
+  it('ends, and says why, when its database dies under it', async () => {
+    const env = await freshEnv();
+    const server = await start(env);
+    const pidFile = path.join(env.DATA_DIR!, 'postgres', 'data', 'postmaster.pid');
+    process.kill(Number(readFileSync(pidFile, 'utf8').split('\n')[0]), 'SIGKILL');
+    await waitFor(() =>
+      /^posthorn: PostgreSQL ended unexpectedly \(SIGKILL\), see .*postgres\.log$/m.test(server.output()),
+    );
+    await waitFor(() => {
+      try {
+        return !process.kill(server.pid(), 0);
+      } catch {
+        return true;
+      }
+    }, 15_000);
+    assert.equal(await server.kill(), 1);
+    await server.restart();
+  });
+
+  it('says in one line that another start uses the same DATA_DIR', async () => {
+    const env = await freshEnv();
+    await start(env);
+    const { code, err } = await failToStart({
+      ...env,
+      PORT: String(await freePort()),
+      SANDBOX_PORT: String(await freePort()),
+    });
+    assert.equal(code, 1);
+    assert.match(
+      err,
+      /^posthorn: another start already runs on DATA_DIR \S+ \(its process is named in \S+\)\n$/,
+    );
+  });
+
+  for (const name of ['PORT', 'SANDBOX_PORT'])
+    it(`names ${name} in one line when it is in use, and makes no database first`, async () => {
+      const env = await freshEnv();
+      const taken = createServer().listen(Number(env[name]), '127.0.0.1');
+      await once(taken, 'listening');
+      const { code, err } = await failToStart(env);
+      taken.close();
+      assert.equal(code, 1);
+      assert.equal(
+        err,
+        `posthorn: port ${env[name]} is in use: stop what listens there, or set another port\n`,
+      );
+      assert.ok(!existsSync(env.DATA_DIR!));
+    });
+
+  it('names a wrong setting in one line before anything is started', async () => {
+    const env = await freshEnv();
+    const { code, err } = await failToStart({ ...env, SMTP_URL: 'not a url' });
+    assert.equal(code, 1);
+    assert.match(err, /^posthorn: SMTP_URL: .+\n$/);
+    assert.ok(!existsSync(env.DATA_DIR!));
+  });
+});
+
+describe('the door of npm start', () => {
+  let source: string;
+  before(() => {
+    source = readFileSync(path.join(projectRoot, 'standalone/main.ts'), 'utf8');
+  });
+
+  it('says in one line that an old Node is too old', () => {
+    for (const [version, isTooOld] of [
+      ['18.20.8', true],
+      ['20.20.2', true],
+      ['22.17.1', true],
+      ['22.18.0', false],
+      ['24.21.0', false],
+    ] as const) {
+      const said: string[] = [];
+      const fake = { versions: { node: version }, exitCode: 0 };
+      let imports = 0;
+      const script = source.replace('import(', 'load(');
+      runInNewContext(script, {
+        process: fake,
+        console: { error: (line: string) => said.push(line) },
+        load: () => {
+          imports += 1;
+        },
+      });
+      assert.equal(fake.exitCode, isTooOld ? 1 : 0, version);
+      assert.equal(imports, isTooOld ? 0 : 1, version);
+      assert.equal(said.length, isTooOld ? 1 : 0, version);
+      if (isTooOld) assert.match(said[0]!, /^posthorn: needs Node\.js 22\.18 or newer, this is [^\n]+$/);
+    }
+  });
+
+  it('can be read by one: no import, no type syntax, and a package without "type"', () => {
+    const { type } = JSON.parse(readFileSync(path.join(projectRoot, 'standalone/package.json'), 'utf8'));
+    assert.equal(type, undefined);
+    assert.doesNotMatch(source, /^\s*(import\s|export\s)/m);
+  });
+});
