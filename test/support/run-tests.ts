@@ -70,7 +70,7 @@ function chooseFiles(): string[] {
     globSync(pattern.endsWith('.ts') ? pattern : [pattern, `${pattern}/**`], { cwd: projectRoot }),
   );
   const tests = files.filter((file) => file.endsWith('.test.ts') && !file.includes('node_modules'));
-  return [...new Set(tests)].sort().map((file) => path.join(projectRoot, file));
+  return [...new Set(tests)].sort().map((file) => path.resolve(projectRoot, file));
 }
 
 /** Tests that hurt servers or measure time want the machine for themselves. */

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, describe, it } from 'node:test';
+import { baseEnv, projectRoot } from '../support/process.ts';
+import { createTestVhost } from '../support/rabbitmq.ts';
+
+const dir = mkdtempSync(path.join(tmpdir(), 'posthorn-sample-'));
+after(() => rmSync(dir, { recursive: true }));
+
+/** Runs the runner on one made-up file, with the broker of this run as AMQP_URL: starting one takes seconds. */
+async function runSample(source: string, name = 'sample.test.ts') {
+  const file = path.join(dir, name);
+  writeFileSync(file, `import { describe, it, after } from 'node:test';\n${source}`);
+  const { url } = await createTestVhost();
+  return new Promise<{ code: number; output: string; lastLine: string }>((resolve) => {
+    const args = ['test/support/run-tests.ts', file];
+    const env = { ...baseEnv(), AMQP_URL: url };
+    execFile(process.execPath, args, { cwd: projectRoot, env }, (error, stdout, stderr) => {
+      const output = `${stdout}${stderr}`;
+      resolve({ code: Number(error?.code ?? 0), output, lastLine: stdout.trim().split('\n').at(-1) ?? '' });
+    });
+  });
+}
+
+describe('npm test', () => {
+  it('is green when every test passes, with the summary of Node above its own', async () => {
+    const { code, output, lastLine } = await runSample("it('a', () => {}); it('b', () => {});");
+    assert.equal(lastLine, '2 passed, 0 failed, 0 skipped');
+    assert.equal(code, 0);
+    assert.match(output, /ℹ pass 2/);
+  });
+
+  it('is red when a test fails', async () => {
+    const { code, lastLine } = await runSample(
+      "it('a', () => {}); it('b', () => { throw new Error('no'); });",
+    );
+    assert.equal(lastLine, '1 passed, 1 failed, 0 skipped');
+    assert.equal(code, 1);
+  });
+
+  it('is red when a test is skipped or still to be written', async () => {
+    const { code, lastLine } = await runSample("it('a', () => {}); it.skip('b', () => {}); it.todo('c');");
+    assert.equal(lastLine, '1 passed, 0 failed, 2 skipped');
+    assert.equal(code, 1);
+  });
+
+  it('is red when cleaning up fails after the tests have passed', async () => {
+    const { code, lastLine } = await runSample(
+      "describe('s', () => { it('a', () => {}); after(() => { throw new Error('no'); }); });",
+    );
+    assert.equal(lastLine, '1 passed, 1 failed, 0 skipped');
+    assert.equal(code, 1);
+  });
+
+  it('is red when a file cannot be read', async () => {
+    const { code } = await runSample('this is no TypeScript');
+    assert.equal(code, 1);
+  });
+
+  it('is red when no file matches', async () => {
+    const { code, output } = await runSample('', 'sample.ts');
+    assert.match(output, /no test file matches/);
+    assert.equal(code, 1);
+  });
+
+  it('hides the real services of the shell from the programs under test', async () => {
+    const { code, output } = await runSample(
+      "it('a', () => { if (process.env.AMQP_URL || !process.env.POSTHORN_TEST_AMQP_URL) throw new Error('leak'); });",
+    );
+    assert.equal(code, 0, output);
+  });
+});
