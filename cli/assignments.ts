@@ -1,0 +1,31 @@
+import { UsageError } from './fault.ts';
+
+/**
+ * `name=Ana online=false times=3 ids:='["a"]'` as an object. Behind `=` stands text, except true, false,
+ * null and short numbers; longer numbers are phone numbers and stay text. Behind `:=` stands JSON.
+ */
+export function parseAssignments(items: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(items.map(parseAssignment));
+}
+
+/** What the help says of it. */
+export const ASSIGNMENTS_HELP = 'Fields are written name=value, or name:=JSON for lists and objects.';
+
+function parseAssignment(item: string): [string, unknown] {
+  const parts = /^([A-Za-z_][\w-]*)(:?=)(.*)$/s.exec(item);
+  if (!parts) throw new UsageError(`${item}: write it as name=value`);
+  const [, name, operator, value] = parts as unknown as [string, string, string, string];
+  if (operator === '=') return [name, plain(value)];
+  try {
+    return [name, JSON.parse(value)];
+  } catch {
+    throw new UsageError(`${name}: what stands behind := must be JSON`);
+  }
+}
+
+function plain(value: string): unknown {
+  if (value === 'true') return true;
+  if (value === 'false') return false;
+  if (value === 'null') return null;
+  return /^-?\d{1,6}(\.\d+)?$/.test(value) ? Number(value) : value;
+}

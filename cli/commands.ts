@@ -1,0 +1,114 @@
+/** Every command. A new one is a file of its own and a line here. */
+import type { Command } from './command.ts';
+import { login } from './commands/account/login.ts';
+import { logout } from './commands/account/logout.ts';
+import { quickRegister } from './commands/account/quick-register.ts';
+import { register } from './commands/account/register.ts';
+import { resendCode, verifyEmail } from './commands/account/verify-email.ts';
+import { whoami } from './commands/account/whoami.ts';
+import { getEvent } from './commands/events/get.ts';
+import { listEvents } from './commands/events/list.ts';
+import { tailEvents } from './commands/events/tail.ts';
+import { health } from './commands/health.ts';
+import { getConnection } from './commands/instances/connection.ts';
+import { createInstance } from './commands/instances/create.ts';
+import { deleteInstance } from './commands/instances/delete.ts';
+import { getInstance } from './commands/instances/get.ts';
+import { listInstances } from './commands/instances/list.ts';
+import {
+  connectInstance,
+  disconnectInstance,
+  logoutInstance,
+  restartInstance,
+} from './commands/instances/moves.ts';
+import { pairingCode } from './commands/instances/pairing-code.ts';
+import { getQr } from './commands/instances/qr.ts';
+import { getSettings, setSettings } from './commands/instances/settings.ts';
+import { useInstance } from './commands/instances/use.ts';
+import { getMessage } from './commands/messages/get.ts';
+import { sendText } from './commands/messages/send-text.ts';
+import { pair } from './commands/pair.ts';
+import { addFault, clearFaults, listFaults } from './commands/sandbox/faults.ts';
+import { ledger } from './commands/sandbox/ledger.ts';
+import { listMessages, sendFromPhone } from './commands/sandbox/messages.ts';
+import { sandboxPair } from './commands/sandbox/pair.ts';
+import { actOnPhone, getPhone, setPhone } from './commands/sandbox/phones.ts';
+import { createToken } from './commands/tokens/create.ts';
+import { listTokens } from './commands/tokens/list.ts';
+import { revokeToken } from './commands/tokens/revoke.ts';
+import { usage } from './commands/usage.ts';
+import { createWebhook } from './commands/webhooks/create.ts';
+import { deleteWebhook } from './commands/webhooks/delete.ts';
+import { deliveries } from './commands/webhooks/deliveries.ts';
+import { getWebhook } from './commands/webhooks/get.ts';
+import { listWebhooks } from './commands/webhooks/list.ts';
+import { listen } from './commands/webhooks/listen.ts';
+import { webhookLogs } from './commands/webhooks/logs.ts';
+import { updateWebhook } from './commands/webhooks/update.ts';
+
+export const groups: Readonly<Record<string, string>> = {
+  instances: 'accounts on the messaging network',
+  'instances settings': 'settings of an instance',
+  send: 'send messages',
+  message: 'messages, sent and received',
+  events: 'what happened, and what happens now',
+  webhooks: 'deliveries of events to an address of yours',
+  tokens: 'API keys',
+  sandbox: 'the simulated network: its phones, faults and ledger',
+  'sandbox phones': 'virtual phones',
+  'sandbox messages': 'what a virtual phone shows and sends',
+  'sandbox faults': 'faults on demand',
+};
+
+export const commands: readonly Command[] = [
+  register,
+  quickRegister,
+  login,
+  logout,
+  verifyEmail,
+  resendCode,
+  whoami,
+  createInstance,
+  listInstances,
+  getInstance,
+  useInstance,
+  connectInstance,
+  disconnectInstance,
+  restartInstance,
+  logoutInstance,
+  deleteInstance,
+  getQr,
+  pairingCode,
+  getConnection,
+  getSettings,
+  setSettings,
+  pair,
+  sendText,
+  getMessage,
+  tailEvents,
+  listEvents,
+  getEvent,
+  createWebhook,
+  listWebhooks,
+  getWebhook,
+  updateWebhook,
+  deleteWebhook,
+  webhookLogs,
+  listen,
+  deliveries,
+  createToken,
+  listTokens,
+  revokeToken,
+  usage,
+  getPhone,
+  setPhone,
+  actOnPhone,
+  sandboxPair,
+  listMessages,
+  sendFromPhone,
+  ledger,
+  listFaults,
+  addFault,
+  clearFaults,
+  health,
+];

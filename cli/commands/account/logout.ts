@@ -1,0 +1,23 @@
+import { PosthornError } from '@posthorn/sdk/index.ts';
+import { defineCommand } from '../../command.ts';
+
+export const logout = defineCommand({
+  name: 'logout',
+  summary: 'End the login and forget what the profile knows of this service',
+  details: 'An API key in the profile is forgotten, not revoked.',
+  async run(context) {
+    const { session } = context.profile.account(context.url);
+    if (session) {
+      await context
+        .session()
+        .auth.logout()
+        .catch((error: unknown) => {
+          // A login that is over already is as good as ended.
+          if (!(error instanceof PosthornError && error.status === 401)) throw error;
+        });
+    }
+    const nothing = { api_key: undefined, session: undefined, company_id: undefined, email: undefined };
+    context.profile.update(context.url, { ...nothing, instance_id: undefined });
+    context.out.show({ url: context.url }, `logged out of ${context.url}`);
+  },
+});

@@ -1,0 +1,28 @@
+import { defineCommand, required, text } from '../../command.ts';
+import { fields } from '../../format.ts';
+
+export const quickRegister = defineCommand({
+  name: 'quick-register',
+  summary: 'Register with an e-mail alone',
+  details: 'The password is generated, shown once and sent by e-mail. Keeps the API key in the profile.',
+  flags: { email: required(text('email', 'e-mail of the owner')) },
+  async run(context, { email }) {
+    const made = await context.anonymous().auth.quickRegister({ body: { email } });
+    context.profile.update(
+      context.url,
+      {
+        api_key: made.api_key,
+        company_id: made.company_id,
+        email: made.email,
+        session: undefined,
+        instance_id: undefined,
+      },
+      { isDefault: true },
+    );
+    const { company_id, api_key, password } = made;
+    context.out.show(
+      made,
+      fields({ company_id, email: made.email, password, api_key, profile: context.profile.path }),
+    );
+  },
+});

@@ -1,0 +1,39 @@
+import { defineCommand, required, text } from '../../command.ts';
+import { fields } from '../../format.ts';
+import { passwordOf } from '../../password.ts';
+import { logIn } from './log-in.ts';
+
+export const register = defineCommand({
+  name: 'register',
+  summary: 'Register a company with its owner',
+  details: 'Keeps the API key and the login in the profile. Without --password it is asked for.',
+  flags: {
+    company: required(text('name', 'name of the company')),
+    email: required(text('email', 'e-mail of the owner')),
+    name: required(text('name', 'name of the owner')),
+    password: text('password', '12 characters or more (POSTHORN_PASSWORD)'),
+  },
+  async run(context, { company, email, name, password: given }) {
+    const password = await passwordOf(context, given);
+    const made = await context.anonymous().auth.register({
+      body: { company_name: company, owner_email: email, owner_name: name, password },
+    });
+    const account = { api_key: made.token, company_id: made.company_id, email };
+    context.profile.update(
+      context.url,
+      { ...account, session: undefined, instance_id: undefined },
+      { isDefault: true },
+    );
+    const { company_id, slug, token: api_key } = made;
+    context.out.show(made, fields({ company_id, slug, api_key, profile: context.profile.path }));
+    // The code for the e-mail can be entered with a login only.
+    const isLoggedIn = await logIn(context, { email, password }).then(
+      () => true,
+      () => false,
+    );
+    if (!made.email_verification_required) return;
+    context.out.note(
+      `${isLoggedIn ? '' : 'msgctl login, and '}enter the code of the e-mail: msgctl verify-email <code>`,
+    );
+  },
+});

@@ -1,0 +1,26 @@
+import { defineCommand, integer, list, text } from '../../command.ts';
+import { eventInstance } from './filter.ts';
+import { shownEvent } from './shown.ts';
+
+export const listEvents = defineCommand({
+  name: 'events list',
+  summary: 'List events, newest first',
+  flags: {
+    types: list('types', 'names or patterns, e.g. message.*,instance.connected'),
+    before: text('cursor', 'only events before this one'),
+    after: text('cursor', 'only events after this one, oldest first'),
+    limit: integer('n', 'how many, default 50'),
+  },
+  async run(context, { types, before, after, limit }) {
+    const found = await context.client().events.list({
+      query: {
+        instance_id: await eventInstance(context),
+        ...(types.length > 0 ? { types } : {}),
+        before,
+        after,
+        limit,
+      },
+    });
+    context.out.show(found, found.data.map(shownEvent).join('\n') || 'no events');
+  },
+});

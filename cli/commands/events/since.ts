@@ -1,0 +1,37 @@
+import type { Client, ListedEvent } from '@posthorn/sdk/index.ts';
+import { UsageError } from '../../fault.ts';
+
+const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const PAGE = 200;
+
+/** `10m`, `2h`, or a time like 2026-01-31T12:00:00Z. */
+export function parseSince(given: string, nowMs = Date.now()): number {
+  const ago = /^(\d{1,6})([smhd])$/.exec(given);
+  const atMs = ago ? nowMs - Number(ago[1]) * (UNITS_MS[ago[2] as string] as number) : Date.parse(given);
+  if (Number.isNaN(atMs)) throw new UsageError(`${given}: give a time, or an age like 10m, 2h, 1d`);
+  return atMs;
+}
+
+/**
+ * Where to begin so that what happened since then comes first: the events at and after that time that
+ * cannot be had by cursor (`first`), and the cursor to go on from. Pages back, newest first, and keeps
+ * one page at most; null when there were no events at all.
+ */
+export async function placeOf(
+  client: Client,
+  sinceMs: number,
+  filter: { instance_id?: string; types?: string[] },
+): Promise<{ first: ListedEvent | null; cursor: string } | null> {
+  let oldest: ListedEvent | null = null;
+  let before: string | undefined;
+  for (;;) {
+    const page = await client.events.list({ query: { ...filter, before, limit: PAGE } });
+    for (const event of page.data) {
+      if (Date.parse(event.created_at) < sinceMs) return { first: null, cursor: event.cursor };
+      oldest = event;
+    }
+    // The log begins after that time: its first event has nothing before it to start from.
+    if (page.next_cursor === null) return oldest && { first: oldest, cursor: oldest.cursor };
+    before = page.next_cursor;
+  }
+}

@@ -1,0 +1,27 @@
+import { PosthornError } from '@posthorn/sdk/index.ts';
+import { defineCommand } from '../command.ts';
+import { CommandError } from '../fault.ts';
+import { fields } from '../format.ts';
+
+export const health = defineCommand({
+  name: 'health',
+  summary: 'Ask the service whether it is alive and can serve',
+  details: 'Exit code 1 when it is alive but cannot serve, 3 when it cannot be reached.',
+  async run(context) {
+    const client = context.anonymous();
+    await client.health.health({}, { retries: 0 });
+    const readiness = await client.health.ready({}, { retries: 0 }).catch((error: unknown) => {
+      // 503 is an answer here: it names what is missing.
+      if (error instanceof PosthornError && error.status === 503 && error.fields.checks) {
+        return error.fields as { status: string; service: string; checks: Record<string, string> };
+      }
+      throw error;
+    });
+    const { status, service, checks } = readiness;
+    context.out.show(
+      { url: context.url, ...readiness },
+      fields({ url: context.url, service, status, ...checks }),
+    );
+    if (status !== 'ready') throw new CommandError('the service is not ready');
+  },
+});

@@ -1,0 +1,31 @@
+import { defineCommand, integer, text, toggle } from '../../command.ts';
+import { UsageError } from '../../fault.ts';
+import { shownInstance } from './shown.ts';
+import { waitUntilConnected } from './wait-until-connected.ts';
+
+export const createInstance = defineCommand({
+  name: 'instances create',
+  summary: 'Create an instance',
+  details: 'It becomes the one that commands mean when none is named.',
+  args: { title: text('name', 'its name, 3 to 80 characters') },
+  flags: {
+    name: text('name', 'the same, as a flag'),
+    driver: text('driver', 'the network; default that of the installation'),
+    connect: toggle('connect it at once'),
+    wait: toggle('wait until it is connected, after --connect'),
+    timeout: integer('seconds', 'how long --wait waits, default 60', { max: 3600 }),
+  },
+  async run(context, { title, name = title, driver, connect, wait, timeout = 60 }) {
+    if (name === undefined) throw new UsageError('the name is missing: msgctl instances create <name>');
+    const client = context.client();
+    let instance = await client.instances.create({ body: { name, driver } });
+    const instanceId = instance.id;
+    context.profile.update(context.url, { instance_id: instanceId });
+    if (connect || wait) instance = await client.instances.connect({ instanceId });
+    if (wait) {
+      context.out.note(`created ${instanceId}, waiting for the connection`);
+      instance = await waitUntilConnected({ client, signal: context.signal }, instanceId, timeout * 1000);
+    }
+    context.out.show(instance, shownInstance(instance));
+  },
+});

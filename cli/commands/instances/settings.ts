@@ -1,0 +1,31 @@
+import { ASSIGNMENTS_HELP, parseAssignments } from '../../assignments.ts';
+import { defineCommand, many, required } from '../../command.ts';
+import { fields } from '../../format.ts';
+import { namedInstance } from './named.ts';
+
+export const getSettings = defineCommand({
+  name: 'instances settings get',
+  summary: 'Show the settings',
+  args: namedInstance,
+  async run(context, { which }) {
+    const settings = await context
+      .client()
+      .instances.getSettings({ instanceId: await context.instanceId(which) });
+    context.out.show(settings, fields(settings));
+  },
+});
+
+export const setSettings = defineCommand({
+  name: 'instances settings set',
+  summary: 'Change settings',
+  details: `Only the given ones change. ${ASSIGNMENTS_HELP}\nE.g. msgctl instances settings set humanize_enabled=false`,
+  args: { settings: required(many('settings', 'e.g. humanize_enabled=false')) },
+  async run(context, { settings }) {
+    // The service judges names and values.
+    const body = parseAssignments(settings) as Record<string, boolean>;
+    const changed = await context
+      .client()
+      .instances.updateSettings({ instanceId: await context.instanceId(), body });
+    context.out.show(changed, fields(changed));
+  },
+});

@@ -1,0 +1,17 @@
+import type { Instance } from '@posthorn/sdk/index.ts';
+import { fields } from '../../format.ts';
+
+/** What people want to see of an instance; the rest is in the JSON. */
+export function shownInstance(instance: Instance): string {
+  const { id, name, state, phone, driver, connected_at, last_error, restriction } = instance;
+  return fields({
+    id,
+    name,
+    state,
+    phone,
+    driver,
+    connected_at,
+    last_error: last_error ?? undefined,
+    restriction: restriction ?? undefined,
+  });
+}

@@ -1,0 +1,25 @@
+import { defineCommand, list, required, text, toggle } from '../../command.ts';
+import { fields } from '../../format.ts';
+
+export const sendText = defineCommand({
+  name: 'send text',
+  summary: 'Send a text',
+  details: 'Prints the ids of the accepted message; msgctl message get <id> shows how far it got.',
+  flags: {
+    to: required(text('recipient', 'phone number, individual JID or group JID')),
+    text: required(text('text', 'what to say')),
+    quotedId: text('id', 'the message to answer: its UUID or network id'),
+    mention: list('jid', 'who is mentioned; may be repeated'),
+    idempotencyKey: text('key', 'repeating a command with the same key sends nothing twice'),
+    force: toggle('pass passive mode and the anti-spam guard by'),
+  },
+  async run(context, { to, text, quotedId, mention, idempotencyKey, force }) {
+    const accepted = await context.client().messages.sendText({
+      instanceId: await context.instanceId(),
+      body: { to, text, quoted_id: quotedId, ...(mention.length > 0 ? { mentions: mention } : {}) },
+      idempotencyKey,
+      force,
+    });
+    context.out.show(accepted, fields(accepted));
+  },
+});

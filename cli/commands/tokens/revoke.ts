@@ -1,0 +1,11 @@
+import { defineCommand, integer, required } from '../../command.ts';
+
+export const revokeToken = defineCommand({
+  name: 'tokens revoke',
+  summary: 'Revoke an API key',
+  args: { id: required(integer('id', 'its number, from msgctl tokens list')) },
+  async run(context, { id }) {
+    await context.client().tokens.revoke({ id });
+    context.out.show({ id, revoked: true }, `revoked key ${id}`);
+  },
+});

@@ -1,0 +1,28 @@
+import { defineCommand, list, many, required, text, toggle } from '../../command.ts';
+import { fields } from '../../format.ts';
+import { eventInstance } from '../events/filter.ts';
+import { parseHeaders } from './header.ts';
+
+export const createWebhook = defineCommand({
+  name: 'webhooks create',
+  summary: 'Have events delivered to an address',
+  details: 'Of all instances, or with --instance of one. The secret is shown this once.',
+  args: { target: required(text('url', 'where to deliver')) },
+  flags: {
+    events: list('types', 'names or patterns, e.g. message.*; default all'),
+    header: many('"Name: value"', 'a further header of each delivery; may be repeated'),
+    disabled: toggle('create it switched off'),
+  },
+  async run(context, { target, events, header, disabled }) {
+    const made = await context.client().webhooks.create({
+      body: {
+        url: target,
+        ...(events.length > 0 ? { events } : {}),
+        instance_id: await eventInstance(context),
+        headers: parseHeaders(header),
+        enabled: !disabled,
+      },
+    });
+    context.out.show(made, fields(made));
+  },
+});

@@ -1,0 +1,32 @@
+import { defineCommand, list, many, text, toggle } from '../../command.ts';
+import { UsageError } from '../../fault.ts';
+import { fields } from '../../format.ts';
+import { parseHeaders } from './header.ts';
+import { namedWebhook } from './named.ts';
+
+export const updateWebhook = defineCommand({
+  name: 'webhooks update',
+  summary: 'Change a webhook',
+  details: 'Only what is given changes; the list of events and the headers are replaced as a whole.',
+  args: namedWebhook,
+  flags: {
+    to: text('url', 'where to deliver'),
+    events: list('types', 'names or patterns, e.g. message.*'),
+    header: many('"Name: value"', 'a further header of each delivery; may be repeated'),
+    enable: toggle('switch it on'),
+    disable: toggle('switch it off'),
+  },
+  async run(context, { id, to, events, header, enable, disable }) {
+    if (enable && disable) throw new UsageError('give either --enable or --disable');
+    const changed = await context.client().webhooks.update({
+      webhookId: id,
+      body: {
+        url: to,
+        ...(events.length > 0 ? { events } : {}),
+        headers: parseHeaders(header),
+        ...(enable || disable ? { enabled: enable } : {}),
+      },
+    });
+    context.out.show(changed, fields(changed));
+  },
+});

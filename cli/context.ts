@@ -1,0 +1,99 @@
+import { type Client, createClient } from '@posthorn/sdk/index.ts';
+import { UsageError } from './fault.ts';
+import type { Output } from './output.ts';
+import { openProfile, type Profile, profilePath } from './profile.ts';
+import { createSandboxApi, type SandboxApi } from './sandbox-api.ts';
+import { currentToken } from './session.ts';
+
+/** What stands before or after any command. */
+export interface GlobalOptions {
+  url?: string;
+  key?: string;
+  instance?: string;
+  sandboxUrl?: string;
+  json?: boolean;
+}
+
+/** What a command works with. */
+export interface Context {
+  out: Output;
+  env: NodeJS.ProcessEnv;
+  stdin: NodeJS.ReadStream;
+  /** Fires on Ctrl-C. */
+  signal: AbortSignal;
+  /** Of the messaging service. */
+  url: string;
+  profile: Profile;
+  /** With the API key, else the login. */
+  client(): Client;
+  /** Without credentials. */
+  anonymous(): Client;
+  /** With the login, for what takes no API key. */
+  session(): Client;
+  sandbox(): SandboxApi;
+  /** `--instance` or POSTHORN_INSTANCE, as written. */
+  namedInstance: string | undefined;
+  /** The id of the instance that is meant: the one named, else the remembered, else the only one. */
+  instanceId(named?: string): Promise<string>;
+}
+
+const DEFAULT_URL = 'http://127.0.0.1:8080';
+const DEFAULT_SANDBOX_URL = 'http://127.0.0.1:8090';
+const DEADLINE_MS = 90_000;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+export function createContext(deps: {
+  options: GlobalOptions;
+  env: NodeJS.ProcessEnv;
+  stdin: NodeJS.ReadStream;
+  out: Output;
+  signal: AbortSignal;
+}): Context {
+  const { options, env } = deps;
+  const profile = openProfile(profilePath(env));
+  const url = (options.url || env.POSTHORN_URL || profile.defaultUrl() || DEFAULT_URL).replace(/\/+$/, '');
+  const namedInstance = options.instance || env.POSTHORN_INSTANCE || undefined;
+  const common = { baseUrl: url, deadlineMs: DEADLINE_MS };
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url))
+    throw new UsageError(`${url} is not an http or https URL`);
+
+  const session = () => createClient({ ...common, token: () => currentToken({ profile, url }) });
+
+  function client(): Client {
+    const account = profile.account(url);
+    const apiKey = options.key || env.POSTHORN_API_KEY || account.api_key;
+    if (apiKey) return createClient({ ...common, apiKey });
+    if (account.session) return session();
+    throw new UsageError(`no key for ${url}: msgctl register, msgctl login, --key or POSTHORN_API_KEY`);
+  }
+
+  async function instanceId(named = namedInstance): Promise<string> {
+    if (named && UUID.test(named)) return named;
+    const remembered = profile.account(url).instance_id;
+    if (!named && remembered) return remembered;
+    const { data, total } = await client().instances.list({ query: { limit: 200 } });
+    const fitting = named ? data.filter(({ name }) => name === named) : data;
+    if (fitting.length === 1 && (named || total === 1)) return (fitting[0] as { id: string }).id;
+    if (named) throw new UsageError(`there is no instance ${named}: msgctl instances list`);
+    throw new UsageError(
+      total === 0
+        ? 'there is no instance yet: msgctl instances create <name>'
+        : 'which instance? --instance <id or name>, or msgctl instances use <id or name>',
+    );
+  }
+
+  return {
+    out: deps.out,
+    env,
+    stdin: deps.stdin,
+    signal: deps.signal,
+    url,
+    profile,
+    client,
+    session,
+    anonymous: () => createClient(common),
+    sandbox: () => createSandboxApi(options.sandboxUrl || env.SANDBOX_URL || DEFAULT_SANDBOX_URL),
+    namedInstance,
+    instanceId,
+  };
+}

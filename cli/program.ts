@@ -1,0 +1,85 @@
+import { Command as Commander, InvalidArgumentError, Option } from 'commander';
+import type { Command, Param } from './command.ts';
+import { commands, groups } from './commands.ts';
+import type { Context, GlobalOptions } from './context.ts';
+import { UsageError } from './fault.ts';
+
+/** Turns the definitions into a command line: the only file that knows the library for that. */
+export function createProgram(deps: {
+  version: string;
+  contextOf: (options: GlobalOptions) => Context;
+}): Commander {
+  const program = new Commander('msgctl')
+    .description('The command line of Posthorn, a messaging platform.')
+    .version(deps.version)
+    .option('--url <url>', 'the messaging service (POSTHORN_URL)')
+    .option('--key <key>', 'the API key (POSTHORN_API_KEY)')
+    .option('--instance <id or name>', 'the instance that is meant (POSTHORN_INSTANCE)')
+    .option('--sandbox-url <url>', 'the sandbox network (SANDBOX_URL)')
+    .option('--json', 'print JSON')
+    .showHelpAfterError(false)
+    .configureHelp({ showGlobalOptions: true })
+    .exitOverride()
+    // Errors are thrown and written once, by main.
+    .configureOutput({ outputError: () => undefined });
+  for (const command of commands) addCommand(program, command, deps.contextOf);
+  return program;
+}
+
+function addCommand(program: Commander, command: Command, contextOf: (options: GlobalOptions) => Context) {
+  const words = command.name.split(' ');
+  const last = words.pop() as string;
+  let parent = program;
+  for (const [at, word] of words.entries()) parent = groupOf(parent, words.slice(0, at + 1).join(' '), word);
+  const leaf = parent
+    .command(last, { isDefault: command.isDefault ?? false })
+    .summary(command.summary)
+    .description([`${command.summary}.`, command.details].filter(Boolean).join('\n\n'))
+    .allowExcessArguments(false);
+  const args = Object.entries(command.args ?? {});
+  for (const [name, param] of args)
+    leaf.argument(written(name, param), param.help, parserOf(param), emptyOf(param));
+  for (const [name, param] of Object.entries(command.flags ?? {})) leaf.addOption(optionOf(name, param));
+  leaf.action(async (...given: unknown[]) => {
+    const input = Object.fromEntries(args.map(([name], at) => [name, given[at]]));
+    const flags = Object.fromEntries(
+      Object.entries(command.flags ?? {}).map(([name, param]) => [name, leaf.opts()[name] ?? emptyOf(param)]),
+    );
+    await command.run(contextOf(program.opts<GlobalOptions>()), { ...input, ...flags });
+  });
+}
+
+function groupOf(parent: Commander, name: string, word: string): Commander {
+  const found = parent.commands.find((command) => command.name() === word);
+  return found ?? parent.command(word).description(groups[name] ?? '');
+}
+
+function optionOf(name: string, param: Param<unknown>): Option {
+  const flag = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  const option = new Option(param.value === null ? flag : `${flag} <${param.value}>`, param.help);
+  if (param.isRequired) option.makeOptionMandatory();
+  return param.value === null ? option : option.argParser(parserOf(param));
+}
+
+function written(name: string, param: Param<unknown>): string {
+  const inside = `${param.value ?? name}${param.isList ? '...' : ''}`;
+  return param.isRequired ? `<${inside}>` : `[${inside}]`;
+}
+
+/** Lists gather what is given again and again. */
+function parserOf(param: Param<unknown>): (given: string, before: unknown) => unknown {
+  return (given, before) => {
+    try {
+      const value = param.parse(given);
+      return param.isList ? [...((before as unknown[] | undefined) ?? []), ...(value as unknown[])] : value;
+    } catch (error) {
+      if (error instanceof UsageError) throw new InvalidArgumentError(error.message);
+      throw error;
+    }
+  };
+}
+
+function emptyOf(param: Param<unknown>): unknown {
+  if (param.isList) return [];
+  return param.value === null ? false : undefined;
+}

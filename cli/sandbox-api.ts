@@ -1,0 +1,22 @@
+import { createClient, PosthornError, type RawRequest } from '@posthorn/sdk/index.ts';
+
+/** The control API of the sandbox network (design 5). Its errors read like those of the service. */
+export interface SandboxApi {
+  call<T = Record<string, unknown>>(request: RawRequest): Promise<T>;
+}
+
+export function createSandboxApi(baseUrl: string): SandboxApi {
+  const client = createClient({ baseUrl, timeoutMs: 15_000 });
+  return {
+    async call<T>(request: RawRequest) {
+      try {
+        return await client.request<T>(request);
+      } catch (error) {
+        if (!(error instanceof PosthornError) || error.code !== 'NETWORK') throw error;
+        // The likeliest reason by far is that none runs, or on another port.
+        const message = `${error.message}; is the sandbox network running? SANDBOX_URL names another address`;
+        throw new PosthornError({ ...error, code: error.code, message, cause: error });
+      }
+    },
+  };
+}

@@ -1,0 +1,69 @@
+import { createClient, type Session } from '@posthorn/sdk/index.ts';
+import { CommandError } from './fault.ts';
+import type { Profile, StoredSession } from './profile.ts';
+
+/** Renewed when it has less than this to live. */
+const MARGIN_MS = 30_000;
+const FALLBACK_LIFETIME_MS = 15 * 60_000;
+
+/** What is kept of a login: the JWT and the cookies that renew it (spec 5.1). */
+export function sessionOf(answer: Session, headers: Headers): StoredSession {
+  const cookies = new Map(
+    headers.getSetCookie().map((line) => {
+      const [pair = ''] = line.split(';');
+      const at = pair.indexOf('=');
+      return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()] as const;
+    }),
+  );
+  return {
+    token: answer.token,
+    expires_at: new Date(expiryMsOf(answer.token)).toISOString(),
+    refresh_token: cookies.get('svc_refresh_token') ?? null,
+    csrf_token: cookies.get('svc_csrf_token') ?? null,
+  };
+}
+
+/** The JWT of the stored login, renewed first when it is about to expire. */
+export async function currentToken(deps: { profile: Profile; url: string }): Promise<string> {
+  const { profile, url } = deps;
+  const session = profile.account(url).session;
+  if (!session) throw new CommandError(`not logged in to ${url}: msgctl login`);
+  if (Date.parse(session.expires_at) - Date.now() > MARGIN_MS) return session.token;
+  if (!session.refresh_token) throw new CommandError('the login has expired: msgctl login');
+  try {
+    const renewed = await refresh(url, session);
+    profile.update(url, { session: renewed });
+    return renewed.token;
+  } catch (error) {
+    // Refresh tokens work once: another msgctl may have been faster.
+    const stored = profile.account(url).session;
+    if (stored && stored.token !== session.token) return stored.token;
+    throw error;
+  }
+}
+
+async function refresh(url: string, session: StoredSession): Promise<StoredSession> {
+  const csrf = session.csrf_token ?? '';
+  const response = await createClient({ baseUrl: url }).request<Response>({
+    method: 'POST',
+    path: '/v1/auth/refresh',
+    headers: {
+      cookie: `svc_refresh_token=${session.refresh_token}; svc_csrf_token=${csrf}`,
+      'x-csrf-token': csrf,
+    },
+    answer: 'response',
+  });
+  return sessionOf((await response.json()) as Session, response.headers);
+}
+
+function expiryMsOf(token: string): number {
+  try {
+    const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as {
+      exp?: unknown;
+    };
+    if (typeof claims.exp === 'number') return claims.exp * 1000;
+  } catch {
+    // Not a JWT that we can read: its usual lifetime then.
+  }
+  return Date.now() + FALLBACK_LIFETIME_MS;
+}
