@@ -20,7 +20,7 @@ import type { Orm } from '@posthorn/core/platform/orm.ts';
 import type { FastifyInstance } from 'fastify';
 import { Gauge } from 'prom-client';
 import { createCors } from '../http/cors.ts';
-import { createApp } from '../http/create-app.ts';
+import { closeApp, createApp } from '../http/create-app.ts';
 import { createLiveConnections } from '../http/event-stream.ts';
 import { serveContract } from '../http/serve-contract.ts';
 import { createEventSockets } from '../http/websocket.ts';
@@ -126,7 +126,7 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
       closing = true;
       await feed.close();
       sockets.close();
-      await app.close();
+      await closeApp(app);
       await acceptor.idle();
     },
   };

@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { createParts, type Parts } from '../support/parts.ts';
+import {
+  baseEnv,
+  freePort,
+  projectRoot,
+  type RunningProcess,
+  startProcess,
+  waitFor,
+} from '../support/process.ts';
+import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
+
+const ENTRY = 'server/messaging/main.ts';
+
+describe('the messaging server as a process', () => {
+  let parts: Parts;
+  let owner: SeededCompany;
+  before(async () => {
+    parts = await createParts();
+    owner = await seedCompany(parts.db);
+  });
+  after(() => parts.close());
+
+  const envOf = (port: number, more: Record<string, string> = {}): Record<string, string> => ({
+    NODE_ENV: 'test',
+    DATABASE_URL: parts.url,
+    AMQP_URL: 'amqp://127.0.0.1:1',
+    JWT_SECRET: 'a secret of the tests, long enough for HS256',
+    ENCRYPTION_KEY: '5a'.repeat(32),
+    PORT: String(port),
+    SHUTDOWN_GRACE_SECONDS: '5',
+    ...more,
+  });
+  async function start(
+    more: Record<string, string> = {},
+  ): Promise<{ url: string; port: number; running: RunningProcess }> {
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}`;
+    const running = await startProcess({
+      entry: ENTRY,
+      env: envOf(port, more),
+      ready: { url: `${url}/ready` },
+    });
+    return { url, port, running };
+  }
+
+  test('a bad setting stops the start with one line that names it', async () => {
+    for (const [more, line] of [
+      [{ PORT: 'eighty' }, /^.*PORT.*$/],
+      [{ ENCRYPTION_KEY: 'short' }, /^.*ENCRYPTION_KEY: .*$/],
+      [{ DATABASE_URL: '' }, /^.*DATABASE_URL is required$/],
+      [
+        { DATABASE_URL: `postgres://x:x@127.0.0.1:${await freePort()}/x` },
+        /^.*database cannot be reached.*$/,
+      ],
+    ] as const) {
+      const child = spawn(process.execPath, [ENTRY], {
+        cwd: projectRoot,
+        env: { ...baseEnv(), ...envOf(await freePort(), more), LOG_LEVEL: 'silent' },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      let output = '';
+      for (const stream of [child.stdout, child.stderr])
+        stream.on('data', (chunk) => {
+          output += chunk;
+        });
+      const [code] = await once(child, 'close');
+      assert.equal(code, 1);
+      assert.match(output.trim(), line);
+      assert.equal(output.trim().split('\n').length, 1, output);
+    }
+  });
+
+  test('it says that it listens, and tells health, readiness and metrics', async () => {
+    const { url, port, running } = await start();
+    assert.match(running.output(), new RegExp(`"port":${port}.*"msg":"listening"`));
+    assert.deepEqual(await (await fetch(`${url}/health`)).json(), { status: 'ok', service: 'messaging' });
+    assert.deepEqual(await (await fetch(`${url}/ready`)).json(), {
+      status: 'ready',
+      service: 'messaging',
+      checks: { database: 'ok', notifications: 'ok' },
+    });
+    const metrics = await fetch(`${url}/metrics`);
+    assert.match(metrics.headers.get('content-type') ?? '', /^text\/plain/);
+    const text = await metrics.text();
+    assert.match(text, /http_request_duration_seconds_count\{route="health\.ready",status="200"\} \d/);
+    assert.match(text, /process_cpu_seconds_total/);
+    assert.equal(await running.kill('SIGTERM'), 0);
+  });
+
+  test('SIGTERM: what is under way is answered, connections are closed, and it exits with 0', async () => {
+    const { url, port, running } = await start();
+    const id = await seedInstance(parts.db, owner.companyId, { state: 'PAIRING', wanted: 'connected' });
+    // A request that waits for its answer: no worker gives the code for a while.
+    const waiting = fetch(`${url}/v1/instances/${id}/qr`, {
+      headers: { 'x-api-key': owner.apiKey, accept: 'application/json' },
+    });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const ended = running.kill('SIGTERM');
+    await waitFor(() => running.output().includes('draining'));
+    const answer = await waiting;
+    assert.equal(answer.status, 503);
+    assert.equal(answer.headers.get('connection'), 'close');
+    assert.equal(await ended, 0);
+    await assert.rejects(once(connect(port, '127.0.0.1'), 'connect'));
+    assert.match(running.output(), /"msg":"closed"/);
+  });
+
+  test('an event stream ends when the server does, and does not hold it up', async () => {
+    const { url, running } = await start();
+    const stream = await fetch(`${url}/v1/events/stream`, { headers: { 'x-api-key': owner.apiKey } });
+    assert.equal(stream.status, 200);
+    const text = stream.text();
+    const begun = Date.now();
+    assert.equal(await running.kill('SIGTERM'), 0);
+    assert.ok(Date.now() - begun < 3_000);
+    assert.match(await text, /event: ?end/);
+  });
+
+  test('a second signal exits at once with 1', async () => {
+    const { url, running } = await start({ SHUTDOWN_GRACE_SECONDS: '60' });
+    const id = await seedInstance(parts.db, owner.companyId, { state: 'PAIRING', wanted: 'connected' });
+    const waiting = fetch(`${url}/v1/instances/${id}/qr`, { headers: { 'x-api-key': owner.apiKey } }).catch(
+      () => null,
+    );
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const ended = running.kill('SIGTERM');
+    await waitFor(() => running.output().includes('draining'));
+    running.signal('SIGINT');
+    assert.equal(await ended, 1);
+    assert.equal(await waiting, null);
+  });
+});
+
+describe('the messaging server without its database', () => {
+  test('answers 503 with Retry-After, names what fails in /ready, and is back by itself', async () => {
+    const { startPostgres } = await import('../support/postgres.ts');
+    const { migrate } = await import('@posthorn/core/platform/migrate.ts');
+    const { createDb } = await import('@posthorn/core/platform/db.ts');
+    const { createLog } = await import('@posthorn/core/platform/log.ts');
+    const postgres = await startPostgres();
+    await migrate(postgres.url);
+    const log = createLog({ level: 'silent', role: 'test' });
+    const db = createDb({ url: postgres.url, poolSize: 2, log, name: 'test' });
+    const owner = await seedCompany(db);
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}`;
+    const running = await startProcess({
+      entry: ENTRY,
+      env: {
+        NODE_ENV: 'test',
+        LOG_LEVEL: 'warn',
+        DATABASE_URL: postgres.url,
+        AMQP_URL: 'amqp://127.0.0.1:1',
+        JWT_SECRET: 'a secret of the tests, long enough for HS256',
+        ENCRYPTION_KEY: '5a'.repeat(32),
+        PORT: String(port),
+      },
+      ready: { url: `${url}/ready` },
+    });
+    const list = () => fetch(`${url}/v1/instances`, { headers: { 'x-api-key': owner.apiKey } });
+    try {
+      assert.equal((await list()).status, 200);
+      await postgres.kill();
+      const ready = await fetch(`${url}/ready`);
+      assert.equal(ready.status, 503);
+      const { status, checks } = (await ready.json()) as { status: string; checks: Record<string, string> };
+      assert.equal(status, 'unavailable');
+      assert.notEqual(checks.database, 'ok');
+      for (let i = 0; i < 5; i += 1) {
+        const answer = await list();
+        const body = (await answer.json()) as Record<string, string>;
+        assert.deepEqual([answer.status, body.error_code], [503, 'SERVICE_UNAVAILABLE']);
+        assert.ok(Number(answer.headers.get('retry-after')) >= 1);
+        assert.equal(body.trace_id, answer.headers.get('x-trace-id'));
+        assert.equal(JSON.stringify(body).includes('127.0.0.1'), false, 'no internals in the answer');
+      }
+      assert.equal((await fetch(`${url}/health`)).status, 200);
+      await postgres.restart();
+      await waitFor(async () => (await list()).status === 200, 15_000);
+      await waitFor(async () => (await fetch(`${url}/ready`)).status === 200, 15_000);
+      assert.equal(running.output().includes(owner.apiKey), false, 'no key in the log');
+    } finally {
+      await running.kill();
+      await db.close();
+      await postgres.stop();
+    }
+  });
+});
