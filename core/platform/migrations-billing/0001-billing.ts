@@ -182,6 +182,7 @@ CREATE TABLE billing.charges (
   status           text NOT NULL CHECK (status IN
                    ('pending', 'confirmed', 'received', 'overdue', 'failed', 'refunded', 'chargeback', 'deleted')),
   status_at        timestamptz NOT NULL,
+  status_seq       bigint NOT NULL DEFAULT 0,
   amount_cents     integer NOT NULL,
   net_value_cents  integer,
   due_date         date NOT NULL,
@@ -193,6 +194,8 @@ CREATE TABLE billing.charges (
   pix_qr_code      text,
   received_at      timestamptz,
   received_seq     bigint,
+  -- set once, by the first receipt: the end of the period it paid for
+  covers_until     timestamptz,
   -- when the overdue event was processed: the grace period runs from here
   overdue_at       timestamptz,
   overdue_seq      bigint,

@@ -1,0 +1,17 @@
+import type { Clock } from '../platform/clock.ts';
+import type { Db } from '../platform/db.ts';
+import type { Cipher } from '../platform/encryption.ts';
+import type { Log } from '../platform/log.ts';
+import type { Orm } from '../platform/orm.ts';
+import type { PaymentProvider } from './provider/port.ts';
+
+/** What the use cases of billing share. Each names what it uses with `Pick`. */
+export interface BillingDeps {
+  db: Db;
+  orm: Orm;
+  clock: Clock;
+  log: Log;
+  /** Seals the provider's card tokens. */
+  cipher: Cipher;
+  provider: PaymentProvider;
+}

@@ -1,0 +1,27 @@
+import type { Clock } from '../platform/clock.ts';
+import type { Sql } from '../platform/db.ts';
+
+export interface CompanyTime {
+  /** What time it is for this company: a simulated clock may run ahead (see provider/simulated). */
+  now: Date;
+  offsetMs: number;
+}
+
+/**
+ * Whoever changes anything of a company's billing holds its row until the end of the transaction: requests,
+ * provider events and the clock take turns, and nobody works on a state that another is about to replace.
+ */
+export async function lockCompany(sql: Sql, companyId: number, clock: Clock): Promise<CompanyTime> {
+  await sql.query('INSERT INTO billing.companies (company_id) VALUES ($1) ON CONFLICT DO NOTHING', [
+    companyId,
+  ]);
+  const { rows } = await sql.query<{ clock_offset_ms: number }>(
+    'SELECT clock_offset_ms FROM billing.companies WHERE company_id = $1 FOR UPDATE',
+    [companyId],
+  );
+  return timeOf(clock, rows[0]!.clock_offset_ms);
+}
+
+export function timeOf(clock: Clock, offsetMs: number): CompanyTime {
+  return { now: new Date(clock.now().getTime() + offsetMs), offsetMs };
+}
