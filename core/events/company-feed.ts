@@ -62,6 +62,8 @@ export function createCompanyFeed(deps: CompanyFeedDeps, companyId: number) {
       state: 'behind',
     };
     readers.add(reader);
+    // One that begins with the present learns at once where that is: cut before its first event, it can resume.
+    if (!after) sink.heartbeat(reader.position);
     void catchUp(reader);
     return reader;
   }

@@ -1,6 +1,6 @@
 import { type IncomingMessage, request } from 'node:http';
 import { insertEvents, type NewEvent } from '@posthorn/core/events/insert-events.ts';
-import type { Sql } from '@posthorn/core/platform/db.ts';
+import { createDb, type Sql } from '@posthorn/core/platform/db.ts';
 import { newId } from '@posthorn/core/platform/ids.ts';
 import { createMetrics } from '@posthorn/core/platform/metrics.ts';
 import { createOrm } from '@posthorn/core/platform/orm.ts';
@@ -15,9 +15,10 @@ export async function startMessaging(
   env: Record<string, string> = {},
 ): Promise<{ url: string; close(): Promise<void> }> {
   const orm = await createOrm({ url: parts.url, entities: messagingEntities, name: 'test' });
+  const hotDb = createDb({ url: parts.url, poolSize: 4, log: parts.log, name: 'test hot', plans: 'indexed' });
   const server = await createMessagingServer({
     ...parts,
-    hotDb: parts.db,
+    hotDb,
     orm,
     config: testConfig(env),
     metrics: createMetrics({ collectProcess: false }),
@@ -29,6 +30,7 @@ export async function startMessaging(
     async close() {
       await server.close();
       await orm.close();
+      await hotDb.close();
     },
   };
 }
