@@ -1,4 +1,4 @@
-import { type Client, createClient } from '@posthorn/sdk/index.ts';
+import { type BillingClient, type Client, createBillingClient, createClient } from '@posthorn/sdk/index.ts';
 import { UsageError } from './fault.ts';
 import type { Output } from './output.ts';
 import { openProfile, type Profile, profilePath } from './profile.ts';
@@ -10,6 +10,7 @@ export interface GlobalOptions {
   url?: string;
   key?: string;
   instance?: string;
+  billingUrl?: string;
   sandboxUrl?: string;
   json?: boolean;
 }
@@ -30,6 +31,8 @@ export interface Context {
   anonymous(): Client;
   /** With the login, for what takes no API key. */
   session(): Client;
+  /** Of the billing service, with the same credentials. */
+  billing(): BillingClient;
   sandbox(): SandboxApi;
   /** `--instance` or POSTHORN_INSTANCE, as written. */
   namedInstance: string | undefined;
@@ -38,6 +41,7 @@ export interface Context {
 }
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
+const DEFAULT_BILLING_URL = 'http://127.0.0.1:8081';
 const DEFAULT_SANDBOX_URL = 'http://127.0.0.1:8090';
 const DEADLINE_MS = 90_000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -57,15 +61,16 @@ export function createContext(deps: {
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
     throw new UsageError(`${url} is not an http or https URL`);
 
-  const session = () => createClient({ ...common, token: () => currentToken({ profile, url }) });
-
-  function client(): Client {
+  /** The key, else the login, else a word on where to get one. */
+  function credentials(): { apiKey: string } | { token: () => Promise<string> } {
     const account = profile.account(url);
     const apiKey = options.key || env.POSTHORN_API_KEY || account.api_key;
-    if (apiKey) return createClient({ ...common, apiKey });
-    if (account.session) return session();
+    if (apiKey) return { apiKey };
+    if (account.session) return { token };
     throw new UsageError(`no key for ${url}: msgctl register, msgctl login, --key or POSTHORN_API_KEY`);
   }
+  const token = () => currentToken({ profile, url });
+  const client = () => createClient({ ...common, ...credentials() });
 
   async function instanceId(named = namedInstance): Promise<string> {
     if (named && UUID.test(named)) return named;
@@ -90,8 +95,12 @@ export function createContext(deps: {
     url,
     profile,
     client,
-    session,
+    session: () => createClient({ ...common, token }),
     anonymous: () => createClient(common),
+    billing() {
+      const baseUrl = options.billingUrl || env.POSTHORN_BILLING_URL || DEFAULT_BILLING_URL;
+      return createBillingClient({ ...common, baseUrl, ...credentials() });
+    },
     sandbox: () => createSandboxApi(options.sandboxUrl || env.SANDBOX_URL || DEFAULT_SANDBOX_URL),
     namedInstance,
     instanceId,

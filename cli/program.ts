@@ -15,6 +15,7 @@ export function createProgram(deps: {
     .option('--url <url>', 'the messaging service (POSTHORN_URL)')
     .option('--key <key>', 'the API key (POSTHORN_API_KEY)')
     .option('--instance <id or name>', 'the instance that is meant (POSTHORN_INSTANCE)')
+    .option('--billing-url <url>', 'the billing service (POSTHORN_BILLING_URL)')
     .option('--sandbox-url <url>', 'the sandbox network (SANDBOX_URL)')
     .option('--json', 'print JSON')
     .showHelpAfterError(false)

@@ -7,7 +7,7 @@ import { cpSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { build } from 'tsup';
 import { checkContractTypes, writeContractTypes } from './build/write-contract-types.ts';
-import { routeTable } from './routes.ts';
+import { billingRoutes, messagingRoutes } from './routes.ts';
 
 const here = import.meta.dirname;
 const dist = path.join(here, 'dist');
@@ -19,10 +19,7 @@ mkdirSync(stage, { recursive: true });
 for (const file of globSync('*.ts', { cwd: here })) {
   if (!left.includes(file)) cpSync(path.join(here, file), path.join(stage, file));
 }
-writeFileSync(
-  path.join(stage, 'routes.ts'),
-  `import type { RouteTable } from './route-spec.ts';\n\nexport const routeTable: RouteTable = ${JSON.stringify(routeTable, null, 2)};\n`,
-);
+writeFileSync(path.join(stage, 'routes.ts'), writeRoutes());
 writeFileSync(path.join(stage, 'contract-types.ts'), writeContractTypes());
 checkContractTypes(path.join(stage, 'contract-types.ts'));
 
@@ -47,3 +44,11 @@ await build({
   },
 });
 rmSync(stage, { recursive: true });
+
+function writeRoutes(): string {
+  const tables = Object.entries({ messagingRoutes, billingRoutes });
+  return [
+    "import type { RouteTable } from './route-spec.ts';",
+    ...tables.map(([name, table]) => `export const ${name}: RouteTable = ${JSON.stringify(table, null, 2)};`),
+  ].join('\n\n');
+}

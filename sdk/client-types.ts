@@ -22,9 +22,13 @@ type ParamsPart<R> = R extends { path: infer P extends string }
   ? { [K in ParamName<P>]: string | number }
   : never;
 type QueryPart<R> = R extends { query: infer Q extends z.ZodType } ? Field<'query', Query<Q>> : unknown;
+/** In place of naming the media, its bytes: sent as a form (spec 4.2, media source 4). */
+type WithFile<B> = Flat<Omit<B, 'media_url' | 'media_id' | 'media_base64'> & { file: Blob }>;
 type BodyPart<R> = R extends { body: infer B }
   ? B extends z.ZodType
-    ? Field<'body', R extends { metadata: { raw: 'multipart' } } ? z.input<B> | FormData : z.input<B>>
+    ? R extends { metadata: { raw: 'multipart' } }
+      ? { body: z.input<B> | WithFile<z.input<B>> | FormData }
+      : Field<'body', z.input<B>>
     : unknown
   : unknown;
 type KeyedPart<R> = R extends { metadata: { operation: string } }

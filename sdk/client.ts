@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { ContractMethods } from './contract-types.ts';
+import type { BillingMethods, ContractMethods } from './contract-types.ts';
 import { encodeBody, fillPath, type QueryValue } from './encode-request.ts';
 import type { StreamedEvent } from './event-types.ts';
 import type { RouteSpec, RouteTable } from './route-spec.ts';
-import { routeTable } from './routes.ts';
+import { billingRoutes, messagingRoutes } from './routes.ts';
 import { type StreamOptions, streamEvents } from './stream-events.ts';
 import { type CallOptions, createTransport, type Transport, type TransportOptions } from './transport.ts';
 
@@ -30,9 +30,14 @@ export type Client = Omit<ContractMethods, 'events'> & {
     /** Live events: {@link streamEvents}. */
     stream(options?: StreamOptions): AsyncGenerator<StreamedEvent, void, undefined>;
   };
+} & RawRequests;
+
+export type BillingClient = BillingMethods & RawRequests;
+
+interface RawRequests {
   /** Any request, with the client's credentials, errors, timeouts and retries. */
   request<T = unknown>(request: RawRequest, options?: CallOptions): Promise<T>;
-};
+}
 
 /**
  * The client of one messaging service. Every method answers the body of the success and throws
@@ -44,11 +49,27 @@ export type Client = Omit<ContractMethods, 'events'> & {
  */
 export function createClient(options: ClientOptions): Client {
   const transport = createTransport(options);
-  const methods = methodsOf(routeTable, transport) as unknown as ContractMethods;
+  const methods = methodsOf(messagingRoutes, transport) as unknown as ContractMethods;
   return {
     ...methods,
     events: { ...methods.events, stream: (stream = {}) => streamEvents({ transport }, stream) },
-    request: <T>(request: RawRequest, call?: CallOptions) => sendRaw(transport, request, call) as Promise<T>,
+    ...rawRequests(transport),
+  };
+}
+
+/** The client of one billing service; its credentials are those of the messaging service (spec 5.5). */
+export function createBillingClient(options: ClientOptions): BillingClient {
+  const transport = createTransport(options);
+  return {
+    ...(methodsOf(billingRoutes, transport) as unknown as BillingMethods),
+    ...rawRequests(transport),
+  };
+}
+
+function rawRequests(transport: Transport): RawRequests {
+  return {
+    request: <T>(request: RawRequest, options?: CallOptions) =>
+      sendRaw(transport, request, options) as Promise<T>,
   };
 }
 

@@ -4,6 +4,7 @@
  *
  * A record that users should be able to name is added here; nothing else has to be done for it.
  */
+import type { billingContract } from '@posthorn/contract/billing/index.ts';
 import type { EventData, EventEnvelope, EventType } from '@posthorn/contract/events.ts';
 import type { loginBody, registerBody, updateMeBody } from '@posthorn/contract/messaging/auth.ts';
 import type { messagingContract } from '@posthorn/contract/messaging/index.ts';
@@ -61,6 +62,9 @@ export type EventFields = Omit<EventEnvelope, 'type' | 'data'>;
 
 /** The methods of the client. */
 export type ContractMethods = Methods<typeof messagingContract>;
+
+/** The methods of the billing client. */
+export type BillingMethods = Methods<typeof billingContract>;
 
 // What is sent, before defaults are filled in.
 export type RegisterBody = z.input<typeof registerBody>;

@@ -1,5 +1,12 @@
 /** What `@posthorn/sdk` exports. */
-export { type Client, type ClientOptions, createClient, type RawRequest } from './client.ts';
+export {
+  type BillingClient,
+  type Client,
+  type ClientOptions,
+  createBillingClient,
+  createClient,
+  type RawRequest,
+} from './client.ts';
 export type * from './contract-types.ts';
 export { type ClientErrorCode, PosthornError } from './error.ts';
 export type { StreamedEvent, WebhookEvent } from './event-types.ts';

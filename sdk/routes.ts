@@ -1,19 +1,25 @@
+import { billingContract } from '@posthorn/contract/billing/index.ts';
 import { listRoutes } from '@posthorn/contract/list-routes.ts';
 import { messagingContract } from '@posthorn/contract/messaging/index.ts';
 import { metaOf, takesBody } from '@posthorn/contract/route-meta.ts';
-import type { AppRoute } from '@ts-rest/core';
+import type { AppRoute, AppRouter } from '@ts-rest/core';
 import type { RouteSpec, RouteTable } from './route-spec.ts';
 
 /**
- * Every route that a plain request can call. The build writes the finished table in place of this module,
- * so the published package carries neither the schemas nor the libraries that they are made with.
+ * Every route that a plain request can call. The build writes the finished tables in place of this
+ * module, so the published package carries neither the schemas nor the libraries that they are made with.
  */
-export const routeTable: RouteTable = Object.fromEntries(
-  listRoutes(messagingContract).flatMap(({ name, route }) => {
-    const spec = specOf(route);
-    return spec ? [[name, spec]] : [];
-  }),
-);
+export const messagingRoutes: RouteTable = tableOf(messagingContract);
+export const billingRoutes: RouteTable = tableOf(billingContract);
+
+function tableOf(contract: AppRouter): RouteTable {
+  return Object.fromEntries(
+    listRoutes(contract).flatMap(({ name, route }) => {
+      const spec = specOf(route);
+      return spec ? [[name, spec]] : [];
+    }),
+  );
+}
 
 /** Null for live connections and for pages that only a browser follows (no 2xx answer). */
 function specOf(route: AppRoute): RouteSpec | null {

@@ -1,8 +1,9 @@
 import path from 'node:path';
+import { billingContract } from '@posthorn/contract/billing/index.ts';
 import { listRoutes } from '@posthorn/contract/list-routes.ts';
 import { messagingContract } from '@posthorn/contract/messaging/index.ts';
 import { errorsOf } from '@posthorn/contract/route-meta.ts';
-import type { AppRoute } from '@ts-rest/core';
+import type { AppRoute, AppRouter } from '@ts-rest/core';
 import ts from 'typescript';
 import { createPrinter } from './print-type.ts';
 
@@ -15,7 +16,10 @@ export function writeContractTypes(): string {
   const source = program.getSourceFile(path.join(SDK, 'contract-types.ts')) as ts.SourceFile;
   const exported = checker.getExportsOfModule(checker.getSymbolAtLocation(source) as ts.Symbol);
   const names = new Map<string, string>();
-  const docs = routeDocs();
+  const docs: Record<string, Map<string, string>> = {
+    ContractMethods: routeDocs(messagingContract),
+    BillingMethods: routeDocs(billingContract),
+  };
   const kept = new Set(['CallOptions']);
   const lines = [
     '/** Written by the build from the contract. */',
@@ -28,13 +32,9 @@ export function writeContractTypes(): string {
     .map((symbol) => ({ name: symbol.name, type: declaredType(checker, symbol) }))
     .map((entry) => ({ ...entry, length: plain.print(entry.type).length }))
     .sort((a, b) => a.length - b.length);
-  const printer = createPrinter({
-    checker,
-    nameOf: (text) => names.get(text),
-    kept,
-    docOf: (at) => docs.get(at),
-  });
   for (const { name, type } of types) {
+    const nameOf = (text: string) => names.get(text);
+    const printer = createPrinter({ checker, nameOf, kept, docOf: (at) => docs[name]?.get(at) });
     const text = printer.print(type);
     lines.push(text.startsWith('{') ? `export interface ${name} ${text}` : `export type ${name} = ${text};`);
     if (!names.has(text)) names.set(text, name);
@@ -81,8 +81,8 @@ function declaredType(checker: ts.TypeChecker, symbol: ts.Symbol): ts.Type {
 }
 
 /** What editors show on a method: what it does, where it goes and how it can fail. */
-function routeDocs(): Map<string, string> {
-  return new Map(listRoutes(messagingContract).map(({ name, route }) => [name, routeDoc(route)]));
+function routeDocs(contract: AppRouter): Map<string, string> {
+  return new Map(listRoutes(contract).map(({ name, route }) => [name, routeDoc(route)]));
 }
 
 function routeDoc(route: AppRoute): string {
