@@ -1,35 +1,24 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createTestDatabase } from '../support/postgres.ts';
 import { waitFor } from '../support/process.ts';
 import { startRabbit } from '../support/rabbitmq.ts';
-import type { RabbitServer } from '../support/rabbitmq-server.ts';
 import { type System, startSystem } from '../support/system.ts';
 import { connectInstances, proveExactlyOnce, SCALE, sendTexts } from './traffic.ts';
+import { useSystem } from './use-system.ts';
 
 const SENDS = Math.round(10_000 * SCALE);
 const AWAY_MS = 30_000 * SCALE;
 const INSTANCES = 20;
-
-let broker: RabbitServer;
-let system: System;
-let drop: () => Promise<void>;
-before(async () => {
-  const database = await createTestDatabase();
-  drop = database.drop;
-  broker = await startRabbit();
-  system = await startSystem({ databaseUrl: database.url, amqpUrl: broker.url, workers: 2 });
-});
-after(async () => {
-  await system.stop();
-  await broker.stop();
-  await drop();
-});
+/** The sending lasts twice as long as the broker is away, and some seconds for its starts. */
+const PAUSE_MS = ((2 * AWAY_MS + 10_000) * INSTANCES) / SENDS;
 
 test(`the broker killed for ${AWAY_MS / 1000} s under load, then wiped: accepts go on, each message once, in order`, async (t) => {
+  const broker = await startRabbit();
+  t.after(() => broker.stop());
+  const system = await useSystem(t, { workers: 2, amqpUrl: broker.url });
   const { company, instances } = await connectInstances(system, INSTANCES);
-  const traffic = sendTexts(system, company, instances, SENDS / INSTANCES);
+  const traffic = sendTexts(system, company, instances, SENDS / INSTANCES, PAUSE_MS);
   await waitFor(() => traffic.accepted() > SENDS * 0.2, 120_000);
   await broker.kill();
   const before = traffic.accepted();

@@ -1,26 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { createTestDatabase } from '../support/postgres.ts';
+import { test } from 'node:test';
 import { waitFor } from '../support/process.ts';
-import { createTestVhost } from '../support/rabbitmq.ts';
+import type { System } from '../support/system.ts';
 import { type System, startSystem } from '../support/system.ts';
 import { connectInstances, proveExactlyOnce, proveOneSessionEach, sendTexts } from './traffic.ts';
-
-let system: System;
-let drop: () => Promise<void>;
-before(async () => {
-  const database = await createTestDatabase();
-  drop = database.drop;
-  const { url: amqpUrl } = await createTestVhost();
-  system = await startSystem({ databaseUrl: database.url, amqpUrl, workers: 2 });
-});
-after(async () => {
-  await system.stop();
-  await drop();
-});
+import { useSystem } from './use-system.ts';
 
 /** How many shards each live worker holds, read from the locks themselves. */
-async function sharesOfShards(): Promise<number[]> {
+async function sharesOfShards(system: System): Promise<number[]> {
   const held = await system.db.query<{ n: number }>(
     `SELECT count(*)::integer AS n FROM pg_locks
      WHERE locktype = 'advisory' AND classid = 7202 AND granted
@@ -31,7 +18,8 @@ async function sharesOfShards(): Promise<number[]> {
 }
 
 test('of two workers one is killed: the other owns its shards within 10 s; a third joins and all is even within 30 s', async (t) => {
-  await waitFor(async () => String(await sharesOfShards()) === '16,16', 30_000, {
+  const system = await useSystem(t, { workers: 2 });
+  await waitFor(async () => String(await sharesOfShards(system)) === '16,16', 30_000, {
     what: 'two workers share evenly',
   });
   const { company, instances } = await connectInstances(system, 20);
@@ -40,7 +28,7 @@ test('of two workers one is killed: the other owns its shards within 10 s; a thi
 
   const killedAt = performance.now();
   await system.workers[0]!.kill('SIGKILL');
-  await waitFor(async () => String(await sharesOfShards()) === '32', 10_000, {
+  await waitFor(async () => String(await sharesOfShards(system)) === '32', 10_000, {
     what: 'the survivor owns every shard',
   });
   const tookOverMs = performance.now() - killedAt;
@@ -48,7 +36,7 @@ test('of two workers one is killed: the other owns its shards within 10 s; a thi
   await system.workers[0]!.restart();
   await system.addWorker();
   const joinedAt = performance.now();
-  await waitFor(async () => String(await sharesOfShards()) === '10,11,11', 30_000, {
+  await waitFor(async () => String(await sharesOfShards(system)) === '10,11,11', 30_000, {
     what: 'three workers share evenly',
   });
   const evenMs = performance.now() - joinedAt;

@@ -64,6 +64,8 @@ export function sendTexts(
   company: SeededCompany,
   instances: readonly ConnectedInstance[],
   perInstance: number,
+  /** A pause after each 202, so that the sending lasts as long as the faults do. */
+  pauseMs = 0,
 ): Traffic {
   let accepted = 0;
   let slowestMs = 0;
@@ -103,7 +105,10 @@ export function sendTexts(
 
   const done = Promise.all(
     instances.map(async (instance) => {
-      for (let nth = 0; nth < perInstance; nth += 1) await sendOne(instance, nth);
+      for (let nth = 0; nth < perInstance; nth += 1) {
+        await sendOne(instance, nth);
+        if (pauseMs > 0) await delay(pauseMs);
+      }
     }),
   ).then(() => ids);
   return { accepted: () => accepted, refusals, slowestMs: () => slowestMs, done };
@@ -177,6 +182,7 @@ export async function proveExactlyOnce(
 export async function proveOneSessionEach(system: System): Promise<void> {
   const { accounts } = await controlOf(system.sandboxUrl).get('/sessions');
   assert.ok(accounts.length > 0);
-  for (const account of accounts)
-    assert.equal(account.max_live, 1, `${account.phone} had two sessions at once`);
+  for (const account of accounts) {
+    assert.ok(account.max_live <= 1, `two sessions at once: ${JSON.stringify(account)}`);
+  }
 }

@@ -1,30 +1,19 @@
-import { after, before, test } from 'node:test';
-import { createTestDatabase } from '../support/postgres.ts';
+import { test } from 'node:test';
 import { waitFor } from '../support/process.ts';
-import { createTestVhost } from '../support/rabbitmq.ts';
 import { type System, startSystem } from '../support/system.ts';
 import { connectInstances, proveExactlyOnce, proveOneSessionEach, SCALE, sendTexts } from './traffic.ts';
+import { useSystem } from './use-system.ts';
 
 const SENDS = Math.round(10_000 * SCALE);
 const KILLS = Math.max(3, Math.round(25 * SCALE));
 const INSTANCES = 20;
-
-let system: System;
-let drop: () => Promise<void>;
-before(async () => {
-  const database = await createTestDatabase();
-  drop = database.drop;
-  const { url: amqpUrl } = await createTestVhost();
-  system = await startSystem({ databaseUrl: database.url, amqpUrl, workers: 2 });
-});
-after(async () => {
-  await system.stop();
-  await drop();
-});
+/** A kill and the start after it take about two seconds; the sending goes on all that time. */
+const PAUSE_MS = (KILLS * 2_000 * INSTANCES) / SENDS;
 
 test(`a worker killed ${KILLS} times during ${SENDS} sends over ${INSTANCES} instances: each reaches the network once, in order`, async (t) => {
+  const system = await useSystem(t, { workers: 2 });
   const { company, instances } = await connectInstances(system, INSTANCES);
-  const traffic = sendTexts(system, company, instances, SENDS / INSTANCES);
+  const traffic = sendTexts(system, company, instances, SENDS / INSTANCES, PAUSE_MS);
   for (let kill = 1; kill <= KILLS; kill += 1) {
     await waitFor(() => traffic.accepted() >= (SENDS * kill) / (KILLS + 1), 300_000, {
       what: `kill ${kill}`,

@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { createDb, type Db } from '@posthorn/core/platform/db.ts';
 import { createLog } from '@posthorn/core/platform/log.ts';
 import { freePort, type RunningProcess, startProcess } from './process.ts';
@@ -25,10 +28,12 @@ export async function startSystem(options: {
   workers?: number;
   env?: Record<string, string>;
 }): Promise<System> {
+  const dataDir = await mkdtemp(path.join(tmpdir(), 'posthorn-system-'));
   const sandboxPort = await freePort();
   const env: Record<string, string> = {
     NODE_ENV: 'test',
     LOG_LEVEL: 'warn',
+    DATA_DIR: dataDir,
     DATABASE_URL: options.databaseUrl,
     AMQP_URL: options.amqpUrl,
     SANDBOX_PORT: String(sandboxPort),
@@ -87,6 +92,7 @@ export async function startSystem(options: {
       await Promise.all([...messaging, ...workers].map((process) => process.kill('SIGTERM')));
       await sandbox.kill('SIGTERM');
       await db.close();
+      await rm(dataDir, { recursive: true, force: true });
     },
   };
 }
