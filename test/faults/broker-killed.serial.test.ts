@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { waitFor } from '../support/process.ts';
 import { startRabbit } from '../support/rabbitmq.ts';
-import { type System, startSystem } from '../support/system.ts';
 import { connectInstances, proveExactlyOnce, SCALE, sendTexts } from './traffic.ts';
 import { useSystem } from './use-system.ts';
 

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { waitFor } from '../support/process.ts';
 import type { System } from '../support/system.ts';
-import { type System, startSystem } from '../support/system.ts';
 import { connectInstances, proveExactlyOnce, proveOneSessionEach, sendTexts } from './traffic.ts';
 import { useSystem } from './use-system.ts';
 

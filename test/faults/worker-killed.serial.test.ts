@@ -1,6 +1,5 @@
 import { test } from 'node:test';
 import { waitFor } from '../support/process.ts';
-import { type System, startSystem } from '../support/system.ts';
 import { connectInstances, proveExactlyOnce, proveOneSessionEach, SCALE, sendTexts } from './traffic.ts';
 import { useSystem } from './use-system.ts';
 
