@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { freePort, waitFor } from './process.ts';
 import { type RabbitLaunch, type RabbitServer, SYNC_TABLES, speaksAmqp } from './rabbitmq-server.ts';
 import { reap } from './reaper.ts';
+import { stopEpmd } from './stop-epmd.ts';
 
 const START_TIMEOUT_MS = 90_000;
 
@@ -23,7 +24,9 @@ export async function startProgramRabbit(launch: RabbitLaunch, program: string):
 
   const distPort = await freePort();
   const name = `posthorn${port}`;
-  // No epmd: it would be a daemon of the machine that outlives us. Nodes then find each other by port.
+  // Nodes find each other by port, not through epmd. RabbitMQ insists on starting that daemon all the same,
+  // so it gets a port of its own, where it is told to go in the end.
+  const epmdPort = await freePort();
   const dist = `-setcookie ${name} -kernel inet_dist_use_interface {127,0,0,1} -start_epmd false -erl_epmd_port ${distPort}`;
   const env = {
     PATH: process.env.PATH,
@@ -33,6 +36,8 @@ export async function startProgramRabbit(launch: RabbitLaunch, program: string):
     RABBITMQ_NODE_PORT: String(port),
     RABBITMQ_NODE_IP_ADDRESS: '127.0.0.1',
     RABBITMQ_DIST_PORT: String(distPort),
+    ERL_EPMD_PORT: String(epmdPort),
+    ERL_EPMD_ADDRESS: '127.0.0.1',
     RABBITMQ_CONFIG_FILE: file('rabbitmq.conf'),
     RABBITMQ_CONF_ENV_FILE: file('env.conf'),
     RABBITMQ_ENABLED_PLUGINS_FILE: file('enabled_plugins'),
@@ -46,14 +51,13 @@ export async function startProgramRabbit(launch: RabbitLaunch, program: string):
     RABBITMQ_CTL_ERL_ARGS: `${dist} -dist_listen false`,
   };
   const log = openSync(file('output'), 'a');
-  const forgetDir = reap({ dir });
+  const forget = reap({ dir, epmdPort });
 
   const start = async () => {
     // A group of its own: the runtime has helper processes that must die with it.
     const server = spawn(program, [], { env, cwd: dir, stdio: ['ignore', log, log], detached: true });
     server.unref();
-    const forget = reap({ pid: -(server.pid as number) });
-    server.once('exit', forget);
+    server.once('exit', reap({ pid: -(server.pid as number) }));
     const ended = () => server.exitCode !== null || server.signalCode !== null;
     await waitFor(() => ended() || speaksAmqp(port), START_TIMEOUT_MS, {
       what: 'RabbitMQ answers',
@@ -107,8 +111,9 @@ export async function startProgramRabbit(launch: RabbitLaunch, program: string):
     ctl,
     async stop() {
       await end();
+      await stopEpmd(epmdPort);
       rmSync(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
-      forgetDir();
+      forget();
     },
   };
 }

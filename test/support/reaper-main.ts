@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Mortal } from './reaper.ts';
+import { stopEpmd } from './stop-epmd.ts';
 
 /**
  * The process behind reaper.ts. It hears of mortals on stdin; the end of stdin is the end of its parent,
@@ -24,6 +25,7 @@ for (const { pid, signal } of all) if (pid) tell(pid, signal ?? 'SIGKILL');
 const deadline = Date.now() + 2_000;
 while (Date.now() < deadline && all.some(({ pid }) => pid && tell(pid, 0))) await delay(20);
 for (const { pid } of all) if (pid) tell(pid, 'SIGKILL');
+for (const { epmdPort } of all) if (epmdPort) await stopEpmd(epmdPort);
 for (const { command } of all) {
   const [program, ...args] = command ?? [];
   if (program) spawnSync(program, args, { stdio: 'ignore' });

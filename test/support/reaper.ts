@@ -9,6 +9,8 @@ export interface Mortal {
   signal?: NodeJS.Signals;
   /** A folder to remove once the processes are gone. */
   dir?: string;
+  /** Where a private Erlang port mapper listens. */
+  epmdPort?: number;
   /** A command to run, for what is no process of ours. */
   command?: readonly string[];
 }
