@@ -271,12 +271,11 @@ CREATE TABLE billing.outbox (
 `;
 
 const simulated = `
--- The simulated provider's own memory. It stands for another company's database: nothing joins it.
+-- The simulated provider's own memory. It stands for another company's database: billing reads none of it.
 CREATE TABLE billing.simulated_customers (
   id                 text PRIMARY KEY,
   external_reference text,
   fields             jsonb NOT NULL,
-  clock_offset_ms    bigint NOT NULL DEFAULT 0,
   deleted            boolean NOT NULL DEFAULT false,
   created_at         timestamptz NOT NULL
 );
