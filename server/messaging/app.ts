@@ -18,7 +18,6 @@ import type { Log } from '@posthorn/core/platform/log.ts';
 import type { Metrics } from '@posthorn/core/platform/metrics.ts';
 import type { Orm } from '@posthorn/core/platform/orm.ts';
 import type { FastifyInstance } from 'fastify';
-import { Gauge } from 'prom-client';
 import { createCors } from '../http/cors.ts';
 import { closeApp, createApp } from '../http/create-app.ts';
 import { createLiveConnections } from '../http/event-stream.ts';
@@ -65,14 +64,7 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
   const feed = createEventFeed({ db: hotDb, bus, clock, log, retentionDays: WEBHOOK_PAYLOAD_RETENTION_DAYS });
   const connections = createLiveConnections({ bus });
   const sockets = createEventSockets({ db, feed, connections });
-  new Gauge({
-    name: 'event_stream_readers',
-    help: 'Open SSE and WebSocket connections',
-    registers: [metrics.registry],
-    collect() {
-      this.set(feed.readerCount());
-    },
-  });
+  metrics.gauge('event_stream_readers', 'Open SSE and WebSocket connections', () => feed.readerCount());
 
   const serving = {
     log,
