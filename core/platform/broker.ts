@@ -3,7 +3,7 @@
  * repeats is published again or dropped by its consumer, so the port asks for little.
  */
 export interface Broker {
-  /** Makes the durable queues exist. Safe to call again. */
+  /** Makes the durable queues exist; waits for a broker that is away. Safe to call again. */
   declare(queues: readonly string[]): Promise<void>;
   /**
    * Resolves once the broker has confirmed that the message is stored in `queue`. Rejects when it was
@@ -11,7 +11,10 @@ export interface Broker {
    * counts as not published.
    */
   publish(queue: string, body: unknown): Promise<void>;
-  /** Delivers each message to `handle`; resolving acks it, throwing gives it back for another try. */
+  /**
+   * Delivers each message to `handle`; resolving acks it, throwing gives it back for another try after a
+   * short pause. Waits for a broker that is away; rejects when the queue does not exist.
+   */
   consume(
     queue: string,
     options: ConsumeOptions,

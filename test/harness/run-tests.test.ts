@@ -4,17 +4,17 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, describe, it } from 'node:test';
-import { baseEnv, projectRoot } from '../support/process.ts';
+import { baseEnv, freePort, projectRoot } from '../support/process.ts';
 import { createTestVhost } from '../support/rabbitmq.ts';
 
 const dir = mkdtempSync(path.join(tmpdir(), 'posthorn-sample-'));
 after(() => rmSync(dir, { recursive: true }));
 
 /** Runs the runner on one made-up file, with the broker of this run as AMQP_URL: starting one takes seconds. */
-async function runSample(source: string, name = 'sample.test.ts') {
+async function runSample(source: string, { name = 'sample.test.ts', amqpUrl = '' } = {}) {
   const file = path.join(dir, name);
   writeFileSync(file, `import { describe, it, after } from 'node:test';\n${source}`);
-  const { url } = await createTestVhost();
+  const url = amqpUrl || (await createTestVhost()).url;
   return new Promise<{ code: number; output: string; lastLine: string }>((resolve) => {
     const args = ['test/support/run-tests.ts', file];
     const env = { ...baseEnv(), AMQP_URL: url };
@@ -61,8 +61,15 @@ describe('npm test', () => {
   });
 
   it('is red when no file matches', async () => {
-    const { code, output } = await runSample('', 'sample.ts');
+    const { code, output } = await runSample('', { name: 'sample.ts' });
     assert.match(output, /no test file matches/);
+    assert.equal(code, 1);
+  });
+
+  it('is red, with one line of why, when the broker it was given is not there', async () => {
+    const port = await freePort();
+    const { code, output } = await runSample("it('a', () => {});", { amqpUrl: `amqp://127.0.0.1:${port}` });
+    assert.match(output, /^no RabbitMQ answers at AMQP_URL$/m);
     assert.equal(code, 1);
   });
 

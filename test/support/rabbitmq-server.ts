@@ -38,9 +38,9 @@ export interface RabbitLaunch {
 }
 
 /** True when something on that port speaks AMQP: it answers a wrong protocol header with its own. */
-export function speaksAmqp(port: number): Promise<boolean> {
+export function speaksAmqp(port: number, host = '127.0.0.1'): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
+    const socket = connect(port, host);
     const end = (answer: boolean) => {
       socket.destroy();
       resolve(answer);

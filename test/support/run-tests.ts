@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util';
 import { startTestPostgres } from './postgres.ts';
 import { projectRoot } from './process.ts';
 import { claimsOf, startRabbit } from './rabbitmq.ts';
+import { speaksAmqp } from './rabbitmq-server.ts';
 
 /**
  * `npm test [-- files...]`: starts one PostgreSQL and one RabbitMQ for all, runs the test files, and
@@ -94,6 +95,11 @@ async function startServers(stops: (() => Promise<void>)[]): Promise<void> {
   };
   const rabbit = async () => {
     if (givenBroker) {
+      const { hostname, port, protocol } = new URL(givenBroker);
+      // TLS speaks first itself; such a broker shows with the first test whether it is there.
+      if (protocol === 'amqp:' && !(await speaksAmqp(Number(port || 5672), hostname))) {
+        throw new Error('no RabbitMQ answers at AMQP_URL');
+      }
       process.env.POSTHORN_TEST_AMQP_URL = givenBroker;
       return console.log('RabbitMQ is the one of AMQP_URL');
     }
