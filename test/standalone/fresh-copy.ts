@@ -1,17 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  chownSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  realpathSync,
-  rmSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, realpathSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { projectRoot } from '@posthorn/test/support/process.ts';
+import { makeReachableDir } from '@posthorn/test/support/reachable-dir.ts';
 
 /** Who runs the commands: nothing set is "the user we are". */
 export interface Person {
@@ -41,7 +32,7 @@ const NOT_CLONED = new Set(['node_modules', '.data', '.git', 'dist', 'coverage']
  * and a network. `parentMode` is that of the folder above, e.g. 0o700 for root's home.
  */
 export function makeFreshCopy(person: Person = {}, parentMode = 0o755): FreshCopy {
-  const base = mkdtempSync(path.join(realpathSync(tmpdir()), 'posthorn-fresh-'));
+  const base = realpathSync(makeReachableDir('posthorn-fresh-', person));
   const dir = path.join(base, 'posthorn');
   mkdirSync(dir, { mode: 0o755 });
   cpSync(projectRoot, dir, {

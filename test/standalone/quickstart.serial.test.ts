@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, afterEach, describe, it } from 'node:test';
+import { announce } from '@posthorn/standalone/src/announce.ts';
+import { freePort, projectRoot, waitFor } from '@posthorn/test/support/process.ts';
+import { reap } from '@posthorn/test/support/reaper.ts';
+import { type FreshCopy, makeFreshCopy, ordinaryUser, type Person } from './fresh-copy.ts';
+
+/**
+ * Runs the README's quickstart to the letter: each of its code blocks is a terminal, each line a command.
+ *
+ * One command is not run, `npm ci`: the fresh copy stands for what it leaves behind (fresh-copy.ts says
+ * how). Ports come from the environment, so that a developer's own Posthorn may go on running.
+ */
+
+const FIRST_START_MS = 30_000;
+const LATER_START_MS = 5_000;
+const EVENTS = ['message.sent', 'message.delivered', 'message.read'];
+
+const readme = readFileSync(path.join(projectRoot, 'README.md'), 'utf8');
+const terminals = blocksOf(readme);
+
+/** The shell blocks of the section, each as its commands. */
+function blocksOf(markdown: string): string[][] {
+  const section = markdown.split(/^## /m).find((part) => part.startsWith('Quickstart')) ?? '';
+  return [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map((block) => block[1]!.trim().split('\n'));
+}
+
+describe("the README's quickstart", () => {
+  const shells: ChildProcess[] = [];
+  const copies: FreshCopy[] = [];
+  afterEach(() => {
+    for (const shell of shells.splice(0)) signal(shell, 'SIGKILL');
+  });
+  after(() => {
+    for (const copy of copies) copy.remove();
+  });
+
+  function signal(shell: ChildProcess, name: NodeJS.Signals): void {
+    try {
+      process.kill(-(shell.pid as number), name);
+    } catch {}
+  }
+
+  interface Newcomer {
+    copy: FreshCopy;
+    /** Opens a terminal in the checkout and types the commands. */
+    open(commands: readonly string[]): Terminal;
+  }
+
+  interface Terminal {
+    output(): string;
+    /** Ctrl-C, and the wait for the end. */
+    interrupt(): Promise<void>;
+  }
+
+  async function arrive(person: Person = {}, parentMode?: number): Promise<Newcomer> {
+    const copy = makeFreshCopy(person, parentMode);
+    copies.push(copy);
+    const home = path.join(copy.dir, '..', 'home');
+    mkdirSync(home);
+    if (person.uid !== undefined) chownSync(home, person.uid, person.gid as number);
+    const port = await freePort();
+    const sandboxPort = await freePort();
+    const env = {
+      PATH: process.env.PATH,
+      HOME: home,
+      PORT: String(port),
+      SANDBOX_PORT: String(sandboxPort),
+      POSTHORN_URL: `http://127.0.0.1:${port}`,
+      npm_config_update_notifier: 'false',
+    };
+    return {
+      copy,
+      open(commands) {
+        const shell = spawn('/bin/sh', ['-e', '-c', commands.join('\n')], {
+          ...person,
+          cwd: copy.dir,
+          env,
+          // A group of its own, so that Ctrl-C reaches all that it runs.
+          detached: true,
+          stdio: ['ignore', 'pipe', 'pipe'],
+        });
+        shells.push(shell);
+        reap({ pid: -(shell.pid as number) });
+        let output = '';
+        for (const stream of [shell.stdout, shell.stderr])
+          stream.on('data', (chunk) => {
+            output += chunk;
+          });
+        const exit = once(shell, 'exit');
+        return {
+          output: () => output,
+          async interrupt() {
+            signal(shell, 'SIGINT');
+            await exit;
+          },
+        };
+      },
+    };
+  }
+
+  /** Waits for the text; fails with all that the terminal shows. */
+  async function see(terminal: Terminal, what: RegExp | string, timeoutMs = 20_000): Promise<void> {
+    const shows = () =>
+      typeof what === 'string' ? terminal.output().includes(what) : what.test(terminal.output());
+    await waitFor(shows, timeoutMs).catch(() => assert.fail(`no ${what} in:\n${terminal.output()}`));
+  }
+
+  async function start(newcomer: Newcomer, withinMs: number): Promise<Terminal> {
+    const since = performance.now();
+    const server = newcomer.open(terminals[0]!.filter((command) => command !== 'npm ci'));
+    await see(server, /is ready after/, withinMs);
+    const tookMs = performance.now() - since;
+    reap({ pid: databasePid(newcomer.copy), signal: 'SIGQUIT' });
+    assert.ok(tookMs < withinMs, `ready after ${tookMs} ms`);
+    console.log(`ready ${(tookMs / 1000).toFixed(1)} s after npm start`);
+    return server;
+  }
+
+  const pidFileOf = (copy: FreshCopy) => path.join(copy.dir, '.data/postgres/data/postmaster.pid');
+  const databasePid = (copy: FreshCopy) => Number(readFileSync(pidFileOf(copy), 'utf8').split('\n')[0]);
+
+  async function followTheRest(newcomer: Newcomer, server: Terminal): Promise<void> {
+    const webhook = newcomer.open(terminals[1]!);
+    await see(webhook, 'listening on');
+    const tail = newcomer.open(terminals[2]!);
+    for (const event of EVENTS) {
+      await see(webhook, event);
+      await see(tail, event);
+    }
+    for (const terminal of [tail, webhook, server]) await terminal.interrupt();
+    await waitFor(() => !existsSync(pidFileOf(newcomer.copy)), 15_000, {
+      what: 'the database stops with it',
+    });
+  }
+
+  it('stands before line 40 of the README and has at most ten commands', () => {
+    const commands = terminals.flat();
+    assert.ok(commands.length <= 10, `${commands.length} commands`);
+    assert.equal(commands[0], 'npm ci');
+    assert.equal(terminals.length, 3);
+    const last = readme.split('\n').indexOf(commands.at(-1)!);
+    assert.ok(last >= 0 && last < 40, `the last command stands in line ${last + 1}`);
+    for (const command of commands) assert.doesNotMatch(command, /<|…|\.\.\./, 'nothing is left to fill in');
+  });
+
+  it('is what npm start says comes next', () => {
+    const said = announce({ messagingUrl: 'm', sandboxUrl: 's', dataDir: '.data', databaseDir: '.data' }, 1);
+    const next = said.split('\n').filter((line) => line.includes('msgctl'));
+    assert.deepEqual(
+      next.map((line) => line.trim()),
+      [terminals[1]![0]],
+    );
+  });
+
+  it('works as the user who runs these tests', async () => {
+    const newcomer = await arrive();
+    await followTheRest(newcomer, await start(newcomer, FIRST_START_MS));
+  });
+
+  it('works as an ordinary user', async () => {
+    const newcomer = await arrive(ordinaryUser());
+    await followTheRest(newcomer, await start(newcomer, FIRST_START_MS));
+  });
+
+  it('works in a checkout under a folder that only its owner may enter', async () => {
+    const newcomer = await arrive({}, 0o700);
+    await followTheRest(newcomer, await start(newcomer, FIRST_START_MS));
+  });
+
+  it('works after the start was killed with SIGKILL, and is ready again within five seconds', async () => {
+    const newcomer = await arrive();
+    await start(newcomer, FIRST_START_MS);
+    const orphan = databasePid(newcomer.copy);
+    process.kill(Number(readFileSync(path.join(newcomer.copy.dir, '.data/pid'), 'utf8')), 'SIGKILL');
+    const server = await start(newcomer, LATER_START_MS);
+    assert.notEqual(databasePid(newcomer.copy), orphan);
+    await followTheRest(newcomer, server);
+  });
+});
