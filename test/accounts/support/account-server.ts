@@ -1,0 +1,99 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Config } from '@posthorn/core/platform/config.ts';
+import { createDb, type Db } from '@posthorn/core/platform/db.ts';
+import { createCipher } from '@posthorn/core/platform/encryption.ts';
+import type { Mailer } from '@posthorn/core/platform/mail.ts';
+import { createFileMailer } from '@posthorn/core/platform/mail-file.ts';
+import { createMetrics } from '@posthorn/core/platform/metrics.ts';
+import { createOrm } from '@posthorn/core/platform/orm.ts';
+import { createMessagingServer } from '@posthorn/server/messaging/app.ts';
+import { messagingEntities } from '@posthorn/server/messaging/entities.ts';
+import { createMailSender, type MailSender } from '@posthorn/worker/mail/mail-sender.ts';
+import { testConfig } from '../../support/config.ts';
+import { createParts, type Parts } from '../../support/parts.ts';
+import { type Api, createApi } from './api-client.ts';
+import { type ReadMail, readMails } from './mailbox.ts';
+
+/** The messaging server and the mail worker on a database of the test file's own, under one movable clock. */
+export interface AccountServer extends Parts {
+  baseUrl: string;
+  api: Api;
+  config: Config;
+  hotDb: Db;
+  mailSender: MailSender;
+  /** Lets the worker send what is due, and returns every mail there is to `to`, oldest first. */
+  mailsTo(to: string): Promise<ReadMail[]>;
+  /** The newest mail to `to`. Throws when there is none. */
+  lastMail(to: string): Promise<ReadMail>;
+}
+
+export async function startAccountServer(
+  env: Record<string, string> = {},
+  options: { mailer?: Mailer; validateResponses?: boolean } = {},
+): Promise<AccountServer> {
+  const parts = await createParts();
+  const dataDir = mkdtempSync(path.join(tmpdir(), 'posthorn-accounts-'));
+  const config = testConfig({ RATE_LIMIT_PER_MINUTE: '1000000', DATA_DIR: dataDir, ...env });
+  const mailDir = path.join(dataDir, 'mail');
+  const { db, bus, clock, log, url } = parts;
+  const hotDb = createDb({ url, poolSize: 4, log, name: 'test hot', plans: 'indexed' });
+  const orm = await createOrm({ url, entities: messagingEntities, name: 'test' });
+  const closeParts = async () => {
+    await orm.close();
+    await hotDb.close();
+    await parts.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  };
+  const server = await createMessagingServer({
+    config,
+    db,
+    hotDb,
+    orm,
+    bus,
+    clock,
+    log,
+    metrics: createMetrics({ collectProcess: false }),
+    validateResponses: options.validateResponses ?? true,
+  }).catch(async (err) => {
+    // Or the test's process would wait for what is left open.
+    await closeParts();
+    throw err;
+  });
+  const baseUrl = `http://127.0.0.1:${await server.listen(0, '127.0.0.1')}`;
+  const mailSender = createMailSender({
+    db,
+    bus,
+    clock,
+    log,
+    cipher: createCipher(config.ENCRYPTION_KEY),
+    mailer: options.mailer ?? createFileMailer({ directory: mailDir, from: config.MAIL_FROM, log }),
+    settings: { frontendUrl: config.FRONTEND_URL, passwordResetTtlMinutes: config.PASSWORD_RESET_TTL },
+  });
+
+  async function mailsTo(to: string): Promise<ReadMail[]> {
+    while ((await mailSender.runOnce()) > 0);
+    return (await readMails(mailDir)).filter((mail) => mail.to === to);
+  }
+
+  return {
+    ...parts,
+    baseUrl,
+    api: createApi(baseUrl),
+    config,
+    hotDb,
+    mailSender,
+    mailsTo,
+    async lastMail(to) {
+      const mail = (await mailsTo(to)).at(-1);
+      if (!mail) throw new Error(`no mail to ${to}`);
+      return mail;
+    },
+    async close() {
+      await server.close();
+      await mailSender.stop();
+      await closeParts();
+    },
+  };
+}
