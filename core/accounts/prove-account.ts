@@ -18,6 +18,8 @@ export interface ProofDeps {
   superadminEmails: readonly string[];
   /** Of a company without a plan (spec 8). */
   requestsPerMinute?: number;
+  /** False in a service that may only read these tables: the use of keys is not noted then. */
+  notesKeyUse?: boolean;
 }
 
 /** Seconds after which a used key is noted as used again. */
@@ -65,7 +67,7 @@ export async function proveKey(deps: ProofDeps, key: string): Promise<Proven> {
   // Company 1 is reserved: its keys serve superadmins alone (spec 5.3).
   if (row.company_id === PLATFORM_COMPANY_ID && !superadmin) throw apiError('TOKEN_INVALID');
   checkCompany(row);
-  if (row.stale) noteUse(deps, row.token_id);
+  if (row.stale && deps.notesKeyUse !== false) noteUse(deps, row.token_id);
   return {
     principal: { ...principalOf(deps, row, superadmin), via: 'key', tokenId: row.token_id, jti: null },
     endsAtMs: Number.POSITIVE_INFINITY,

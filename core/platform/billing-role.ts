@@ -47,7 +47,8 @@ export async function billingConnectionUrl(options: {
   own: string | undefined;
   log: Log;
 }): Promise<string> {
-  const settings = ['-c search_path=billing,public'];
+  // What a URL says of options stands in place of the pool's own: jit is off there too.
+  const settings = ['-c jit=off', '-c search_path=billing,public'];
   if (options.own === undefined) {
     if (await mayBecomeBillingRole(options.databaseUrl)) settings.push(`-c role=${BILLING_ROLE}`);
     else
