@@ -18,13 +18,20 @@ export interface PreparedRoute {
   roles: ReadonlySet<Role> | null;
   /** Anything but GET: guarded by the CSRF token when the browser's cookie comes along (spec 5.2). */
   checksCsrf: boolean;
-  params: readonly { name: string; shape: RegExp }[];
+  params: readonly PreparedParam[];
   body: z.ZodType | null;
   query: z.ZodType | null;
   answers: ReadonlyMap<number, PreparedAnswer>;
   /** Every code that the contract lets this route answer. */
   errors: ReadonlySet<ErrorCode>;
   observe: (status: number, durationMs: number) => void;
+}
+
+export interface PreparedParam {
+  name: string;
+  shape: RegExp;
+  /** What a value of another shape answers: the same as an unknown id. */
+  notFound: ErrorCode;
 }
 
 /** `schema` null: no body is declared. `contentType` null: JSON. */
@@ -35,6 +42,7 @@ export interface PreparedAnswer {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const INTEGER = /^[1-9]\d{0,8}$/;
+const BIG_INTEGER = /^[1-9]\d{0,14}$/;
 
 /**
  * Ids that are looked up as what they are; one of another shape names nothing and answers like an unknown
@@ -48,7 +56,7 @@ const SHAPES: Record<string, RegExp> = {
   webhookId: INTEGER,
   companyId: INTEGER,
   userId: INTEGER,
-  logId: INTEGER,
+  logId: BIG_INTEGER,
   itemId: INTEGER,
   id: INTEGER,
 };
@@ -71,10 +79,7 @@ export function prepareRoute(name: string, route: AppRoute, metrics: Metrics): P
     takesKey: meta.auth === 'any',
     roles: ROLES[meta.access],
     checksCsrf: route.method !== 'GET' && meta.auth !== 'none' && meta.csrf !== 'optional',
-    params: [...route.path.matchAll(/:(\w+)/g)].flatMap(([, param]) => {
-      const shape = SHAPES[param!];
-      return shape ? [{ name: param!, shape }] : [];
-    }),
+    params: paramsOf(route),
     body: schemaOf('body' in route ? route.body : undefined),
     query: schemaOf(route.query),
     answers: new Map(
@@ -88,6 +93,24 @@ export function prepareRoute(name: string, route: AppRoute, metrics: Metrics): P
     errors: new Set(errorsOf(route)),
     observe: metrics.requestTimer(name),
   };
+}
+
+/**
+ * The parameters whose shape is judged. The metadata's `notFound` speaks of the first one, the resource that
+ * the path stands on; a later one answers its own code (`messageId`: MESSAGE_NOT_FOUND) or NOT_FOUND,
+ * whichever the route documents.
+ */
+function paramsOf(route: AppRoute): PreparedParam[] {
+  const { notFound } = metaOf(route);
+  const documented = errorsOf(route);
+  const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
+  return names.flatMap((name, at) => {
+    const shape = SHAPES[name];
+    if (!shape) return [];
+    const own = [`${name.replace(/Id$/, '').toUpperCase()}_NOT_FOUND`, 'NOT_FOUND'] as ErrorCode[];
+    const code = at === 0 ? notFound : own.find((candidate) => documented.includes(candidate));
+    return [{ name, shape, notFound: code ?? notFound ?? 'NOT_FOUND' }];
+  });
 }
 
 function schemaOf(value: unknown): z.ZodType | null {

@@ -100,8 +100,8 @@ function runHandler(deps: ServeDeps, prepared: PreparedRoute, handler: AnyHandle
 /** Reads the path, the query and the body by the contract; throws what is wrong with them. */
 function parseCall(prepared: PreparedRoute, call: Call): void {
   const { request } = call;
-  for (const { name, shape } of prepared.params) {
-    if (!shape.test(call.params[name]!)) throw apiError(prepared.meta.notFound ?? 'NOT_FOUND');
+  for (const { name, shape, notFound } of prepared.params) {
+    if (!shape.test(call.params[name]!)) throw apiError(notFound);
   }
   if (request.raw.url!.includes('%00'))
     throw apiError('BAD_REQUEST', { message: 'the path or query holds a NUL' });

@@ -33,6 +33,7 @@ export const validBodies: Record<string, Record<string, unknown>> = {
     headers: { 'x-team': 'blue' },
     enabled: true,
   },
+  'deliveries.retryBulk': { log_ids: [1, 2] },
   'webhooks.update': { url: 'https://hooks.example.com/other', enabled: false },
 };
 
@@ -44,6 +45,7 @@ export const validQueries: Record<string, Record<string, string>> = {
 /** Where an unknown parameter answers another code than the metadata's `notFound`. */
 export const codesOfUnknown: Record<string, ErrorCode> = {
   'messages.get messageId': 'MESSAGE_NOT_FOUND',
+  'webhooks.retryLog logId': 'NOT_FOUND',
 };
 
 /** Which ids of seed-ids.ts stand for a parameter: its own name, unless several resources share the name. */

@@ -55,6 +55,7 @@ export async function seedIds(sql: Sql, own: SeededCompany, foreign: SeededCompa
     },
     eventId: { own: mine.eventId, foreign: theirs.eventId, ...uuids },
     webhookId: { own: mine.webhookId, foreign: theirs.webhookId, ...integers },
+    logId: { own: mine.logId, foreign: theirs.logId, ...integers },
     'tokens.id': { own: mine.tokenId, foreign: theirs.tokenId, ...integers },
     'users.id': { own: mine.userId, foreign: theirs.userId, ...integers },
     // Only superadmins have it in a path, and to them no company is foreign.
@@ -79,12 +80,20 @@ async function seedOne(sql: Sql, company: SeededCompany) {
     `INSERT INTO webhooks (company_id, url, patterns, secret) VALUES ($1, 'https://x.test', '{*}', '\\x00') RETURNING id`,
     [companyId],
   );
+  const log = await sql.query<{ id: number }>(
+    `INSERT INTO webhook_delivery_logs (company_id, webhook_id, webhook_url, event_id, event_type, event_created_at,
+       attempt, success, latency_ms, created_at)
+     SELECT company_id, $1, 'https://x.test', event_id, type, created_at, 1, false, 5, created_at
+     FROM events WHERE event_id = $2 RETURNING id`,
+    [webhook.rows[0]!.id, eventId],
+  );
   const other = await withRole(sql, company, 'agent');
   return {
     instanceId,
     messageId,
     eventId,
     webhookId: String(webhook.rows[0]!.id),
+    logId: String(log.rows[0]!.id),
     tokenId: String(other.principal.tokenId),
     userId: String(other.userId),
   };
