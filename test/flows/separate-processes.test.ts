@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import { createTestDatabase } from '@posthorn/test/support/postgres.ts';
+import { baseEnv, projectRoot, waitFor } from '@posthorn/test/support/process.ts';
+import { createTestVhost } from '@posthorn/test/support/rabbitmq.ts';
+import { type System, startSystem } from '@posthorn/test/support/system.ts';
+import { Webhook } from 'standardwebhooks';
+
+const run = promisify(execFile);
+
+/** Runs one of our programs to its end. */
+function runMain(entry: string, env: Record<string, string>) {
+  return run(process.execPath, [entry], { cwd: projectRoot, env: { ...baseEnv(), ...env } });
+}
+
+interface Delivered {
+  headers: Record<string, string>;
+  body: string;
+}
+
+describe('Posthorn as separate processes on PostgreSQL and RabbitMQ', () => {
+  let system: System;
+  let dropDatabase: () => Promise<void>;
+  let key: string;
+  let instanceId: string;
+  const deliveries: Delivered[] = [];
+  const receiver = createServer(async (request, response) => {
+    deliveries.push({ headers: request.headers as Record<string, string>, body: await text(request) });
+    response.writeHead(204).end();
+  });
+
+  before(async () => {
+    const database = await createTestDatabase();
+    dropDatabase = database.drop;
+    const { url: amqpUrl } = await createTestVhost();
+    system = await startSystem({ databaseUrl: database.url, amqpUrl, messaging: 2, workers: 2 });
+    receiver.listen(0, '127.0.0.1');
+    await once(receiver, 'listening');
+  });
+  after(async () => {
+    await system.stop();
+    receiver.closeAllConnections();
+    receiver.close();
+    await dropDatabase();
+  });
+
+  /** One request to the first or second API server. */
+  async function call(server: 0 | 1, method: string, route: string, body?: object) {
+    const answer = await fetch(`${system.urls[server]}${route}`, {
+      method,
+      headers: {
+        ...(key ? { 'x-api-key': key } : {}),
+        ...(body ? { 'content-type': 'application/json' } : {}),
+        ...(route.includes('/messages/') ? { 'idempotency-key': randomUUID() } : {}),
+      },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+    const answered = await answer.text();
+    assert.ok(answer.ok, `${method} ${route}: ${answer.status} ${answered}`);
+    return answered === '' ? {} : JSON.parse(answered);
+  }
+
+  const sendText = (server: 0 | 1, message: string) =>
+    call(server, 'POST', `/v1/instances/${instanceId}/messages/text`, { to: '5511987654321', text: message });
+
+  const typesOf = (messageId: string) =>
+    deliveries
+      .map(({ body }) => JSON.parse(body))
+      .filter(({ data }) => data.message_ids?.includes(messageId))
+      .map(({ type }) => type);
+
+  it('brings an empty database to the newest schema, and again without harm', async () => {
+    const name = `empty_${randomUUID().replaceAll('-', '')}`;
+    const url = new URL(system.env.DATABASE_URL!);
+    await system.db.query(`CREATE DATABASE ${name} TEMPLATE template0`);
+    url.pathname = `/${name}`;
+    for (let time = 1; time <= 2; time += 1) {
+      const { stdout } = await runMain('core/platform/migrate-main.ts', { DATABASE_URL: url.href });
+      assert.match(stdout, /newest schema/);
+    }
+    await system.db.query(`DROP DATABASE ${name} WITH (FORCE)`);
+  });
+
+  it('takes a text from one API server and tells what became of it by webhook and by the other server', async () => {
+    ({ api_key: key } = await call(0, 'POST', '/v1/auth/quick-register', { email: 'flow@example.com' }));
+    ({ id: instanceId } = await call(1, 'POST', '/v1/instances', { name: 'first' }));
+    await call(0, 'POST', `/v1/instances/${instanceId}/connect`);
+    await waitFor(
+      async () => (await call(1, 'GET', `/v1/instances/${instanceId}`)).state === 'CONNECTED',
+      20_000,
+    );
+    await call(1, 'PATCH', `/v1/instances/${instanceId}/settings`, { humanize_enabled: false });
+    const { port } = receiver.address() as AddressInfo;
+    const webhook = await call(0, 'POST', '/v1/webhooks', { url: `http://127.0.0.1:${port}/hook` });
+
+    const { message_id } = await sendText(0, 'Hello!');
+    const wanted = ['message.sent', 'message.delivered', 'message.read'];
+    await waitFor(() => typesOf(message_id).length === wanted.length, 20_000, { what: 'three deliveries' });
+    assert.deepEqual(typesOf(message_id).toSorted(), wanted.toSorted());
+    for (const { headers, body } of deliveries) new Webhook(webhook.secret).verify(body, headers);
+
+    const { data } = await call(1, 'GET', '/v1/events?types=message.*');
+    const logged = data.filter((event: { data: { message_ids: string[] } }) =>
+      event.data.message_ids.includes(message_id),
+    );
+    assert.deepEqual(logged.map(({ type }: { type: string }) => type).toReversed(), wanted);
+    assert.equal((await call(1, 'GET', `/v1/instances/${instanceId}/message/${message_id}`)).status, 'read');
+  });
+
+  it('answers for itself on every role', async () => {
+    for (const base of system.urls) {
+      const health = await (await fetch(`${base}/health`)).json();
+      assert.deepEqual(health, { status: 'ok', service: 'messaging' });
+      assert.match(await (await fetch(`${base}/metrics`)).text(), /http_request_duration_seconds_bucket/);
+    }
+  });
+
+  it('hands its shards over when a worker is told to stop, and the other goes on', async () => {
+    assert.equal(await system.workers[0]!.kill('SIGTERM'), 0);
+    const { message_id } = await sendText(1, 'Still there?');
+    await waitFor(() => typesOf(message_id).includes('message.read'), 20_000, {
+      what: 'the second text is read',
+    });
+    const owners = await system.db.query<{ owner: string }>('SELECT DISTINCT owner FROM shards');
+    assert.equal(owners.rowCount, 1);
+    await system.workers[0]!.restart();
+  });
+
+  for (const [role, entry] of [
+    ['messaging', 'server/messaging/main.ts'],
+    ['worker', 'worker/main.ts'],
+  ] as const)
+    it(`says in one line which setting of ${role} is missing or wrong`, async () => {
+      const { DATABASE_URL, ...rest } = system.env;
+      const missing = await runMain(entry, rest).catch((err) => err);
+      assert.equal(missing.code, 1);
+      assert.equal(missing.stderr, `${role}: DATABASE_URL is required\n`);
+      const wrong = await runMain(entry, { ...system.env, PORT: 'eighty' }).catch((err) => err);
+      assert.equal(wrong.code, 1);
+      assert.match(wrong.stderr, new RegExp(`^${role}: PORT: [^\\n]+\\n$`));
+      const away = await runMain(entry, { ...system.env, DATABASE_URL: 'postgres://127.0.0.1:1/x' }).catch(
+        (e) => e,
+      );
+      assert.equal(away.code, 1);
+      assert.match(away.stderr, new RegExp(`^${role}: the database cannot be reached: [^\\n]+\\n$`));
+    });
+});
