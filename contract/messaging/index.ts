@@ -2,6 +2,7 @@ import type { AppRouter } from '@ts-rest/core';
 import { admin } from './admin.ts';
 import { audit } from './audit.ts';
 import { auth } from './auth.ts';
+import { deliveries } from './deliveries.ts';
 import { events } from './events.ts';
 import { health } from './health.ts';
 import { instances } from './instances.ts';
@@ -23,6 +24,7 @@ export const messagingContract = {
   instances,
   messages: { sendText: messages.sendText, get: messages.get },
   webhooks,
+  deliveries,
   events,
   usage,
   health,

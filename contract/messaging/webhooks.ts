@@ -134,6 +134,35 @@ export const deliveryLog = z
   .meta({ id: 'DeliveryLog' });
 export type DeliveryLog = z.infer<typeof deliveryLog>;
 
+export const rotatedSecret = z
+  .object({
+    secret: z.string().meta({ description: 'The new secret, shown this once' }),
+    previous_secret_expires_at: timestamp.meta({
+      description: 'Until then deliveries are signed with the secret before as well',
+    }),
+  })
+  .meta({ id: 'RotatedSecret' });
+export type RotatedSecret = z.infer<typeof rotatedSecret>;
+
+export const sentTestEvent = z.object({ event_id: uuid }).meta({ id: 'SentTestEvent' });
+export type SentTestEvent = z.infer<typeof sentTestEvent>;
+
+/** Design 7. Why a log was skipped: `not_found`, `payload_expired`, `webhook_disabled`, `in_progress`. */
+export const retryResult = z
+  .object({
+    queued: z.int().meta({ description: 'Deliveries that will be attempted again at once' }),
+    skipped: z.array(
+      z.object({
+        log_id: integerId,
+        reason: z.string().meta({
+          examples: ['not_found', 'payload_expired', 'webhook_disabled', 'in_progress', 'duplicate'],
+        }),
+      }),
+    ),
+  })
+  .meta({ id: 'RetryResult' });
+export type RetryResult = z.infer<typeof retryResult>;
+
 const WEBHOOK = '/v1/webhooks/:webhookId' as const;
 const manage = { auth: 'any', access: 'owner_admin', notFound: 'WEBHOOK_NOT_FOUND' } as const;
 
@@ -187,6 +216,44 @@ export const webhooks = {
       path: `${WEBHOOK}/logs`,
       query: z.object(pageQuery(DELIVERY_LOGS_LIMIT)),
       responses: { 200: pageOf(deliveryLog).meta({ id: 'DeliveryLogList' }) },
+    },
+  ),
+  rotateSecret: route(
+    {
+      ...manage,
+      summary: 'Rotate the secret',
+      description: 'For 24 hours deliveries carry a signature by either secret; then the old one ends.',
+    },
+    {
+      method: 'POST',
+      path: `${WEBHOOK}/rotate-secret`,
+      body: c.noBody(),
+      responses: { 200: rotatedSecret },
+    },
+  ),
+  test: route(
+    {
+      ...manage,
+      errors: ['CONFLICT'],
+      summary: 'Send a test event',
+      description:
+        'A webhook.test event to this webhook alone, whatever it subscribes to. 409 when disabled.',
+    },
+    { method: 'POST', path: `${WEBHOOK}/test`, body: c.noBody(), responses: { 202: sentTestEvent } },
+  ),
+  retryLog: route(
+    {
+      ...manage,
+      errors: ['NOT_FOUND', 'CONFLICT'],
+      summary: 'Attempt a delivery again',
+      description:
+        'At once, in place of the scheduled retry. 409 when its payload is gone, the webhook is disabled or an attempt is under way.',
+    },
+    {
+      method: 'POST',
+      path: `${WEBHOOK}/logs/:logId/retry`,
+      body: c.noBody(),
+      responses: { 202: retryResult },
     },
   ),
   eventDeliveries: route(

@@ -6,6 +6,7 @@ import { healthHandlers } from '../http/health.ts';
 import { adminRoutes } from './admin-routes.ts';
 import { auditRoutes } from './audit-routes.ts';
 import { type AuthRoutesDeps, authRoutes } from './auth-routes.ts';
+import { deliveriesRoutes } from './deliveries-routes.ts';
 import { type EventsRoutesDeps, eventsRoutes } from './events-routes.ts';
 import { type InstancesRoutesDeps, instancesRoutes } from './instances-routes.ts';
 import { type MessagesRoutesDeps, messagesRoutes } from './messages-routes.ts';
@@ -38,6 +39,7 @@ export function messagingHandlers(deps: HandlersDeps): Handlers<typeof messaging
     instances: instancesRoutes(deps),
     messages: messagesRoutes(deps),
     webhooks: webhooksRoutes(deps),
+    deliveries: deliveriesRoutes(deps),
     events: eventsRoutes(deps),
     usage: usageRoutes(deps),
     audit: auditRoutes(deps),

@@ -1,4 +1,5 @@
 import type { webhooks } from '@posthorn/contract/messaging/webhooks.ts';
+import type { Bus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
 import type { Cipher } from '@posthorn/core/platform/encryption.ts';
@@ -10,12 +11,16 @@ import { findWebhook } from '@posthorn/core/webhooks/find-webhook.ts';
 import { listDeliveryLogs } from '@posthorn/core/webhooks/list-delivery-logs.ts';
 import { listEventDeliveries } from '@posthorn/core/webhooks/list-event-deliveries.ts';
 import { listWebhooks } from '@posthorn/core/webhooks/list-webhooks.ts';
+import { retryDelivery } from '@posthorn/core/webhooks/retry-deliveries.ts';
+import { rotateSecret } from '@posthorn/core/webhooks/rotate-secret.ts';
+import { sendTestEvent } from '@posthorn/core/webhooks/send-test-event.ts';
 import { updateWebhook } from '@posthorn/core/webhooks/update-webhook.ts';
 import type { Handlers } from '../http/handler.ts';
 
 export interface WebhooksRoutesDeps {
   orm: Orm;
   db: Db;
+  bus: Bus;
   clock: Clock;
   cipher: Cipher;
   policy: WebhookPolicy;
@@ -49,6 +54,22 @@ export function webhooksRoutes(deps: WebhooksRoutesDeps): Handlers<typeof webhoo
       const { data, total } = await listDeliveryLogs(deps, { principal, webhookId, ...query });
       return { status: 200, body: { data, total, page: query.page, limit: query.limit } };
     },
+    rotateSecret: async ({ principal, params }) => ({
+      status: 200,
+      body: await rotateSecret(deps, { principal, webhookId: Number(params.webhookId) }),
+    }),
+    test: async ({ principal, params, traceId }) => ({
+      status: 202,
+      body: await sendTestEvent(deps, { principal, webhookId: Number(params.webhookId), traceId }),
+    }),
+    retryLog: async ({ principal, params }) => ({
+      status: 202,
+      body: await retryDelivery(deps, {
+        principal,
+        webhookId: Number(params.webhookId),
+        logId: Number(params.logId),
+      }),
+    }),
     eventDeliveries: async ({ principal, query }) => ({
       status: 200,
       body: await listEventDeliveries(deps, { principal, eventId: query.event_id }),

@@ -1,0 +1,221 @@
+import type { AppRouter } from '@ts-rest/core';
+import { z } from 'zod/v4';
+import { failsWith, integerId, integerQuery, pageOf, pageQuery, sinceQuery, timestamp } from '../fields.ts';
+import {
+  COMPANY_DELIVERY_LOGS_LIMIT,
+  DELIVERY_LOGS_LIMIT,
+  RETRY_BULK_MAX,
+  WEBHOOK_EVENTS_LIMIT,
+  WEBHOOK_HOURS,
+} from '../limits.ts';
+import { route } from '../route-meta.ts';
+import { deliveryLog, retryResult } from './webhooks.ts';
+
+/** How the events of a list went: all, or those whose latest attempt succeeded, failed, or hard-failed. */
+export const DELIVERY_STATUSES = ['all', 'success', 'failure', 'stuck'] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
+const statusQuery = z
+  .string()
+  .default('all')
+  .refine((status) => (DELIVERY_STATUSES as readonly string[]).includes(status), failsWith('INVALID_STATUS'))
+  .transform((status) => status as DeliveryStatus)
+  .meta({ description: 'all, success, failure or stuck' });
+
+const requiredInstance = z
+  .string()
+  .default('')
+  .refine((id) => id !== '', failsWith('INSTANCE_ID_REQUIRED'))
+  .meta({ description: 'Required' });
+
+const hours = integerQuery(WEBHOOK_HOURS).meta({
+  description: 'default 24, at most 168; ignored when since is given',
+});
+const period = { hours, since: sinceQuery };
+
+/** Spec 2.13: the attempts of one event, summed up. */
+export const deliveredEvent = z
+  .object({
+    log_id: integerId.meta({ description: 'The latest attempt; takes retry-bulk' }),
+    webhook_id: integerId,
+    webhook_url: z.string(),
+    event_id: z.string(),
+    event_type: z.string(),
+    status_code: z.int().meta({ description: '0 when there was no answer' }),
+    response: z.string(),
+    attempts: z.int().positive().meta({ description: 'Highest attempt number seen' }),
+    success: z.boolean().meta({ description: 'The latest attempt was 2xx' }),
+    error_class: z.string(),
+    is_hard_failed: z.boolean(),
+    has_payload_raw: z.boolean().meta({ description: 'false after 14 days' }),
+    payload_raw_size: z.int().meta({ description: 'bytes' }),
+    payload_raw_json_valid: z.boolean(),
+    created_at: timestamp,
+  })
+  .meta({ id: 'DeliveredEvent' });
+export type DeliveredEvent = z.infer<typeof deliveredEvent>;
+
+const deliveredEvents = pageOf(deliveredEvent).meta({ id: 'DeliveredEventList' });
+
+const count = z.int().nonnegative();
+const successRate = z.number().min(0).max(100).meta({ description: '0 to 100; 100 without deliveries' });
+
+/** Spec 2.14. */
+export const instanceMetrics = z
+  .object({
+    instance_id: z.string(),
+    period_hours: z.int(),
+    total: count,
+    successes: count,
+    failures: count,
+    success_rate: successRate,
+    stuck_pending: count.meta({ description: 'Events with a failure and no later success' }),
+    configured_webhooks: count,
+    active_webhooks: count,
+  })
+  .meta({ id: 'InstanceWebhookMetrics' });
+export type InstanceMetrics = z.infer<typeof instanceMetrics>;
+
+export const webhookMetrics = z
+  .object({
+    webhook_id: integerId,
+    url: z.string(),
+    company_id: integerId,
+    company_name: z.string(),
+    instance_id: z.string().nullable(),
+    instance_name: z.string().nullable(),
+    total: count,
+    successes: count,
+    failures: count,
+    success_rate: successRate,
+  })
+  .meta({ id: 'WebhookMetrics' });
+export type WebhookMetrics = z.infer<typeof webhookMetrics>;
+
+export const companyDeliveryLog = deliveryLog
+  .extend({
+    company_id: integerId.optional().meta({ description: 'For a superadmin only' }),
+    company_name: z.string().optional().meta({ description: 'For a superadmin only' }),
+  })
+  .meta({ id: 'CompanyDeliveryLog' });
+export type CompanyDeliveryLog = z.infer<typeof companyDeliveryLog>;
+
+export const retryBulkBody = z
+  .object({ log_ids: z.array(integerId).min(1).max(RETRY_BULK_MAX) })
+  .meta({ id: 'RetryBulkRequest' });
+
+const view = { auth: 'any', access: 'all' } as const;
+const PERIOD = 'Events with an attempt in the period, one row an event, latest attempt first.';
+
+/** How deliveries went, over all webhooks of a company (spec 4.8). A superadmin sees every company. */
+export const deliveries = {
+  instanceEvents: route(
+    {
+      ...view,
+      errors: ['INSTANCE_ID_REQUIRED', 'INVALID_STATUS'],
+      summary: 'Delivered events of an instance',
+      description: `${PERIOD} Deliveries by global webhooks count.`,
+    },
+    {
+      method: 'GET',
+      path: '/v1/webhooks/instance-events',
+      query: z.object({
+        instance_id: requiredInstance,
+        status: statusQuery,
+        ...period,
+        ...pageQuery(WEBHOOK_EVENTS_LIMIT),
+      }),
+      responses: { 200: deliveredEvents },
+    },
+  ),
+  events: route(
+    { ...view, errors: ['INVALID_STATUS'], summary: 'Delivered events', description: PERIOD },
+    {
+      method: 'GET',
+      path: '/v1/webhooks/events',
+      query: z.object({ status: statusQuery, ...period, ...pageQuery(WEBHOOK_EVENTS_LIMIT) }),
+      responses: { 200: deliveredEvents },
+    },
+  ),
+  stuck: route(
+    {
+      ...view,
+      summary: 'Hard-failed events',
+      description: 'The latest attempt was refused for good, after at least 3.',
+    },
+    {
+      method: 'GET',
+      path: '/v1/webhooks/stuck',
+      query: z.object({ ...period, ...pageQuery(WEBHOOK_EVENTS_LIMIT) }),
+      responses: { 200: deliveredEvents },
+    },
+  ),
+  instanceMetrics: route(
+    {
+      ...view,
+      errors: ['INSTANCE_ID_REQUIRED'],
+      summary: 'Delivery metrics of an instance',
+      description: 'Counts attempts; those by global webhooks too.',
+    },
+    {
+      method: 'GET',
+      path: '/v1/webhooks/instance-metrics',
+      query: z.object({ instance_id: requiredInstance, hours: integerQuery(WEBHOOK_HOURS) }),
+      responses: { 200: instanceMetrics },
+    },
+  ),
+  metrics: route(
+    {
+      ...view,
+      summary: 'Delivery metrics by webhook',
+      description: 'Counts attempts. Webhooks without deliveries are listed too.',
+    },
+    {
+      method: 'GET',
+      path: '/v1/webhooks/metrics',
+      query: z.object({ hours: integerQuery(WEBHOOK_HOURS) }),
+      responses: {
+        200: z
+          .object({ period_hours: z.int(), webhooks: z.array(webhookMetrics) })
+          .meta({ id: 'WebhookMetricsList' }),
+      },
+    },
+  ),
+  companyLogs: route(
+    { ...view, summary: 'Delivery attempts of the company', description: 'Newest first.' },
+    {
+      method: 'GET',
+      path: '/v1/webhooks/company-delivery-logs',
+      query: z.object({
+        success: z.stringbool().optional(),
+        event_type: z.string().min(1).optional(),
+        webhook_id: z.coerce.number<number | string>().int().optional(),
+        since: sinceQuery.meta({ description: 'default 24 hours ago' }),
+        ...pageQuery(COMPANY_DELIVERY_LOGS_LIMIT),
+      }),
+      responses: { 200: pageOf(companyDeliveryLog).meta({ id: 'CompanyDeliveryLogList' }) },
+    },
+  ),
+  logs: route(
+    { ...view, summary: 'Latest delivery attempts', description: 'Newest first, of the days that are kept.' },
+    {
+      method: 'GET',
+      path: '/v1/webhooks/delivery-logs',
+      query: z.object({ instance_id: z.string().optional(), ...pageQuery(DELIVERY_LOGS_LIMIT) }),
+      responses: { 200: pageOf(deliveryLog).meta({ id: 'LatestDeliveryLogList' }) },
+    },
+  ),
+  retryBulk: route(
+    {
+      ...view,
+      summary: 'Attempt deliveries again',
+      description: 'At once, each in place of its scheduled retry. What is skipped is named with the reason.',
+    },
+    {
+      method: 'POST',
+      path: '/v1/webhooks/retry-bulk',
+      body: retryBulkBody,
+      responses: { 202: retryResult },
+    },
+  ),
+} satisfies AppRouter;

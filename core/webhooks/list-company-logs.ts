@@ -1,0 +1,110 @@
+import type { CompanyDeliveryLog } from '@posthorn/contract/messaging/deliveries.ts';
+import type { DeliveryLog } from '@posthorn/contract/messaging/webhooks.ts';
+import type { Principal } from '../accounts/principal.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Db } from '../platform/db.ts';
+import { deliveryLogView, LOG_COLUMNS, type LogRow } from './delivery-log-view.ts';
+import { instanceCondition, instanceParam, periodStart, reportCompany, TOTAL_MAX } from './report-scope.ts';
+
+export interface CompanyLogsQuery {
+  principal: Principal;
+  success?: boolean | undefined;
+  eventType?: string | undefined;
+  webhookId?: number | undefined;
+  since?: string | undefined;
+  page: number;
+  limit: number;
+}
+
+/**
+ * The attempts of a company, newest first, by default of the last 24 hours; a superadmin sees every
+ * company's, with its name. A foreign webhook has none (spec 4.8).
+ */
+export async function listCompanyLogs(
+  deps: { db: Db; clock: Clock },
+  query: CompanyLogsQuery,
+): Promise<{ data: CompanyDeliveryLog[]; total: number }> {
+  const companyId = reportCompany(query.principal);
+  const { data, total } = await list(deps.db, {
+    companyId,
+    page: query.page,
+    limit: query.limit,
+    where: `l.created_at >= $3 AND ($4::boolean IS NULL OR l.success = $4)
+      AND ($5::text IS NULL OR l.event_type = $5) AND ($6::int IS NULL OR l.webhook_id = $6)`,
+    values: [
+      periodStart({ hours: 24, since: query.since }, deps.clock.now()),
+      query.success ?? null,
+      query.eventType ?? null,
+      query.webhookId ?? null,
+    ],
+  });
+  return {
+    total,
+    data: data.map(({ company_id, company_name, ...log }) =>
+      companyId === null ? { ...log, company_id, company_name } : log,
+    ),
+  };
+}
+
+/** The latest attempts of a company, all or those of one instance's events (spec 4.8). */
+export async function listLatestLogs(
+  deps: { db: Db },
+  query: { principal: Principal; instanceId?: string | undefined; page: number; limit: number },
+): Promise<{ data: DeliveryLog[]; total: number }> {
+  const instanceId = query.instanceId === undefined ? null : instanceParam(query.instanceId);
+  if (query.instanceId !== undefined && instanceId === null) return { data: [], total: 0 };
+  const { data, total } = await list(deps.db, {
+    companyId: reportCompany(query.principal),
+    page: query.page,
+    limit: query.limit,
+    where: instanceId === null ? '$3::uuid IS NULL' : instanceCondition('$3::uuid'),
+    values: [instanceId],
+  });
+  return { total, data: data.map(({ company_id: _, company_name: __, ...log }) => log) };
+}
+
+interface ListQuery {
+  companyId: number | null;
+  page: number;
+  limit: number;
+  /** On a log `l`; its parameters begin at $3. */
+  where: string;
+  values: unknown[];
+}
+
+// By company, in the order of the index; ids first, so that bodies are made for those of the page only.
+async function list(
+  db: Db,
+  query: ListQuery,
+): Promise<{ data: Required<CompanyDeliveryLog>[]; total: number }> {
+  const matching = `
+    SELECT l.id, l.created_at, c.id AS company_id, c.name AS company_name
+    FROM companies c CROSS JOIN LATERAL (
+      SELECT id, created_at FROM webhook_delivery_logs l WHERE l.company_id = c.id AND ${query.where}
+      ORDER BY l.id DESC LIMIT $2) l
+    WHERE $1::int IS NULL OR c.id = $1`;
+  const offset = (query.page - 1) * query.limit;
+  const [page, counted] = await Promise.all([
+    db.query<LogRow & { company_id: number; company_name: string }>(
+      `WITH page AS MATERIALIZED (
+         SELECT * FROM (${matching}) m ORDER BY id DESC OFFSET ${offset} LIMIT ${query.limit})
+       SELECT ${LOG_COLUMNS}, page.company_id, page.company_name FROM page
+       JOIN webhook_delivery_logs l
+         ON l.company_id = page.company_id AND l.id = page.id AND l.created_at = page.created_at
+       ORDER BY l.id DESC`,
+      [query.companyId, offset + query.limit, ...query.values],
+    ),
+    db.query<{ total: number }>(
+      `SELECT count(*)::int AS total FROM (SELECT 1 FROM (${matching}) m LIMIT ${TOTAL_MAX}) AS bounded`,
+      [query.companyId, TOTAL_MAX, ...query.values],
+    ),
+  ]);
+  return {
+    total: counted.rows[0]!.total,
+    data: page.rows.map((row) => ({
+      ...deliveryLogView(row),
+      company_id: row.company_id,
+      company_name: row.company_name,
+    })),
+  };
+}

@@ -1,0 +1,107 @@
+import { HARD_FAIL_ATTEMPTS } from '@posthorn/contract/limits.ts';
+import type { DeliveredEvent, DeliveryStatus } from '@posthorn/contract/messaging/deliveries.ts';
+import type { Principal } from '../accounts/principal.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Db } from '../platform/db.ts';
+import {
+  instanceCondition,
+  instanceParam,
+  payloadSql,
+  periodStart,
+  reportCompany,
+  TOTAL_MAX,
+} from './report-scope.ts';
+
+export interface DeliveredEventsQuery {
+  principal: Principal;
+  /** Only the events of one instance; undefined: of all. */
+  instanceId?: string;
+  status: DeliveryStatus;
+  hours: number;
+  since?: string | undefined;
+  page: number;
+  limit: number;
+}
+
+/**
+ * The events with attempts in a period, one row an event, the latest first. The latest attempt (the
+ * highest log id) says how it went; `attempts` is the highest number (spec 4.8). Unknown and foreign
+ * instances have none.
+ */
+export async function listDeliveredEvents(
+  deps: { db: Db; clock: Clock },
+  query: DeliveredEventsQuery,
+): Promise<{ data: DeliveredEvent[]; total: number }> {
+  const instanceId = query.instanceId === undefined ? null : instanceParam(query.instanceId);
+  if (query.instanceId !== undefined && instanceId === null) return { data: [], total: 0 };
+  const now = deps.clock.now();
+  const scope = [reportCompany(query.principal), periodStart(query, now), instanceId];
+  const latest = latestSql(query.status, instanceId !== null);
+  const offset = (query.page - 1) * query.limit;
+  const [rows, counted] = await Promise.all([
+    deps.db.query<Row>(`${PAGE_HEAD} (${latest('$5')}) l ${PAGE_TAIL}`, [
+      ...scope,
+      now,
+      offset + query.limit,
+      offset,
+      query.limit,
+    ]),
+    deps.db.query<{ total: number }>(
+      `SELECT count(*)::int AS total FROM (SELECT 1 FROM (${latest('$4')}) l LIMIT $4) AS bounded`,
+      [...scope, TOTAL_MAX],
+    ),
+  ]);
+  return {
+    data: rows.rows.map((row) => ({ ...row, created_at: row.created_at.toISOString() })),
+    total: counted.rows[0]!.total,
+  };
+}
+
+type Row = Omit<DeliveredEvent, 'created_at'> & { created_at: Date };
+
+const HARD = `l.attempt >= ${HARD_FAIL_ATTEMPTS} AND l.error_class IN ('permanent_4xx', 'payload_rejected')`;
+
+const STATUS: Record<DeliveryStatus, string> = {
+  all: 'true',
+  success: 'l.success',
+  failure: 'NOT l.success',
+  // "At least 3 attempts" looks at the event's highest number; that of its latest attempt is the highest
+  // one of its webhook, and only if two webhooks share the event may another's be higher.
+  stuck: `l.error_class IN ('permanent_4xx', 'payload_rejected')
+    AND (l.attempt >= ${HARD_FAIL_ATTEMPTS} OR ATTEMPTS >= ${HARD_FAIL_ATTEMPTS})`,
+};
+
+/**
+ * Latest attempts, newest first, as a statement with at most `limit` rows a company. It walks the company's
+ * logs from the newest and keeps those without a later one of the same event, so a page costs what
+ * stands on it, where grouping would read the whole period first. By company, since that is the
+ * order of the index; for a superadmin every company gives its newest.
+ */
+function latestSql(status: DeliveryStatus, byInstance: boolean): (limit: string) => string {
+  const inScope = (alias: string) =>
+    `${alias}.company_id = c.id AND ${alias}.created_at >= $2 AND ` +
+    (byInstance ? instanceCondition('$3::uuid').replaceAll('l.', `${alias}.`) : '$3::uuid IS NULL');
+  const attempts = `(SELECT max(a.attempt) FROM webhook_delivery_logs a
+    WHERE a.event_id = l.event_id AND ${inScope('a')})`;
+  return (limit) => `
+    SELECT l.*, ${attempts} AS attempts FROM companies c CROSS JOIN LATERAL (
+      SELECT * FROM webhook_delivery_logs l
+      WHERE ${inScope('l')} AND ${STATUS[status].replace('ATTEMPTS', attempts)}
+        AND NOT EXISTS (SELECT 1 FROM webhook_delivery_logs n
+          WHERE n.event_id = l.event_id AND n.id > l.id AND ${inScope('n')})
+      ORDER BY l.id DESC LIMIT ${limit}) l
+    WHERE $1::int IS NULL OR c.id = $1`;
+}
+
+const PAGE_HEAD = `
+SELECT l.id AS log_id, l.webhook_id, l.webhook_url, l.event_id, l.event_type,
+  coalesce(l.status_code, 0) AS status_code, l.response, l.attempts, l.success, l.error_class,
+  (${HARD.replace('l.attempt', 'l.attempts')}) AS is_hard_failed,
+  p.body IS NOT NULL AS has_payload_raw, coalesce(octet_length(p.body), 0) AS payload_raw_size,
+  p.body IS NOT NULL AS payload_raw_json_valid, l.created_at
+FROM (SELECT * FROM`;
+
+const PAGE_TAIL = `
+  ORDER BY l.id DESC OFFSET $6 LIMIT $7) l
+CROSS JOIN LATERAL (SELECT ${payloadSql('$4')} AS body) p
+ORDER BY l.id DESC`;

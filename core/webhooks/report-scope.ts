@@ -1,0 +1,48 @@
+import type { Principal } from '../accounts/principal.ts';
+import { eventBodySql } from '../events/event-body.ts';
+
+const HOUR_MS = 3_600_000;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** A count above this is answered as this: exact totals of millions of attempts would cost a scan. */
+export const TOTAL_MAX = 10_000;
+
+/** The company whose deliveries someone sees; null for a superadmin, who sees every company's (spec 4.8). */
+export function reportCompany(principal: Principal): number | null {
+  return principal.isSuperadmin ? null : principal.companyId;
+}
+
+/** When a period begins: `since`, or so many hours ago. */
+export function periodStart(period: { hours: number; since?: string | undefined }, now: Date): Date {
+  return period.since === undefined
+    ? new Date(now.getTime() - period.hours * HOUR_MS)
+    : new Date(period.since);
+}
+
+/** An id that no instance can have asks for nothing: null. */
+export function instanceParam(instanceId: string): string | null {
+  return UUID.test(instanceId) ? instanceId : null;
+}
+
+/**
+ * The condition that a log `l` belongs to the view of an instance (parameter `param`): its event is the
+ * instance's, by whatever webhook; or its event is nobody's in particular (a test) and went to a
+ * global webhook, which counts for every instance (spec 4.8).
+ */
+export function instanceCondition(param: string): string {
+  return `(l.instance_id = ${param} OR (l.instance_id IS NULL AND EXISTS (
+    SELECT 1 FROM webhooks g JOIN instances i ON i.company_id = g.company_id AND i.id = ${param}
+    WHERE g.id = l.webhook_id AND g.instance_id IS NULL)))`;
+}
+
+/** The body of the event of a log `l`, as it was sent; null once its 14 days are over. `now` is a parameter. */
+export function payloadSql(now: string): string {
+  return `(SELECT ${eventBodySql('e')} FROM events e
+    WHERE e.event_id = l.event_id AND e.created_at = l.event_created_at
+      AND e.created_at > ${now}::timestamptz - interval '14 days' LIMIT 1)`;
+}
+
+/** Successes of all attempts in percent, to two digits; 100 without attempts (spec 2.14). */
+export function successRate(total: number, successes: number): number {
+  return total === 0 ? 100 : Math.round((successes / total) * 10_000) / 100;
+}

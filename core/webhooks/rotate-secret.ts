@@ -1,0 +1,32 @@
+import type { RotatedSecret } from '@posthorn/contract/messaging/webhooks.ts';
+import { reachOf } from '../accounts/company-scope.ts';
+import type { Principal } from '../accounts/principal.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Db } from '../platform/db.ts';
+import type { Cipher } from '../platform/encryption.ts';
+import type { Orm } from '../platform/orm.ts';
+import { newSecret } from './create-webhook.ts';
+import { loadWebhook } from './find-webhook.ts';
+
+const GRACE_MS = 24 * 3_600_000;
+
+/**
+ * Gives a webhook a new secret. For 24 hours the one before signs as well; an older one that was still in
+ * its grace ends at once. 404 WEBHOOK_NOT_FOUND.
+ */
+export async function rotateSecret(
+  deps: { orm: Orm; db: Db; cipher: Cipher; clock: Clock },
+  input: { principal: Principal; webhookId: number },
+): Promise<RotatedSecret> {
+  const { id } = await loadWebhook(reachOf(deps.orm, input.principal), input.webhookId);
+  const now = deps.clock.now();
+  const expiresAt = new Date(now.getTime() + GRACE_MS);
+  const secret = newSecret();
+  // One statement: of two rotations at the same time the later one keeps the secret of the earlier.
+  await deps.db.query(
+    `UPDATE webhooks SET previous_secret = secret, previous_secret_expires_at = $2, secret = $3, updated_at = $4
+     WHERE id = $1`,
+    [id, expiresAt, deps.cipher.seal(secret), now],
+  );
+  return { secret, previous_secret_expires_at: expiresAt.toISOString() };
+}

@@ -1,0 +1,46 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import type { EventData } from '@posthorn/contract/events.ts';
+import type { SentTestEvent } from '@posthorn/contract/messaging/webhooks.ts';
+import { reachOf } from '../accounts/company-scope.ts';
+import type { Principal } from '../accounts/principal.ts';
+import type { Bus } from '../platform/bus.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Db } from '../platform/db.ts';
+import { newId } from '../platform/ids.ts';
+import type { Orm } from '../platform/orm.ts';
+import { loadWebhook } from './find-webhook.ts';
+
+/**
+ * Sends `webhook.test` to one webhook, whatever it subscribes to, and to no other; streams show it. 404
+ * WEBHOOK_NOT_FOUND; 409 CONFLICT when the webhook is disabled, for then nothing would be sent.
+ */
+export async function sendTestEvent(
+  deps: { orm: Orm; db: Db; bus: Bus; clock: Clock },
+  input: { principal: Principal; webhookId: number; traceId: string },
+): Promise<SentTestEvent> {
+  const webhook = await loadWebhook(reachOf(deps.orm, input.principal), input.webhookId);
+  if (!webhook.enabled) throw apiError('CONFLICT', { message: 'the webhook is disabled' });
+  const eventId = newId();
+  const now = deps.clock.now();
+  const data: EventData<'webhook.test'> = { webhook_id: webhook.id, timestamp: now.toISOString() };
+  await deps.db.query(INSERT, [
+    eventId,
+    webhook.companyId,
+    webhook.instanceId,
+    data,
+    input.traceId,
+    now,
+    webhook.id,
+  ]);
+  deps.bus.notify('events', String(webhook.companyId));
+  deps.bus.notify('deliveries');
+  return { event_id: eventId };
+}
+
+const INSERT = `
+WITH logged AS (
+  INSERT INTO events (tx, event_id, company_id, instance_id, type, data, trace_id, created_at)
+  VALUES (event_tx(), $1, $2, $3, 'webhook.test', $4, $5, $6)
+)
+INSERT INTO webhook_deliveries (company_id, webhook_id, event_id, event_created_at, next_attempt_at, created_at)
+VALUES ($2, $7, $1, $6, $6, $6)`;

@@ -1,0 +1,56 @@
+import type { deliveries } from '@posthorn/contract/messaging/deliveries.ts';
+import type { Bus } from '@posthorn/core/platform/bus.ts';
+import type { Clock } from '@posthorn/core/platform/clock.ts';
+import type { Db } from '@posthorn/core/platform/db.ts';
+import { listCompanyLogs, listLatestLogs } from '@posthorn/core/webhooks/list-company-logs.ts';
+import { listDeliveredEvents } from '@posthorn/core/webhooks/list-delivered-events.ts';
+import { readInstanceMetrics } from '@posthorn/core/webhooks/read-instance-metrics.ts';
+import { readWebhookMetrics } from '@posthorn/core/webhooks/read-webhook-metrics.ts';
+import { retryDeliveries } from '@posthorn/core/webhooks/retry-deliveries.ts';
+import type { Handlers } from '../http/handler.ts';
+
+export interface DeliveriesRoutesDeps {
+  db: Db;
+  bus: Bus;
+  clock: Clock;
+}
+
+/** How the deliveries of a company went, and trying them again (spec 4.8). */
+export function deliveriesRoutes(deps: DeliveriesRoutesDeps): Handlers<typeof deliveries> {
+  return {
+    async instanceEvents({ principal, query }) {
+      const { instance_id: instanceId, page, limit } = query;
+      const found = await listDeliveredEvents(deps, { ...query, principal, instanceId });
+      return { status: 200, body: { ...found, page, limit } };
+    },
+    async events({ principal, query }) {
+      const found = await listDeliveredEvents(deps, { ...query, principal });
+      return { status: 200, body: { ...found, page: query.page, limit: query.limit } };
+    },
+    async stuck({ principal, query }) {
+      const found = await listDeliveredEvents(deps, { ...query, principal, status: 'stuck' });
+      return { status: 200, body: { ...found, page: query.page, limit: query.limit } };
+    },
+    async instanceMetrics({ principal, query }) {
+      const { instance_id: instanceId, hours } = query;
+      return { status: 200, body: await readInstanceMetrics(deps, { principal, instanceId, hours }) };
+    },
+    async metrics({ principal, query }) {
+      const webhooks = await readWebhookMetrics(deps, { principal, hours: query.hours });
+      return { status: 200, body: { period_hours: query.hours, webhooks } };
+    },
+    async companyLogs({ principal, query }) {
+      const { event_type: eventType, webhook_id: webhookId, page, limit } = query;
+      const found = await listCompanyLogs(deps, { ...query, principal, eventType, webhookId });
+      return { status: 200, body: { ...found, page, limit } };
+    },
+    async logs({ principal, query }) {
+      const { instance_id: instanceId, page, limit } = query;
+      const found = await listLatestLogs(deps, { principal, instanceId, page, limit });
+      return { status: 200, body: { ...found, page, limit } };
+    },
+    async retryBulk({ principal, body }) {
+      return { status: 202, body: await retryDeliveries(deps, { principal, logIds: body.log_ids }) };
+    },
+  };
+}

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Webhook } from 'standardwebhooks';
+import { startTestMessaging, type TestMessaging } from '../support/messaging.ts';
+import { waitFor } from '../support/process.ts';
+import { type SeededCompany, seedCompany } from '../support/seed.ts';
+import {
+  emitEvents,
+  logsOf,
+  pendingOf,
+  type Received,
+  seedWebhook,
+  startDispatcher,
+  startReceiver,
+} from './support.ts';
+
+let messaging: TestMessaging;
+let company: SeededCompany;
+
+before(async () => {
+  messaging = await startTestMessaging({ ALLOW_PRIVATE_WEBHOOKS: 'true' });
+  company = await seedCompany(messaging.parts.db);
+});
+after(() => messaging.close());
+
+function verifies(secret: string, received: Received, headers: Record<string, string> = {}): boolean {
+  try {
+    new Webhook(secret).verify(received.body, {
+      'webhook-id': String(received.headers['webhook-id']),
+      'webhook-timestamp': String(received.headers['webhook-timestamp']),
+      'webhook-signature': String(received.headers['webhook-signature']),
+      ...headers,
+    });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+test('the official library verifies all of 5,000 deliveries through a secret rotation in their middle', async () => {
+  const { parts } = messaging;
+  const receiver = await startReceiver();
+  const webhook = await seedWebhook(parts.db, company.companyId, `${receiver.url}/hook?x=1`);
+  const dispatcher = await startDispatcher(parts);
+  await emitEvents(parts, company.companyId, 2_500);
+  await waitFor(() => receiver.requests > 1_000, 20_000);
+  const rotated = await messaging.call('POST', `/v1/webhooks/${webhook.id}/rotate-secret`, {
+    key: company.apiKey,
+  });
+  assert.equal(rotated.status, 200);
+  const atRotation = receiver.received.length;
+  await emitEvents(parts, company.companyId, 2_500);
+  await waitFor(async () => (await pendingOf(parts.db, webhook.id)) === 0, 30_000);
+  assert.equal(receiver.received.length, 5_000);
+  assert.equal(new Set(receiver.received.map((request) => request.headers['webhook-id'])).size, 5_000);
+  const oldSecret = webhook.secret;
+  const newSecret: string = rotated.body.secret;
+  assert.match(newSecret, /^whsec_/);
+  assert.notEqual(newSecret, oldSecret);
+  // A receiver that still holds the old secret loses nothing, before, during and after.
+  assert.ok(receiver.received.every((request) => verifies(oldSecret, request)));
+  // One that has changed over verifies everything that was claimed after the rotation.
+  const lastSingle = receiver.received.findLastIndex(
+    (request) => !String(request.headers['webhook-signature']).includes(' '),
+  );
+  assert.ok(receiver.received.slice(lastSingle + 1).every((request) => verifies(newSecret, request)));
+  assert.ok(
+    lastSingle < atRotation + 600,
+    `what was claimed before is soon through: ${lastSingle - atRotation}`,
+  );
+  assert.ok(receiver.received.length - lastSingle > 1_500);
+
+  const sample = receiver.received.at(-1)!;
+  assert.equal(sample.path, '/hook?x=1');
+  const altered = sample.body.replace('message.delivered', 'message.deliverec');
+  assert.equal(verifies(newSecret, { ...sample, body: altered }), false, 'a body changed by one byte');
+  const signedAtS = Number(sample.headers['webhook-timestamp']);
+  for (const [offS, holds] of [
+    [299, true],
+    [301, false],
+    [-301, false],
+  ] as const) {
+    const now = Date.now;
+    Date.now = () => (signedAtS + offS) * 1000;
+    try {
+      assert.equal(verifies(newSecret, sample), holds, `read ${offS} s after it was signed`);
+    } finally {
+      Date.now = now;
+    }
+  }
+  const { event_id: eventId, ...envelope } = JSON.parse(sample.body);
+  assert.equal(eventId, sample.headers['webhook-id']);
+  assert.deepEqual(Object.keys(envelope), ['type', 'created_at', 'company_id', 'instance_id', 'data']);
+  await dispatcher.close();
+
+  // The grace is over: the old secret signs no more.
+  await parts.db.query('UPDATE webhooks SET previous_secret_expires_at = now() WHERE id = $1', [webhook.id]);
+  const later = await startDispatcher(parts);
+  await emitEvents(parts, company.companyId, 1);
+  await waitFor(() => receiver.received.length === 5_001, 10_000);
+  assert.equal(verifies(oldSecret, receiver.received.at(-1)!), false);
+  assert.equal(verifies(newSecret, receiver.received.at(-1)!), true);
+  await later.close();
+  await receiver.close();
+  assert.equal(
+    (await logsOf(parts.db, webhook.id)).filter((log) => log.success && log.attempt === 1).length,
+    5_001,
+  );
+});
+
+test('custom headers go along, and an endpoint that answers 410 is disabled and gets nothing more', async () => {
+  const { parts } = messaging;
+  const other = await seedCompany(parts.db);
+  const receiver = await startReceiver((_req, res) => res.writeHead(410).end('gone'));
+  const webhook = await seedWebhook(parts.db, other.companyId, receiver.url, {
+    headers: { 'X-Team': 'blue' },
+  });
+  const dispatcher = await startDispatcher(parts);
+  await emitEvents(parts, other.companyId, 1);
+  const shown = await waitFor(async () => {
+    const answer = await messaging.call('GET', `/v1/webhooks/${webhook.id}`, { key: other.apiKey });
+    return answer.body.enabled === false && answer.body;
+  });
+  assert.equal(shown.disabled_reason, 'gone');
+  assert.equal(receiver.received[0]!.headers['x-team'], 'blue');
+  await waitFor(async () => (await logsOf(parts.db, webhook.id)).length === 1);
+  await emitEvents(parts, other.companyId, 3);
+  const refused = await messaging.call('POST', `/v1/webhooks/${webhook.id}/test`, { key: other.apiKey });
+  assert.equal(refused.status, 409);
+  await dispatcher.close();
+  assert.equal(receiver.requests, 1);
+  await receiver.close();
+});
+
+test('a test event reaches that webhook alone, whatever it subscribes to', async () => {
+  const { parts } = messaging;
+  const mine = await seedCompany(parts.db);
+  const receiver = await startReceiver();
+  const narrow = await seedWebhook(parts.db, mine.companyId, `${receiver.url}/narrow`, {
+    patterns: ['label.*'],
+  });
+  await seedWebhook(parts.db, mine.companyId, `${receiver.url}/wide`);
+  const dispatcher = await startDispatcher(parts);
+  const sent = await messaging.call('POST', `/v1/webhooks/${narrow.id}/test`, { key: mine.apiKey });
+  assert.equal(sent.status, 202);
+  await waitFor(async () => (await pendingOf(parts.db, narrow.id)) === 0);
+  await dispatcher.close();
+  assert.deepEqual(
+    receiver.received.map((request) => request.path),
+    ['/narrow'],
+  );
+  const event = JSON.parse(receiver.received[0]!.body);
+  assert.equal(event.event_id, sent.body.event_id);
+  assert.equal(event.type, 'webhook.test');
+  assert.equal(event.data.webhook_id, narrow.id);
+  await receiver.close();
+});

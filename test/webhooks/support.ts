@@ -1,0 +1,169 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { insertEvents, type NewEvent } from '@posthorn/core/events/insert-events.ts';
+import { systemClock } from '@posthorn/core/platform/clock.ts';
+import { createDb, type Sql } from '@posthorn/core/platform/db.ts';
+import { createCipher } from '@posthorn/core/platform/encryption.ts';
+import { createOutbound, type OutboundOptions } from '@posthorn/core/platform/outbound-http.ts';
+import {
+  createWebhookDispatcher,
+  type WebhookDispatcher,
+  type WebhookDispatcherDeps,
+} from '@posthorn/worker/webhooks/webhook-dispatcher.ts';
+import { newEvent } from '../events/support.ts';
+import { testConfig } from '../support/config.ts';
+import type { Parts } from '../support/parts.ts';
+
+export const cipher = createCipher(testConfig().ENCRYPTION_KEY);
+
+export interface Received {
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: string;
+  at: number;
+}
+
+export interface Receiver {
+  url: string;
+  port: number;
+  received: Received[];
+  requests: number;
+  close(): Promise<void>;
+}
+
+/** An endpoint: keeps what it receives and answers 200, or as `answer` does. */
+export async function startReceiver(
+  answer: (req: IncomingMessage, res: ServerResponse, body: string) => void = (_req, res) => res.end('ok'),
+  options: { keep?: boolean } = {},
+): Promise<Receiver> {
+  const receiver: Receiver = { url: '', port: 0, received: [], requests: 0, close: async () => undefined };
+  const server = createServer((req, res) => {
+    const chunks: Buffer[] = [];
+    req.on('data', (chunk: Buffer) => chunks.push(chunk));
+    req.on('error', () => undefined);
+    res.on('error', () => undefined);
+    req.on('end', () => {
+      receiver.requests += 1;
+      const body = Buffer.concat(chunks).toString('utf8');
+      if (options.keep !== false)
+        receiver.received.push({ path: req.url ?? '', headers: req.headers, body, at: performance.now() });
+      answer(req, res, body);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  receiver.port = (server.address() as AddressInfo).port;
+  receiver.url = `http://127.0.0.1:${receiver.port}`;
+  receiver.close = () =>
+    new Promise((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  return receiver;
+}
+
+export interface SeededWebhook {
+  id: number;
+  companyId: number;
+  secret: string;
+}
+
+export async function seedWebhook(
+  sql: Sql,
+  companyId: number,
+  url: string,
+  more: {
+    patterns?: string[];
+    instanceId?: string;
+    enabled?: boolean;
+    headers?: Record<string, string>;
+  } = {},
+): Promise<SeededWebhook> {
+  const secret = `whsec_${randomBytes(24).toString('base64')}`;
+  const { rows } = await sql.query<{ id: number }>(
+    `INSERT INTO webhooks (company_id, instance_id, url, patterns, headers, enabled, secret)
+     VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id`,
+    [
+      companyId,
+      more.instanceId ?? null,
+      url,
+      more.patterns ?? ['*'],
+      more.headers ? cipher.seal(more.headers) : null,
+      more.enabled ?? true,
+      cipher.seal(secret),
+    ],
+  );
+  return { id: rows[0]!.id, companyId, secret };
+}
+
+export interface TestDispatcher extends WebhookDispatcher {
+  close(): Promise<void>;
+}
+
+/** The delivery engine in this process, as a worker runs it; by default on the real clock. */
+export async function startDispatcher(
+  parts: Parts,
+  more: Partial<WebhookDispatcherDeps> & { outboundOptions?: OutboundOptions } = {},
+): Promise<TestDispatcher> {
+  const db = createDb({ url: parts.url, poolSize: 6, log: parts.log, name: 'test worker', plans: 'indexed' });
+  const outbound = createOutbound(more.outboundOptions ?? { allowPrivate: true });
+  const dispatcher = createWebhookDispatcher({ ...parts, clock: systemClock, db, cipher, outbound, ...more });
+  await dispatcher.start();
+  return {
+    ...dispatcher,
+    async close() {
+      await dispatcher.stop();
+      await outbound.close();
+      await db.close();
+    },
+  };
+}
+
+/** Events that fan out to the webhooks of their company, in statements of at most 500. */
+export async function emitEvents(
+  parts: Parts,
+  companyId: number,
+  count: number,
+  more: Partial<NewEvent> = {},
+): Promise<NewEvent[]> {
+  const events = Array.from({ length: count }, () => newEvent(companyId, more));
+  for (let i = 0; i < events.length; i += 500) await insertEvents(parts.db, events.slice(i, i + 500));
+  parts.bus.notify('deliveries');
+  return events;
+}
+
+export interface LogRow {
+  id: number;
+  event_id: string;
+  webhook_id: number;
+  attempt: number;
+  success: boolean;
+  status_code: number | null;
+  error_class: string;
+  response: string;
+  latency_ms: number;
+  created_at: Date;
+}
+
+export async function logsOf(sql: Sql, webhookId: number): Promise<LogRow[]> {
+  const { rows } = await sql.query<LogRow>(
+    'SELECT * FROM webhook_delivery_logs WHERE webhook_id = $1 ORDER BY id',
+    [webhookId],
+  );
+  return rows;
+}
+
+export async function pendingOf(sql: Sql, webhookId: number): Promise<number> {
+  const { rows } = await sql.query<{ n: number }>(
+    'SELECT count(*)::int AS n FROM webhook_deliveries WHERE webhook_id = $1',
+    [webhookId],
+  );
+  return rows[0]!.n;
+}
+
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
+}
+
+export const unknownId = randomUUID;
