@@ -1,0 +1,63 @@
+import { type BenchDatabases, type BenchServer, startMessaging, startReference } from '../servers.ts';
+import { fillMessages } from './fill-messages.ts';
+import { type Compared, compareAccepts } from './rounds.ts';
+
+export interface RoundOptions {
+  rounds: number;
+  seconds: number;
+}
+
+/** Accept with everything on, against the bare framework, a bare server and a unit of work. */
+export async function compareWithReferences(
+  databases: BenchDatabases,
+  options: RoundOptions,
+): Promise<Compared> {
+  const ours = await databases.create('bench_accept', 'posthorn');
+  const references = await databases.create('bench_references', 'reference');
+  return whileRunning(
+    [
+      () => startMessaging(databases.open(ours), ours),
+      () => startReference('framework'),
+      // 32 connections: the most that this reference makes of 64 clients (16 gave it a fifth less).
+      () => startReference('bare', { DATABASE_URL: references, POOL: '32' }),
+      () => startReference('orm', { DATABASE_URL: references }),
+    ],
+    (servers) => compareAccepts(servers, options),
+  );
+}
+
+/** Accept into a database with `rows` messages, against an empty one. */
+export async function compareFullWithEmpty(
+  databases: BenchDatabases,
+  options: RoundOptions & { rows: number },
+): Promise<Compared> {
+  const fullUrl = await databases.create('bench_full', 'posthorn');
+  const emptyUrl = await databases.create('bench_empty', 'posthorn');
+  const full = databases.open(fullUrl);
+  return whileRunning(
+    [
+      async () => {
+        const server = await startMessaging(full, fullUrl, { label: `${options.rows} rows` });
+        const found = await full.query<{ company_id: number }>('SELECT company_id FROM instances LIMIT 1');
+        const companyId = found.rows[0]?.company_id ?? 0;
+        await fillMessages(full, { companyId, instanceIds: server.target.instanceIds, rows: options.rows });
+        return server;
+      },
+      () => startMessaging(databases.open(emptyUrl), emptyUrl, { label: 'empty' }),
+    ],
+    (servers) => compareAccepts(servers, options),
+  );
+}
+
+async function whileRunning<T>(
+  starts: readonly (() => Promise<BenchServer>)[],
+  work: (servers: BenchServer[]) => Promise<T>,
+): Promise<T> {
+  const servers: BenchServer[] = [];
+  try {
+    for (const start of starts) servers.push(await start());
+    return await work(servers);
+  } finally {
+    for (const server of servers) await server.process.kill();
+  }
+}

@@ -1,0 +1,51 @@
+import type { Db } from '@posthorn/core/platform/db.ts';
+
+const CHUNK = 500_000;
+const DAYS = 30;
+
+/**
+ * Fills a database with what a busy installation holds after a month: `rows` messages over 30 days and
+ * all the given instances, the idempotency keys of the last 72 hours, the contents of the last 24, and a
+ * guard row for each contact.
+ */
+export async function fillMessages(
+  db: Db,
+  options: { companyId: number; instanceIds: readonly string[]; rows: number },
+): Promise<void> {
+  const { companyId, instanceIds, rows } = options;
+  for (let from = 0; from < rows; from += CHUNK) {
+    const to = Math.min(rows, from + CHUNK) - 1;
+    await db.query(FILL_MESSAGES, [from, to, rows, companyId, instanceIds, DAYS]);
+  }
+  await db.query(FILL_KEYS, [Math.round((rows * 3) / DAYS)]);
+  await db.query(FILL_CONTENTS, [Math.round(rows / DAYS)]);
+  await db.query(FILL_GUARDS, [companyId, instanceIds, Math.round(rows / 50)]);
+  for (const table of ['messages', 'idempotency_keys', 'sent_contents', 'chat_guards']) {
+    await db.query(`VACUUM (ANALYZE) ${table}`);
+  }
+  await db.query('CHECKPOINT');
+}
+
+const FILL_MESSAGES = `
+INSERT INTO messages (id, company_id, instance_id, direction, type, chat_jid, status, content, idempotency_key,
+                      created_at, sent_at, delivered_at, read_at)
+SELECT uuidv7(made - now()), $4, ($5::uuid[])[1 + n % cardinality($5::uuid[])], 'outbound', 'text',
+       '5511' || lpad((n % ($3 / 50 + 1))::text, 9, '0') || '@s.whatsapp.net', 'read',
+       jsonb_build_object('text', 'Your order ' || n || ' has left our warehouse and arrives tomorrow.'),
+       'old-' || n, made, made, made, made
+FROM (SELECT n, now() - make_interval(secs => ($3 - n)::double precision * $6 * 86400 / $3) AS made
+      FROM generate_series($1::bigint, $2::bigint) AS n) AS old`;
+
+const FILL_KEYS = `
+INSERT INTO idempotency_keys (id, body_hash, message_id, task_id, created_at)
+SELECT gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), now() - interval '1 hour'
+FROM generate_series(1, $1::integer)`;
+
+const FILL_CONTENTS = `
+INSERT INTO sent_contents (id, first_sent_at)
+SELECT gen_random_uuid(), now() - interval '1 hour' FROM generate_series(1, $1::integer)`;
+
+const FILL_GUARDS = `
+INSERT INTO chat_guards (instance_id, chat_jid, company_id, outbound_consecutive, score, score_at)
+SELECT ($2::uuid[])[1 + n % cardinality($2::uuid[])], '5511' || lpad(n::text, 9, '0') || '@s.whatsapp.net', $1, 1, 10, now()
+FROM generate_series(1, $3::integer) AS n`;

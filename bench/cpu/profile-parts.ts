@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs';
+
+interface CpuProfile {
+  nodes: { id: number; callFrame: { functionName: string; url: string } }[];
+  samples: number[];
+  timeDeltas: number[];
+}
+
+/** Where a function belongs; the first that fits. Socket writes and reads are native and have no file. */
+const PARTS: readonly { part: string; fits: (url: string, name: string) => boolean }[] = [
+  { part: 'idle', fits: (_, name) => name === '(idle)' },
+  { part: 'garbage collection', fits: (_, name) => name === '(garbage collector)' },
+  { part: 'sockets (system calls)', fits: (url, name) => url === '' && /^(write|shutdown|read)/.test(name) },
+  { part: 'fastify', fits: (url) => /\/(fastify|find-my-way|avvio|light-my-request)\//.test(url) },
+  { part: 'validation (zod, contract)', fits: (url) => /\/zod\/|\/contract\//.test(url) },
+  { part: 'pipeline (key, rate limit, headers)', fits: (url) => /\/server\/|\/core\/accounts\//.test(url) },
+  { part: 'accept (guard, idempotency, rows)', fits: (url) => /\/core\//.test(url) },
+  { part: 'database client', fits: (url) => /\/pg(-\w+)?\//.test(url) },
+  { part: 'node (http, streams, timers)', fits: (url) => url.startsWith('node:') },
+];
+
+/** CPU time by part in microseconds, from a V8 CPU profile. */
+export function partsOfProfile(file: string): Map<string, number> {
+  const profile = JSON.parse(readFileSync(file, 'utf8')) as CpuProfile;
+  const partOf = new Map(
+    profile.nodes.map(({ id, callFrame }) => [
+      id,
+      PARTS.find(({ fits }) => fits(callFrame.url, callFrame.functionName))?.part ?? 'other',
+    ]),
+  );
+  const sums = new Map<string, number>();
+  profile.samples.forEach((node, i) => {
+    const part = partOf.get(node) ?? 'other';
+    sums.set(part, (sums.get(part) ?? 0) + (profile.timeDeltas[i] ?? 0));
+  });
+  sums.delete('idle');
+  return sums;
+}

@@ -1,0 +1,108 @@
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Db } from '@posthorn/core/platform/db.ts';
+import { controlOf } from '@posthorn/test/network/sandbox-harness.ts';
+import { freePort, startProcess, waitFor } from '@posthorn/test/support/process.ts';
+import { seedCompany, seedInstance } from '@posthorn/test/support/seed.ts';
+import { startSystem } from '@posthorn/test/support/system.ts';
+import type { Target } from '../load.ts';
+import { type BenchDatabases, SECRETS, startReference } from '../servers.ts';
+import type { Receiver } from './receiver.ts';
+
+export interface Pipeline {
+  name: string;
+  target: Target;
+  stop(): Promise<unknown>;
+}
+
+const INSTANCES = 20;
+
+/** Ours in one process: standalone, its database on the server that all share. */
+export async function startStandalone(databases: BenchDatabases, receiver: Receiver): Promise<Pipeline> {
+  const url = await databases.create('bench_standalone', 'empty');
+  const [port, sandboxPort] = [await freePort(), await freePort()];
+  const process = await startProcess({
+    entry: 'standalone/main.ts',
+    env: {
+      ...SECRETS,
+      LOG_LEVEL: 'warn',
+      DATABASE_URL: url,
+      DATA_DIR: await mkdtemp(path.join(tmpdir(), 'posthorn-bench-')),
+      PORT: String(port),
+      BILLING_PORT: String(await freePort()),
+      SANDBOX_PORT: String(sandboxPort),
+    },
+    ready: { url: `http://127.0.0.1:${port}/ready` },
+  });
+  const stop = () => process.kill('SIGTERM');
+  const target = await prepare(
+    databases.open(url),
+    `http://127.0.0.1:${port}`,
+    `http://127.0.0.1:${sandboxPort}`,
+    receiver,
+  );
+  return { name: 'posthorn, one process', target, stop };
+}
+
+/** Ours as processes of their own, through RabbitMQ. */
+export async function startThroughRabbit(
+  databases: BenchDatabases,
+  amqpUrl: string,
+  receiver: Receiver,
+): Promise<Pipeline> {
+  const url = await databases.create('bench_rabbitmq', 'posthorn');
+  const system = await startSystem({ databaseUrl: url, amqpUrl, env: { NODE_ENV: 'production' } });
+  const target = await prepare(system.db, system.urls[0] ?? '', system.sandboxUrl, receiver);
+  return { name: 'posthorn, RabbitMQ', target, stop: () => system.stop() };
+}
+
+/** The plain pipeline; `env` brings AMQP_URL when it hands off through RabbitMQ. */
+export async function startPlain(
+  databases: BenchDatabases,
+  receiver: Receiver,
+  options: { name: string; database: string; env?: Record<string, string> },
+): Promise<Pipeline> {
+  const url = await databases.create(options.database, 'reference');
+  const server = await startReference('plain', {
+    DATABASE_URL: url,
+    WEBHOOK_URL: receiver.url,
+    ...options.env,
+  });
+  return { name: options.name, target: server.target, stop: () => server.process.kill() };
+}
+
+/** Connects the instances, sets the webhook, and leaves reading to nobody: sent and delivered only. */
+async function prepare(db: Db, url: string, sandboxUrl: string, receiver: Receiver): Promise<Target> {
+  await controlOf(sandboxUrl).post('/defaults', { auto_read: false });
+  const company = await seedCompany(db, { requestsPerMinute: 100_000_000 });
+  const instanceIds: string[] = [];
+  for (let i = 0; i < INSTANCES; i += 1) {
+    instanceIds.push(
+      await seedInstance(db, company.companyId, {
+        state: 'CREATED',
+        wanted: 'connected',
+        settings: { humanize_enabled: false },
+      }),
+    );
+  }
+  const created = await fetch(`${url}/v1/webhooks`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': company.apiKey },
+    body: JSON.stringify({ url: receiver.url, events: ['message.sent'] }),
+  });
+  if (created.status !== 201)
+    throw new Error(`the webhook was not made: ${created.status} ${await created.text()}`);
+  await waitFor(
+    async () => {
+      const found = await db.query<{ n: number }>(
+        `SELECT count(*)::integer AS n FROM instances WHERE company_id = $1 AND state = 'CONNECTED'`,
+        [company.companyId],
+      );
+      return found.rows[0]?.n === INSTANCES;
+    },
+    30_000,
+    { what: 'the instances are connected' },
+  );
+  return { url, instanceIds, apiKey: company.apiKey };
+}

@@ -1,0 +1,107 @@
+/**
+ * `npm run bench`: the hot paths beside what they are compared with, in one run on one machine.
+ * `--json` prints one object; `--only accept,e2e,rows,cpu`, `--rounds`, `--seconds`, `--messages` and
+ * `--rows` make it smaller. Timings decide nothing here: they are printed.
+ */
+import { parseArgs } from 'node:util';
+import { compareFullWithEmpty, compareWithReferences } from './accept/compare.ts';
+import type { Compared } from './accept/rounds.ts';
+import { measureCpu } from './cpu/cpu-by-part.ts';
+import { compareEndToEnd } from './end-to-end/compare.ts';
+import { startDatabases } from './servers.ts';
+
+const { values } = parseArgs({
+  options: {
+    json: { type: 'boolean', default: false },
+    only: { type: 'string', default: 'accept,e2e,rows,cpu' },
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '5' },
+    messages: { type: 'string', default: '10000' },
+    rows: { type: 'string', default: '10000000' },
+  },
+});
+const parts = new Set(values.only.split(','));
+const rounds = Number(values.rounds);
+const seconds = Number(values.seconds);
+const say = (text: string) => {
+  if (!values.json) console.log(text);
+};
+
+function table(rows: readonly object[]): void {
+  if (!values.json) {
+    console.table(
+      rows.map((row) =>
+        Object.fromEntries(Object.entries(row).map(([name, value]) => [name, rounded(value)])),
+      ),
+    );
+  }
+}
+
+function rounded(value: unknown): unknown {
+  if (typeof value !== 'number') return value;
+  return value >= 100 ? Math.round(value) : Math.round(value * 100) / 100;
+}
+
+function ratio(name: string, value: number, aim: number): void {
+  say(
+    `${name}: ${value.toFixed(2)} (aim ${aim}${value < aim ? `, short by ${(aim - value).toFixed(2)}` : ''})`,
+  );
+}
+
+const result: Record<string, unknown> = {};
+const databases = await startDatabases();
+try {
+  if (parts.has('accept')) {
+    say(
+      `(a) accepted texts per second at 64 connections, everything on; medians of ${rounds} rounds of ${seconds} s`,
+    );
+    const compared: Compared = await compareWithReferences(databases, { rounds, seconds });
+    table(compared.rows);
+    result.accept = compared.rows;
+    result.accept_vs_framework = compared.ratioTo('framework');
+    result.accept_vs_bare = compared.ratioTo('bare');
+    result.accept_vs_orm = compared.ratioTo('orm');
+    ratio('accept_vs_framework', compared.ratioTo('framework'), 0.8);
+    ratio('accept_vs_bare', compared.ratioTo('bare'), 0.65);
+    ratio('accept_vs_orm', compared.ratioTo('orm'), 5);
+  }
+  if (parts.has('e2e')) {
+    const messages = Number(values.messages);
+    say(
+      `\n(b) messages per second, accept to webhook received; medians of ${rounds} rounds of ${messages} messages`,
+    );
+    const compared = await compareEndToEnd(databases, { rounds, messages, seconds });
+    table(compared.rows);
+    result.e2e = compared.rows;
+    result.e2e_vs_plain = compared.vsPlain;
+    result.e2e_rabbitmq_vs_plain = compared.rabbitmqVsPlain;
+    ratio('e2e_vs_plain', compared.vsPlain, 0.5);
+    ratio('e2e_rabbitmq_vs_plain', compared.rabbitmqVsPlain, 0.5);
+  }
+  if (parts.has('rows')) {
+    const rows = Number(values.rows);
+    say(`\n(c) accept with ${rows} message rows there, against an empty table`);
+    const compared = await compareFullWithEmpty(databases, { rounds, seconds, rows });
+    table(compared.rows);
+    result.accept_rows = compared.rows;
+    result.accept_10m_vs_empty = compared.ratioTo('empty');
+    ratio('accept_10m_vs_empty', compared.ratioTo('empty'), 0.9);
+  }
+  if (parts.has('cpu')) {
+    say('\n(d) CPU microseconds per accepted message, by part');
+    const cpu = await measureCpu(databases, seconds);
+    table([
+      ...cpu.parts,
+      { part: 'API process, measured without its parts', us: cpu.api },
+      { part: 'PostgreSQL', us: cpu.postgres },
+    ]);
+    result.cpu_us = {
+      api: cpu.api,
+      postgres: cpu.postgres,
+      parts: Object.fromEntries(cpu.parts.map(({ part, us }) => [part, us])),
+    };
+  }
+  if (values.json) console.log(JSON.stringify(result));
+} finally {
+  await databases.stop();
+}
