@@ -35,9 +35,12 @@ export async function ingestEvent(
   );
 }
 
-/** Compares two secrets in a time that tells nothing of either, their lengths included. Throws 401 UNAUTHORIZED. */
-export function checkSecret(given: string | string[] | undefined, secret: string): void {
+/**
+ * Compares two secrets in a time that tells nothing of either, their lengths included. Throws 401
+ * UNAUTHORIZED; without an expected one, always.
+ */
+export function checkSecret(given: string | string[] | undefined, secret: string | undefined): void {
   const digest = (text: string) => createHash('sha256').update(text).digest();
-  const same = timingSafeEqual(digest(typeof given === 'string' ? given : ''), digest(secret));
-  if (!same || typeof given !== 'string') throw apiError('UNAUTHORIZED');
+  const same = timingSafeEqual(digest(typeof given === 'string' ? given : ''), digest(secret ?? ''));
+  if (!same || typeof given !== 'string' || !secret) throw apiError('UNAUTHORIZED');
 }

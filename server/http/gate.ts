@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { idempotencyKey } from '@posthorn/contract/messaging/message.ts';
 import type { Authenticator, Credentials, Principal } from '@posthorn/core/accounts/principal.ts';
@@ -16,6 +17,8 @@ export interface GateDeps {
     authorization: string | undefined;
     refreshToken: string | undefined;
   }) => Promise<Principal>;
+  /** Routes that other machines call with a secret, by name: throws what is wrong with the proof. */
+  guards?: Readonly<Record<string, (headers: IncomingHttpHeaders) => void>>;
 }
 
 /**
@@ -30,6 +33,7 @@ export function admit(deps: GateDeps, call: Call): undefined | Promise<undefined
   const { route } = call;
   const { headers } = call;
   if (route.checksCsrf && headers.cookie !== undefined) checkCsrf(call);
+  deps.guards?.[route.name]?.(headers);
   if (!route.authenticates) return undefined;
   if (route.meta.auth === 'jwt_or_cookie') {
     const proof = { authorization: headers.authorization, refreshToken: call.cookies[REFRESH_COOKIE] };

@@ -1,0 +1,56 @@
+import { createHmac } from 'node:crypto';
+import { billingConnectionUrl } from '../platform/billing-role.ts';
+import type { Clock } from '../platform/clock.ts';
+import { type Config, ConfigError } from '../platform/config.ts';
+import { createDb } from '../platform/db.ts';
+import { createCipher } from '../platform/encryption.ts';
+import type { Log } from '../platform/log.ts';
+import { createOrm } from '../platform/orm.ts';
+import type { Shutdown } from '../platform/shutdown.ts';
+import type { BillingDeps } from './deps.ts';
+import { billingEntities } from './entities.ts';
+import { createAsaasProvider } from './provider/asaas.ts';
+import { asaasBaseUrl } from './provider/asaas-http.ts';
+import { createSimulatedProvider } from './provider/simulated/simulated-provider.ts';
+
+export interface OpenBilling extends BillingDeps {
+  /** How billing's own role reaches the database. */
+  url: string;
+  webhookSecret: string;
+}
+
+/**
+ * What the server and the worker of billing are made of: connections as billing's own database role, and
+ * the payment provider that the settings choose. Closed by `shutdown`. Throws {@link ConfigError}.
+ */
+export async function openBilling(deps: {
+  config: Config;
+  clock: Clock;
+  log: Log;
+  shutdown: Shutdown;
+  name: string;
+}): Promise<OpenBilling> {
+  const { config, clock, log, shutdown, name } = deps;
+  const webhookSecret = webhookSecretOf(config);
+  const url = await billingConnectionUrl({
+    databaseUrl: config.DATABASE_URL,
+    own: config.BILLING_DATABASE_URL,
+    log,
+  });
+  const db = createDb({ url, poolSize: config.DATABASE_POOL_SIZE, log, name });
+  shutdown.add(`${name} database`, () => db.close());
+  const orm = await createOrm({ url, ...billingEntities, name });
+  shutdown.add(`${name} orm`, () => orm.close());
+  const apiKey = config.ASAAS_API_KEY;
+  const provider = apiKey
+    ? createAsaasProvider({ apiKey, baseUrl: config.ASAAS_BASE_URL ?? asaasBaseUrl(apiKey) })
+    : createSimulatedProvider({ db, clock });
+  return { db, orm, clock, log, cipher: createCipher(config.ENCRYPTION_KEY), provider, url, webhookSecret };
+}
+
+/** The simulated provider and its ingestion agree on one without being told. */
+function webhookSecretOf(config: Config): string {
+  if (config.ASAAS_WEBHOOK_SECRET) return config.ASAAS_WEBHOOK_SECRET;
+  if (config.ASAAS_API_KEY) throw new ConfigError('ASAAS_WEBHOOK_SECRET is required with ASAAS_API_KEY');
+  return createHmac('sha256', config.JWT_SECRET).update('simulated provider webhooks').digest('hex');
+}

@@ -1,0 +1,32 @@
+import type { BillingDeps } from './deps.ts';
+
+/** In an order in which no row is still pointed at. */
+const TABLES = [
+  'charges',
+  'subscription_items',
+  'subscriptions',
+  'cards',
+  'profiles',
+  'provider_tasks',
+  'provider_intents',
+  'outbox',
+  'rate_windows',
+  'companies',
+];
+
+/**
+ * Removes what billing keeps of companies whose data messaging has purged, 30 days after their deletion
+ * (spec 3.3): their row is gone there. Gives the number of companies.
+ */
+export async function purgeCompanies(deps: Pick<BillingDeps, 'db'>): Promise<number> {
+  const { rows } = await deps.db.query<{ company_id: number }>(
+    `SELECT company_id FROM billing.companies mine
+     WHERE NOT EXISTS (SELECT FROM public.companies theirs WHERE theirs.id = mine.company_id) LIMIT 100`,
+  );
+  for (const { company_id } of rows)
+    await deps.db.transaction(async (sql) => {
+      for (const table of TABLES)
+        await sql.query(`DELETE FROM billing.${table} WHERE company_id = $1`, [company_id]);
+    });
+  return rows.length;
+}

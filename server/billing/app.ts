@@ -1,0 +1,100 @@
+import type { AddressInfo } from 'node:net';
+import { billingContract } from '@posthorn/contract/billing/index.ts';
+import { billingInternal } from '@posthorn/contract/billing/internal.ts';
+import type { Authenticator } from '@posthorn/core/accounts/principal.ts';
+import type { RateLimiter } from '@posthorn/core/accounts/take-rate-slots.ts';
+import { cancelCompany } from '@posthorn/core/billing/cancel-company.ts';
+import type { BillingDeps } from '@posthorn/core/billing/deps.ts';
+import { checkSecret } from '@posthorn/core/billing/ingest-event.ts';
+import type { Metrics } from '@posthorn/core/platform/metrics.ts';
+import { createCors } from '../http/cors.ts';
+import { closeApp, createApp } from '../http/create-app.ts';
+import { serveContract } from '../http/serve-contract.ts';
+import { billingRoutes } from './routes.ts';
+import { simulatorRoutes } from './simulator-routes.ts';
+
+export interface BillingServerDeps extends BillingDeps {
+  /** Of the main service: billing takes the same JWTs and keys (spec 5.5). */
+  authenticator: Authenticator;
+  rateLimiter: RateLimiter;
+  metrics: Metrics;
+  frontendUrl: string;
+  /** What the provider proves its webhooks with (ASAAS_WEBHOOK_SECRET). */
+  webhookSecret: string;
+  /** What messaging proves itself with; without it the internal endpoint refuses everybody. */
+  internalSecret: string | undefined;
+  isDraining?: () => boolean;
+  /** Checks every answer against the contract: in tests. */
+  validateResponses?: boolean;
+}
+
+export interface BillingServer {
+  /** Resolves with the port, which is a free one for port 0. */
+  listen(port: number, host: string): Promise<number>;
+  /** Answers what is under way and resolves when nothing is left. */
+  close(): Promise<void>;
+}
+
+/** The billing API: HTTP over the use cases of core/billing. Any number of these serve one database. */
+export async function createBillingServer(deps: BillingServerDeps): Promise<BillingServer> {
+  let closing = false;
+  const { internalSecret } = deps;
+  const serving = {
+    log: deps.log,
+    metrics: deps.metrics,
+    isDraining: () => closing || (deps.isDraining?.() ?? false),
+    validateResponses: deps.validateResponses ?? false,
+    envelope: 'reduced' as const,
+    cors: createCors(deps.frontendUrl),
+    authenticator: deps.authenticator,
+    rateLimiter: deps.rateLimiter,
+    guards: {
+      'providerWebhook.ingest': (headers: NodeJS.Dict<string | string[]>) =>
+        checkSecret(headers['asaas-access-token'], deps.webhookSecret),
+      cancelSubscriptions: (headers: NodeJS.Dict<string | string[]>) =>
+        checkSecret(headers['x-internal-secret'], internalSecret),
+    },
+  };
+  const app = createApp(serving);
+  const service = 'billing';
+  serveContract(
+    app,
+    billingContract,
+    {
+      ...billingRoutes(deps),
+      simulator: simulatorRoutes(deps),
+      health: {
+        health: () => ({ status: 200, body: { status: 'ok', service } }),
+        ready: () => ({ status: 200, body: { status: 'ok', service, checks: {} } }),
+        metrics: async () => ({
+          status: 200,
+          body: await deps.metrics.read(),
+          headers: { 'content-type': deps.metrics.contentType },
+        }),
+      },
+    },
+    serving,
+  );
+  serveContract(
+    app,
+    billingInternal,
+    {
+      cancelSubscriptions: async ({ params }) => ({
+        status: 200,
+        body: { cancelled: await cancelCompany(deps, { companyId: Number(params.companyId) }) },
+      }),
+    },
+    serving,
+  );
+  await app.ready();
+  return {
+    async listen(port, host) {
+      await app.listen({ port, host });
+      return (app.server.address() as AddressInfo).port;
+    },
+    async close() {
+      closing = true;
+      await closeApp(app);
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import { createAuthenticator } from '@posthorn/core/accounts/create-authenticator.ts';
+import { createJwt } from '@posthorn/core/accounts/jwt.ts';
+import { createRateLimiter } from '@posthorn/core/accounts/take-rate-slots.ts';
+import { openBilling } from '@posthorn/core/billing/open-billing.ts';
+import { createBus } from '@posthorn/core/platform/bus.ts';
+import type { Clock } from '@posthorn/core/platform/clock.ts';
+import type { Config } from '@posthorn/core/platform/config.ts';
+import type { Log } from '@posthorn/core/platform/log.ts';
+import type { Metrics } from '@posthorn/core/platform/metrics.ts';
+import type { Shutdown } from '@posthorn/core/platform/shutdown.ts';
+import { createBillingServer } from './app.ts';
+
+/**
+ * The billing role, listening: the same in `npm run billing` and in standalone. What it opens is closed by
+ * `shutdown`. Resolves with the port; rejects when the database is not there or the port is taken.
+ */
+export async function startBilling(deps: {
+  config: Config;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  shutdown: Shutdown;
+}): Promise<number> {
+  const { config, clock, log, shutdown } = deps;
+  const billing = await openBilling({ ...deps, name: 'billing' });
+  const bus = await createBus({ url: billing.url, log, name: 'billing' });
+  shutdown.add('billing bus', () => bus.close());
+  const authenticator = createAuthenticator({
+    db: billing.db,
+    bus,
+    clock,
+    log,
+    jwt: createJwt({ secret: config.JWT_SECRET, clock }),
+    superadminEmails: config.SUPERADMIN_EMAILS,
+    requestsPerMinute: config.RATE_LIMIT_PER_MINUTE,
+    notesKeyUse: false,
+  });
+  const server = await createBillingServer({
+    ...billing,
+    authenticator,
+    rateLimiter: createRateLimiter({ db: billing.db, clock }),
+    metrics: deps.metrics,
+    frontendUrl: config.FRONTEND_URL,
+    internalSecret: config.INTERNAL_SECRET,
+    isDraining: shutdown.isDraining,
+  });
+  shutdown.add('billing server', () => server.close());
+  const port = await server.listen(config.BILLING_PORT, config.HOST);
+  log.info({ host: config.HOST, port }, 'listening');
+  return port;
+}

@@ -1,0 +1,86 @@
+import type { BillingWork } from '@posthorn/core/billing/billing-bus.ts';
+import type { BillingDeps } from '@posthorn/core/billing/deps.ts';
+import { BILLING_NEWS_QUEUE } from '@posthorn/core/billing/entitlements.ts';
+import { moveByClock } from '@posthorn/core/billing/move-by-clock.ts';
+import { listDueEvents, processEvent } from '@posthorn/core/billing/process-event.ts';
+import { passTime } from '@posthorn/core/billing/provider/simulated/pass-time.ts';
+import { sendNextWebhook } from '@posthorn/core/billing/provider/simulated/send-webhooks.ts';
+import { undoDueIntents } from '@posthorn/core/billing/provider-intents.ts';
+import { publishNews } from '@posthorn/core/billing/publish-news.ts';
+import { purgeCompanies } from '@posthorn/core/billing/purge-companies.ts';
+import { runDueTask } from '@posthorn/core/billing/run-tasks.ts';
+import type { Broker } from '@posthorn/core/platform/broker.ts';
+import type { Bus } from '@posthorn/core/platform/bus.ts';
+import { type Loop, startLoop } from './loop.ts';
+
+export interface BillingWorkerDeps extends BillingDeps {
+  bus: Bus;
+  broker: Broker;
+  /** Where the simulated provider sends its webhooks; without it they wait. */
+  ingestionUrl: string | undefined;
+  webhookSecret: string;
+}
+
+export interface BillingWorker {
+  stop(): Promise<void>;
+}
+
+/** Hints may be lost: everything is looked at by timer as well. */
+const LOOK_EVERY_MS = 1_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const EVENTS_AT_ONCE = 20;
+
+/**
+ * Everything of billing that happens without a request: provider events, what the provider has still to be
+ * told, half-done creations, the clock, and news for messaging. Each kind of work has a loop of its own, so
+ * that a provider that does not answer stops nothing but what waits for it. Any number of processes may
+ * run this: rows are claimed.
+ */
+export async function startBillingWorker(deps: BillingWorkerDeps): Promise<BillingWorker> {
+  await deps.broker.declare([BILLING_NEWS_QUEUE]);
+  const loop = (name: string, round: () => Promise<boolean>, everyMs = LOOK_EVERY_MS) =>
+    startLoop({ name: `billing ${name}`, log: deps.log, everyMs, round });
+  const loops: Partial<Record<BillingWork | 'purge' | 'time', Loop>> = {
+    events: loop('events', () => processDueEvents(deps)),
+    tasks: loop('tasks', () => runDueTask(deps)),
+    intents: loop('intents', async () => (await undoDueIntents(deps)) > 0),
+    moves: loop('moves', async () => (await moveByClock(deps)) > 0),
+    news: loop('news', async () => (await publishNews(deps)) > 0),
+    purge: loop('purge', async () => (await purgeCompanies(deps)) > 0, HOUR_MS),
+    ...simulatedLoops(deps, loop),
+  };
+  deps.bus.on('billing', (work) => {
+    loops[work as BillingWork]?.wake();
+    // A moved clock is told as webhooks to send: dues pass with it.
+    if (work === 'webhooks') loops.time?.wake();
+  });
+  deps.bus.onReset((up) => {
+    if (up) for (const each of Object.values(loops)) each.wake();
+  });
+  return {
+    async stop() {
+      await Promise.all(Object.values(loops).map((each) => each.stop()));
+    },
+  };
+}
+
+function simulatedLoops(
+  deps: BillingWorkerDeps,
+  loop: (name: string, round: () => Promise<boolean>, everyMs?: number) => Loop,
+): { webhooks?: Loop; time?: Loop } {
+  const { ingestionUrl: url } = deps;
+  if (deps.provider.name !== 'simulated' || url === undefined) return {};
+  return {
+    webhooks: loop('webhooks', () => sendNextWebhook({ ...deps, url, secret: deps.webhookSecret })),
+    time: loop('time', async () => (await passTime(deps)) > 0, MINUTE_MS),
+  };
+}
+
+/** Of a batch, each in a transaction of its own; those of one company take turns at its row. */
+async function processDueEvents(deps: BillingWorkerDeps): Promise<boolean> {
+  const ids = await listDueEvents(deps, EVENTS_AT_ONCE);
+  let processed = 0;
+  for (const id of ids) if (await processEvent(deps, id)) processed += 1;
+  return processed > 0;
+}
