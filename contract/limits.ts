@@ -60,6 +60,7 @@ export const EVENTS_TICKET_LIFETIME_S = 60;
 export const SYNC_ACTION_TIMEOUT_MS = 15_000;
 
 // Bounds of ours, where the spec is silent
+export const SCHEDULE_AHEAD_MAX_DAYS = 366;
 export const TEXT_MAX_CHARS = 65_536;
 /** Names, titles, addresses and the like. */
 export const FIELD_MAX_CHARS = 1024;

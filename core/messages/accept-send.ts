@@ -15,6 +15,7 @@ import {
   checkConsecutive,
   checksDuplicates,
   comparesContent,
+  instanceRefusal,
   newContact,
 } from './guard.ts';
 import { canonicalJson, hashKey } from './hashes.ts';
@@ -185,11 +186,8 @@ function decide(
     return { status: earlier.status, messageId: earlier.messageId, taskId: earlier.taskId, replayed: true };
   }
 
-  if (instance.state === 'BANNED') return apiError('INSTANCE_BANNED');
-  if (instance.state === 'HARD_PAUSED') return apiError('INSTANCE_HARD_PAUSED');
-  if (instance.state !== 'CONNECTED') return apiError('INSTANCE_NOT_CONNECTED');
-
-  if (command.refusal) return command.refusal;
+  const unfit = instanceRefusal(instance.state) ?? command.refusal;
+  if (unfit) return unfit;
 
   let quotedNetworkId: string | undefined = command.message.quotedId;
   if (send.quotedId) {

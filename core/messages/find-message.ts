@@ -22,7 +22,7 @@ export async function findMessage(
   // An outbound message's network id is made of its UUID; an inbound one's is stored.
   const { messageId } = input;
   const id = UUID.test(messageId) ? messageId : messageIdOf(messageId.toUpperCase());
-  const found = await deps.db.query<Row>({
+  const found = await deps.db.query<MessageRow>({
     name: 'messages-find',
     text: `SELECT * FROM messages WHERE id = $2 AND instance_id = $1
            UNION ALL
@@ -35,7 +35,8 @@ export async function findMessage(
   return messageView(row);
 }
 
-interface Row {
+/** A row of `messages`, as far as it is shown. */
+export interface MessageRow {
   id: string;
   instance_id: string;
   direction: 'inbound' | 'outbound';
@@ -60,7 +61,7 @@ interface Row {
   deleted_at: Date | null;
 }
 
-function messageView(row: Row): Message {
+export function messageView(row: MessageRow): Message {
   const outbound = row.direction === 'outbound';
   return {
     message_id: row.id,

@@ -14,6 +14,11 @@ export interface PendingTask {
   chatJid: string;
   content: Record<string, unknown>;
   quotedId: string | null;
+  mediaId: string | null;
+  /** What the accept left for the dispatch: the target of a change, the source of a forward. */
+  payload: Record<string, unknown> | null;
+  companyId: number;
+  createdAt: Date;
 }
 
 export interface PendingQuery {
@@ -58,6 +63,10 @@ interface Row {
   chat_jid: string;
   content: Record<string, unknown>;
   quoted_id: string | null;
+  media_id: string | null;
+  payload: Record<string, unknown> | null;
+  company_id: number;
+  created_at: Date;
 }
 
 function toTask(row: Row): PendingTask {
@@ -72,12 +81,17 @@ function toTask(row: Row): PendingTask {
     chatJid: row.chat_jid,
     content: row.content,
     quotedId: row.quoted_id,
+    mediaId: row.media_id,
+    payload: row.payload,
+    companyId: row.company_id,
+    createdAt: row.created_at,
   };
 }
 
 const LOAD = `
 SELECT wanted.nth::integer AS nth, task.seq, task.task_id, task.operation, task.message_id, task.trace_id,
-       task.attempts, m.type, m.chat_jid, m.content, m.quoted_id
+       task.attempts, task.payload, task.company_id, task.created_at, m.type, m.chat_jid, m.content, m.quoted_id,
+       m.media_id
 FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS wanted (instance_id, after_seq, nth)
 CROSS JOIN LATERAL (
   SELECT * FROM outbox

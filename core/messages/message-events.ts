@@ -13,6 +13,33 @@ export interface OutboundFacts {
   idempotency_key: string | null;
   media_id: string | null;
   trace_id: string | null;
+  is_forwarded: boolean;
+  forwarding_score: number;
+  /** Null for a plain text, whose content no event tells. */
+  content: Record<string, unknown> | null;
+}
+
+/** The fields that every event about an outbound message begins with (spec 6.1). */
+export function outboundFamily(
+  message: Pick<OutboundFacts, 'id' | 'type' | 'chat_jid' | 'media_id' | 'is_forwarded' | 'forwarding_score'>,
+  at: Date,
+): Record<string, unknown> {
+  const data: Record<string, unknown> = {
+    message_ids: [message.id],
+    message_type: message.type,
+    chat: message.chat_jid,
+    phone: phoneOf(message.chat_jid),
+    from: message.chat_jid,
+    is_from_me: true,
+    timestamp: at.toISOString(),
+  };
+  if (message.media_id) data.media_id = message.media_id;
+  // They describe the wire: a clean copy has neither (spec 4.2, forward rules).
+  if (message.is_forwarded) {
+    data.is_forwarded = true;
+    data.forwarding_score = message.forwarding_score;
+  }
+  return data;
 }
 
 /** The event of one step of an outbound message (spec 6.1). */
@@ -22,17 +49,11 @@ export function progressEvent(
   proof: { at: Date; reason?: string | undefined; wireState?: string | undefined },
   now: Date,
 ): NewEvent {
-  const data: Record<string, unknown> = {
-    message_ids: [message.id],
-    message_type: message.type,
-    chat: message.chat_jid,
-    phone: phoneOf(message.chat_jid),
-    from: message.chat_jid,
-    is_from_me: true,
-    timestamp: proof.at.toISOString(),
-  };
-  if (message.media_id) data.media_id = message.media_id;
-  if (step === 'sent' && message.idempotency_key) data.idempotency_key = message.idempotency_key;
+  const data = outboundFamily(message, proof.at);
+  if (step === 'sent') {
+    if (message.idempotency_key) data.idempotency_key = message.idempotency_key;
+    if (message.type === 'contact') data.contacts = message.content?.contacts;
+  }
   if (step === 'failed') {
     if (message.idempotency_key) data.idempotency_key = message.idempotency_key;
     data.wire_state = proof.wireState ?? 'not_sent';

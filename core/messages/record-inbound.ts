@@ -1,11 +1,12 @@
 import { phoneOf } from '@posthorn/contract/jid.ts';
+import { INBOUND_FAMILIES } from '@posthorn/contract/message-types.ts';
 import { insertEvents, type NewEvent } from '../events/insert-events.ts';
 import { holdLeases, type Lease } from '../instances/hold-leases.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type Coalescer, createCoalescer } from '../platform/coalesce.ts';
 import type { Client, Db } from '../platform/db.ts';
-import { newId } from '../platform/ids.ts';
+import { messageIdOf, newId } from '../platform/ids.ts';
 import { countUsage } from '../usage/count-usage.ts';
 import { lockAcceptOrder } from './accept-sql.ts';
 import { afterInbound, newContact } from './guard.ts';
@@ -20,15 +21,23 @@ export interface Received {
   senderJid: string;
   pushName: string;
   type: string;
+  /** As the driver gives it: ids of other messages in it are the network's. */
   content: Record<string, unknown>;
   quotedId?: string | undefined;
+  /** Set when it has media that was stored. */
+  mediaId?: string | undefined;
+  mimeType?: string | undefined;
+  /** Animated stickers. */
+  animated?: boolean | undefined;
+  /** How often it was forwarded; absent when it carries no mark. */
+  forwardingScore?: number | undefined;
   at: Date;
 }
 
 export type InboundRecorder = Coalescer<Received, void>;
 
 /**
- * Records what instances receive: the message, its message.received event, the contact's temperature
+ * Records what instances receive: the message, its two events, the contact's temperature
  * and the usage counters in one transaction. The network repeats what was not acknowledged; the pair
  * (instance, network id) is unique, so a repeat changes nothing.
  */
@@ -52,7 +61,12 @@ async function recordBatch(client: Client, batch: readonly Received[], now: Date
   );
   const current = batch.filter((received) => held.has(received.lease.shard));
   if (current.length === 0) return new Set();
-  const messages = current.map((received) => ({ ...received, id: newId() }));
+  const messages = current.map((received) => ({
+    ...received,
+    id: newId(),
+    type: familyOf(received.type),
+    content: ownIds(received.content),
+  }));
   const stored = await client.query<{ id: string }>({
     name: 'messages-inbound-insert',
     text: INSERT,
@@ -63,7 +77,7 @@ async function recordBatch(client: Client, batch: readonly Received[], now: Date
   await warmContacts(client, received, now);
   await insertEvents(
     client,
-    received.map((message) => receivedEvent(message, now)),
+    received.flatMap((message) => receivedEvents(message, now)),
   );
   await countUsage(
     client,
@@ -73,27 +87,54 @@ async function recordBatch(client: Client, batch: readonly Received[], now: Date
   return new Set(received.map((message) => message.companyId));
 }
 
-function receivedEvent(message: Received & { id: string }, now: Date): NewEvent {
-  return {
+const FAMILIES: ReadonlySet<string> = new Set(INBOUND_FAMILIES);
+
+/** A family that this version does not know arrives as `unknown` rather than not at all. */
+function familyOf(type: string): string {
+  return FAMILIES.has(type) ? type : 'unknown';
+}
+
+/** Ids of messages that we sent become our own: what a user compares them with. */
+function ownIds(content: Record<string, unknown>): Record<string, unknown> {
+  const own = { ...content };
+  for (const field of ['message_id', 'poll_message_id']) {
+    const id = own[field];
+    if (typeof id === 'string') own[field] = messageIdOf(id) ?? id;
+  }
+  return own;
+}
+
+/** message.received, and the same under the name of its family (spec 6.1). */
+function receivedEvents(message: Received & { id: string }, now: Date): NewEvent[] {
+  const data: Record<string, unknown> = {
+    message_ids: [message.id],
+    message_type: message.type,
+    chat: message.chatJid,
+    phone: phoneOf(message.senderJid),
+    from: message.senderJid,
+    push_name: message.pushName,
+    is_from_me: false,
+    content: message.content,
+    timestamp: message.at.toISOString(),
+  };
+  if (message.quotedId) data.quoted_id = message.quotedId;
+  if (message.mediaId) data.media_id = message.mediaId;
+  if (message.mimeType) data.mime_type = message.mimeType;
+  if (message.animated) data.is_animated = true;
+  if (message.type === 'order' || message.type === 'product') data.detail = message.content;
+  if (message.forwardingScore !== undefined) {
+    data.is_forwarded = true;
+    data.forwarding_score = message.forwardingScore;
+  }
+  return ['message.received', `${message.type}.received`].map((type) => ({
     eventId: newId(),
     companyId: message.companyId,
     instanceId: message.instanceId,
-    type: 'message.received',
-    data: {
-      message_ids: [message.id],
-      message_type: message.type,
-      chat: message.chatJid,
-      phone: phoneOf(message.senderJid),
-      from: message.senderJid,
-      push_name: message.pushName,
-      is_from_me: false,
-      content: message.content,
-      ...(message.quotedId ? { quoted_id: message.quotedId } : {}),
-      timestamp: message.at.toISOString(),
-    },
+    type,
+    data,
     traceId: null,
     createdAt: now,
-  };
+  }));
 }
 
 /** An answer resets the count of unanswered sends, under the lock that accepts take too. */
@@ -135,11 +176,13 @@ async function warmContacts(client: Client, received: readonly Received[], now: 
 
 const INSERT = `
 INSERT INTO messages (id, company_id, instance_id, direction, type, chat_jid, sender_jid, status, content,
-                      network_id, quoted_id, push_name, created_at)
+                      network_id, quoted_id, push_name, media_id, is_forwarded, forwarding_score, created_at)
 SELECT id, "companyId", "instanceId", 'inbound', type, "chatJid", "senderJid", 'received', content,
-       "networkId", "quotedId", "pushName", $2
+       "networkId", "quotedId", "pushName", "mediaId", "forwardingScore" IS NOT NULL,
+       coalesce("forwardingScore", 0), $2
 FROM json_to_recordset($1) AS r (id uuid, "companyId" integer, "instanceId" uuid, type text, "chatJid" text,
-  "senderJid" text, content jsonb, "networkId" text, "quotedId" text, "pushName" text)
+  "senderJid" text, content jsonb, "networkId" text, "quotedId" text, "pushName" text, "mediaId" uuid,
+  "forwardingScore" integer)
 ON CONFLICT (instance_id, network_id) WHERE network_id IS NOT NULL DO NOTHING
 RETURNING id`;
 

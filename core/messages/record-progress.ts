@@ -4,6 +4,7 @@ import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type Coalescer, createCoalescer } from '../platform/coalesce.ts';
 import type { Client, Db } from '../platform/db.ts';
+import { type PostedStory, recordPosted, storyOf } from '../status/record-posted.ts';
 import { countUsage, type UsageCount } from '../usage/count-usage.ts';
 import { type OutboundFacts, progressEvent } from './message-events.ts';
 import { type MessageStatus, type Step, stepsBetween } from './progress.ts';
@@ -50,6 +51,7 @@ async function recordBatch(client: Client, batch: readonly Progress[], now: Date
   const changes = new Map<string, Change>();
   const events: NewEvent[] = [];
   const usage: UsageCount[] = [];
+  const stories: PostedStory[] = [];
   for (const progress of current) {
     const row = rows.get(progress.messageId);
     if (!row) continue;
@@ -61,6 +63,8 @@ async function recordBatch(client: Client, batch: readonly Progress[], now: Date
       change[`${step}At`] = progress.at.toISOString();
       changes.set(row.id, change);
       events.push(progressEvent(row, step, progress, now));
+      const story = step === 'sent' ? storyOf(row, progress.at) : null;
+      if (story) stories.push(story);
       if (step === 'sent' || step === 'delivered' || step === 'failed') {
         usage.push({ companyId: row.company_id, instanceId: row.instance_id, what: step });
       }
@@ -72,6 +76,7 @@ async function recordBatch(client: Client, batch: readonly Progress[], now: Date
     text: WRITE,
     values: [JSON.stringify([...changes.values()])],
   });
+  if (stories.length > 0) events.push(...(await recordPosted(client, stories, now)));
   await insertEvents(client, events);
   await countUsage(client, usage, now);
   return new Set(events.map((event) => event.companyId));
@@ -101,7 +106,8 @@ async function lockMessages(client: Client, batch: readonly Progress[]) {
 }
 
 const LOCK = `
-SELECT id, company_id, instance_id, type, chat_jid, idempotency_key, media_id, trace_id, status
+SELECT id, company_id, instance_id, type, chat_jid, idempotency_key, media_id, trace_id, status, is_forwarded,
+  forwarding_score, CASE WHEN type <> 'text' OR content ? 'status_reply' THEN content END AS content
 FROM messages WHERE id = ANY ($1::uuid[]) AND direction = 'outbound'
 ORDER BY id FOR UPDATE`;
 

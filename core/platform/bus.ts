@@ -19,9 +19,19 @@ export interface Bus {
  * - `outbox`: rows to publish. `instance`: an instance's wanted state changed; payload its id.
  * - `auth`: forget what was cached; payload `company:<id>`, `user:<id>` or `token:<id>`.
  * - `events`: the log grew; payload company id. `deliveries`: webhook attempts are due.
+ * - `calls`: an owner is asked something; payload its shard. `answers`: it has answered; payload the call's id.
  * - `mail`: mails are due. `billing`: the billing worker has something to do; payload what.
  */
-export type BusChannel = 'outbox' | 'instance' | 'auth' | 'events' | 'deliveries' | 'mail' | 'billing';
+export type BusChannel =
+  | 'outbox'
+  | 'instance'
+  | 'auth'
+  | 'events'
+  | 'deliveries'
+  | 'mail'
+  | 'billing'
+  | 'calls'
+  | 'answers';
 
 const RECONNECT_MS = 500;
 /** Repeats of the same hint within this time are sent once. */

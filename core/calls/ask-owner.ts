@@ -1,0 +1,74 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import { SYNC_ACTION_TIMEOUT_MS } from '@posthorn/contract/limits.ts';
+import { reachOf } from '../accounts/company-scope.ts';
+import type { Principal } from '../accounts/principal.ts';
+import { loadInstance } from '../instances/find-instance.ts';
+import { instanceRefusal } from '../messages/guard.ts';
+import type { Bus } from '../platform/bus.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Db } from '../platform/db.ts';
+import { newId } from '../platform/ids.ts';
+import type { Orm } from '../platform/orm.ts';
+import { type Answers, waitForAnswer } from './answers.ts';
+import { askCall, dropCall, takeAnswer } from './network-calls.ts';
+
+export interface AskDeps {
+  orm: Orm;
+  db: Db;
+  bus: Bus;
+  clock: Clock;
+  answers: Answers;
+  /** How long an answer may take; SYNC_ACTION_TIMEOUT_MS without it. */
+  callTimeoutMs?: number;
+}
+
+export interface Question {
+  principal: Principal;
+  instanceId: string;
+  op: string;
+  args: Record<string, unknown>;
+  signal: AbortSignal;
+  /** Also of an instance that is not connected: what its owner knows without the network. */
+  offline?: boolean;
+}
+
+/** The network, or the owner, said no. `reason` is stable snake_case. */
+export class CallRefused extends Error {
+  readonly reason: string;
+  constructor(reason: string) {
+    super(`the call was refused: ${reason}`);
+    this.name = 'CallRefused';
+    this.reason = reason;
+  }
+}
+
+/** Refusal of a call that means "the network could not be asked". */
+export const UNAVAILABLE = 'unavailable';
+
+/**
+ * Asks the worker that owns the instance and waits for what it says. Throws ApiError 404
+ * INSTANCE_NOT_FOUND, 409 INSTANCE_NOT_CONNECTED and the like, 503 SERVICE_UNAVAILABLE with Retry-After
+ * when no answer came in time (the outcome is then unknown); {@link CallRefused} when the answer is no.
+ */
+export async function askOwner(deps: AskDeps, question: Question): Promise<unknown> {
+  const { principal, op, args, signal } = question;
+  const instance = await loadInstance(reachOf(deps.orm, principal), question.instanceId);
+  const refusal = question.offline ? null : instanceRefusal(instance.state);
+  if (refusal) throw refusal;
+  const id = newId();
+  const timeoutMs = deps.callTimeoutMs ?? SYNC_ACTION_TIMEOUT_MS;
+  const expiresAt = new Date(deps.clock.now().getTime() + timeoutMs);
+  await askCall(deps.db, { id, instanceId: instance.id, shard: instance.shard, op, args, expiresAt });
+  deps.bus.notify('calls', String(instance.shard));
+  const answer = await waitForAnswer(deps.answers, { id, timeoutMs, signal }, () => takeAnswer(deps.db, id));
+  if (!answer) await dropCall(deps.db, id);
+  if (!answer || ('error' in answer && answer.error === UNAVAILABLE)) {
+    throw apiError('SERVICE_UNAVAILABLE', {
+      message: 'the network did not answer in time',
+      headers: { 'retry-after': '5' },
+      cause: answer ? 'the network could not be asked' : 'no answer in time',
+    });
+  }
+  if ('error' in answer) throw new CallRefused(answer.error);
+  return answer.value;
+}

@@ -1,0 +1,75 @@
+import { SHARD_COUNT } from '../instances/shard.ts';
+import type { Sql } from '../platform/db.ts';
+
+/** A question of an API process to the worker that owns an instance. */
+export interface NetworkCall {
+  id: string;
+  instanceId: string;
+  op: string;
+  args: Record<string, unknown>;
+}
+
+export type CallAnswer = { value: unknown } | { error: string };
+
+export async function askCall(
+  sql: Sql,
+  call: NetworkCall & { shard: number; expiresAt: Date },
+): Promise<void> {
+  await sql.query(
+    `INSERT INTO network_calls (id, instance_id, shard, op, args, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+    [call.id, call.instanceId, call.shard, call.op, JSON.stringify(call.args), call.expiresAt],
+  );
+}
+
+/** The answer, once it is there; it is taken out. */
+export async function takeAnswer(sql: Sql, id: string): Promise<CallAnswer | null> {
+  const found = await sql.query<{ answer: unknown; error: string | null }>(
+    `DELETE FROM network_calls WHERE id = $1 AND state = 'answered' RETURNING answer, error`,
+    [id],
+  );
+  const row = found.rows[0];
+  if (!row) return null;
+  return row.error === null ? { value: row.answer } : { error: row.error };
+}
+
+/** Nobody waits any more: a question that no worker has taken is never answered. */
+export async function dropCall(sql: Sql, id: string): Promise<void> {
+  await sql.query(`DELETE FROM network_calls WHERE id = $1 AND state <> 'taken'`, [id]);
+}
+
+/** Takes the questions that wait for these shards; each goes to one taker. */
+export async function takeCalls(sql: Sql, shards: readonly number[], now: Date): Promise<NetworkCall[]> {
+  if (shards.length === 0) return [];
+  const found = await sql.query<{
+    id: string;
+    instance_id: string;
+    op: string;
+    args: Record<string, unknown>;
+  }>({
+    name: 'network-calls-take',
+    text: `UPDATE network_calls SET state = 'taken'
+           WHERE id IN (
+             SELECT id FROM network_calls
+             WHERE state = 'asked' AND shard = ANY ($1::smallint[]) AND expires_at > $2
+             LIMIT ${SHARD_COUNT * 8} FOR UPDATE SKIP LOCKED)
+           RETURNING id, instance_id, op, args`,
+    values: [shards, now],
+  });
+  return found.rows.map(({ instance_id, ...call }) => ({ ...call, instanceId: instance_id }));
+}
+
+export async function answerCall(sql: Sql, id: string, answer: CallAnswer): Promise<void> {
+  await sql.query(
+    `UPDATE network_calls SET state = 'answered', answer = $2, error = $3 WHERE id = $1 AND state = 'taken'`,
+    [
+      id,
+      'value' in answer ? JSON.stringify(answer.value ?? null) : null,
+      'error' in answer ? answer.error : null,
+    ],
+  );
+}
+
+/** What was asked and answered by processes that are gone. */
+export async function forgetCalls(sql: Sql, before: Date): Promise<void> {
+  await sql.query('DELETE FROM network_calls WHERE expires_at < $1', [before]);
+}

@@ -1,0 +1,126 @@
+import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
+import { isGroupJid } from '@posthorn/contract/jid.ts';
+import type {
+  PinBody,
+  PinDone,
+  StarBody,
+  StarDone,
+  VoteBody,
+  VoteDone,
+} from '@posthorn/contract/messaging/message-actions.ts';
+import type { Principal } from '../accounts/principal.ts';
+import { type AskDeps, askOwner, CallRefused } from '../calls/ask-owner.ts';
+import { jidOf } from './content/rule.ts';
+import { isUuid, type WireTarget, wireTarget } from './content/target.ts';
+import { findReferenced } from './find-referenced.ts';
+
+/** What the network answers to pin and poll_vote: the id of the message that did it. */
+interface Envelope {
+  envelope_id: string;
+}
+
+export interface ActionInput<Body> {
+  principal: Principal;
+  instanceId: string;
+  body: Body;
+  signal: AbortSignal;
+}
+
+/** Pins or unpins a message for all (spec 4.2). 403 FORBIDDEN when the instance is no admin of the group. */
+export async function pinMessage(deps: AskDeps, input: ActionInput<PinBody>): Promise<PinDone> {
+  const { body, instanceId } = input;
+  const chat = jidOf(body.chat_jid);
+  const target = await targetOf(deps, instanceId, chat, {
+    ref: body.message_id,
+    sender: body.target_sender_jid,
+    fromMe: body.target_from_me,
+  });
+  const args = { chat, target, pin: body.pin, duration_s: body.duration_seconds };
+  const { envelope_id } = (await act(deps, input, 'pin', args)) as Envelope;
+  return {
+    instance_id: instanceId,
+    chat_jid: chat,
+    target_message_id: body.message_id,
+    action: body.pin ? 'pinned' : 'unpinned',
+    envelope_message_id: envelope_id,
+  };
+}
+
+/** Votes in a poll, or clears the vote. 404 MESSAGE_NOT_FOUND when the instance lacks the poll's secret. */
+export async function votePoll(deps: AskDeps, input: ActionInput<VoteBody>): Promise<VoteDone> {
+  const { body, instanceId } = input;
+  const chat = jidOf(body.chat_jid);
+  const target = await targetOf(deps, instanceId, chat, {
+    ref: body.poll_message_id,
+    sender: body.poll_sender_jid,
+    fromMe: body.poll_from_me,
+  });
+  const args = { chat, target, options: body.selected_options };
+  const { envelope_id } = (await act(deps, input, 'poll_vote', args)) as Envelope;
+  return {
+    instance_id: instanceId,
+    chat_jid: chat,
+    poll_message_id: body.poll_message_id,
+    selected_options: body.selected_options,
+    envelope_message_id: envelope_id,
+  };
+}
+
+/** Stars a message for this account alone; message.starred follows when the change has synced back. */
+export async function starMessage(deps: AskDeps, input: ActionInput<StarBody>): Promise<StarDone> {
+  const { body, instanceId } = input;
+  const chat = jidOf(body.chat_jid);
+  const target = await targetOf(deps, instanceId, chat, {
+    ref: body.message_id,
+    sender: body.sender_jid,
+    fromMe: body.from_me,
+  });
+  await act(deps, input, 'star', { chat, target, starred: body.starred });
+  return {
+    instance_id: instanceId,
+    chat_jid: chat,
+    message_id: body.message_id,
+    action: body.starred ? 'starred' : 'unstarred',
+  };
+}
+
+/**
+ * How the network names the message: from our history when it is there, else as the caller says. A UUID is
+ * ours alone, so an unknown one is nobody's.
+ */
+async function targetOf(
+  deps: AskDeps,
+  instanceId: string,
+  chat: string,
+  given: { ref: string; sender: string | undefined; fromMe: boolean },
+): Promise<WireTarget> {
+  const known = await findReferenced(deps.db, instanceId, given.ref);
+  if (known && known.chatJid === chat) return wireTarget(known);
+  if (known || isUuid(given.ref)) throw apiError('MESSAGE_NOT_FOUND');
+  const sender = given.sender ?? (isGroupJid(chat) || given.fromMe ? undefined : chat);
+  return { id: given.ref, from_me: given.fromMe, ...(sender ? { sender } : {}) };
+}
+
+const REFUSALS: Record<string, () => ApiError> = {
+  message_not_found: () => apiError('MESSAGE_NOT_FOUND'),
+  poll_secret_missing: () =>
+    apiError('MESSAGE_NOT_FOUND', { message: 'this instance does not have the secret of the poll' }),
+  invalid_option: () =>
+    apiError('BAD_REQUEST', { message: 'selected_options: must be exact names of options of the poll' }),
+  too_many_options: () => apiError('BAD_REQUEST', { message: 'selected_options: more than the poll allows' }),
+  not_admin: () => apiError('FORBIDDEN', { message: 'the instance is not an admin of the group' }),
+};
+
+async function act(
+  deps: AskDeps,
+  { principal, instanceId, signal }: ActionInput<unknown>,
+  op: string,
+  args: Record<string, unknown>,
+): Promise<unknown> {
+  try {
+    return await askOwner(deps, { principal, instanceId, op, args, signal });
+  } catch (cause) {
+    if (!(cause instanceof CallRefused)) throw cause;
+    throw REFUSALS[cause.reason]?.() ?? apiError('SEND_FAILED', { cause });
+  }
+}

@@ -1,0 +1,85 @@
+import { phoneOf } from '@posthorn/contract/jid.ts';
+import { INBOUND_FAMILIES } from '@posthorn/contract/message-types.ts';
+import type { NewEvent } from '../events/insert-events.ts';
+import type { Client } from '../platform/db.ts';
+import { newId } from '../platform/ids.ts';
+import { outboundFamily } from './message-events.ts';
+
+/** A message as the recorders of changes read and lock it, whichever way it went. */
+export interface ChangedMessage {
+  id: string;
+  company_id: number;
+  instance_id: string;
+  direction: 'inbound' | 'outbound';
+  type: string;
+  chat_jid: string;
+  sender_jid: string | null;
+  content: Record<string, unknown>;
+  media_id: string | null;
+  is_forwarded: boolean;
+  forwarding_score: number;
+  trace_id: string | null;
+  deleted_at: Date | null;
+}
+
+export const CHANGED_COLUMNS = `id, company_id, instance_id, direction, type, chat_jid, sender_jid, content, media_id,
+  is_forwarded, forwarding_score, trace_id, deleted_at`;
+
+const FAMILIES: ReadonlySet<string> = new Set(INBOUND_FAMILIES);
+
+/** The fields that events about a message begin with: who wrote it, ours or theirs (spec 6.1). */
+export function changedFamily(message: ChangedMessage, at: Date): Record<string, unknown> {
+  const data = outboundFamily(message, at);
+  if (message.direction === 'outbound') return data;
+  const from = message.sender_jid ?? message.chat_jid;
+  return { ...data, from, phone: phoneOf(from), is_from_me: false };
+}
+
+/** New words for a message that is there; gives message.edited. A deleted one stays deleted. */
+export async function applyEdit(
+  client: Client,
+  message: ChangedMessage,
+  change: { content: Record<string, unknown>; at: Date },
+  now: Date,
+): Promise<NewEvent[]> {
+  if (message.deleted_at) return [];
+  const content = { ...message.content, ...change.content };
+  await client.query('UPDATE messages SET content = $2, edited_at = $3 WHERE id = $1', [
+    message.id,
+    JSON.stringify(content),
+    change.at,
+  ]);
+  return [eventOf(message, 'message.edited', { ...changedFamily(message, change.at), content }, now)];
+}
+
+/** Deleted for everyone: what it said is forgotten here too. Gives message.deleted and `<family>.deleted`. */
+export async function applyDelete(
+  client: Client,
+  message: ChangedMessage,
+  at: Date,
+  now: Date,
+): Promise<NewEvent[]> {
+  if (message.deleted_at) return [];
+  await client.query(`UPDATE messages SET content = '{}', deleted_at = $2 WHERE id = $1`, [message.id, at]);
+  const data = changedFamily(message, at);
+  const events = [eventOf(message, 'message.deleted', data, now)];
+  if (FAMILIES.has(message.type)) events.push(eventOf(message, `${message.type}.deleted`, data, now));
+  return events;
+}
+
+export function eventOf(
+  message: ChangedMessage,
+  type: string,
+  data: Record<string, unknown>,
+  now: Date,
+): NewEvent {
+  return {
+    eventId: newId(),
+    companyId: message.company_id,
+    instanceId: message.instance_id,
+    type,
+    data,
+    traceId: message.trace_id,
+    createdAt: now,
+  };
+}

@@ -1,0 +1,42 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import type { Principal } from '../accounts/principal.ts';
+import { type AskDeps, askOwner } from '../calls/ask-owner.ts';
+
+interface CancelInput {
+  principal: Principal;
+  instanceId: string;
+  signal: AbortSignal;
+}
+
+/** What the owner of an instance answers to `cancel`: how each task it was asked about stands. */
+export interface CancelAnswer {
+  cancelled: string[];
+  /** Being sent at this moment, or sent while we looked. */
+  under_way: string[];
+}
+
+/**
+ * Cancels one queued task. Only the owner of the instance knows what it is sending right now, so it is
+ * asked, whether connected or not: a task that it says is cancelled is never sent. Throws 404
+ * INSTANCE_NOT_FOUND, NOT_FOUND; 409 CONFLICT while it is being sent; 503 SERVICE_UNAVAILABLE.
+ */
+export async function cancelQueued(deps: AskDeps, input: CancelInput & { taskId: string }): Promise<void> {
+  const answer = await cancel(deps, input, { task_ids: [input.taskId.toLowerCase()] });
+  if (answer.cancelled.length > 0) return;
+  if (answer.under_way.length > 0) throw apiError('CONFLICT', { message: 'the task is being sent' });
+  throw apiError('NOT_FOUND', { message: 'task not found' });
+}
+
+/** Cancels everything that waits; how many tasks that were. Throws as cancelQueued, never CONFLICT. */
+export async function clearQueue(deps: AskDeps, input: CancelInput): Promise<number> {
+  return (await cancel(deps, input, {})).cancelled.length;
+}
+
+async function cancel(
+  deps: AskDeps,
+  { principal, instanceId, signal }: CancelInput,
+  args: { task_ids?: string[] },
+): Promise<CancelAnswer> {
+  const answer = await askOwner(deps, { principal, instanceId, op: 'cancel', args, signal, offline: true });
+  return answer as CancelAnswer;
+}

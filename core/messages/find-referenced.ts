@@ -1,0 +1,64 @@
+import type { Sql } from '../platform/db.ts';
+import { messageIdOf, networkIdOf } from '../platform/ids.ts';
+import type { KnownMessage } from './content/rule.ts';
+import { isUuid } from './content/target.ts';
+
+/**
+ * The message of this instance that a UUID or network id names, or null. Not scoped to a company: what it
+ * decides is told only after the accept has seen that the instance is the caller's.
+ */
+export async function findReferenced(
+  sql: Sql,
+  instanceId: string,
+  ref: string,
+): Promise<KnownMessage | null> {
+  // An outbound message's network id is made of its UUID; an inbound one's is stored.
+  const id = isUuid(ref) ? ref : messageIdOf(ref.toUpperCase());
+  const found = await sql.query<Row>({
+    name: 'messages-find-referenced',
+    text: `SELECT * FROM (
+             SELECT ${COLUMNS} FROM messages WHERE id = $2 AND instance_id = $1
+             UNION ALL
+             SELECT ${COLUMNS} FROM messages WHERE instance_id = $1 AND network_id IN ($3, upper($3))
+           ) AS found LIMIT 1`,
+    values: [instanceId, id, ref],
+  });
+  const row = found.rows[0];
+  if (!row) return null;
+  return {
+    id: row.id,
+    networkId: row.direction === 'outbound' ? networkIdOf(row.id) : row.network_id,
+    direction: row.direction,
+    type: row.type,
+    status: row.status,
+    chatJid: row.chat_jid,
+    senderJid: row.sender_jid,
+    content: row.content,
+    mediaId: row.media_id,
+    isForwarded: row.is_forwarded,
+    forwardingScore: row.forwarding_score,
+    sentAt: row.sent_at,
+    createdAt: row.created_at,
+    deletedAt: row.deleted_at,
+  };
+}
+
+const COLUMNS = `id, network_id, direction, type, status, chat_jid, sender_jid, content, media_id, is_forwarded,
+  forwarding_score, sent_at, created_at, deleted_at`;
+
+interface Row {
+  id: string;
+  network_id: string | null;
+  direction: 'inbound' | 'outbound';
+  type: string;
+  status: string;
+  chat_jid: string;
+  sender_jid: string | null;
+  content: Record<string, unknown>;
+  media_id: string | null;
+  is_forwarded: boolean;
+  forwarding_score: number;
+  sent_at: Date | null;
+  created_at: Date;
+  deleted_at: Date | null;
+}

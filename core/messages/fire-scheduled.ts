@@ -1,0 +1,196 @@
+import { ApiError } from '@posthorn/contract/api-error.ts';
+import { parseRecipient, phoneOf } from '@posthorn/contract/jid.ts';
+import type { Schedulable } from '@posthorn/contract/message-types.ts';
+import type { Principal } from '../accounts/principal.ts';
+import { insertEvents } from '../events/insert-events.ts';
+import type { Bus } from '../platform/bus.ts';
+import { newId } from '../platform/ids.ts';
+import type { Log } from '../platform/log.ts';
+import { type PreparedSend, prepareSend } from './prepare-send.ts';
+import type { SendDeps } from './send.ts';
+
+export interface FireDeps extends SendDeps {
+  bus: Bus;
+  log: Log;
+}
+
+/** Claimed so long ago and not finished: its worker died, and whoever comes next takes it over. */
+const CLAIM_MS = 60_000;
+const RETRY_MS = 10_000;
+/** An instance may be away when the time comes; later than this, what was to be said is no longer due. */
+const LATE_MAX_MS = 15 * 60_000;
+const BATCH = 100;
+
+const RETRIED: ReadonlySet<string> = new Set([
+  'INSTANCE_NOT_CONNECTED',
+  'INSTANCE_HARD_PAUSED',
+  'SERVICE_UNAVAILABLE',
+]);
+
+interface Due {
+  id: string;
+  company_id: number;
+  instance_id: string;
+  type: Schedulable;
+  send_at: Date;
+  body: Record<string, unknown>;
+  idempotency_key: string;
+  force: boolean;
+  user_id: number;
+  token_id: number | null;
+  is_superadmin: boolean;
+  trace_id: string;
+}
+
+/**
+ * Sends what is due. Each send is claimed by one worker, accepted under its own key and promised id (so a
+ * claim taken over from a dead worker sends nothing twice) and then a task like any other. What the accept
+ * refuses ends as `<type>.delivery_failed` with the code as its reason. Returns how many it claimed.
+ */
+export async function fireScheduled(deps: FireDeps): Promise<number> {
+  const now = deps.clock.now();
+  const due = await deps.db.query<Due>(CLAIM, [now, new Date(now.getTime() - CLAIM_MS), BATCH]);
+  await Promise.all(due.rows.map((row) => fire(deps, row)));
+  return due.rows.length;
+}
+
+async function fire(deps: FireDeps, row: Due): Promise<void> {
+  let prepared: PreparedSend | null = null;
+  try {
+    prepared = await prepare(deps, row);
+    await accept(deps, row, prepared);
+    await deps.db.query(`UPDATE scheduled_sends SET status = 'queued' WHERE id = $1`, [row.id]);
+  } catch (err) {
+    await conclude(deps, row, prepared, err).catch((err) =>
+      deps.log.warn({ err, scheduled_id: row.id }, 'a scheduled send waits for its claim to run out'),
+    );
+  }
+}
+
+function keyScopeOf(row: Due): string {
+  return `scheduled ${row.id}`;
+}
+
+async function prepare(deps: FireDeps, row: Due): Promise<PreparedSend> {
+  return prepareSend(deps, {
+    principal: principalOf(row),
+    instanceId: row.instance_id,
+    operation: row.type,
+    idempotencyKey: row.idempotency_key,
+    force: row.force,
+    body: row.body,
+    keyScope: keyScopeOf(row),
+  });
+}
+
+async function accept(deps: FireDeps, row: Due, { message, refusal, body }: PreparedSend): Promise<void> {
+  await deps.acceptor.acceptSend({
+    principal: principalOf(row),
+    instanceId: row.instance_id,
+    operation: row.type,
+    idempotencyKey: row.idempotency_key,
+    force: row.force,
+    traceId: row.trace_id,
+    keyScope: keyScopeOf(row),
+    messageId: row.id,
+    body,
+    message,
+    refusal,
+  });
+}
+
+/** Who scheduled it, as far as the accept asks. */
+function principalOf(row: Due): Principal {
+  return {
+    companyId: row.company_id,
+    userId: row.user_id,
+    role: 'owner',
+    isSuperadmin: row.is_superadmin,
+    via: row.token_id === null ? 'jwt' : 'key',
+    tokenId: row.token_id,
+    jti: null,
+    emailVerified: true,
+    requestsPerMinute: 0,
+  };
+}
+
+async function conclude(
+  deps: FireDeps,
+  row: Due,
+  prepared: PreparedSend | null,
+  err: unknown,
+): Promise<void> {
+  const now = deps.clock.now();
+  if (!(err instanceof ApiError)) deps.log.warn({ err, scheduled_id: row.id }, 'a scheduled send failed');
+  const passing = !(err instanceof ApiError) || RETRIED.has(err.code);
+  if (passing && now.getTime() - row.send_at.getTime() < LATE_MAX_MS) {
+    // Claimed as of then: it comes up again when that claim has run out.
+    const claimedAt = new Date(now.getTime() - CLAIM_MS + RETRY_MS);
+    await deps.db.query('UPDATE scheduled_sends SET claimed_at = $2 WHERE id = $1', [row.id, claimedAt]);
+    return;
+  }
+  await fail(deps, row, prepared, err instanceof ApiError ? err.code.toLowerCase() : 'send_failed', now);
+}
+
+async function fail(
+  deps: FireDeps,
+  row: Due,
+  prepared: PreparedSend | null,
+  reason: string,
+  now: Date,
+): Promise<void> {
+  const type = typeOf(row, prepared);
+  const chat = prepared?.message.chatJid || chatOf(row);
+  await deps.db.transaction(async (client) => {
+    const failed = await client.query(
+      `UPDATE scheduled_sends SET status = 'failed', failed_reason = $2 WHERE id = $1 AND status = 'claimed'`,
+      [row.id, reason],
+    );
+    if (failed.rowCount === 0) return;
+    const data = {
+      message_ids: [row.id],
+      message_type: type,
+      chat,
+      phone: phoneOf(chat),
+      from: chat,
+      is_from_me: true,
+      timestamp: now.toISOString(),
+      idempotency_key: row.idempotency_key,
+      wire_state: 'not_sent',
+      reason,
+    };
+    await insertEvents(client, [
+      {
+        eventId: newId(),
+        companyId: row.company_id,
+        instanceId: row.instance_id,
+        type: `${type}.delivery_failed`,
+        data,
+        traceId: row.trace_id,
+        createdAt: now,
+      },
+    ]);
+  });
+  deps.bus.notify('events', String(row.company_id));
+  deps.bus.notify('deliveries');
+}
+
+/** The family of the failure: of the content, where it could be made; else of what was asked for. */
+function typeOf(row: Due, prepared: PreparedSend | null): string {
+  if (prepared?.message.type) return prepared.message.type;
+  return ['link_preview', 'forward', 'delete', 'edit'].includes(row.type) ? 'text' : row.type;
+}
+
+function chatOf(row: Due): string {
+  const parsed = parseRecipient(String(row.body.to ?? ''));
+  return 'jid' in parsed ? parsed.jid : '';
+}
+
+const CLAIM = `
+UPDATE scheduled_sends SET status = 'claimed', claimed_at = $1
+WHERE id IN (
+  SELECT id FROM scheduled_sends
+  WHERE send_at <= $1 AND (status = 'scheduled' OR (status = 'claimed' AND claimed_at < $2))
+  ORDER BY send_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+RETURNING id, company_id, instance_id, type, send_at, body, idempotency_key, force, user_id, token_id,
+          is_superadmin, trace_id`;

@@ -1,0 +1,114 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import { parseRecipient } from '@posthorn/contract/jid.ts';
+import type { Message } from '@posthorn/contract/messaging/message.ts';
+import { reachOf } from '../accounts/company-scope.ts';
+import type { Principal } from '../accounts/principal.ts';
+import { loadInstance } from '../instances/find-instance.ts';
+import type { Db } from '../platform/db.ts';
+import type { Orm } from '../platform/orm.ts';
+import { type MessageRow, messageView } from './find-message.ts';
+
+export interface MessageFilter {
+  chat_jid?: string | undefined;
+  direction?: string | undefined;
+  status?: string | undefined;
+  type?: string | undefined;
+  before?: string | undefined;
+  after?: string | undefined;
+  limit: number;
+}
+
+/** Rows that one look goes through, and looks of one request: a rare filter costs no more than this. */
+const SCAN_ROWS = 2_000;
+const SCANS_MAX = 5;
+
+/**
+ * The messages of an instance by keyset over their time-ordered ids: newest first, or with `after` oldest
+ * first from there. The filters are applied to what is passed over rather than indexed: each further
+ * index would be paid for by every message sent. `nextCursor` may come with fewer rows than asked for.
+ * Throws 404 INSTANCE_NOT_FOUND, 400 BAD_REQUEST.
+ */
+export async function listMessages(
+  deps: { orm: Orm; db: Db },
+  input: { principal: Principal; instanceId: string; filter: MessageFilter },
+): Promise<{ data: Message[]; nextCursor: string | null }> {
+  const { filter } = input;
+  if (filter.before && filter.after) {
+    throw apiError('BAD_REQUEST', { message: 'give after or before, not both' });
+  }
+  const instance = await loadInstance(reachOf(deps.orm, input.principal), input.instanceId);
+  const forwards = filter.after !== undefined;
+  const found: MessageRow[] = [];
+  let position = filter.after ?? filter.before ?? null;
+  for (let scan = 0; scan < SCANS_MAX; scan += 1) {
+    const wanted = filter.limit - found.length;
+    const look = await deps.db.query<Look>({
+      name: forwards ? 'messages-list-after' : 'messages-list-before',
+      text: forwards ? LIST_AFTER : LIST_BEFORE,
+      values: [
+        instance.id,
+        position,
+        // Without a filter every row passed over is one of the answer.
+        isFiltered(filter) ? SCAN_ROWS : wanted,
+        chatOf(filter),
+        filter.direction ?? null,
+        filter.status ?? null,
+        filter.type ?? null,
+        wanted,
+      ],
+    });
+    const { scanned, edge, ids } = look.rows[0]!;
+    if (ids) found.push(...(await readRows(deps.db, ids, forwards)));
+    const full = found.length >= filter.limit;
+    position = full ? found.at(-1)!.id : edge;
+    const ended = !full && scanned < (isFiltered(filter) ? SCAN_ROWS : wanted);
+    if (ended) return { data: found.map(messageView), nextCursor: null };
+    if (full) break;
+  }
+  return { data: found.map(messageView), nextCursor: position };
+}
+
+interface Look {
+  /** Rows that were passed over, and the id of the last of them. */
+  scanned: number;
+  edge: string | null;
+  ids: string[] | null;
+}
+
+function isFiltered(filter: MessageFilter): boolean {
+  return Boolean(filter.chat_jid ?? filter.direction ?? filter.status ?? filter.type);
+}
+
+/** The contract has refused what is no chat. */
+function chatOf({ chat_jid: chat }: MessageFilter): string | null {
+  if (chat === undefined) return null;
+  const parsed = parseRecipient(chat);
+  return 'jid' in parsed ? parsed.jid : null;
+}
+
+async function readRows(db: Db, ids: readonly string[], forwards: boolean): Promise<MessageRow[]> {
+  const rows = await db.query<MessageRow>(
+    `SELECT * FROM messages WHERE id = ANY ($1::uuid[]) ORDER BY id ${forwards ? 'ASC' : 'DESC'}`,
+    [ids],
+  );
+  return rows.rows;
+}
+
+function listSql(compare: '<' | '>', order: 'ASC' | 'DESC'): string {
+  return `
+WITH passed AS MATERIALIZED (
+  SELECT id, row_number() OVER (ORDER BY id ${order}) AS nth,
+         ($4::text IS NULL OR chat_jid = $4) AND ($5::text IS NULL OR direction = $5)
+         AND ($6::text IS NULL OR status = $6) AND ($7::text IS NULL OR type = $7) AS fits
+  FROM messages WHERE instance_id = $1 AND ($2::uuid IS NULL OR id ${compare} $2)
+  ORDER BY id ${order} LIMIT $3
+), fitting AS (
+  SELECT id FROM passed WHERE fits ORDER BY nth LIMIT $8
+)
+SELECT (SELECT count(*)::integer FROM passed) AS scanned,
+       (SELECT id FROM passed ORDER BY nth DESC LIMIT 1) AS edge,
+       (SELECT array_agg(id) FROM fitting) AS ids`;
+}
+
+const LIST_BEFORE = listSql('<', 'DESC');
+const LIST_AFTER = listSql('>', 'ASC');

@@ -1,0 +1,90 @@
+import { insertEvents, type NewEvent } from '../events/insert-events.ts';
+import { holdLeases, type Lease } from '../instances/hold-leases.ts';
+import type { Bus } from '../platform/bus.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Client, Db } from '../platform/db.ts';
+import {
+  applyDelete,
+  applyEdit,
+  CHANGED_COLUMNS,
+  type ChangedMessage,
+  changedFamily,
+  eventOf,
+} from './apply-change.ts';
+
+/** How a delete or edit task ended. */
+export interface EndedChange {
+  taskId: string;
+  operation: 'delete' | 'edit';
+  lease: Lease;
+  at: Date;
+  /** Absent: the network took it. */
+  failure?: { reason: string; wireState: 'not_sent' | 'unknown' };
+}
+
+/**
+ * Records the end of a delete or edit: the message's change with its events, or the failure, and the end of
+ * the task commit together. A task that is gone was recorded before: nothing happens.
+ */
+export async function recordChangeTask(
+  deps: { db: Db; bus: Bus; clock: Clock },
+  ended: EndedChange,
+): Promise<void> {
+  const now = deps.clock.now();
+  const company = await deps.db.transaction((client) => recordEnd(client, ended, now));
+  if (company === null) return;
+  deps.bus.notify('events', String(company));
+  deps.bus.notify('deliveries');
+}
+
+async function recordEnd(client: Client, ended: EndedChange, now: Date): Promise<number | null> {
+  const held = await holdLeases(client, [ended.lease]);
+  if (!held.has(ended.lease.shard)) return null;
+  const tasks = await client.query<Task>(
+    'DELETE FROM outbox WHERE task_id = $1 RETURNING message_id, payload, trace_id',
+    [ended.taskId],
+  );
+  const task = tasks.rows[0];
+  if (!task) return null;
+  await client.query(
+    'INSERT INTO finished_changes (task_id, status, finished_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+    [ended.taskId, ended.failure ? 'failed' : 'sent', now],
+  );
+  const found = await client.query<ChangedMessage>(
+    `SELECT ${CHANGED_COLUMNS} FROM messages WHERE id = $1 FOR UPDATE`,
+    [task.message_id],
+  );
+  const message = found.rows[0];
+  if (!message) return null;
+  // The request that asked for the change is what its events trace back to.
+  const traced = { ...message, trace_id: task.trace_id };
+  await insertEvents(client, await eventsOf(client, traced, task, ended, now));
+  return message.company_id;
+}
+
+async function eventsOf(
+  client: Client,
+  message: ChangedMessage,
+  task: Task,
+  ended: EndedChange,
+  now: Date,
+): Promise<NewEvent[]> {
+  const { operation, failure, at } = ended;
+  if (failure) {
+    const data = {
+      ...changedFamily(message, at),
+      operation,
+      wire_state: failure.wireState,
+      reason: failure.reason,
+    };
+    return [eventOf(message, `${message.type}.delivery_failed`, data, now)];
+  }
+  if (operation === 'delete') return applyDelete(client, message, at, now);
+  return applyEdit(client, message, { content: task.payload?.change ?? {}, at }, now);
+}
+
+interface Task {
+  message_id: string;
+  payload: { change?: Record<string, unknown> } | null;
+  trace_id: string | null;
+}

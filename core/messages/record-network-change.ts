@@ -1,0 +1,90 @@
+import { insertEvents, type NewEvent } from '../events/insert-events.ts';
+import { holdLeases, type Lease } from '../instances/hold-leases.ts';
+import type { Bus } from '../platform/bus.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Client, Db } from '../platform/db.ts';
+import { messageIdOf } from '../platform/ids.ts';
+import {
+  applyDelete,
+  applyEdit,
+  CHANGED_COLUMNS,
+  type ChangedMessage,
+  changedFamily,
+  eventOf,
+} from './apply-change.ts';
+import { hashKey } from './hashes.ts';
+
+/** Somebody at the network changed a message that is there already. */
+export type NetworkChangeOf = { networkId: string; at: Date } & (
+  | { kind: 'edited'; content: Record<string, unknown> }
+  | { kind: 'deleted' }
+  | { kind: 'starred'; starred: boolean }
+);
+
+/**
+ * Records changes that came from the network, in their order, each with its events: message.edited,
+ * message.deleted with `<family>.deleted`, message.starred (spec 6.1). A change of a message that we never
+ * had tells nobody anything.
+ */
+export async function recordNetworkChanges(
+  deps: { db: Db; bus: Bus; clock: Clock },
+  scope: { companyId: number; instanceId: string; lease: Lease },
+  changes: readonly NetworkChangeOf[],
+): Promise<void> {
+  const now = deps.clock.now();
+  const told = await deps.db.transaction(async (client) => {
+    const held = await holdLeases(client, [scope.lease]);
+    if (!held.has(scope.lease.shard)) return false;
+    const events: NewEvent[] = [];
+    for (const change of changes) {
+      const eventId = hashKey(scope.instanceId, change.kind, change.networkId, change.at.toISOString());
+      // A repeat may stand in the same batch.
+      if (events.some((event) => event.eventId === eventId)) continue;
+      events.push(...(await recordOnce(client, scope.instanceId, change, eventId, now)));
+    }
+    await insertEvents(client, events);
+    return events.length > 0;
+  });
+  if (!told) return;
+  deps.bus.notify('events', String(scope.companyId));
+  deps.bus.notify('deliveries');
+}
+
+/** The network repeats what was not acknowledged: the first event's id is made of what happened. */
+async function recordOnce(
+  client: Client,
+  instanceId: string,
+  change: NetworkChangeOf,
+  eventId: string,
+  now: Date,
+): Promise<NewEvent[]> {
+  const told = await client.query('SELECT 1 FROM events WHERE event_id = $1', [eventId]);
+  if (told.rows.length > 0) return [];
+  const [first, ...others] = await record(client, instanceId, change, now);
+  return first ? [{ ...first, eventId }, ...others] : [];
+}
+
+async function record(
+  client: Client,
+  instanceId: string,
+  change: NetworkChangeOf,
+  now: Date,
+): Promise<NewEvent[]> {
+  const found = await client.query<ChangedMessage>(
+    `SELECT ${CHANGED_COLUMNS} FROM messages
+     WHERE instance_id = $1 AND ${messageIdOf(change.networkId) ? 'id = $2' : 'network_id = $2'} FOR UPDATE`,
+    [instanceId, messageIdOf(change.networkId) ?? change.networkId],
+  );
+  const message = found.rows[0];
+  if (!message) return [];
+  switch (change.kind) {
+    case 'edited':
+      return applyEdit(client, message, change, now);
+    case 'deleted':
+      return applyDelete(client, message, change.at, now);
+    case 'starred': {
+      const data = { ...changedFamily(message, change.at), starred: change.starred };
+      return [eventOf(message, 'message.starred', data, now)];
+    }
+  }
+}

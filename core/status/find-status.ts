@@ -1,0 +1,73 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import { phoneOf } from '@posthorn/contract/jid.ts';
+import type { StatusItem } from '@posthorn/contract/messaging/status.ts';
+import { reachOf } from '../accounts/company-scope.ts';
+import type { Principal } from '../accounts/principal.ts';
+import { loadInstance } from '../instances/find-instance.ts';
+import type { KnownStatus } from '../messages/content/rule.ts';
+import { isUuid } from '../messages/content/target.ts';
+import type { Db, Sql } from '../platform/db.ts';
+import { messageIdOf, networkIdOf } from '../platform/ids.ts';
+import type { Orm } from '../platform/orm.ts';
+
+/** One row of the feed. */
+export interface StatusRow {
+  status_id: string;
+  direction: 'inbound' | 'outbound';
+  author_jid: string;
+  type: StatusItem['type'];
+  content: string;
+  media_id: string | null;
+  posted_at: Date;
+}
+
+export const STATUS_COLUMNS = 'status_id, direction, author_jid, type, content, media_id, posted_at';
+
+/** How a status is kept: one of ours by its UUID, another by the network's id, whichever was given. */
+export function statusKey(ref: string): string {
+  if (isUuid(ref)) return ref.toLowerCase();
+  const upper = ref.toUpperCase();
+  return messageIdOf(upper) ?? upper;
+}
+
+export function statusItem(row: StatusRow): StatusItem {
+  return {
+    status_message_id: row.status_id,
+    direction: row.direction,
+    phone: row.direction === 'inbound' ? phoneOf(row.author_jid) : '',
+    type: row.type,
+    content: row.content,
+    media_id: row.media_id ?? '',
+    posted_at: row.posted_at.toISOString(),
+  };
+}
+
+/** One status of the feed (spec 4.3). 404 INSTANCE_NOT_FOUND or NOT_FOUND, by what is missing or foreign. */
+export async function findStatus(
+  deps: { orm: Orm; db: Db },
+  input: { principal: Principal; instanceId: string; statusId: string },
+): Promise<StatusItem> {
+  const instance = await loadInstance(reachOf(deps.orm, input.principal), input.instanceId);
+  const row = await readStatus(deps.db, instance.id, input.statusId);
+  if (!row) throw apiError('NOT_FOUND', { message: 'status not found' });
+  return statusItem(row);
+}
+
+/** What a reply has to know of the status that it answers; null for one that is not in the feed. */
+export async function findReferencedStatus(
+  sql: Sql,
+  instanceId: string,
+  ref: string,
+): Promise<KnownStatus | null> {
+  const row = await readStatus(sql, instanceId, ref);
+  if (!row) return null;
+  return { networkId: row.direction === 'outbound' ? networkIdOf(row.status_id) : row.status_id };
+}
+
+async function readStatus(sql: Sql, instanceId: string, ref: string): Promise<StatusRow | undefined> {
+  const found = await sql.query<StatusRow>(
+    `SELECT ${STATUS_COLUMNS} FROM status_feed WHERE instance_id = $1 AND status_id = $2`,
+    [instanceId, statusKey(ref)],
+  );
+  return found.rows[0];
+}

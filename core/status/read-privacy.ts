@@ -1,0 +1,18 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import { type StatusPrivacy, statusPrivacy } from '@posthorn/contract/messaging/status.ts';
+import type { Principal } from '../accounts/principal.ts';
+import { type AskDeps, askOwner, CallRefused } from '../calls/ask-owner.ts';
+
+/** Who sees the statuses of this account, as the network has it (spec 4.3). Throws as askOwner does. */
+export async function readStatusPrivacy(
+  deps: AskDeps,
+  input: { principal: Principal; instanceId: string; signal: AbortSignal },
+): Promise<StatusPrivacy> {
+  try {
+    const answer = await askOwner(deps, { ...input, op: 'status_privacy', args: {} });
+    return { status_privacy: statusPrivacy.shape.status_privacy.parse(answer) };
+  } catch (cause) {
+    if (cause instanceof CallRefused) throw apiError('SEND_FAILED', { cause });
+    throw cause;
+  }
+}

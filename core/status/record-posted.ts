@@ -1,0 +1,88 @@
+import type { NewEvent } from '../events/insert-events.ts';
+import type { OutboundFacts } from '../messages/message-events.ts';
+import type { Client } from '../platform/db.ts';
+import { newId } from '../platform/ids.ts';
+
+/** An outbound status, or an outbound answer to one: either is a row of the feed (spec 4.3). */
+export interface PostedStory {
+  message: OutboundFacts;
+  type: 'text' | 'image' | 'video' | 'audio';
+  words: string;
+  at: Date;
+  /** Set for an answer: whose status it was, and its id. */
+  answered: { statusId: string; phone: string } | null;
+}
+
+/** The story that a message is, or null: nearly every message is none. */
+export function storyOf(message: OutboundFacts, at: Date): PostedStory | null {
+  const { content, type } = message;
+  if (!content) return null;
+  const words = String(content.text ?? content.caption ?? '');
+  if (type.startsWith('status_')) {
+    return { message, type: type.slice('status_'.length) as PostedStory['type'], words, at, answered: null };
+  }
+  const reply = content.status_reply as { status_message_id: string; phone: string } | undefined;
+  if (!reply) return null;
+  // A sticker is a picture: the feed has no type of its own for it (spec 2.9).
+  const shown = type === 'sticker' ? 'image' : (type as PostedStory['type']);
+  return {
+    message,
+    type: shown,
+    words,
+    at,
+    answered: { statusId: reply.status_message_id, phone: reply.phone },
+  };
+}
+
+/**
+ * Writes the feed's rows, under the message's id, and gives the events of answers: status.reply_sent (spec
+ * 6.2). Part of the caller's transaction.
+ */
+export async function recordPosted(
+  client: Client,
+  stories: readonly PostedStory[],
+  now: Date,
+): Promise<NewEvent[]> {
+  const rows = stories.map(({ message, type, words, at }) => ({
+    id: newId(),
+    company_id: message.company_id,
+    instance_id: message.instance_id,
+    status_id: message.id,
+    type,
+    content: words,
+    media_id: message.media_id,
+    posted_at: at,
+  }));
+  await client.query({ name: 'status-feed-posted', text: INSERT, values: [JSON.stringify(rows)] });
+  return stories.flatMap((story) => (story.answered ? [replySent(story, story.answered, now)] : []));
+}
+
+function replySent(
+  { message, at }: PostedStory,
+  answered: { statusId: string; phone: string },
+  now: Date,
+): NewEvent {
+  return {
+    eventId: newId(),
+    companyId: message.company_id,
+    instanceId: message.instance_id,
+    type: 'status.reply_sent',
+    data: {
+      chat: message.chat_jid,
+      phone: answered.phone,
+      status_message_id: answered.statusId,
+      type: message.type,
+      timestamp: Math.floor(at.getTime() / 1000),
+    },
+    traceId: message.trace_id,
+    createdAt: now,
+  };
+}
+
+const INSERT = `
+INSERT INTO status_feed (id, company_id, instance_id, direction, status_id, author_jid, type, content, media_id,
+                         posted_at)
+SELECT id, company_id, instance_id, 'outbound', status_id, '', type, content, media_id, posted_at
+FROM json_to_recordset($1) AS r (id uuid, company_id integer, instance_id uuid, status_id text, type text,
+                                 content text, media_id uuid, posted_at timestamptz)
+ON CONFLICT (instance_id, status_id) DO NOTHING`;

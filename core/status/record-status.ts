@@ -1,0 +1,198 @@
+import { phoneOf } from '@posthorn/contract/jid.ts';
+import { insertEvents, type NewEvent } from '../events/insert-events.ts';
+import { holdLeases, type Lease } from '../instances/hold-leases.ts';
+import { isUuid } from '../messages/content/target.ts';
+import { hashKey } from '../messages/hashes.ts';
+import type { Bus } from '../platform/bus.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Client, Db } from '../platform/db.ts';
+import { newId } from '../platform/ids.ts';
+import { statusKey } from './find-status.ts';
+
+interface Fact {
+  /** The network's id of the status. */
+  statusId: string;
+  /** Who posted, viewed, reacted or replied. */
+  from: string;
+  at: Date;
+}
+
+/** What happens around statuses, as a session learns it (spec 6.2). */
+export type StatusFact = Fact &
+  (
+    | {
+        kind: 'posted';
+        type: 'text' | 'image' | 'video' | 'audio';
+        words: string;
+        mediaId?: string | undefined;
+      }
+    | { kind: 'viewed'; receipt: 'read' | 'played' }
+    | { kind: 'reaction'; pushName: string; emoji: string }
+    /** `replyId` is the network's id of the direct message. */
+    | { kind: 'reply'; pushName: string; replyId: string; replyType: string; words: string }
+    | { kind: 'deleted' }
+  );
+
+export interface StatusScope {
+  companyId: number;
+  instanceId: string;
+  lease: Lease;
+}
+
+/**
+ * Records status facts in their order, each once, with its event: status.received, .viewed, .reaction,
+ * .reply. A status that its author deleted leaves the feed.
+ */
+export async function recordStatusFacts(
+  deps: { db: Db; bus: Bus; clock: Clock },
+  scope: StatusScope,
+  facts: readonly StatusFact[],
+): Promise<void> {
+  if (facts.length === 0) return;
+  const now = deps.clock.now();
+  const told = await deps.db.transaction(async (client) => {
+    const held = await holdLeases(client, [scope.lease]);
+    if (!held.has(scope.lease.shard)) return false;
+    const events: NewEvent[] = [];
+    for (const fact of facts) {
+      const told = await record(client, scope, fact);
+      if (!told || events.some((event) => event.eventId === told.eventId)) continue;
+      events.push(eventOf(scope, fact, told, now));
+    }
+    await insertEvents(client, events);
+    return events.length > 0;
+  });
+  if (!told) return;
+  deps.bus.notify('events', String(scope.companyId));
+  deps.bus.notify('deliveries');
+}
+
+type Told = { type: string; eventId: string; data: Record<string, unknown> } | null;
+
+/** Writes one fact; null when it was known already, or is nobody's business. */
+async function record(client: Client, scope: StatusScope, fact: StatusFact): Promise<Told> {
+  const key = statusKey(fact.statusId);
+  switch (fact.kind) {
+    case 'posted':
+      return recordPost(client, scope, fact, key);
+    case 'viewed':
+      return recordView(client, scope, fact, key);
+    case 'deleted':
+      await client.query(
+        `DELETE FROM status_feed WHERE instance_id = $1 AND status_id = $2 AND author_jid = $3`,
+        [scope.instanceId, key, fact.from],
+      );
+      return null;
+    case 'reaction':
+      return recordOnce(client, scope, key, fact, 'status.reaction', {
+        emoji: fact.emoji,
+        removed: fact.emoji === '',
+      });
+    case 'reply':
+      return recordOnce(client, scope, key, fact, 'status.reply', {
+        reply_message_id: fact.replyId,
+        reply_type: fact.replyType,
+        content: fact.words,
+      });
+  }
+}
+
+async function recordPost(
+  client: Client,
+  { companyId, instanceId }: StatusScope,
+  fact: Extract<StatusFact, { kind: 'posted' }>,
+  key: string,
+): Promise<Told> {
+  const inserted = await client.query(
+    `INSERT INTO status_feed (id, company_id, instance_id, direction, status_id, author_jid, type, content,
+                              media_id, posted_at)
+     VALUES ($1, $2, $3, 'inbound', $4, $5, $6, $7, $8, $9) ON CONFLICT (instance_id, status_id) DO NOTHING`,
+    [newId(), companyId, instanceId, key, fact.from, fact.type, fact.words, fact.mediaId ?? null, fact.at],
+  );
+  if (inserted.rowCount === 0) return null;
+  const media = fact.mediaId ? { media_id: fact.mediaId } : {};
+  return {
+    type: 'status.received',
+    eventId: newId(),
+    data: { status_message_id: key, type: fact.type, content: fact.words, ...media },
+  };
+}
+
+async function recordView(
+  client: Client,
+  { companyId, instanceId }: StatusScope,
+  fact: Extract<StatusFact, { kind: 'viewed' }>,
+  key: string,
+): Promise<Told> {
+  // One row a viewer; having played it is more than having seen it, and tells once more.
+  const stored = await client.query(
+    `INSERT INTO status_views AS v (instance_id, status_id, viewer_jid, company_id, receipt_type, viewed_at)
+     VALUES ($1, $2, $3, $4, $5, $6)
+     ON CONFLICT (instance_id, status_id, viewer_jid) DO UPDATE SET receipt_type = 'played'
+     WHERE v.receipt_type = 'read' AND excluded.receipt_type = 'played'`,
+    [instanceId, key, fact.from, companyId, fact.receipt, fact.at],
+  );
+  if (stored.rowCount === 0) return null;
+  return {
+    type: 'status.viewed',
+    eventId: newId(),
+    data: {
+      status_message_id: key,
+      status_type: await typeOf(client, instanceId, key),
+      receipt_type: fact.receipt,
+    },
+  };
+}
+
+/** Facts that leave no row of their own: the event, whose id is made of what happened, is the row. */
+async function recordOnce(
+  client: Client,
+  { instanceId }: StatusScope,
+  key: string,
+  fact: Extract<StatusFact, { kind: 'reaction' | 'reply' }>,
+  type: string,
+  more: Record<string, unknown>,
+): Promise<Told> {
+  const eventId = hashKey(instanceId, type, key, fact.from, fact.at.toISOString());
+  const told = await client.query('SELECT 1 FROM events WHERE event_id = $1', [eventId]);
+  if (told.rows.length > 0) return null;
+  const statusType = await typeOf(client, instanceId, key);
+  return {
+    type,
+    eventId,
+    data: { push_name: fact.pushName, status_message_id: key, status_type: statusType, ...more },
+  };
+}
+
+/**
+ * Looked for in the feed, then among what we sent: a view may be recorded before the post is. One that is
+ * in neither, posted from the phone itself, counts as a text.
+ */
+async function typeOf(client: Client, instanceId: string, key: string): Promise<string> {
+  const found = await client.query<{ type: string }>(
+    `SELECT type FROM status_feed WHERE instance_id = $1 AND status_id = $2
+     UNION ALL
+     SELECT substr(type, length('status_') + 1) FROM messages
+     WHERE id = $3 AND instance_id = $1 AND type LIKE 'status\\_%'
+     LIMIT 1`,
+    [instanceId, key, isUuid(key) ? key : null],
+  );
+  return found.rows[0]?.type ?? 'text';
+}
+
+function eventOf(scope: StatusScope, fact: StatusFact, told: NonNullable<Told>, now: Date): NewEvent {
+  return {
+    eventId: told.eventId,
+    companyId: scope.companyId,
+    instanceId: scope.instanceId,
+    type: told.type,
+    data: {
+      phone: phoneOf(fact.from),
+      from: fact.from,
+      ...told.data,
+      timestamp: Math.floor(fact.at.getTime() / 1000),
+    },
+    traceId: null,
+    createdAt: now,
+  };
+}
