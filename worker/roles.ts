@@ -11,6 +11,7 @@ import type { Metrics } from '@posthorn/core/platform/metrics.ts';
 import { createOutbound } from '@posthorn/core/platform/outbound-http.ts';
 import type { Check } from '@posthorn/core/platform/readiness.ts';
 import type { Shutdown } from '@posthorn/core/platform/shutdown.ts';
+import { startBillingRoles } from './billing/start.ts';
 import { createMailSender } from './mail/mail-sender.ts';
 import { createNetworkDriver } from './network-driver.ts';
 import { createPurgeJob } from './purge/purge-job.ts';
@@ -62,6 +63,7 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
     });
     wakeRelay = road.wakeRelay;
     await startDelivery(parts);
+    await startBillingRoles(parts);
     startJobs(parts);
     // Closed first: other workers wait for these shards, and nobody for an attempt under way.
     shutdown.add('road', () => road.stop());

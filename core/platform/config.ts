@@ -8,7 +8,7 @@ const positive = z.coerce.number().int().positive();
  * Every setting of every role, read from the environment once, at start (design 5). Each variable
  * swaps one embedded part for the real one, alone.
  */
-const schema = z.object({
+export const configSchema = z.object({
   NODE_ENV: z.enum(['development', 'test', 'production']).default('production'),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   /** Address the HTTP servers listen on. */
@@ -82,7 +82,7 @@ const schema = z.object({
   SHUTDOWN_GRACE_SECONDS: positive.default(10),
 });
 
-export type Config = z.output<typeof schema>;
+export type Config = z.output<typeof configSchema>;
 
 /** A setting is missing or wrong. The message is one line that names it. */
 export class ConfigError extends Error {
@@ -94,7 +94,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
   const given = Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
   );
-  const parsed = schema.safeParse(given);
+  const parsed = configSchema.safeParse(given);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0]!;
   const name = issue.path.join('.');

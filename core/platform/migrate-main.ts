@@ -1,9 +1,10 @@
 import { migrate } from './migrate.ts';
+import { runMain, StartError } from './run-main.ts';
 
-const url = process.env.DATABASE_URL;
-if (!url) {
-  console.error('DATABASE_URL is required');
-  process.exit(1);
-}
-await migrate(url);
-console.log('the database is at the newest schema');
+/** Brings the database to the newest schema: `npm run migrate`. */
+await runMain('migrate', async () => {
+  const url = process.env.DATABASE_URL;
+  if (!url) throw new StartError('DATABASE_URL is required');
+  await migrate(url);
+  console.log('the database is at the newest schema');
+});

@@ -8,6 +8,7 @@ import { createMetrics } from '@posthorn/core/platform/metrics.ts';
 import { migrate } from '@posthorn/core/platform/migrate.ts';
 import type { Shutdown } from '@posthorn/core/platform/shutdown.ts';
 import { createSandboxServer, type SandboxServer } from '@posthorn/network/sandbox/server.ts';
+import { startBilling } from '@posthorn/server/billing/start.ts';
 import { startMessaging } from '@posthorn/server/messaging/start.ts';
 import { openWorkerRoles } from '@posthorn/worker/roles.ts';
 import { openData } from './open-data.ts';
@@ -16,6 +17,7 @@ import type { Settings } from './settings.ts';
 
 export interface Standalone {
   messagingUrl: string;
+  billingUrl: string;
   /** Of the sandbox's control API; null when the network is elsewhere. */
   sandboxUrl: string | null;
   dataDir: string;
@@ -38,7 +40,8 @@ interface StandaloneDeps {
 export async function startStandalone(deps: StandaloneDeps): Promise<Standalone> {
   const { log, shutdown } = deps;
   const { config: given, embedded } = deps.settings;
-  await ensurePortsFree(given.HOST, embedded.sandbox ? [given.PORT, given.SANDBOX_PORT] : [given.PORT]);
+  const ports = [given.PORT, given.BILLING_PORT];
+  await ensurePortsFree(given.HOST, embedded.sandbox ? [...ports, given.SANDBOX_PORT] : ports);
   const { config, databaseDir } = await openData(deps);
   await migrate(config.DATABASE_URL);
 
@@ -48,22 +51,33 @@ export async function startStandalone(deps: StandaloneDeps): Promise<Standalone>
     : createRabbitBroker({ url: config.AMQP_URL, log });
   shutdown.add('broker', () => broker.close());
   const parts = {
-    config: sandbox ? { ...config, SANDBOX_URL: sandbox.url } : config,
+    config: { ...config, SANDBOX_URL: sandbox?.url ?? config.SANDBOX_URL },
     clock: systemClock,
     log,
     metrics: createMetrics(),
     shutdown,
   };
+  // Two services, two /metrics; what the process itself uses stands in the other.
+  const billingPort = await startBilling({ ...parts, metrics: createMetrics({ collectProcess: false }) });
+  const billingUrl = urlOf(config.HOST, billingPort);
+  // The others reach it where it listens, also on a port that was free by chance.
+  parts.config.BILLING_INTERNAL_URL ??= billingUrl;
   const worker = await openWorkerRoles({ ...parts, broker });
   const port = await startMessaging({ ...parts, onAccepted: worker.wakeRelay });
   await worker.start();
-  const host = config.HOST === '0.0.0.0' || config.HOST === '::' ? '127.0.0.1' : config.HOST;
   return {
-    messagingUrl: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    messagingUrl: urlOf(config.HOST, port),
+    billingUrl,
     sandboxUrl: sandbox?.controlUrl ?? null,
     dataDir: config.DATA_DIR,
     databaseDir,
   };
+}
+
+/** Where a browser on this machine finds what listens on `host`. */
+function urlOf(host: string, port: number): string {
+  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
 /** The simulated network, which the driver reaches over a real connection even in one process. */

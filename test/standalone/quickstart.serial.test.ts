@@ -70,6 +70,7 @@ describe("the README's quickstart", () => {
       HOME: home,
       PORT: String(port),
       SANDBOX_PORT: String(sandboxPort),
+      BILLING_PORT: String(await freePort()),
       POSTHORN_URL: `http://127.0.0.1:${port}`,
       npm_config_update_notifier: 'false',
     };
@@ -149,7 +150,10 @@ describe("the README's quickstart", () => {
   });
 
   it('is what npm start says comes next', () => {
-    const said = announce({ messagingUrl: 'm', sandboxUrl: 's', dataDir: '.data', databaseDir: '.data' }, 1);
+    const said = announce(
+      { messagingUrl: 'm', billingUrl: 'b', sandboxUrl: 's', dataDir: '.data', databaseDir: '.data' },
+      1,
+    );
     const next = said.split('\n').filter((line) => line.includes('msgctl'));
     assert.deepEqual(
       next.map((line) => line.trim()),

@@ -42,6 +42,7 @@ describe('npm start', () => {
       DATA_DIR: path.join(dir, '.data'),
       PORT: String(await freePort()),
       SANDBOX_PORT: String(await freePort()),
+      BILLING_PORT: String(await freePort()),
     };
   }
 
@@ -83,9 +84,11 @@ describe('npm start', () => {
     const env = await freshEnv();
     const server = await start(env);
     assert.match(server.output(), new RegExp(`API +http://127\\.0\\.0\\.1:${env.PORT}`));
+    assert.match(server.output(), new RegExp(`billing +http://127\\.0\\.0\\.1:${env.BILLING_PORT}`));
     assert.match(server.output(), new RegExp(`network +http://127\\.0\\.0\\.1:${env.SANDBOX_PORT}`));
     assert.match(server.output(), /npx msgctl /);
     const key = await register(env);
+    assert.equal((await fetch(`http://127.0.0.1:${env.BILLING_PORT}/ready`)).status, 200);
     const pidFile = path.join(env.DATA_DIR!, 'postgres', 'data', 'postmaster.pid');
     assert.ok(existsSync(pidFile));
     assert.equal(await server.kill('SIGTERM'), 0);
@@ -154,6 +157,7 @@ describe('npm start', () => {
       ...env,
       PORT: String(await freePort()),
       SANDBOX_PORT: String(await freePort()),
+      BILLING_PORT: String(await freePort()),
     });
     assert.equal(code, 1);
     assert.match(
@@ -162,7 +166,7 @@ describe('npm start', () => {
     );
   });
 
-  for (const name of ['PORT', 'SANDBOX_PORT'])
+  for (const name of ['PORT', 'BILLING_PORT', 'SANDBOX_PORT'])
     it(`names ${name} in one line when it is in use, and makes no database first`, async () => {
       const env = await freshEnv();
       const taken = createServer().listen(Number(env[name]), '127.0.0.1');
