@@ -9,9 +9,11 @@ export async function useSystem(
   options: { workers?: number; amqpUrl?: string } = {},
 ): Promise<System> {
   const database = await createTestDatabase();
-  t.after(() => database.drop());
   const amqpUrl = options.amqpUrl ?? (await createTestVhost()).url;
   const system = await startSystem({ databaseUrl: database.url, amqpUrl, workers: options.workers ?? 1 });
-  t.after(() => system.stop());
+  t.after(async () => {
+    await system.stop();
+    await database.drop();
+  });
   return system;
 }
