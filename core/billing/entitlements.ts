@@ -38,9 +38,9 @@ export async function publishEntitlements(
   const suspended = input.status === 'suspended';
   const limits = ended ? null : await limitsOf(sql, input.subscriptionId);
   const { rows } = await sql.query<{ version: number; was_suspended: boolean }>(
-    `UPDATE billing.companies new
+    `UPDATE billing.accounts new
      SET entitlements = $2, entitlement_version = new.entitlement_version + 1
-     FROM billing.companies old
+     FROM billing.accounts old
      WHERE new.company_id = $1 AND old.company_id = $1 AND old.entitlements IS DISTINCT FROM $2::jsonb
      RETURNING new.entitlement_version AS version,
                coalesce((old.entitlements ->> 'suspended')::boolean, false) AS was_suspended`,

@@ -12,11 +12,11 @@ export interface CompanyTime {
  * provider events and the clock take turns, and nobody works on a state that another is about to replace.
  */
 export async function lockCompany(sql: Sql, companyId: number, clock: Clock): Promise<CompanyTime> {
-  await sql.query('INSERT INTO billing.companies (company_id) VALUES ($1) ON CONFLICT DO NOTHING', [
+  await sql.query('INSERT INTO billing.accounts (company_id) VALUES ($1) ON CONFLICT DO NOTHING', [
     companyId,
   ]);
   const { rows } = await sql.query<{ clock_offset_ms: number }>(
-    'SELECT clock_offset_ms FROM billing.companies WHERE company_id = $1 FOR UPDATE',
+    'SELECT clock_offset_ms FROM billing.accounts WHERE company_id = $1 FOR UPDATE',
     [companyId],
   );
   return timeOf(clock, rows[0]!.clock_offset_ms);

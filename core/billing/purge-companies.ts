@@ -11,7 +11,7 @@ const TABLES = [
   'provider_intents',
   'outbox',
   'rate_windows',
-  'companies',
+  'accounts',
 ];
 
 /**
@@ -20,7 +20,7 @@ const TABLES = [
  */
 export async function purgeCompanies(deps: Pick<BillingDeps, 'db'>): Promise<number> {
   const { rows } = await deps.db.query<{ company_id: number }>(
-    `SELECT company_id FROM billing.companies mine
+    `SELECT company_id FROM billing.accounts mine
      WHERE NOT EXISTS (SELECT FROM public.companies theirs WHERE theirs.id = mine.company_id) LIMIT 100`,
   );
   for (const { company_id } of rows)

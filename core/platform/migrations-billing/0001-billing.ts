@@ -69,7 +69,7 @@ INSERT INTO billing.addons (code, display_name, description, cycle, currency, pr
 
 const companies = `
 -- One row a company: what it may do now, and the lock that orders everything that changes it.
-CREATE TABLE billing.companies (
+CREATE TABLE billing.accounts (
   company_id          integer PRIMARY KEY,
   -- raised with every change of what the company may do, so that messaging drops late news
   entitlement_version bigint NOT NULL DEFAULT 0,

@@ -16,7 +16,7 @@ export async function advanceClock(
   return deps.db.transaction(async (sql) => {
     await lockCompany(sql, companyId, deps.clock);
     await sql.query(
-      'UPDATE billing.companies SET clock_offset_ms = clock_offset_ms + $2 WHERE company_id = $1',
+      'UPDATE billing.accounts SET clock_offset_ms = clock_offset_ms + $2 WHERE company_id = $1',
       [companyId, input.seconds * 1000],
     );
     // What was to be done in three days' time is due three days earlier.

@@ -18,7 +18,7 @@ export async function passTime(deps: { db: Db; clock: Clock }): Promise<number> 
       `SELECT payment.id
        FROM billing.simulated_payments payment
        JOIN billing.profiles profile ON profile.asaas_customer_id = payment.customer_id
-       JOIN billing.companies company ON company.company_id = profile.company_id,
+       JOIN billing.accounts company ON company.company_id = profile.company_id,
        LATERAL (SELECT (($1::timestamptz + company.clock_offset_ms * interval '1 millisecond')
                         AT TIME ZONE 'UTC' - interval '3 hours')::date AS today) local
        WHERE payment.status = 'PENDING'

@@ -58,7 +58,7 @@ export function newProviderId(prefix: 'cus' | 'sub' | 'pay' | 'evt'): string {
 /** What time it is at the provider for a customer: the clock of its company (see advance-clock.ts). */
 export async function customerNow(sql: Sql, clock: Clock, customerId: string): Promise<Date> {
   const { rows } = await sql.query<{ clock_offset_ms: number }>(
-    `SELECT clock_offset_ms FROM billing.companies JOIN billing.profiles USING (company_id) WHERE asaas_customer_id = $1`,
+    `SELECT clock_offset_ms FROM billing.accounts JOIN billing.profiles USING (company_id) WHERE asaas_customer_id = $1`,
     [customerId],
   );
   return new Date(clock.now().getTime() + (rows[0]?.clock_offset_ms ?? 0));

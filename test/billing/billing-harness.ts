@@ -1,0 +1,224 @@
+import { randomUUID } from 'node:crypto';
+import { createAuthenticator } from '@posthorn/core/accounts/create-authenticator.ts';
+import { createJwt } from '@posthorn/core/accounts/jwt.ts';
+import { createRateLimiter } from '@posthorn/core/accounts/take-rate-slots.ts';
+import type { BillingDeps } from '@posthorn/core/billing/deps.ts';
+import { billingEntities } from '@posthorn/core/billing/entities.ts';
+import { createAsaasProvider } from '@posthorn/core/billing/provider/asaas.ts';
+import type { PaymentProvider } from '@posthorn/core/billing/provider/port.ts';
+import { createSimulatedProvider } from '@posthorn/core/billing/provider/simulated/simulated-provider.ts';
+import { billingConnectionUrl } from '@posthorn/core/platform/billing-role.ts';
+import { createInProcessBroker } from '@posthorn/core/platform/broker-in-process.ts';
+import { createBus } from '@posthorn/core/platform/bus.ts';
+import { createDb } from '@posthorn/core/platform/db.ts';
+import { createCipher } from '@posthorn/core/platform/encryption.ts';
+import type { Log } from '@posthorn/core/platform/log.ts';
+import { createMetrics } from '@posthorn/core/platform/metrics.ts';
+import { createOrm } from '@posthorn/core/platform/orm.ts';
+import { createBillingServer } from '@posthorn/server/billing/app.ts';
+import { startBillingWorker } from '@posthorn/worker/billing/billing-worker.ts';
+import { consumeBillingNews } from '@posthorn/worker/billing/consume-news.ts';
+import { testConfig } from '../support/config.ts';
+import type { Answer, Request } from '../support/messaging.ts';
+import { createParts, type Parts } from '../support/parts.ts';
+import { type SeededCompany, seedCompany } from '../support/seed.ts';
+
+export const WEBHOOK_SECRET = 'what the provider proves its webhooks with';
+export const INTERNAL_SECRET = 'what messaging proves itself to billing with';
+
+export interface TestBilling {
+  /** Messaging's side: the superuser's connections and the clock that everything here goes by. */
+  parts: Parts;
+  /** Billing's own, as its database role. */
+  billing: BillingDeps;
+  url: string;
+  /** As billing's role. */
+  databaseUrl: string;
+  call(method: string, path: string, request?: Request): Promise<Answer>;
+  /** An event of the provider, delivered as the provider does. */
+  deliver(event: Record<string, unknown>): Promise<Answer>;
+  company(): Promise<SeededCompany>;
+  superadminJwt(): Promise<string>;
+  jwtOf(company: SeededCompany): Promise<string>;
+  /** Starts billing's worker and messaging's consumer; stopped by `close` or by what it gives. */
+  startWorker(): Promise<() => Promise<void>>;
+  close(): Promise<void>;
+}
+
+const SUPERADMIN = 'root@example.test';
+
+/** The billing service in this process, over real HTTP, with its own database role, on a database of its own. */
+export async function startTestBilling(
+  options: { asaasUrl?: string; asaasTimeoutMs?: number; log?: Log } = {},
+): Promise<TestBilling> {
+  const made = await createParts();
+  const parts: Parts = { ...made, log: options.log ?? made.log };
+  const { clock, log } = parts;
+  const databaseUrl = await billingConnectionUrl({ databaseUrl: parts.url, own: undefined, log });
+  const db = createDb({ url: databaseUrl, poolSize: 20, log, name: 'test billing' });
+  const orm = await createOrm({ url: databaseUrl, ...billingEntities, name: 'test billing' });
+  const bus = await createBus({ url: databaseUrl, log, name: 'test billing' });
+  const config = testConfig();
+  const provider: PaymentProvider = options.asaasUrl
+    ? createAsaasProvider({
+        apiKey: '$aact_hmlg_test',
+        baseUrl: options.asaasUrl,
+        timeoutMs: options.asaasTimeoutMs ?? 5_000,
+      })
+    : createSimulatedProvider({ db, clock });
+  const billing: BillingDeps = { db, orm, clock, log, provider, cipher: createCipher(config.ENCRYPTION_KEY) };
+  const jwt = createJwt({ secret: config.JWT_SECRET, clock });
+  const server = await createBillingServer({
+    ...billing,
+    authenticator: createAuthenticator({
+      db,
+      bus,
+      clock,
+      log,
+      jwt,
+      superadminEmails: [SUPERADMIN],
+      notesKeyUse: false,
+    }),
+    rateLimiter: createRateLimiter({ db, clock }),
+    metrics: createMetrics({ collectProcess: false }),
+    frontendUrl: 'http://127.0.0.1',
+    webhookSecret: WEBHOOK_SECRET,
+    internalSecret: INTERNAL_SECRET,
+    validateResponses: true,
+  });
+  const url = `http://127.0.0.1:${await server.listen(0, '127.0.0.1')}`;
+  const stops: (() => Promise<void>)[] = [];
+  const call: TestBilling['call'] = (method, path, request) => send(url + path, method, request);
+  const sign = (user: { companyId: number; userId: number; role: SeededCompany['principal']['role'] }) =>
+    jwt.sign({
+      ...user,
+      isSuperadmin: user.role === 'superadmin',
+      pwdChangedAtMs: clock.now().getTime() + 86_400_000,
+      familyId: randomUUID(),
+    });
+  return {
+    parts,
+    billing,
+    url,
+    databaseUrl,
+    call,
+    deliver: (event) =>
+      call('POST', '/v1/webhooks/asaas', { headers: { 'asaas-access-token': WEBHOOK_SECRET }, body: event }),
+    company: () => seedCompany(parts.db),
+    jwtOf: (company) =>
+      sign({ companyId: company.companyId, userId: company.userId, role: company.principal.role }),
+    async superadminJwt() {
+      const { rows } = await parts.db.query<{ id: number }>(
+        `INSERT INTO users (company_id, email, name, role, is_superadmin, email_verified_at)
+         VALUES (1, $1, 'Root', 'superadmin', true, now())
+         ON CONFLICT (lower(email)) DO UPDATE SET name = 'Root' RETURNING id`,
+        [SUPERADMIN],
+      );
+      return sign({ companyId: 1, userId: rows[0]!.id, role: 'superadmin' });
+    },
+    async startWorker() {
+      const broker = createInProcessBroker();
+      const worker = await startBillingWorker({
+        ...billing,
+        bus,
+        broker,
+        ingestionUrl: `${url}/v1/webhooks/asaas`,
+        webhookSecret: WEBHOOK_SECRET,
+      });
+      const consumer = await consumeBillingNews({ db: parts.db, broker, clock, log });
+      let stopped = false;
+      const stop = async () => {
+        if (stopped) return;
+        stopped = true;
+        await worker.stop();
+        await consumer.close();
+        await broker.close();
+      };
+      stops.push(stop);
+      return stop;
+    },
+    async close() {
+      for (const stop of stops) await stop();
+      await server.close();
+      await bus.close();
+      await orm.close();
+      await db.close();
+      await parts.close();
+    },
+  };
+}
+
+async function send(url: string, method: string, request: Request = {}): Promise<Answer> {
+  const { key, jwt, headers, body, raw } = request;
+  const sends = raw !== undefined || body !== undefined;
+  const response = await fetch(url, {
+    method,
+    ...(sends ? { body: raw ?? JSON.stringify(body) } : {}),
+    headers: {
+      ...(sends ? { 'content-type': 'application/json' } : {}),
+      ...(key ? { 'x-api-key': key } : {}),
+      ...(jwt ? { authorization: `Bearer ${jwt}` } : {}),
+      ...headers,
+    },
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, body: text === '' ? undefined : JSON.parse(text) };
+}
+
+/** Valid digits, each test's own. */
+export const CPF = '52998224725';
+export const CNPJ = '11222333000181';
+/** Passes the check digit of cards, and stands for a person's own number in searches. */
+export const CARD_NUMBER = '5162306219378829';
+export const CARD_CVV = '318';
+
+export const PROFILE = {
+  document_type: 'cpf',
+  document_number: '529.982.247-25',
+  legal_name: 'Maria da Silva',
+  trade_name: 'Silva Doces',
+  email: 'maria@example.test',
+  phone: '+5511999990000',
+  address: {
+    zip: '01310-100',
+    street: 'Avenida Paulista',
+    number: '1000',
+    complement: null,
+    district: 'Bela Vista',
+    city: 'São Paulo',
+    state: 'SP',
+    country: 'BR',
+  },
+};
+
+/** A company with a billing profile. */
+export async function withProfile(billing: TestBilling): Promise<SeededCompany & { profileId: number }> {
+  const company = await billing.company();
+  const made = await billing.call('POST', '/v1/billing/profile', { key: company.apiKey, body: PROFILE });
+  if (made.status !== 201) throw new Error(`no profile: ${made.text}`);
+  return { ...company, profileId: made.body.id };
+}
+
+/** A company that has just subscribed. */
+export async function withSubscription(
+  billing: TestBilling,
+  body: Record<string, unknown> = {},
+): Promise<SeededCompany & { profileId: number; subscription: Answer['body'] }> {
+  const company = await withProfile(billing);
+  const made = await billing.call('POST', '/v1/billing/subscriptions', {
+    key: company.apiKey,
+    body: { plan_code: 'starter_monthly', billing_type: 'pix', ...body },
+  });
+  if (made.status !== 201) throw new Error(`no subscription: ${made.text}`);
+  return { ...company, subscription: made.body };
+}
+
+/** Runs what billing's worker would, until nothing is left; for tests that go step by step. */
+export async function drainEvents(billing: TestBilling): Promise<void> {
+  const { listDueEvents, processEvent } = await import('@posthorn/core/billing/process-event.ts');
+  for (;;) {
+    const due = await listDueEvents(billing.billing, 100);
+    if (due.length === 0) return;
+    for (const id of due) await processEvent(billing.billing, id);
+  }
+}
