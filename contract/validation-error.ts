@@ -38,7 +38,10 @@ export function codeOfIssues(
   if (!issue) return { code: codes.invalid, message: `the ${part} is not valid` };
   const where = issue.path.length === 0 ? part : pathText(issue.path);
   if (missing && missing.path.length > 0)
-    return { code: part === 'query' ? 'BAD_REQUEST' : 'MISSING_FIELD', message: `${where}: is required` };
+    return {
+      code: part === 'query' ? 'BAD_REQUEST' : (codes.missingFields?.[where] ?? codes.missing),
+      message: `${where}: is required`,
+    };
   const special = issue.code === 'custom' ? (issue.params?.code as unknown) : undefined;
   return { code: isErrorCode(special) ? special : codes.invalid, message: `${where}: ${textOf(issue)}` };
 }
