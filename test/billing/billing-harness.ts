@@ -104,7 +104,8 @@ export async function startTestBilling(
     call,
     deliver: (event) =>
       call('POST', '/v1/webhooks/asaas', { headers: { 'asaas-access-token': WEBHOOK_SECRET }, body: event }),
-    company: () => seedCompany(parts.db),
+    // Few enough a minute that the limiter leases one slot at a time when a plan lowers it.
+    company: () => seedCompany(parts.db, { requestsPerMinute: 20_000 }),
     jwtOf: (company) =>
       sign({ companyId: company.companyId, userId: company.userId, role: company.principal.role }),
     async superadminJwt() {
@@ -162,7 +163,12 @@ async function send(url: string, method: string, request: Request = {}): Promise
     },
   });
   const text = await response.text();
-  return { status: response.status, headers: response.headers, text, body: text === '' ? undefined : JSON.parse(text) };
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: text === '' ? undefined : JSON.parse(text),
+  };
 }
 
 /** Valid digits, each test's own. */
