@@ -10,12 +10,10 @@ export const completeSignupBody = z
   })
   .meta({ id: 'CompleteSignupRequest' });
 
-/** Whatever the provider sends along; the use case judges it, since every fault is a redirect. */
-const callbackQuery = z.object({
-  state: z.string().optional(),
-  code: z.string().optional(),
-  error: z.string().optional(),
-});
+const parameter = z.union([z.string(), z.array(z.string())]).optional();
+
+/** Whatever the provider sends along, its `iss` included; the use case judges it, since every fault is a redirect. */
+const callbackQuery = z.looseObject({ state: parameter, code: parameter, error: parameter });
 
 export const oauth = {
   start: route(

@@ -42,7 +42,7 @@ export function oauthRoutes(deps: OAuthRoutesDeps): Handlers<typeof oauth> {
       try {
         const outcome = await finishOAuthLogin(deps, {
           provider,
-          params: new URLSearchParams(Object.entries(query).filter(([, value]) => value !== undefined)),
+          params: paramsOf(query),
           browserSecret: cookies[OAUTH_COOKIE],
           traceId,
         });
@@ -75,4 +75,12 @@ function redirect(
       ...(cookies.length > 0 ? { 'set-cookie': cookies } : {}),
     },
   };
+}
+
+/** A parameter that came twice stays twice: the protocol forbids it, and whoever checks must see it. */
+function paramsOf(query: Record<string, unknown>): URLSearchParams {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(query))
+    for (const each of [value].flat()) params.append(name, String(each));
+  return params;
 }

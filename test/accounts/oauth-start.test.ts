@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { startAccountServer } from './support/account-server.ts';
+import { refused } from './support/api-client.ts';
+import { begin, CONSOLE, type OAuthSetup, startOAuth } from './support/oauth.ts';
+import { CALLBACK_BASE } from './support/openid-browser.ts';
+
+describe('GET /v1/auth/oauth/{provider}/start', () => {
+  let setup: OAuthSetup;
+  before(async () => {
+    setup = await startOAuth();
+  });
+  after(() => setup.close());
+
+  const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+
+  test('302 google: everything a code flow needs, with PKCE and nonce', async () => {
+    const { url, cookies } = await begin(setup, 'google');
+    const target = new URL(url);
+    assert.equal(target.origin, setup.openid.issuer);
+    const query = Object.fromEntries(target.searchParams);
+    assert.equal(query.client_id, 'posthorn');
+    assert.equal(query.response_type, 'code');
+    assert.equal(query.scope, 'openid email profile');
+    assert.equal(query.redirect_uri, `${CALLBACK_BASE}/v1/auth/oauth/google/callback`);
+    assert.equal(query.code_challenge_method, 'S256');
+    for (const name of ['state', 'nonce', 'code_challenge']) assert.match(query[name]!, /^[\w-]{43}$/);
+    assert.match(cookies.svc_oauth!, /^[\w-]{43}$/);
+  });
+
+  test('302 github: its own scopes', async () => {
+    const target = new URL((await begin(setup, 'github', '?mode=signup')).url);
+    assert.equal(target.origin + target.pathname, `${setup.github.url}/login/oauth/authorize`);
+    assert.equal(target.searchParams.get('scope'), 'read:user user:email');
+    assert.equal(target.searchParams.get('response_type'), 'code');
+    assert.equal(target.searchParams.get('redirect_uri'), `${CALLBACK_BASE}/v1/auth/oauth/github/callback`);
+    assert.ok(target.searchParams.get('state') && target.searchParams.get('code_challenge'));
+  });
+
+  test('302: no two states are alike, and none is stored in the clear', async () => {
+    const states = new Set<string>();
+    for (let i = 0; i < 5; i++)
+      states.add(new URL((await begin(setup, 'google')).url).searchParams.get('state')!);
+    assert.equal(states.size, 5);
+    const { rows } = await setup.server.db.query<{ row: string }>(
+      'SELECT s::text AS row FROM oauth_states s',
+    );
+    for (const state of states) assert.ok(!rows.some(({ row }) => row.includes(state)));
+  });
+
+  test('302: the cookie is HttpOnly, for this path alone, and lasts ten minutes', async () => {
+    const answer = await setup.server.api('GET', '/v1/auth/oauth/google/start');
+    assert.match(
+      answer.setCookies.svc_oauth!,
+      /Path=\/v1\/auth\/oauth; Max-Age=600; SameSite=Lax; HttpOnly; Secure/,
+    );
+  });
+
+  test('400 OAUTH_PROVIDER_INVALID, as JSON and as a redirect', async () => {
+    refused(await setup.server.api('GET', '/v1/auth/oauth/myspace/start'), 400, 'OAUTH_PROVIDER_INVALID');
+    const page = await setup.server.api('GET', '/v1/auth/oauth/myspace/start', { headers: html });
+    assert.equal(page.status, 302);
+    assert.equal(page.headers.get('location'), `${CONSOLE}/login?oauth_error=OAUTH_PROVIDER_INVALID`);
+  });
+
+  test('400 BAD_REQUEST: a mode that is none', async () => {
+    refused(await setup.server.api('GET', '/v1/auth/oauth/google/start?mode=x'), 400, 'BAD_REQUEST');
+  });
+
+  test('503 OAUTH_PROVIDER_DISABLED: not enabled, or without both credentials', async () => {
+    const credentials = { OAUTH_GITHUB_CLIENT_ID: 'x', OAUTH_GITHUB_CLIENT_SECRET: 'y' };
+    const settings: Record<string, string>[] = [
+      {},
+      credentials,
+      { OAUTH_GITHUB_ENABLED: 'true', OAUTH_GITHUB_CLIENT_ID: 'x' },
+      { OAUTH_GITHUB_ENABLED: 'true', OAUTH_GITHUB_CLIENT_SECRET: 'y' },
+      { ...credentials, OAUTH_GITHUB_ENABLED: 'false' },
+    ];
+    for (const env of settings) {
+      const server = await startAccountServer({ ...env, FRONTEND_URL: CONSOLE });
+      try {
+        refused(await server.api('GET', '/v1/auth/oauth/github/start'), 503, 'OAUTH_PROVIDER_DISABLED');
+        const page = await server.api('GET', '/v1/auth/oauth/github/start', { headers: html });
+        assert.equal(page.headers.get('location'), `${CONSOLE}/login?oauth_error=OAUTH_PROVIDER_DISABLED`);
+      } finally {
+        await server.close();
+      }
+    }
+  });
+
+  test('503 SERVICE_UNAVAILABLE: the provider is out of reach, as JSON and as a redirect', async () => {
+    const lost = await startOAuth({ env: { OAUTH_GOOGLE_ISSUER: 'http://127.0.0.1:1' } });
+    try {
+      const answer = await lost.server.api('GET', '/v1/auth/oauth/google/start');
+      refused(answer, 503, 'SERVICE_UNAVAILABLE');
+      assert.ok(Number(answer.headers.get('retry-after')) > 0);
+      const page = await lost.server.api('GET', '/v1/auth/oauth/google/start', { headers: html });
+      assert.equal(page.headers.get('location'), `${CONSOLE}/login?oauth_error=SERVICE_UNAVAILABLE`);
+    } finally {
+      await lost.close();
+    }
+  });
+});
