@@ -56,6 +56,9 @@ export function createDb(options: DbOptions): Db {
     idleTimeoutMillis: 60_000,
     keepAlive: true,
   });
+  // A client that is handed out has no listener of the pool's, and dying between two queries it would take
+  // the process with it. Its holder's next query fails; nothing else need be done.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   // An idle connection that dies (database restarted) is no crash: the pool opens another.
   pool.on('error', (err) => {
     if (!pool.ending) options.log.warn({ err }, 'idle database connection lost');
