@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import { configSchema, loadConfig } from '@posthorn/core/platform/config.ts';
+import { projectRoot } from '@posthorn/test/support/process.ts';
+
+const read = (file: string) => readFileSync(path.join(projectRoot, file), 'utf8');
+const readme = read('README.md');
+const documents = ['README.md', ...globSync('docs/**/*.md', { cwd: projectRoot })];
+
+/** The rows of the settings table; a row may speak of several. */
+function settingsTable(): { name: string; shown: string }[] {
+  const section = readme.split(/^## /m).find((part) => part.startsWith('Settings')) ?? '';
+  return section
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .flatMap((line) => {
+      const [names = '', shown = ''] = line.split('|').slice(1);
+      return [...names.matchAll(/`([A-Z_]+)`/g)].map((match) => ({ name: match[1]!, shown: shown.trim() }));
+    });
+}
+
+describe('the README', () => {
+  it('names every setting once, with its default', () => {
+    const required = {
+      DATABASE_URL: 'postgres://localhost/x',
+      AMQP_URL: 'amqp://localhost',
+      JWT_SECRET: '0'.repeat(64),
+      ENCRYPTION_KEY: '0'.repeat(64),
+    };
+    const defaults = loadConfig(required) as Record<string, unknown>;
+    const expected = Object.keys(configSchema.shape).map((name) => {
+      const value = Array.isArray(defaults[name]) ? defaults[name].join() : (defaults[name] ?? '');
+      return { name, shown: name in required ? 'required' : String(value) };
+    });
+    const byName = (a: { name: string }, b: { name: string }) => a.name.localeCompare(b.name);
+    assert.deepEqual(settingsTable().sort(byName), expected.sort(byName));
+  });
+
+  it('is right that npm start needs no setting, and that every npm command it names is there', () => {
+    const { scripts } = JSON.parse(read('package.json'));
+    for (const document of documents)
+      for (const [, command] of read(document).matchAll(/\bnpm run ([a-z:]+)/g))
+        assert.ok(scripts[command!], `${document}: npm run ${command}`);
+    for (const [name, script] of Object.entries<string>(scripts)) {
+      const entry = /^node (\S+)/.exec(script)?.[1];
+      if (entry) assert.ok(existsSync(path.join(projectRoot, entry)), `npm run ${name}: ${entry}`);
+    }
+  });
+
+  it('and the other documents link and point only to what is there', () => {
+    for (const document of documents) {
+      const text = read(document);
+      const folder = path.dirname(document);
+      for (const [, target] of text.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g))
+        assert.ok(existsSync(path.join(projectRoot, folder, target!)), `${document} links to ${target}`);
+      // A path is written from the project's root.
+      for (const [, file] of text.matchAll(/`([a-z][\w.-]*\/[\w./-]*\.(?:ts|json|md))`/g))
+        assert.ok(existsSync(path.join(projectRoot, file!)), `${document} speaks of ${file}`);
+    }
+  });
+
+  it('says in its tree of folders what folders there are', () => {
+    const { workspaces } = JSON.parse(read('package.json'));
+    const section = readme.split(/^## /m).find((part) => part.startsWith('Layout')) ?? '';
+    for (const folder of workspaces) assert.ok(section.includes(`\`${folder}/\``), folder);
+  });
+});
