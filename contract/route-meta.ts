@@ -165,13 +165,6 @@ function codesOf(meta: RouteMeta, def: { body?: unknown; query?: unknown }): Err
 
 function bodyErrors({ bodyCodes }: RouteMeta): readonly ErrorCode[] {
   if (!bodyCodes) return BODY_ERRORS;
-  const { missing, invalid, missingFields = {} } = bodyCodes;
-  return [
-    missing,
-    invalid,
-    ...Object.values(missingFields),
-    'INVALID_JSON',
-    'BAD_REQUEST',
-    'PAYLOAD_TOO_LARGE',
-  ];
+  const { missing, invalid } = bodyCodes;
+  return [missing, invalid, 'INVALID_JSON', 'BAD_REQUEST', 'PAYLOAD_TOO_LARGE'];
 }

@@ -10,8 +10,6 @@ type Issue = z.core.$ZodIssue;
 export interface InputCodes {
   missing: ErrorCode;
   invalid: ErrorCode;
-  /** By field, where its absence has a code of its own. */
-  missingFields?: Readonly<Record<string, ErrorCode>>;
 }
 
 const DEFAULT_CODES: InputCodes = { missing: 'MISSING_FIELD', invalid: 'BAD_REQUEST' };
@@ -39,7 +37,7 @@ export function codeOfIssues(
   const where = issue.path.length === 0 ? part : pathText(issue.path);
   if (missing && missing.path.length > 0)
     return {
-      code: part === 'query' ? 'BAD_REQUEST' : (codes.missingFields?.[where] ?? codes.missing),
+      code: part === 'query' ? 'BAD_REQUEST' : codes.missing,
       message: `${where}: is required`,
     };
   const special = issue.code === 'custom' ? (issue.params?.code as unknown) : undefined;

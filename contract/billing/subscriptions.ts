@@ -58,10 +58,12 @@ export type SubscriptionDto = z.infer<typeof subscription>;
 
 export const createSubscriptionBody = z
   .object({
-    plan_code: z.string().max(100),
+    // An absent one names no plan, and no way to pay: those have codes of their own.
+    plan_code: z.string().max(100).default(''),
     billing_type: z
       .string()
       .max(40)
+      .default('')
       .meta({ enum: ['pix', 'boleto', 'credit_card'] }),
     card_id: z.int().nullish().meta({ description: 'Required for credit_card' }),
     addons: z
@@ -94,7 +96,7 @@ export type CancelBody = z.infer<typeof cancelBody>;
 
 export const addItemBody = z
   .object({
-    addon_code: z.string().max(100),
+    addon_code: z.string().max(100).default(''),
     quantity: z.number().nullish().meta({ description: 'Omitted or 0 counts as 1' }),
   })
   .meta({ id: 'AddItemRequest' });
@@ -137,11 +139,6 @@ export const subscriptions = {
         'SUBSCRIPTION_EXISTS',
       ],
       statuses: { PLAN_NOT_FOUND: [400], ADDON_NOT_FOUND: [400] },
-      bodyCodes: {
-        missing: 'INVALID_JSON',
-        invalid: 'INVALID_JSON',
-        missingFields: { plan_code: 'PLAN_NOT_FOUND', billing_type: 'INVALID_BILLING_TYPE' },
-      },
       summary: 'Subscribe',
       description: 'Starts a trial of 30 days; the first charge is due when it ends.',
     },
@@ -175,11 +172,6 @@ export const subscriptions = {
       access: 'all',
       notFound: 'INVALID_ID',
       errors: ['INVALID_QUANTITY', 'ADDON_NOT_FOUND', 'SUBSCRIPTION_NOT_FOUND', 'SUBSCRIPTION_NOT_ACTIVE'],
-      bodyCodes: {
-        missing: 'INVALID_JSON',
-        invalid: 'INVALID_JSON',
-        missingFields: { addon_code: 'ADDON_NOT_FOUND' },
-      },
       summary: 'Add an add-on',
       description: 'Active at once and billed by the next invoice; adds to what the subscription has of it.',
     },

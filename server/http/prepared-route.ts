@@ -108,7 +108,9 @@ function paramsOf(route: AppRoute): PreparedParam[] {
     const shape = SHAPES[name];
     if (!shape) return [];
     const own = [`${name.replace(/Id$/, '').toUpperCase()}_NOT_FOUND`, 'NOT_FOUND'] as ErrorCode[];
-    const code = at === 0 ? notFound : own.find((candidate) => documented.includes(candidate));
+    // INVALID_ID speaks of the shape itself, of every id (billing, spec 4.9).
+    const ofAll = at === 0 || notFound === 'INVALID_ID';
+    const code = ofAll ? notFound : own.find((candidate) => documented.includes(candidate));
     return [{ name, shape, notFound: code ?? notFound ?? 'NOT_FOUND' }];
   });
 }
