@@ -1,6 +1,10 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
 import { insertEvents, type NewEvent } from '@posthorn/core/events/insert-events.ts';
 import { systemClock } from '@posthorn/core/platform/clock.ts';
 import { createDb, type Sql } from '@posthorn/core/platform/db.ts';
@@ -109,12 +113,18 @@ export async function startDispatcher(
   const outbound = createOutbound(more.outboundOptions ?? { allowPrivate: true });
   const dispatcher = createWebhookDispatcher({ ...parts, clock: systemClock, db, cipher, outbound, ...more });
   await dispatcher.start();
+  let closing: Promise<void> | null = null;
+  const close = async () => {
+    await dispatcher.stop();
+    await outbound.close();
+    await db.close();
+  };
   return {
     ...dispatcher,
-    async close() {
-      await dispatcher.stop();
-      await outbound.close();
-      await db.close();
+    // May be called again, by what cleans up after a test that failed half way.
+    close() {
+      closing ??= close();
+      return closing;
     },
   };
 }
@@ -166,4 +176,36 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
 }
 
-export const unknownId = randomUUID;
+export interface ChildProgram {
+  /** Sends a line and gives the next one that it prints. */
+  ask(): Promise<string>;
+  /** SIGKILL: no farewell. */
+  kill(): Promise<void>;
+}
+
+/** One of the programs of this folder as a process; it ends with this one. Resolves with its first line. */
+export async function startProgram(
+  file: string,
+  env: Record<string, string> = {},
+): Promise<ChildProgram & { firstLine: string }> {
+  const child = spawn(process.execPath, [path.join(import.meta.dirname, file)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { PATH: process.env.PATH, ...env },
+  });
+  const lines = createInterface({ input: child.stdout });
+  const nextLine = () => once(lines, 'line').then(([line]) => String(line));
+  return {
+    firstLine: await nextLine(),
+    ask() {
+      const answer = nextLine();
+      child.stdin.write('\n');
+      return answer;
+    },
+    async kill() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const exit = once(child, 'exit');
+      child.kill('SIGKILL');
+      await exit;
+    },
+  };
+}

@@ -18,7 +18,7 @@ export interface PostRequest {
 }
 
 /** A short answer is read on so that its connection can be used again; a longer one is cut off. */
-const READ_MAX_BYTES = 64 * 1024;
+const READ_MAX_BYTES = 16 * 1024;
 /** A kept-alive connection that the other side was closing fails at once, and only such a failure is repeated. */
 const STALE_CONNECTION_MS = 100;
 

@@ -1,0 +1,30 @@
+/**
+ * The delivery engine alone, as a process that can be measured and killed. Settings by environment:
+ * DATABASE_URL, TIMEOUT_MS, LEASE_MS. Prints `ready`; each line of input is answered with its memory in bytes.
+ */
+import { createInterface } from 'node:readline';
+import { createBus } from '@posthorn/core/platform/bus.ts';
+import { systemClock } from '@posthorn/core/platform/clock.ts';
+import { createDb } from '@posthorn/core/platform/db.ts';
+import { createLog } from '@posthorn/core/platform/log.ts';
+import { createOutbound } from '@posthorn/core/platform/outbound-http.ts';
+import { createWebhookDispatcher } from '@posthorn/worker/webhooks/webhook-dispatcher.ts';
+import { cipher } from './support.ts';
+
+const url = process.env.DATABASE_URL!;
+const log = createLog({ level: 'warn', role: 'worker' });
+const dispatcher = createWebhookDispatcher({
+  db: createDb({ url, poolSize: 6, log, name: 'test worker', plans: 'indexed' }),
+  bus: await createBus({ url, log, name: 'test worker' }),
+  clock: systemClock,
+  log,
+  cipher,
+  outbound: createOutbound({ allowPrivate: true }),
+  ...(process.env.TIMEOUT_MS ? { timeoutMs: Number(process.env.TIMEOUT_MS) } : {}),
+  ...(process.env.LEASE_MS ? { leaseMs: Number(process.env.LEASE_MS) } : {}),
+});
+await dispatcher.start();
+console.log('ready');
+createInterface({ input: process.stdin })
+  .on('line', () => console.log(process.memoryUsage().rss))
+  .on('close', () => process.exit(0));
