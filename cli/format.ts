@@ -2,8 +2,14 @@
 
 /** What would move the cursor, ring or colour becomes visible; line ends too, so a record stays on its lines. */
 export function printable(value: unknown): string {
-  if (value === null || value === undefined) return '-';
-  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  if (value === null || value === undefined || value === '') return '-';
+  if (Array.isArray(value) && value.length === 0) return '-';
+  const isPlainList = Array.isArray(value) && value.every((item) => typeof item === 'string');
+  const text = isPlainList
+    ? value.join(', ')
+    : typeof value === 'object'
+      ? JSON.stringify(value)
+      : String(value);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this is about
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, (char) => {
     return NAMED[char] ?? `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;

@@ -9,10 +9,13 @@ import { createProgram } from './program.ts';
 /** Runs one command and ends the process: 0 done, 1 refused, 2 not understood, 3 not reached. */
 export async function main(argv: readonly string[]): Promise<never> {
   const controller = new AbortController();
+  let askedAtMs = 0;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
-      // The second time it need not be polite.
-      if (controller.signal.aborted) process.exit(EXIT.interrupted);
+      // The second time it need not be polite. The launcher passes on what the terminal sends to both of
+      // us: twice at once is once.
+      if (controller.signal.aborted && performance.now() - askedAtMs > 300) process.exit(EXIT.interrupted);
+      askedAtMs = performance.now();
       controller.abort();
     });
   }

@@ -7,7 +7,9 @@ const PAGE = 200;
 /** `10m`, `2h`, or a time like 2026-01-31T12:00:00Z. */
 export function parseSince(given: string, nowMs = Date.now()): number {
   const ago = /^(\d{1,6})([smhd])$/.exec(given);
-  const atMs = ago ? nowMs - Number(ago[1]) * (UNITS_MS[ago[2] as string] as number) : Date.parse(given);
+  if (ago) return nowMs - Number(ago[1]) * (UNITS_MS[ago[2] as string] as number);
+  // Date.parse takes `10` for October 2001.
+  const atMs = /^\d{4}-\d\d-\d\d/.test(given) ? Date.parse(given) : Number.NaN;
   if (Number.isNaN(atMs)) throw new UsageError(`${given}: give a time, or an age like 10m, 2h, 1d`);
   return atMs;
 }

@@ -31,13 +31,19 @@ export const tailEvents = defineCommand({
         if (--left === 0) return;
       }
     }
+    let wasOpen = false;
     const events = client.events.stream({
       instanceId,
       types: filter.types,
       lastEventId: after,
       signal,
+      onOpen: () => {
+        wasOpen = true;
+      },
       onReset: ({ reason }) => out.note(`events were lost to this reader: ${reason}`),
-      onReconnect: ({ error }) => error && out.note(`connection lost (${error.code}), trying again`),
+      onReconnect: ({ error }) => {
+        if (wasOpen && error) out.note(`connection lost (${error.code}), trying again`);
+      },
     });
     for await (const event of events) {
       out.item(event, shownEvent(event));

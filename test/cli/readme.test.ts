@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { freePort, projectRoot, type RunningProcess, startProcess, waitFor } from '../support/process.ts';
+import { type Cli, createCli } from './run-cli.ts';
+
+/** The lines of the README's blocks of commands, as words. */
+function blocks(): string[][][] {
+  const readme = readFileSync(path.join(projectRoot, 'cli/README.md'), 'utf8');
+  return [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) =>
+    block
+      .trim()
+      .split('\n')
+      .map((line) => {
+        assert.match(line, /^npx msgctl /);
+        return [...line.slice('npx msgctl '.length).matchAll(/"([^"]*)"|(\S+)/g)].map(
+          ([, quoted, bare]) => quoted ?? bare ?? '',
+        );
+      }),
+  );
+}
+
+describe('msgctl against the whole system', { timeout: 120_000 }, () => {
+  let folder: string;
+  let server: RunningProcess;
+  let cli: Cli;
+  before(async () => {
+    folder = mkdtempSync(path.join(tmpdir(), 'posthorn-readme-'));
+    const ports = new Set<number>();
+    while (ports.size < 3) ports.add(await freePort());
+    const [port, sandboxPort, billingPort] = [...ports].map(String);
+    server = await startProcess({
+      entry: 'standalone/main.ts',
+      env: {
+        PORT: port ?? '',
+        SANDBOX_PORT: sandboxPort ?? '',
+        BILLING_PORT: billingPort ?? '',
+        DATA_DIR: path.join(folder, '.data'),
+      },
+      ready: { line: /is ready after/ },
+    });
+    cli = createCli({
+      POSTHORN_URL: `http://127.0.0.1:${port}`,
+      SANDBOX_URL: `http://127.0.0.1:${sandboxPort}`,
+    });
+  });
+  after(async () => {
+    await server?.kill('SIGTERM');
+    cli?.remove();
+    const database = path.join(folder, '.data', 'postgres');
+    // Outside of it where only root may enter the temp folder.
+    if (existsSync(database)) rmSync(realpathSync(database), { recursive: true });
+    rmSync(folder, { recursive: true });
+  });
+
+  test('the walk through the README does what it says', async () => {
+    const [walk = []] = blocks();
+    const printed: string[] = [];
+    for (const words of walk) {
+      const { code, stdout, stderr } = await cli.run(words);
+      assert.equal(code, 0, `${words.join(' ')}: ${stderr}`);
+      printed.push(stdout);
+    }
+    const [account, instance, sent, events, phone] = printed;
+    assert.match(account ?? '', /api_key +svc_[0-9a-f]{64}/);
+    assert.match(instance ?? '', /state +CONNECTED/);
+    const messageId = /message_id +(\S+)/.exec(sent ?? '')?.[1] ?? assert.fail('no id');
+    assert.match(events ?? '', /instance\.connected/);
+    assert.match(events ?? '', new RegExp(`message\\.sent.*${messageId}`));
+    assert.match(phone ?? '', /Hello/);
+  });
+
+  test('webhooks can be seen without a receiver, and none is left behind', async () => {
+    const [, [words = []] = []] = blocks();
+    const at = words.indexOf('--port') + 1;
+    const listening = cli.start(words.with(at, String(await freePort())));
+    await waitFor(() => /listening on/.test(listening.output()), 15_000);
+    const phone = '5511999990077';
+    const { phone: own } = await cli.json<{ phone: string }>(['instances', 'get']);
+    await cli.json(['sandbox', 'messages', 'send', phone, '--to', own, '--text', 'Good morning']);
+    await waitFor(() => /verified .* text\.received .*Good morning/.test(listening.output()), 15_000);
+    const { code, stdout } = await listening.stop();
+    assert.equal(code, 0);
+    assert.doesNotMatch(stdout, /REFUSED|unchecked/);
+    const { total } = await cli.json<{ total: number }>(['webhooks', 'list']);
+    assert.equal(total, 0);
+  });
+
+  test('registering with a password goes on with the code of the e-mail', async () => {
+    const person = createCli({ POSTHORN_URL: (await cli.json<{ url: string }>(['whoami'])).url });
+    const flags = [
+      '--company',
+      'Acme',
+      '--email',
+      'ana@example.com',
+      '--name',
+      'Ana',
+      '--password',
+      'a long password',
+    ];
+    const made = await person.json<{ slug: string }>(['register', ...flags]);
+    assert.equal(made.slug, 'acme');
+    const early = await person.run(['instances', 'create', 'support']);
+    assert.match(early.stderr, /^msgctl: EMAIL_NOT_VERIFIED: /);
+    const mail = await waitFor(() => {
+      const mails = readdirSync(path.join(folder, '.data/mail')).map((file) =>
+        readFileSync(path.join(folder, '.data/mail', file), 'utf8'),
+      );
+      return mails.find((text) => text.includes('To: ana@example.com') && /^ +\d{6}\s*$/m.test(text));
+    });
+    const code = /^ +(\d{6})\s*$/m.exec(mail)?.[1] ?? '';
+    assert.equal((await person.json(['verify-email', code])).email_verified, true);
+    const instance = await person.json<{ state: string }>([
+      'instances',
+      'create',
+      'support',
+      '--connect',
+      '--wait',
+    ]);
+    assert.equal(instance.state, 'CONNECTED');
+    const key = await person.json<{ id: number; token: string }>(['tokens', 'create', '--name', 'ci']);
+    await person.json(['instances', 'list', '--key', key.token]);
+    await person.json(['tokens', 'revoke', String(key.id)]);
+    const { code: exitCode } = await person.run(['instances', 'list', '--key', key.token]);
+    assert.equal(exitCode, 1);
+    await person.json(['logout']);
+    assert.equal((await person.run(['instances', 'list'])).code, 2);
+    person.remove();
+  });
+});

@@ -1,0 +1,73 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { baseEnv, projectRoot } from '../support/process.ts';
+
+export interface CliResult {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface Cli {
+  /** The profile file of this user. */
+  config: string;
+  run(args: readonly string[], env?: Record<string, string>): Promise<CliResult>;
+  /** Runs it with `--json` and gives what it printed; throws when it failed. */
+  json<T = Record<string, unknown>>(args: readonly string[], env?: Record<string, string>): Promise<T>;
+  /** Starts one that goes on; `stop` sends Ctrl-C. */
+  start(args: readonly string[]): { output(): string; stop(): Promise<CliResult>; ended: Promise<CliResult> };
+  remove(): void;
+}
+
+const LAUNCHER = path.join(projectRoot, 'cli/bin/msgctl.js');
+/** Far more than any command takes: one that hangs fails its test. */
+const TIMEOUT_MS = 60_000;
+
+/** msgctl as a user with an own profile runs it, against the given addresses. */
+export function createCli(env: Record<string, string> = {}): Cli {
+  const home = mkdtempSync(path.join(tmpdir(), 'posthorn-cli-'));
+  const config = path.join(home, 'config', 'config.json');
+
+  function start(args: readonly string[], more: Record<string, string> = {}) {
+    const child = spawn(process.execPath, [LAUNCHER, ...args], {
+      cwd: home,
+      env: { ...baseEnv(), HOME: home, POSTHORN_CONFIG: config, ...env, ...more },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: TIMEOUT_MS,
+    });
+    let output = '';
+    const collect = (chunk: Buffer) => {
+      output += chunk;
+    };
+    child.stdout.on('data', collect);
+    child.stderr.on('data', collect);
+    const ended = Promise.all([once(child, 'exit'), text(child.stdout), text(child.stderr)]).then(
+      ([[code], stdout, stderr]) => ({ code: code as number | null, stdout, stderr }),
+    );
+    return {
+      output: () => output,
+      ended,
+      stop() {
+        child.kill('SIGINT');
+        return ended;
+      },
+    };
+  }
+  const run: Cli['run'] = (args, more) => start(args, more).ended;
+
+  return {
+    config,
+    run,
+    async json<T>(args: readonly string[], more?: Record<string, string>) {
+      const { code, stdout, stderr } = await run([...args, '--json'], more);
+      if (code !== 0) throw new Error(`msgctl ${args.join(' ')} ended with ${code}: ${stderr}`);
+      return JSON.parse(stdout) as T;
+    },
+    start,
+    remove: () => rmSync(home, { recursive: true }),
+  };
+}

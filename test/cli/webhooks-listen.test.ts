@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { Webhook } from 'standardwebhooks';
+import { freePort, waitFor } from '../support/process.ts';
+import { type Cli, createCli } from './run-cli.ts';
+
+const SECRET = `whsec_${randomBytes(24).toString('base64')}`;
+
+function delivery(secret = SECRET) {
+  const event = {
+    event_id: randomUUID(),
+    type: 'message.sent',
+    created_at: '2026-01-31T12:00:00.000Z',
+    company_id: 7,
+    instance_id: null,
+    data: { message_ids: ['m'] },
+  };
+  const body = JSON.stringify(event);
+  const now = new Date();
+  const headers = {
+    'content-type': 'application/json',
+    'webhook-id': event.event_id,
+    'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
+    'webhook-signature': new Webhook(secret).sign(event.event_id, now, body),
+  };
+  return { event, request: { method: 'POST', body, headers } };
+}
+
+describe('msgctl webhooks listen', () => {
+  let cli: Cli;
+  before(() => {
+    cli = createCli();
+  });
+  after(() => cli.remove());
+
+  async function listen(...args: string[]) {
+    const port = await freePort();
+    const running = cli.start(['webhooks', 'listen', '--port', String(port), ...args]);
+    await waitFor(() => fetch(`http://127.0.0.1:${port}/`).then((answer) => answer.status === 405), 15_000);
+    return { ...running, url: `http://127.0.0.1:${port}/` };
+  }
+
+  test('prints what is genuine, refuses what is not, and ends after the count', async () => {
+    const receiver = await listen('--secret', SECRET, '--json', '--count', '2');
+    const genuine = delivery();
+    assert.equal((await fetch(receiver.url, genuine.request)).status, 200);
+    assert.equal(
+      (await fetch(receiver.url, delivery(`whsec_${randomBytes(24).toString('base64')}`).request)).status,
+      400,
+    );
+    const { code, stdout } = await receiver.ended;
+    assert.equal(code, 0);
+    const [first, second] = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    assert.deepEqual(first, { verified: true, refusal: null, event: genuine.event });
+    assert.equal(second.verified, false);
+    assert.equal(second.refusal, 'SIGNATURE_MISMATCH');
+  });
+
+  test('says that it checks nothing without a secret', async () => {
+    const receiver = await listen();
+    await fetch(receiver.url, delivery().request);
+    await fetch(receiver.url, { method: 'POST', body: 'not JSON \u001b[2J' });
+    const { code, stdout, stderr } = await receiver.stop();
+    assert.equal(code, 0, 'Ctrl-C is how it ends');
+    assert.match(stderr, /signatures are not checked/);
+    assert.match(stdout, /^unchecked +2026-01-31T12:00:00.000Z +message.sent /);
+    assert.match(stdout, /\nunchecked +not JSON \\u001b\[2J\n$/);
+  });
+
+  test('answers with the status it is told to, to show retries', async () => {
+    const receiver = await listen('--status', '503', '--count', '1');
+    assert.equal((await fetch(receiver.url, delivery().request)).status, 503);
+    await receiver.ended;
+  });
+
+  test('says when its port is taken', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as { port: number };
+    const { code, stderr } = await cli.run(['webhooks', 'listen', '--port', String(port)]);
+    taken.close();
+    assert.equal(code, 1);
+    assert.equal(stderr, `msgctl: cannot listen on port ${port}: it is in use\n`);
+  });
+});
