@@ -66,9 +66,34 @@ const messageEvent = z.object({
   type: z.string(),
   content,
   quoted: z.string().optional(),
+  /** How often it was forwarded; absent without the forwarded mark. */
+  fwd: z.int().optional(),
+  /** The status that a direct message answers or reacts to. */
+  status: z.string().optional(),
   at: z.number(),
 });
-const networkEvent = z.discriminatedUnion('k', [receiptEvent, messageEvent]);
+/** `env` is the envelope that made the change, `id` the message that was changed. */
+const changeEvent = z.object({
+  s: z.int(),
+  k: z.enum(['edited', 'deleted']),
+  id: z.string(),
+  env: z.string(),
+  chat: z.string(),
+  from: z.string(),
+  content: content.optional(),
+  at: z.number(),
+});
+/** The account's own state, synced back from its other devices. */
+const starEvent = z.object({
+  s: z.int(),
+  k: z.literal('starred'),
+  id: z.string(),
+  chat: z.string(),
+  from: z.string(),
+  starred: z.boolean(),
+  at: z.number(),
+});
+const networkEvent = z.discriminatedUnion('k', [receiptEvent, messageEvent, changeEvent, starEvent]);
 export type NetworkEvent = z.infer<typeof networkEvent>;
 export type EventBody = NetworkEvent extends infer E
   ? E extends NetworkEvent

@@ -5,8 +5,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer } from 'ws';
+import { CDN_PATH, serveCdn } from './control/cdn-http.ts';
 import { serveControl } from './control/http.ts';
 import { networkRoutes } from './control/network-routes.ts';
+import { phoneActions } from './control/phone-actions.ts';
 import { phoneRoutes } from './control/phone-routes.ts';
 import { createFaultBook } from './faults/fault-book.ts';
 import { type SandboxLog, silentLog } from './log.ts';
@@ -14,6 +16,7 @@ import { serveConnection } from './sessions/connection.ts';
 import { createOutbox } from './sessions/outbox.ts';
 import { createPairingDesk } from './sessions/pairing.ts';
 import { cutSession, endSession, type Session } from './sessions/session.ts';
+import { createCdn } from './state/cdn.ts';
 import { journalPath, makeDataDir, noJournal, openJournal } from './state/journal.ts';
 import { createLedger } from './state/ledger.ts';
 import { restoreWorld, resumeWorld } from './state/restore.ts';
@@ -55,6 +58,8 @@ export async function createSandboxServer(options: SandboxOptions = {}): Promise
   const outbox = createOutbox({ journal: () => world.journal, world: () => world, log });
   const world: World = {
     phones: new Map(),
+    groups: new Map(),
+    cdn: createCdn(options.dataDir),
     accountsByToken: new Map(),
     ledger: createLedger(),
     journal: noJournal,
@@ -81,9 +86,10 @@ export async function createSandboxServer(options: SandboxOptions = {}): Promise
     autoPairAfterMs: options.autoPair === false ? null : (options.autoPairDelayMs ?? 300),
   });
 
-  const routes = [...phoneRoutes(world), ...networkRoutes(world, desk, sessions)];
+  const routes = [...phoneRoutes(world), ...phoneActions(world), ...networkRoutes(world, desk, sessions)];
   http.removeAllListeners('request').on('request', (request, response) => {
-    void serveControl({ routes, beforeReply: world.flush, log }, request, response);
+    if (request.url?.startsWith(CDN_PATH)) void serveCdn(world, request, response);
+    else void serveControl({ routes, beforeReply: world.flush, log }, request, response);
   });
   const sockets = new WebSocketServer({
     server: http,
@@ -115,6 +121,7 @@ export async function createSandboxServer(options: SandboxOptions = {}): Promise
     const cut = setTimeout(() => [...sessions].forEach(cutSession), 500);
     await closed;
     clearTimeout(cut);
+    world.cdn.close();
   }
   return {
     url: `ws://${reachable}:${port}/ws`,

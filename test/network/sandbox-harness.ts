@@ -9,6 +9,7 @@ import { networkIdOf, newId } from '@posthorn/core/platform/ids.ts';
 import type {
   DisconnectReason,
   InboundMessage,
+  NetworkChange,
   NetworkReceipt,
   NetworkSession,
   OutboundMessage,
@@ -65,6 +66,7 @@ export interface Instance {
   ended: DisconnectReason[];
   receipts: NetworkReceipt[];
   inbound: InboundMessage[];
+  changes: NetworkChange[];
   sendText(to: string, text: string, networkId?: string): Promise<string>;
 }
 
@@ -90,6 +92,7 @@ export async function openInstance(
     ended: [],
     receipts: [],
     inbound: [],
+    changes: [],
     async sendText(to, text, networkId = networkIdOf(newId())) {
       await instance.session.send(textMessage(to, text, networkId));
       return networkId;
@@ -109,6 +112,9 @@ export async function openInstance(
     },
     async inbound(messages) {
       instance.inbound.push(...messages);
+    },
+    async changes(changes) {
+      instance.changes.push(...changes);
     },
     ...options.sink,
   };

@@ -4,7 +4,14 @@
  * of calls.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { InboundMessage, NetworkReceipt, SessionSink } from '../../driver.ts';
+import type {
+  InboundMedia,
+  InboundMessage,
+  NetworkChange,
+  NetworkReceipt,
+  SessionSink,
+} from '../../driver.ts';
+import type { MediaInfo } from '../families/media.ts';
 import type { NetworkEvent } from '../frames.ts';
 import type { SandboxLog } from '../log.ts';
 
@@ -37,11 +44,7 @@ export function createEventPump(deps: {
 
   /** Repeats what the owner could not record until it can; false when stopped before that. */
   async function record(batch: readonly NetworkEvent[]): Promise<boolean> {
-    const { receipts, messages } = sortOut(batch);
-    let jobs = [
-      ...(receipts.length > 0 ? [async () => deps.sink.receipts(receipts)] : []),
-      ...(messages.length > 0 ? [async () => deps.sink.inbound(messages)] : []),
-    ];
+    let jobs = jobsOf(deps.sink, batch);
     for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(retryMs * 2, LAST_RETRY_MS)) {
       const results = await Promise.allSettled(jobs.map((job) => job()));
       const failure = results.find((result) => result.status === 'rejected');
@@ -70,17 +73,84 @@ export function createEventPump(deps: {
   };
 }
 
-function sortOut(batch: readonly NetworkEvent[]): { receipts: NetworkReceipt[]; messages: InboundMessage[] } {
+/** Receipts go their own way; messages and changes one after the other, as they came. */
+function jobsOf(sink: SessionSink, batch: readonly NetworkEvent[]): (() => Promise<void>)[] {
   const receipts: NetworkReceipt[] = [];
-  const messages: InboundMessage[] = [];
+  const runs: (InboundMessage[] | NetworkChange[])[] = [];
   for (const event of batch) {
-    const at = new Date(event.at);
-    if (event.k === 'message') {
-      const { id, chat, from, name, type, content, quoted } = event;
-      messages.push({ networkId: id, chat, from, pushName: name, type, content, quotedId: quoted, at });
-    } else {
-      receipts.push({ networkId: event.id, kind: event.k, chat: event.chat, by: event.by, at });
-    }
+    if ('by' in event) receipts.push(receiptOf(event));
+    else if (event.k === 'message') runOf(runs, isMessage).push(messageOf(event));
+    else runOf(runs, isChange).push(changeOf(event));
   }
-  return { receipts, messages };
+  const jobs: (() => Promise<void>)[] = [];
+  if (receipts.length > 0) jobs.push(async () => sink.receipts(receipts));
+  if (runs.length > 0) {
+    jobs.push(async () => {
+      // What was recorded before a failure is not handed over again.
+      for (let run = runs[0]; run; runs.shift(), run = runs[0]) {
+        await (isMessages(run) ? sink.inbound(run) : sink.changes(run));
+      }
+    });
+  }
+  return jobs;
+}
+
+const isChange = (item: object) => 'kind' in item;
+const isMessage = (item: object) => !isChange(item);
+
+function isMessages(run: InboundMessage[] | NetworkChange[]): run is InboundMessage[] {
+  return isMessage(run[0]!);
+}
+
+/** The last run when it is of this sort, else a new one. */
+function runOf<T extends InboundMessage | NetworkChange>(
+  runs: (InboundMessage[] | NetworkChange[])[],
+  fits: (item: object) => boolean,
+): T[] {
+  const last = runs.at(-1);
+  if (last && fits(last[0]!)) return last as T[];
+  const run: T[] = [];
+  runs.push(run as InboundMessage[]);
+  return run;
+}
+
+function receiptOf(event: Extract<NetworkEvent, { by: string }>): NetworkReceipt {
+  return { networkId: event.id, kind: event.k, chat: event.chat, by: event.by, at: new Date(event.at) };
+}
+
+function messageOf(event: Extract<NetworkEvent, { name: string }>): InboundMessage {
+  const { id, chat, from, name, type, content: all, quoted, fwd, status } = event;
+  const { media, ...content } = all as { media?: MediaInfo };
+  return {
+    networkId: id,
+    chat,
+    from,
+    pushName: name,
+    type,
+    content,
+    quotedId: quoted,
+    ...(media ? { media: mediaOf(media) } : {}),
+    ...(fwd === undefined ? {} : { forwardingScore: fwd }),
+    ...(status === undefined ? {} : { statusId: status }),
+    at: new Date(event.at),
+  };
+}
+
+function mediaOf({ handle, mime_type, file_name, size_bytes, animated }: MediaInfo): InboundMedia {
+  return {
+    ref: handle,
+    mimeType: mime_type,
+    fileName: file_name,
+    sizeBytes: size_bytes,
+    ...(animated === undefined ? {} : { animated }),
+  };
+}
+
+function changeOf(
+  event: Extract<NetworkEvent, { env: string }> | Extract<NetworkEvent, { starred: boolean }>,
+): NetworkChange {
+  const base = { networkId: event.id, chat: event.chat, from: event.from, at: new Date(event.at) };
+  if (event.k === 'starred') return { ...base, kind: 'starred', starred: event.starred };
+  if (event.k === 'edited') return { ...base, kind: 'edited', content: event.content ?? {} };
+  return { ...base, kind: 'deleted' };
 }

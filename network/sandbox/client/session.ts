@@ -7,14 +7,17 @@ import {
   type DisconnectReason,
   type NetworkSession,
   type OpenRequest,
+  SendDeferred,
   SendRefused,
   SendUnavailable,
   type SessionSink,
 } from '../../driver.ts';
 import { type ByeReason, type ClientFrame, type SendItem, type ServerFrame, serverFrame } from '../frames.ts';
 import type { SandboxLog } from '../log.ts';
+import { envelopeOf } from './envelope.ts';
 import { createEventPump } from './event-pump.ts';
 import { createInFlight } from './in-flight.ts';
+import { cdnUrlOf, downloadMedia, uploadMedia } from './media.ts';
 
 export interface SessionDeps {
   url: string;
@@ -40,11 +43,16 @@ const REASONS: Record<ByeReason, DisconnectReason> = {
 const DRAIN_MS = 5000;
 const CLOSE_MS = 1000;
 const PAIRED_RETRY_MS = 1000;
+/** 64 MB over a slow line. */
+const UPLOAD_MS = 120_000;
+/** Refusals of a device that may have what is needed later. */
+const DEFERRED: ReadonlySet<string> = new Set(['forward_unavailable']);
 
 export function openSession(deps: SessionDeps, request: OpenRequest, sink: SessionSink): NetworkSession {
   const log = deps.log;
-  const token = request.credentials === null ? undefined : credentialsShape.parse(request.credentials).token;
+  let token = request.credentials === null ? undefined : credentialsShape.parse(request.credentials).token;
   const socket = new WebSocket(deps.url, { perMessageDeflate: false, handshakeTimeout: deps.sendTimeoutMs });
+  const cdnUrl = cdnUrlOf(deps.url);
   const sends = createInFlight<Date>({ clock: deps.clock, timeoutMs: deps.sendTimeoutMs });
   const calls = createInFlight<unknown>({ clock: deps.clock, timeoutMs: deps.sendTimeoutMs });
   const pump = createEventPump({ sink, log, ack });
@@ -101,7 +109,7 @@ export function openSession(deps: SessionDeps, request: OpenRequest, sink: Sessi
       case 'flow':
         for (const [n, at, reason] of frame.acks ?? []) {
           if (reason === undefined) sends.resolve(n, new Date(at));
-          else sends.reject(n, new SendRefused(reason));
+          else sends.reject(n, DEFERRED.has(reason) ? new SendDeferred(reason) : new SendRefused(reason));
         }
         if (frame.events) pump.push(frame.events);
         return;
@@ -109,6 +117,7 @@ export function openSession(deps: SessionDeps, request: OpenRequest, sink: Sessi
         sink.qr(frame.qr, new Date(frame.expires_at));
         return;
       case 'paired':
+        token = frame.token;
         void storePairing(frame);
         return;
       case 'welcome':
@@ -139,6 +148,11 @@ export function openSession(deps: SessionDeps, request: OpenRequest, sink: Sessi
         await delay(PAIRED_RETRY_MS);
       }
     }
+  }
+
+  function mediaDeps() {
+    if (token === undefined) throw new SendUnavailable('the session is not paired');
+    return { cdnUrl, token, timeoutMs: UPLOAD_MS };
   }
 
   async function call(op: string, args: Record<string, unknown>): Promise<unknown> {
@@ -210,13 +224,16 @@ export function openSession(deps: SessionDeps, request: OpenRequest, sink: Sessi
   return {
     async send(message) {
       if (!live) throw new SendUnavailable('the session is not connected');
+      const media = message.media && (await uploadMedia(mediaDeps(), message.media));
+      const item = envelopeOf(message, media);
       const at = await sends.ask((n) => {
-        const { networkId: id, to, type, content, quotedId: quoted } = message;
-        gatheredSends.push({ n, id, to, type, content, quoted });
+        gatheredSends.push({ n, ...item });
         gather();
       });
       return { at };
     },
+    act: (op, args) => call(op, args) as Promise<never>,
+    download: async (media) => downloadMedia(mediaDeps(), media),
     async typing(chat) {
       if (live) write({ t: 'typing', chat });
     },

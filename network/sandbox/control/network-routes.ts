@@ -1,19 +1,29 @@
 /** What a tester does to, and asks of, the network itself. */
-import { jidOfPhone } from '@posthorn/contract/jid.ts';
+import { isGroupJid, jidOfPhone } from '@posthorn/contract/jid.ts';
 import { z } from 'zod/v4';
 import { FAULT_KINDS, faultOrder } from '../faults/fault.ts';
 import type { Fault } from '../faults/fault-book.ts';
 import { clearFaults, orderFault } from '../faults/order-fault.ts';
 import { completePairing, type PairingDesk } from '../sessions/pairing.ts';
 import type { Session } from '../sessions/session.ts';
+import { makeGroup } from '../state/groups.ts';
 import type { Account, Message, World } from '../state/world.ts';
 import { ControlError, parseWith, type Route } from './http.ts';
 import { phoneNumber } from './phone-number.ts';
+import { shownGroup } from './shown.ts';
 
 const pairBody = z.union(
   [z.object({ qr: z.string(), phone: phoneNumber }), z.object({ code: z.string(), phone: phoneNumber })],
   { error: 'needs phone, and either qr or code' },
 );
+
+const groupBody = z.object({
+  jid: z.string().refine(isGroupJid, 'must be a group JID').optional(),
+  name: z.string().min(1).max(255),
+  participants: z.array(phoneNumber).default([]),
+  /** Admins are participants too. */
+  admins: z.array(phoneNumber).default([]),
+});
 
 const ledgerFilter = z.object({
   phone: phoneNumber.transform(jidOfPhone).optional(),
@@ -48,6 +58,24 @@ export function networkRoutes(world: World, desk: PairingDesk, sessions: Readonl
           throw new ControlError(404, 'PAIRING_NOT_FOUND', 'this QR or code is unknown or expired');
         completePairing(world, session, order.phone);
         return { phone: order.phone, jid: jidOfPhone(order.phone), instance: session.instanceId };
+      },
+    },
+    {
+      method: 'POST',
+      path: '/groups',
+      handle({ body }) {
+        const facts = parseWith(groupBody, body);
+        const isNew = !facts.jid || !world.groups.has(facts.jid);
+        return [isNew ? 201 : 200, shownGroup(makeGroup(world, facts))];
+      },
+    },
+    {
+      method: 'GET',
+      path: '/groups/:jid',
+      handle({ params }) {
+        const group = world.groups.get(params.jid!);
+        if (!group) throw new ControlError(404, 'GROUP_NOT_FOUND', 'nobody made this group');
+        return shownGroup(group);
       },
     },
     {

@@ -1,10 +1,9 @@
-/** What a tester does with a virtual phone. */
-import { parseRecipient } from '@posthorn/contract/jid.ts';
+/** What a tester sets on a virtual phone and sees on it; what the phone does is in phone-actions.ts. */
+import { parseRecipient, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { z } from 'zod/v4';
-import { families } from '../families/registry.ts';
-import { changeDefaults, changePhone } from '../state/change-phone.ts';
-import { newNetworkId, readMessage, takeMessage } from '../state/deliver.ts';
+import { changeBlock, changeContacts, changeDefaults, changePhone } from '../state/change-phone.ts';
 import { phoneFor } from '../state/phones.ts';
+import { chatOf } from '../state/recipients.ts';
 import type { Message, Phone, World } from '../state/world.ts';
 import { ControlError, parseWith, type Route } from './http.ts';
 import { phoneNumber } from './phone-number.ts';
@@ -25,18 +24,10 @@ const phoneBody = z.object({
   phone: phoneNumber,
   name: z.string().min(1).max(255).optional(),
   business: z.boolean().optional(),
-  ...settings,
-});
-
-const sendBody = z.looseObject({
-  to: z.string(),
-  type: z.string().default('text'),
-  quoted_id: z.string().optional(),
-  /** The network id; drawn when absent. The same one again is the message that is already there. */
-  id: z
-    .string()
-    .regex(/^[A-Za-z0-9_-]{1,64}$/)
+  status_privacy: z
+    .object({ type: z.enum(['contacts', 'blacklist', 'whitelist']), list: z.array(phoneNumber).default([]) })
     .optional(),
+  ...settings,
 });
 
 const listQuery = z.object({
@@ -44,7 +35,14 @@ const listQuery = z.object({
   limit: z.coerce.number().int().min(1).max(10_000).default(1000),
 });
 
-const readBody = z.object({ chat: z.string().optional(), ids: z.array(z.string()).optional() });
+const contactsBody = z.object({
+  add: z.array(phoneNumber).default([]),
+  remove: z.array(phoneNumber).default([]),
+  /** The others save this phone too, or forget it. */
+  mutual: z.boolean().default(false),
+});
+
+const blockBody = z.object({ phone: phoneNumber, blocked: z.boolean().default(true) });
 
 export function phoneRoutes(world: World): Route[] {
   return [
@@ -85,59 +83,50 @@ export function phoneRoutes(world: World): Route[] {
     },
     {
       method: 'POST',
-      path: '/phones/:phone/messages',
+      path: '/phones/:phone/contacts',
       handle({ params, body }) {
-        const from = phoneFor(world, parseWith(phoneNumber, params.phone));
-        return [201, shownMessage(from, sendFromPhone(world, from, body))];
+        const phone = phoneFor(world, parseWith(phoneNumber, params.phone));
+        const { mutual, ...change } = parseWith(contactsBody, body);
+        changeContacts(world, phone, change);
+        if (mutual) {
+          const self = [phone.phone];
+          for (const number of change.add)
+            changeContacts(world, phoneFor(world, number), { add: self, remove: [] });
+          for (const number of change.remove)
+            changeContacts(world, phoneFor(world, number), { add: [], remove: self });
+        }
+        return { contacts: [...phone.contacts] };
       },
     },
     {
       method: 'POST',
-      path: '/phones/:phone/read',
+      path: '/phones/:phone/block',
       handle({ params, body }) {
-        const phone = knownPhone(world, params.phone!);
-        const { chat, ids } = parseWith(readBody, body);
-        const found = inChat(phone, ids ? phone.messages : [...phone.unread], chat).filter(
-          (message) => !ids || ids.includes(message.id),
-        );
-        if (ids && found.length < new Set(ids).size) {
-          throw new ControlError(404, 'MESSAGE_NOT_FOUND', 'this phone does not show all of these messages');
-        }
-        return { read: found.filter((message) => readMessage(world, phone, message)).length };
+        const phone = phoneFor(world, parseWith(phoneNumber, params.phone));
+        const order = parseWith(blockBody, body);
+        changeBlock(world, phone, order.phone, order.blocked);
+        return { blocked: [...phone.blocked] };
       },
     },
   ];
 }
 
-function sendFromPhone(world: World, from: Phone, body: unknown): Message {
-  const { to, type, id, quoted_id: quotedId, ...rest } = parseWith(sendBody, body);
-  const family = families.get(type);
-  if (!family) {
-    throw new ControlError(400, 'BAD_REQUEST', `type: must be one of ${[...families.keys()].join(', ')}`);
-  }
-  const content = parseWith(family.phoneBody, rest);
-  const recipient = parseWith(phoneNumber, to);
-  const { message } = takeMessage(
-    world,
-    { id: id ?? newNetworkId(), from, to: phoneFor(world, recipient).jid, type, content, quotedId },
-    { ledger: false },
-  );
-  return message;
-}
-
-function knownPhone(world: World, text: string): Phone {
+export function knownPhone(world: World, text: string): Phone {
   const phone = world.phones.get(parseWith(phoneNumber, text));
   if (!phone) throw new ControlError(404, 'PHONE_NOT_FOUND', 'nobody made or wrote to this phone yet');
   return phone;
 }
 
-function inChat(phone: Phone, messages: readonly Message[], chat: string | undefined): readonly Message[] {
+/** The messages of one chat, or all of them. */
+export function inChat(
+  phone: Phone,
+  messages: readonly Message[],
+  chat: string | undefined,
+): readonly Message[] {
   if (chat === undefined) return messages;
-  const parsed = parseRecipient(chat);
+  const parsed = chat === STATUS_BROADCAST ? { jid: chat } : parseRecipient(chat);
   if ('error' in parsed) throw new ControlError(400, 'BAD_REQUEST', 'chat: must be a phone number or a JID');
-  return messages.filter(
-    (message) => (message.from === phone ? message.to : message.from.jid) === parsed.jid,
-  );
+  return messages.filter((message) => chatOf(phone, message) === parsed.jid);
 }
 
 /** Absent fields leave what was; with them as undefined they would erase it. */

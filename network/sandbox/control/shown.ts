@@ -1,7 +1,10 @@
 /** How phones and messages look to a tester. */
+import type { MediaInfo } from '../families/media.ts';
 import { families } from '../families/registry.ts';
 import { isOnline, settingOf } from '../state/phones.ts';
-import type { Message, Phone, World } from '../state/world.ts';
+import { chatOf } from '../state/recipients.ts';
+import type { Group, Message, Phone, World } from '../state/world.ts';
+import { CDN_PATH } from './cdn-http.ts';
 
 export function shownPhone(world: World, phone: Phone) {
   return {
@@ -17,6 +20,9 @@ export function shownPhone(world: World, phone: Phone) {
     auto_reply: settingOf(world, phone, 'auto_reply'),
     /** The instance that is paired with this phone. */
     instance: phone.account?.instanceId ?? null,
+    contacts: [...phone.contacts],
+    blocked: [...phone.blocked],
+    status_privacy: phone.statusPrivacy,
     unread: phone.unread.size,
     waiting: phone.waiting.length,
     typing: [...phone.typing].map(([from, at]) => ({ from, time: new Date(at).toISOString() })),
@@ -26,16 +32,22 @@ export function shownPhone(world: World, phone: Phone) {
 /** A message as `viewer` sees it. `status` is how far it got: sent, delivered, read or played. */
 export function shownMessage(viewer: Phone, message: Message) {
   const { marks } = message;
-  const fromMe = message.from === viewer;
+  const { media, status, ...content } = marks.deleted ? {} : (message.content as Content);
   return {
     id: message.id,
-    chat: fromMe ? message.to : message.from.jid,
+    chat: chatOf(viewer, message),
     from: message.from.jid,
-    from_me: fromMe,
+    from_me: message.from === viewer,
     type: message.type,
-    text: families.get(message.type)?.words(message.content) ?? '',
-    content: message.content,
+    text: marks.deleted ? '' : (families.get(message.type)?.words(message.content) ?? ''),
+    content,
+    /** `url` is a path of this control API. */
+    media: media && { url: `${CDN_PATH}${media.handle}`, ...media },
     quoted_id: message.quotedId,
+    /** The status that it answers. */
+    status_id: status?.id,
+    is_forwarded: message.forwarded > 0 || undefined,
+    forwarding_score: message.forwarded || undefined,
     time: new Date(message.at).toISOString(),
     status: message.status,
     edited: marks.edited,
@@ -43,5 +55,20 @@ export function shownMessage(viewer: Phone, message: Message) {
     starred: marks.starredBy.includes(viewer.phone),
     pinned: marks.pinned,
     reactions: marks.reactions,
+    votes: message.type === 'poll' ? marks.votes : undefined,
+  };
+}
+
+interface Content extends Record<string, unknown> {
+  media?: MediaInfo;
+  status?: { id: string };
+}
+
+export function shownGroup(group: Group) {
+  return {
+    jid: group.jid,
+    name: group.name,
+    participants: [...group.participants].map((phone) => phone.phone),
+    admins: [...group.admins].map((phone) => phone.phone),
   };
 }

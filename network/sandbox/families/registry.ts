@@ -1,7 +1,23 @@
+import { deleteFamily, editFamily, pinFamily, reactionFamily } from './changes.ts';
 import type { ContentFamily } from './family.ts';
+import { forwardFamily } from './forward.ts';
+import { mediaFamilies } from './media.ts';
+import { pollFamily, voteFamily } from './poll.ts';
+import { structuredFamilies } from './structured.ts';
 import { textFamily } from './text.ts';
 
 /** Every content family that the network carries, by `type`. */
 export const families: ReadonlyMap<string, ContentFamily> = new Map(
-  [textFamily].map((family) => [family.type, family]),
+  [
+    textFamily,
+    ...mediaFamilies,
+    ...structuredFamilies,
+    pollFamily,
+    voteFamily,
+    reactionFamily,
+    editFamily,
+    deleteFamily,
+    pinFamily,
+    forwardFamily,
+  ].map((family) => [family.type, family]),
 );

@@ -24,9 +24,11 @@ export interface FaultBook {
   remove(matches: (fault: Fault) => boolean): Fault[];
   list(): readonly Fault[];
   /** Null when nothing strikes: the road of nearly every send. */
-  onSend(subject: FaultSubject, to: Phone): SendPlan | null;
+  onSend(subject: FaultSubject, to: Phone | null): SendPlan | null;
   onLogin(subject: FaultSubject): LoginRefusal | null;
   repeatsEvents(subject: FaultSubject): boolean;
+  /** True when the media that this phone wants is no longer there. */
+  expiresMedia(phone: Phone): boolean;
   isOffline(phone: Phone): boolean;
   /** Counts a hit that was made elsewhere, such as closing a session when a ban is ordered. */
   countHit(fault: Fault): void;
@@ -104,6 +106,15 @@ export function createFaultBook(): FaultBook {
       }
       return false;
     },
+    expiresMedia(phone) {
+      if (faults.size === 0) return false;
+      const subject = { instanceId: phone.account?.instanceId ?? '', account: phone.account };
+      for (const fault of faults) {
+        if (fault.order.kind !== 'expire_media') continue;
+        if (strikesSubject(fault.order, subject, phone) && strikes(fault)) return true;
+      }
+      return false;
+    },
     isOffline(phone) {
       if (faults.size === 0) return false;
       for (const { order } of faults) {
@@ -119,7 +130,7 @@ export function createFaultBook(): FaultBook {
 export function strikesSubject(
   order: FaultOrder,
   { instanceId, account }: FaultSubject,
-  to?: Phone,
+  to?: Phone | null,
 ): boolean {
   const number = account?.phone.phone;
   if (order.instance !== undefined && order.instance !== instanceId) return false;

@@ -57,6 +57,10 @@ export const faultOrder = z.discriminatedUnion('kind', [
   z.object({ ...target, kind: z.literal('logout') }),
   /** Receipts and inbound messages go out twice. */
   z.object({ ...target, kind: z.literal('repeat_events') }),
+  /** Media is gone from the network: downloads and forwards of it fail. */
+  z.object({ ...target, kind: z.literal('expire_media') }),
+  /** The account loses the secrets of the polls so far, as after a session reset; once. */
+  z.object({ ...target, kind: z.literal('forget_poll_secret') }),
 ]);
 
 export const FAULT_KINDS = faultOrder.options.map((option) => option.shape.kind.value);

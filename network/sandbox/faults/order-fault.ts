@@ -3,6 +3,7 @@ import type { Session } from '../sessions/session.ts';
 import { cutSession, endSession } from '../sessions/session.ts';
 import { unpairAccount } from '../state/accounts.ts';
 import { catchUp } from '../state/change-phone.ts';
+import { accountRecord } from '../state/records.ts';
 import type { World } from '../state/world.ts';
 import type { FaultOrder } from './fault.ts';
 import { type Fault, strikesSubject } from './fault-book.ts';
@@ -21,7 +22,10 @@ export function orderFault(
     struck++;
     world.faults.countHit(fault);
   }
-  const isOver = order.kind === 'logout' || (order.kind === 'drop' && order.at === 'now');
+  const isOver =
+    order.kind === 'logout' ||
+    order.kind === 'forget_poll_secret' ||
+    (order.kind === 'drop' && order.at === 'now');
   if (isOver) world.faults.remove((each) => each === fault);
   else if (order.duration_ms) {
     world.wheel.after(order.duration_ms, () => clearFaults(world, (each) => each === fault));
@@ -59,10 +63,17 @@ function strikeNow(world: World, session: Session, order: FaultOrder): boolean {
       if (!session.account) return false;
       unpairAccount(world, session.account);
       return true;
+    case 'forget_poll_secret':
+      if (!session.account) return false;
+      // A poll of this very millisecond is forgotten too.
+      session.account.secretsSince = Date.now() + 1;
+      world.journal.append(accountRecord(session.account));
+      return true;
     case 'delay':
     case 'silence':
     case 'refuse':
     case 'repeat_events':
+    case 'expire_media':
       return false;
   }
 }

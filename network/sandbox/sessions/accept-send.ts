@@ -1,5 +1,5 @@
 /** One envelope from an instance: refused, or in the ledger and on its way. */
-import { isUserJid } from '@posthorn/contract/jid.ts';
+import { isGroupJid, isUserJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { families } from '../families/registry.ts';
 import type { SendPlan } from '../faults/fault.ts';
 import type { SendItem } from '../frames.ts';
@@ -15,7 +15,7 @@ import { cutSession, type Session } from './session.ts';
 export function acceptSend(world: World, session: Session, item: SendItem): void {
   const { account } = session;
   if (session.phase !== 'live' || !account) return;
-  const plan = isUserJid(item.to) ? world.faults.onSend(session, phoneForJid(world, item.to)) : null;
+  const plan = world.faults.onSend(session, isUserJid(item.to) ? phoneForJid(world, item.to) : null);
   if (strikes(session, plan, 'before_ledger')) return;
   const taken = plan?.refuse ?? enterLedger(world, account, item);
   if (typeof taken === 'string') {
@@ -35,7 +35,8 @@ function strikes(session: Session, plan: SendPlan | null, stage: 'before_ledger'
 
 /** When the network took it (Unix ms), or why it does not. */
 function enterLedger(world: World, account: Account, item: SendItem): number | string {
-  if (!isUserJid(item.to)) return 'invalid_recipient';
+  const refusal = refuseRecipient(world, account, item.to);
+  if (refusal) return refusal;
   const known = account.phone.sent.get(item.id);
   if (known) {
     world.ledger.addDuplicate(known);
@@ -46,7 +47,7 @@ function enterLedger(world: World, account: Account, item: SendItem): number | s
   if (!family) return 'unsupported_type';
   const content = family.content.safeParse(item.content);
   if (!content.success) return 'invalid_content';
-  const { message } = takeMessage(
+  const taken = takeMessage(
     world,
     {
       id: item.id,
@@ -58,7 +59,15 @@ function enterLedger(world: World, account: Account, item: SendItem): number | s
     },
     { ledger: true },
   );
-  return message.at;
+  return typeof taken === 'string' ? taken : taken.message.at;
+}
+
+function refuseRecipient(world: World, account: Account, to: string): string | null {
+  if (isUserJid(to) || to === STATUS_BROADCAST) return null;
+  if (!isGroupJid(to)) return 'invalid_recipient';
+  const group = world.groups.get(to);
+  if (!group) return 'group_not_found';
+  return group.participants.has(account.phone) ? null : 'not_a_participant';
 }
 
 function answer(world: World, session: Session, ack: string, plan: SendPlan | null) {

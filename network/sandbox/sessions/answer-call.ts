@@ -2,13 +2,20 @@
 import { phoneOf } from '@posthorn/contract/jid.ts';
 import { z } from 'zod/v4';
 import { phoneNumber } from '../control/phone-number.ts';
+import { target } from '../families/family.ts';
 import { unpairAccount } from '../state/accounts.ts';
-import { arriveAtInstance, readMessage } from '../state/deliver.ts';
+import { arriveAtInstance, newNetworkId, readMessage, takeMessage } from '../state/deliver.ts';
+import { findTarget } from '../state/recipients.ts';
+import { starMessage } from '../state/star.ts';
 import type { World } from '../state/world.ts';
 import { type Session, sendFrame } from './session.ts';
 
 /** Says no to a call; the driver throws it as `SendRefused` with this reason. */
 class CallRefused extends Error {}
+
+const pinArgs = z.object({ chat: z.string(), target, pin: z.boolean(), duration_s: z.int().min(0) });
+const voteArgs = z.object({ chat: z.string(), target, options: z.array(z.string()) });
+const starArgs = z.object({ chat: z.string(), target, starred: z.boolean() });
 
 type Call = (world: World, session: Session, args: unknown) => unknown;
 
@@ -36,6 +43,36 @@ const calls: Record<string, Call> = {
     return { read };
   },
 
+  pin(world, session, args) {
+    const { chat, target, pin, duration_s } = pinArgs.parse(args);
+    return act(world, session, chat, 'pin', { target, pin, duration_s });
+  },
+
+  poll_vote(world, session, args) {
+    const { chat, target, options } = voteArgs.parse(args);
+    return act(world, session, chat, 'poll_vote', { target, options });
+  },
+
+  star(world, session, args) {
+    const { chat, target, starred } = starArgs.parse(args);
+    if (!session.account) throw new CallRefused('not_paired');
+    const { phone } = session.account;
+    const found = findTarget(world, phone, chat, target);
+    if (!found) throw new CallRefused('message_not_found');
+    starMessage(world, phone, found, starred);
+    return {};
+  },
+
+  status_privacy(_world, session) {
+    if (!session.account) throw new CallRefused('not_paired');
+    const { type: current, list } = session.account.phone.statusPrivacy;
+    return (['contacts', 'blacklist', 'whitelist'] as const).map((type) => ({
+      type,
+      list: type === current ? list : [],
+      is_default: type === current,
+    }));
+  },
+
   /** The session ends with `logged_out`: that is the answer. */
   logout(world, session) {
     if (!session.account) throw new CallRefused('not_paired');
@@ -43,6 +80,27 @@ const calls: Record<string, Call> = {
     return {};
   },
 };
+
+/** Sends a message of the network's own making, whose id is the answer. */
+function act(
+  world: World,
+  session: Session,
+  chat: string,
+  type: string,
+  content: Record<string, unknown>,
+): { envelope_id: string } {
+  if (!session.account) throw new CallRefused('not_paired');
+  const plan = world.faults.onSend(session, null);
+  const taken =
+    plan?.refuse ??
+    takeMessage(
+      world,
+      { id: newNetworkId(), from: session.account.phone, to: chat, type, content },
+      { ledger: true },
+    );
+  if (typeof taken === 'string') throw new CallRefused(taken);
+  return { envelope_id: taken.message.id };
+}
 
 export function answerCall(
   world: World,

@@ -16,7 +16,14 @@ export function pairAccount(world: World, number: string, instanceId: string): A
   const phone = phoneFor(world, number);
   if (phone.account) unpairAccount(world, phone.account);
   const token = randomBytes(32).toString('base64url');
-  const account = addAccount(world, phone, { token, instanceId, pushName: phone.name, epoch: 0, acked: 0 });
+  const account = addAccount(world, phone, {
+    token,
+    instanceId,
+    pushName: phone.name,
+    epoch: 0,
+    acked: 0,
+    secretsSince: Date.now(),
+  });
   world.journal.append(accountRecord(account));
   const waiting = phone.waiting;
   phone.waiting = [];
@@ -30,6 +37,7 @@ export interface AccountFacts {
   pushName: string;
   epoch: number;
   acked: number;
+  secretsSince: number;
 }
 
 /** Puts an account in its place, without a word to the journal. */
@@ -40,6 +48,7 @@ export function addAccount(world: World, phone: Phone, facts: AccountFacts): Acc
     instanceId: facts.instanceId,
     pushName: facts.pushName,
     epoch: facts.epoch,
+    secretsSince: facts.secretsSince,
     events: createEventQueue(facts.acked),
     session: null,
     connections: new Set(),

@@ -2,23 +2,47 @@
 import { deliver, scheduleRead } from './deliver.ts';
 import { isOnline, phoneFor, settingOf } from './phones.ts';
 import { phoneRecord } from './records.ts';
-import type { Phone, PhoneSettings, World } from './world.ts';
+import type { Phone, PhoneSettings, StatusPrivacy, World } from './world.ts';
 
 export interface PhoneChange extends Partial<PhoneSettings> {
   name?: string;
   business?: boolean;
+  status_privacy?: StatusPrivacy;
 }
 
 /** Makes or changes a phone; what waited for it arrives when it comes online. */
 export function changePhone(world: World, number: string, change: PhoneChange): Phone {
   const phone = phoneFor(world, number);
-  const { name, business, ...settings } = change;
+  const { name, business, status_privacy: privacy, ...settings } = change;
+  if (privacy !== undefined) phone.statusPrivacy = privacy;
   if (name !== undefined) phone.name = name;
   if (business !== undefined) phone.business = business;
   phone.own = { ...phone.own, ...settings };
   world.journal.append(phoneRecord(phone));
   catchUp(world, phone);
   return phone;
+}
+
+/** Saves numbers in a phone's address book, or takes them out. */
+export function changeContacts(
+  world: World,
+  phone: Phone,
+  change: { add: readonly string[]; remove: readonly string[] },
+): void {
+  for (const number of change.add) {
+    // Whoever is in an address book exists: a status can reach it.
+    phoneFor(world, number);
+    phone.contacts.add(number);
+  }
+  for (const number of change.remove) phone.contacts.delete(number);
+  world.journal.append(phoneRecord(phone));
+}
+
+/** A blocked number's direct messages never arrive, those already under way included. */
+export function changeBlock(world: World, phone: Phone, number: string, isBlocked: boolean): void {
+  if (isBlocked) phone.blocked.add(number);
+  else phone.blocked.delete(number);
+  world.journal.append(phoneRecord(phone));
 }
 
 /** Changes what every phone does that was not told otherwise. */

@@ -17,6 +17,9 @@ export function phoneFor(world: World, phone: string): Phone {
     waiting: [],
     unread: new Set(),
     typing: new Map(),
+    contacts: new Set(),
+    blocked: new Set(),
+    statusPrivacy: { type: 'contacts', list: [] },
     account: null,
   };
   world.phones.set(phone, made);

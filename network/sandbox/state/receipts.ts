@@ -5,9 +5,11 @@ import type { Account, Message, MessageStatus, Phone, World } from './world.ts';
 
 const rank: Record<MessageStatus, number> = { sent: 0, delivered: 1, read: 2, played: 3 };
 
-/** Moves a message forwards, never back. */
-export function advance(message: Message, status: MessageStatus): void {
+/** Moves a message forwards, never back: with `by`, and as a whole. */
+export function advance(message: Message, status: MessageStatus, by: Phone): void {
   if (rank[status] > rank[message.status]) message.status = status;
+  if (!message.reached) return;
+  if (rank[status] > rank[message.reached.get(by) ?? 'sent']) message.reached.set(by, status);
 }
 
 /**
@@ -20,7 +22,7 @@ export function recordReceipt(
   kind: 'delivered' | 'read' | 'played',
   by: Phone,
 ): void {
-  advance(message, kind);
+  advance(message, kind, by);
   const account = message.from.account;
   const told = kind === 'delivered' || settingOf(world, by, 'read_receipts');
   if (account && message.seq > 0 && told) {
@@ -31,7 +33,7 @@ export function recordReceipt(
       null,
     );
   } else {
-    world.journal.append(['status', message.from.phone, message.id, kind]);
+    world.journal.append(['status', message.from.phone, message.id, kind, by.phone]);
   }
 }
 

@@ -1,11 +1,12 @@
 /** The facts that the journal keeps, one a line. Short arrays: there are millions of them. */
 import type { NetworkEvent } from '../frames.ts';
-import type { Account, Message, MessageStatus, Phone, PhoneSettings } from './world.ts';
+import type { Account, Group, Message, MessageStatus, Phone, PhoneSettings, StatusPrivacy } from './world.ts';
 
 export type JournalRecord =
   | ['defaults', PhoneSettings]
-  | ['phone', string, { name: string; business: boolean; own: Partial<PhoneSettings> }]
-  | ['account', string, { token: string; instanceId: string; pushName: string; epoch: number; acked: number }]
+  | ['phone', string, PhoneRecord]
+  | ['group', GroupRecord]
+  | ['account', string, AccountRecord]
   | ['unpaired', string]
   | ['epoch', string, number]
   | ['message', MessageRecord]
@@ -16,8 +17,35 @@ export type JournalRecord =
   /** Queued for an account; a receipt also moves its message. */
   | ['event', string, NetworkEvent]
   | ['acked', string, number]
-  /** A status that no receipt told: sender, network id, status. */
-  | ['status', string, string, MessageStatus];
+  /** A status that no receipt told: sender, network id, status, with whom. */
+  | ['status', string, string, MessageStatus, string]
+  /** Starred or not: whose phone, sender, network id. */
+  | ['star', string, string, string, boolean];
+
+interface PhoneRecord {
+  name: string;
+  business: boolean;
+  own: Partial<PhoneSettings>;
+  contacts?: string[];
+  blocked?: string[];
+  privacy?: StatusPrivacy;
+}
+
+interface GroupRecord {
+  jid: string;
+  name: string;
+  participants: string[];
+  admins: string[];
+}
+
+interface AccountRecord {
+  token: string;
+  instanceId: string;
+  pushName: string;
+  epoch: number;
+  acked: number;
+  secretsSince: number;
+}
 
 interface MessageRecord {
   id: string;
@@ -31,14 +59,32 @@ interface MessageRecord {
   auto?: 1;
   seen?: number;
   status?: MessageStatus;
+  /** How far it got with each, where there are several. */
+  reached?: [string, MessageStatus][];
+  fwd?: number;
 }
 
-export function phoneRecord({ phone, name, business, own }: Phone): JournalRecord {
-  return ['phone', phone, { name, business, own }];
+export function phoneRecord(phone: Phone): JournalRecord {
+  const { name, business, own, contacts, blocked, statusPrivacy } = phone;
+  const record: PhoneRecord = { name, business, own };
+  if (contacts.size > 0) record.contacts = [...contacts];
+  if (blocked.size > 0) record.blocked = [...blocked];
+  if (statusPrivacy.type !== 'contacts') record.privacy = statusPrivacy;
+  return ['phone', phone.phone, record];
 }
 
-export function accountRecord({ phone, token, instanceId, pushName, epoch, events }: Account): JournalRecord {
-  return ['account', phone.phone, { token, instanceId, pushName, epoch, acked: events.ackedSeq() }];
+export function groupRecord({ jid, name, participants, admins }: Group): JournalRecord {
+  const numbers = (phones: Iterable<Phone>) => [...phones].map((phone) => phone.phone);
+  return ['group', { jid, name, participants: numbers(participants), admins: numbers(admins) }];
+}
+
+export function accountRecord(account: Account): JournalRecord {
+  const { phone, token, instanceId, pushName, epoch, events, secretsSince } = account;
+  return [
+    'account',
+    phone.phone,
+    { token, instanceId, pushName, epoch, acked: events.ackedSeq(), secretsSince },
+  ];
 }
 
 export function messageRecord(message: Message): JournalRecord {
@@ -55,5 +101,9 @@ export function messageRecord(message: Message): JournalRecord {
   if (message.automatic) record.auto = 1;
   if (message.timesSeen > 1) record.seen = message.timesSeen;
   if (message.status !== 'sent') record.status = message.status;
+  if (message.forwarded > 0) record.fwd = message.forwarded;
+  if (message.reached && message.reached.size > 0) {
+    record.reached = [...message.reached].map(([phone, status]) => [phone.phone, status]);
+  }
   return ['message', record];
 }

@@ -1,5 +1,7 @@
 /** Brings the network back from its journal, and makes the journal small again when it has grown. */
 import { statSync } from 'node:fs';
+import { phoneOf, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
+import { families } from '../families/registry.ts';
 import type { NetworkEvent } from '../frames.ts';
 import { addAccount } from './accounts.ts';
 import { catchUp } from './change-phone.ts';
@@ -7,8 +9,10 @@ import { deliver } from './deliver.ts';
 import { replayJournal, rewriteJournal } from './journal.ts';
 import { phoneFor, phoneForJid } from './phones.ts';
 import { advance } from './receipts.ts';
-import { accountRecord, type JournalRecord, messageRecord, phoneRecord } from './records.ts';
-import { type Account, type Message, unmarked, type World } from './world.ts';
+import { isShared, reachedBy, recipientsOf } from './recipients.ts';
+import { accountRecord, groupRecord, type JournalRecord, messageRecord, phoneRecord } from './records.ts';
+import { markStar } from './star.ts';
+import { type Account, type Message, type Phone, unmarked, type World } from './world.ts';
 
 /**
  * Reads the journal into an empty world. Compacts it when it is larger than `compactAboveBytes` and
@@ -30,8 +34,10 @@ export function resumeWorld(world: World): void {
     for (const { message } of account.events.all()) if (message) queued.add(message);
   }
   for (const message of messagesInOrder(world)) {
-    const recipient = phoneForJid(world, message.to);
-    if (message.status === 'sent' && !queued.has(message)) deliver(world, recipient, message);
+    for (const recipient of recipientsOf(world, message)) {
+      if (reachedBy(message, recipient) === 'sent' && !queued.has(message))
+        deliver(world, recipient, message);
+    }
   }
   for (const phone of world.phones.values()) catchUp(world, phone);
 }
@@ -42,7 +48,10 @@ function applyRecord(world: World, record: JournalRecord): void {
       world.defaults = record[1];
       return;
     case 'phone':
-      Object.assign(phoneFor(world, record[1]), record[2]);
+      applyPhone(phoneFor(world, record[1]), record[2]);
+      return;
+    case 'group':
+      applyGroup(world, record[1]);
       return;
     case 'account':
       addAccount(world, phoneFor(world, record[1]), record[2]);
@@ -72,7 +81,10 @@ function applyRecord(world: World, record: JournalRecord): void {
       accountOf(world, record[1]).events.ack(record[2]);
       return;
     case 'status':
-      advance(messageOf(world, record[1], record[2]), record[3]);
+      advance(messageOf(world, record[1], record[2]), record[3], phoneFor(world, record[4]));
+      return;
+    case 'star':
+      markStar(phoneFor(world, record[1]), messageOf(world, record[2], record[3]), record[4]);
       return;
     default:
       throw new Error(`the sandbox journal holds an unknown record: ${String((record as unknown[])[0])}`);
@@ -81,10 +93,11 @@ function applyRecord(world: World, record: JournalRecord): void {
 
 function applyMessage(world: World, [, record]: Extract<JournalRecord, ['message', unknown]>): void {
   const from = phoneFor(world, record.from);
+  const reached = record.reached?.map(([phone, status]) => [phoneFor(world, phone), status] as const);
   const message: Message = {
     id: record.id,
     from,
-    to: phoneForJid(world, record.to).jid,
+    to: isShared(record.to) ? record.to : phoneForJid(world, record.to).jid,
     type: record.type,
     content: record.content,
     quotedId: record.quoted,
@@ -92,6 +105,8 @@ function applyMessage(world: World, [, record]: Extract<JournalRecord, ['message
     seq: 0,
     timesSeen: record.seen ?? 1,
     status: record.status ?? 'sent',
+    reached: isShared(record.to) ? new Map(reached) : null,
+    forwarded: record.fwd ?? 0,
     automatic: record.auto === 1,
     marks: unmarked,
   };
@@ -101,24 +116,54 @@ function applyMessage(world: World, [, record]: Extract<JournalRecord, ['message
 
 function applyEvent(world: World, account: Account, event: NetworkEvent): void {
   let message: Message | null = null;
-  if (event.k === 'message') {
-    message = phoneForJid(world, event.from).sent.get(event.id) ?? null;
-    if (!message) throw new Error('the sandbox journal queued a message that it did not make');
-  } else {
-    advance(messageOf(world, account.phone.phone, event.id), event.k);
+  if (event.k === 'message' || event.k === 'edited' || event.k === 'deleted') {
+    message = messageOf(world, phoneOf(event.from), event.k === 'message' ? event.id : event.env);
+  } else if ('by' in event) {
+    advance(messageOf(world, account.phone.phone, event.id), event.k, phoneForJid(world, event.by));
   }
   account.events.push({ seq: event.s, json: JSON.stringify(event), message });
 }
 
-/** Puts the messages back on the screens they were on. */
+/** Puts the messages back on the screens they were on, and does again what was done to them. */
 function settleMessages(world: World): void {
   for (const message of messagesInOrder(world)) {
+    const act = families.get(message.type)?.act;
+    if (act) {
+      act(world, message);
+      continue;
+    }
     message.from.messages.push(message);
-    const recipient = phoneForJid(world, message.to);
-    if (message.status === 'sent' || recipient === message.from) continue;
-    recipient.messages.push(message);
-    if (message.status === 'delivered') recipient.unread.add(message);
+    for (const recipient of recipientsOf(world, message)) {
+      const reached = reachedBy(message, recipient);
+      if (reached === 'sent' || recipient === message.from) continue;
+      recipient.messages.push(message);
+      if (reached === 'delivered' && message.to !== STATUS_BROADCAST) recipient.unread.add(message);
+    }
   }
+}
+
+function applyPhone(phone: Phone, record: Extract<JournalRecord, ['phone', ...unknown[]]>[2]): void {
+  phone.name = record.name;
+  phone.business = record.business;
+  phone.own = record.own;
+  replace(phone.contacts, record.contacts ?? []);
+  replace(phone.blocked, record.blocked ?? []);
+  phone.statusPrivacy = record.privacy ?? { type: 'contacts', list: [] };
+}
+
+function applyGroup(world: World, record: Extract<JournalRecord, ['group', unknown]>[1]): void {
+  const phones = (numbers: readonly string[]) => new Set(numbers.map((number) => phoneFor(world, number)));
+  world.groups.set(record.jid, {
+    jid: record.jid,
+    name: record.name,
+    participants: phones(record.participants),
+    admins: phones(record.admins),
+  });
+}
+
+function replace<T>(set: Set<T>, values: readonly T[]): void {
+  set.clear();
+  for (const value of values) set.add(value);
 }
 
 /** The ledger's order is exact; what virtual phones sent is merged in by time. */
@@ -140,7 +185,13 @@ function* messagesInOrder(world: World): Generator<Message> {
 function* snapshot(world: World): Generator<JournalRecord> {
   yield ['defaults', world.defaults];
   for (const phone of world.phones.values()) yield phoneRecord(phone);
-  for (const message of messagesInOrder(world)) yield messageRecord(message);
+  for (const group of world.groups.values()) yield groupRecord(group);
+  for (const message of messagesInOrder(world)) {
+    yield messageRecord(message);
+    for (const number of message.marks.starredBy) {
+      yield ['star', number, message.from.phone, message.id, true];
+    }
+  }
   for (const [jid, sender] of world.ledger.summary().senders) {
     for (let i = 0; i < sender.refused; i++) yield ['refused', phoneForJid(world, jid).phone];
   }

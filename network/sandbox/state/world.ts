@@ -6,6 +6,7 @@ import type { Jid } from '@posthorn/contract/jid.ts';
 import type { FaultBook } from '../faults/fault-book.ts';
 import type { SandboxLog } from '../log.ts';
 import type { Session } from '../sessions/session.ts';
+import type { Cdn } from './cdn.ts';
 import type { EventQueue } from './event-queue.ts';
 import type { Journal } from './journal.ts';
 import type { Ledger } from './ledger.ts';
@@ -13,6 +14,8 @@ import type { TimerWheel } from './timer-wheel.ts';
 
 export interface World {
   readonly phones: Map<string, Phone>;
+  readonly groups: Map<Jid, Group>;
+  readonly cdn: Cdn;
   readonly accountsByToken: Map<string, Account>;
   readonly ledger: Ledger;
   journal: Journal;
@@ -66,7 +69,26 @@ export interface Phone {
   readonly unread: Set<Message>;
   /** Who was last seen typing to it, and when (Unix ms). */
   readonly typing: Map<Jid, number>;
+  /** The numbers saved in its address book: statuses go only between those who have saved each other. */
+  readonly contacts: Set<string>;
+  /** Numbers whose direct messages never arrive. */
+  readonly blocked: Set<string>;
+  statusPrivacy: StatusPrivacy;
   account: Account | null;
+}
+
+/** Who of the contacts sees its statuses: all, all but the list, or only the list. */
+export interface StatusPrivacy {
+  type: 'contacts' | 'blacklist' | 'whitelist';
+  /** Phones. */
+  list: readonly string[];
+}
+
+export interface Group {
+  readonly jid: Jid;
+  name: string;
+  readonly participants: Set<Phone>;
+  readonly admins: Set<Phone>;
 }
 
 /** A phone paired with an instance: messages for it go to the instance's session. */
@@ -75,6 +97,8 @@ export interface Account {
   readonly token: string;
   readonly instanceId: string;
   readonly pushName: string;
+  /** Since when it has the secrets of polls that pass (Unix ms): its pairing, or the last reset. */
+  secretsSince: number;
   /** The highest epoch that logged in; a lower one is refused. */
   epoch: number;
   readonly events: EventQueue;
@@ -100,7 +124,12 @@ export interface Message {
   /** Place in the ledger from 1; 0 for what a virtual phone sent. */
   seq: number;
   timesSeen: number;
+  /** How far it got with whoever got furthest. */
   status: MessageStatus;
+  /** How far it got with each recipient; null where there is just one. */
+  readonly reached: Map<Phone, MessageStatus> | null;
+  /** How often it was forwarded; 0 without the forwarded mark. */
+  readonly forwarded: number;
   /** Answers nobody: keeps two phones that auto-reply from talking for ever. */
   readonly automatic: boolean;
   marks: MessageMarks;
@@ -114,6 +143,8 @@ export interface MessageMarks {
   /** Phones that starred it. */
   readonly starredBy: readonly string[];
   readonly reactions: readonly { from: Jid; emoji: string }[];
+  /** Of a poll: the latest vote of each. */
+  readonly votes: readonly { from: Jid; options: readonly string[] }[];
 }
 
 export const unmarked: MessageMarks = Object.freeze({
@@ -122,4 +153,5 @@ export const unmarked: MessageMarks = Object.freeze({
   pinned: false,
   starredBy: [],
   reactions: [],
+  votes: [],
 });

@@ -1,0 +1,63 @@
+/** Media between the driver and the sandbox's CDN: streamed, never held whole. */
+import { Readable } from 'node:stream';
+import { z } from 'zod/v4';
+import { type InboundMedia, type OutboundMedia, SendRefused, SendUnavailable } from '../../driver.ts';
+import type { MediaInfo } from '../families/media.ts';
+
+const stored = z.object({ handle: z.string(), size_bytes: z.int(), sha256: z.string() });
+
+/** The CDN stands beside the WebSocket: `ws://host:port/ws` has it at `http://host:port/cdn/`. */
+export function cdnUrlOf(socketUrl: string): string {
+  const url = new URL('/cdn/', socketUrl);
+  url.protocol = url.protocol === 'wss:' ? 'https:' : 'http:';
+  return url.href;
+}
+
+/** Uploads what a message carries and says how the envelope names it. Throws as `send` does. */
+export async function uploadMedia(
+  deps: { cdnUrl: string; token: string; timeoutMs: number },
+  media: OutboundMedia,
+): Promise<MediaInfo> {
+  const response = await reach(deps.cdnUrl, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${deps.token}` },
+    body: Readable.toWeb(await media.open()) as RequestInit['body'],
+    duplex: 'half',
+    signal: AbortSignal.timeout(deps.timeoutMs),
+  } as RequestInit);
+  if (response.status === 413) throw new SendRefused('media_too_large');
+  if (!response.ok) throw new SendUnavailable(`the network took no media: ${response.status}`);
+  const { handle, size_bytes, sha256 } = stored.parse(await response.json());
+  const { mimeType, fileName, widthPx, heightPx, durationS, waveform, thumbnail, animated } = media;
+  const more = { width: widthPx, height: heightPx, duration_s: durationS, waveform, thumbnail, animated };
+  return {
+    handle,
+    mime_type: mimeType,
+    file_name: fileName,
+    size_bytes,
+    sha256,
+    ...Object.fromEntries(Object.entries(more).filter(([, value]) => value !== undefined)),
+  };
+}
+
+/** Opens received media. Throws SendRefused `media_expired`, or SendUnavailable. */
+export async function downloadMedia(
+  deps: { cdnUrl: string; token: string },
+  media: InboundMedia,
+): Promise<Readable> {
+  const response = await reach(new URL(z.string().parse(media.ref), deps.cdnUrl), {
+    headers: { authorization: `Bearer ${deps.token}` },
+  });
+  if (response.status === 404 || response.status === 410) throw new SendRefused('media_expired');
+  if (!response.ok || !response.body)
+    throw new SendUnavailable(`the network gave no media: ${response.status}`);
+  return Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]);
+}
+
+async function reach(url: string | URL, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, init);
+  } catch (cause) {
+    throw new SendUnavailable('the media server of the network could not be reached', { cause });
+  }
+}

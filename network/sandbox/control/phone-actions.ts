@@ -1,0 +1,85 @@
+/** What a tester has a virtual phone do: send, read, play, look at statuses. */
+import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
+import { z } from 'zod/v4';
+import { families } from '../families/registry.ts';
+import { openMessage, readMessage } from '../state/deliver.ts';
+import { phoneFor } from '../state/phones.ts';
+import { recordReceipt } from '../state/receipts.ts';
+import { reachedBy } from '../state/recipients.ts';
+import type { Message, Phone, World } from '../state/world.ts';
+import { ControlError, parseWith, type Route } from './http.ts';
+import { phoneNumber } from './phone-number.ts';
+import { inChat, knownPhone } from './phone-routes.ts';
+import { sendFromPhone } from './send-from-phone.ts';
+import { shownMessage } from './shown.ts';
+
+const chosenBody = z.object({ chat: z.string().optional(), ids: z.array(z.string()).optional() });
+
+export function phoneActions(world: World): Route[] {
+  return [
+    {
+      method: 'POST',
+      path: '/phones/:phone/messages',
+      handle({ params, body }) {
+        const from = phoneFor(world, parseWith(phoneNumber, params.phone));
+        return [201, shownMessage(from, sendFromPhone(world, from, body))];
+      },
+    },
+    {
+      method: 'POST',
+      path: '/phones/:phone/read',
+      handle({ params, body }) {
+        const phone = knownPhone(world, params.phone!);
+        const { chat, ids } = parseWith(chosenBody, body);
+        const found = chosen(phone, ids ? phone.messages : [...phone.unread], { chat, ids });
+        return { read: found.filter((message) => readMessage(world, phone, message)).length };
+      },
+    },
+    {
+      method: 'POST',
+      path: '/phones/:phone/play',
+      handle({ params, body }) {
+        const phone = knownPhone(world, params.phone!);
+        const playable = phone.messages.filter((message) => message.from !== phone && isPlayed(message));
+        const found = chosen(phone, playable, parseWith(chosenBody, body));
+        return { played: found.filter((message) => openMessage(world, phone, message)).length };
+      },
+    },
+    {
+      method: 'POST',
+      path: '/phones/:phone/view-status',
+      handle({ params, body }) {
+        const phone = knownPhone(world, params.phone!);
+        const { ids } = parseWith(chosenBody, body);
+        const statuses = phone.messages.filter(
+          (message) => message.to === STATUS_BROADCAST && message.from !== phone,
+        );
+        const found = chosen(phone, statuses, { chat: undefined, ids });
+        return { viewed: found.filter((message) => viewStatus(world, phone, message)).length };
+      },
+    },
+  ];
+}
+
+function isPlayed(message: Message): boolean {
+  return families.get(message.type)?.opened?.(message.content) === 'played';
+}
+
+/** True when it was not viewed before. A status with sound or motion is played, another one read. */
+function viewStatus(world: World, phone: Phone, message: Message): boolean {
+  if (reachedBy(message, phone) !== 'delivered') return false;
+  recordReceipt(world, message, isPlayed(message) ? 'played' : 'read', phone);
+  return true;
+}
+
+function chosen(
+  phone: Phone,
+  messages: readonly Message[],
+  { chat, ids }: z.output<typeof chosenBody>,
+): readonly Message[] {
+  const found = inChat(phone, messages, chat).filter((message) => !ids || ids.includes(message.id));
+  if (ids && found.length < new Set(ids).size) {
+    throw new ControlError(404, 'MESSAGE_NOT_FOUND', 'this phone does not show all of these messages');
+  }
+  return found;
+}

@@ -1,0 +1,77 @@
+/** A virtual phone writes: any family, to a person, a group or its status audience. */
+import { isGroupJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
+import { z } from 'zod/v4';
+import { families } from '../families/registry.ts';
+import { newNetworkId, takeMessage } from '../state/deliver.ts';
+import { phoneFor } from '../state/phones.ts';
+import type { Message, Phone, World } from '../state/world.ts';
+import { ControlError, parseWith } from './http.ts';
+import { phoneNumber } from './phone-number.ts';
+
+const sendBody = z.looseObject({
+  /** A phone, a group's JID, or `status`. */
+  to: z.string(),
+  type: z.string().default('text'),
+  quoted_id: z.string().optional(),
+  /** The status that a direct message answers. */
+  status_id: z.string().optional(),
+  forwarding_score: z.int().min(0).default(0),
+  /** The network id; drawn when absent. The same one again is the message that is already there. */
+  id: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,64}$/)
+    .optional(),
+});
+
+const upload = z.looseObject({
+  media_base64: z.base64(),
+  mime_type: z.string().min(1),
+  file_name: z.string().default(''),
+  animated: z.boolean().optional(),
+});
+
+/** Throws ControlError: BAD_REQUEST, or 409 REFUSED with why the network does not take it. */
+export function sendFromPhone(world: World, from: Phone, body: unknown): Message {
+  const { to, type, id, quoted_id, status_id, forwarding_score, ...rest } = parseWith(sendBody, body);
+  const family = families.get(type);
+  if (!family) {
+    throw new ControlError(400, 'BAD_REQUEST', `type: must be one of ${[...families.keys()].join(', ')}`);
+  }
+  const recipient = recipientOf(world, to);
+  const content = parseWith(family.phoneBody, withMedia(world, rest));
+  if (status_id !== undefined) content.status = { id: status_id, author: recipient };
+  const taken = takeMessage(
+    world,
+    {
+      id: id ?? newNetworkId(),
+      from,
+      to: recipient,
+      type,
+      content,
+      quotedId: quoted_id ?? status_id,
+      forwarded: forwarding_score,
+    },
+    { ledger: false },
+  );
+  if (typeof taken === 'string') throw new ControlError(409, 'REFUSED', `the network refuses it: ${taken}`);
+  return taken.message;
+}
+
+function recipientOf(world: World, to: string): string {
+  if (to === 'status' || to === STATUS_BROADCAST) return STATUS_BROADCAST;
+  if (!isGroupJid(to)) return phoneFor(world, parseWith(phoneNumber, to)).jid;
+  if (!world.groups.has(to)) throw new ControlError(404, 'GROUP_NOT_FOUND', 'nobody made this group');
+  return to;
+}
+
+/** Uploads what came as base64; the content then names it as any upload. */
+function withMedia(world: World, fields: Record<string, unknown>): Record<string, unknown> {
+  if (fields.media_base64 === undefined) return fields;
+  const { media_base64, mime_type, file_name, animated, ...rest } = parseWith(upload, fields);
+  const stored = world.cdn.put(Buffer.from(media_base64, 'base64'));
+  return {
+    ...rest,
+    ...(file_name ? { file_name } : {}),
+    media: { ...stored, mime_type, file_name, ...(animated === undefined ? {} : { animated }) },
+  };
+}

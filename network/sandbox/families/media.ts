@@ -1,0 +1,71 @@
+/** Families that carry media. The bytes are on the network's CDN; the content names them. */
+import { z } from 'zod/v4';
+import type { World } from '../state/world.ts';
+import { type ContentFamily, type Entering, mentions } from './family.ts';
+
+/** What an envelope says of its media. */
+export const mediaInfo = z.looseObject({
+  handle: z.string(),
+  mime_type: z.string().min(1),
+  file_name: z.string().default(''),
+  size_bytes: z.int().min(0),
+  sha256: z.string().optional(),
+  animated: z.boolean().optional(),
+});
+export type MediaInfo = z.infer<typeof mediaInfo>;
+
+const caption = z.string().optional();
+const viewOnce = z.boolean().optional();
+
+/** Which MIME types a phone can show as this; a mismatch is an unusable message on the real networks. */
+const ACCEPTED: Record<string, RegExp> = {
+  image: /^image\//,
+  video: /^video\//,
+  ptv: /^video\//,
+  gif: /^(video\/|image\/gif)/,
+  audio: /^audio\//,
+  sticker: /^image\/webp$/,
+  document: /./,
+};
+const VOICE_NOTE = /^audio\/ogg/;
+
+/** The media is there and of a kind that phones show as this type. */
+export function admitMedia(world: World, entering: Entering): string | Entering {
+  const media = entering.content.media as MediaInfo;
+  if (!world.cdn.has(media.handle)) return 'media_not_uploaded';
+  if (!ACCEPTED[entering.type]!.test(media.mime_type)) return 'unsupported_media';
+  if (entering.content.ptt === true && !VOICE_NOTE.test(media.mime_type)) return 'unsupported_media';
+  return entering;
+}
+
+function mediaFamily(
+  type: string,
+  fields: Record<string, z.ZodType>,
+  opened: (content: Record<string, unknown>) => 'read' | 'played',
+): ContentFamily {
+  const shape = { ...fields, mentions, media: mediaInfo };
+  return {
+    type,
+    content: z.looseObject(shape),
+    phoneBody: z.object(shape),
+    words: (content) => (content.caption as string | undefined) ?? '',
+    opened,
+    admit: admitMedia,
+  };
+}
+
+const read = () => 'read' as const;
+const played = () => 'played' as const;
+/** Opening a view-once picture uses it up: that is playing it (spec 6.1). */
+const onceOr = (otherwise: 'read' | 'played') => (content: Record<string, unknown>) =>
+  content.view_once === true ? 'played' : otherwise;
+
+export const mediaFamilies: readonly ContentFamily[] = [
+  mediaFamily('image', { caption, view_once: viewOnce }, onceOr('read')),
+  mediaFamily('video', { caption, view_once: viewOnce }, played),
+  mediaFamily('audio', { ptt: z.boolean().default(true), view_once: viewOnce }, played),
+  mediaFamily('document', { file_name: z.string().optional(), caption }, read),
+  mediaFamily('sticker', {}, read),
+  mediaFamily('ptv', {}, played),
+  mediaFamily('gif', { caption }, read),
+];
