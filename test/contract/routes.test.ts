@@ -80,7 +80,8 @@ describe('the messaging contract', () => {
       assert.ok(metaOf(route).summary.length > 0);
     });
 
-    if (route.path.includes(':')) {
+    // A provider is one of two names, not an id: its own code says that there is no such one.
+    if (route.path.replace(':provider', '').includes(':')) {
       it(`${name} says what an unknown id answers`, () => {
         const { notFound } = metaOf(route);
         assert.ok(notFound);

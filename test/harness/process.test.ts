@@ -18,7 +18,7 @@ describe('a program under test', () => {
   it('counts as started when it says so, and starts again with another environment', async () => {
     const entry = program(
       'greet',
-      `console.log('hello ' + process.env.NAME); process.on('SIGTERM', () => process.exit(3)); setInterval(() => {}, 1000);`,
+      `process.on('SIGTERM', () => process.exit(3)); console.log('hello ' + process.env.NAME); setInterval(() => {}, 1000);`,
     );
     const running = await startProcess({ entry, env: { NAME: 'one' }, ready: { line: /hello/ } });
     const first = running.pid();
@@ -49,7 +49,7 @@ describe('a program under test', () => {
 
   it('is killed when it is not ready in time', async () => {
     const entry = program('slow', `console.log('pid ' + process.pid); setInterval(() => {}, 1000);`);
-    const started = startProcess({ entry, ready: { line: /never/ }, timeoutMs: 500 });
+    const started = startProcess({ entry, ready: { line: /never/ }, timeoutMs: 3_000 });
     const error = await started.then(() => assert.fail('it started'), String);
     const pid = Number(/pid (\d+)/.exec(error)?.[1]);
     assert.ok(pid > 0, error);
