@@ -113,11 +113,12 @@ describe('npm start', () => {
     await start(env);
     await register(env);
     const mails = await waitFor(() => {
-      const found =
-        existsSync(path.join(env.DATA_DIR!, 'mail')) && readdirSync(path.join(env.DATA_DIR!, 'mail'));
-      return found && found.length > 0 && found;
+      const dir = path.join(env.DATA_DIR!, 'mail');
+      // One that is still being written has another ending.
+      const found = existsSync(dir) ? readdirSync(dir).filter((name) => name.endsWith('.eml')) : [];
+      return found.length > 0 && found;
     });
-    assert.match(mails[0]!, /\.eml$/);
+    assert.equal(mails.length, 1);
   });
 
   it('uses the database that DATABASE_URL names, and none of its own', async () => {
@@ -205,11 +206,16 @@ describe('the door of npm start', () => {
       ['24.21.0', false],
     ] as const) {
       const said: string[] = [];
-      const fake = { versions: { node: version }, exitCode: 0 };
+      const fake = {
+        versions: { node: version },
+        exitCode: 0,
+        getBuiltinModule: () => ({ enableCompileCache() {} }),
+      };
       let imports = 0;
       const script = source.replace('import(', 'load(');
       runInNewContext(script, {
         process: fake,
+        __dirname: '',
         console: { error: (line: string) => said.push(line) },
         load: () => {
           imports += 1;
