@@ -3,6 +3,11 @@
 {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   if (major > 22 || (major === 22 && minor >= 18)) {
+    // Compiling takes most of a start: 1.5 s of modules become 0.5 s. Not the default folder under /tmp,
+    // where another user could lay code for us.
+    process
+      .getBuiltinModule('node:module')
+      .enableCompileCache(`${__dirname}/../node_modules/.cache/compiled`);
     import('./src/main.ts');
   } else {
     console.error(

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { createLog } from '@posthorn/core/platform/log.ts';
 import { runMain } from '@posthorn/core/platform/run-main.ts';
 import { createShutdown } from '@posthorn/core/platform/shutdown.ts';
@@ -18,6 +19,8 @@ await runMain('posthorn', async () => {
   try {
     const standalone = await startStandalone({ settings, log, shutdown, onDeath });
     if (!shutdown.isDraining()) process.stdout.write(announce(standalone, performance.now()));
+    // Now rather than at the end, which a kill would skip.
+    flushCompileCache();
   } catch (err) {
     // A signal in the middle of the start closes what the rest of the start then misses.
     if (shutdown.isDraining()) return;
