@@ -1,6 +1,7 @@
 /**
  * The delivery engine alone, as a process that can be measured and killed. Settings by environment:
- * DATABASE_URL, TIMEOUT_MS, LEASE_MS. Prints `ready`; each line of input is answered with its memory in bytes.
+ * DATABASE_URL, TIMEOUT_MS, LEASE_MS. Prints `ready`; each line of input is answered with its memory in bytes,
+ * after a collection when it runs with --expose-gc.
  */
 import { createInterface } from 'node:readline';
 import { createBus } from '@posthorn/core/platform/bus.ts';
@@ -26,5 +27,8 @@ const dispatcher = createWebhookDispatcher({
 await dispatcher.start();
 console.log('ready');
 createInterface({ input: process.stdin })
-  .on('line', () => console.log(process.memoryUsage().rss))
+  .on('line', () => {
+    globalThis.gc?.();
+    console.log(process.memoryUsage().rss);
+  })
   .on('close', () => process.exit(0));

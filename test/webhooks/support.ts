@@ -188,7 +188,7 @@ export async function startProgram(
   file: string,
   env: Record<string, string> = {},
 ): Promise<ChildProgram & { firstLine: string }> {
-  const child = spawn(process.execPath, [path.join(import.meta.dirname, file)], {
+  const child = spawn(process.execPath, ['--expose-gc', path.join(import.meta.dirname, file)], {
     stdio: ['pipe', 'pipe', 'inherit'],
     env: { PATH: process.env.PATH, ...env },
   });
