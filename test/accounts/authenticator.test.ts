@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  createAuthenticator,
+  type LocalAuthenticator,
+} from '@posthorn/core/accounts/create-authenticator.ts';
+import { forgetCached } from '@posthorn/core/accounts/forget-cached.ts';
+import { createJwt } from '@posthorn/core/accounts/jwt.ts';
+import type { Credentials } from '@posthorn/core/accounts/principal.ts';
+import type { Bus } from '@posthorn/core/platform/bus.ts';
+import { createBus } from '@posthorn/core/platform/bus.ts';
+import { testConfig } from '../support/config.ts';
+import { createParts, type Parts } from '../support/parts.ts';
+import { waitFor } from '../support/process.ts';
+import { type SeededCompany, seedCompany } from '../support/seed.ts';
+
+describe('the authenticator', () => {
+  let parts: Parts;
+  let authenticator: LocalAuthenticator;
+  /** The same in another process. */
+  let elsewhere: LocalAuthenticator;
+  let otherBus: Bus;
+  before(async () => {
+    parts = await createParts();
+    otherBus = await createBus({ url: parts.url, log: parts.log, name: 'other' });
+    authenticator = authenticatorOn(parts.bus);
+    elsewhere = authenticatorOn(otherBus);
+  });
+  after(async () => {
+    await otherBus.close();
+    await parts.close();
+  });
+
+  function authenticatorOn(bus: Bus, cacheTtlMs?: number): LocalAuthenticator {
+    const { db, clock, log } = parts;
+    const jwt = createJwt({ secret: testConfig().JWT_SECRET, clock });
+    return createAuthenticator({ db, bus, clock, log, jwt, superadminEmails: [], cacheTtlMs });
+  }
+  const keyOf = (company: SeededCompany): Credentials => ({
+    apiKey: company.apiKey,
+    authorization: undefined,
+  });
+  const code = (promise: Promise<unknown>) =>
+    promise.then(
+      () => 'passed',
+      (err: { code: string }) => err.code,
+    );
+  const change = (sql: string, values: unknown[], ...subjects: Parameters<typeof forgetCached>[1][]) =>
+    parts.db.transaction(async (client) => {
+      await client.query(sql, values);
+      await forgetCached(client, ...subjects);
+    });
+
+  test('what was proven is known at once the next time, and says who it is', async () => {
+    const company = await seedCompany(parts.db, { role: 'admin', requestsPerMinute: 77 });
+    assert.equal(authenticator.authenticateCached(keyOf(company)), null);
+    const principal = await authenticator.authenticate(keyOf(company));
+    assert.deepEqual(principal, company.principal);
+    assert.equal(authenticator.authenticateCached(keyOf(company)), principal);
+    assert.equal(
+      authenticator.authenticateCached({ apiKey: undefined, authorization: `Bearer ${company.apiKey}` }),
+      null,
+    );
+  });
+
+  const endings: Record<string, (company: SeededCompany) => [string, Promise<void>]> = {
+    'a suspended company': ({ companyId }) => [
+      'COMPANY_SUSPENDED',
+      change(`UPDATE companies SET status = 'suspended' WHERE id = $1`, [companyId], `company:${companyId}`),
+    ],
+    'a revoked key': ({ principal }) => [
+      'TOKEN_INVALID',
+      change(
+        'UPDATE api_tokens SET revoked_at = now() WHERE id = $1',
+        [principal.tokenId],
+        `token:${principal.tokenId!}`,
+      ),
+    ],
+    'a removed user': ({ userId }) => [
+      'TOKEN_INVALID',
+      change('DELETE FROM users WHERE id = $1', [userId], `user:${userId}`),
+    ],
+  };
+  for (const [what, end] of Object.entries(endings))
+    test(`${what} is refused in every process within milliseconds of the commit`, async () => {
+      const company = await seedCompany(parts.db);
+      for (const each of [authenticator, elsewhere]) await each.authenticate(keyOf(company));
+      const [expected, done] = end(company);
+      await done;
+      const startedAt = performance.now();
+      for (const each of [authenticator, elsewhere]) {
+        await waitFor(() => each.authenticateCached(keyOf(company)) === null, 1_000, { everyMs: 1 });
+        assert.equal(await code(each.authenticate(keyOf(company))), expected);
+      }
+      assert.ok(performance.now() - startedAt < 500);
+    });
+
+  test('others keep what they have when somebody is forgotten', async () => {
+    const [one, other] = [await seedCompany(parts.db), await seedCompany(parts.db)];
+    for (const company of [one, other]) await authenticator.authenticate(keyOf(company));
+    authenticator.forget(`company:${one.companyId}`);
+    assert.equal(authenticator.authenticateCached(keyOf(one)), null);
+    assert.notEqual(authenticator.authenticateCached(keyOf(other)), null);
+  });
+
+  test('a look-up that was under way when the key was revoked is not remembered', async () => {
+    for (let round = 0; round < 50; round++) {
+      const company = await seedCompany(parts.db);
+      const { tokenId } = company.principal;
+      await Promise.all([
+        code(authenticator.authenticate(keyOf(company))),
+        change('UPDATE api_tokens SET revoked_at = now() WHERE id = $1', [tokenId], `token:${tokenId!}`),
+      ]);
+      await waitFor(() => authenticator.authenticateCached(keyOf(company)) === null, 1_000, { everyMs: 1 });
+      assert.equal(await code(authenticator.authenticate(keyOf(company))), 'TOKEN_INVALID');
+    }
+  });
+
+  test('a burst with one new key asks the database once', async () => {
+    const company = await seedCompany(parts.db);
+    const counted = countQueries(parts);
+    const fresh = createAuthenticator({
+      ...parts,
+      db: counted.db,
+      jwt: createJwt({ secret: testConfig().JWT_SECRET, clock: parts.clock }),
+      superadminEmails: [],
+      notesKeyUse: false,
+    });
+    await Promise.all(Array.from({ length: 100 }, () => fresh.authenticate(keyOf(company))));
+    assert.equal(counted.count(), 1);
+  });
+
+  test('nothing is believed for longer than its time to live', async () => {
+    const company = await seedCompany(parts.db);
+    const brief = authenticatorOn(parts.bus, 30);
+    await brief.authenticate(keyOf(company));
+    assert.notEqual(brief.authenticateCached(keyOf(company)), null);
+    await delay(40);
+    assert.equal(brief.authenticateCached(keyOf(company)), null);
+  });
+
+  test('while notifications are lost nothing is taken from the cache, and it is empty when they are back', async () => {
+    const company = await seedCompany(parts.db);
+    await elsewhere.authenticate(keyOf(company));
+    await parts.db.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'other bus'`,
+    );
+    await waitFor(() => !otherBus.isUp(), 2_000, { everyMs: 1 });
+    assert.equal(elsewhere.authenticateCached(keyOf(company)), null);
+    await elsewhere.authenticate(keyOf(company));
+    assert.equal(elsewhere.authenticateCached(keyOf(company)), null, 'nor put into it');
+    // Revoked while nobody could hear of it.
+    await parts.db.query('UPDATE api_tokens SET revoked_at = now() WHERE id = $1', [
+      company.principal.tokenId,
+    ]);
+    assert.equal(await code(elsewhere.authenticate(keyOf(company))), 'TOKEN_INVALID');
+    await waitFor(() => otherBus.isUp(), 5_000);
+    assert.equal(elsewhere.authenticateCached(keyOf(company)), null);
+  });
+
+  test('the way through the cache takes a few microseconds at most', async () => {
+    const company = await seedCompany(parts.db);
+    await authenticator.authenticate(keyOf(company));
+    const rounds = 200_000;
+    for (let i = 0; i < rounds / 10; i++) authenticator.authenticateCached(keyOf(company));
+    const startedAt = performance.now();
+    for (let i = 0; i < rounds; i++) authenticator.authenticateCached(keyOf(company));
+    const microseconds = ((performance.now() - startedAt) * 1000) / rounds;
+    console.log(`cached authentication: ${microseconds.toFixed(2)} µs`);
+    assert.ok(microseconds < 5, `${microseconds} µs`);
+  });
+
+  test('503 SERVICE_UNAVAILABLE when who it is can not be looked up', async () => {
+    const company = await seedCompany(parts.db);
+    await parts.db.query('ALTER TABLE api_tokens RENAME TO api_tokens_away');
+    const answer = await code(authenticator.authenticate(keyOf(company)));
+    await parts.db.query('ALTER TABLE api_tokens_away RENAME TO api_tokens');
+    assert.equal(answer, 'SERVICE_UNAVAILABLE');
+  });
+});
+
+function countQueries({ db }: Parts): { db: Parts['db']; count(): number } {
+  let count = 0;
+  return {
+    count: () => count,
+    db: {
+      ...db,
+      query: (query, values) => {
+        count++;
+        return db.query(query, values);
+      },
+    },
+  };
+}

@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { createPurgeJob, type PurgeJob } from '@posthorn/worker/purge/purge-job.ts';
+import { seedInstance } from '../support/seed.ts';
+import { type AccountServer, startAccountServer } from './support/account-server.ts';
+import { type InternalBilling, startInternalBilling } from './support/internal-billing.ts';
+import { newMember, newOwner, PASSWORD, type Person, register } from './support/people.ts';
+
+const DAY_MS = 86_400_000;
+
+describe('the purge of deleted companies', () => {
+  let server: AccountServer;
+  let billing: InternalBilling;
+  let job: PurgeJob;
+  /** Stands for what a company has outside the database. */
+  let outside: string;
+  before(async () => {
+    outside = mkdtempSync(path.join(tmpdir(), 'posthorn-purge-'));
+    billing = await startInternalBilling();
+    server = await startAccountServer({ BILLING_INTERNAL_URL: billing.url, INTERNAL_SECRET: billing.secret });
+    await dropChecks(server);
+    job = createPurgeJob({
+      ...server,
+      steps: [(companyId) => rm(path.join(outside, String(companyId)), { recursive: true, force: true })],
+    });
+  });
+  after(async () => {
+    await server.close();
+    await billing.close();
+    rmSync(outside, { recursive: true, force: true });
+  });
+
+  /** A company with something in every table that has a company. */
+  async function furnish(): Promise<Person> {
+    const owner = await newOwner(server);
+    await newMember(server, owner, 'agent');
+    await server.api('POST', '/v1/webhooks', {
+      jwt: owner.jwt,
+      body: { url: 'https://hooks.example.test/' },
+    });
+    await server.api('POST', '/v1/auth/forgot-password', { body: { email: owner.email } });
+    await server.mailSender.runOnce();
+    for (let i = 0; i < 2; i++) await seedInstance(server.db, owner.companyId);
+    await fillTenantTables(server, owner.companyId);
+    mkdirSync(path.join(outside, String(owner.companyId)));
+    writeFileSync(path.join(outside, String(owner.companyId), 'photo.jpg'), 'x');
+    return owner;
+  }
+  const remove = (owner: Person) =>
+    server.api('DELETE', '/v1/auth/me/account', { jwt: owner.jwt, body: { current_password: PASSWORD } });
+
+  test('after 30 days everything of the company is gone, and nothing of anybody else', async () => {
+    const [gone, stays, later] = [await furnish(), await furnish(), await furnish()];
+    assert.equal((await remove(gone)).status, 200);
+    const before = await countRows(server, gone.companyId);
+    const empty = Object.entries(before).filter(([, count]) => count === 0);
+    assert.deepEqual(empty, [], 'the test has something in every table');
+
+    server.clock.advance(30 * DAY_MS - 1);
+    assert.equal(await job.runOnce(), 0);
+    assert.deepEqual(lasting(await countRows(server, gone.companyId)), lasting(before));
+    assert.ok(existsSync(path.join(outside, String(gone.companyId))));
+
+    const neighbours = await Promise.all([stays, later].map(({ companyId }) => countRows(server, companyId)));
+    server.clock.advance(1);
+    assert.equal(await job.runOnce(), 1);
+    const left = Object.entries(await countRows(server, gone.companyId)).filter(([, count]) => count > 0);
+    assert.deepEqual(left, []);
+    const companies = await server.db.query('SELECT 1 FROM companies WHERE id = $1', [gone.companyId]);
+    assert.equal(companies.rows.length, 0);
+    assert.ok(!existsSync(path.join(outside, String(gone.companyId))));
+    for (const [at, { companyId }] of [stays, later].entries())
+      assert.deepEqual(lasting(await countRows(server, companyId)), lasting(neighbours[at]!));
+    assert.ok(existsSync(path.join(outside, String(stays.companyId))));
+    // The name and the address are free again.
+    await register(server, gone.email);
+    assert.equal(await job.runOnce(), 0, 'and there is nothing left to do');
+  });
+
+  test('an interrupted purge is simply begun again', async () => {
+    const gone = await furnish();
+    await server.db.query(`UPDATE companies SET status = 'deleted', deleted_at = $2 WHERE id = $1`, [
+      gone.companyId,
+      new Date(server.clock.now().getTime() - 31 * DAY_MS),
+    ]);
+    let fail = true;
+    const shaky = createPurgeJob({
+      ...server,
+      steps: [
+        async () => {
+          if (fail) throw new Error('the storage is away');
+        },
+      ],
+    });
+    assert.equal(await shaky.runOnce(), 0);
+    assert.notDeepEqual(await countRows(server, gone.companyId), {});
+    const companies = () => server.db.query('SELECT 1 FROM companies WHERE id = $1', [gone.companyId]);
+    assert.equal((await companies()).rows.length, 1);
+    fail = false;
+    assert.equal(await shaky.runOnce(), 1);
+    assert.equal((await companies()).rows.length, 0);
+  });
+
+  test('two processes purge one after the other, not together', async () => {
+    const results = await Promise.all([job.runOnce(), job.runOnce(), job.runOnce()]);
+    assert.equal(results.filter((result) => result !== null).length >= 1, true);
+    assert.equal(results.filter((result) => result === null).length >= 1, true);
+  });
+
+  test('sessions, states and links past their time are swept; those that are not stay', async () => {
+    const owner = await newOwner(server);
+    const counts = async () =>
+      (
+        await server.db.query<{ families: number; tokens: number }>(
+          `SELECT (SELECT count(*) FROM refresh_families WHERE company_id = $1) AS families,
+                  (SELECT count(*) FROM refresh_tokens WHERE company_id = $1) AS tokens`,
+          [owner.companyId],
+        )
+      ).rows[0]!;
+    await server.api('POST', '/v1/auth/refresh', { cookies: owner.cookies, csrf: owner.csrf });
+    await job.runOnce();
+    assert.deepEqual({ ...(await counts()) }, { families: 2, tokens: 3 });
+    server.clock.advance(30 * DAY_MS);
+    await job.runOnce();
+    assert.deepEqual({ ...(await counts()) }, { families: 0, tokens: 0 });
+  });
+});
+
+/** Without what ends by its own time, whoever's it is. */
+function lasting(counts: Record<string, number>): Record<string, number> {
+  const { password_links: _l, revoked_jwts: _j, refresh_families: _f, refresh_tokens: _t, ...rest } = counts;
+  return rest;
+}
+
+/** So that one made-up value serves in every column; the purge does not look at values. */
+async function dropChecks(server: AccountServer): Promise<void> {
+  const { rows } = await server.db.query<{ statement: string }>(
+    `SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname) AS statement
+     FROM pg_constraint WHERE contype = 'c' AND conparentid = 0 AND connamespace = 'public'::regnamespace
+       AND coninhcount = 0`,
+  );
+  for (const { statement } of rows) await server.db.query(statement);
+}
+
+interface Column {
+  table: string;
+  column: string;
+  type: string;
+}
+
+/** Puts one row of plausible values into each tenant table that is still empty for the company. */
+async function fillTenantTables(server: AccountServer, companyId: number): Promise<void> {
+  const { rows: instances } = await server.db.query<{ id: string }>(
+    'SELECT id FROM instances WHERE company_id = $1',
+    [companyId],
+  );
+  const { rows: people } = await server.db.query<{ id: number }>(
+    'SELECT id FROM users WHERE company_id = $1',
+    [companyId],
+  );
+  const { rows: families } = await server.db.query<{ id: string }>(
+    'SELECT id FROM refresh_families WHERE company_id = $1',
+    [companyId],
+  );
+  const counts = await countRows(server, companyId);
+  for (const [table, count] of Object.entries(counts)) {
+    if (count > 0) continue;
+    const { rows: columns } = await server.db.query<Column>(
+      `SELECT table_name AS table, column_name AS column, udt_name AS type FROM information_schema.columns
+       WHERE table_schema = 'public' AND table_name = $1 AND is_nullable = 'NO' AND column_default IS NULL
+         AND is_identity = 'NO'`,
+      [table],
+    );
+    const values = columns.map(({ column, type }) => {
+      if (column === 'company_id') return companyId;
+      if (column === 'instance_id') return instances[0]!.id;
+      if (column === 'user_id') return people[0]!.id;
+      if (column === 'family_id') return families[0]!.id;
+      return plausible(type);
+    });
+    await server.db.transaction(async (sql) => {
+      // What the row points at outside the company is of no matter here.
+      await sql.query('SET LOCAL session_replication_role = replica');
+      await sql.query(
+        `INSERT INTO ${table} (${columns.map(({ column }) => column).join(', ')})
+         VALUES (${columns.map((_, index) => `$${index + 1}`).join(', ')})`,
+        values,
+      );
+    });
+  }
+}
+
+function plausible(type: string): unknown {
+  if (type === 'uuid') return randomUUID();
+  if (type === 'bytea') return Buffer.from(randomUUID());
+  if (type === 'timestamptz') return new Date();
+  if (type === 'jsonb') return '{}';
+  if (type === 'bool') return true;
+  if (type === 'text') return randomUUID();
+  if (type.startsWith('_')) return [];
+  return 1;
+}
+
+/** Rows of a company by table, over every table of ours that has a company. */
+async function countRows(server: AccountServer, companyId: number): Promise<Record<string, number>> {
+  const { rows } = await server.db.query<{ table: string }>(
+    `SELECT c.relname AS table FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'company_id'
+     WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1`,
+  );
+  const counts: Record<string, number> = {};
+  for (const { table } of rows) {
+    const counted = await server.db.query<{ count: number }>(
+      `SELECT count(*) AS count FROM ${table} WHERE company_id = $1`,
+      [companyId],
+    );
+    counts[table] = counted.rows[0]!.count;
+  }
+  return counts;
+}
