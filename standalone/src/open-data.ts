@@ -1,7 +1,6 @@
 import type { Config } from '@posthorn/core/platform/config.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import type { Shutdown } from '@posthorn/core/platform/shutdown.ts';
-import { openDataDir } from './data-dir.ts';
 import { startEmbeddedPostgres } from './embedded-postgres/start.ts';
 import { loadSecrets } from './secrets.ts';
 import { fillIn, type Settings } from './settings.ts';
@@ -13,21 +12,20 @@ export interface OpenedData {
   databaseDir: string | null;
 }
 
-/** DATA_DIR for ourselves alone, the secrets in it, and a database. Rejects with a StartError. */
+/** The secrets in `dataDir`, which is ours alone already, and a database. Rejects with a StartError. */
 export async function openData(deps: {
+  dataDir: string;
   settings: Settings;
   log: Log;
   shutdown: Shutdown;
   onDeath(what: string): void;
 }): Promise<OpenedData> {
-  const { settings, log, shutdown } = deps;
-  const held = openDataDir(settings.config.DATA_DIR);
-  shutdown.add('data folder', held.release);
-  const secrets = loadSecrets(held.dir);
-  const config = { ...fillIn(settings.config, secrets), DATA_DIR: held.dir };
+  const { dataDir, settings, log, shutdown } = deps;
+  const secrets = loadSecrets(dataDir);
+  const config = { ...fillIn(settings.config, secrets), DATA_DIR: dataDir };
   if (!settings.embedded.postgres) return { config, databaseDir: null };
 
-  const postgres = await startEmbeddedPostgres({ dataDir: held.dir, password: secrets.DATABASE_PASSWORD });
+  const postgres = await startEmbeddedPostgres({ dataDir, password: secrets.DATABASE_PASSWORD });
   shutdown.add('embedded database', () => postgres.stop());
   postgres.died.then(deps.onDeath);
   const { home, stoppedOrphan } = postgres;

@@ -11,6 +11,7 @@ import { createSandboxServer, type SandboxServer } from '@posthorn/network/sandb
 import { startBilling } from '@posthorn/server/billing/start.ts';
 import { startMessaging } from '@posthorn/server/messaging/start.ts';
 import { openWorkerRoles } from '@posthorn/worker/roles.ts';
+import { openDataDir } from './data-dir.ts';
 import { openData } from './open-data.ts';
 import { ensurePortsFree } from './ports.ts';
 import type { Settings } from './settings.ts';
@@ -40,9 +41,12 @@ interface StandaloneDeps {
 export async function startStandalone(deps: StandaloneDeps): Promise<Standalone> {
   const { log, shutdown } = deps;
   const { config: given, embedded } = deps.settings;
+  // First of all: whoever types npm start twice is told that, not that a port is in use.
+  const held = openDataDir(given.DATA_DIR);
+  shutdown.add('data folder', held.release);
   const ports = [given.PORT, given.BILLING_PORT];
   await ensurePortsFree(given.HOST, embedded.sandbox ? [...ports, given.SANDBOX_PORT] : ports);
-  const { config, databaseDir } = await openData(deps);
+  const { config, databaseDir } = await openData({ ...deps, dataDir: held.dir });
   await migrate(config.DATABASE_URL);
 
   const sandbox = embedded.sandbox ? await openSandbox(config, deps) : null;
