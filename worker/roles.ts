@@ -55,6 +55,8 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
 
   async function start(): Promise<void> {
     const parts = { ...deps, db, bus, cipher: createCipher(config.ENCRYPTION_KEY) };
+    // Webhooks and mails need no broker, so they do not wait for one that is away.
+    await startDelivery(parts);
     const road = await startWorker({
       ...parts,
       databaseUrl: url,
@@ -62,7 +64,6 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
       name: `${hostname()} ${process.pid}`,
     });
     wakeRelay = road.wakeRelay;
-    await startDelivery(parts);
     await startBillingRoles(parts);
     startJobs(parts);
     // Closed first: other workers wait for these shards, and nobody for an attempt under way.
@@ -125,7 +126,7 @@ async function startDelivery(parts: Parts): Promise<void> {
 function startJobs(parts: Parts): void {
   for (const [name, job] of Object.entries({
     retention: createRetentionJob(parts),
-    purge: createPurgeJob({ ...parts, steps: [] }),
+    purge: createPurgeJob(parts),
   })) {
     job.start();
     parts.shutdown.add(name, () => job.stop());

@@ -1,10 +1,8 @@
 import { ACCOUNT_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
 import type { Db } from '../platform/db.ts';
 
-/** Removes what a company has outside the database, e.g. stored media. Safe to run twice. */
-export type PurgeStep = (companyId: number) => Promise<void>;
-
 const BATCH = 5_000;
+const FOREIGN_KEY_VIOLATION = '23503';
 
 /** The companies whose 30 days are over (spec 3.3), oldest first. */
 export async function companiesToPurge(deps: { db: Db }, now: Date): Promise<number[]> {
@@ -16,16 +14,13 @@ export async function companiesToPurge(deps: { db: Db }, now: Date): Promise<num
 }
 
 /**
- * Drops everything a deleted company had: what lies outside first, then its rows of every table that has a
- * `company_id`, found in the catalogue so that a table made later is not forgotten. The company's own row
- * goes last: a purge that was interrupted is simply begun again.
+ * Drops everything a deleted company had: its rows of every table that has a `company_id`, found in the
+ * catalogue so that a table made later is not forgotten. Stored media go with their rows: triggers note the
+ * objects for the media job to remove (0007-media.ts). The company's own row goes last: a purge that was
+ * interrupted is simply begun again.
  */
-export async function purgeCompany(
-  deps: { db: Db; steps: readonly PurgeStep[] },
-  companyId: number,
-): Promise<void> {
+export async function purgeCompany(deps: { db: Db }, companyId: number): Promise<void> {
   const { db } = deps;
-  for (const step of deps.steps) await step(companyId);
   const tables = await tenantTables(db);
   // Large tables are indexed by instance, not by company.
   const instances = await db.query<{ id: string }>('SELECT id FROM instances WHERE company_id = $1', [
@@ -36,20 +31,21 @@ export async function purgeCompany(
     for (const { name, has_instance } of tables)
       if (has_instance)
         await deleteBatches(db, name, 'instance_id = ANY($2::uuid[])', companyId, instanceIds);
-  // A row that others still point at has to wait for them: rounds, until one finds nothing in its way.
-  let left = tables.map((table) => table.name);
-  while (left.length > 0) {
+  // Rounds, until one finds nothing: rows wait for others that point at them, and triggers may write new ones.
+  for (;;) {
+    let deleted = 0;
     const blocked: string[] = [];
-    for (const name of left) {
+    for (const { name } of tables) {
       try {
-        await deleteBatches(db, name, '$2::int IS NULL', companyId, null);
+        deleted += await deleteBatches(db, name, '$2::int IS NULL', companyId, null);
       } catch (err) {
-        if ((err as { code?: string }).code !== '23503') throw err;
+        if ((err as { code?: string }).code !== FOREIGN_KEY_VIOLATION) throw err;
         blocked.push(name);
       }
     }
-    if (blocked.length === left.length) throw new Error(`rows of ${blocked.join(', ')} hold each other`);
-    left = blocked;
+    if (deleted > 0) continue;
+    if (blocked.length > 0) throw new Error(`rows of ${blocked.join(', ')} hold each other`);
+    break;
   }
   await db.query(`DELETE FROM companies WHERE id = $1 AND status = 'deleted'`, [companyId]);
 }
@@ -68,14 +64,15 @@ async function tenantTables(db: Db): Promise<{ name: string; has_instance: boole
   return rows;
 }
 
-/** In bites, so that no lock and no transaction lasts. tableoid: the rows may stand in partitions. */
+/** In bites, so that no lock and no transaction lasts; returns how many. tableoid: the rows may stand in partitions. */
 async function deleteBatches(
   db: Db,
   table: string,
   condition: string,
   companyId: number,
   value: unknown,
-): Promise<void> {
+): Promise<number> {
+  let deleted = 0;
   for (;;) {
     const { rowCount } = await db.query(
       `DELETE FROM ${table} WHERE company_id = $1 AND (tableoid, ctid) IN (
@@ -83,6 +80,7 @@ async function deleteBatches(
        )`,
       [companyId, value],
     );
-    if ((rowCount ?? 0) < BATCH) return;
+    deleted += rowCount ?? 0;
+    if ((rowCount ?? 0) < BATCH) return deleted;
   }
 }

@@ -1,4 +1,4 @@
-import { companiesToPurge, type PurgeStep, purgeCompany } from '@posthorn/core/accounts/purge-company.ts';
+import { companiesToPurge, purgeCompany } from '@posthorn/core/accounts/purge-company.ts';
 import { sweepExpired } from '@posthorn/core/accounts/sweep-expired.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
@@ -17,13 +17,7 @@ export interface PurgeJob {
 }
 
 /** Drops the data of companies that were deleted 30 days ago, and sessions that are past their time. */
-export function createPurgeJob(deps: {
-  db: Db;
-  clock: Clock;
-  log: Log;
-  /** What a company has outside the database. */
-  steps: readonly PurgeStep[];
-}): PurgeJob {
+export function createPurgeJob(deps: { db: Db; clock: Clock; log: Log }): PurgeJob {
   const { db, clock, log } = deps;
   const stopping = new AbortController();
   let running: Promise<void> = Promise.resolve();
