@@ -1,6 +1,9 @@
 import { SHARD_COUNT, shardQueue } from '@posthorn/core/instances/shard.ts';
+import type { InboundMediaStore, MediaPreparer } from '@posthorn/core/media/media-port.ts';
+import { noWorkerMedia } from '@posthorn/core/media/no-storage.ts';
 import { beginAttempt } from '@posthorn/core/messages/begin-attempt.ts';
 import { createPendingLoader } from '@posthorn/core/messages/load-pending.ts';
+import { type EndedChange, recordChangeTask } from '@posthorn/core/messages/record-change-task.ts';
 import { createInboundRecorder } from '@posthorn/core/messages/record-inbound.ts';
 import { createProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
 import type { Broker } from '@posthorn/core/platform/broker.ts';
@@ -10,6 +13,8 @@ import type { Db } from '@posthorn/core/platform/db.ts';
 import type { Cipher } from '@posthorn/core/platform/encryption.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import type { NetworkDriver } from '@posthorn/network/driver.ts';
+import { startCallServer } from './actions/call-server.ts';
+import type { LaneDeps } from './dispatch/lane.ts';
 import { startShardOwner } from './ownership/shard-owner.ts';
 import { startRelay } from './relay/relay.ts';
 import { startSessionKeeper } from './sessions/session-keeper.ts';
@@ -23,8 +28,17 @@ export interface WorkerDeps {
   clock: Clock;
   log: Log;
   driver: NetworkDriver;
+  /** Absent: this installation stores no media. */
+  media?: WorkerMedia;
+  /** How long, and how often, what the network cannot take now is tried again. */
+  deferral?: LaneDeps['deferral'];
   /** Names this worker to operators, e.g. host and process id. */
   name: string;
+}
+
+export interface WorkerMedia {
+  preparer: MediaPreparer;
+  inbound: InboundMediaStore | null;
 }
 
 export interface RunningWorker {
@@ -43,10 +57,15 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
   await deps.broker.declare(Array.from({ length: SHARD_COUNT }, (_, shard) => shardQueue(shard)));
   const recorder = createProgressRecorder(deps);
   const inbound = createInboundRecorder(deps);
+  const media = deps.media ?? noWorkerMedia;
+  const recordChange = (ended: EndedChange) => recordChangeTask(deps, ended);
   const keeper = startSessionKeeper({
     ...deps,
     recorder,
+    recordChange,
     inbound,
+    media: media.preparer,
+    inboundMedia: media.inbound,
     loader: createPendingLoader(deps),
     beginAttempt: (taskId) => beginAttempt(deps.db, taskId),
     random: Math.random,
@@ -61,6 +80,16 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
       for (const shard of shards) void keeper.release(shard);
     },
   });
+  const calls = startCallServer({
+    ...deps,
+    recorder,
+    recordChange,
+    leases: keeper.leases,
+    instance(instanceId) {
+      const held = keeper.find(instanceId);
+      return held && { lane: held.lane, session: held.network() };
+    },
+  });
   const relay = startRelay({
     ...deps,
     isLeader: () => owner.owned().some((lease) => lease.shard === RELAY_SHARD),
@@ -69,7 +98,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     wakeRelay: relay.wake,
     counts: () => keeper.counts(),
     async stop() {
-      await relay.stop();
+      await Promise.all([relay.stop(), calls.stop()]);
       await owner.stop();
       await keeper.stop();
       await Promise.all([recorder.idle(), inbound.idle()]);

@@ -1,28 +1,30 @@
-import { isUserJid } from '@posthorn/contract/jid.ts';
 import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
 import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
 import { PENDING_PAGE, type PendingLoader, type PendingTask } from '@posthorn/core/messages/load-pending.ts';
-import type { Progress, ProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
-import type { Clock } from '@posthorn/core/platform/clock.ts';
-import { networkIdOf } from '@posthorn/core/platform/ids.ts';
+import type { EndedChange } from '@posthorn/core/messages/record-change-task.ts';
+import type { ProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import { createWaker } from '@posthorn/core/platform/waker.ts';
-import { type NetworkSession, SendRefused } from '@posthorn/network/driver.ts';
+import type { NetworkSession } from '@posthorn/network/driver.ts';
+import { isChange } from './outbound.ts';
+import { type SendTaskDeps, sendTask, type TaskOutcome } from './send-task.ts';
 
 /** Sends whose outcome is not recorded yet, of one instance, at most. */
 const MAX_UNRECORDED = 256;
 const RETRY_MS = 1_000;
 const IDLE_MS = 60_000;
+/** What the network could not take is tried again until it is this old (spec 4.2, forward rules). */
+const SEND_EXPIRES_MS = 10 * 60_000;
+const DEFERRED_RETRY_MS = 5_000;
 
-export interface LaneDeps {
+export interface LaneDeps extends SendTaskDeps {
   loader: PendingLoader;
   recorder: ProgressRecorder;
-  clock: Clock;
+  /** Records how a delete or edit ended. */
+  recordChange(ended: EndedChange): Promise<void>;
   log: Log;
-  /** Notes durably that a send begins, for networks that don't drop duplicates. */
-  beginAttempt(taskId: string): Promise<void>;
-  /** A number in [0, 1), for the humanize delay. */
-  random(): number;
+  /** In place of {@link SEND_EXPIRES_MS} and {@link DEFERRED_RETRY_MS}. */
+  deferral?: { expiresMs: number; retryMs: number };
 }
 
 export interface LaneOptions {
@@ -33,14 +35,27 @@ export interface LaneOptions {
   settings(): InstanceSettings;
 }
 
+/** A task by the ids that recording its end takes. */
+export type TaskRef = Pick<PendingTask, 'taskId' | 'messageId' | 'operation'>;
+
 /** The dispatch of one instance: its tasks in accept order, one at a time (design 3.4). */
 export interface Lane {
   /** There is work up to this seq; without one, look anyway. */
   wake(upToSeq?: number): void;
   attach(session: NetworkSession): void;
   detach(): void;
+  /**
+   * Takes tasks out that wait: recorded as cancelled when it resolves, and never sent. `underWay` are those
+   * that the network has or is getting.
+   */
+  cancel(tasks: readonly TaskRef[]): Promise<{ cancelled: string[]; underWay: string[] }>;
   /** Stops after the send that is under way; resolves when its outcome is recorded. */
   stop(): Promise<void>;
+}
+
+interface Deferred {
+  task: PendingTask;
+  retryAtMs: number;
 }
 
 /**
@@ -48,24 +63,32 @@ export interface Lane {
  * instance commit in the order of their seq, so nothing ever appears below it.
  *
  * The outcome is recorded while the next send is under way: a crash in between sends that one again
- * under the same network id, and the network drops it.
+ * under the same network id, and the network drops it. What the network cannot take now steps aside, so
+ * that nothing else waits for it.
  */
 export function startLane(deps: LaneDeps, options: LaneOptions): Lane {
   const waker = createWaker();
   const stopping = new AbortController();
-  const unrecorded = new Set<Promise<void>>();
+  const unrecorded = new Set<Promise<unknown>>();
+  /** Tasks at the network or behind it whose end is not recorded: too late to cancel. */
+  const underWay = new Set<string>();
+  /** Tasks that must not be sent, and whether that is recorded. */
+  const cancelled = new Map<string, { recorded: boolean }>();
+  const deferred = new Map<string, Deferred>();
+  const { expiresMs, retryMs } = deps.deferral ?? { expiresMs: SEND_EXPIRES_MS, retryMs: DEFERRED_RETRY_MS };
   let session: NetworkSession | null = null;
   let handledSeq = 0;
   let dirty = true;
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
-      if (!session || !dirty) {
-        await waker.wait(IDLE_MS);
+      if (!session || (!dirty && !hasDueDeferred())) {
+        await waker.wait(deferred.size > 0 ? retryMs : IDLE_MS);
         continue;
       }
       dirty = false;
       try {
+        await retryDeferred();
         await drain();
       } catch (err) {
         dirty = true;
@@ -79,73 +102,126 @@ export function startLane(deps: LaneDeps, options: LaneOptions): Lane {
 
   async function drain(): Promise<void> {
     for (;;) {
+      // Recorded, and so gone from the table: nothing that is read from here on can be one of them.
+      for (const [taskId, { recorded }] of cancelled) if (recorded) cancelled.delete(taskId);
       const tasks = await deps.loader.push({ instanceId: options.instanceId, afterSeq: handledSeq });
       for (const task of tasks) {
-        const current = session;
-        if (!current || stopping.signal.aborted) {
-          dirty = true;
-          return;
-        }
-        const outcome = await dispatch(current, task);
+        if (!(await handle(task))) return;
         handledSeq = task.seq;
-        keepRecorded({ ...outcome, messageId: task.messageId, lease: options.lease });
         if (unrecorded.size >= MAX_UNRECORDED) await Promise.race(unrecorded);
       }
       if (tasks.length < PENDING_PAGE) return;
     }
   }
 
-  /** Throws when the outcome is not known and the send may be repeated. */
-  async function dispatch(
-    current: NetworkSession,
-    task: PendingTask,
-  ): Promise<Pick<Progress, 'to' | 'at' | 'reason' | 'wireState'>> {
-    if (!options.dedupes) {
-      if (task.attempts > 0) {
-        return { to: 'failed', at: deps.clock.now(), reason: 'outcome_unknown', wireState: 'unknown' };
-      }
-      await deps.beginAttempt(task.taskId);
+  /** False when there is no session to hand it to; throws when it has to be tried again. */
+  async function handle(task: PendingTask): Promise<boolean> {
+    const current = session;
+    if (!current || stopping.signal.aborted) {
+      dirty = true;
+      return false;
     }
-    await humanize(current, task);
-    try {
-      const receipt = await current.send({
-        networkId: networkIdOf(task.messageId),
-        to: task.chatJid,
-        type: task.type,
-        content: task.content,
-        ...(task.quotedId ? { quotedId: task.quotedId } : {}),
-      });
-      return { to: 'sent', at: receipt.at };
-    } catch (err) {
-      if (err instanceof SendRefused) return { to: 'failed', at: deps.clock.now(), reason: err.reason };
+    if (cancelled.has(task.taskId)) return true;
+    const outcome = await sendTask(deps, scopeOf(task), current, task).catch((err) => {
+      underWay.delete(task.taskId);
       throw err;
-    }
+    });
+    await conclude(task, outcome);
+    return true;
   }
 
-  /** Typing first, then (characters x 0.1..0.5) seconds: one-to-one texts only (spec 4.2, humanize). */
-  async function humanize(current: NetworkSession, task: PendingTask): Promise<void> {
-    if (task.type !== 'text' || !options.settings().humanize_enabled || !isUserJid(task.chatJid)) return;
-    const characters = [...String(task.content.text ?? '')].length;
-    await current.typing(task.chatJid).catch(() => undefined);
-    await deps.clock.sleep(characters * (0.1 + 0.4 * deps.random()) * 1_000, stopping.signal);
+  function scopeOf(task: PendingTask) {
+    return {
+      ...options,
+      signal: stopping.signal,
+      begin() {
+        if (cancelled.has(task.taskId)) return false;
+        underWay.add(task.taskId);
+        return true;
+      },
+    };
+  }
+
+  async function conclude(task: PendingTask, outcome: TaskOutcome): Promise<void> {
+    if (outcome.to === 'cancelled') return;
+    if (outcome.to === 'deferred') return defer(task, outcome.reason);
+    deferred.delete(task.taskId);
+    const recorded = keepRecorded(task, outcome);
+    // Nor may the events of what follows overtake it.
+    if (isChange(task)) await recorded;
+  }
+
+  async function defer(task: PendingTask, reason: string): Promise<void> {
+    underWay.delete(task.taskId);
+    const now = deps.clock.now();
+    if (now.getTime() - task.createdAt.getTime() < expiresMs) {
+      deferred.set(task.taskId, { task, retryAtMs: now.getTime() + retryMs });
+      return;
+    }
+    return conclude(task, { to: 'failed', at: now, reason, wireState: 'not_sent' });
+  }
+
+  function hasDueDeferred(): boolean {
+    const nowMs = deps.clock.now().getTime();
+    return deferred.size > 0 && [...deferred.values()].some(({ retryAtMs }) => retryAtMs <= nowMs);
+  }
+
+  async function retryDeferred(): Promise<void> {
+    const nowMs = deps.clock.now().getTime();
+    for (const { task, retryAtMs } of [...deferred.values()]) {
+      if (retryAtMs > nowMs) continue;
+      if (!(await handle(task))) return;
+    }
   }
 
   /** Pushes until it is recorded: a database that is away delays the record, it does not repeat the send. */
-  function keepRecorded(progress: Progress): void {
-    const attempt = async (): Promise<void> => {
+  function keepRecorded(task: TaskRef, outcome: Extract<TaskOutcome, { at: Date }>): Promise<boolean> {
+    underWay.add(task.taskId);
+    const before = isChange(task) ? [...unrecorded] : [];
+    const attempt = async (): Promise<boolean> => {
+      // The events of a change come after those of the messages before it.
+      await Promise.all(before);
       for (;;) {
         try {
-          return await deps.recorder.push(progress);
+          await record(task, outcome);
+          return true;
         } catch (err) {
           // Not recorded and stopping: the next owner sends it again, under the same network id.
-          if (stopping.signal.aborted) return;
+          if (stopping.signal.aborted) return false;
           deps.log.warn({ err, instance_id: options.instanceId }, 'recording progress failed, trying again');
           await deps.clock.sleep(RETRY_MS, stopping.signal).catch(() => undefined);
         }
       }
     };
-    const recorded = attempt().finally(() => unrecorded.delete(recorded));
+    const recorded = attempt().finally(() => {
+      unrecorded.delete(recorded);
+      underWay.delete(task.taskId);
+    });
     unrecorded.add(recorded);
+    return recorded;
+  }
+
+  function record(task: TaskRef, outcome: Extract<TaskOutcome, { at: Date }>): Promise<void> {
+    const { at, to, reason, wireState } = outcome;
+    if (!isChange(task)) {
+      return deps.recorder.push({
+        messageId: task.messageId,
+        lease: options.lease,
+        to,
+        at,
+        reason,
+        wireState,
+      });
+    }
+    return deps.recordChange({
+      taskId: task.taskId,
+      operation: task.operation as EndedChange['operation'],
+      lease: options.lease,
+      at,
+      ...(to === 'failed'
+        ? { failure: { reason: reason ?? 'send_failed', wireState: wireState ?? 'not_sent' } }
+        : {}),
+    });
   }
 
   const running = run();
@@ -162,6 +238,24 @@ export function startLane(deps: LaneDeps, options: LaneOptions): Lane {
     },
     detach() {
       session = null;
+    },
+    async cancel(tasks) {
+      const late = tasks.filter((task) => underWay.has(task.taskId));
+      const waiting = tasks.filter((task) => !underWay.has(task.taskId));
+      const at = deps.clock.now();
+      const ended = waiting.map((task) => {
+        deferred.delete(task.taskId);
+        const mark = { recorded: false };
+        cancelled.set(task.taskId, mark);
+        return keepRecorded(task, { to: 'failed', at, reason: 'cancelled', wireState: 'not_sent' }).then(
+          (recorded) => (mark.recorded = recorded),
+        );
+      });
+      const recorded = await Promise.all(ended);
+      return {
+        cancelled: waiting.filter((_, i) => recorded[i]).map((task) => task.taskId),
+        underWay: late.map((task) => task.taskId),
+      };
     },
     async stop() {
       stopping.abort();

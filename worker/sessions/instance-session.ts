@@ -1,4 +1,3 @@
-import { isGroupJid } from '@posthorn/contract/jid.ts';
 import { announceQr } from '@posthorn/core/instances/announce-qr.ts';
 import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
 import { loadSessionRows, type SessionRow } from '@posthorn/core/instances/load-sessions.ts';
@@ -10,16 +9,15 @@ import type { Bus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
 import type { Cipher } from '@posthorn/core/platform/encryption.ts';
-import { messageIdOf } from '@posthorn/core/platform/ids.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import type {
   DisconnectReason,
-  InboundMessage,
   NetworkDriver,
   NetworkSession,
   SessionSink,
 } from '@posthorn/network/driver.ts';
 import { type Lane, type LaneDeps, startLane } from '../dispatch/lane.ts';
+import { type ArrivalsDeps, createArrivals } from './arrivals.ts';
 
 /** A connection that comes back within this time was never away, as far as users are told. */
 const GRACE_MS = 10_000;
@@ -27,7 +25,7 @@ const BACK_OFF_MS = [0, 250, 500, 1_000, 2_000, 5_000, 10_000, 30_000];
 /** A throttled account is looked at this often. */
 const HARD_PAUSED_RETRY_MS = 60_000;
 
-export interface SessionDeps extends LaneDeps {
+export interface SessionDeps extends LaneDeps, ArrivalsDeps {
   db: Db;
   bus: Bus;
   cipher: Cipher;
@@ -41,6 +39,8 @@ export interface SessionDeps extends LaneDeps {
 /** One owned instance: its network session, kept where the users want it, and its lane. */
 export interface InstanceSession {
   readonly lane: Lane;
+  /** The session, while one is open. */
+  network(): NetworkSession | null;
   /** Reads the row again and moves toward what it wants. */
   reconcile(): void;
   /** Whether the row asks for something that this session has not seen. */
@@ -62,6 +62,14 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
   let stopped = false;
   /** Steps run one at a time, in the order they were asked for. */
   let chain: Promise<void> = Promise.resolve();
+
+  const arrivals = createArrivals(deps, {
+    companyId: first.companyId,
+    instanceId: first.id,
+    lease,
+    settings: () => row.settings,
+    session: () => session,
+  });
 
   const lane = startLane(deps, {
     instanceId: first.id,
@@ -144,43 +152,8 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
           if (isCurrent()) await onDisconnected(reason);
         });
       },
-      async receipts(receipts) {
-        const known = receipts.flatMap((receipt) => {
-          const messageId = messageIdOf(receipt.networkId);
-          return messageId
-            ? [deps.recorder.push({ messageId, lease, to: receipt.kind, at: receipt.at })]
-            : [];
-        });
-        await Promise.all(known);
-      },
-      async inbound(messages) {
-        const wanted = messages.filter(({ chat }) => !(row.settings.ignore_groups && isGroupJid(chat)));
-        await Promise.all(
-          wanted.map(({ chat, from, ...message }) =>
-            deps.inbound.push({
-              ...message,
-              companyId: row.companyId,
-              instanceId: row.id,
-              lease,
-              chatJid: chat,
-              senderJid: from,
-            }),
-          ),
-        );
-        if (row.settings.auto_read) await markRead(wanted);
-      },
+      ...arrivals,
     };
-  }
-
-  /** Best effort: a message that stays unread at the network is recorded all the same. */
-  async function markRead(messages: readonly InboundMessage[]): Promise<void> {
-    const current = session;
-    if (!current) return;
-    const chats = Map.groupBy(messages, (message) => message.chat);
-    for (const [chat, received] of chats) {
-      const ids = received.map((message) => message.networkId);
-      await current.markRead(chat, ids).catch((err) => log.debug({ err }, 'marking as read failed'));
-    }
   }
 
   async function onDisconnected(reason: DisconnectReason): Promise<void> {
@@ -286,6 +259,7 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
   void step('open', settle);
   return {
     lane,
+    network: () => session,
     reconcile: () =>
       void step('reconcile', async () => {
         // Read among the steps: a row read outside could be older than what a step just wrote.

@@ -19,6 +19,10 @@ export interface SessionKeeper {
   /** Resolves when the shard's sessions are closed and what they did is recorded. */
   release(shard: number): Promise<void>;
   counts(): { shards: number; sessions: number };
+  /** The shards held at this moment. */
+  leases(): readonly Lease[];
+  /** What is held of an instance, or null. */
+  find(instanceId: string): InstanceSession | null;
   stop(): Promise<void>;
 }
 
@@ -128,6 +132,14 @@ export function startSessionKeeper(deps: SessionKeeperDeps): SessionKeeper {
       void load({ shards: [lease.shard] }).then(adopt);
     },
     release,
+    leases: () => [...shards.values()].map((owned) => owned.lease),
+    find(instanceId) {
+      for (const owned of shards.values()) {
+        const session = owned.sessions.get(instanceId);
+        if (session) return session;
+      }
+      return null;
+    },
     counts: () => ({
       shards: shards.size,
       sessions: [...shards.values()].reduce((sum, owned) => sum + owned.sessions.size, 0),

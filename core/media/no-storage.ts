@@ -1,0 +1,29 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import {
+  type InboundMediaStore,
+  type MediaPreparer,
+  type MediaSources,
+  MediaUnusable,
+} from './media-port.ts';
+
+function refuse(): never {
+  throw apiError('SERVICE_UNAVAILABLE', { message: 'media storage not configured' });
+}
+
+/** An installation without media storage: sends with media answer 503 (spec 4.7), everything else works. */
+export const noMediaSources: MediaSources = {
+  fromUrl: async () => refuse(),
+  fromBase64: async () => refuse(),
+  fromUpload: async () => refuse(),
+  find: async () => refuse(),
+};
+
+/** The worker's side of the same: what is queued with media fails, what arrives is told without it. */
+export const noWorkerMedia: { preparer: MediaPreparer; inbound: InboundMediaStore | null } = {
+  preparer: {
+    prepare: async () => {
+      throw new MediaUnusable('media_storage_not_configured');
+    },
+  },
+  inbound: null,
+};

@@ -1,0 +1,50 @@
+import type { PendingTask } from '@posthorn/core/messages/load-pending.ts';
+import { networkIdOf } from '@posthorn/core/platform/ids.ts';
+import type { MessageTarget, OutboundMedia, OutboundMessage } from '@posthorn/network/driver.ts';
+
+/** What the accept left in the task for the dispatch (core/messages/content). */
+interface Payload {
+  /** Reaction, edit, delete. */
+  target?: MessageTarget;
+  /** Forward. */
+  source?: MessageTarget & { chat: string };
+  /** Answer to a status. */
+  status?: { id: string; author: string };
+  /** Edit: the new words. */
+  change?: Record<string, unknown>;
+}
+
+/** Delete and edit: tasks with an id of their own, about a message that is there. */
+export function isChange(task: Pick<PendingTask, 'operation'>): boolean {
+  return task.operation === 'delete' || task.operation === 'edit';
+}
+
+/** The media that has to be prepared before this task can be sent; the network copies a forward's itself. */
+export function mediaOf(task: PendingTask): { mediaId: string; type: string; voice: boolean } | null {
+  if (!task.mediaId || isChange(task) || payloadOf(task).source) return null;
+  return { mediaId: task.mediaId, type: task.type, voice: task.content.ptt === true };
+}
+
+/**
+ * A task as the network takes it. Its id is made of the task's, which for a send is the message's: a
+ * repeat after a crash is the same message.
+ */
+export function outboundOf(task: PendingTask, media?: OutboundMedia): OutboundMessage {
+  const { target, source, status, change } = payloadOf(task);
+  const changes = isChange(task);
+  return {
+    networkId: networkIdOf(task.taskId),
+    to: task.chatJid,
+    type: changes ? task.operation : task.type,
+    content: changes ? (change ?? {}) : task.content,
+    ...(task.quotedId && !changes ? { quotedId: task.quotedId } : {}),
+    ...(media ? { media } : {}),
+    ...(target ? { target } : {}),
+    ...(source ? { source } : {}),
+    ...(status ? { status } : {}),
+  };
+}
+
+function payloadOf(task: PendingTask): Payload {
+  return task.payload ?? {};
+}

@@ -1,0 +1,86 @@
+import { isUserJid } from '@posthorn/contract/jid.ts';
+import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
+import { type MediaPreparer, MediaUnusable } from '@posthorn/core/media/media-port.ts';
+import type { PendingTask } from '@posthorn/core/messages/load-pending.ts';
+import type { Progress } from '@posthorn/core/messages/record-progress.ts';
+import type { Clock } from '@posthorn/core/platform/clock.ts';
+import { type NetworkSession, SendDeferred, SendRefused } from '@posthorn/network/driver.ts';
+import { mediaOf, outboundOf } from './outbound.ts';
+
+export interface SendTaskDeps {
+  clock: Clock;
+  media: MediaPreparer;
+  /** Notes durably that a send begins, for networks that don't drop duplicates. */
+  beginAttempt(taskId: string): Promise<void>;
+  /** A number in [0, 1), for the humanize delay. */
+  random(): number;
+}
+
+export interface SendTaskScope {
+  instanceId: string;
+  /** Whether the network drops a second message with the same id. */
+  dedupes: boolean;
+  settings(): InstanceSettings;
+  signal: AbortSignal;
+  /** Said right before the network gets it; false when it was cancelled meanwhile. */
+  begin(): boolean;
+}
+
+/** How a task ended; `deferred`: the network may take it later, `cancelled`: it never saw it. */
+export type TaskOutcome =
+  | (Pick<Progress, 'at' | 'reason' | 'wireState'> & { to: 'sent' | 'failed' })
+  | { to: 'deferred'; reason: string }
+  | { to: 'cancelled' };
+
+/** Sends one task. Throws when the outcome is not known and the send may be repeated. */
+export async function sendTask(
+  deps: SendTaskDeps,
+  scope: SendTaskScope,
+  session: NetworkSession,
+  task: PendingTask,
+): Promise<TaskOutcome> {
+  const failed = (reason: string, wireState: 'not_sent' | 'unknown' = 'not_sent'): TaskOutcome => ({
+    to: 'failed',
+    at: deps.clock.now(),
+    reason,
+    wireState,
+  });
+  if (!scope.dedupes && task.attempts > 0) return failed('outcome_unknown', 'unknown');
+  try {
+    const needed = mediaOf(task);
+    const media =
+      needed &&
+      (await deps.media.prepare(
+        { companyId: task.companyId, instanceId: scope.instanceId },
+        needed,
+        scope.signal,
+      ));
+    await humanize(deps, scope, session, task);
+    if (!scope.begin()) return { to: 'cancelled' };
+    if (!scope.dedupes) await deps.beginAttempt(task.taskId);
+    const receipt = await session.send(outboundOf(task, media ?? undefined));
+    return { to: 'sent', at: receipt.at };
+  } catch (err) {
+    if (err instanceof SendRefused || err instanceof MediaUnusable) return failed(err.reason);
+    if (err instanceof SendDeferred) return { to: 'deferred', reason: err.reason };
+    throw err;
+  }
+}
+
+/** Typing first, then (characters x 0.1..0.5) seconds: one-to-one texts only (spec 4.2, humanize). */
+async function humanize(
+  deps: SendTaskDeps,
+  scope: SendTaskScope,
+  session: NetworkSession,
+  task: PendingTask,
+): Promise<void> {
+  if (!isHumanized(task) || !scope.settings().humanize_enabled) return;
+  const characters = [...String(task.content.text ?? '')].length;
+  await session.typing(task.chatJid).catch(() => undefined);
+  await deps.clock.sleep(characters * (0.1 + 0.4 * deps.random()) * 1_000, scope.signal);
+}
+
+/** Link previews are texts too; a forward or an edit is nothing that a person types. */
+function isHumanized({ operation, type, chatJid }: PendingTask): boolean {
+  return type === 'text' && (operation === 'text' || operation === 'link_preview') && isUserJid(chatJid);
+}
