@@ -19,6 +19,14 @@ import type { createWebhookBody, updateWebhookBody } from '@posthorn/contract/me
 import type { z } from 'zod/v4';
 import type { Methods } from './client-types.ts';
 
+export type { CardDto as Card } from '@posthorn/contract/billing/cards.ts';
+export type { AddonDto as Addon, PlanDto as Plan } from '@posthorn/contract/billing/catalog.ts';
+export type { ChargeDto as Charge, ChargeStatus } from '@posthorn/contract/billing/charges.ts';
+export type { ProfileDto as BillingProfile } from '@posthorn/contract/billing/profile.ts';
+export type {
+  SubscriptionDto as Subscription,
+  SubscriptionStatus,
+} from '@posthorn/contract/billing/subscriptions.ts';
 export type { ErrorCode } from '@posthorn/contract/errors.ts';
 export type { EventType } from '@posthorn/contract/events.ts';
 export type { InboundFamily, MessageType, OutboundType } from '@posthorn/contract/message-types.ts';
@@ -29,6 +37,12 @@ export type {
   Registered,
   Session,
 } from '@posthorn/contract/messaging/auth.ts';
+export type {
+  DeliveredEvent,
+  DeliveryStatus,
+  InstanceMetrics,
+  WebhookMetrics,
+} from '@posthorn/contract/messaging/deliveries.ts';
 export type { EventList, EventsTicket, ListedEvent } from '@posthorn/contract/messaging/events.ts';
 export type { Readiness } from '@posthorn/contract/messaging/health.ts';
 export type {
@@ -41,16 +55,24 @@ export type {
   QrCode,
 } from '@posthorn/contract/messaging/instances.ts';
 export type {
+  ChangeAccepted,
   Message,
   MessageStatus,
   SendAccepted,
   SendState,
 } from '@posthorn/contract/messaging/message.ts';
+export type { QueueTask } from '@posthorn/contract/messaging/queue.ts';
+export type { ScheduleAccepted, ScheduledSend } from '@posthorn/contract/messaging/scheduled.ts';
+export type { StatusItem, StatusPrivacy, StatusViews } from '@posthorn/contract/messaging/status.ts';
 export type { CreatedToken, Token } from '@posthorn/contract/messaging/tokens.ts';
 export type { UsageCounts } from '@posthorn/contract/messaging/usage.ts';
+export type { UserDto as User } from '@posthorn/contract/messaging/users.ts';
 export type {
   CreatedWebhook,
   DeliveryLog,
+  RetryResult,
+  RotatedSecret,
+  SentTestEvent,
   Webhook,
 } from '@posthorn/contract/messaging/webhooks.ts';
 

@@ -8,15 +8,15 @@ import { sleep } from './wait.ts';
 
 export interface StreamOptions {
   /** Only the events of one instance. */
-  instanceId?: string;
+  instanceId?: string | undefined;
   /** Names or patterns, e.g. `message.*`, `*.received`; default all. */
-  types?: readonly string[];
+  types?: readonly string[] | undefined;
   /** The `cursor` of the last event seen: goes on after it. Without one it begins with the present. */
-  lastEventId?: string;
+  lastEventId?: string | undefined;
   /** Ends the iteration, without an error. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** A connection that is silent for so long counts as dead. Default 45 s, three heartbeats. */
-  silenceMs?: number;
+  silenceMs?: number | undefined;
   /** The connection stands, the first time and each time again. */
   onOpen?: () => void;
   /** It broke and is tried again after `delayMs`. */

@@ -12,13 +12,13 @@ import { sleep } from './wait.ts';
 
 export interface CallOptions {
   /** Calls it off; the call then rejects with the signal's reason. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Of one attempt, the answer's body included. */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /** Of all attempts together with the waits between them. */
-  deadlineMs?: number;
+  deadlineMs?: number | undefined;
   /** Tries after the first one, for requests that may be repeated. */
-  retries?: number;
+  retries?: number | undefined;
   /** Shows the answer's status and headers, e.g. X-RateLimit-Remaining or Idempotent-Replayed. */
   onResponse?: (response: { status: number; headers: Headers }) => void;
 }
@@ -27,17 +27,17 @@ export interface TransportOptions {
   /** e.g. `http://127.0.0.1:8080`; a path in it is kept in front. */
   baseUrl: string;
   /** Sent as X-API-Key. Not together with `token`. */
-  apiKey?: string;
+  apiKey?: string | undefined;
   /** A JWT from login, or a function that gives the current one; sent as a Bearer token. */
-  token?: string | (() => string | Promise<string>);
+  token?: string | (() => string | Promise<string>) | undefined;
   /** In place of the global fetch: a proxy, instrumentation. */
-  fetch?: typeof globalThis.fetch;
+  fetch?: typeof globalThis.fetch | undefined;
   /** Of one attempt. Default 30 s, above the 15 s that synchronous actions may take. */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /** Of all attempts. Default three times `timeoutMs`. */
-  deadlineMs?: number;
+  deadlineMs?: number | undefined;
   /** Tries after the first one. Default 2. */
-  retries?: number;
+  retries?: number | undefined;
 }
 
 export interface TransportRequest {

@@ -33,11 +33,12 @@ export function writeContractTypes(): string {
     .map((entry) => ({ ...entry, length: plain.print(entry.type).length }))
     .sort((a, b) => a.length - b.length);
   for (const { name, type } of types) {
-    const nameOf = (text: string) => names.get(text);
+    const nameOf = (text: string) => names.get(text) || undefined;
     const printer = createPrinter({ checker, nameOf, kept, docOf: (at) => docs[name]?.get(at) });
     const text = printer.print(type);
     lines.push(text.startsWith('{') ? `export interface ${name} ${text}` : `export type ${name} = ${text};`);
-    if (!names.has(text)) names.set(text, name);
+    // Two records of one shape: a reference would say the wrong one as often as the right one.
+    names.set(text, names.has(text) ? '' : name);
   }
   return `${lines.join('\n\n')}\n`;
 }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { billingContract } from '@posthorn/contract/billing/index.ts';
 import { listRoutes } from '@posthorn/contract/list-routes.ts';
 import { messagingContract } from '@posthorn/contract/messaging/index.ts';
 import { metaOf } from '@posthorn/contract/route-meta.ts';
-import { createClient } from '@posthorn/sdk/index.ts';
+import { createBillingClient, createClient } from '@posthorn/sdk/index.ts';
 import { type Answer, type HttpServer, json, startHttp } from './http-server.ts';
 
 async function withServer(
@@ -187,6 +188,24 @@ describe('the client', () => {
       const response = await client.request<Response>({ path: '/raw', answer: 'response' });
       assert.equal(await response.text(), '{"ok":true}');
     });
+  });
+});
+
+describe('the billing client', () => {
+  test('has a method for every route of its contract, under the same credentials', async () => {
+    const server = await startHttp(ok);
+    const billing = createBillingClient({ baseUrl: server.url, apiKey: 'svc_test' });
+    for (const { name, route } of listRoutes(billingContract)) {
+      if (!Object.keys(route.responses).some((status) => status.startsWith('2'))) continue;
+      const method = name
+        .split('.')
+        .reduce<unknown>((at, part) => (at as Record<string, unknown> | undefined)?.[part], billing);
+      assert.equal(typeof method, 'function', name);
+    }
+    await billing.simulator.advanceClock({ body: { advance_seconds: 60 } });
+    assert.equal(server.seen[0]?.url, '/v1/billing/simulator/clock');
+    assert.equal(server.seen[0]?.headers['x-api-key'], 'svc_test');
+    await server.close();
   });
 });
 

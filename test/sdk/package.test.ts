@@ -113,7 +113,7 @@ describe('the published package', { timeout: 180_000 }, () => {
 
   const TYPED = `
 import { type Client, createClient, type Instance, type Message, PosthornError, verifyWebhook } from '@posthorn/sdk';
-const client: Client = createClient({ baseUrl: 'http://127.0.0.1:8080', apiKey: 'svc_x' });
+const client: Client = createClient({ baseUrl: 'http://127.0.0.1:8080', apiKey: process.env.POSTHORN_API_KEY });
 export async function use(instanceId: string): Promise<Message> {
   const made: Instance = await client.instances.create({ body: { name: 'sales' } });
   const gone: undefined = await client.instances.remove({ instanceId: made.id });
