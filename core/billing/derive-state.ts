@@ -1,6 +1,9 @@
+import type { BillingCycle } from '@posthorn/contract/billing/catalog.ts';
 import type { ChargeStatus } from '@posthorn/contract/billing/charges.ts';
 import type { SubscriptionStatus } from '@posthorn/contract/billing/subscriptions.ts';
 import { BILLING_GRACE_DAYS } from '@posthorn/contract/limits.ts';
+import { isStronger, type StatusFact } from './charge-status.ts';
+import { addCycle, localDate, startOfLocalDay } from './dates.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -10,17 +13,18 @@ export interface Fact {
   seq: number;
 }
 
-export interface ChargeFacts {
+export interface ChargeFact extends Fact {
+  chargeId: number;
   status: ChargeStatus;
-  /** The event that gave it. */
-  statusFact: Fact;
-  /** The last receipt. */
-  received: Fact | null;
-  /** The end of the period that its first receipt paid for. */
-  coversUntil: Date | null;
-  /** `knownAt`: when we learned of it; the grace period runs from there. */
-  overdue: (Fact & { knownAt: Date }) | null;
-  chargeback: Fact | null;
+  /** When we learned of it: a grace period runs from there. */
+  knownAt: Date;
+}
+
+export interface ChargeTerms {
+  id: number;
+  dueDate: string;
+  /** The cycle that its first receipt paid for; null before. */
+  paidCycle: BillingCycle | null;
 }
 
 export interface SubscriptionFacts {
@@ -31,7 +35,8 @@ export interface SubscriptionFacts {
   closed: boolean;
   /** The company has a newer subscription: this one is over for good. */
   superseded: boolean;
-  charges: readonly ChargeFacts[];
+  charges: readonly ChargeTerms[];
+  facts: readonly ChargeFact[];
 }
 
 export interface DerivedState {
@@ -41,20 +46,22 @@ export interface DerivedState {
   periodClosed: boolean;
   /** When the clock alone changes the state next; null: never. */
   nextMoveAt: Date | null;
+  /** Of each charge that facts are known of, by its id. */
+  charges: ReadonlyMap<number, StatusFact>;
 }
 
 /**
- * The state of a subscription as a function of what happened and of the time (spec 3.1). Not a machine
+ * The state of a subscription as a function of what happened and of the time (spec 3.1, 3.2). Not a machine
  * that is moved event by event: provider events come late, twice and in any order, and the same facts must
- * give the same state. What the spec's table leaves open is settled in docs/billing.md.
+ * give the same state. What the spec's tables leave open is settled in docs/billing.md.
  */
 export function deriveState(facts: SubscriptionFacts, now: Date): DerivedState {
-  const paidUntil = latest(facts.charges.map((charge) => charge.coversUntil));
-  const currentPeriodEnd = paidUntil ?? facts.trialEndsAt;
+  const story = tell(facts);
+  const currentPeriodEnd = paidUntil(facts) ?? facts.trialEndsAt;
   const over = facts.cancelled !== null || facts.closed || facts.superseded;
   const periodClosed = !over && facts.cancelAtPeriodEnd && now >= currentPeriodEnd;
-  const base = periodClosed ? { status: 'cancelled' as const, nextMoveAt: null } : baseState(facts, now);
-  const blocked = !periodClosed && isChargedBack(facts);
+  const base: Base = periodClosed ? ENDED : baseState(facts, story, now);
+  const blocked = !periodClosed && !facts.superseded && story.chargeback !== null;
   const moves = [
     blocked ? null : base.nextMoveAt,
     facts.cancelAtPeriodEnd && !over && !periodClosed ? currentPeriodEnd : null,
@@ -64,7 +71,50 @@ export function deriveState(facts: SubscriptionFacts, now: Date): DerivedState {
     currentPeriodEnd,
     periodClosed,
     nextMoveAt: earliest(moves),
+    charges: story.charges,
   };
+}
+
+interface Story {
+  charges: Map<number, StatusFact>;
+  /** A payment was received: the trial is converted. */
+  converted: boolean;
+  /** Charges that became overdue since the last receipt, and when we learned of it. */
+  owed: Map<number, Date>;
+  /** The last chargeback that no later receipt has healed. */
+  chargeback: ChargeFact | null;
+}
+
+/** Goes through all that happened in the order in which it happened. */
+function tell(facts: SubscriptionFacts): Story {
+  const story: Story = { charges: new Map(), converted: false, owed: new Map(), chargeback: null };
+  for (const fact of facts.facts.toSorted(inOrder)) {
+    if (facts.cancelled && story.chargeback && isLater(fact, facts.cancelled))
+      forgive(story, facts.cancelled);
+    addFact(story, fact);
+  }
+  if (facts.cancelled) forgive(story, facts.cancelled);
+  return story;
+}
+
+/** The end of a subscription ends what its earlier chargebacks had blocked. */
+function forgive(story: Story, cancelled: Fact): void {
+  if (story.chargeback && !isLater(story.chargeback, cancelled)) story.chargeback = null;
+}
+
+function addFact(story: Story, fact: ChargeFact): void {
+  const known = story.charges.get(fact.chargeId);
+  const moves = known === undefined || isStronger(fact, known);
+  if (moves) story.charges.set(fact.chargeId, { status: fact.status, at: fact.at });
+  if (fact.status === 'overdue' && moves) story.owed.set(fact.chargeId, fact.knownAt);
+  if (fact.status === 'chargeback') story.chargeback = fact;
+  if (fact.status !== 'received') return;
+  story.converted = true;
+  story.owed.clear();
+  const { chargeback } = story;
+  // Of the same charge in the same second the chargeback came after, whatever order they were told in.
+  if (chargeback && (chargeback.chargeId !== fact.chargeId || seconds(fact) > seconds(chargeback)))
+    story.chargeback = null;
 }
 
 interface Base {
@@ -72,30 +122,29 @@ interface Base {
   nextMoveAt: Date | null;
 }
 
-function baseState(facts: SubscriptionFacts, now: Date): Base {
-  if (facts.cancelled) return { status: 'cancelled', nextMoveAt: null };
-  const receipt = lastFact(facts.charges.map((charge) => charge.received));
+const ENDED: Base = { status: 'cancelled', nextMoveAt: null };
+
+function baseState(facts: SubscriptionFacts, story: Story, now: Date): Base {
+  if (facts.cancelled) return ENDED;
   if (facts.closed || facts.superseded) return { status: 'expired', nextMoveAt: null };
-  return receipt ? paidState(facts, receipt, now) : trialState(facts, now);
+  return story.converted ? paidState(story, now) : trialState(facts, story, now);
 }
 
-function trialState(facts: SubscriptionFacts, now: Date): Base {
+function trialState(facts: SubscriptionFacts, story: Story, now: Date): Base {
   // Paid by card and not yet settled: that is a conversion under way, not a trial without one.
-  if (facts.charges.some((charge) => charge.status === 'confirmed'))
+  if ([...story.charges.values()].some((charge) => charge.status === 'confirmed'))
     return { status: 'trialing', nextMoveAt: null };
   if (now >= facts.trialEndsAt) return { status: 'expired', nextMoveAt: null };
   return { status: 'trialing', nextMoveAt: facts.trialEndsAt };
 }
 
-/** A receipt settles what was overdue before it; what became overdue since is owed. */
-function paidState(facts: SubscriptionFacts, receipt: Fact, now: Date): Base {
-  const owed = facts.charges.filter(
-    (charge) => becameOverdue(charge) && charge.received === null && isLater(charge.overdue!, receipt),
+/** The grace runs for charges that can still be paid and were not: not for a confirmed or deleted one. */
+function paidState(story: Story, now: Date): Base {
+  if (story.owed.size === 0) return { status: 'active', nextMoveAt: null };
+  const running = [...story.owed].filter(([id]) =>
+    ['overdue', 'failed'].includes(story.charges.get(id)!.status),
   );
-  if (owed.length === 0) return { status: 'active', nextMoveAt: null };
-  // The grace runs only for a charge that can still be paid and was not: not for a confirmed or deleted one.
-  const running = owed.filter(({ status }) => status === 'overdue' || status === 'failed');
-  const since = earliest(running.map((charge) => charge.overdue!.knownAt));
+  const since = earliest(running.map(([, knownAt]) => knownAt));
   if (since === null) return { status: 'past_due', nextMoveAt: null };
   const suspendAt = new Date(since.getTime() + BILLING_GRACE_DAYS * DAY_MS);
   return now >= suspendAt
@@ -103,45 +152,29 @@ function paidState(facts: SubscriptionFacts, receipt: Fact, now: Date): Base {
     : { status: 'past_due', nextMoveAt: suspendAt };
 }
 
-/** An overdue notice that is older than what came of the charge counts; one that comes after that is stale. */
-function becameOverdue({ status, statusFact, overdue }: ChargeFacts): boolean {
-  if (overdue === null || status === 'refunded') return false;
-  return status === 'overdue' || status === 'failed' || isLater(statusFact, overdue);
+/** Each charge pays for a cycle from its due date on; from its first receipt when that came later. */
+function paidUntil(facts: SubscriptionFacts): Date | null {
+  const ends = facts.charges.map((charge) => {
+    const receipts = facts.facts.filter((fact) => fact.chargeId === charge.id && fact.status === 'received');
+    const paidAt = earliest(receipts.map((receipt) => receipt.at));
+    if (paidAt === null || charge.paidCycle === null) return null;
+    const paidOn = localDate(paidAt);
+    return startOfLocalDay(addCycle(paidOn > charge.dueDate ? paidOn : charge.dueDate, charge.paidCycle));
+  });
+  return ends.reduce((last, end) => (end && (!last || end > last) ? end : last), null);
 }
 
-/** A chargeback suspends from any state, until a later receipt or the end of the subscription. */
-function isChargedBack(facts: SubscriptionFacts): boolean {
-  if (facts.superseded) return false;
-  return facts.charges.some((charge) => {
-    const { chargeback } = charge;
-    if (chargeback === null) return false;
-    if (facts.cancelled && !isLater(chargeback, facts.cancelled)) return false;
-    return !facts.charges.some(
-      (other) =>
-        other.received !== null &&
-        (other === charge
-          ? seconds(other.received) > seconds(chargeback)
-          : isLater(other.received, chargeback)),
-    );
-  });
+function inOrder(a: Fact, b: Fact): number {
+  return seconds(a) - seconds(b) || a.seq - b.seq;
 }
 
 /** The provider tells seconds; within one, the order in which we learned decides. */
 export function isLater(a: Fact, b: Fact): boolean {
-  const bySecond = seconds(a) - seconds(b);
-  return bySecond !== 0 ? bySecond > 0 : a.seq > b.seq;
+  return inOrder(a, b) > 0;
 }
 
 function seconds(fact: Fact): number {
   return Math.floor(fact.at.getTime() / 1000);
-}
-
-function lastFact(facts: readonly (Fact | null)[]): Fact | null {
-  return facts.reduce((last, fact) => (fact && (!last || isLater(fact, last)) ? fact : last), null);
-}
-
-function latest(moments: readonly (Date | null)[]): Date | null {
-  return moments.reduce((last, moment) => (moment && (!last || moment > last) ? moment : last), null);
 }
 
 function earliest(moments: readonly (Date | null)[]): Date | null {

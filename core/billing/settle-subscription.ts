@@ -1,8 +1,9 @@
+import type { BillingCycle } from '@posthorn/contract/billing/catalog.ts';
 import type { ChargeStatus } from '@posthorn/contract/billing/charges.ts';
 import type { SubscriptionStatus } from '@posthorn/contract/billing/subscriptions.ts';
 import { BILLING_GRACE_DAYS } from '@posthorn/contract/limits.ts';
 import type { Sql } from '../platform/db.ts';
-import { type ChargeFacts, type DerivedState, deriveState, type Fact } from './derive-state.ts';
+import { type DerivedState, deriveState, type Fact, type SubscriptionFacts } from './derive-state.ts';
 import { publishEntitlements } from './entitlements.ts';
 import type { CompanyTime } from './lock-company.ts';
 import { dropTask, queueTask } from './provider-tasks.ts';
@@ -20,20 +21,6 @@ interface Row {
   expired_at: Date | null;
   closed_at: Date | null;
   superseded: boolean;
-}
-
-interface ChargeRow {
-  status: ChargeStatus;
-  status_at: Date;
-  status_seq: number;
-  received_at: Date | null;
-  received_seq: number | null;
-  covers_until: Date | null;
-  overdue_at: Date | null;
-  overdue_seq: number | null;
-  overdue_known_at: Date | null;
-  chargeback_at: Date | null;
-  chargeback_seq: number | null;
 }
 
 /**
@@ -54,10 +41,11 @@ export async function settleSubscription(
       cancelled: factOf(row.cancelled_at, row.cancelled_seq),
       closed: row.closed_at !== null,
       superseded: row.superseded,
-      charges: await loadCharges(sql, subscriptionId),
+      ...(await loadCharges(sql, subscriptionId)),
     },
     time.now,
   );
+  await writeCharges(sql, state);
   await writeState(sql, row, state, time);
   if (state.status !== row.status) await followMove(sql, row, state.status, time);
   if (!row.superseded) {
@@ -78,8 +66,7 @@ async function writeState(sql: Sql, row: Row, state: DerivedState, time: Company
      SET status = $2, current_period_end = $3, next_move_at = $4, updated_at = $5,
          expired_at = CASE WHEN $2 = 'expired' THEN coalesce(expired_at, $5) END,
          cancelled_at = CASE WHEN $6 THEN $5 ELSE cancelled_at END,
-         cancelled_seq = CASE WHEN $6 THEN nextval('billing.fact_seq') ELSE cancelled_seq END,
-         next_plan_code = CASE WHEN $2 IN ('cancelled', 'expired') THEN NULL ELSE next_plan_code END
+         cancelled_seq = CASE WHEN $6 THEN nextval('billing.fact_seq') ELSE cancelled_seq END
      WHERE id = $1`,
     [row.id, state.status, state.currentPeriodEnd, nextMoveAt, time.now, state.periodClosed],
   );
@@ -110,24 +97,49 @@ async function loadRow(sql: Sql, subscriptionId: number): Promise<Row> {
   return rows[0]!;
 }
 
-async function loadCharges(sql: Sql, subscriptionId: number): Promise<ChargeFacts[]> {
-  const { rows } = await sql.query<ChargeRow>(
-    `SELECT status, status_at, status_seq, received_at, received_seq, covers_until, overdue_at, overdue_seq, overdue_known_at,
-            chargeback_at, chargeback_seq
-     FROM billing.charges WHERE subscription_id = $1`,
+async function loadCharges(
+  sql: Sql,
+  subscriptionId: number,
+): Promise<Pick<SubscriptionFacts, 'charges' | 'facts'>> {
+  const charges = await sql.query<{ id: number; due_date: string; paid_cycle: BillingCycle | null }>(
+    'SELECT id, due_date::text, paid_cycle FROM billing.charges WHERE subscription_id = $1',
     [subscriptionId],
   );
-  return rows.map((row) => {
-    const overdue = factOf(row.overdue_at, row.overdue_seq);
-    return {
+  const facts = await sql.query<{
+    seq: number;
+    charge_id: number;
+    status: ChargeStatus;
+    at: Date;
+    known_at: Date;
+  }>(
+    `SELECT fact.seq, fact.charge_id, fact.status, fact.at, fact.known_at
+     FROM billing.charge_facts fact JOIN billing.charges charge ON charge.id = fact.charge_id
+     WHERE charge.subscription_id = $1`,
+    [subscriptionId],
+  );
+  return {
+    charges: charges.rows.map((row) => ({ id: row.id, dueDate: row.due_date, paidCycle: row.paid_cycle })),
+    facts: facts.rows.map((row) => ({
+      seq: row.seq,
+      chargeId: row.charge_id,
       status: row.status,
-      statusFact: { at: row.status_at, seq: row.status_seq },
-      received: factOf(row.received_at, row.received_seq),
-      coversUntil: row.covers_until,
-      overdue: overdue && { ...overdue, knownAt: row.overdue_known_at! },
-      chargeback: factOf(row.chargeback_at, row.chargeback_seq),
-    };
-  });
+      at: row.at,
+      knownAt: row.known_at,
+    })),
+  };
+}
+
+async function writeCharges(sql: Sql, { charges }: DerivedState): Promise<void> {
+  await sql.query(
+    `UPDATE billing.charges charge SET status = new.status, status_at = new.at
+     FROM unnest($1::int[], $2::text[], $3::timestamptz[]) AS new (id, status, at)
+     WHERE charge.id = new.id AND (charge.status, charge.status_at) IS DISTINCT FROM (new.status, new.at)`,
+    [
+      [...charges.keys()],
+      [...charges.values()].map((charge) => charge.status),
+      [...charges.values()].map((charge) => charge.at),
+    ],
+  );
 }
 
 function factOf(at: Date | null, seq: number | null): Fact | null {

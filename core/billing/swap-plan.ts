@@ -1,26 +1,35 @@
 import type { BillingCycle } from '@posthorn/contract/billing/catalog.ts';
 import type { Sql } from '../platform/db.ts';
+import { type Fact, isLater } from './derive-state.ts';
 import { addonPriceCents } from './prices.ts';
 
 /**
  * What a payment brings about on the items: a scheduled plan takes its place (spec 3.1), add-ons are priced
- * by its cycle, and those that waited for an invoice have had it. Nothing on a subscription that is over.
- * Gives the cycle that the payment pays for.
+ * by its cycle, and those that waited for an invoice have had it. Nothing on a subscription that was over
+ * when it was paid. Gives the cycle that the payment pays for.
  */
 export async function swapPlan(
   sql: Sql,
-  input: { subscriptionId: number; now: Date },
+  input: { subscriptionId: number; receipt: Fact; now: Date },
 ): Promise<BillingCycle> {
-  const { rows } = await sql.query<{ code: string; cycle: BillingCycle; price_cents: number; over: boolean }>(
-    `SELECT plan.code, plan.cycle, plan.price_cents,
-            subscription.cancelled_at IS NOT NULL OR subscription.closed_at IS NOT NULL AS over
+  const { rows } = await sql.query<{
+    code: string;
+    cycle: BillingCycle;
+    price_cents: number;
+    closed: boolean;
+    cancelled_at: Date | null;
+    cancelled_seq: number | null;
+  }>(
+    `SELECT plan.code, plan.cycle, plan.price_cents, subscription.closed_at IS NOT NULL AS closed,
+            subscription.cancelled_at, subscription.cancelled_seq
      FROM billing.subscriptions subscription
      JOIN billing.plans plan ON plan.code = coalesce(subscription.next_plan_code, subscription.plan_code)
      WHERE subscription.id = $1`,
     [input.subscriptionId],
   );
   const plan = rows[0]!;
-  if (plan.over) return plan.cycle;
+  const cancelled = plan.cancelled_at && { at: plan.cancelled_at, seq: plan.cancelled_seq! };
+  if (plan.closed || (cancelled && isLater(input.receipt, cancelled))) return plan.cycle;
   await sql.query(
     `UPDATE billing.subscriptions SET plan_code = $2, next_plan_code = NULL, updated_at = $3 WHERE id = $1`,
     [input.subscriptionId, plan.code, input.now],
