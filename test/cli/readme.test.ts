@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { freePort, projectRoot, type RunningProcess, startProcess, waitFor } from '../support/process.ts';
+import { freePort, projectRoot, waitFor } from '../support/process.ts';
 import { type Cli, createCli } from './run-cli.ts';
+import { type Standalone, startStandalone } from './start-standalone.ts';
 
 /** The lines of the README's blocks of commands, as words. */
 function blocks(): string[][][] {
@@ -23,36 +23,15 @@ function blocks(): string[][][] {
 }
 
 describe('msgctl against the whole system', { timeout: 120_000 }, () => {
-  let folder: string;
-  let server: RunningProcess;
+  let system: Standalone;
   let cli: Cli;
   before(async () => {
-    folder = mkdtempSync(path.join(tmpdir(), 'posthorn-readme-'));
-    const ports = new Set<number>();
-    while (ports.size < 3) ports.add(await freePort());
-    const [port, sandboxPort, billingPort] = [...ports].map(String);
-    server = await startProcess({
-      entry: 'standalone/main.ts',
-      env: {
-        PORT: port ?? '',
-        SANDBOX_PORT: sandboxPort ?? '',
-        BILLING_PORT: billingPort ?? '',
-        DATA_DIR: path.join(folder, '.data'),
-      },
-      ready: { line: /is ready after/ },
-    });
-    cli = createCli({
-      POSTHORN_URL: `http://127.0.0.1:${port}`,
-      SANDBOX_URL: `http://127.0.0.1:${sandboxPort}`,
-    });
+    system = await startStandalone();
+    cli = createCli({ POSTHORN_URL: system.url, SANDBOX_URL: system.sandboxUrl });
   });
   after(async () => {
-    await server?.kill('SIGTERM');
     cli?.remove();
-    const database = path.join(folder, '.data', 'postgres');
-    // Outside of it where only root may enter the temp folder.
-    if (existsSync(database)) rmSync(realpathSync(database), { recursive: true });
-    rmSync(folder, { recursive: true });
+    await system?.stop();
   });
 
   test('the walk through the README does what it says', async () => {
@@ -89,7 +68,7 @@ describe('msgctl against the whole system', { timeout: 120_000 }, () => {
   });
 
   test('registering with a password goes on with the code of the e-mail', async () => {
-    const person = createCli({ POSTHORN_URL: (await cli.json<{ url: string }>(['whoami'])).url });
+    const person = createCli({ POSTHORN_URL: system.url });
     const flags = [
       '--company',
       'Acme',
@@ -105,8 +84,8 @@ describe('msgctl against the whole system', { timeout: 120_000 }, () => {
     const early = await person.run(['instances', 'create', 'support']);
     assert.match(early.stderr, /^msgctl: EMAIL_NOT_VERIFIED: /);
     const mail = await waitFor(() => {
-      const mails = readdirSync(path.join(folder, '.data/mail')).map((file) =>
-        readFileSync(path.join(folder, '.data/mail', file), 'utf8'),
+      const mails = readdirSync(system.mailDir).map((file) =>
+        readFileSync(path.join(system.mailDir, file), 'utf8'),
       );
       return mails.find((text) => text.includes('To: ana@example.com') && /^ +\d{6}\s*$/m.test(text));
     });

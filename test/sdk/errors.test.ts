@@ -7,10 +7,10 @@ import { type Answer, json, refuse, startHttp, TRACE_ID } from './http-server.ts
 const INSTANCE = '6a2f41a3-c54c-4fce-9e0f-1d0a4e5a8a01';
 
 /** The error that a read of an instance ends with. */
-async function errorOf(answer: Answer): Promise<PosthornError> {
+async function errorOf(answer: Answer, timeoutMs = 20_000): Promise<PosthornError> {
   const server = await startHttp(answer);
   try {
-    const client = createClient({ baseUrl: server.url, apiKey: 'svc_secret', retries: 0, timeoutMs: 300 });
+    const client = createClient({ baseUrl: server.url, apiKey: 'svc_secret', retries: 0, timeoutMs });
     return await rejection(client.instances.get({ instanceId: INSTANCE }));
   } finally {
     await server.close();
@@ -138,7 +138,7 @@ describe('no answer', () => {
   });
 
   test('within the time given is TIMEOUT', async () => {
-    const error = await errorOf(() => undefined);
+    const error = await errorOf(() => undefined, 300);
     assert.equal(error.code, 'TIMEOUT');
     assert.match(error.message, /300 ms/);
   });
@@ -149,9 +149,9 @@ describe('no answer', () => {
       res.writeHead(200, { 'content-type': 'application/json' });
       const drip = setInterval(() => res.write(' '), 50);
       res.once('close', () => clearInterval(drip));
-    });
+    }, 300);
     assert.equal(error.code, 'TIMEOUT');
-    assert.ok(performance.now() - started < 2_000);
+    assert.ok(performance.now() - started < 10_000);
   });
 
   test('because the caller called it off is the reason the caller gave', async () => {

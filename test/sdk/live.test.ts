@@ -1,50 +1,28 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type Client, createClient } from '@posthorn/sdk/index.ts';
-import { freePort, type RunningProcess, startProcess, waitFor } from '../support/process.ts';
+import { type Standalone, startStandalone } from '../cli/start-standalone.ts';
+import { waitFor } from '../support/process.ts';
 
 describe('the client against the whole system', { timeout: 120_000 }, () => {
-  let folder: string;
-  let server: RunningProcess;
+  let system: Standalone;
   let client: Client;
   let sandbox: Client;
   let instanceId: string;
   before(async () => {
-    folder = mkdtempSync(path.join(tmpdir(), 'posthorn-live-'));
-    const ports = new Set<number>();
-    while (ports.size < 3) ports.add(await freePort());
-    const [port, sandboxPort, billingPort] = [...ports].map(String) as [string, string, string];
-    server = await startProcess({
-      entry: 'standalone/main.ts',
-      env: {
-        PORT: port,
-        SANDBOX_PORT: sandboxPort,
-        BILLING_PORT: billingPort,
-        DATA_DIR: path.join(folder, '.data'),
-      },
-      ready: { line: /is ready after/ },
-    });
-    const baseUrl = `http://127.0.0.1:${port}`;
+    system = await startStandalone();
+    const baseUrl = system.url;
     const registered = await createClient({ baseUrl }).auth.quickRegister({
       body: { email: 'a@example.com' },
     });
     client = createClient({ baseUrl, apiKey: registered.api_key });
-    sandbox = createClient({ baseUrl: `http://127.0.0.1:${sandboxPort}` });
+    sandbox = createClient({ baseUrl: system.sandboxUrl });
     ({ id: instanceId } = await client.instances.create({ body: { name: 'sales' } }));
     await client.instances.updateSettings({ instanceId, body: { humanize_enabled: false } });
     await client.instances.connect({ instanceId });
     await isConnected();
   });
-  after(async () => {
-    await server?.kill('SIGTERM');
-    const database = path.join(folder, '.data', 'postgres');
-    // Outside of it where only root may enter the temp folder.
-    if (existsSync(database)) rmSync(realpathSync(database), { recursive: true });
-    rmSync(folder, { recursive: true });
-  });
+  after(() => system?.stop());
 
   const isConnected = () =>
     waitFor(async () => (await client.instances.get({ instanceId })).state === 'CONNECTED', 20_000, {
@@ -78,10 +56,10 @@ describe('the client against the whole system', { timeout: 120_000 }, () => {
     const sent = [(await send(1)).message_id, (await send(2)).message_id];
     await waitFor(() => seen.length === 2, 20_000);
 
-    await server.kill('SIGKILL');
+    await system.server.kill('SIGKILL');
     // Sent while nobody listens: the client keeps its key and comes back.
     const late = send(3);
-    await server.restart();
+    await system.server.restart();
     sent.push((await late).message_id);
     await isConnected();
     sent.push((await send(4)).message_id);

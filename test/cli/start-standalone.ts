@@ -1,0 +1,33 @@
+import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { freePort, startProcess } from '../support/process.ts';
+
+/** The whole system as `npm start` runs it, on free ports and with its data in a folder of its own. */
+export async function startStandalone(env: Record<string, string> = {}) {
+  const folder = mkdtempSync(path.join(tmpdir(), 'posthorn-standalone-'));
+  const ports = new Set<number>();
+  while (ports.size < 3) ports.add(await freePort());
+  const [port, sandboxPort, billingPort] = [...ports].map(String) as [string, string, string];
+  const dataDir = path.join(folder, '.data');
+  const server = await startProcess({
+    entry: 'standalone/main.ts',
+    env: { PORT: port, SANDBOX_PORT: sandboxPort, BILLING_PORT: billingPort, DATA_DIR: dataDir, ...env },
+    ready: { line: /is ready after/ },
+  });
+  return {
+    server,
+    url: `http://127.0.0.1:${port}`,
+    sandboxUrl: `http://127.0.0.1:${sandboxPort}`,
+    mailDir: path.join(dataDir, 'mail'),
+    async stop() {
+      await server.kill('SIGTERM');
+      const database = path.join(dataDir, 'postgres');
+      // Outside of it where only root may enter the temp folder.
+      if (existsSync(database)) rmSync(realpathSync(database), { recursive: true });
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+export type Standalone = Awaited<ReturnType<typeof startStandalone>>;
