@@ -1,0 +1,199 @@
+import { addCycle, localDate, startOfLocalDay } from '@posthorn/core/billing/dates.ts';
+
+/**
+ * What billing should do, written down from the tables of spec 3.1 and 3.2 and from docs/billing.md, with no
+ * database and no concurrency: events move the state one by one, in the order in which they happened.
+ */
+
+const DAY_MS = 86_400_000;
+
+export const PLANS: Record<string, { cycle: 'monthly' | 'yearly'; priceCents: number }> = {
+  starter_monthly: { cycle: 'monthly', priceCents: 4990 },
+  pro_monthly: { cycle: 'monthly', priceCents: 14_990 },
+  starter_yearly: { cycle: 'yearly', priceCents: 49_900 },
+};
+export const ADDONS: Record<string, { priceCents: number; max: number }> = {
+  extra_instance: { priceCents: 1990, max: 50 },
+  extra_user: { priceCents: 990, max: 50 },
+};
+
+export interface ModelCharge {
+  status: string;
+  dueDate: string;
+  amountCents: number;
+  paidUntil: number | null;
+}
+
+interface ModelItem {
+  quantity: number;
+  priceCents: number;
+  scheduled: boolean;
+}
+
+export interface ModelSubscription {
+  plan: string;
+  nextPlan: string | null;
+  planPriceCents: number;
+  addons: Map<string, ModelItem>;
+  trialEndsAt: number;
+  cancelAtPeriodEnd: boolean;
+  charges: Map<string, ModelCharge>;
+  converted: boolean;
+  /** Overdue since the last receipt: charge and when we learned of it. */
+  owed: Map<string, number>;
+  chargedBack: boolean;
+  cancelled: boolean;
+  expiredAt: number | null;
+  closed: boolean;
+  superseded: boolean;
+}
+
+export interface ModelEvent {
+  event: string;
+  charge: string;
+  at: number;
+  dueDate: string;
+  amountCents: number;
+}
+
+const addonPrice = (code: string, plan: string) =>
+  ADDONS[code]!.priceCents * (PLANS[plan]!.cycle === 'yearly' ? 12 : 1);
+
+export function subscribe(input: {
+  plan: string;
+  addons: Record<string, number>;
+  now: number;
+  firstCharge: string;
+}): ModelSubscription {
+  const trialEndsAt = input.now + 30 * DAY_MS;
+  const addons = new Map(
+    Object.entries(input.addons).map(([code, quantity]) => [
+      code,
+      { quantity, priceCents: addonPrice(code, input.plan), scheduled: false },
+    ]),
+  );
+  const planPriceCents = PLANS[input.plan]!.priceCents;
+  const amountCents = [...addons.values()].reduce(
+    (sum, item) => sum + item.quantity * item.priceCents,
+    planPriceCents,
+  );
+  const dueDate = localDate(new Date(trialEndsAt));
+  return {
+    plan: input.plan,
+    nextPlan: null,
+    planPriceCents,
+    addons,
+    trialEndsAt,
+    cancelAtPeriodEnd: false,
+    charges: new Map([[input.firstCharge, { status: 'pending', dueDate, amountCents, paidUntil: null }]]),
+    converted: false,
+    owed: new Map(),
+    chargedBack: false,
+    cancelled: false,
+    expiredAt: null,
+    closed: false,
+    superseded: false,
+  };
+}
+
+export function periodEnd(subscription: ModelSubscription): number {
+  const paid = [...subscription.charges.values()].flatMap((charge) => charge.paidUntil ?? []);
+  return paid.length > 0 ? Math.max(...paid) : subscription.trialEndsAt;
+}
+
+export function statusOf(subscription: ModelSubscription, now: number): string {
+  if (subscription.chargedBack && !subscription.superseded) return 'suspended';
+  if (subscription.cancelled) return 'cancelled';
+  if (subscription.closed || subscription.superseded) return 'expired';
+  if (!subscription.converted) {
+    if ([...subscription.charges.values()].some((charge) => charge.status === 'confirmed')) return 'trialing';
+    return now >= subscription.trialEndsAt ? 'expired' : 'trialing';
+  }
+  if (subscription.owed.size === 0) return 'active';
+  const running = [...subscription.owed].filter(([charge]) =>
+    ['overdue', 'failed'].includes(subscription.charges.get(charge)!.status),
+  );
+  return running.some(([, since]) => now >= since + 3 * DAY_MS) ? 'suspended' : 'past_due';
+}
+
+/** What the clock brings. To be called whenever it was moved or something happened. */
+export function passTime(subscription: ModelSubscription, now: number): void {
+  const over = subscription.cancelled || subscription.closed || subscription.superseded;
+  if (!over && subscription.cancelAtPeriodEnd && now >= periodEnd(subscription)) cancel(subscription);
+  if (statusOf(subscription, now) !== 'expired') subscription.expiredAt = null;
+  else subscription.expiredAt ??= now;
+}
+
+/** The provider's side of an expired trial is ended three days after. */
+export function closeExpired(subscription: ModelSubscription, now: number): void {
+  if (subscription.expiredAt !== null && now >= subscription.expiredAt + 3 * DAY_MS)
+    subscription.closed = true;
+}
+
+export function cancel(subscription: ModelSubscription): void {
+  subscription.cancelled = true;
+  subscription.chargedBack = false;
+}
+
+const EARLY = ['pending', 'overdue', 'failed'];
+
+/** One event, in its turn. `now` is when we learn of it. */
+export function happen(subscription: ModelSubscription, event: ModelEvent, now: number): void {
+  if (event.event === 'SUBSCRIPTION_DELETED') {
+    if (!subscription.closed) cancel(subscription);
+    return;
+  }
+  let charge = subscription.charges.get(event.charge);
+  if (!charge) {
+    charge = { status: 'pending', dueDate: event.dueDate, amountCents: 0, paidUntil: null };
+    subscription.charges.set(event.charge, charge);
+  }
+  charge.amountCents = event.amountCents;
+  const early = EARLY.includes(charge.status);
+  switch (event.event) {
+    case 'PAYMENT_OVERDUE':
+      if (!early) return;
+      charge.status = 'overdue';
+      if (subscription.converted) subscription.owed.set(event.charge, now);
+      return;
+    case 'PAYMENT_REPROVED_BY_RISK_ANALYSIS':
+      if (early) charge.status = 'failed';
+      return;
+    case 'PAYMENT_CONFIRMED':
+      if (early) charge.status = 'confirmed';
+      return;
+    case 'PAYMENT_REFUNDED':
+      charge.status = 'refunded';
+      return;
+    case 'PAYMENT_DELETED':
+      charge.status = 'deleted';
+      return;
+    case 'PAYMENT_CHARGEBACK_REQUESTED':
+      charge.status = 'chargeback';
+      subscription.chargedBack = true;
+      return;
+    case 'PAYMENT_RECEIVED':
+      charge.status = 'received';
+      subscription.converted = true;
+      subscription.owed.clear();
+      subscription.chargedBack = false;
+      if (charge.paidUntil === null) payFirst(subscription, charge, event);
+  }
+}
+
+function payFirst(subscription: ModelSubscription, charge: ModelCharge, event: ModelEvent): void {
+  const over = subscription.cancelled || subscription.closed;
+  const plan = subscription.nextPlan ?? subscription.plan;
+  if (!over) {
+    if (plan !== subscription.plan) subscription.planPriceCents = PLANS[plan]!.priceCents;
+    subscription.plan = plan;
+    subscription.nextPlan = null;
+    for (const [code, item] of subscription.addons) {
+      item.priceCents = addonPrice(code, plan);
+      item.scheduled = false;
+    }
+  }
+  const paidOn = localDate(new Date(event.at));
+  const from = paidOn > charge.dueDate ? paidOn : charge.dueDate;
+  charge.paidUntil = startOfLocalDay(addCycle(from, PLANS[plan]!.cycle)).getTime();
+}
