@@ -178,7 +178,7 @@ export function percentile(values: readonly number[], share: number): number {
 
 export interface ChildProgram {
   /** Sends a line and gives the next one that it prints. */
-  ask(): Promise<string>;
+  ask(line?: string): Promise<string>;
   /** SIGKILL: no farewell. */
   kill(): Promise<void>;
 }
@@ -196,9 +196,9 @@ export async function startProgram(
   const nextLine = () => once(lines, 'line').then(([line]) => String(line));
   return {
     firstLine: await nextLine(),
-    ask() {
+    ask(line = '') {
       const answer = nextLine();
-      child.stdin.write('\n');
+      child.stdin.write(`${line}\n`);
       return answer;
     },
     async kill() {

@@ -27,6 +27,8 @@ export interface Endpoint {
 
 /** Deliveries given to one company before it is the next one's turn. */
 const TURN = 16;
+/** Turns of one company in one claim while others want something too: theirs come with the next claim. */
+const TURNS_MAX = 3;
 
 export function createEndpoints() {
   const all = new Map<number, Endpoint>();
@@ -74,7 +76,9 @@ export function createEndpoints() {
     }
     const granted = new Map<number, Quota>();
     let left = budget;
-    while (left > 0 && queue.length > 0) {
+    let turns = queue.length > 1 ? TURNS_MAX : Number.POSITIVE_INFINITY;
+    while (left > 0 && queue.length > 0 && turns > 0) {
+      turns -= 1;
       const again: Wish[][] = [];
       for (const wishes of queue) {
         if (left <= 0) break;

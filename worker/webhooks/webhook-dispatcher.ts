@@ -47,10 +47,12 @@ export interface WebhookDispatcher {
 }
 
 /** Deliveries held at once, those aside that a slow endpoint is sitting on. */
-const HELD_MAX = 512;
+const HELD_MAX = 1024;
+/** Small claims: the deliveries of others wait for one that is on its way, and for its attempts to begin. */
+const CLAIM_MAX = 128;
 /** All together: what bounds the memory and the sockets when hundreds of endpoints hang. */
 const HELD_WITH_SLOW_MAX = 4096;
-const SLOW_MS = 2_000;
+const SLOW_MS = 1_000;
 const STARVED_STEP = 64;
 const RECORD_BACKLOG_MAX = 4_000;
 const SCAN_MS = 1_000;
@@ -143,7 +145,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
   }
 
   async function claimRound(): Promise<void> {
-    const budget = Math.min(HELD_MAX - (held - slow), HELD_WITH_SLOW_MAX - held);
+    const budget = Math.min(HELD_MAX - (held - slow), HELD_WITH_SLOW_MAX - held, CLAIM_MAX);
     const now = clock.now();
     const blocked = budget <= 0 || recorder.backlog() > RECORD_BACKLOG_MAX;
     const quotas = blocked

@@ -12,7 +12,7 @@ export interface EndpointControl {
   /** On the monotonic clock; 0 while the breaker is closed. */
   openUntilMs: number;
   timesOpened: number;
-  /** Moving average of what its answers took. */
+  /** Moving average of what its answers took; infinite until it has answered. */
   latencyMs: number;
 }
 
@@ -23,7 +23,10 @@ const CAP_MAX = 64;
 const BREAKER_FAULTS = 5;
 const OPEN_FIRST_MS = 10_000;
 const OPEN_MAX_MS = 120_000;
-/** An endpoint that answers within this is given its next deliveries ahead, so that it never waits for them. */
+/**
+ * An endpoint that answers within this is given its next deliveries ahead, so that it never waits for them.
+ * One that has not answered yet is not: what is held for it would be held back from others if it hangs.
+ */
 const FAST_MS = 500;
 /** A fault that took this long counts for the breaker whatever its class: a connection cut after 14 s. */
 const SLOW_FAULT_MS = 5_000;
@@ -38,14 +41,22 @@ const FAULTS: ReadonlySet<ErrorClass> = new Set<ErrorClass>([
 ]);
 
 export function newEndpointControl(): EndpointControl {
-  return { cap: CAP_FIRST, slowFaultsInRow: 0, openUntilMs: 0, timesOpened: 0, latencyMs: 0 };
+  return {
+    cap: CAP_FIRST,
+    slowFaultsInRow: 0,
+    openUntilMs: 0,
+    timesOpened: 0,
+    latencyMs: Number.POSITIVE_INFINITY,
+  };
 }
 
 export function learn(
   control: EndpointControl,
   attempt: { errorClass: ErrorClass; latencyMs: number; nowMs: number },
 ): void {
-  control.latencyMs += (attempt.latencyMs - control.latencyMs) * 0.1;
+  control.latencyMs = Number.isFinite(control.latencyMs)
+    ? control.latencyMs + (attempt.latencyMs - control.latencyMs) * 0.1
+    : attempt.latencyMs;
   if (!FAULTS.has(attempt.errorClass)) {
     // It answered: a refusal is about the payload, not about the endpoint's health.
     control.cap = control.openUntilMs > 0 ? CAP_PROBED : Math.min(control.cap + 1, CAP_MAX);
