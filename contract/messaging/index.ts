@@ -8,6 +8,9 @@ import { health } from './health.ts';
 import { instances } from './instances.ts';
 import { messages } from './messages.ts';
 import { oauth } from './oauth.ts';
+import { queue } from './queue.ts';
+import { scheduled } from './scheduled.ts';
+import { status } from './status.ts';
 import { tokens } from './tokens.ts';
 import { usage } from './usage.ts';
 import { users } from './users.ts';
@@ -22,7 +25,10 @@ export const messagingContract = {
   audit,
   admin,
   instances,
-  messages: { sendText: messages.sendText, get: messages.get },
+  messages,
+  scheduled,
+  status,
+  queue,
   webhooks,
   deliveries,
   events,

@@ -15,7 +15,7 @@ export const noMediaSources: MediaSources = {
   fromUrl: async () => refuse(),
   fromBase64: async () => refuse(),
   fromUpload: async () => refuse(),
-  find: async () => refuse(),
+  find: async () => null,
 };
 
 /** The worker's side of the same: what is queued with media fails, what arrives is told without it. */

@@ -8,8 +8,10 @@ import type {
   VoteBody,
   VoteDone,
 } from '@posthorn/contract/messaging/message-actions.ts';
+import { reachOf } from '../accounts/company-scope.ts';
 import type { Principal } from '../accounts/principal.ts';
 import { type AskDeps, askOwner, CallRefused } from '../calls/ask-owner.ts';
+import { loadInstance } from '../instances/find-instance.ts';
 import { jidOf } from './content/rule.ts';
 import { isUuid, type WireTarget, wireTarget } from './content/target.ts';
 import { findReferenced } from './find-referenced.ts';
@@ -30,7 +32,7 @@ export interface ActionInput<Body> {
 export async function pinMessage(deps: AskDeps, input: ActionInput<PinBody>): Promise<PinDone> {
   const { body, instanceId } = input;
   const chat = jidOf(body.chat_jid);
-  const target = await targetOf(deps, instanceId, chat, {
+  const target = await targetOf(deps, input, chat, {
     ref: body.message_id,
     sender: body.target_sender_jid,
     fromMe: body.target_from_me,
@@ -50,7 +52,7 @@ export async function pinMessage(deps: AskDeps, input: ActionInput<PinBody>): Pr
 export async function votePoll(deps: AskDeps, input: ActionInput<VoteBody>): Promise<VoteDone> {
   const { body, instanceId } = input;
   const chat = jidOf(body.chat_jid);
-  const target = await targetOf(deps, instanceId, chat, {
+  const target = await targetOf(deps, input, chat, {
     ref: body.poll_message_id,
     sender: body.poll_sender_jid,
     fromMe: body.poll_from_me,
@@ -70,7 +72,7 @@ export async function votePoll(deps: AskDeps, input: ActionInput<VoteBody>): Pro
 export async function starMessage(deps: AskDeps, input: ActionInput<StarBody>): Promise<StarDone> {
   const { body, instanceId } = input;
   const chat = jidOf(body.chat_jid);
-  const target = await targetOf(deps, instanceId, chat, {
+  const target = await targetOf(deps, input, chat, {
     ref: body.message_id,
     sender: body.sender_jid,
     fromMe: body.from_me,
@@ -90,10 +92,11 @@ export async function starMessage(deps: AskDeps, input: ActionInput<StarBody>): 
  */
 async function targetOf(
   deps: AskDeps,
-  instanceId: string,
+  { principal, instanceId }: ActionInput<unknown>,
   chat: string,
   given: { ref: string; sender: string | undefined; fromMe: boolean },
 ): Promise<WireTarget> {
+  await loadInstance(reachOf(deps.orm, principal), instanceId);
   const known = await findReferenced(deps.db, instanceId, given.ref);
   if (known && known.chatJid === chat) return wireTarget(known);
   if (known || isUuid(given.ref)) throw apiError('MESSAGE_NOT_FOUND');

@@ -1,6 +1,8 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
+import { reachOf } from '../accounts/company-scope.ts';
 import type { Principal } from '../accounts/principal.ts';
 import { type AskDeps, askOwner } from '../calls/ask-owner.ts';
+import { loadInstance } from '../instances/find-instance.ts';
 
 interface CancelInput {
   principal: Principal;
@@ -21,10 +23,17 @@ export interface CancelAnswer {
  * INSTANCE_NOT_FOUND, NOT_FOUND; 409 CONFLICT while it is being sent; 503 SERVICE_UNAVAILABLE.
  */
 export async function cancelQueued(deps: AskDeps, input: CancelInput & { taskId: string }): Promise<void> {
+  const instance = await loadInstance(reachOf(deps.orm, input.principal), input.instanceId);
+  const queued = await deps.db.query('SELECT 1 FROM outbox WHERE task_id = $1 AND instance_id = $2', [
+    input.taskId,
+    instance.id,
+  ]);
+  if (queued.rows.length === 0) throw apiError('NOT_FOUND');
   const answer = await cancel(deps, input, { task_ids: [input.taskId.toLowerCase()] });
   if (answer.cancelled.length > 0) return;
   if (answer.under_way.length > 0) throw apiError('CONFLICT', { message: 'the task is being sent' });
-  throw apiError('NOT_FOUND', { message: 'task not found' });
+  // Sent, or cancelled by another, while we looked.
+  throw apiError('NOT_FOUND');
 }
 
 /** Cancels everything that waits; how many tasks that were. Throws as cancelQueued, never CONFLICT. */

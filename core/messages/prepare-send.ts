@@ -1,10 +1,9 @@
 import { hash } from 'node:crypto';
-import type { Readable } from 'node:stream';
 import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import type { Operation } from '@posthorn/contract/message-types.ts';
 import type { MediaSourceFields } from '@posthorn/contract/messaging/media-bodies.ts';
 import type { Principal } from '../accounts/principal.ts';
-import type { MediaKind, MediaRecord, MediaScope, MediaSources } from '../media/media-port.ts';
+import type { MediaKind, MediaRecord, MediaScope, MediaSources, UploadedFile } from '../media/media-port.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
 import { findReferencedStatus } from '../status/find-status.ts';
@@ -28,12 +27,6 @@ export interface SendInput {
   signal?: AbortSignal | undefined;
   /** For a send that waits for its time: where its key counts; its instance need not be connected yet. */
   keyScope?: string | undefined;
-}
-
-export interface UploadedFile {
-  stream: Readable;
-  fileName: string;
-  mimeType: string;
 }
 
 export interface PrepareDeps {

@@ -6,9 +6,12 @@ import { createAccounts } from '@posthorn/core/accounts/create-accounts.ts';
 import { ensureSuperadmins } from '@posthorn/core/accounts/ensure-superadmins.ts';
 import { createOAuthProviders } from '@posthorn/core/accounts/oauth/create-providers.ts';
 import { createRateLimiter } from '@posthorn/core/accounts/take-rate-slots.ts';
+import { createAnswers } from '@posthorn/core/calls/answers.ts';
 import { createEventFeed } from '@posthorn/core/events/event-feed.ts';
 import { createTickets } from '@posthorn/core/events/ticket.ts';
 import { createInstanceHints } from '@posthorn/core/instances/instance-hints.ts';
+import type { MediaSources } from '@posthorn/core/media/media-port.ts';
+import { noMediaSources } from '@posthorn/core/media/no-storage.ts';
 import { createAcceptor } from '@posthorn/core/messages/accept-send.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
@@ -38,6 +41,8 @@ export interface MessagingDeps {
   metrics: Metrics;
   /** Told after each commit of accepted messages: a relay in the same process need not wait for the bus. */
   onAccepted?: () => void;
+  /** Absent: this installation stores no media, and sends with media answer 503. */
+  media?: MediaSources;
   /** True while the process drains: /ready answers 503 and connections are not kept. */
   isDraining?: () => boolean;
   /** Checks every answer against the contract: in tests. */
@@ -95,6 +100,8 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     connections,
     sockets,
     hints: createInstanceHints(bus),
+    answers: createAnswers(bus),
+    media: deps.media ?? noMediaSources,
     drivers: [config.NETWORK_DRIVER],
     providers: createOAuthProviders(config),
     oauthFrontendUrl: config.OAUTH_FRONTEND_REDIRECT_URL ?? config.FRONTEND_URL,

@@ -11,6 +11,9 @@ import { type EventsRoutesDeps, eventsRoutes } from './events-routes.ts';
 import { type InstancesRoutesDeps, instancesRoutes } from './instances-routes.ts';
 import { type MessagesRoutesDeps, messagesRoutes } from './messages-routes.ts';
 import { type OAuthRoutesDeps, oauthRoutes } from './oauth-routes.ts';
+import { queueRoutes } from './queue-routes.ts';
+import { scheduledRoutes } from './scheduled-routes.ts';
+import { statusRoutes } from './status-routes.ts';
 import { type TokensRoutesDeps, tokensRoutes } from './tokens-routes.ts';
 import { usageRoutes } from './usage-routes.ts';
 import { usersRoutes } from './users-routes.ts';
@@ -38,6 +41,9 @@ export function messagingHandlers(deps: HandlersDeps): Handlers<typeof messaging
     tokens: tokensRoutes(deps),
     instances: instancesRoutes(deps),
     messages: messagesRoutes(deps),
+    scheduled: scheduledRoutes(deps),
+    status: statusRoutes(deps),
+    queue: queueRoutes(deps),
     webhooks: webhooksRoutes(deps),
     deliveries: deliveriesRoutes(deps),
     events: eventsRoutes(deps),

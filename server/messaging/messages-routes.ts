@@ -1,78 +1,72 @@
-import { parseRecipient } from '@posthorn/contract/jid.ts';
+import { apiError } from '@posthorn/contract/api-error.ts';
 import type { messages } from '@posthorn/contract/messaging/messages.ts';
-import type { AcceptedSend, Acceptor, NewMessage } from '@posthorn/core/messages/accept-send.ts';
+import { reachOf } from '@posthorn/core/accounts/company-scope.ts';
+import type { Principal } from '@posthorn/core/accounts/principal.ts';
+import type { AskDeps } from '@posthorn/core/calls/ask-owner.ts';
+import { loadInstance } from '@posthorn/core/instances/find-instance.ts';
+import { pinMessage, starMessage, votePoll } from '@posthorn/core/messages/act-on-message.ts';
 import { findMessage } from '@posthorn/core/messages/find-message.ts';
-import type { Db } from '@posthorn/core/platform/db.ts';
-import type { Orm } from '@posthorn/core/platform/orm.ts';
-import type { HandlerInput } from '../http/call.ts';
+import { listMessages } from '@posthorn/core/messages/list-messages.ts';
+import type { SendDeps } from '@posthorn/core/messages/send.ts';
 import type { Handlers } from '../http/handler.ts';
+import { changeHandler, sendHandler } from './send-handler.ts';
 
-export interface MessagesRoutesDeps {
-  orm: Orm;
-  db: Db;
-  acceptor: Acceptor;
-}
+export type MessagesRoutesDeps = SendDeps & AskDeps;
 
-/** Sending and reading messages (spec 4.2). */
-export function messagesRoutes(
-  deps: MessagesRoutesDeps,
-): Pick<Handlers<typeof messages>, 'sendText' | 'get'> {
+/** Sending, changing and reading messages (spec 4.2). */
+export function messagesRoutes(deps: MessagesRoutesDeps): Handlers<typeof messages> {
+  const disabled = async ({
+    principal,
+    params,
+  }: {
+    principal: Principal;
+    params: { instanceId: string };
+  }) => {
+    await loadInstance(reachOf(deps.orm, principal), params.instanceId);
+    throw apiError('INTERACTIVE_DISABLED');
+  };
   return {
-    sendText: (input) => {
-      const { to, text, quoted_id, mentions } = input.body;
-      return accept(deps, input, 'text', {
-        type: 'text',
-        chatJid: jidOf(to),
-        content: mentions ? { text, mentions } : { text },
-        quotedId: quoted_id,
-      });
+    sendText: sendHandler(deps, 'text'),
+    sendImage: sendHandler(deps, 'image'),
+    sendVideo: sendHandler(deps, 'video'),
+    sendAudio: sendHandler(deps, 'audio'),
+    sendDocument: sendHandler(deps, 'document'),
+    sendSticker: sendHandler(deps, 'sticker'),
+    sendPtv: sendHandler(deps, 'ptv'),
+    sendGif: sendHandler(deps, 'gif'),
+    sendLocation: sendHandler(deps, 'location'),
+    sendContact: sendHandler(deps, 'contact'),
+    sendReaction: sendHandler(deps, 'reaction'),
+    sendPoll: sendHandler(deps, 'poll'),
+    sendTemplate: sendHandler(deps, 'template'),
+    sendLinkPreview: sendHandler(deps, 'link_preview'),
+    sendEvent: sendHandler(deps, 'event'),
+    forward: sendHandler(deps, 'forward'),
+    remove: changeHandler(deps, 'delete', ({ messageId }) => ({ path_id: messageId })),
+    edit: changeHandler(deps, 'edit', ({ messageId }) => ({ message_id: messageId })),
+    sendButton: disabled,
+    sendButtonPix: disabled,
+    sendButtonOtp: disabled,
+    sendOptionList: disabled,
+    pin: async ({ principal, params, body, signal }) => ({
+      status: 200,
+      body: await pinMessage(deps, { principal, ...params, body, signal }),
+    }),
+    votePoll: async ({ principal, params, body, signal }) => ({
+      status: 200,
+      body: await votePoll(deps, { principal, ...params, body, signal }),
+    }),
+    star: async ({ principal, params, body, signal }) => ({
+      status: 200,
+      body: await starMessage(deps, { principal, ...params, body, signal }),
+    }),
+    list: async ({ principal, params, query }) => {
+      const { data, nextCursor } = await listMessages(deps, { principal, ...params, filter: query });
+      return { status: 200, body: { data, next_cursor: nextCursor } };
     },
     get: async ({ principal, params }) => ({
       status: 200,
       body: await findMessage(deps, { principal, ...params }),
     }),
   };
-}
-
-type SendInput = Pick<HandlerInput, 'principal' | 'traceId' | 'headers' | 'body'> & {
-  readonly params: { instanceId: string };
-};
-
-/** The 202 of every operation that creates a message (spec 4.2 rules 2 and 3). */
-async function accept(deps: MessagesRoutesDeps, input: SendInput, operation: string, message: NewMessage) {
-  // The gate has seen that it is there and well-formed.
-  const idempotencyKey = input.headers['idempotency-key'] as string;
-  const accepted = await deps.acceptor.acceptSend({
-    principal: input.principal,
-    instanceId: input.params.instanceId,
-    operation,
-    idempotencyKey,
-    force: input.headers['x-force-send'] === 'true',
-    body: input.body,
-    traceId: input.traceId,
-    message,
-  });
-  return {
-    status: 202 as const,
-    body: {
-      status: accepted.status,
-      message_id: accepted.messageId,
-      task_id: accepted.taskId,
-      idempotency_key: idempotencyKey,
-    },
-    headers: replayHeaders(accepted),
-  };
-}
-
-const REPLAYED = { 'idempotent-replayed': 'true' };
-
-function replayHeaders(accepted: AcceptedSend): Record<string, string> | undefined {
-  return accepted.replayed ? REPLAYED : undefined;
-}
-
-/** The contract has refused what is no recipient. */
-function jidOf(to: string): string {
-  const parsed = parseRecipient(to);
-  if ('error' in parsed) throw new Error('an invalid recipient passed the contract');
-  return parsed.jid;
 }

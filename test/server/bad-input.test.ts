@@ -8,7 +8,7 @@ import { errorsOf, metaOf, takesBody } from '@posthorn/contract/route-meta.ts';
 import { z } from 'zod/v4';
 import { type Answer, type Request, startTestMessaging, type TestMessaging } from '../support/messaging.ts';
 import { type SeededCompany, seedCompany } from '../support/seed.ts';
-import { codesOfUnknown, paramKind, validBodies, validQueries } from './fixtures.ts';
+import { codesOfUnknown, paramKind, takesAny, validBodies, validQueries } from './fixtures.ts';
 import { type Ids, seedIds, type Who, withRole } from './seed-ids.ts';
 
 /**
@@ -121,7 +121,7 @@ for (const named of routes) {
       test('refuses a query that is not what it takes', () => refusesQueries(named));
     }
     for (const [, param] of route.path.matchAll(/:(\w+)/g)) {
-      if (authenticates)
+      if (authenticates && !takesAny.has(`${name} ${param}`))
         test(`answers the same for any ${param} that is not there`, () => hidesForeign(named, param!));
     }
   });
@@ -131,7 +131,7 @@ test('nothing of all this was queued, stored or counted', async () => {
   const { db } = api.parts;
   for (const table of ['outbox', 'messages', 'idempotency_keys', 'events', 'webhook_deliveries']) {
     const { rows } = await db.query<{ n: number }>(`SELECT count(*)::int AS n FROM ${table} WHERE true`);
-    const seeded = table === 'messages' || table === 'events' ? 2 : 0;
+    const seeded = ['messages', 'events', 'outbox'].includes(table) ? 2 : 0;
     assert.equal(rows[0]!.n, seeded, table);
   }
 });

@@ -1,5 +1,14 @@
 import type { ErrorCode } from '@posthorn/contract/errors.ts';
 
+const TO = '+5511999990000';
+const ID = '00000000-0000-4000-8000-000000000000';
+/** A network id that no instance has. */
+const HEX = '3EB0AAAAAAAAAAAAAAAAAA';
+
+function inAnHour(): string {
+  return new Date(Date.now() + 3_600_000).toISOString();
+}
+
 /** A body that passes, for every route that takes one: what bad-input.test.ts then spoils, bit by bit. */
 export const validBodies: Record<string, Record<string, unknown>> = {
   'auth.register': {
@@ -27,6 +36,32 @@ export const validBodies: Record<string, Record<string, unknown>> = {
   'instances.pairingCode': { phone: '+5511999990000' },
   'instances.updateSettings': { passive_mode_enabled: true },
   'messages.sendText': { to: '+5511999990000', text: 'hello', mentions: ['5511999990001@s.whatsapp.net'] },
+  'messages.sendImage': { to: TO, media_id: ID, caption: 'a picture', view_once: true },
+  'messages.sendVideo': { to: TO, media_url: 'https://media.example.com/a.mp4' },
+  'messages.sendAudio': { to: TO, media_id: ID, ptt: false },
+  'messages.sendDocument': { to: TO, media_id: ID, file_name: 'contract.pdf' },
+  'messages.sendSticker': { to: TO, media_id: ID },
+  'messages.sendPtv': { to: TO, media_id: ID },
+  'messages.sendGif': { to: TO, media_id: ID },
+  'messages.sendLocation': { to: TO, latitude: -23.5, longitude: -46.6, name: 'Here' },
+  'messages.sendContact': { to: TO, contact_name: 'Ana', contact_phone: '+5511999990002' },
+  'messages.sendReaction': { to: TO, message_id: HEX, emoji: '👍' },
+  'messages.sendPoll': { to: TO, question: 'When?', options: ['now', 'later'], max_selections: 1 },
+  'messages.sendTemplate': { to: TO, body_text: 'Confirm?', buttons: [{ text: 'Yes', id: 'yes' }] },
+  'messages.sendLinkPreview': { to: TO, text: 'see https://example.com/a', url: 'https://example.com/a' },
+  'messages.sendEvent': { to: TO, name: 'Launch', start_at: '2030-01-01T10:00:00Z' },
+  'messages.forward': { to: TO, forward_chat_id: TO, message_id: HEX },
+  'messages.remove': { to: TO, message_id: HEX },
+  'messages.edit': { content: 'better words' },
+  'messages.pin': { chat_jid: TO, message_id: HEX, pin: true, duration_seconds: 86_400 },
+  'messages.votePoll': { chat_jid: TO, poll_message_id: HEX, selected_options: ['now'] },
+  'messages.star': { chat_jid: TO, message_id: HEX, starred: true },
+  'scheduled.create': { type: 'text', send_at: inAnHour(), body: { to: TO, text: 'later' } },
+  'status.postText': { text: 'news', background_color: '#00FF00', font: 6 },
+  'status.postImage': { media_id: ID, caption: 'news' },
+  'status.postVideo': { media_id: ID },
+  'status.postAudio': { media_id: ID },
+  'status.reply': { poster_phone: TO, text: 'nice' },
   'webhooks.create': {
     url: 'https://hooks.example.com/posthorn',
     events: ['message.*'],
@@ -45,8 +80,17 @@ export const validQueries: Record<string, Record<string, string>> = {
 /** Where an unknown parameter answers another code than the metadata's `notFound`. */
 export const codesOfUnknown: Record<string, ErrorCode> = {
   'messages.get messageId': 'MESSAGE_NOT_FOUND',
+  'messages.remove messageId': 'MESSAGE_NOT_FOUND',
+  'messages.edit messageId': 'MESSAGE_NOT_FOUND',
+  'scheduled.remove scheduledId': 'NOT_FOUND',
+  'status.reply statusId': 'MESSAGE_NOT_FOUND',
+  'status.get statusId': 'NOT_FOUND',
+  'queue.cancel taskId': 'NOT_FOUND',
   'webhooks.retryLog logId': 'NOT_FOUND',
 };
+
+/** Parameters that a route answers whatever they name: a status that nobody viewed has no views (spec 4.3). */
+export const takesAny: ReadonlySet<string> = new Set(['status.views statusId']);
 
 /** Which ids of seed-ids.ts stand for a parameter: its own name, unless several resources share the name. */
 export function paramKind(routeName: string, param: string): string {

@@ -53,6 +53,14 @@ export async function seedIds(sql: Sql, own: SeededCompany, foreign: SeededCompa
       unknown: newId(),
       misshapen: ['!?', 'A'.repeat(32)],
     },
+    taskId: { own: mine.taskId, foreign: theirs.taskId, ...uuids },
+    scheduledId: { own: mine.scheduledId, foreign: theirs.scheduledId, ...uuids },
+    statusId: {
+      own: mine.statusId,
+      foreign: theirs.statusId,
+      unknown: '3EB0FFFFFFFFFFFFFFFFFF',
+      misshapen: ['!?', newId()],
+    },
     eventId: { own: mine.eventId, foreign: theirs.eventId, ...uuids },
     webhookId: { own: mine.webhookId, foreign: theirs.webhookId, ...integers },
     logId: { own: mine.logId, foreign: theirs.logId, ...integers },
@@ -73,6 +81,25 @@ async function seedOne(sql: Sql, company: SeededCompany) {
      VALUES ($1, $2, $3, 'outbound', 'text', '5511999990000@s.whatsapp.net', 'sent', '{"text":"hi"}', now())`,
     [messageId, companyId, instanceId],
   );
+  const taskId = newId();
+  await sql.query(
+    `INSERT INTO outbox (task_id, company_id, instance_id, shard, operation, message_id, created_at)
+     VALUES ($1, $2, $3, 0, 'text', $4, now())`,
+    [taskId, companyId, instanceId, messageId],
+  );
+  const scheduledId = newId();
+  await sql.query(
+    `INSERT INTO scheduled_sends (id, company_id, instance_id, type, send_at, status, body, idempotency_key, force,
+                                  user_id, is_superadmin, created_at)
+     VALUES ($1, $2, $3, 'text', now() + interval '1 day', 'scheduled', '{}', 'k', false, $4, false, now())`,
+    [scheduledId, companyId, instanceId, company.userId],
+  );
+  const statusId = `3EB0${randomUUID().replaceAll('-', '').slice(0, 18).toUpperCase()}`;
+  await sql.query(
+    `INSERT INTO status_feed (id, company_id, instance_id, direction, status_id, author_jid, type, content, posted_at)
+     VALUES ($1, $2, $3, 'inbound', $4, '5511999990000@s.whatsapp.net', 'text', 'news', now())`,
+    [newId(), companyId, instanceId, statusId],
+  );
   const eventId = newId();
   const event = { eventId, companyId, instanceId, type: 'instance.connected', data: {}, traceId: null };
   await insertEvents(sql, [{ ...event, createdAt: new Date() }]);
@@ -91,6 +118,9 @@ async function seedOne(sql: Sql, company: SeededCompany) {
   return {
     instanceId,
     messageId,
+    taskId,
+    scheduledId,
+    statusId,
     eventId,
     webhookId: String(webhook.rows[0]!.id),
     logId: String(log.rows[0]!.id),

@@ -11,7 +11,6 @@ import type { MediaKind } from '../../media/media-port.ts';
 import type { NewMessage } from '../accept-send.ts';
 import { mediaOf } from './media.ts';
 import { type Found, given, rule } from './rule.ts';
-import { isUuid } from './target.ts';
 
 /** Content `{text, background_color?, font?}`. */
 export const statusText = rule({
@@ -57,10 +56,10 @@ export const statusReply = rule({
   form: statusReplyBody.form,
   media: (body) => (body.type === 'text' ? null : (body.type satisfies MediaKind)),
   status: (body) => body.status_id,
-  toMessage({ poster_phone, type, text, caption, status_id }, { status, media }) {
-    if (!status && isUuid(status_id)) return apiError('MESSAGE_NOT_FOUND');
+  toMessage({ poster_phone, type, text, caption }, { status, media }) {
+    if (!status) return apiError('MESSAGE_NOT_FOUND', { message: 'status not found' });
     const chatJid = jidOfPhone(poster_phone);
-    const statusId = status?.networkId ?? status_id;
+    const statusId = status.networkId;
     const words = type === 'text' ? { text } : type === 'sticker' ? {} : { caption };
     return {
       type,

@@ -1,0 +1,27 @@
+import type { queue } from '@posthorn/contract/messaging/queue.ts';
+import type { AskDeps } from '@posthorn/core/calls/ask-owner.ts';
+import { cancelQueued, clearQueue } from '@posthorn/core/messages/cancel-queued.ts';
+import { countQueue, listQueue } from '@posthorn/core/messages/list-queue.ts';
+import type { Handlers } from '../http/handler.ts';
+
+/** What waits to be sent (design 7, "queue"). */
+export function queueRoutes(deps: AskDeps): Handlers<typeof queue> {
+  return {
+    list: async ({ principal, params, query }) => {
+      const { data, total } = await listQueue(deps, { principal, ...params, ...query });
+      return { status: 200, body: { data, total, page: query.page, limit: query.limit } };
+    },
+    count: async ({ principal, params }) => ({
+      status: 200,
+      body: { count: await countQueue(deps, { principal, ...params }) },
+    }),
+    cancel: async ({ principal, params, signal }) => {
+      await cancelQueued(deps, { principal, ...params, signal });
+      return { status: 200, body: { task_id: params.taskId, cancelled: true } };
+    },
+    clear: async ({ principal, params, signal }) => ({
+      status: 200,
+      body: { cancelled: await clearQueue(deps, { principal, ...params, signal }) },
+    }),
+  };
+}

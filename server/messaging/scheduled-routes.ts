@@ -1,0 +1,33 @@
+import type { scheduled } from '@posthorn/contract/messaging/scheduled.ts';
+import { cancelScheduled } from '@posthorn/core/messages/cancel-scheduled.ts';
+import { listScheduled } from '@posthorn/core/messages/list-scheduled.ts';
+import type { PrepareDeps } from '@posthorn/core/messages/prepare-send.ts';
+import { scheduleSend } from '@posthorn/core/messages/schedule-send.ts';
+import type { Orm } from '@posthorn/core/platform/orm.ts';
+import type { Handlers } from '../http/handler.ts';
+import { isForced, keyOf, replayHeaders } from './send-handler.ts';
+
+/** Sends with a time of their own (design 7, "messages"). */
+export function scheduledRoutes(deps: PrepareDeps & { orm: Orm }): Handlers<typeof scheduled> {
+  return {
+    create: async (input) => {
+      const { replayed, ...accepted } = await scheduleSend(deps, {
+        principal: input.principal,
+        instanceId: input.params.instanceId,
+        idempotencyKey: keyOf(input),
+        force: isForced(input),
+        traceId: input.traceId,
+        body: input.body,
+      });
+      return { status: 202, body: accepted, headers: replayHeaders({ replayed }) };
+    },
+    list: async ({ principal, params, query }) => {
+      const { data, total } = await listScheduled(deps, { principal, ...params, ...query });
+      return { status: 200, body: { data, total, page: query.page, limit: query.limit } };
+    },
+    remove: async ({ principal, params }) => {
+      await cancelScheduled(deps, { principal, ...params });
+      return { status: 204 };
+    },
+  };
+}

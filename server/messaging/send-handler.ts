@@ -1,0 +1,89 @@
+import type { Operation } from '@posthorn/contract/message-types.ts';
+import type { UploadedFile } from '@posthorn/core/media/media-port.ts';
+import type { AcceptedSend } from '@posthorn/core/messages/accept-send.ts';
+import { sendRules } from '@posthorn/core/messages/content/rules.ts';
+import { type SendDeps, send } from '@posthorn/core/messages/send.ts';
+import type { HandlerInput } from '../http/call.ts';
+
+/** What the handler of any send reads of its request. */
+export interface SendRequest extends Pick<HandlerInput, 'principal' | 'traceId' | 'headers' | 'signal'> {
+  readonly params: { readonly instanceId: string };
+  readonly body: object;
+  /** What came with the request: a multipart form's file, or `media_base64`. */
+  readonly file?: UploadedFile | undefined;
+}
+
+const REPLAYED = { 'idempotent-replayed': 'true' };
+
+/** The 202 of an operation that creates a message (spec 4.2 rules 2 and 3). `more`: what the path names. */
+export function sendHandler<Params>(
+  deps: SendDeps,
+  operation: Operation,
+  more?: (params: Params) => Record<string, string>,
+) {
+  return async (input: SendRequest & { readonly params: Params }) => {
+    const { accepted, idempotencyKey } = await sendAs(deps, input, operation, more?.(input.params));
+    return {
+      status: 202 as const,
+      body: {
+        status: accepted.status,
+        message_id: accepted.messageId,
+        task_id: accepted.taskId,
+        idempotency_key: idempotencyKey,
+      },
+      headers: replayHeaders(accepted),
+    };
+  };
+}
+
+/** The 202 of delete and edit, which name no message of their own. */
+export function changeHandler<Params>(
+  deps: SendDeps,
+  operation: 'delete' | 'edit',
+  more: (params: Params) => Record<string, string>,
+) {
+  return async (input: SendRequest & { readonly params: Params }) => {
+    const { accepted, idempotencyKey } = await sendAs(deps, input, operation, more(input.params));
+    return {
+      status: 202 as const,
+      body: { status: accepted.status, task_id: accepted.taskId, idempotency_key: idempotencyKey },
+      headers: replayHeaders(accepted),
+    };
+  };
+}
+
+async function sendAs(
+  deps: SendDeps,
+  input: SendRequest,
+  operation: Operation,
+  more: Record<string, string> | undefined,
+): Promise<{ accepted: AcceptedSend; idempotencyKey: string }> {
+  const body = input.body as Record<string, unknown>;
+  const idempotencyKey = keyOf(input);
+  const accepted = await send(deps, {
+    principal: input.principal,
+    instanceId: input.params.instanceId,
+    operation,
+    idempotencyKey,
+    force: isForced(input),
+    body: more ? { ...body, ...more } : body,
+    file: input.file,
+    // Reading it costs a controller: only what fetches needs one.
+    signal: sendRules[operation].media ? input.signal : undefined,
+    traceId: input.traceId,
+  });
+  return { accepted, idempotencyKey };
+}
+
+/** The gate has seen that it is there and well-formed. */
+export function keyOf(input: Pick<HandlerInput, 'headers'>): string {
+  return input.headers['idempotency-key'] as string;
+}
+
+export function isForced(input: Pick<HandlerInput, 'headers'>): boolean {
+  return input.headers['x-force-send'] === 'true';
+}
+
+export function replayHeaders({ replayed }: { replayed: boolean }): Record<string, string> | undefined {
+  return replayed ? REPLAYED : undefined;
+}

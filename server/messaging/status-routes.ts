@@ -1,0 +1,36 @@
+import type { status } from '@posthorn/contract/messaging/status.ts';
+import type { AskDeps } from '@posthorn/core/calls/ask-owner.ts';
+import type { SendDeps } from '@posthorn/core/messages/send.ts';
+import { findStatus } from '@posthorn/core/status/find-status.ts';
+import { listStatus } from '@posthorn/core/status/list-status.ts';
+import { listStatusViews } from '@posthorn/core/status/list-views.ts';
+import { readStatusPrivacy } from '@posthorn/core/status/read-privacy.ts';
+import type { Handlers } from '../http/handler.ts';
+import { sendHandler } from './send-handler.ts';
+
+/** Status stories (spec 4.3). */
+export function statusRoutes(deps: SendDeps & AskDeps): Handlers<typeof status> {
+  return {
+    postText: sendHandler(deps, 'status_text'),
+    postImage: sendHandler(deps, 'status_image'),
+    postVideo: sendHandler(deps, 'status_video'),
+    postAudio: sendHandler(deps, 'status_audio'),
+    reply: sendHandler(deps, 'status_reply', ({ statusId }) => ({ status_id: statusId })),
+    list: async ({ principal, params, query }) => {
+      const { data, total } = await listStatus(deps, { principal, ...params, ...query });
+      return { status: 200, body: { data, total, page: query.page, limit: query.limit } };
+    },
+    privacy: async ({ principal, params, signal }) => ({
+      status: 200,
+      body: await readStatusPrivacy(deps, { principal, ...params, signal }),
+    }),
+    get: async ({ principal, params }) => ({
+      status: 200,
+      body: await findStatus(deps, { principal, ...params }),
+    }),
+    views: async ({ principal, params }) => ({
+      status: 200,
+      body: await listStatusViews(deps, { principal, ...params }),
+    }),
+  };
+}
