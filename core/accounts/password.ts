@@ -1,11 +1,11 @@
-import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
-import { hash, verify } from '@node-rs/argon2';
+import { Worker } from 'node:worker_threads';
 import { apiError } from '@posthorn/contract/api-error.ts';
+import type { PasswordJob, PasswordResult } from './password-worker.ts';
 
 /**
- * argon2id on worker threads, never on the event loop, and only so many at a time: each costs some 9 ms of
- * a core and 19 MiB, so an unbounded burst of logins would starve everything else.
+ * argon2id on threads of low priority, never on the event loop, and only so many at a time: each costs some
+ * 9 ms of a core and 19 MiB, so an unbounded burst of logins would starve everything else.
  */
 export interface PasswordHasher {
   hashPassword(password: string): Promise<string>;
@@ -16,42 +16,90 @@ export interface PasswordHasher {
   verifyPassword(hash: string | null, password: string): Promise<boolean>;
 }
 
-/** OWASP's first choice for argon2id: 19 MiB, two passes, one lane. */
-const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
+interface Waiting {
+  job: PasswordJob;
+  resolve(result: PasswordResult): void;
+  reject(err: Error): void;
+}
 
-/** Throws SERVICE_UNAVAILABLE (with Retry-After) when `waitingMax` are waiting already. */
+/** What one is taken to cost until some have been measured. */
+const FIRST_GUESS_MS = 10;
+
+/**
+ * Threads start when they are first needed and hold no process open. Throws SERVICE_UNAVAILABLE (with
+ * Retry-After) to who would wait for longer than `waitMaxMs`: a login that comes too late helps nobody.
+ */
 export function createPasswordHasher(
-  options: { parallel?: number; waitingMax?: number } = {},
+  options: { parallel?: number; waitMaxMs?: number } = {},
 ): PasswordHasher {
   const parallel = options.parallel ?? Math.max(1, Math.floor(availableParallelism() / 2));
-  const waitingMax = options.waitingMax ?? 256;
-  const waiting: (() => void)[] = [];
-  let running = 0;
+  const waitMaxMs = options.waitMaxMs ?? 3_000;
+  const waiting: Waiting[] = [];
+  const idle: Worker[] = [];
+  let threads = 0;
+  let costMs = FIRST_GUESS_MS;
 
-  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (running >= parallel) {
-      if (waiting.length >= waitingMax)
-        throw apiError('SERVICE_UNAVAILABLE', { headers: { 'retry-after': '2' } });
-      await new Promise<void>((resolve) => waiting.push(resolve));
-    } else running++;
-    try {
-      return await work();
-    } finally {
-      // The place is handed over rather than freed, so that nobody overtakes who waits.
-      const next = waiting.shift();
-      if (next) next();
-      else running--;
-    }
+  function run(job: PasswordJob): Promise<PasswordResult> {
+    if ((waiting.length / parallel) * costMs > waitMaxMs)
+      return Promise.reject(apiError('SERVICE_UNAVAILABLE', { headers: { 'retry-after': '2' } }));
+    return new Promise((resolve, reject) => {
+      waiting.push({ job, resolve, reject });
+      const thread = idle.pop() ?? (threads < parallel ? startThread() : undefined);
+      if (thread) takeNext(thread);
+    });
   }
 
-  const nobodys = hash(randomBytes(32), COST);
-  nobodys.catch(() => undefined);
+  function startThread(): Worker {
+    threads++;
+    const thread = new Worker(new URL('./password-worker.ts', import.meta.url));
+    thread.once('exit', () => {
+      threads--;
+      const at = idle.indexOf(thread);
+      if (at >= 0) idle.splice(at, 1);
+    });
+    return thread;
+  }
+
+  function takeNext(thread: Worker): void {
+    const next = waiting.shift();
+    if (!next) {
+      thread.unref();
+      idle.push(thread);
+      return;
+    }
+    const startedAt = performance.now();
+    const settle = () => {
+      thread.off('message', done);
+      thread.off('error', failed);
+    };
+    const done = (result: PasswordResult) => {
+      settle();
+      costMs += (performance.now() - startedAt - costMs) / 10;
+      next.resolve(result);
+      takeNext(thread);
+    };
+    const failed = (err: Error) => {
+      settle();
+      next.reject(err);
+      // This thread is gone; those who wait get another.
+      if (waiting.length > 0) takeNext(startThread());
+    };
+    thread.ref();
+    thread.on('message', done);
+    thread.on('error', failed);
+    thread.postMessage(next.job);
+  }
+
   return {
-    hashPassword: (password) => inTurn(() => hash(password, COST)),
-    verifyPassword: (stored, password) =>
-      inTurn(async () => {
-        const against = stored ?? (await nobodys);
-        return (await verify(against, password)) && stored !== null;
-      }),
+    async hashPassword(password) {
+      const result = await run({ password });
+      if (!('hash' in result)) throw new Error('a password could not be hashed', { cause: result });
+      return result.hash;
+    },
+    async verifyPassword(stored, password) {
+      const result = await run({ password, stored });
+      if (!('right' in result)) throw new Error('a password could not be verified', { cause: result });
+      return result.right;
+    },
   };
 }
