@@ -12,6 +12,7 @@ import {
   dropOldPartitions,
   ensurePartitions,
 } from '@posthorn/core/platform/partitions.ts';
+import { createLoneJob, type LoneJob } from '../lone-job.ts';
 
 /** One process at a time cleans up; any other finds the lock taken and leaves. */
 const RETENTION_LOCK = 7_071_003;
@@ -38,83 +39,56 @@ const ROWS = [
   { table: 'usage_minutes', column: 'minute', keepMs: 2 * DAY_MS },
 ];
 
-export interface RetentionJob {
-  start(): void;
-  stop(): Promise<void>;
-  /** One round; false when another process is at it. */
-  runOnce(): Promise<boolean>;
+interface Deps {
+  db: Db;
+  clock: Clock;
+  log: Log;
 }
 
+export type RetentionJob = LoneJob<true>;
+
 /** Prepares the partitions of the days to come and removes what is past its retention (spec 8, design 6). */
-export function createRetentionJob(deps: { db: Db; clock: Clock; log: Log }): RetentionJob {
+export function createRetentionJob(deps: Deps): RetentionJob {
+  return createLoneJob(deps, {
+    name: 'the retention job',
+    lock: RETENTION_LOCK,
+    everyMs: EVERY_MS,
+    round: (signal) => cleanUp(deps, signal),
+  });
+}
+
+async function cleanUp(deps: Deps, signal: AbortSignal): Promise<true> {
   const { db, clock, log } = deps;
-  const stopping = new AbortController();
-  let running: Promise<void> = Promise.resolve();
-
-  async function round(): Promise<void> {
-    const now = clock.now();
-    // Each step by itself: one that is blocked for now must not keep the others from being done.
-    for (const table of LOGS) {
-      await step(`partitions of ${table.name}`, () =>
-        ensurePartitions(db, table, { now, aheadDays: AHEAD_DAYS }),
-      );
-      await step(`retention of ${table.name}`, () => dropOldPartitions(db, table, { now }));
-    }
-    for (const { table, column, keepMs } of ROWS)
-      await step(`retention of ${table}`, () =>
-        deleteInBatches(db, {
-          table,
-          column,
-          before: new Date(now.getTime() - keepMs),
-          signal: stopping.signal,
-        }),
-      );
+  const step = (what: string, work: () => Promise<unknown>) => runStep(what, work, { log, signal });
+  const now = clock.now();
+  // Each step by itself: one that is blocked for now must not keep the others from being done.
+  for (const table of LOGS) {
+    await step(`partitions of ${table.name}`, () =>
+      ensurePartitions(db, table, { now, aheadDays: AHEAD_DAYS }),
+    );
+    await step(`retention of ${table.name}`, () => dropOldPartitions(db, table, { now }));
   }
+  for (const { table, column, keepMs } of ROWS)
+    await step(`retention of ${table}`, () =>
+      deleteInBatches(db, {
+        table,
+        column,
+        before: new Date(now.getTime() - keepMs),
+        signal,
+      }),
+    );
+  return true;
+}
 
-  async function step(what: string, work: () => Promise<unknown>): Promise<void> {
-    if (stopping.signal.aborted) return;
-    try {
-      await work();
-    } catch (err) {
-      if (!stopping.signal.aborted) log.warn({ err }, `${what} failed, will be tried again`);
-    }
+async function runStep(
+  what: string,
+  work: () => Promise<unknown>,
+  { log, signal }: { log: Log; signal: AbortSignal },
+): Promise<void> {
+  if (signal.aborted) return;
+  try {
+    await work();
+  } catch (err) {
+    if (!signal.aborted) log.warn({ err }, `${what} failed, will be tried again`);
   }
-
-  async function runOnce(): Promise<boolean> {
-    // The lock lives on a connection of its own; the database frees it when this process dies.
-    const client = await db.pool.connect();
-    try {
-      const { rows } = await client.query<{ mine: boolean }>('SELECT pg_try_advisory_lock($1) AS mine', [
-        RETENTION_LOCK,
-      ]);
-      if (!rows[0]!.mine) return false;
-      await round();
-      return true;
-    } finally {
-      // Closed rather than given back to the pool: that frees the lock whatever happened.
-      client.release(true);
-    }
-  }
-
-  async function loop(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      await runOnce().catch((err) => log.warn({ err }, 'the retention job failed, will be tried again'));
-      try {
-        await clock.sleep(EVERY_MS, stopping.signal);
-      } catch {
-        return;
-      }
-    }
-  }
-
-  return {
-    start() {
-      running = loop();
-    },
-    async stop() {
-      stopping.abort();
-      await running;
-    },
-    runOnce,
-  };
 }

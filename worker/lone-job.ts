@@ -1,0 +1,61 @@
+import type { Clock } from '@posthorn/core/platform/clock.ts';
+import type { Db } from '@posthorn/core/platform/db.ts';
+import type { Log } from '@posthorn/core/platform/log.ts';
+
+/** A job that comes round again and again, in one process at a time. */
+export interface LoneJob<T> {
+  start(): void;
+  /** Tells the round under way to end, and resolves when it has. */
+  stop(): Promise<void>;
+  /** One round now; null when another process is at it. */
+  runOnce(): Promise<T | null>;
+}
+
+/**
+ * Runs `round` every `everyMs` of the clock, behind the advisory lock `lock`: a process that finds it taken
+ * leaves the round to the other. A round that throws is logged and comes again at its time.
+ */
+export function createLoneJob<T>(
+  deps: { db: Db; clock: Clock; log: Log },
+  job: { name: string; lock: number; everyMs: number; round: (signal: AbortSignal) => Promise<T> },
+): LoneJob<T> {
+  const { db, clock, log } = deps;
+  const stopping = new AbortController();
+  let running: Promise<void> = Promise.resolve();
+
+  async function runOnce(): Promise<T | null> {
+    // The lock lives on a connection of its own; the database frees it when this process dies.
+    const client = await db.pool.connect();
+    try {
+      const { rows } = await client.query<{ mine: boolean }>('SELECT pg_try_advisory_lock($1) AS mine', [
+        job.lock,
+      ]);
+      return rows[0]!.mine ? await job.round(stopping.signal) : null;
+    } finally {
+      // Closed rather than given back to the pool: that frees the lock whatever happened.
+      client.release(true);
+    }
+  }
+
+  async function loop(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await runOnce().catch((err) => log.warn({ err }, `${job.name} failed, will be tried again`));
+      try {
+        await clock.sleep(job.everyMs, stopping.signal);
+      } catch {
+        return;
+      }
+    }
+  }
+
+  return {
+    start() {
+      running = loop();
+    },
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+    runOnce,
+  };
+}
