@@ -1,6 +1,7 @@
 import { SHARD_COUNT, shardQueue } from '@posthorn/core/instances/shard.ts';
-import type { InboundMediaStore, MediaPreparer } from '@posthorn/core/media/media-port.ts';
+import type { WorkerMedia } from '@posthorn/core/media/media-port.ts';
 import { noWorkerMedia } from '@posthorn/core/media/no-storage.ts';
+import { createAcceptor } from '@posthorn/core/messages/accept-send.ts';
 import { beginAttempt } from '@posthorn/core/messages/begin-attempt.ts';
 import { createPendingLoader } from '@posthorn/core/messages/load-pending.ts';
 import { type EndedChange, recordChangeTask } from '@posthorn/core/messages/record-change-task.ts';
@@ -17,6 +18,7 @@ import { startCallServer } from './actions/call-server.ts';
 import type { LaneDeps } from './dispatch/lane.ts';
 import { startShardOwner } from './ownership/shard-owner.ts';
 import { startRelay } from './relay/relay.ts';
+import { createScheduleRunner } from './schedule/schedule-runner.ts';
 import { startSessionKeeper } from './sessions/session-keeper.ts';
 
 export interface WorkerDeps {
@@ -34,11 +36,6 @@ export interface WorkerDeps {
   deferral?: LaneDeps['deferral'];
   /** Names this worker to operators, e.g. host and process id. */
   name: string;
-}
-
-export interface WorkerMedia {
-  preparer: MediaPreparer;
-  inbound: InboundMediaStore | null;
 }
 
 export interface RunningWorker {
@@ -94,11 +91,14 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     ...deps,
     isLeader: () => owner.owned().some((lease) => lease.shard === RELAY_SHARD),
   });
+  const acceptor = createAcceptor({ ...deps, onAccepted: relay.wake });
+  const schedule = createScheduleRunner({ ...deps, acceptor, media: media.sources });
+  schedule.start();
   return {
     wakeRelay: relay.wake,
     counts: () => keeper.counts(),
     async stop() {
-      await Promise.all([relay.stop(), calls.stop()]);
+      await Promise.all([schedule.stop(), relay.stop(), calls.stop()]);
       await owner.stop();
       await keeper.stop();
       await Promise.all([recorder.idle(), inbound.idle()]);

@@ -3,6 +3,7 @@
  * core/media and worker/media; the roads of sending and receiving take them as dependencies.
  */
 import type { Readable } from 'node:stream';
+import type { SpooledFile } from './spool.ts';
 
 /** What a send will make of the media: decides which MIME types may pass. */
 export type MediaKind = 'image' | 'video' | 'audio' | 'document' | 'sticker' | 'ptv' | 'gif';
@@ -10,6 +11,21 @@ export type MediaKind = 'image' | 'video' | 'audio' | 'document' | 'sticker' | '
 export interface MediaScope {
   companyId: number;
   instanceId: string;
+}
+
+/**
+ * The file that came with a request: of a multipart form, or `media_base64`, which the server decodes while
+ * it reads the body and hands over in the same way.
+ */
+export interface UploadedFile {
+  /** Opens nothing until it is read. */
+  stream: Readable;
+  fileName: string;
+  mimeType: string;
+  /** Set by the server, which has written the body to a file: measured and hashed already. */
+  spooled?: SpooledFile;
+  /** True for `media_base64`, which is kept for good and, in an instance, once (spec 2.11). */
+  isBase64?: boolean;
 }
 
 /** Stored media, as a send refers to it. */
@@ -34,12 +50,8 @@ export interface MediaSources {
    * UNSUPPORTED_MEDIA_TYPE, 503 SERVICE_UNAVAILABLE with Retry-After when memory is short.
    */
   fromBase64(scope: MediaScope, data: string, kind: MediaKind): Promise<MediaRecord>;
-  /** One file of a multipart form, read to its end. Throws as `fromBase64`. */
-  fromUpload(
-    scope: MediaScope,
-    file: { stream: Readable; fileName: string; mimeType: string },
-    kind: MediaKind,
-  ): Promise<MediaRecord>;
+  /** One file of the request, read to its end. Throws as `fromBase64`. */
+  fromUpload(scope: MediaScope, file: UploadedFile, kind: MediaKind): Promise<MediaRecord>;
   /**
    * Media of this instance that is still kept; null for an unknown, foreign or expired id. Asked once for
    * each send by media_id: look-ups that arrive together should share a query. Throws ApiError 415
@@ -85,7 +97,13 @@ export interface MediaPreparer {
    */
   prepare(
     scope: MediaScope,
-    media: { mediaId: string; type: string; voice: boolean },
+    media: {
+      mediaId: string;
+      type: string;
+      voice: boolean;
+      /** The chat it is sent to: media that belongs to none yet is linked to it (spec 2.11). */
+      remoteJid?: string;
+    },
     signal: AbortSignal,
   ): Promise<PreparedMedia>;
 }
@@ -106,4 +124,13 @@ export interface InboundMediaStore {
       open(): Promise<Readable>;
     },
   ): Promise<{ mediaId: string; mimeType: string; animated: boolean }>;
+}
+
+/** All that a worker needs of media. */
+export interface WorkerMedia {
+  /** For scheduled sends, which are prepared when their time has come. */
+  sources: MediaSources;
+  preparer: MediaPreparer;
+  /** Null where nothing that arrives is stored. */
+  inbound: InboundMediaStore | null;
 }

@@ -1,10 +1,5 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import {
-  type InboundMediaStore,
-  type MediaPreparer,
-  type MediaSources,
-  MediaUnusable,
-} from './media-port.ts';
+import { type MediaSources, MediaUnusable, type WorkerMedia } from './media-port.ts';
 
 function refuse(): never {
   throw apiError('SERVICE_UNAVAILABLE', { message: 'media storage not configured' });
@@ -19,7 +14,8 @@ export const noMediaSources: MediaSources = {
 };
 
 /** The worker's side of the same: what is queued with media fails, what arrives is told without it. */
-export const noWorkerMedia: { preparer: MediaPreparer; inbound: InboundMediaStore | null } = {
+export const noWorkerMedia: WorkerMedia = {
+  sources: noMediaSources,
   preparer: {
     prepare: async () => {
       throw new MediaUnusable('media_storage_not_configured');
