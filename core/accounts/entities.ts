@@ -1,4 +1,4 @@
-import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { defineEntity, p } from '@mikro-orm/core';
 
 /** What people see of a user; hashes and sessions are plain SQL's business. */
 export const UserSchema = defineEntity({
@@ -17,7 +17,6 @@ export const UserSchema = defineEntity({
     updatedAt: p.datetime(),
   },
 });
-export type User = InferEntity<typeof UserSchema>;
 
 export const ApiTokenSchema = defineEntity({
   name: 'ApiToken',
@@ -33,4 +32,3 @@ export const ApiTokenSchema = defineEntity({
     revokedAt: p.datetime().nullable(),
   },
 });
-export type ApiToken = InferEntity<typeof ApiTokenSchema>;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { waitFor } from '../support/process.ts';
 import { type AccountServer, startAccountServer } from './support/account-server.ts';
 import { type ApiAnswer, refused } from './support/api-client.ts';
 import { newEmail, newOwner, PASSWORD, register } from './support/people.ts';
@@ -197,7 +198,7 @@ describe('POST /v1/auth/login', () => {
     } finally {
       await admin.end();
     }
-    assert.equal((await login(email)).status, 200);
+    await waitFor(async () => (await login(email)).status === 200, 10_000);
   });
 });
 
