@@ -14,6 +14,8 @@ export interface Endpoint {
   config: EndpointConfig | null;
   /** First attempts may be waiting in the database. */
   moreFresh: boolean;
+  /** How many to ask for: grows while claims come back full, so that a trickle does not book a torrent's share. */
+  freshExpected: number;
   /** Retries are due, as far as is known, from this time on (ms of the clock); null: none known. */
   retryAtMs: number | null;
   inFlight: number;
@@ -29,6 +31,16 @@ export interface Endpoint {
 const TURN = 16;
 /** Turns of one company in one claim while others want something too: theirs come with the next claim. */
 const TURNS_MAX = 3;
+const EXPECTED_MIN = 4;
+const EXPECTED_MAX = 256;
+
+/** Learns from what a claim brought how many first attempts to ask for next time. */
+export function expectFresh(endpoint: Endpoint, claim: { asked: number; got: number }): void {
+  const full = claim.got >= claim.asked;
+  endpoint.freshExpected = full
+    ? Math.min(endpoint.freshExpected * 4, EXPECTED_MAX)
+    : Math.max(claim.got * 2, EXPECTED_MIN);
+}
 
 export function createEndpoints() {
   const all = new Map<number, Endpoint>();
@@ -43,6 +55,7 @@ export function createEndpoints() {
         control: newEndpointControl(),
         config: null,
         moreFresh: false,
+        freshExpected: EXPECTED_MIN,
         retryAtMs: null,
         inFlight: 0,
         fresh: [],
@@ -120,7 +133,7 @@ export function wishOf(endpoint: Endpoint, now: { clockMs: number; monotonicMs: 
   if (room < 1 || (held > 0 && room < allowed / 4)) return null;
   const retriesRoom = Math.ceil(allowed / 2) - endpoint.retriesInFlight - endpoint.retries.length;
   const retries = retriesDue ? Math.max(0, Math.min(room, retriesRoom)) : 0;
-  const fresh = endpoint.moreFresh ? room : 0;
+  const fresh = endpoint.moreFresh ? Math.min(room, endpoint.freshExpected) : 0;
   return fresh + retries > 0 ? { webhookId: endpoint.webhookId, fresh, retries } : null;
 }
 

@@ -20,7 +20,7 @@ import { classOfStatus, parseRetryAfterMs, retryDelayMs } from '@posthorn/core/w
 import { disableGoneWebhook } from '@posthorn/core/webhooks/delivery/record-attempts.ts';
 import { signWebhook } from '@posthorn/core/webhooks/delivery/sign.ts';
 import { createAttemptRecorder } from './attempt-recorder.ts';
-import { createEndpoints, type Endpoint, wishOf } from './endpoints.ts';
+import { createEndpoints, type Endpoint, expectFresh, wishOf } from './endpoints.ts';
 import { type PostAnswer, PostAttempt } from './post-attempt.ts';
 
 export interface WebhookDispatcherDeps {
@@ -58,7 +58,7 @@ const RECORD_BACKLOG_MAX = 4_000;
 const SCAN_MS = 1_000;
 const DISCOVER_MS = 20;
 /** Ids are given out in another order than their transactions commit in, by about this much. */
-const ID_MARGIN = 500;
+const ID_MARGIN = 200;
 const ACTIVE_MS = 2_000;
 const STOP_MS = 5_000;
 
@@ -84,6 +84,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
   let highestId = 0;
   let discoveredAt = 0;
   let hinted = false;
+  let discovering: Promise<void> | null = null;
   let discoverTimer: NodeJS.Timeout | null = null;
   /** Work had to be left out for want of budget: held deliveries at that time. */
   let starvedAt: number | null = null;
@@ -117,7 +118,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
       claimWanted = false;
       if (stopping.signal.aborted) return;
       try {
-        if (hinted) await discover();
+        if (hinted) discover();
         await claimRound();
       } catch (err) {
         log.warn({ err }, 'claiming webhook deliveries failed, trying again');
@@ -127,7 +128,9 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
     }
   }
 
-  async function discover(): Promise<void> {
+  /** Beside the claims, which meanwhile go on for the endpoints that are known to be active. */
+  function discover(): void {
+    if (discovering) return;
     const wait = discoveredAt + DISCOVER_MS - performance.now();
     if (wait > 0) {
       discoverTimer ??= setTimeout(() => {
@@ -137,11 +140,19 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
       return;
     }
     hinted = false;
-    discoveredAt = performance.now();
-    const found = await findNewlyDue(db, Math.max(0, highestId - ID_MARGIN));
-    highestId = Math.max(highestId, found.highestId);
-    for (const { webhookId, companyId } of found.endpoints)
-      endpoints.get(webhookId, companyId).moreFresh = true;
+    discovering = findNewlyDue(db, Math.max(0, highestId - ID_MARGIN))
+      .then((found) => {
+        highestId = Math.max(highestId, found.highestId);
+        for (const { webhookId, companyId } of found.endpoints)
+          endpoints.get(webhookId, companyId).moreFresh = true;
+        if (found.endpoints.length > 0 || hinted) wantClaim();
+      })
+      // The scan finds them a second later.
+      .catch((err) => log.warn({ err }, 'looking for new webhook deliveries failed'))
+      .finally(() => {
+        discovering = null;
+        discoveredAt = performance.now();
+      });
   }
 
   async function claimRound(): Promise<void> {
@@ -186,6 +197,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
     for (const { webhookId, fresh, retries } of quotas) {
       const endpoint = endpoints.all.get(webhookId)!;
       const count = counts.get(webhookId);
+      if (fresh > 0) expectFresh(endpoint, { asked: fresh, got: count?.fresh ?? 0 });
       if (!count) continue;
       // A full claim: there is more. A short one emptied the queue.
       if (fresh > 0 && count.fresh >= fresh) endpoint.moreFresh = true;
@@ -406,6 +418,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
       for (const [attempt] of left) attempt.abort(STOPPED);
       if (ticker) clearInterval(ticker);
       if (discoverTimer) clearTimeout(discoverTimer);
+      await discovering;
       await recorder.stop();
       await releaseDeliveries(
         db,

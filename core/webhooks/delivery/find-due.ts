@@ -19,7 +19,7 @@ export async function findNewlyDue(
     name: 'deliveries-find-new',
     text: `
       SELECT webhook_id, min(company_id) AS company_id, max(id) AS highest FROM webhook_deliveries
-      WHERE id > $1 AND attempts = 0 GROUP BY webhook_id`,
+      WHERE id > $1 AND attempts = 0 AND leased_until IS NULL GROUP BY webhook_id`,
     values: [afterId],
   });
   return {
