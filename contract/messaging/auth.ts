@@ -202,7 +202,7 @@ export const auth = {
     {
       auth: 'none',
       access: 'public',
-      errors: ['EMAIL_ALREADY_REGISTERED', 'CONFLICT'],
+      errors: ['EMAIL_ALREADY_REGISTERED'],
       summary: 'Register with an e-mail alone',
       description: 'Answers an API key and a generated password, which is also sent by e-mail.',
     },
