@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
-import type { Principal } from '../accounts/principal.ts';
 import { settingsOf } from '../instances/settings.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -19,53 +18,7 @@ import {
   newContact,
 } from './guard.ts';
 import { canonicalJson, hashKey } from './hashes.ts';
-
-/** One send as the API got it, its body validated. */
-export interface SendCommand {
-  principal: Principal;
-  instanceId: string;
-  /** The operation type: part of the idempotency key, e.g. `text`. */
-  operation: string;
-  idempotencyKey: string;
-  /** `X-Force-Send: true`: past passive mode and the guard, with a row in the audit log. */
-  force: boolean;
-  /** The request body, for "the same key with a different body". */
-  body: unknown;
-  traceId: string;
-  message: NewMessage;
-  /** What is wrong with it, found before: said once it is known to be no replay of a send that was fine. */
-  refusal?: ApiError | undefined;
-  /** Where the key counts, when that is not the operation: a scheduled send has a key space of its own. */
-  keyScope?: string | undefined;
-  /** The id that was promised for the message; drawn when absent. */
-  messageId?: string | undefined;
-}
-
-export interface NewMessage {
-  type: string;
-  chatJid: string;
-  content: Record<string, unknown>;
-  /** Service UUID or network hex id of the quoted message (spec 4.2 rule 6). */
-  quotedId?: string | undefined;
-  mediaId?: string | undefined;
-  /** Hex SHA-256 of the media: part of what makes two contents identical. */
-  mediaHash?: string | undefined;
-  /** On a forward that carries the forwarded mark: how often the content was forwarded. */
-  forwardingScore?: number | undefined;
-  /** What the dispatch needs besides the message; kept until the task is done. */
-  payload?: Record<string, unknown> | undefined;
-  /** Delete and edit make no message of their own: the id of the one that they change. */
-  changes?: string | undefined;
-}
-
-export interface AcceptedSend {
-  /** The current state: a replay may find it further than queued (spec 4.2 rule 2). */
-  status: 'queued' | 'sent' | 'failed';
-  /** For delete and edit: of the message that they change. */
-  messageId: string;
-  taskId: string;
-  replayed: boolean;
-}
+import type { AcceptedSend, SendCommand } from './send-command.ts';
 
 export interface Acceptor {
   /**

@@ -1,7 +1,7 @@
 import type { InstanceSettings } from '../instances/settings.ts';
 import type { Client } from '../platform/db.ts';
-import type { SendCommand } from './accept-send.ts';
 import type { ContactState } from './guard.ts';
+import type { SendCommand } from './send-command.ts';
 
 /** What the database knows that decides a batch of sends, read under the instances' locks. */
 export interface AcceptKnowledge {

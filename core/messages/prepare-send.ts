@@ -7,11 +7,11 @@ import type { MediaKind, MediaRecord, MediaScope, MediaSources, UploadedFile } f
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
 import { findReferencedStatus } from '../status/find-status.ts';
-import type { NewMessage } from './accept-send.ts';
 import { checkBeforeMedia } from './check-before-media.ts';
 import type { SendRule } from './content/rule.ts';
 import { sendRules } from './content/rules.ts';
 import { findReferenced } from './find-referenced.ts';
+import type { NewMessage } from './send-command.ts';
 
 /** One send as the API got it: its body has passed the contract. */
 export interface SendInput {
@@ -22,7 +22,7 @@ export interface SendInput {
   force: boolean;
   /** The body, with what the path names (`message_id`, `status_id`). */
   body: Record<string, unknown>;
-  /** The file of a multipart form, in place of the three JSON sources. */
+  /** The file of a multipart form or the bytes of `media_base64`, in place of the JSON sources. */
   file?: UploadedFile | undefined;
   signal?: AbortSignal | undefined;
   /** For a send that waits for its time: where its key counts; its instance need not be connected yet. */
@@ -101,10 +101,14 @@ async function mediaFrom(
   if (media_id && !principal.isSuperadmin) {
     return { media: await deps.media.find(own, media_id, kind), identity: body };
   }
-  const identity = media_base64 ? { ...body, media_base64: hash('sha256', media_base64, 'hex') } : body;
+  const digests = {
+    ...(media_base64 ? { media_base64: hash('sha256', media_base64, 'hex') } : {}),
+    ...(file?.spooled ? { file: file.spooled.sha256 } : {}),
+  };
+  const identity = { ...body, ...digests };
   const { scope, replay } = await checkBeforeMedia(deps, input);
-  // Whatever it answers, a repeat fetches and stores nothing; only an upload has to be read to compare it.
-  if (replay && !file) return { media: replay, identity };
+  // Whatever it answers, a repeat fetches and stores nothing; only what was not read yet has to be.
+  if (replay && (!file || file.spooled)) return { media: replay, identity };
   if (media_id) return { media: await deps.media.find(scope, media_id, kind), identity };
   if (media_url) return { media: await deps.media.fromUrl(scope, media_url, kind, signal), identity };
   if (media_base64) return { media: await deps.media.fromBase64(scope, media_base64, kind), identity };

@@ -1,14 +1,15 @@
 import { phoneOf } from '@posthorn/contract/jid.ts';
 import { INBOUND_FAMILIES } from '@posthorn/contract/message-types.ts';
 import { insertEvents, type NewEvent } from '../events/insert-events.ts';
-import { holdLeases, type Lease } from '../instances/hold-leases.ts';
+import type { Lease } from '../instances/hold-leases.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
-import { type Coalescer, createCoalescer } from '../platform/coalesce.ts';
+import type { Coalescer } from '../platform/coalesce.ts';
 import type { Client, Db } from '../platform/db.ts';
 import { messageIdOf, newId } from '../platform/ids.ts';
 import { countUsage } from '../usage/count-usage.ts';
 import { lockAcceptOrder } from './accept-sql.ts';
+import { createRecorder } from './create-recorder.ts';
 import { afterInbound, newContact } from './guard.ts';
 
 /** A message that an instance received, as its session got it. */
@@ -42,25 +43,10 @@ export type InboundRecorder = Coalescer<Received, void>;
  * (instance, network id) is unique, so a repeat changes nothing.
  */
 export function createInboundRecorder(deps: { db: Db; bus: Bus; clock: Clock }): InboundRecorder {
-  return createCoalescer<Received, void>({
-    maxBatch: 128,
-    async run(batch) {
-      const now = deps.clock.now();
-      const companies = await deps.db.transaction((client) => recordBatch(client, batch, now));
-      for (const company of companies) deps.bus.notify('events', String(company));
-      if (companies.size > 0) deps.bus.notify('deliveries');
-      return batch.map(() => undefined);
-    },
-  });
+  return createRecorder<Received>(deps, { maxBatch: 128, record });
 }
 
-async function recordBatch(client: Client, batch: readonly Received[], now: Date): Promise<Set<number>> {
-  const held = await holdLeases(
-    client,
-    batch.map((received) => received.lease),
-  );
-  const current = batch.filter((received) => held.has(received.lease.shard));
-  if (current.length === 0) return new Set();
+async function record(client: Client, current: readonly Received[], now: Date): Promise<Set<number>> {
   const messages = current.map((received) => ({
     ...received,
     id: newId(),

@@ -1,11 +1,12 @@
 import { insertEvents, type NewEvent } from '../events/insert-events.ts';
-import { holdLeases, type Lease } from '../instances/hold-leases.ts';
+import type { Lease } from '../instances/hold-leases.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
-import { type Coalescer, createCoalescer } from '../platform/coalesce.ts';
+import type { Coalescer } from '../platform/coalesce.ts';
 import type { Client, Db } from '../platform/db.ts';
 import { type PostedStory, recordPosted, storyOf } from '../status/record-posted.ts';
 import { countUsage, type UsageCount } from '../usage/count-usage.ts';
+import { createRecorder } from './create-recorder.ts';
 import { type OutboundFacts, progressEvent } from './message-events.ts';
 import { type MessageStatus, type Step, stepsBetween } from './progress.ts';
 
@@ -29,24 +30,10 @@ export type ProgressRecorder = Coalescer<Progress, void>;
  * each event of a message is written exactly once. Order of pushes is the order of events.
  */
 export function createProgressRecorder(deps: { db: Db; bus: Bus; clock: Clock }): ProgressRecorder {
-  return createCoalescer<Progress, void>({
-    maxBatch: 256,
-    async run(batch) {
-      const now = deps.clock.now();
-      const companies = await deps.db.transaction((client) => recordBatch(client, batch, now));
-      for (const company of companies) deps.bus.notify('events', String(company));
-      if (companies.size > 0) deps.bus.notify('deliveries');
-      return batch.map(() => undefined);
-    },
-  });
+  return createRecorder<Progress>(deps, { maxBatch: 256, record });
 }
 
-async function recordBatch(client: Client, batch: readonly Progress[], now: Date): Promise<Set<number>> {
-  const held = await holdLeases(
-    client,
-    batch.map((progress) => progress.lease),
-  );
-  const current = batch.filter((progress) => held.has(progress.lease.shard));
+async function record(client: Client, current: readonly Progress[], now: Date): Promise<Set<number>> {
   const rows = await lockMessages(client, current);
   const changes = new Map<string, Change>();
   const events: NewEvent[] = [];

@@ -1,5 +1,6 @@
-import type { AcceptedSend, Acceptor } from './accept-send.ts';
+import type { Acceptor } from './accept-send.ts';
 import { type PrepareDeps, type PreparedSend, prepareSend, type SendInput } from './prepare-send.ts';
+import type { AcceptedSend } from './send-command.ts';
 
 export interface SendDeps extends PrepareDeps {
   acceptor: Acceptor;

@@ -8,7 +8,7 @@ import {
   videoBody,
 } from '@posthorn/contract/messaging/media-bodies.ts';
 import type { MediaKind, MediaRecord } from '../../media/media-port.ts';
-import type { NewMessage } from '../accept-send.ts';
+import type { NewMessage } from '../send-command.ts';
 import { type Found, given, jidOf, rule } from './rule.ts';
 
 interface MediaSend {

@@ -2,7 +2,7 @@ import type { ApiError } from '@posthorn/contract/api-error.ts';
 import { parseRecipient } from '@posthorn/contract/jid.ts';
 import type { z } from 'zod/v4';
 import type { MediaKind, MediaRecord } from '../../media/media-port.ts';
-import type { NewMessage } from '../accept-send.ts';
+import type { NewMessage } from '../send-command.ts';
 
 /** A message of the instance's history, as far as sends that refer to it need to know. */
 export interface KnownMessage {

@@ -8,7 +8,7 @@ import {
 } from '@posthorn/contract/messaging/media-bodies.ts';
 import { statusReplyBody, statusTextBody } from '@posthorn/contract/messaging/status.ts';
 import type { MediaKind } from '../../media/media-port.ts';
-import type { NewMessage } from '../accept-send.ts';
+import type { NewMessage } from '../send-command.ts';
 import { mediaOf } from './media.ts';
 import { type Found, given, rule } from './rule.ts';
 
