@@ -23,6 +23,8 @@ export interface RouteMeta {
   errors: readonly ErrorCode[];
   /** What an unknown, foreign or misshapen id in the path answers, all the same bytes (design 6). */
   notFound?: ErrorCode;
+  /** By parameter: what that answer says where it is not the catalogue's message. */
+  notFoundMessages?: Readonly<Record<string, string>>;
   /** The asynchronous send operation: requires Idempotency-Key and honours X-Force-Send (spec 4.2). */
   operation?: string;
   /** 403 EMAIL_NOT_VERIFIED until the e-mail is verified (spec 5.3). */

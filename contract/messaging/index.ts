@@ -6,6 +6,7 @@ import { deliveries } from './deliveries.ts';
 import { events } from './events.ts';
 import { health } from './health.ts';
 import { instances } from './instances.ts';
+import { media } from './media.ts';
 import { messages } from './messages.ts';
 import { oauth } from './oauth.ts';
 import { queue } from './queue.ts';
@@ -29,6 +30,7 @@ export const messagingContract = {
   scheduled,
   status,
   queue,
+  media,
   webhooks,
   deliveries,
   events,

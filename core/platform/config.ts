@@ -1,3 +1,4 @@
+import { MEDIA_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
 import { z } from 'zod/v4';
 
 const flag = z.stringbool();
@@ -46,6 +47,27 @@ export const configSchema = z.object({
   /** Lets webhooks reach private addresses and any port: for webhooks to localhost in standalone. */
   ALLOW_PRIVATE_WEBHOOKS: flag.default(false),
   HTTP_TIMEOUT: positive.default(30).describe('seconds'),
+  /** `none` answers 503 to everything that needs media; else the bucket of GCS_BUCKET, or files in DATA_DIR. */
+  MEDIA_STORAGE: z.enum(['auto', 'none']).default('auto'),
+  GCS_BUCKET: z.string().min(3).optional(),
+  /** Another server that speaks the API of Google Cloud Storage, asked without credentials. */
+  GCS_API_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
+  GCS_PROJECT_ID: z.string().min(1).optional(),
+  MEDIA_RETENTION_DAYS: positive.default(MEDIA_RETENTION_DAYS),
+  /** What uploads and other media bodies may hold in memory together, in each process. */
+  MEDIA_MEMORY_MB: positive.default(128),
+  /** `host:port`, comma-separated: private servers that media may be fetched from all the same. */
+  MEDIA_PRIVATE_HOSTS: z
+    .string()
+    .default('')
+    .transform((list) =>
+      list
+        .split(',')
+        .map((host) => host.trim().toLowerCase())
+        .filter(Boolean),
+    ),
+  /** The ffmpeg program; without it one is looked for (docs: ffmpeg-static, PATH, @ffmpeg-installer). */
+  FFMPEG_PATH: z.string().min(1).optional(),
   PASSWORD_RESET_TTL: positive.default(30).describe('minutes'),
   /** Days after which an unused session ends. */
   REFRESH_TTL_DAYS: positive.default(30),

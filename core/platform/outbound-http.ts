@@ -22,6 +22,10 @@ export type Resolver = (hostname: string) => Promise<string[]>;
 export interface OutboundOptions {
   /** Private addresses and any port are allowed: for webhooks to localhost in standalone. */
   allowPrivate: boolean;
+  /** `host:port` of private servers that are reached all the same, e.g. a file server of the operator. */
+  allowHosts?: readonly string[];
+  /** Domains that are never reached, nor what lies below them. */
+  refuseDomains?: readonly string[];
   resolver?: Resolver;
   /** Connections to one origin at most. Default 64. */
   connectionsPerOrigin?: number;
@@ -48,8 +52,10 @@ const RESOLVED_MAX = 10_000;
 const POOL_IDLE_MS = 60_000;
 
 export function createOutbound(options: OutboundOptions): Outbound {
-  const { allowPrivate } = options;
+  const { allowPrivate, refuseDomains = [] } = options;
+  const allowHosts = new Set(options.allowHosts);
   const resolve = remember(options.resolver ?? defaultResolver(allowPrivate));
+  const resolveAllowed = remember(options.resolver ?? defaultResolver(true));
   const pools = new Map<string, { pool: Pool; usedAt: number }>();
 
   async function addressesOf(hostname: string): Promise<string[]> {
@@ -60,8 +66,17 @@ export function createOutbound(options: OutboundOptions): Outbound {
     return addresses;
   }
 
-  const lookup: LookupFunction = (hostname, { all }, callback) => {
-    addressesOf(hostname).then(
+  const lookup: LookupFunction = (hostname, options, callback) =>
+    answerLookup(addressesOf(hostname), options, callback);
+  const lookupUnjudged: LookupFunction = (hostname, options, callback) =>
+    answerLookup(resolveAllowed(hostname), options, callback);
+
+  function answerLookup(
+    looking: Promise<string[]>,
+    { all }: Parameters<LookupFunction>[1],
+    callback: Parameters<LookupFunction>[2],
+  ): void {
+    looking.then(
       (addresses) => {
         const found = addresses.map((address) => ({ address, family: isIP(address) }));
         if (all) callback(null, found);
@@ -69,12 +84,19 @@ export function createOutbound(options: OutboundOptions): Outbound {
       },
       (err) => callback(err, []),
     );
-  };
+  }
+
+  /** Named by the operator, port included. */
+  function isAllowed(url: URL): boolean {
+    const port = url.port || (url.protocol === 'https:' ? '443' : '80');
+    return allowHosts.has(`${url.hostname}:${port}`);
+  }
 
   function refusal(url: URL): OutboundError | null {
     if (url.protocol !== 'https:' && url.protocol !== 'http:')
       return new OutboundError('blocked', 'only http and https are reached');
-    if (allowPrivate) return null;
+    if (isBelow(url.hostname, refuseDomains)) return new OutboundError('blocked', 'this host is not reached');
+    if (allowPrivate || isAllowed(url)) return null;
     if (!PRODUCTION_PORTS.has(url.port)) return new OutboundError('blocked', 'this port is not reached');
     const hostname = bareHostname(url);
     // A literal address is never looked up, so it is judged here.
@@ -83,8 +105,8 @@ export function createOutbound(options: OutboundOptions): Outbound {
     return null;
   }
 
-  function newPool(origin: string): Pool {
-    return new Pool(origin, {
+  function newPool(url: URL): Pool {
+    return new Pool(url.origin, {
       connections: options.connectionsPerOrigin ?? 64,
       pipelining: 1,
       allowH2: false,
@@ -92,7 +114,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
       keepAliveTimeout: 10_000,
       keepAliveMaxTimeout: 60_000,
       maxHeaderSize: 16_384,
-      connect: { lookup },
+      connect: { lookup: isAllowed(url) ? lookupUnjudged : lookup },
     });
   }
 
@@ -112,7 +134,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
       if (refused) throw refused;
       let entry = pools.get(url.origin);
       if (!entry) {
-        entry = { pool: newPool(url.origin), usedAt: 0 };
+        entry = { pool: newPool(url), usedAt: 0 };
         pools.set(url.origin, entry);
       }
       entry.usedAt = performance.now();
@@ -122,7 +144,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
       const refused = refusal(url);
       if (refused) return refused;
       const hostname = bareHostname(url);
-      if (isIP(hostname)) return null;
+      if (isIP(hostname) || isAllowed(url)) return null;
       return addressesOf(hostname).then(
         () => null,
         (err) => err as OutboundError,
@@ -146,6 +168,12 @@ export function faultOf(err: unknown): OutboundFault {
       return 'tls';
   }
   return 'connection';
+}
+
+/** The domain itself or a name below it; the dot of the root changes nothing. */
+function isBelow(hostname: string, domains: readonly string[]): boolean {
+  const name = hostname.replace(/\.+$/, '').toLowerCase();
+  return domains.some((domain) => name === domain || name.endsWith(`.${domain}`));
 }
 
 /** Without the brackets of an IPv6 literal. */

@@ -1,14 +1,18 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Principal } from '@posthorn/core/accounts/principal.ts';
+import type { UploadedFile } from '@posthorn/core/media/media-port.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { PreparedRoute } from './prepared-route.ts';
 
 /** What a handler sees of a request, typed by its route (see handler.ts). */
 export interface HandlerInput {
+  readonly method: string;
   readonly params: Record<string, string>;
   readonly query: unknown;
   readonly body: unknown;
+  /** What came as bytes with the body of a route that takes media (`raw: 'multipart'`). */
+  readonly file: UploadedFile | undefined;
   /** Who is asking. Reading it on a route without authentication throws. */
   readonly principal: Principal;
   readonly traceId: string;
@@ -41,6 +45,7 @@ export class Call implements HandlerInput {
   params: Record<string, string>;
   query: unknown = undefined;
   body: unknown = undefined;
+  file: UploadedFile | undefined = undefined;
   /** Set by the gate. */
   admitted: Principal | null = null;
   /** True until the gate has let it pass: its refusals have the full envelope everywhere (spec 7.1). */
@@ -67,6 +72,10 @@ export class Call implements HandlerInput {
   get principal(): Principal {
     if (this.admitted === null) throw new Error(`${this.route.name} does not authenticate`);
     return this.admitted;
+  }
+
+  get method(): string {
+    return this.request.raw.method!;
   }
 
   get headers(): IncomingHttpHeaders {

@@ -20,6 +20,8 @@ export interface PreparedRoute {
   checksCsrf: boolean;
   params: readonly PreparedParam[];
   body: z.ZodType | null;
+  /** Its body may bring media as `media_base64`. */
+  takesBase64: boolean;
   query: z.ZodType | null;
   answers: ReadonlyMap<number, PreparedAnswer>;
   /** Every code that the contract lets this route answer. */
@@ -32,6 +34,7 @@ export interface PreparedParam {
   shape: RegExp;
   /** What a value of another shape answers: the same as an unknown id. */
   notFound: ErrorCode;
+  notFoundMessage: string | undefined;
 }
 
 /** `schema` null: no body is declared. `contentType` null: JSON. */
@@ -81,6 +84,7 @@ export function prepareRoute(name: string, route: AppRoute, metrics: Metrics): P
     checksCsrf: route.method !== 'GET' && meta.auth !== 'none' && meta.csrf !== 'optional',
     params: paramsOf(route),
     body: schemaOf('body' in route ? route.body : undefined),
+    takesBase64: meta.raw === 'multipart' && 'body' in route && hasField(route.body, 'media_base64'),
     query: schemaOf(route.query),
     answers: new Map(
       Object.entries(route.responses).map(([status, answer]) => [
@@ -101,7 +105,7 @@ export function prepareRoute(name: string, route: AppRoute, metrics: Metrics): P
  * whichever the route documents.
  */
 function paramsOf(route: AppRoute): PreparedParam[] {
-  const { notFound } = metaOf(route);
+  const { notFound, notFoundMessages = {} } = metaOf(route);
   const documented = errorsOf(route);
   const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
   return names.flatMap((name, at) => {
@@ -111,12 +115,19 @@ function paramsOf(route: AppRoute): PreparedParam[] {
     // INVALID_ID speaks of the shape itself, of every id (billing, spec 4.9).
     const ofAll = at === 0 || notFound === 'INVALID_ID';
     const code = ofAll ? notFound : own.find((candidate) => documented.includes(candidate));
-    return [{ name, shape, notFound: code ?? notFound ?? 'NOT_FOUND' }];
+    return [
+      { name, shape, notFound: code ?? notFound ?? 'NOT_FOUND', notFoundMessage: notFoundMessages[name] },
+    ];
   });
 }
 
 function schemaOf(value: unknown): z.ZodType | null {
   return typeof value === 'object' && value !== null && 'safeParse' in value ? (value as z.ZodType) : null;
+}
+
+function hasField(schema: unknown, name: string): boolean {
+  const { shape } = schema as { shape?: object };
+  return shape !== undefined && Object.hasOwn(shape, name);
 }
 
 /** Stands for requests that no route matched. */
@@ -131,6 +142,7 @@ export function unmatchedRoute(metrics: Metrics): PreparedRoute {
     checksCsrf: false,
     params: [],
     body: null,
+    takesBase64: false,
     query: null,
     answers: new Map([[404, { schema: errorEnvelope, contentType: null }]]),
     errors: new Set(['NOT_FOUND', 'BAD_REQUEST', 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']),

@@ -9,9 +9,13 @@ import type { Call } from './call.ts';
 import { type AppDeps, callOf } from './create-app.ts';
 import { admit, type GateDeps } from './gate.ts';
 import type { Answer, AnyHandler, Handlers } from './handler.ts';
+import { forgetPlaceholder, type MediaIntake, readMediaBody } from './media-body.ts';
 import { type PreparedRoute, prepareRoute } from './prepared-route.ts';
 
-export interface ServeDeps extends AppDeps, GateDeps {}
+export interface ServeDeps extends AppDeps, GateDeps {
+  /** For routes that take media (`raw: 'multipart'`); absent in a service that has none. */
+  intake?: MediaIntake;
+}
 
 /**
  * Serves every route of a contract. A request passes, in this order: trace id and CORS, authentication,
@@ -27,8 +31,13 @@ export function serveContract<C extends AppRouter>(
   handlers: Handlers<C>,
   deps: ServeDeps,
 ): void {
-  for (const { name, route } of listRoutes(contract)) {
-    const prepared = prepareRoute(name, route, deps.metrics);
+  const routes = listRoutes(contract).map(({ name, route }) => ({
+    name,
+    route,
+    prepared: prepareRoute(name, route, deps.metrics),
+  }));
+  const takesMedia = ({ prepared }: { prepared: PreparedRoute }) => prepared.meta.raw === 'multipart';
+  for (const { name, route, prepared } of routes.filter((each) => !takesMedia(each))) {
     app.route({
       method: route.method as HTTPMethods,
       url: route.path,
@@ -38,6 +47,36 @@ export function serveContract<C extends AppRouter>(
       handler: runHandler(deps, prepared, handlerAt(handlers, name)),
     });
   }
+  // In a context of their own, in which nothing parses a body: they read it as it arrives.
+  app.register(async (media) => {
+    media.removeAllContentTypeParsers();
+    media.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined));
+    for (const { name, route, prepared } of routes.filter(takesMedia)) {
+      media.route({
+        method: route.method as HTTPMethods,
+        url: route.path,
+        bodyLimit: Number.MAX_SAFE_INTEGER,
+        onRequest: openGate(deps, prepared),
+        handler: runHandler(deps, prepared, withMedia(deps, prepared, handlerAt(handlers, name))),
+      });
+    }
+  });
+}
+
+/** Receives the body, then judges it and calls the handler; the file, if any, lasts as long as that. */
+function withMedia(deps: ServeDeps, prepared: PreparedRoute, handler: AnyHandler): AnyHandler {
+  return async (input) => {
+    const call = input as Call;
+    const received = await readMediaBody(deps.intake ?? null, prepared, call.request.raw);
+    try {
+      call.body = parseInput(prepared.body!, received.body, 'body', prepared.meta.bodyCodes);
+      call.file = received.file;
+      if (received.file) forgetPlaceholder(call.body as Record<string, unknown>);
+      return await handler(call);
+    } finally {
+      await received.release();
+    }
+  };
 }
 
 function handlerAt(handlers: object, name: string): AnyHandler {
@@ -100,12 +139,14 @@ function runHandler(deps: ServeDeps, prepared: PreparedRoute, handler: AnyHandle
 /** Reads the path, the query and the body by the contract; throws what is wrong with them. */
 function parseCall(prepared: PreparedRoute, call: Call): void {
   const { request } = call;
-  for (const { name, shape, notFound } of prepared.params) {
-    if (!shape.test(call.params[name]!)) throw apiError(notFound);
+  for (const { name, shape, notFound, notFoundMessage } of prepared.params) {
+    if (shape.test(call.params[name]!)) continue;
+    throw apiError(notFound, notFoundMessage === undefined ? {} : { message: notFoundMessage });
   }
   if (request.raw.url!.includes('%00'))
     throw apiError('BAD_REQUEST', { message: 'the path or query holds a NUL' });
   if (prepared.query !== null) call.query = parseInput(prepared.query, request.query, 'query');
-  if (prepared.body !== null)
+  // A body with media is read by the handler's own wrapper.
+  if (prepared.body !== null && prepared.meta.raw !== 'multipart')
     call.body = parseInput(prepared.body, request.body, 'body', prepared.meta.bodyCodes);
 }

@@ -10,8 +10,7 @@ import { createAnswers } from '@posthorn/core/calls/answers.ts';
 import { createEventFeed } from '@posthorn/core/events/event-feed.ts';
 import { createTickets } from '@posthorn/core/events/ticket.ts';
 import { createInstanceHints } from '@posthorn/core/instances/instance-hints.ts';
-import type { MediaSources } from '@posthorn/core/media/media-port.ts';
-import { noMediaSources } from '@posthorn/core/media/no-storage.ts';
+import { type OpenedMedia, openMedia } from '@posthorn/core/media/open-media.ts';
 import { createAcceptor } from '@posthorn/core/messages/accept-send.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
@@ -28,6 +27,9 @@ import { serveContract } from '../http/serve-contract.ts';
 import { createEventSockets } from '../http/websocket.ts';
 import { messagingHandlers } from './handlers.ts';
 
+/** Buffers of one body on its way into the spool. */
+const SPOOL_MEMORY_BYTES = 512 * 1024;
+
 export interface MessagingDeps {
   config: Config;
   db: Db;
@@ -41,8 +43,8 @@ export interface MessagingDeps {
   metrics: Metrics;
   /** Told after each commit of accepted messages: a relay in the same process need not wait for the bus. */
   onAccepted?: () => void;
-  /** Absent: this installation stores no media, and sends with media answer 503. */
-  media?: MediaSources;
+  /** Absent: this installation stores no media, and what needs it answers 503. */
+  media?: OpenedMedia;
   /** True while the process drains: /ready answers 503 and connections are not kept. */
   isDraining?: () => boolean;
   /** Checks every answer against the contract: in tests. */
@@ -71,7 +73,13 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
   const sockets = createEventSockets({ db, feed, connections });
   metrics.gauge('event_stream_readers', 'Open SSE and WebSocket connections', () => feed.readerCount());
 
+  const media = deps.media ?? (await openMedia({ config: { ...config, MEDIA_STORAGE: 'none' }, db, clock }));
   const serving = {
+    intake: media.storage && {
+      spool: media.spool,
+      budget: media.budget,
+      bodyMemoryBytes: media.storage.writeMemoryBytes + SPOOL_MEMORY_BYTES,
+    },
     log,
     metrics,
     isDraining,
@@ -101,7 +109,9 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     sockets,
     hints: createInstanceHints(bus),
     answers: createAnswers(bus),
-    media: deps.media ?? noMediaSources,
+    media: media.sources,
+    storedMedia: media,
+    publicUrl: config.PUBLIC_URL.replace(/\/+$/, ''),
     drivers: [config.NETWORK_DRIVER],
     providers: createOAuthProviders(config),
     oauthFrontendUrl: config.OAUTH_FRONTEND_REDIRECT_URL ?? config.FRONTEND_URL,

@@ -9,6 +9,7 @@ import { type AuthRoutesDeps, authRoutes } from './auth-routes.ts';
 import { deliveriesRoutes } from './deliveries-routes.ts';
 import { type EventsRoutesDeps, eventsRoutes } from './events-routes.ts';
 import { type InstancesRoutesDeps, instancesRoutes } from './instances-routes.ts';
+import { type MediaRoutesDeps, mediaRoutes } from './media-routes.ts';
 import { type MessagesRoutesDeps, messagesRoutes } from './messages-routes.ts';
 import { type OAuthRoutesDeps, oauthRoutes } from './oauth-routes.ts';
 import { queueRoutes } from './queue-routes.ts';
@@ -23,6 +24,7 @@ export interface HandlersDeps
   extends AuthRoutesDeps,
     Omit<EventsRoutesDeps, 'db'>,
     InstancesRoutesDeps,
+    MediaRoutesDeps,
     MessagesRoutesDeps,
     OAuthRoutesDeps,
     TokensRoutesDeps,
@@ -44,6 +46,7 @@ export function messagingHandlers(deps: HandlersDeps): Handlers<typeof messaging
     scheduled: scheduledRoutes(deps),
     status: statusRoutes(deps),
     queue: queueRoutes(deps),
+    media: mediaRoutes(deps),
     webhooks: webhooksRoutes(deps),
     deliveries: deliveriesRoutes(deps),
     events: eventsRoutes(deps),

@@ -1,3 +1,4 @@
+import { openMedia } from '@posthorn/core/media/open-media.ts';
 import { createBus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
@@ -35,8 +36,11 @@ export async function startMessaging(deps: {
   shutdown.add('messaging orm', () => orm.close());
   const bus = await createBus({ url, log, name: 'messaging' });
   shutdown.add('messaging bus', () => bus.close());
+  const media = await openMedia({ config, db, clock: deps.clock });
+  shutdown.add('media', () => media.close());
   const server = await createMessagingServer({
     ...deps,
+    media,
     db,
     hotDb,
     orm,

@@ -62,6 +62,7 @@ export const validBodies: Record<string, Record<string, unknown>> = {
   'status.postVideo': { media_id: ID },
   'status.postAudio': { media_id: ID },
   'status.reply': { poster_phone: TO, text: 'nice' },
+  'media.upload': { media_url: 'https://media.example.com/a.jpg', file_name: 'a.jpg' },
   'webhooks.create': {
     url: 'https://hooks.example.com/posthorn',
     events: ['message.*'],

@@ -61,6 +61,7 @@ export async function seedIds(sql: Sql, own: SeededCompany, foreign: SeededCompa
       unknown: '3EB0FFFFFFFFFFFFFFFFFF',
       misshapen: ['!?', newId()],
     },
+    mediaId: { own: mine.mediaId, foreign: theirs.mediaId, ...uuids },
     eventId: { own: mine.eventId, foreign: theirs.eventId, ...uuids },
     webhookId: { own: mine.webhookId, foreign: theirs.webhookId, ...integers },
     logId: { own: mine.logId, foreign: theirs.logId, ...integers },
@@ -100,6 +101,13 @@ async function seedOne(sql: Sql, company: SeededCompany) {
      VALUES ($1, $2, $3, 'inbound', $4, '5511999990000@s.whatsapp.net', 'text', 'news', now())`,
     [newId(), companyId, instanceId, statusId],
   );
+  const mediaId = randomUUID();
+  await sql.query(
+    `INSERT INTO media (id, company_id, instance_id, source, mime_type, file_name, size_bytes, sha256, storage_key,
+                        created_at)
+     VALUES ($1, $2, $3, 'uploads', 'image/png', 'a.png', 1, '\\x00', 'seed', now())`,
+    [mediaId, companyId, instanceId],
+  );
   const eventId = newId();
   const event = { eventId, companyId, instanceId, type: 'instance.connected', data: {}, traceId: null };
   await insertEvents(sql, [{ ...event, createdAt: new Date() }]);
@@ -118,6 +126,7 @@ async function seedOne(sql: Sql, company: SeededCompany) {
   return {
     instanceId,
     messageId,
+    mediaId,
     taskId,
     scheduledId,
     statusId,

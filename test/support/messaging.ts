@@ -1,5 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { createAccounts } from '@posthorn/core/accounts/create-accounts.ts';
+import { type OpenedMedia, openMedia } from '@posthorn/core/media/open-media.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
 import { createDb } from '@posthorn/core/platform/db.ts';
 import { createMetrics } from '@posthorn/core/platform/metrics.ts';
@@ -30,6 +34,7 @@ export interface Request {
 
 export interface TestMessaging {
   parts: Parts;
+  media: OpenedMedia;
   config: Config;
   server: MessagingServer;
   url: string;
@@ -42,12 +47,15 @@ export interface TestMessaging {
 /** The messaging server in this process, over real HTTP and on a database of the test file's own. */
 export async function startTestMessaging(env: Record<string, string> = {}): Promise<TestMessaging> {
   const parts = await createParts();
-  const config = testConfig(env);
+  const dataDir = await mkdtemp(path.join(tmpdir(), 'posthorn-media-'));
+  const config = testConfig({ DATA_DIR: dataDir, ...env });
+  const media = await openMedia({ config, ...parts });
   const orm = await createOrm({ url: parts.url, entities: messagingEntities, name: 'test' });
   const metrics = createMetrics({ collectProcess: false });
   const hotDb = createDb({ url: parts.url, poolSize: 4, log: parts.log, name: 'test hot', plans: 'indexed' });
   const server = await createMessagingServer({
     ...parts,
+    media,
     hotDb,
     config,
     orm,
@@ -58,6 +66,7 @@ export async function startTestMessaging(env: Record<string, string> = {}): Prom
   const { jwt } = createAccounts(parts, config).deps;
   return {
     parts,
+    media,
     config,
     server,
     url,
@@ -74,6 +83,8 @@ export async function startTestMessaging(env: Record<string, string> = {}): Prom
       }),
     async close() {
       await server.close();
+      await media.close();
+      await rm(dataDir, { recursive: true, force: true });
       await orm.close();
       await hotDb.close();
       await parts.close();

@@ -1,0 +1,158 @@
+import type { AppRouter } from '@ts-rest/core';
+import { z } from 'zod/v4';
+import { pageOf, pageQuery, saysExactly, timestamp, uuid } from '../fields.ts';
+import { FIELD_MAX_CHARS, MEDIA_LIST_LIMIT, URL_MAX_CHARS } from '../limits.ts';
+import { c, route } from '../route-meta.ts';
+
+/** What an upload without a file and without an address is told (spec 4.7). */
+export const FILE_OR_URL = 'media_url or file upload required';
+
+/** The JSON form; in a multipart form the file stands in the field `file`. */
+export const uploadMediaBody = z
+  .object({
+    media_url: z
+      .string()
+      .min(1)
+      .max(URL_MAX_CHARS)
+      .optional()
+      .meta({ description: 'Fetched at once; up to 64 MB' }),
+    file_name: z.string().max(FIELD_MAX_CHARS).optional(),
+  })
+  .superRefine((body, context) => {
+    if (body.media_url === undefined)
+      context.addIssue({ code: 'custom', input: body, ...saysExactly(FILE_OR_URL) });
+  })
+  .meta({ id: 'UploadMediaRequest' });
+
+export const uploadResult = z
+  .object({
+    media_id: z.uuidv4(),
+    mime_type: z.string().meta({ description: 'Decided by the content, not by the name' }),
+    file_name: z.string(),
+    file_size: z.int().meta({ description: 'Bytes' }),
+  })
+  .meta({ id: 'MediaUploaded' });
+export type UploadResult = z.infer<typeof uploadResult>;
+
+export const mediaInfo = z
+  .object({
+    id: uuid,
+    mime_type: z.string(),
+    file_name: z.string(),
+    file_size: z.int(),
+    download_url: z.url(),
+    info_url: z.url(),
+    created_at: timestamp,
+    expires_at: timestamp.optional().meta({ description: 'Absent when the media is kept for good' }),
+  })
+  .meta({ id: 'MediaInfo' });
+export type MediaInfo = z.infer<typeof mediaInfo>;
+
+export const mediaItem = z
+  .object({
+    id: uuid,
+    external_id: z.string(),
+    instance_id: uuid,
+    s3_key: z.string().meta({ description: 'Where the storage keeps it' }),
+    mime_type: z.string(),
+    file_name: z.string(),
+    file_size: z.int(),
+    remote_jid: z.string().optional().meta({ description: 'Absent while it belongs to no chat' }),
+    created_at: timestamp,
+  })
+  .meta({ id: 'MediaItem' });
+export type MediaItem = z.infer<typeof mediaItem>;
+
+export const mediaConversation = z
+  .object({
+    remote_jid: z.string(),
+    media_count: z.int(),
+    total_size: z.int().meta({ description: 'Bytes' }),
+    last_media_at: timestamp,
+    thumbnail_id: uuid.meta({
+      description: 'The media that stands for the chat: its newest picture, if any',
+    }),
+  })
+  .meta({ id: 'MediaConversation' });
+export type MediaConversation = z.infer<typeof mediaConversation>;
+
+const mimePrefix = z
+  .string()
+  .max(FIELD_MAX_CHARS)
+  .optional()
+  .meta({ description: 'A prefix: `image/`, `image/png`' });
+
+const INSTANCE = '/v1/instances/:instanceId' as const;
+/** Spec 4.7 names NOT_FOUND, not INSTANCE_NOT_FOUND, for the instance too. */
+const COMMON = {
+  auth: 'any',
+  access: 'all',
+  notFound: 'NOT_FOUND',
+  notFoundMessages: { instanceId: 'instance not found', mediaId: 'media not found' },
+} as const;
+const BYTES = c.otherResponse({ contentType: 'application/octet-stream', body: z.string() });
+
+/** Upload, download and lists of media (spec 4.7). */
+export const media = {
+  upload: route(
+    {
+      ...COMMON,
+      raw: 'multipart',
+      bodyCodes: { missing: 'BAD_REQUEST', invalid: 'BAD_REQUEST' },
+      errors: ['INTERNAL_SERVER_ERROR', 'MEDIA_FETCH_FAILED'],
+      summary: 'Upload media',
+      description:
+        'A multipart form with the field `file`, or JSON with `media_url`. image/*, video/*, audio/* and application/pdf by content, up to 64 MB; kept for 7 days.',
+    },
+    {
+      method: 'POST',
+      path: `${INSTANCE}/media`,
+      body: uploadMediaBody,
+      responses: { 201: uploadResult },
+    },
+  ),
+  list: route(
+    { ...COMMON, summary: 'List media', description: 'Newest first.' },
+    {
+      method: 'GET',
+      path: `${INSTANCE}/media`,
+      query: z.object({
+        ...pageQuery(MEDIA_LIST_LIMIT),
+        mime_type: mimePrefix,
+        remote_jid: z.string().max(FIELD_MAX_CHARS).optional(),
+      }),
+      responses: { 200: pageOf(mediaItem) },
+    },
+  ),
+  conversations: route(
+    {
+      ...COMMON,
+      summary: 'Media by conversation',
+      description: 'The chats with the newest media first, 1,000 at most.',
+    },
+    {
+      method: 'GET',
+      path: `${INSTANCE}/media/conversations`,
+      query: z.object({ mime_type: mimePrefix }),
+      responses: { 200: z.object({ data: z.array(mediaConversation) }) },
+    },
+  ),
+  info: route(
+    { ...COMMON, summary: 'What is known of a media' },
+    { method: 'GET', path: `${INSTANCE}/media/:mediaId/info`, responses: { 200: mediaInfo } },
+  ),
+  download: route(
+    {
+      ...COMMON,
+      raw: 'binary',
+      summary: 'Download media',
+      description:
+        'With Range requests (206, and 416 for a range beyond the end), ETag and If-None-Match (304).',
+    },
+    {
+      method: 'GET',
+      path: `${INSTANCE}/media/:mediaId`,
+      responses: { 200: BYTES, 206: BYTES, 304: c.noBody() },
+    },
+  ),
+} satisfies AppRouter;

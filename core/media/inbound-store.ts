@@ -1,0 +1,53 @@
+import { MEDIA_MAX_BYTES } from '@posthorn/contract/limits.ts';
+import type { Db } from '../platform/db.ts';
+import { type InboundMediaStore, MediaUnusable } from './media-port.ts';
+import { MediaRejected } from './media-rejected.ts';
+import { type SaveDeps, saveMedia } from './save-media.ts';
+import type { Spool } from './spool.ts';
+
+/**
+ * Stores what the network delivered (spec 4.7). Throws {@link MediaUnusable} `media_empty` or
+ * `media_too_large` for what will never be stored, anything else to be tried again.
+ */
+export function createInboundStore(deps: SaveDeps & { spool: Spool }): InboundMediaStore {
+  return {
+    async store(scope, media) {
+      const known = await findStored(deps.db, scope.instanceId, media.key);
+      if (known) return known;
+      const source = await media.open();
+      try {
+        const file = await deps.spool.write(source, { maxBytes: MEDIA_MAX_BYTES });
+        const saved = await saveMedia(deps, {
+          scope,
+          origin: 'inbound',
+          file,
+          declaredType: media.mimeType,
+          fileName: media.fileName,
+          // Whatever people send each other, the instance's owner can have.
+          takes: () => true,
+          inboundKey: media.key,
+          remoteJid: media.remoteJid,
+        });
+        return { mediaId: saved.mediaId, mimeType: saved.mimeType, animated: saved.animated };
+      } catch (err) {
+        if (err instanceof MediaRejected && err.flaw === 'empty') throw new MediaUnusable('media_empty');
+        if (err instanceof MediaRejected && err.flaw === 'too_large') {
+          throw new MediaUnusable('media_too_large');
+        }
+        throw err;
+      } finally {
+        source.destroy();
+      }
+    },
+  };
+}
+
+async function findStored(db: Db, instanceId: string, key: string) {
+  const found = await db.query<{ id: string; mime_type: string; animated: boolean }>({
+    name: 'media-find-inbound',
+    text: 'SELECT id, mime_type, animated FROM media WHERE instance_id = $1 AND inbound_key = $2',
+    values: [instanceId, key],
+  });
+  const row = found.rows[0];
+  return row ? { mediaId: row.id, mimeType: row.mime_type, animated: row.animated } : null;
+}

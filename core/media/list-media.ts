@@ -1,0 +1,92 @@
+import type { MediaItem } from '@posthorn/contract/messaging/media.ts';
+import type { Principal } from '../accounts/principal.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Db } from '../platform/db.ts';
+import { type Row, toStored } from './find-media.ts';
+import { findScope } from './find-scope.ts';
+
+export interface MediaFilter {
+  page: number;
+  limit: number;
+  /** Prefix of the MIME type: `image/`, `image/png`. */
+  mime_type?: string | undefined;
+  remote_jid?: string | undefined;
+}
+
+/**
+ * The media of an instance, newest first (spec 4.7). The total is a sum over the tallies, a row for each chat
+ * and type; with a type filter the index of each type that fits is read from its newest end. Throws 404
+ * NOT_FOUND.
+ */
+export async function listMedia(
+  deps: { db: Db; clock: Clock },
+  input: { principal: Principal; instanceId: string; filter: MediaFilter },
+): Promise<{ data: MediaItem[]; total: number }> {
+  const { filter } = input;
+  const scope = await findScope(deps, input);
+  const prefix = filter.mime_type === undefined ? null : likePrefix(filter.mime_type);
+  const chat = filter.remote_jid ?? null;
+  const offset = (filter.page - 1) * filter.limit;
+  const tallied = await deps.db.query<{ total: number; types: string[] | null }>({
+    name: 'media-list-tallies',
+    text: `SELECT coalesce(sum(media_count), 0)::int AS total, array_agg(DISTINCT mime_type) AS types
+           FROM media_tallies
+           WHERE instance_id = $1 AND media_count > 0 AND ($2::text IS NULL OR mime_type LIKE $2)
+             AND ($3::text IS NULL OR remote_jid = $3)`,
+    values: [scope.instanceId, prefix, chat],
+  });
+  const { total, types } = tallied.rows[0]!;
+  if (types === null || offset >= total) return { data: [], total };
+  const now = deps.clock.now();
+  const byType = prefix !== null && chat === null;
+  const found = await deps.db.query<Row>({
+    name: byType ? 'media-list-types' : 'media-list',
+    text: byType ? LIST_TYPES : LIST,
+    values: byType
+      ? [scope.instanceId, now, offset, filter.limit, types]
+      : [scope.instanceId, now, offset, filter.limit, prefix, chat],
+  });
+  return { data: found.rows.map(itemOf), total };
+}
+
+/** `text` itself, whatever wildcards it holds. */
+export function likePrefix(text: string): string {
+  return `${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
+}
+
+function itemOf(row: Row): MediaItem {
+  const media = toStored(row);
+  return {
+    id: media.mediaId,
+    external_id: media.mediaId,
+    instance_id: media.instanceId,
+    s3_key: media.storageKey,
+    mime_type: media.mimeType,
+    file_name: media.fileName,
+    file_size: media.sizeBytes,
+    ...(row.remote_jid === null ? {} : { remote_jid: row.remote_jid }),
+    created_at: media.createdAt.toISOString(),
+  };
+}
+
+/** Pages are cut from the index alone; only the rows that are shown are read. */
+const LIST = `
+SELECT m.* FROM (
+  SELECT id FROM media
+  WHERE instance_id = $1 AND (expires_at IS NULL OR expires_at > $2)
+    AND ($5::text IS NULL OR mime_type LIKE $5) AND ($6::text IS NULL OR remote_jid = $6)
+  ORDER BY created_at DESC, id DESC OFFSET $3 LIMIT $4
+) AS page JOIN media m USING (id)
+ORDER BY m.created_at DESC, m.id DESC`;
+
+const LIST_TYPES = `
+SELECT m.* FROM (
+  SELECT newest.id FROM unnest($5::text[]) AS wanted (mime_type)
+  CROSS JOIN LATERAL (
+    SELECT id, created_at FROM media
+    WHERE instance_id = $1 AND mime_type = wanted.mime_type AND (expires_at IS NULL OR expires_at > $2)
+    ORDER BY created_at DESC, id DESC LIMIT $3::bigint + $4::bigint
+  ) AS newest
+  ORDER BY newest.created_at DESC, newest.id DESC OFFSET $3 LIMIT $4
+) AS page JOIN media m USING (id)
+ORDER BY m.created_at DESC, m.id DESC`;

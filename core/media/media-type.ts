@@ -1,0 +1,118 @@
+import { open } from 'node:fs/promises';
+import { FileTypeParser } from 'file-type';
+import type { MediaKind } from './media-port.ts';
+import { isAnimatedWebp } from './webp.ts';
+
+/** What the first bytes of a file say about it. */
+export interface DetectedType {
+  /** Without parameters, except the codecs of OGG. */
+  mimeType: string;
+  /** An animated WebP: a sticker that moves. */
+  animated: boolean;
+}
+
+const HEAD_BYTES = 4096;
+const DETECT_TIMEOUT_MS = 5_000;
+const OCTETS = 'application/octet-stream';
+
+/**
+ * The type of a file by its content; neither its name nor what its sender calls it can make it another
+ * (spec 4.2). `declared` only chooses among what the content leaves open: which text it is, and which of the
+ * old office formats, which all look alike.
+ */
+export async function detectType(path: string, declared: string): Promise<DetectedType> {
+  const head = await readHead(path);
+  const found = await new FileTypeParser({ signal: AbortSignal.timeout(DETECT_TIMEOUT_MS) })
+    .fromFile(path)
+    // A file made to confuse the parser has no type that we know.
+    .catch(() => undefined);
+  const mimeType = refine(found?.mime, head, bare(declared));
+  return { mimeType, animated: mimeType === 'image/webp' && isAnimatedWebp(head) };
+}
+
+async function readHead(path: string): Promise<Buffer> {
+  const handle = await open(path, 'r');
+  try {
+    const { buffer, bytesRead } = await handle.read({ buffer: Buffer.alloc(HEAD_BYTES), position: 0 });
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await handle.close();
+  }
+}
+
+const OLD_OFFICE = /^application\/(msword|vnd\.ms-(excel|powerpoint|outlook|project|works)|vnd\.visio)/;
+/** Text of these kinds cannot be told from other text. */
+const PLAIN_TEXT = /^(text\/(?!html)[\w.+-]+|application\/(json|x-ndjson|yaml|x-yaml|sql|rtf|x-subrip))$/;
+
+function refine(found: string | undefined, head: Buffer, declared: string): string {
+  if (found === 'application/x-cfb') return OLD_OFFICE.test(declared) ? declared : found;
+  // XML is what SVG looks like from afar.
+  if (found && found !== 'application/xml') return ALIASES[found] ?? found;
+  const text = textOf(head);
+  if (text === null) {
+    if (head.subarray(0, 3).toString('latin1') === 'ID3') return 'audio/mpeg';
+    return found ?? OCTETS;
+  }
+  if (SVG.test(text)) return 'image/svg+xml';
+  if (HTML.test(text)) return 'text/html';
+  if (found) return found;
+  if (text.startsWith('#!')) return 'text/x-shellscript';
+  return PLAIN_TEXT.test(declared) ? declared : 'text/plain';
+}
+
+/** Older names that phones and browsers do not go by. */
+const ALIASES: Record<string, string> = {
+  'audio/x-m4a': 'audio/mp4',
+  'audio/wav': 'audio/wav',
+  'audio/vnd.wave': 'audio/wav',
+  'video/x-m4v': 'video/mp4',
+  'video/matroska': 'video/x-matroska',
+  'audio/matroska': 'audio/x-matroska',
+};
+
+const PROLOGUE = String.raw`^\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--[\s\S]*?-->\s*)*(?:<!doctype\s+svg[^>]*>\s*)?(?:<!--[\s\S]*?-->\s*)*`;
+const SVG = new RegExp(`${PROLOGUE}<svg[\\s>]`, 'i');
+const HTML = /<(!doctype\s+html|html|head|body|script|iframe)[\s>]/i;
+
+/** The head as text, or null when it is none. A character cut in two at its end is no fault. */
+function textOf(head: Buffer): string | null {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: what no text holds
+  if (/[\x00-\x08\x0e-\x1a\x1c-\x1f]/.test(head.toString('latin1'))) return null;
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  try {
+    return decoder.decode(head, { stream: true });
+  } catch {
+    return null;
+  }
+}
+
+function bare(mimeType: string): string {
+  return mimeType.split(';', 1)[0]!.trim().toLowerCase();
+}
+
+/** `POST /media` takes these (spec 4.7). */
+export function isUploadable(mimeType: string): boolean {
+  return /^(image|video|audio)\//.test(mimeType) || mimeType === 'application/pdf';
+}
+
+/** Containers that hold sound alone as often as not: what browsers and phones record. */
+const MAY_BE_SOUND = /^video\/(mp4|webm|ogg|3gpp2?|quicktime|x-matroska)$/;
+/** Programs and web pages: nothing that a phone opens, and all that a fetched error page is. */
+const NO_DOCUMENT =
+  /^(text\/(html|x-shellscript)|application\/(x-msdownload|x-elf|x-mach-binary|x-ms-shortcut|java-vm|x-msi|wasm))$/;
+
+const TAKES: Record<MediaKind, (mimeType: string) => boolean> = {
+  // No phone draws SVG, and it can hold scripts.
+  image: (mimeType) => mimeType.startsWith('image/') && mimeType !== 'image/svg+xml',
+  video: (mimeType) => mimeType.startsWith('video/'),
+  ptv: (mimeType) => mimeType.startsWith('video/'),
+  gif: (mimeType) => mimeType.startsWith('video/') || mimeType === 'image/gif',
+  audio: (mimeType) => mimeType.startsWith('audio/') || MAY_BE_SOUND.test(mimeType),
+  sticker: (mimeType) => mimeType === 'image/webp',
+  document: (mimeType) => !NO_DOCUMENT.test(mimeType),
+};
+
+/** Whether media of this type can be sent as `kind`. */
+export function canBeSentAs(mimeType: string, kind: MediaKind): boolean {
+  return TAKES[kind](mimeType);
+}

@@ -1,0 +1,83 @@
+import path from 'node:path';
+import type { Clock } from '../platform/clock.ts';
+import type { Config } from '../platform/config.ts';
+import { createStorage } from '../platform/create-storage.ts';
+import type { Db } from '../platform/db.ts';
+import { createOutbound } from '../platform/outbound-http.ts';
+import { createMediaFinder, type MediaFinder } from './find-media.ts';
+import type { MediaDeps } from './media-deps.ts';
+import type { MediaSources } from './media-port.ts';
+import { createMediaSources } from './media-sources.ts';
+import { createMemoryBudget } from './memory-budget.ts';
+import { createSpool, openSpool } from './spool.ts';
+
+/** Media as one process holds it. */
+export interface OpenedMedia extends MediaDeps {
+  finder: MediaFinder;
+  sources: MediaSources;
+  close(): Promise<void>;
+}
+
+/**
+ * Where the networks themselves keep media: its addresses are secrets of theirs, short-lived and bound to an
+ * account, so nothing there is for a server to fetch (spec 4.7).
+ */
+export const NETWORK_DOMAINS = [
+  'whatsapp.net',
+  'whatsapp.com',
+  'fbcdn.net',
+  'fbsbx.com',
+  'facebook.com',
+  'facebook.net',
+  'cdninstagram.com',
+  'instagram.com',
+];
+
+/** Opens the storage that the settings name, and what stands before it. Close it when all is served. */
+export async function openMedia(deps: {
+  config: Pick<
+    Config,
+    | 'MEDIA_STORAGE'
+    | 'DATA_DIR'
+    | 'GCS_BUCKET'
+    | 'GCS_API_ENDPOINT'
+    | 'GCS_PROJECT_ID'
+    | 'MEDIA_RETENTION_DAYS'
+    | 'MEDIA_MEMORY_MB'
+    | 'MEDIA_PRIVATE_HOSTS'
+    | 'HTTP_TIMEOUT'
+  >;
+  db: Db;
+  clock: Clock;
+}): Promise<OpenedMedia> {
+  const { config, db, clock } = deps;
+  const storage = await createStorage(config);
+  const spool = storage
+    ? await openSpool(storage.spoolDir)
+    : createSpool({ directory: path.resolve(config.DATA_DIR) });
+  const outbound = createOutbound({
+    // Webhooks may go to private addresses where that is allowed; media is shown to whoever asks, so never.
+    allowPrivate: false,
+    allowHosts: config.MEDIA_PRIVATE_HOSTS,
+    refuseDomains: NETWORK_DOMAINS,
+  });
+  const parts = {
+    db,
+    clock,
+    storage,
+    spool,
+    outbound,
+    budget: createMemoryBudget(config.MEDIA_MEMORY_MB * 1024 * 1024),
+    retentionDays: config.MEDIA_RETENTION_DAYS,
+    fetchTimeoutMs: config.HTTP_TIMEOUT * 1000,
+    finder: createMediaFinder({ db }),
+  };
+  return {
+    ...parts,
+    sources: createMediaSources(parts),
+    async close() {
+      await outbound.close();
+      await storage?.close();
+    },
+  };
+}

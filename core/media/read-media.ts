@@ -1,0 +1,70 @@
+import type { Readable } from 'node:stream';
+import { apiError } from '@posthorn/contract/api-error.ts';
+import type { MediaInfo } from '@posthorn/contract/messaging/media.ts';
+import type { Principal } from '../accounts/principal.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Db } from '../platform/db.ts';
+import { type Storage, StorageMissing } from '../platform/storage.ts';
+import { isExpired, type MediaFinder, type StoredMedia } from './find-media.ts';
+import { findScope } from './find-scope.ts';
+import { requireStorage } from './require-storage.ts';
+
+interface ReadDeps {
+  db: Db;
+  clock: Clock;
+  finder: MediaFinder;
+}
+
+interface MediaInput {
+  principal: Principal;
+  instanceId: string;
+  mediaId: string;
+}
+
+/** Throws ApiError 404 NOT_FOUND: unknown, foreign, or past its time. */
+export async function findMedia(deps: ReadDeps, input: MediaInput): Promise<StoredMedia> {
+  const scope = await findScope(deps, input);
+  const media = await deps.finder.push({ ...scope, mediaId: input.mediaId });
+  if (!media || isExpired(media, deps.clock)) throw missing();
+  return media;
+}
+
+export const MEDIA_NOT_FOUND = 'media not found';
+
+function missing(cause?: unknown) {
+  return apiError('NOT_FOUND', { message: MEDIA_NOT_FOUND, cause });
+}
+
+/** The record of spec 2.11; `expires_at` only where it has one. */
+export async function readMediaInfo(
+  deps: ReadDeps & { publicUrl: string },
+  input: MediaInput,
+): Promise<MediaInfo> {
+  const media = await findMedia(deps, input);
+  const url = `${deps.publicUrl}/v1/instances/${media.instanceId}/media/${media.mediaId}`;
+  return {
+    id: media.mediaId,
+    mime_type: media.mimeType,
+    file_name: media.fileName,
+    file_size: media.sizeBytes,
+    download_url: url,
+    info_url: `${url}/info`,
+    created_at: media.createdAt.toISOString(),
+    ...(media.expiresAt ? { expires_at: media.expiresAt.toISOString() } : {}),
+  };
+}
+
+/** The bytes, or a part of them. Throws ApiError 404 NOT_FOUND, 503 SERVICE_UNAVAILABLE. */
+export async function openMedia(
+  deps: { storage: Storage | null },
+  media: StoredMedia,
+  range?: { start: number; end: number },
+): Promise<Readable> {
+  try {
+    return await requireStorage(deps).open(media.storageKey, range);
+  } catch (cause) {
+    if (cause instanceof StorageMissing) throw missing(cause);
+    if ((cause as Error).name !== 'StorageError') throw cause;
+    throw apiError('SERVICE_UNAVAILABLE', { cause, headers: { 'retry-after': '5' } });
+  }
+}

@@ -1,0 +1,215 @@
+import { randomUUID } from 'node:crypto';
+import { apiError } from '@posthorn/contract/api-error.ts';
+import type { Clock } from '../platform/clock.ts';
+import { type Db, isUnavailable } from '../platform/db.ts';
+import type { Storage } from '../platform/storage.ts';
+import type { MediaRecord, MediaScope } from './media-port.ts';
+import { MediaRejected } from './media-rejected.ts';
+import { detectType } from './media-type.ts';
+import type { SpooledFile } from './spool.ts';
+
+/** Where media came from, as stored (spec 2.11). `base64` is kept for good, the others for a time. */
+export type MediaOrigin = 'uploads' | 'url-cache' | 'base64' | 'inbound';
+
+export interface SaveDeps {
+  db: Db;
+  clock: Clock;
+  storage: Storage;
+  retentionDays: number;
+}
+
+export interface NewMedia {
+  scope: MediaScope;
+  origin: MediaOrigin;
+  file: SpooledFile;
+  /** What its sender calls it; decides only where the content leaves it open. */
+  declaredType: string;
+  fileName: string;
+  /** Whether this type may be stored by this way. */
+  takes: (mimeType: string) => boolean;
+  inboundKey?: string;
+  remoteJid?: string;
+  urlHash?: Buffer;
+  /** In place of the retention of the origin. */
+  keepMs?: number;
+}
+
+export interface SavedMedia extends MediaRecord {
+  animated: boolean;
+}
+
+const DAY_MS = 86_400_000;
+/** No write takes this long: after it, an object without a row belongs to a process that died. */
+const ABANDONED_MS = DAY_MS;
+const FILE_NAME_MAX_CHARS = 255;
+
+/**
+ * Stores a spooled file and its row; the file is gone afterwards, whatever happens. What is kept for good is
+ * kept once: the same bytes again, or the same received message again, answer the media that is there.
+ * Throws {@link MediaRejected} `unsupported`, ApiError 500 INTERNAL_SERVER_ERROR, 503, 404 NOT_FOUND when the
+ * instance is gone.
+ */
+export async function saveMedia(deps: SaveDeps, media: NewMedia): Promise<SavedMedia> {
+  const { file, scope } = media;
+  try {
+    const { mimeType, animated } = await detectType(file.path, media.declaredType);
+    if (!media.takes(mimeType)) throw new MediaRejected('unsupported');
+    const id = randomUUID();
+    const storageKey = `${scope.companyId}/${scope.instanceId}/${id.slice(0, 2)}/${id}`;
+    const saved: SavedMedia = {
+      mediaId: id,
+      mimeType,
+      fileName: fileNameOf(media.fileName, mimeType),
+      sizeBytes: file.sizeBytes,
+      sha256: file.sha256,
+      animated,
+    };
+    await writeObject(deps, storageKey, file, mimeType);
+    return await insertRow(deps, media, saved, storageKey);
+  } finally {
+    await file.discard();
+  }
+}
+
+/** Noted as trash first: whatever happens from here on, the object has a row that names it. */
+export async function writeObject(
+  deps: Pick<SaveDeps, 'db' | 'clock' | 'storage'>,
+  storageKey: string,
+  file: { path: string; sizeBytes: number },
+  mimeType: string,
+): Promise<void> {
+  const dueAt = new Date(deps.clock.now().getTime() + ABANDONED_MS);
+  await deps.db.query({
+    name: 'media-trash-ahead',
+    text: 'INSERT INTO media_trash (storage_key, due_at) VALUES ($1, $2)',
+    values: [storageKey, dueAt],
+  });
+  try {
+    await deps.storage.put(storageKey, file, { mimeType });
+  } catch (cause) {
+    await discardObject(deps, storageKey);
+    throw apiError('INTERNAL_SERVER_ERROR', { message: 'upload failed', cause });
+  }
+}
+
+/** Never throws: if not now, the object goes when its note is due. */
+async function discardObject({ db }: Pick<SaveDeps, 'db'>, storageKey: string): Promise<void> {
+  await db
+    .query(`UPDATE media_trash SET due_at = '-infinity' WHERE storage_key = $1`, [storageKey])
+    .catch(() => undefined);
+}
+
+async function insertRow(
+  deps: SaveDeps,
+  media: NewMedia,
+  saved: SavedMedia,
+  storageKey: string,
+): Promise<SavedMedia> {
+  const { scope, origin } = media;
+  const now = deps.clock.now();
+  const keepMs = media.keepMs ?? deps.retentionDays * DAY_MS;
+  let row: Row | undefined;
+  try {
+    const inserted = await deps.db.query<Row>({
+      name: 'media-insert',
+      text: INSERT,
+      values: [
+        saved.mediaId,
+        scope.companyId,
+        scope.instanceId,
+        origin,
+        saved.mimeType,
+        saved.fileName,
+        saved.sizeBytes,
+        Buffer.from(saved.sha256, 'hex'),
+        storageKey,
+        saved.animated,
+        media.remoteJid ?? null,
+        media.inboundKey ?? null,
+        media.urlHash ?? null,
+        now,
+        origin === 'base64' ? null : new Date(now.getTime() + keepMs),
+      ],
+    });
+    row = inserted.rows[0] ?? (await findTwin(deps.db, media, saved));
+  } catch (cause) {
+    await discardObject(deps, storageKey);
+    if (isUnavailable(cause)) throw cause;
+    throw apiError('INTERNAL_SERVER_ERROR', { message: 'failed to save media record', cause });
+  }
+  if (row?.id === saved.mediaId) return saved;
+  await discardObject(deps, storageKey);
+  if (!row) throw apiError('NOT_FOUND', { message: 'instance not found' });
+  return {
+    mediaId: row.id,
+    mimeType: row.mime_type,
+    fileName: row.file_name,
+    sizeBytes: row.size_bytes,
+    sha256: row.sha256.toString('hex'),
+    animated: row.animated,
+  };
+}
+
+/** The row that the insert ran into; none when the instance was deleted meanwhile. */
+async function findTwin(db: Db, media: NewMedia, saved: SavedMedia): Promise<Row | undefined> {
+  const found = await db.query<Row>({
+    name: 'media-find-twin',
+    text: `SELECT id, mime_type, file_name, size_bytes, sha256, animated FROM media
+           WHERE instance_id = $1 AND (inbound_key = $2 OR ($2 IS NULL AND source = 'base64' AND sha256 = $3))
+           LIMIT 1`,
+    values: [media.scope.instanceId, media.inboundKey ?? null, Buffer.from(saved.sha256, 'hex')],
+  });
+  return found.rows[0];
+}
+
+/** What people named it, without a path; else a name that fits its type. */
+function fileNameOf(given: string, mimeType: string): string {
+  const name = [...given.replace(/^.*[\\/]/s, '').toWellFormed()]
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they have no place in a header or on a phone
+    .filter((char) => !/[\u0000-\u001f\u007f\u2028\u2029\u202a-\u202e\u2066-\u2069]/.test(char))
+    .join('')
+    .trim();
+  if (name !== '' && name !== '.' && name !== '..') return [...name].slice(0, FILE_NAME_MAX_CHARS).join('');
+  const [type, subtype = 'bin'] = mimeType.split(';', 1)[0]!.split('/') as [string, string?];
+  const extension = EXTENSIONS[mimeType] ?? subtype.replace(/^x-|\+.*$/g, '').replace(/[^\w]/g, '');
+  return `${type === 'application' ? 'file' : type}.${extension || 'bin'}`;
+}
+
+const EXTENSIONS: Record<string, string> = {
+  'image/jpeg': 'jpg',
+  'image/svg+xml': 'svg',
+  'audio/mpeg': 'mp3',
+  'audio/mp4': 'm4a',
+  'audio/ogg; codecs=opus': 'ogg',
+  'video/quicktime': 'mov',
+  'video/x-matroska': 'mkv',
+  'text/plain': 'txt',
+  'application/octet-stream': 'bin',
+  'application/vnd.openxmlformats-officedocument.wordprocessingml.document': 'docx',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'xlsx',
+  'application/vnd.openxmlformats-officedocument.presentationml.presentation': 'pptx',
+};
+
+interface Row {
+  id: string;
+  mime_type: string;
+  file_name: string;
+  size_bytes: number;
+  sha256: Buffer;
+  animated: boolean;
+}
+
+/** The instance is held, so that no row appears behind the back of its deletion. */
+const INSERT = `
+WITH here AS MATERIALIZED (
+  SELECT 1 FROM instances WHERE id = $3 AND company_id = $2 FOR KEY SHARE
+), made AS (
+  INSERT INTO media (id, company_id, instance_id, source, mime_type, file_name, size_bytes, sha256, storage_key,
+                     animated, remote_jid, inbound_key, url_hash, created_at, expires_at)
+  SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15 FROM here
+  ON CONFLICT DO NOTHING
+  RETURNING id, mime_type, file_name, size_bytes, sha256, animated
+), kept AS (
+  DELETE FROM media_trash WHERE storage_key = $9 AND EXISTS (SELECT 1 FROM made)
+)
+SELECT * FROM made`;

@@ -1,0 +1,86 @@
+import type { FileHandle } from 'node:fs/promises';
+import { copyFile, mkdir, open, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { type Storage, StorageError, StorageMissing } from './storage.ts';
+
+const KEY = /^[\w-]+(\/[\w-]+)*$/;
+
+/** Objects as files under a folder (`DATA_DIR/media`): the default, for one machine or a shared disk. */
+export async function createDiskStorage(options: { directory: string }): Promise<Storage> {
+  const root = path.resolve(options.directory);
+  const spoolDir = path.join(root, '.spool');
+  await mkdir(spoolDir, { recursive: true });
+
+  function fileOf(key: string): string {
+    if (!KEY.test(key)) throw new StorageError('not a key of ours');
+    return path.join(root, key);
+  }
+
+  return {
+    name: 'disk',
+    spoolDir,
+    writeMemoryBytes: 512 * 1024,
+    async put(key, file) {
+      const target = fileOf(key);
+      const folder = path.dirname(target);
+      try {
+        await mkdir(folder, { recursive: true });
+        await syncToDisk(file.path);
+        await moveInto(file.path, target);
+        await syncToDisk(folder);
+      } catch (cause) {
+        throw new StorageError('the file could not be stored', { cause });
+      }
+    },
+    async open(key, range) {
+      let handle: FileHandle;
+      try {
+        handle = await open(fileOf(key), 'r');
+      } catch (cause) {
+        if (isMissing(cause)) throw new StorageMissing('no such object', { cause });
+        throw new StorageError('the file could not be read', { cause });
+      }
+      return handle.createReadStream(range ? { start: range.start, end: range.end } : {});
+    },
+    async remove(key) {
+      try {
+        await rm(fileOf(key), { force: true });
+      } catch (cause) {
+        throw new StorageError('the file could not be removed', { cause });
+      }
+    },
+    async close() {},
+  };
+}
+
+/** A rename is atomic: nobody sees half an object. From another file system it takes a copy beside it first. */
+async function moveInto(from: string, target: string): Promise<void> {
+  try {
+    await rename(from, target);
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code !== 'EXDEV') throw err;
+    const beside = `${target}.part`;
+    try {
+      await copyFile(from, beside);
+      await syncToDisk(beside);
+      await rename(beside, target);
+    } finally {
+      await rm(beside, { force: true });
+    }
+  }
+}
+
+/** A file's bytes, or a folder's entries: without it a power cut loses what was answered as stored. */
+async function syncToDisk(target: string): Promise<void> {
+  const handle = await open(target, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function isMissing(err: unknown): boolean {
+  const code = (err as NodeJS.ErrnoException).code;
+  return code === 'ENOENT' || code === 'ENOTDIR';
+}

@@ -1,0 +1,91 @@
+import { mkdir } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { Storage as GoogleStorage } from '@google-cloud/storage';
+import { type Storage, StorageError, StorageMissing } from './storage.ts';
+
+/** Above this the upload is resumable: a broken connection then costs a chunk and not the file. */
+const RESUMABLE_FROM_BYTES = 5 * 1024 * 1024;
+/** A multiple of 256 KiB, as the service asks for. It is held in memory until it is confirmed. */
+const CHUNK_BYTES = 4 * 1024 * 1024;
+const TIMEOUT_MS = 60_000;
+
+/**
+ * Objects in a bucket of Google Cloud Storage. Credentials come from where Google's libraries look for them
+ * (GOOGLE_APPLICATION_CREDENTIALS, the machine's own account). With `apiEndpoint`, any server that speaks
+ * the same API, without credentials.
+ */
+export async function createGcsStorage(options: {
+  bucket: string;
+  spoolDir: string;
+  apiEndpoint?: string | undefined;
+  projectId?: string | undefined;
+}): Promise<Storage> {
+  await mkdir(options.spoolDir, { recursive: true });
+  const client = new GoogleStorage({
+    ...(options.apiEndpoint ? { apiEndpoint: options.apiEndpoint } : {}),
+    ...(options.projectId ? { projectId: options.projectId } : {}),
+    timeout: TIMEOUT_MS,
+    retryOptions: { autoRetry: true, maxRetries: 3, totalTimeout: 120 },
+  });
+  const bucket = client.bucket(options.bucket);
+
+  return {
+    name: 'gcs',
+    spoolDir: options.spoolDir,
+    writeMemoryBytes: 2 * CHUNK_BYTES,
+    async put(key, file, { mimeType }) {
+      const resumable = file.sizeBytes > RESUMABLE_FROM_BYTES;
+      try {
+        await bucket.upload(file.path, {
+          destination: key,
+          resumable,
+          ...(resumable ? { chunkSize: CHUNK_BYTES } : {}),
+          // Node computes MD5 natively; the library's CRC32C is JavaScript.
+          validation: 'md5',
+          // A key is written once, which also makes the request safe to repeat.
+          preconditionOpts: { ifGenerationMatch: 0 },
+          metadata: { contentType: mimeType, cacheControl: 'private, max-age=0' },
+        });
+      } catch (cause) {
+        // A repeat of a request whose answer was lost: the object is there, and keys are never reused.
+        if (statusOf(cause) === 412) return;
+        throw new StorageError('the object could not be stored', { cause });
+      }
+    },
+    open: (key, range) =>
+      new Promise<Readable>((resolve, reject) => {
+        const stream = bucket.file(key).createReadStream({
+          validation: false,
+          decompress: false,
+          ...(range ? { start: range.start, end: range.end } : {}),
+        });
+        const failed = (cause: Error) => {
+          reject(
+            statusOf(cause) === 404
+              ? new StorageMissing('no such object', { cause })
+              : new StorageError('the object could not be read', { cause }),
+          );
+        };
+        stream.once('error', failed);
+        stream.once('response', () => {
+          stream.off('error', failed);
+          resolve(stream);
+        });
+        // The library asks for nothing until somebody reads.
+        stream.read(0);
+      }),
+    async remove(key) {
+      try {
+        await bucket.file(key).delete({ ignoreNotFound: true });
+      } catch (cause) {
+        throw new StorageError('the object could not be removed', { cause });
+      }
+    },
+    async close() {},
+  };
+}
+
+function statusOf(err: unknown): number | undefined {
+  const code = (err as { code?: unknown }).code;
+  return typeof code === 'number' ? code : undefined;
+}

@@ -1,0 +1,35 @@
+import type { Readable } from 'node:stream';
+
+/**
+ * Where the bytes of media lie: a folder or a bucket. Objects are written once, whole or not at all, and
+ * never changed; their names are ours and say nothing about their content.
+ */
+export interface Storage {
+  readonly name: 'disk' | 'gcs';
+  /** A folder for files on their way in, on the same file system as the objects where those are files. */
+  readonly spoolDir: string;
+  /** What one write holds in memory at most. */
+  readonly writeMemoryBytes: number;
+  /**
+   * Stores a file under `key`, durably once it resolves. The file may be moved away by it. Throws
+   * {@link StorageError}.
+   */
+  put(key: string, file: { path: string; sizeBytes: number }, options: { mimeType: string }): Promise<void>;
+  /**
+   * Reads an object, or the bytes `start` to `end`, both included. Throws {@link StorageMissing}, or
+   * {@link StorageError} before the first byte; what breaks later is an error of the stream.
+   */
+  open(key: string, range?: { start: number; end: number }): Promise<Readable>;
+  /** Removes an object; one that is not there is removed already. Throws {@link StorageError}. */
+  remove(key: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The storage could not do it now: out of reach, full, or refusing us. */
+export class StorageError extends Error {
+  override name = 'StorageError';
+}
+
+export class StorageMissing extends Error {
+  override name = 'StorageMissing';
+}

@@ -1,0 +1,76 @@
+import type { IncomingMessage } from 'node:http';
+import { PassThrough } from 'node:stream';
+import { apiError } from '@posthorn/contract/api-error.ts';
+import { JSON_BODY_MAX_BYTES } from '@posthorn/contract/limits.ts';
+import { createBase64Decoder } from '@posthorn/core/media/base64-decoder.ts';
+import type { Spool, SpooledFile } from '@posthorn/core/media/spool.ts';
+import { createMediaScanner } from './media-scanner.ts';
+
+export interface MediaJson {
+  /** The text, with a placeholder for the value of `media_base64`. */
+  text: string;
+  file: { spooled: SpooledFile; mimeType: string } | null;
+}
+
+/**
+ * Reads a JSON body whose `media_base64` goes decoded into the spool while it arrives: 64 MB in base64 cost
+ * the memory of a chunk, where a string of it, its parsed copy and its bytes would cost 200 MB. The rest of
+ * the body is kept as text, up to the size of any other JSON body. Throws what the decoder and the spool say,
+ * ApiError 413 PAYLOAD_TOO_LARGE; then nothing is left of the file, and the rest of the request is unread.
+ */
+export async function readMediaJson(
+  { spool, openMedia }: { spool: Spool; openMedia: () => void },
+  request: IncomingMessage,
+): Promise<MediaJson> {
+  const scanner = createMediaScanner();
+  const decoder = createBase64Decoder();
+  const kept: string[] = [];
+  let keptBytes = 0;
+  let sink: PassThrough | null = null;
+  let spooling: Promise<SpooledFile> | null = null;
+  const utf8 = new TextDecoder();
+
+  const keep = (bytes: Uint8Array) => {
+    keptBytes += bytes.length;
+    if (keptBytes > JSON_BODY_MAX_BYTES) throw apiError('PAYLOAD_TOO_LARGE');
+    kept.push(utf8.decode(bytes, { stream: true }));
+  };
+
+  async function pass(bytes: Buffer): Promise<void> {
+    if (bytes.length === 0) return;
+    if (!sink) {
+      openMedia();
+      sink = new PassThrough({ highWaterMark: 256 * 1024 });
+      sink.on('error', () => undefined);
+      spooling = spool.write(sink.iterator({ destroyOnReturn: false }));
+      // Awaited below; until then its failure is nobody's.
+      spooling.catch(() => undefined);
+    }
+    if (sink.write(bytes)) return;
+    const target = sink;
+    const drained = new Promise((resolve) => target.once('drain', resolve));
+    // A spool that has given up reads no more, so nothing would drain.
+    await Promise.race([drained, spooling]);
+  }
+
+  try {
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+      for (const piece of scanner.scan(chunk as Buffer)) {
+        if (piece.kind === 'json') keep(piece.bytes);
+        else await pass(decoder.push(piece.text));
+      }
+    }
+    if (scanner.found()) {
+      await pass(decoder.end());
+      (sink as PassThrough | null)?.end();
+    }
+    const spooled = spooling ? await (spooling as Promise<SpooledFile>) : null;
+    kept.push(utf8.decode());
+    return { text: kept.join(''), file: spooled && { spooled, mimeType: decoder.mimeType() } };
+  } catch (err) {
+    (sink as PassThrough | null)?.destroy(err as Error);
+    const spooled = await (spooling as Promise<SpooledFile> | null)?.catch(() => null);
+    await spooled?.discard();
+    throw err;
+  }
+}

@@ -1,0 +1,172 @@
+import type { IncomingMessage } from 'node:http';
+import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
+import { JSON_BODY_MAX_BYTES, MEDIA_MAX_BYTES } from '@posthorn/contract/limits.ts';
+import { lazyFile } from '@posthorn/core/media/lazy-file.ts';
+import type { UploadedFile } from '@posthorn/core/media/media-port.ts';
+import { MediaRejected, sendErrorOf, uploadErrorOf } from '@posthorn/core/media/media-rejected.ts';
+import type { MemoryBudget } from '@posthorn/core/media/memory-budget.ts';
+import type { Spool, SpooledFile } from '@posthorn/core/media/spool.ts';
+import { bodyOfForm } from './form-fields.ts';
+import { readMediaJson } from './json-media.ts';
+import { readMultipart } from './multipart.ts';
+import { parseJson } from './parse-json.ts';
+import { PLACEHOLDER } from './placeholder.ts';
+import type { PreparedRoute } from './prepared-route.ts';
+
+/** What the bodies that can carry media need of the process; null: no media storage is configured. */
+export type MediaIntake = {
+  spool: Spool;
+  budget: MemoryBudget;
+  /** What receiving and storing one file holds in memory at most. */
+  bodyMemoryBytes: number;
+} | null;
+
+export interface MediaBody {
+  /** For the contract to judge; {@link PLACEHOLDER} stands in its source field for the file. */
+  body: unknown;
+  file: UploadedFile | undefined;
+  /** Removes the file, unless it was stored, and gives its memory back. */
+  release(): Promise<void>;
+}
+
+/** Boundaries and fields around the file. */
+const FORM_SLACK_BYTES = 2 * 1024 * 1024;
+
+/**
+ * Reads the body of a route that takes media: JSON, with the bytes in it or without, or a multipart form.
+ * Throws ApiError with the words of the route: the sends have codes of their own for what is wrong with
+ * media, the upload says everything with 400 (spec 4.2, 4.7). 503 with Retry-After when no memory is left.
+ */
+export async function readMediaBody(
+  intake: MediaIntake,
+  route: PreparedRoute,
+  request: IncomingMessage,
+): Promise<MediaBody> {
+  let free: () => void = () => undefined;
+  let spooled: SpooledFile | undefined;
+  const open = (): NonNullable<MediaIntake> => {
+    if (!intake) throw apiError('SERVICE_UNAVAILABLE', { message: 'media storage not configured' });
+    return intake;
+  };
+  const reserve = () => {
+    const { budget, bodyMemoryBytes } = open();
+    free = budget.take(bodyMemoryBytes);
+  };
+  const release = async () => {
+    free();
+    await spooled?.discard();
+  };
+
+  try {
+    const type = (request.headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase();
+    if (type === 'multipart/form-data') {
+      refuseTooLong(request);
+      reserve();
+      const { fields, file } = await readMultipart(open(), request);
+      spooled = file?.spooled;
+      const body = bodyOfForm(route.body!, fields);
+      if (file) placeholderInto(route, body);
+      else if (!route.takesBase64 && body.media_url === undefined) throw badRequest('file required');
+      return { body, file: file ? uploadOf(file, {}) : undefined, release };
+    }
+    if (type !== 'application/json') {
+      // No body at all says nothing of its type; what is missing then is for the contract to say.
+      if (type === '' && isEmpty(request)) return { body: undefined, file: undefined, release };
+      throw badRequest('the content type must be application/json or multipart/form-data');
+    }
+    if (!route.takesBase64) return { body: await readPlain(route, request), file: undefined, release };
+    const spool = intake?.spool ?? NO_SPOOL;
+    const { text, file } = await readMediaJson({ spool, openMedia: reserve }, request);
+    spooled = file?.spooled;
+    const body = parse(route, text);
+    return {
+      body,
+      file: file ? uploadOf({ ...file, fileName: '' }, { isBase64: true }) : undefined,
+      release,
+    };
+  } catch (err) {
+    await release();
+    drain(request);
+    throw inWordsOf(route, err);
+  }
+}
+
+/** What reserving refuses before it is ever asked. */
+const NO_SPOOL: Spool = {
+  write: () => Promise.reject(apiError('SERVICE_UNAVAILABLE')),
+  sweep: async () => 0,
+};
+
+function uploadOf(
+  file: { spooled: SpooledFile; fileName: string; mimeType: string },
+  more: { isBase64?: true },
+): UploadedFile {
+  return { ...file, ...more, stream: lazyFile(file.spooled.path) };
+}
+
+/** The file counts as a source like the others: a second one is refused by the contract. */
+function placeholderInto(route: PreparedRoute, body: Record<string, unknown>): void {
+  if (route.takesBase64) body.media_base64 = PLACEHOLDER;
+  else body.media_url = PLACEHOLDER;
+}
+
+/** The file is handed over by itself: no handler takes the placeholder for a source. */
+export function forgetPlaceholder(body: Record<string, unknown>): void {
+  for (const name of ['media_base64', 'media_url']) if (body[name] === PLACEHOLDER) delete body[name];
+}
+
+/** A JSON body that carries no media, as short as any other. */
+async function readPlain(route: PreparedRoute, request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    bytes += (chunk as Buffer).length;
+    if (bytes > JSON_BODY_MAX_BYTES) throw apiError('PAYLOAD_TOO_LARGE');
+    chunks.push(chunk as Buffer);
+  }
+  return parse(route, Buffer.concat(chunks).toString());
+}
+
+/** The upload calls it a bad request, like everything else (spec 4.7). */
+function parse(route: PreparedRoute, text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch (err) {
+    const code = route.meta.bodyCodes?.invalid;
+    if (code && (err as ApiError).code === 'INVALID_JSON') throw apiError(code, { message: 'invalid JSON' });
+    throw err;
+  }
+}
+
+/** Said before a byte is read, where the head of the request says it. */
+function refuseTooLong(request: IncomingMessage): void {
+  const length = Number(request.headers['content-length'] ?? 0);
+  if (length > MEDIA_MAX_BYTES + FORM_SLACK_BYTES) throw new MediaRejected('too_large');
+}
+
+function isEmpty({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
+}
+
+function inWordsOf(route: PreparedRoute, err: unknown): unknown {
+  if (!(err instanceof MediaRejected)) return err;
+  return route.errors.has('MEDIA_TOO_LARGE') ? sendErrorOf(err) : uploadErrorOf(err);
+}
+
+const DRAIN_MS = 20_000;
+
+/**
+ * Lets the client finish what it sends, so that it comes to read the answer rather than a reset; not for
+ * ever, though.
+ */
+function drain(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return;
+  request.on('error', () => undefined);
+  request.resume();
+  const timer = setTimeout(() => request.destroy(), DRAIN_MS);
+  request.once('close', () => clearTimeout(timer));
+}
+
+function badRequest(message: string): ApiError {
+  return apiError('BAD_REQUEST', { message });
+}

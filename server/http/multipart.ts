@@ -1,0 +1,91 @@
+import type { IncomingMessage } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { apiError } from '@posthorn/contract/api-error.ts';
+import { MediaRejected } from '@posthorn/core/media/media-rejected.ts';
+import type { Spool, SpooledFile } from '@posthorn/core/media/spool.ts';
+import busboy from 'busboy';
+
+/** A form as it came: text fields in order, and the file of the field `file`. */
+export interface Form {
+  fields: [name: string, value: string][];
+  file: { spooled: SpooledFile; fileName: string; mimeType: string } | null;
+}
+
+const LIMITS = {
+  fieldNameSize: 100,
+  fieldSize: 256 * 1024,
+  // Mentions may repeat.
+  fields: 2_000,
+  parts: 2_100,
+  headerPairs: 50,
+};
+
+/**
+ * Reads a multipart form to its end, its file straight into the spool: the memory of a chunk, whatever its
+ * size. Files of other fields are passed over. Throws {@link MediaRejected}, ApiError 400 BAD_REQUEST; then
+ * nothing is left of the file, and the rest of the request is unread.
+ */
+export async function readMultipart({ spool }: { spool: Spool }, request: IncomingMessage): Promise<Form> {
+  const fields: Form['fields'] = [];
+  const stop = new AbortController();
+  let named: { fileName: string; mimeType: string } | null = null;
+  let spooling: Promise<SpooledFile | null> = Promise.resolve(null);
+  let failure: unknown;
+  const fail = (err: unknown): null => {
+    failure ??= err;
+    stop.abort();
+    return null;
+  };
+
+  const parser = openParser(request);
+  parser.on('field', (name, value, { nameTruncated, valueTruncated }) => {
+    if (nameTruncated || valueTruncated) fail(refusal(`${name.slice(0, 50)}: is too long`));
+    else if (value.includes('\0')) fail(refusal(`${name}: has characters that cannot be stored`));
+    else fields.push([name, value]);
+  });
+  parser.on('file', (name, stream, { filename, mimeType }) => {
+    stream.on('error', () => undefined);
+    if (name !== 'file') {
+      stream.resume();
+      return;
+    }
+    if (named) {
+      stream.resume();
+      fail(refusal('only one file can be sent'));
+      return;
+    }
+    named = { fileName: filename ?? '', mimeType };
+    spooling = spool.write(stream.iterator({ destroyOnReturn: false })).catch((err: unknown) => {
+      // What a browser sends for a file input that nobody has filled.
+      if (!filename && err instanceof MediaRejected && err.flaw === 'empty') return null;
+      return fail(err);
+    });
+  });
+  for (const limit of ['fieldsLimit', 'partsLimit', 'filesLimit'] as const)
+    parser.on(limit, () => void fail(refusal('the form has too many fields')));
+
+  try {
+    await pipeline(request.iterator({ destroyOnReturn: false }), parser, { signal: stop.signal });
+  } catch (cause) {
+    // Not the reason if the file itself was refused: that is why the parser was stopped.
+    fail(refusal('failed to parse multipart form', cause));
+  }
+  const spooled = await spooling;
+  if (failure !== undefined) {
+    await spooled?.discard();
+    throw failure;
+  }
+  return { fields, file: spooled && { spooled, ...named! } };
+}
+
+function openParser(request: IncomingMessage): busboy.Busboy {
+  try {
+    return busboy({ headers: request.headers, defParamCharset: 'utf8', limits: LIMITS });
+  } catch (cause) {
+    throw refusal('failed to parse multipart form', cause);
+  }
+}
+
+function refusal(message: string, cause?: unknown) {
+  return apiError('BAD_REQUEST', { message, cause });
+}

@@ -1,0 +1,126 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
+
+export interface SentFile {
+  mimeType: string;
+  fileName: string;
+  sizeBytes: number;
+  /** Hex; the entity tag. */
+  sha256: string;
+  /** Both ends included. Throws what should be answered in place of the file. */
+  open(range: { start: number; end: number } | undefined): Promise<Readable>;
+}
+
+interface Taken {
+  request: IncomingMessage;
+  response: ServerResponse;
+  headers: Record<string, string>;
+}
+
+/** What keeps a file that a stranger made from being run as a page of ours, whatever its type. */
+const SAFETY = {
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+};
+
+/**
+ * Answers with a file: 200, one range of it as 206, 416 for a range beyond it, 304 for who has it. `open` is
+ * called before the head is written, so what it throws can still become an answer; `take` then takes the
+ * response over. HEAD reads nothing.
+ */
+export async function sendFile(
+  incoming: { method: string; headers: IncomingMessage['headers'] },
+  file: SentFile,
+  take: () => Taken,
+): Promise<undefined> {
+  const tag = `"${file.sha256}"`;
+  const always = {
+    etag: tag,
+    'accept-ranges': 'bytes',
+    'cache-control': 'private, max-age=0, must-revalidate',
+    ...SAFETY,
+  };
+  if (matches(incoming.headers['if-none-match'], tag)) {
+    finish(take(), 304, always);
+    return undefined;
+  }
+  const ifRange = incoming.headers['if-range'];
+  const wanted = typeof ifRange === 'string' && ifRange !== tag ? undefined : incoming.headers.range;
+  const range = parseRange(wanted, file.sizeBytes);
+  if (range === 'beyond') {
+    finish(take(), 416, { ...always, 'content-range': `bytes */${file.sizeBytes}`, 'content-length': 0 });
+    return undefined;
+  }
+  const isHead = incoming.method === 'HEAD';
+  const source = isHead ? null : await file.open(range);
+  const { response, headers } = take();
+  const head = {
+    ...headers,
+    ...always,
+    'content-type': file.mimeType,
+    'content-disposition': inlineAs(file.fileName),
+    'content-length': range ? range.end - range.start + 1 : file.sizeBytes,
+    ...(range ? { 'content-range': `bytes ${range.start}-${range.end}/${file.sizeBytes}` } : {}),
+  };
+  // The client left while the file was being opened: its `close` has been and does not come again.
+  if (response.destroyed) {
+    source?.destroy();
+    return undefined;
+  }
+  response.writeHead(range ? 206 : 200, head);
+  if (!source) response.end();
+  else stream(source, response);
+  return undefined;
+}
+
+/** By hand: `pipe` leaks the source when the client leaves and hangs when the source breaks. */
+function stream(source: Readable, response: ServerResponse): void {
+  // The length was promised: a short answer must look broken, not finished.
+  source.on('error', () => response.destroy());
+  response.on('close', () => source.destroy());
+  source.pipe(response);
+}
+
+function finish({ response, headers }: Taken, status: number, more: Record<string, string | number>): void {
+  response.writeHead(status, { ...headers, ...more });
+  response.end();
+}
+
+/**
+ * One range of bytes. Undefined for none, for several and for what is no range: then the whole file is the
+ * answer, as RFC 9110 14.2 allows.
+ */
+function parseRange(
+  header: string | undefined,
+  sizeBytes: number,
+): { start: number; end: number } | 'beyond' | undefined {
+  const match = /^bytes=\s*(\d*)\s*-\s*(\d*)\s*$/.exec(header ?? '');
+  if (!match) return undefined;
+  const [, first = '', last = ''] = match;
+  if (first === '' && last === '') return undefined;
+  if (first === '') {
+    const count = Number(last);
+    if (count === 0) return 'beyond';
+    return { start: Math.max(0, sizeBytes - count), end: sizeBytes - 1 };
+  }
+  const start = Number(first);
+  const end = last === '' ? sizeBytes - 1 : Math.min(Number(last), sizeBytes - 1);
+  if (last !== '' && Number(last) < start) return undefined;
+  return start >= sizeBytes ? 'beyond' : { start, end };
+}
+
+function matches(header: string | undefined, tag: string): boolean {
+  if (header === undefined) return false;
+  return header === '*' || header.split(',').some((each) => each.trim().replace(/^W\//, '') === tag);
+}
+
+/** `inline; filename="..."`, and the same in UTF-8 where ASCII cannot say it (RFC 6266). */
+function inlineAs(fileName: string): string {
+  const ascii = fileName.replace(/[^\x20-\x7e]/g, '_').replace(/["\\]/g, '_');
+  if (ascii === fileName) return `inline; filename="${ascii}"`;
+  const encoded = encodeURIComponent(fileName).replace(
+    /['()*]/g,
+    (char) => `%${char.charCodeAt(0).toString(16)}`,
+  );
+  return `inline; filename="${ascii}"; filename*=UTF-8''${encoded}`;
+}

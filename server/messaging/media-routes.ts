@@ -1,0 +1,51 @@
+import type { media } from '@posthorn/contract/messaging/media.ts';
+import { listConversations } from '@posthorn/core/media/list-conversations.ts';
+import { listMedia } from '@posthorn/core/media/list-media.ts';
+import type { OpenedMedia } from '@posthorn/core/media/open-media.ts';
+import { findMedia, openMedia, readMediaInfo } from '@posthorn/core/media/read-media.ts';
+import { uploadMedia } from '@posthorn/core/media/upload-media.ts';
+import type { Handlers } from '../http/handler.ts';
+import { sendFile } from '../http/send-file.ts';
+
+export interface MediaRoutesDeps {
+  storedMedia: OpenedMedia;
+  /** Without a slash at its end. */
+  publicUrl: string;
+}
+
+/** Upload, download and lists of media (spec 4.7). */
+export function mediaRoutes({ storedMedia, publicUrl }: MediaRoutesDeps): Handlers<typeof media> {
+  const deps = { ...storedMedia, publicUrl };
+  return {
+    upload: async ({ principal, params, body, file }) => ({
+      status: 201,
+      body: await uploadMedia(deps, {
+        principal,
+        ...params,
+        file,
+        url: body.media_url,
+        fileName: body.file_name,
+      }),
+    }),
+    list: async ({ principal, params, query }) => {
+      const { data, total } = await listMedia(deps, { principal, ...params, filter: query });
+      return { status: 200, body: { data, total, page: query.page, limit: query.limit } };
+    },
+    conversations: async ({ principal, params, query }) => ({
+      status: 200,
+      body: { data: await listConversations(deps, { principal, ...params, mimeType: query.mime_type }) },
+    }),
+    info: async ({ principal, params }) => ({
+      status: 200,
+      body: await readMediaInfo(deps, { principal, ...params }),
+    }),
+    download: async (input) => {
+      const found = await findMedia(deps, { principal: input.principal, ...input.params });
+      return sendFile(
+        input,
+        { ...found, open: (range) => openMedia(deps, found, range) },
+        input.takeResponse.bind(input),
+      );
+    },
+  };
+}
