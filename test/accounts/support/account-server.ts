@@ -31,9 +31,14 @@ export interface AccountServer extends Parts {
 
 export async function startAccountServer(
   env: Record<string, string> = {},
-  options: { mailer?: Mailer; validateResponses?: boolean } = {},
+  options: {
+    mailer?: Mailer;
+    validateResponses?: boolean;
+    /** Another's, who closes them: e.g. for both services on one database. */
+    parts?: Parts;
+  } = {},
 ): Promise<AccountServer> {
-  const parts = await createParts();
+  const parts = options.parts ?? (await createParts());
   const dataDir = mkdtempSync(path.join(tmpdir(), 'posthorn-accounts-'));
   const config = testConfig({ RATE_LIMIT_PER_MINUTE: '1000000', DATA_DIR: dataDir, ...env });
   const mailDir = path.join(dataDir, 'mail');
@@ -43,7 +48,7 @@ export async function startAccountServer(
   const closeParts = async () => {
     await orm.close();
     await hotDb.close();
-    await parts.close();
+    if (!options.parts) await parts.close();
     rmSync(dataDir, { recursive: true, force: true });
   };
   const server = await createMessagingServer({
