@@ -7,7 +7,13 @@ import { createCoalescer } from '../platform/coalesce.ts';
 import type { Db } from '../platform/db.ts';
 import { isUnavailable } from '../platform/db.ts';
 import { networkIdOf, newId } from '../platform/ids.ts';
-import { type AcceptKnowledge, type AcceptRows, readForAccept, writeAccepted } from './accept-sql.ts';
+import {
+  type AcceptKnowledge,
+  type AcceptRows,
+  acceptOrderLocks,
+  readForAccept,
+  writeAccepted,
+} from './accept-sql.ts';
 import {
   afterOutbound,
   type ContactState,
@@ -71,6 +77,7 @@ export function createAcceptor(deps: AcceptDeps): Acceptor {
 async function acceptBatch(deps: AcceptDeps, batch: SendCommand[]): Promise<(AcceptedSend | Error)[]> {
   const now = deps.clock.now();
   const sends = batch.map((command) => prepare(command));
+  const locks = acceptOrderLocks(batch.map((command) => command.instanceId));
   const { outcomes, wrote } = await deps.db.transaction(async (client) => {
     const known = await readForAccept(client, {
       instanceIds: sends.map((send) => send.command.instanceId),
@@ -84,7 +91,7 @@ async function acceptBatch(deps: AcceptDeps, batch: SendCommand[]): Promise<(Acc
     const decided = sends.map((send) => decide(send, known, rows, now));
     await writeAccepted(client, rows, now);
     return { outcomes: decided, wrote: rows.sends.length + rows.changes.length > 0 };
-  });
+  }, locks);
   if (wrote) {
     deps.onAccepted?.();
     deps.bus.notify('outbox');

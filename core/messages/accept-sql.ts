@@ -71,20 +71,26 @@ export interface AcceptRows {
 const ACCEPT_LOCK = 7101;
 
 /**
- * Holds these instances' accept order until the transaction ends: their outbox rows and their contacts'
- * counts are written by one transaction at a time. An advisory lock, since a row lock would write.
+ * The statement that holds these instances' accept order until the transaction ends: their outbox rows and
+ * their contacts' counts are written by one transaction at a time. Advisory locks, since a row lock would
+ * write; the numbers stand in the text, so that it can go in the same round trip as BEGIN.
  */
-export async function lockAcceptOrder(client: Client, instanceIds: readonly string[]): Promise<void> {
+export function acceptOrderLocks(instanceIds: Iterable<string>): string {
+  const keys = new Set<number>();
+  for (const id of instanceIds) keys.add(Number.parseInt(id.slice(-8), 16) | 0);
   // Ascending everywhere: two transactions that share instances never wait for each other in a ring.
-  const keys = [...new Set(instanceIds.map((id) => Number.parseInt(id.slice(-8), 16) | 0))].sort(
-    (a, b) => a - b,
-  );
-  await client.query({ name: 'accept-lock', text: LOCK, values: [ACCEPT_LOCK, keys] });
+  const locks = [...keys].sort((a, b) => a - b).map((key) => `pg_advisory_xact_lock(${ACCEPT_LOCK}, ${key})`);
+  return `SELECT ${locks.join(', ')}`;
+}
+
+/** Takes the same locks within a transaction. */
+export async function lockAcceptOrder(client: Client, instanceIds: Iterable<string>): Promise<void> {
+  await client.query(acceptOrderLocks(instanceIds));
 }
 
 /**
- * Takes the locks and reads. Two statements on purpose: the second one's snapshot is taken when the
- * locks are held, so it sees whatever the previous holder committed.
+ * Reads what decides. The locks must be held by a statement before: this one's snapshot is then taken under
+ * them and sees whatever the previous holder committed.
  */
 export async function readForAccept(
   client: Client,
@@ -98,7 +104,6 @@ export async function readForAccept(
   },
 ): Promise<AcceptKnowledge> {
   const instanceIds = [...new Set(wanted.instanceIds)];
-  await lockAcceptOrder(client, instanceIds);
   const found = await client.query<Read>({
     name: 'accept-read',
     text: READ,
@@ -134,8 +139,6 @@ interface Read {
   contacts: { i: string; c: string; n: number; score: number; ms: number }[] | null;
   quoted: { id: string; instance_id: string; network_id: string | null }[] | null;
 }
-
-const LOCK = 'SELECT pg_advisory_xact_lock($1, key) FROM unnest($2::integer[]) AS key';
 
 const READ = `
 SELECT

@@ -14,8 +14,11 @@ export interface Sql {
 /** Plain SQL through a pool: for hot and set-based statements; the rest goes through the ORM. */
 export interface Db extends Sql {
   readonly pool: pg.Pool;
-  /** Runs `work` in one READ COMMITTED transaction; whatever it throws rolls back and is thrown on. */
-  transaction<T>(work: (client: Client) => Promise<T>): Promise<T>;
+  /**
+   * Runs `work` in one READ COMMITTED transaction; whatever it throws rolls back and is thrown on.
+   * `opening` runs right after BEGIN, in the same round trip: statements without parameters.
+   */
+  transaction<T>(work: (client: Client) => Promise<T>, opening?: string): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -66,16 +69,20 @@ export function createDb(options: DbOptions): Db {
   return {
     pool,
     query: (query, values) => pool.query(query as string, values),
-    transaction: (work) => runTransaction(pool, work),
+    transaction: (work, opening) => runTransaction(pool, work, opening),
     close: () => pool.end(),
   };
 }
 
-async function runTransaction<T>(pool: pg.Pool, work: (client: Client) => Promise<T>): Promise<T> {
+async function runTransaction<T>(
+  pool: pg.Pool,
+  work: (client: Client) => Promise<T>,
+  opening: string | undefined,
+): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
   try {
-    await client.query('BEGIN');
+    await client.query(opening ? `BEGIN; ${opening}` : 'BEGIN');
     const result = await work(client);
     await client.query('COMMIT');
     return result;
