@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
+import { createInProcessBroker } from '@posthorn/core/platform/broker-in-process.ts';
+import { type Clock, systemClock } from '@posthorn/core/platform/clock.ts';
+import { createCipher } from '@posthorn/core/platform/encryption.ts';
+import { createSandboxDriver } from '@posthorn/network/sandbox/driver.ts';
+import { createSandboxServer } from '@posthorn/network/sandbox/server.ts';
+import { type RunningWorker, startWorker, type WorkerDeps } from '@posthorn/worker/worker.ts';
+import { controlOf } from '../network/sandbox-harness.ts';
+import { type Answer, startTestMessaging, type TestMessaging } from './messaging.ts';
+import { waitFor } from './process.ts';
+import { type SeededCompany, seedCompany, seedInstance } from './seed.ts';
+
+export interface LoggedEvent {
+  event_id: string;
+  type: string;
+  // biome-ignore lint/suspicious/noExplicitAny: payloads are looked at field by field
+  data: any;
+}
+
+export interface TestInstance {
+  id: string;
+  /** The number it is paired with. */
+  phone: string;
+  jid: string;
+}
+
+/** The whole road in one process: API over HTTP, worker, and the sandbox network over real connections. */
+export interface Sending {
+  api: TestMessaging;
+  company: SeededCompany;
+  sandbox: ReturnType<typeof controlOf>;
+  worker: RunningWorker;
+  /** A connected instance; humanize and the guard are off unless asked for. */
+  connect(settings?: Partial<InstanceSettings>): Promise<TestInstance>;
+  /** A number that nobody has used. */
+  newPhone(): string;
+  /** A request below `/v1/instances/{id}`, with a fresh Idempotency-Key unless one is given. */
+  call(
+    instance: TestInstance,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Answer>;
+  /** Sends with POST, expects 202 and gives its body. */
+  send(
+    instance: TestInstance,
+    path: string,
+    body: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Answer['body']>;
+  /** The events that tell of a message or task, in the order of the log. */
+  eventsOf(messageId: string): Promise<LoggedEvent[]>;
+  /** Waits until the log has an event of this type that `fits`. */
+  event(
+    instance: TestInstance,
+    type: string,
+    fits?: (data: LoggedEvent['data']) => boolean,
+  ): Promise<LoggedEvent>;
+  /** What a phone shows, the newest last. */
+  // biome-ignore lint/suspicious/noExplicitAny: the sandbox's answers are looked at field by field
+  shown(phone: string, chat?: string): Promise<any[]>;
+  close(): Promise<void>;
+}
+
+export async function startSending(
+  options: { clock?: Clock; env?: Record<string, string>; worker?: Partial<WorkerDeps> } = {},
+): Promise<Sending> {
+  const api = await startTestMessaging(options.env);
+  const { parts } = api;
+  const server = await createSandboxServer({ autoPair: true, autoPairDelayMs: 0 });
+  const sandbox = controlOf(server.controlUrl);
+  await sandbox.post('/defaults', { read_delay_ms: 20 });
+  const worker = await startWorker({
+    ...parts,
+    databaseUrl: parts.url,
+    clock: options.clock ?? systemClock,
+    broker: createInProcessBroker(),
+    cipher: createCipher('0123456789abcdef'.repeat(4)),
+    driver: createSandboxDriver({ url: server.url }),
+    name: `worker ${randomUUID()}`,
+    ...options.worker,
+  });
+  const company = await seedCompany(parts.db);
+  let phones = 0;
+
+  async function call(
+    instance: TestInstance,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> {
+    return api.call(method, `/v1/instances/${instance.id}${path}`, {
+      key: company.apiKey,
+      headers: { 'idempotency-key': randomUUID(), ...headers },
+      ...(body === undefined ? {} : { body }),
+    });
+  }
+
+  return {
+    api,
+    company,
+    sandbox,
+    worker,
+    call,
+    async connect(settings = {}) {
+      const id = await seedInstance(parts.db, company.companyId, {
+        state: 'CREATED',
+        wanted: 'connected',
+        settings: { humanize_enabled: false, anti_spam_guard_enabled: false, ...settings },
+      });
+      parts.bus.notify('instance', id);
+      const row = await waitFor(async () => {
+        const found = await parts.db.query<{ state: string; phone: string; jid: string }>(
+          'SELECT state, phone, jid FROM instances WHERE id = $1',
+          [id],
+        );
+        return found.rows[0]?.state === 'CONNECTED' && found.rows[0];
+      }, 15_000);
+      return { id, phone: row.phone, jid: row.jid };
+    },
+    newPhone() {
+      phones += 1;
+      return `5531${String(phones).padStart(9, '0')}`;
+    },
+    async send(instance, path, body, headers) {
+      const answer = await call(instance, 'POST', path, body, headers);
+      assert.equal(answer.status, 202, `${path}: ${answer.text}`);
+      return answer.body;
+    },
+    async eventsOf(messageId) {
+      const found = await parts.db.query<LoggedEvent>(
+        `SELECT event_id, type, data FROM events WHERE data->'message_ids'->>0 = $1 ORDER BY tx, id`,
+        [messageId],
+      );
+      return found.rows;
+    },
+    event: (instance, type, fits = () => true) =>
+      waitFor(
+        async () => {
+          const found = await parts.db.query<LoggedEvent>(
+            'SELECT event_id, type, data FROM events WHERE instance_id = $1 AND type = $2 ORDER BY tx, id',
+            [instance.id, type],
+          );
+          return found.rows.find((event) => fits(event.data));
+        },
+        10_000,
+        { what: `an event ${type}` },
+      ),
+    async shown(phone, chat) {
+      const query = chat ? `?chat=${encodeURIComponent(chat)}` : '';
+      const answer = await sandbox.call('GET', `/phones/${phone}/messages${query}`);
+      return answer.status === 404 ? [] : answer.body.messages;
+    },
+    async close() {
+      await worker.stop();
+      await server.close();
+      await api.close();
+    },
+  };
+}
