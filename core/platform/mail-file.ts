@@ -29,7 +29,8 @@ export function createFileMailer(options: { directory: string; from: string; log
       // Renamed into place: whoever watches the folder never reads half a mail.
       await writeFile(`${file}.part`, message as Buffer, { mode: 0o600 });
       await rename(`${file}.part`, file);
-      options.log.info({ file, kind: mail.kind }, 'mail written to a file: SMTP_URL is not set');
+      // A warning, so that it is seen: nobody gets this mail unless somebody looks there.
+      options.log.warn({ file, kind: mail.kind }, 'mail written to a file: SMTP_URL is not set');
     },
     async close() {},
   };

@@ -187,7 +187,7 @@ describe('mail without a mail server', () => {
     const mailer = createFileMailer({
       directory: path.join(directory, 'mail'),
       from: 'Posthorn <no-reply@posthorn.local>',
-      log: { info: (entry: { file?: string }) => lines.push(entry) } as never,
+      log: { warn: (entry: { file?: string }) => lines.push(entry) } as never,
     });
     await mailer.send({
       id: '42',

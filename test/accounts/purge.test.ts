@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { emptyTrash } from '@posthorn/core/media/remove-expired.ts';
+import { createDiskStorage } from '@posthorn/core/platform/storage-disk.ts';
 import { createPurgeJob, type PurgeJob } from '@posthorn/worker/purge/purge-job.ts';
 import { seedInstance } from '../support/seed.ts';
 import { type AccountServer, startAccountServer } from './support/account-server.ts';
@@ -64,6 +69,37 @@ describe('the purge of deleted companies', () => {
     // The name and the address are free again.
     await register(server, gone.email);
     assert.equal(await job.runOnce(), 0, 'and there is nothing left to do');
+  });
+
+  test('stored media go with their company, and nobody else’s', async () => {
+    const directory = mkdtempSync(path.join(tmpdir(), 'posthorn-purge-'));
+    const storage = await createDiskStorage({ directory });
+    const [gone, stays] = [await newOwner(server), await newOwner(server)];
+    const keys: string[] = [];
+    for (const { companyId } of [gone, stays]) {
+      const instanceId = await seedInstance(server.db, companyId);
+      const id = randomUUID();
+      const key = `${companyId}/${instanceId}/${id}`;
+      const file = path.join(storage.spoolDir, id);
+      writeFileSync(file, 'a photo');
+      await storage.put(key, { path: file, sizeBytes: 7 }, { mimeType: 'image/jpeg' });
+      await server.db.query(
+        `INSERT INTO media (id, company_id, instance_id, source, mime_type, file_name, size_bytes, sha256,
+                            storage_key, created_at)
+         VALUES ($1, $2, $3, 'uploads', 'image/jpeg', 'photo.jpg', 7, '', $4, $5)`,
+        [id, companyId, instanceId, key, server.clock.now()],
+      );
+      keys.push(path.join(directory, key));
+    }
+    await remove(gone);
+    server.clock.advance(30 * DAY_MS);
+    assert.equal(await job.runOnce(), 1);
+    await emptyTrash({ ...server, storage, signal: new AbortController().signal });
+    assert.deepEqual(
+      keys.map((key) => existsSync(key)),
+      [false, true],
+    );
+    rmSync(directory, { recursive: true });
   });
 
   test('an interrupted purge is simply begun again', async () => {
