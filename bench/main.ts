@@ -1,6 +1,6 @@
 /**
  * `npm run bench`: the hot paths beside what they are compared with, in one run on one machine.
- * `--json` prints one object; `--only accept,e2e,rows,cpu`, `--rounds`, `--seconds`, `--messages` and
+ * `--json` prints one object; `--only accept,e2e,rows,cpu,webhooks,streams`, `--rounds`, `--seconds`, `--messages` and
  * `--rows` make it smaller. Timings decide nothing here: they are printed.
  */
 import { parseArgs } from 'node:util';
@@ -8,12 +8,14 @@ import { compareFullWithEmpty, compareWithReferences } from './accept/compare.ts
 import type { Compared } from './accept/rounds.ts';
 import { measureCpu } from './cpu/cpu-by-part.ts';
 import { compareEndToEnd } from './end-to-end/compare.ts';
+import { benchSseReaders } from './events/sse-readers.ts';
+import { benchWebhookDeliveries } from './events/webhook-deliveries.ts';
 import { startDatabases } from './servers.ts';
 
 const { values } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
-    only: { type: 'string', default: 'accept,e2e,rows,cpu' },
+    only: { type: 'string', default: 'accept,e2e,rows,cpu,webhooks,streams' },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '5' },
     messages: { type: 'string', default: '10000' },
@@ -100,6 +102,18 @@ try {
       postgres: cpu.postgres,
       parts: Object.fromEntries(cpu.parts.map(({ part, us }) => [part, us])),
     };
+  }
+  if (parts.has('webhooks')) {
+    say('\n(e) webhook deliveries per second beside a bare POST loop, 64 at a time; medians of 3 rounds');
+    const rows = await benchWebhookDeliveries(await databases.create('webhooks', 'posthorn'));
+    table(rows);
+    result.webhooks = rows;
+  }
+  if (parts.has('streams')) {
+    say('\n(f) events per second to 2,000 SSE readers of one process beside a raw write loop');
+    const rows = await benchSseReaders(await databases.create('streams', 'posthorn'));
+    table(rows);
+    result.streams = rows;
   }
   if (values.json) console.log(JSON.stringify(result));
 } finally {

@@ -1,0 +1,67 @@
+/**
+ * An SSE server to measure: `raw` writes each event to each connection with `res.write`, `feed` serves the
+ * event log as the messaging server does. Settings: MODE, DATABASE_URL, COMPANY_ID, EVENTS. Prints its port;
+ * `memory` is answered with its memory in bytes, `raw` starts the loop, `cpu` is answered with µs of CPU used.
+ */
+import { createServer, type ServerResponse } from 'node:http';
+import { createInterface } from 'node:readline';
+import type { Principal } from '@posthorn/core/accounts/principal.ts';
+import { createEventFeed } from '@posthorn/core/events/event-feed.ts';
+import { createBus } from '@posthorn/core/platform/bus.ts';
+import { systemClock } from '@posthorn/core/platform/clock.ts';
+import { createDb } from '@posthorn/core/platform/db.ts';
+import { createLog } from '@posthorn/core/platform/log.ts';
+import { createLiveConnections } from '@posthorn/server/http/event-stream.ts';
+import { openEventStream } from '@posthorn/server/http/sse.ts';
+
+const { MODE, DATABASE_URL, COMPANY_ID, EVENTS, FRAME } = process.env;
+const serve = MODE === 'feed' ? await serveFeed() : serveRaw();
+
+async function serveFeed() {
+  const log = createLog({ level: 'warn', role: 'bench' });
+  const db = createDb({ url: DATABASE_URL!, poolSize: 4, log, name: 'bench sse', plans: 'indexed' });
+  const bus = await createBus({ url: DATABASE_URL!, log, name: 'bench sse' });
+  const feed = createEventFeed({ db, bus, clock: systemClock, log, retentionDays: 14 });
+  const connections = createLiveConnections({ bus });
+  const principal = { companyId: Number(COMPANY_ID), userId: 1, tokenId: null } as Principal;
+  const server = createServer((request, response) => {
+    const takeResponse = () => ({ request, response, headers: {} });
+    void openEventStream(
+      { db, feed, connections },
+      { principal, query: {}, headers: request.headers, takeResponse },
+    );
+  });
+  return { server, start: () => undefined };
+}
+
+function serveRaw() {
+  const readers: ServerResponse[] = [];
+  const server = createServer((_req, res) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    res.write(': \n\n');
+    readers.push(res);
+  });
+  const start = async () => {
+    for (let sent = 0; sent < Number(EVENTS); sent += 1) {
+      for (const res of readers) res.write(FRAME!);
+      // Lets the sockets drain, as any server must.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  return { server, start };
+}
+
+serve.server.listen(0, '127.0.0.1', 4096, () => {
+  console.log((serve.server.address() as { port: number }).port);
+});
+createInterface({ input: process.stdin })
+  .on('line', (line) => {
+    if (line === 'memory') {
+      globalThis.gc?.();
+      console.log(process.memoryUsage().rss);
+    } else if (line === 'cpu') {
+      const { user, system } = process.cpuUsage();
+      console.log(user + system);
+    } else void serve.start();
+  })
+  .on('close', () => process.exit(0));
