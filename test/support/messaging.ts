@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createAccounts } from '@posthorn/core/accounts/create-accounts.ts';
 import { type OpenedMedia, openMedia } from '@posthorn/core/media/open-media.ts';
+import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
 import { createDb } from '@posthorn/core/platform/db.ts';
 import { createMetrics } from '@posthorn/core/platform/metrics.ts';
@@ -45,7 +46,10 @@ export interface TestMessaging {
 }
 
 /** The messaging server in this process, over real HTTP and on a database of the test file's own. */
-export async function startTestMessaging(env: Record<string, string> = {}): Promise<TestMessaging> {
+export async function startTestMessaging(
+  env: Record<string, string> = {},
+  options: { clock?: Clock } = {},
+): Promise<TestMessaging> {
   const parts = await createParts();
   const dataDir = await mkdtemp(path.join(tmpdir(), 'posthorn-media-'));
   const config = testConfig({ DATA_DIR: dataDir, ...env });
@@ -55,6 +59,7 @@ export async function startTestMessaging(env: Record<string, string> = {}): Prom
   const hotDb = createDb({ url: parts.url, poolSize: 4, log: parts.log, name: 'test hot', plans: 'indexed' });
   const server = await createMessagingServer({
     ...parts,
+    ...options,
     media,
     hotDb,
     config,

@@ -68,7 +68,8 @@ export interface Sending {
 export async function startSending(
   options: { clock?: Clock; env?: Record<string, string>; worker?: Partial<WorkerDeps> } = {},
 ): Promise<Sending> {
-  const api = await startTestMessaging(options.env);
+  const clock = options.clock ?? systemClock;
+  const api = await startTestMessaging(options.env, { clock });
   const { parts } = api;
   const server = await createSandboxServer({ autoPair: true, autoPairDelayMs: 0 });
   const sandbox = controlOf(server.controlUrl);
@@ -76,7 +77,7 @@ export async function startSending(
   const worker = await startWorker({
     ...parts,
     databaseUrl: parts.url,
-    clock: options.clock ?? systemClock,
+    clock,
     broker: createInProcessBroker(),
     cipher: createCipher('0123456789abcdef'.repeat(4)),
     driver: createSandboxDriver({ url: server.url }),

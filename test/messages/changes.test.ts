@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { eventPayloads, isEventType } from '@posthorn/contract/events.ts';
+import { waitFor } from '../support/process.ts';
+import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
+
+let road: Sending;
+let instance: TestInstance;
+
+before(async () => {
+  road = await startSending();
+  instance = await road.connect();
+});
+after(() => road.close());
+
+async function sentText(text = 'first words'): Promise<{ id: string; phone: string; hex: string }> {
+  const phone = road.newPhone();
+  const { message_id: id } = await road.send(instance, '/messages/text', { to: phone, text });
+  await waitFor(async () => (await road.eventsOf(id)).some((event) => event.type === 'message.read'));
+  return { id, phone, hex: id.replaceAll('-', '').toUpperCase() };
+}
+
+function refusedAs(answer: { status: number; body: { error_code: string; message: string } }) {
+  return [answer.status, answer.body.error_code, answer.body.message];
+}
+
+describe('editing', () => {
+  for (const by of ['UUID', 'network id'] as const) {
+    test(`changes the words on the phone, marked as edited, and tells it (by ${by})`, async () => {
+      const { id, hex, phone } = await sentText();
+      const key = randomUUID();
+      const path = `/messages/${by === 'UUID' ? id : hex}/edit`;
+      const edit = () =>
+        road.call(instance, 'PUT', path, { content: 'better words' }, { 'idempotency-key': key });
+      const answer = await edit();
+      assert.equal(answer.status, 202);
+      assert.deepEqual(Object.keys(answer.body).sort(), ['idempotency_key', 'status', 'task_id']);
+      assert.notEqual(answer.body.task_id, id);
+      const edited = await road.event(instance, 'message.edited', (data) => data.message_ids[0] === id);
+      assert.deepEqual(eventPayloads['message.edited'].parse(edited.data), edited.data);
+      assert.equal(edited.data.is_from_me, true);
+      assert.deepEqual(edited.data.content, { text: 'better words' });
+      const [shown] = await road.shown(phone);
+      assert.deepEqual([shown.text, shown.edited], ['better words', true]);
+      const read = await road.call(instance, 'GET', `/message/${id}`);
+      assert.deepEqual(read.body.content, { text: 'better words' });
+      assert.ok(read.body.edited_at);
+      const replay = await edit();
+      assert.deepEqual(replay.body, { ...answer.body, status: 'sent' });
+      assert.equal(replay.headers.get('idempotent-replayed'), 'true');
+      const events = await road.eventsOf(id);
+      assert.equal(events.filter((event) => event.type === 'message.edited').length, 1);
+      assert.equal(events.filter((event) => event.type === 'message.sent').length, 1);
+    });
+  }
+
+  test('without content is refused in the words of the specification', async () => {
+    const { id } = await sentText();
+    for (const body of [{}, { content: '' }, { content: '  ' }, { content: 5 }]) {
+      const answer = await road.call(instance, 'PUT', `/messages/${id}/edit`, body);
+      assert.deepEqual(refusedAs(answer), [400, 'BAD_REQUEST', 'content is required']);
+    }
+  });
+
+  test('of what is unknown, received, deleted, forwarded, of another type or too old is refused', async () => {
+    const { id, phone } = await sentText();
+    const edit = (ref: string) => road.call(instance, 'PUT', `/messages/${ref}/edit`, { content: 'x' });
+    assert.deepEqual(refusedAs(await edit(randomUUID())).slice(0, 2), [404, 'MESSAGE_NOT_FOUND']);
+    assert.deepEqual(refusedAs(await edit('3EB0123456')).slice(0, 2), [404, 'MESSAGE_NOT_FOUND']);
+
+    const inbound = await road.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, text: 'hi' });
+    await road.event(instance, 'text.received', (data) => data.phone === phone);
+    assert.deepEqual(refusedAs(await edit(inbound.id)), [
+      400,
+      'BAD_REQUEST',
+      'only outbound messages can be edited',
+    ]);
+
+    const location = await road.send(instance, '/messages/location', {
+      to: phone,
+      latitude: 1,
+      longitude: 2,
+    });
+    assert.deepEqual(refusedAs(await edit(location.message_id)).slice(0, 2), [400, 'EDIT_UNSUPPORTED_TYPE']);
+
+    const forwarded = await road.send(instance, '/messages/forward', {
+      to: road.newPhone(),
+      forward_chat_id: phone,
+      message_id: inbound.id,
+    });
+    assert.deepEqual(refusedAs(await edit(forwarded.message_id)).slice(0, 2), [
+      400,
+      'EDIT_FORWARDED_NOT_ALLOWED',
+    ]);
+
+    await road.api.parts.db.query(
+      `UPDATE messages SET sent_at = sent_at - interval '16 minutes' WHERE id = $1`,
+      [id],
+    );
+    assert.deepEqual(refusedAs(await edit(id)).slice(0, 2), [400, 'EDIT_WINDOW_EXPIRED']);
+    await road.api.parts.db.query(
+      `UPDATE messages SET sent_at = sent_at + interval '2 minutes' WHERE id = $1`,
+      [id],
+    );
+    assert.equal((await edit(id)).status, 202);
+
+    const gone = await sentText();
+    await road.call(instance, 'DELETE', `/messages/${gone.id}`, { to: gone.phone, message_id: gone.id });
+    await road.event(instance, 'message.deleted', (data) => data.message_ids[0] === gone.id);
+    assert.deepEqual(refusedAs(await edit(gone.id)), [400, 'BAD_REQUEST', 'cannot edit a deleted message']);
+  });
+
+  test('that the network refuses ends as a failure of the edit, not of the message', async () => {
+    const { id, phone } = await sentText();
+    await road.sandbox.post('/faults', {
+      kind: 'refuse',
+      reason: 'not_now',
+      account: instance.phone,
+      times: 1,
+    });
+    const key = randomUUID();
+    const edit = () =>
+      road.call(instance, 'PUT', `/messages/${id}/edit`, { content: 'x' }, { 'idempotency-key': key });
+    const answer = await edit();
+    const failed = await road.event(instance, 'text.delivery_failed', (data) => data.message_ids[0] === id);
+    assert.deepEqual(
+      [failed.data.operation, failed.data.reason, failed.data.wire_state],
+      ['edit', 'not_now', 'not_sent'],
+    );
+    assert.equal((await road.shown(phone))[0].text, 'first words');
+    assert.equal((await road.call(instance, 'GET', `/message/${id}`)).body.status, 'read');
+    assert.deepEqual((await edit()).body, { ...answer.body, status: 'failed' });
+  });
+});
+
+describe('deleting for everyone', () => {
+  test('takes the message off the phone and tells message.deleted with its family', async () => {
+    const { id, hex, phone } = await sentText();
+    const answer = await road.call(instance, 'DELETE', `/messages/${hex}`, { to: phone, message_id: id });
+    assert.equal(answer.status, 202);
+    assert.deepEqual(Object.keys(answer.body).sort(), ['idempotency_key', 'status', 'task_id']);
+    await road.event(instance, 'text.deleted', (data) => data.message_ids[0] === id);
+    const events = (await road.eventsOf(id)).filter((event) => event.type.endsWith('.deleted'));
+    assert.deepEqual(
+      events.map((event) => event.type),
+      ['message.deleted', 'text.deleted'],
+    );
+    for (const { type, data } of events) {
+      assert.ok(isEventType(type));
+      assert.deepEqual(eventPayloads[type].parse(data), data);
+      assert.equal(data.is_from_me, true);
+    }
+    const [shown] = await road.shown(phone);
+    assert.deepEqual([shown.deleted, shown.text], [true, '']);
+    const read = await road.call(instance, 'GET', `/message/${id}`);
+    assert.ok(read.body.deleted_at);
+    assert.deepEqual(read.body.content, {});
+  });
+
+  test('of what is unknown, elsewhere or named twice differently is refused', async () => {
+    const { id, phone } = await sentText();
+    const other = await sentText();
+    const remove = (ref: string, body: object) => road.call(instance, 'DELETE', `/messages/${ref}`, body);
+    const unknown = randomUUID();
+    assert.deepEqual(refusedAs(await remove(unknown, { to: phone, message_id: unknown })).slice(0, 2), [
+      404,
+      'MESSAGE_NOT_FOUND',
+    ]);
+    assert.deepEqual(refusedAs(await remove(id, { to: other.phone, message_id: id })).slice(0, 2), [
+      404,
+      'MESSAGE_NOT_FOUND',
+    ]);
+    assert.deepEqual(refusedAs(await remove(id, { to: phone, message_id: other.id })).slice(0, 2), [
+      400,
+      'BAD_REQUEST',
+    ]);
+    assert.deepEqual(refusedAs(await remove(id, { to: phone })).slice(0, 2), [400, 'MISSING_FIELD']);
+    assert.deepEqual(refusedAs(await remove(id, { message_id: id })).slice(0, 2), [400, 'MISSING_FIELD']);
+  });
+});
+
+describe('what phones change', () => {
+  test('an edit and a delete of theirs change what we keep, and are told once', async () => {
+    const phone = road.newPhone();
+    const inbound = await road.sandbox.post(`/phones/${phone}/messages`, {
+      to: instance.phone,
+      text: 'befor',
+    });
+    const received = await road.event(instance, 'text.received', (data) => data.phone === phone);
+    const id = received.data.message_ids[0];
+    await road.sandbox.post('/faults', { kind: 'repeat_events', instance: instance.id });
+    await road.sandbox.post(`/phones/${phone}/messages`, {
+      to: instance.phone,
+      type: 'edit',
+      message_id: inbound.id,
+      text: 'before',
+    });
+    const edited = await road.event(instance, 'message.edited', (data) => data.message_ids[0] === id);
+    assert.deepEqual([edited.data.is_from_me, edited.data.content], [false, { text: 'before' }]);
+    assert.equal(edited.data.phone, phone);
+    assert.equal((await road.call(instance, 'GET', `/message/${id}`)).body.content.text, 'before');
+    await road.sandbox.post(`/phones/${phone}/messages`, {
+      to: instance.phone,
+      type: 'delete',
+      message_id: inbound.id,
+    });
+    await road.event(instance, 'text.deleted', (data) => data.message_ids[0] === id);
+    await road.sandbox.call('DELETE', '/faults');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const types = (await road.eventsOf(id)).map((event) => event.type);
+    assert.deepEqual(types, [
+      'message.received',
+      'text.received',
+      'message.edited',
+      'message.deleted',
+      'text.deleted',
+    ]);
+  });
+});
