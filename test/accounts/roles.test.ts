@@ -28,6 +28,7 @@ const SPEC_ACCESS: [RegExp, RouteAccess][] = [
     /^\/v1\/instances\/:instanceId\/(labels|chats\/:\w+\/labels|notes|chats\/:\w+\/notes|queue|business|catalog)\b/,
     'owner_admin',
   ],
+  [/^\/v1\/instances\/:instanceId\/status\/(privacy|:statusId\/views)$/, 'owner_admin'],
   [
     /^\/v1\/instances\/:instanceId\/(message|messages|media|usage|chats|contacts|lids|groups|presence|profile|status)\b/,
     'all',

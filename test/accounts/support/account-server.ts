@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { openMedia } from '@posthorn/core/media/open-media.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
 import { createDb, type Db } from '@posthorn/core/platform/db.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
@@ -45,7 +46,9 @@ export async function startAccountServer(
   const { db, bus, clock, log, url } = parts;
   const hotDb = createDb({ url, poolSize: 4, log, name: 'test hot', plans: 'indexed' });
   const orm = await createOrm({ url, entities: messagingEntities, name: 'test' });
+  const media = await openMedia({ config, db, clock });
   const closeParts = async () => {
+    await media.close();
     await orm.close();
     await hotDb.close();
     if (!options.parts) await parts.close();
@@ -59,6 +62,7 @@ export async function startAccountServer(
     bus,
     clock,
     log,
+    media,
     metrics: createMetrics({ collectProcess: false }),
     validateResponses: options.validateResponses ?? true,
   }).catch(async (err) => {

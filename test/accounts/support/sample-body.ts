@@ -26,7 +26,21 @@ const BY_FORMAT: Record<string, string> = {
   email: 'somebody@example.test',
   uuid: '01890000-0000-7000-8000-000000000000',
   uri: 'https://example.test/',
-  'date-time': '2100-01-01T00:00:00.000Z',
+  'date-time': new Date(Date.now() + 86_400_000).toISOString(),
+};
+
+/** Optional by their schema, and yet some of them is asked for: one media source, and what a text or a card says. */
+const MEDIA_SOURCES = ['media_id', 'media_url'];
+const WANTED = ['text', 'contact_name', 'contact_phone'];
+const BY_NAME: Record<string, unknown> = {
+  media_id: BY_FORMAT.uuid,
+  media_url: BY_FORMAT.uri,
+  url: BY_FORMAT.uri,
+  contact_phone: '+5511999990000',
+  // Contains the url, as a link preview's text must.
+  text: `see ${BY_FORMAT.uri}`,
+  // A scheduled send's own.
+  body: { to: '+5511999990000', text: 'later' },
 };
 
 /** A body of a route that its schema takes: the required fields with the plainest values. */
@@ -48,10 +62,13 @@ function sample(schema: Schema, defs: Record<string, Schema>): unknown {
   switch (schema.type) {
     case 'object':
       return Object.fromEntries(
-        (schema.required ?? []).map((name) => [name, sample(schema.properties?.[name] ?? {}, defs)]),
+        namesOf(schema).map((name) => [name, BY_NAME[name] ?? sample(schema.properties?.[name] ?? {}, defs)]),
       );
     case 'array':
-      return Array.from({ length: schema.minItems ?? 0 }, () => sample(schema.items ?? {}, defs));
+      return Array.from({ length: schema.minItems ?? 0 }, (_, at) => {
+        const item = sample(schema.items ?? {}, defs);
+        return typeof item === 'string' ? `${item}${at || ''}` : item;
+      });
     case 'integer':
     case 'number':
       return schema.minimum ?? (schema.exclusiveMinimum ?? 0) + 1;
@@ -62,4 +79,11 @@ function sample(schema: Schema, defs: Record<string, Schema>): unknown {
     default:
       return BY_FORMAT[schema.format ?? ''] ?? 'x'.repeat(Math.max(schema.minLength ?? 1, 8));
   }
+}
+
+function namesOf(schema: Schema): string[] {
+  const there = Object.keys(schema.properties ?? {});
+  const source = MEDIA_SOURCES.find((name) => there.includes(name));
+  const more = [...WANTED.filter((name) => there.includes(name)), ...(source ? [source] : [])];
+  return [...new Set([...(schema.required ?? []), ...more])];
 }
