@@ -43,7 +43,7 @@ export async function loadSubscription(sql: Sql, companyId: number): Promise<Sub
      FROM billing.subscriptions subscription
      JOIN billing.plans plan ON plan.code = subscription.plan_code
      LEFT JOIN billing.plans next_plan
-       ON next_plan.code = subscription.next_plan_code AND subscription.status <> 'cancelled' AND subscription.closed_at IS NULL
+       ON next_plan.code = subscription.next_plan_code AND subscription.cancelled_at IS NULL AND subscription.closed_at IS NULL
      WHERE subscription.company_id = $1
      ORDER BY subscription.id DESC LIMIT 1`,
     [companyId],

@@ -114,7 +114,8 @@ describe('the state machine of subscriptions', () => {
         sequences += histories.length;
         steps += histories.reduce((sum, each) => sum + each.length, 0);
       }),
-      { numRuns: GROUPS, endOnFailure: process.env.CI !== undefined },
+      // Shrinking takes minutes; who looks for the cause turns it on.
+      { numRuns: GROUPS, endOnFailure: process.env.BILLING_SHRINK === undefined },
     );
     assert.ok(sequences >= GROUPS * 8);
     console.log(`${sequences} sequences, ${steps} steps`);
