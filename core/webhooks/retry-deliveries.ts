@@ -7,6 +7,7 @@ import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
 import type { Orm } from '../platform/orm.ts';
+import { RETRIES_HINT } from './delivery/find-due.ts';
 import { loadWebhook } from './find-webhook.ts';
 import { reportCompany } from './report-scope.ts';
 
@@ -71,7 +72,7 @@ async function retry(
     const done = new Set(queued.rows.map((row) => `${row.event_id} ${row.webhook_id}`));
     return found.rows.map((row) => ({ ...row, queued: done.has(`${row.event_id} ${row.webhook_id}`) }));
   });
-  deps.bus.notify('deliveries');
+  deps.bus.notify('deliveries', RETRIES_HINT);
   return toResult(asked.logIds, rows);
 }
 

@@ -15,7 +15,7 @@ import {
 } from '@posthorn/core/webhooks/delivery/claim-deliveries.ts';
 import { readEndpointConfigs } from '@posthorn/core/webhooks/delivery/endpoint-config.ts';
 import { allowedInFlight, isBroken, learn } from '@posthorn/core/webhooks/delivery/endpoint-control.ts';
-import { findAllDue, findNewlyDue } from '@posthorn/core/webhooks/delivery/find-due.ts';
+import { findAllDue, findNewlyDue, RETRIES_HINT } from '@posthorn/core/webhooks/delivery/find-due.ts';
 import { classOfStatus, parseRetryAfterMs, retryDelayMs } from '@posthorn/core/webhooks/delivery/outcome.ts';
 import { disableGoneWebhook } from '@posthorn/core/webhooks/delivery/record-attempts.ts';
 import { signWebhook } from '@posthorn/core/webhooks/delivery/sign.ts';
@@ -97,7 +97,12 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
     wakeClaim?.();
   }
 
-  function onHint(): void {
+  function onHint(payload: string): void {
+    if (payload === RETRIES_HINT) {
+      fullScanAtMs = 0;
+      wakeScan.abort();
+      return;
+    }
     hinted = true;
     const activeSince = performance.now() - ACTIVE_MS;
     // Those that had work a moment ago likely have it again: claimed for without asking which.
@@ -336,14 +341,21 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
   }
 
   let scanAtMs = Number.POSITIVE_INFINITY;
+  let fullScanAtMs = 0;
 
   /** Finds what no hint told of, and wakes the claim when a retry falls due. */
   async function scanLoop(): Promise<void> {
-    let fullScanAtMs = 0;
     while (!stopping.signal.aborted) {
+      // Before the scan: what is hinted while it runs must not be taken for seen by it.
+      wakeScan = new AbortController();
+      const wake = AbortSignal.any([stopping.signal, wakeScan.signal]);
       try {
         const nowMs = clock.now().getTime();
-        if (nowMs >= fullScanAtMs) fullScanAtMs = nowMs + (await scan());
+        if (nowMs >= fullScanAtMs) {
+          fullScanAtMs = Number.POSITIVE_INFINITY;
+          const nextAtMs = nowMs + (await scan());
+          fullScanAtMs = Math.min(fullScanAtMs, nextAtMs);
+        }
         scanAtMs = fullScanAtMs;
         for (const { retryAtMs } of endpoints.all.values())
           if (retryAtMs !== null && retryAtMs > nowMs && retryAtMs < scanAtMs) scanAtMs = retryAtMs;
@@ -351,11 +363,10 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
       } catch (err) {
         log.warn({ err }, 'looking for due webhook deliveries failed, trying again');
         scanAtMs = clock.now().getTime() + SCAN_MS;
+        fullScanAtMs = scanAtMs;
       }
-      wakeScan = new AbortController();
-      const signal = AbortSignal.any([stopping.signal, wakeScan.signal]);
       try {
-        await clock.sleep(Math.max(1, scanAtMs - clock.now().getTime()), signal);
+        await clock.sleep(Math.max(1, scanAtMs - clock.now().getTime()), wake);
       } catch {
         // Woken early.
       }
@@ -398,7 +409,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
   return {
     async start() {
       bus.on('deliveries', onHint);
-      bus.onReset((up) => (up ? onHint() : undefined));
+      bus.onReset((up) => (up ? onHint('') : undefined));
       ticker = setInterval(tick, Math.min(250, timeoutMs / 4));
       const { rows } = await db.query<{ highest: number }>(
         `SELECT coalesce(max(id), 0) AS highest FROM webhook_deliveries`,

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { insertEvents } from '@posthorn/core/events/insert-events.ts';
+import { newId } from '@posthorn/core/platform/ids.ts';
+import { createRetentionJob } from '@posthorn/worker/retention/retention-job.ts';
+import { newEvent } from '../events/support.ts';
+import { createParts, type Parts } from '../support/parts.ts';
+import { type SeededCompany, seedCompany } from '../support/seed.ts';
+
+let parts: Parts;
+let company: SeededCompany;
+before(async () => {
+  parts = await createParts();
+  company = await seedCompany(parts.db);
+});
+after(() => parts.close());
+
+const DAY_MS = 86_400_000;
+
+async function partitionsOf(table: string): Promise<string[]> {
+  const { rows } = await parts.db.query<{ name: string }>(
+    'SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = $1::regclass ORDER BY 1',
+    [table],
+  );
+  return rows.map((row) => row.name);
+}
+
+const dayName = (table: string, at: Date) => `${table}_${at.toISOString().slice(0, 10).replaceAll('-', '')}`;
+
+test('40 days go by: partitions stand ahead, old ones are dropped, and no event is lost before its time', async () => {
+  const { db, clock } = parts;
+  const job = createRetentionJob(parts);
+  const kept: { id: string; at: number }[] = [];
+  for (let day = 0; day < 40; day += 1) {
+    // From day 10 to 20 nobody runs the job: events fall into the default partition.
+    if (day < 10 || day > 20) assert.equal(await job.runOnce(), true);
+    const event = newEvent(company.companyId, { createdAt: clock.now() });
+    await insertEvents(db, [event]);
+    kept.push({ id: event.eventId, at: clock.now().getTime() });
+    clock.advance(DAY_MS);
+  }
+  await job.runOnce();
+  const now = clock.now();
+  const { rows } = await db.query<{ event_id: string }>('SELECT event_id FROM events');
+  const there = new Set(rows.map((row) => row.event_id));
+  for (const { id, at } of kept) {
+    if (at > now.getTime() - 14 * DAY_MS) assert.ok(there.has(id), 'kept for 14 days');
+    if (at < now.getTime() - 15 * DAY_MS) assert.ok(!there.has(id), 'dropped with its day');
+  }
+  const { rows: stray } = await db.query('SELECT 1 FROM ONLY events_other');
+  assert.equal(stray.length, 0, 'the default partition was emptied');
+  for (const [table, days] of [
+    ['events', 14],
+    ['webhook_delivery_logs', 30],
+  ] as const) {
+    const partitions = await partitionsOf(table);
+    for (let ahead = -1; ahead <= 7; ahead += 1)
+      assert.ok(partitions.includes(dayName(table, new Date(now.getTime() + ahead * DAY_MS))));
+    const oldest = dayName(table, new Date(now.getTime() - days * DAY_MS));
+    assert.ok(partitions.filter((name) => /_\d{8}$/.test(name)).every((name) => name >= oldest));
+  }
+});
+
+test('keys, contents, counters and deliveries go when their time is over, and not before', async () => {
+  const { db, clock } = parts;
+  const now = clock.now().getTime();
+  const ago = (hours: number) => new Date(now - hours * 3_600_000);
+  for (const hours of [1, 71, 73, 200])
+    await db.query(
+      'INSERT INTO idempotency_keys (id, body_hash, task_id, created_at) VALUES ($1, $1, $1, $2)',
+      [newId(), ago(hours)],
+    );
+  for (const hours of [1, 23, 25])
+    await db.query('INSERT INTO sent_contents (id, first_sent_at) VALUES ($1, $2)', [newId(), ago(hours)]);
+  for (const hours of [1, 24, 72])
+    await db.query('INSERT INTO usage_minutes (instance_id, minute, company_id) VALUES ($1, $2, $3)', [
+      newId(),
+      ago(hours),
+      company.companyId,
+    ]);
+  for (const hours of [1, 15 * 24])
+    await db.query(
+      `INSERT INTO webhook_deliveries (company_id, webhook_id, event_id, event_created_at, next_attempt_at, created_at)
+       VALUES ($1, 1, $2, $3, $3, $3)`,
+      [company.companyId, newId(), ago(hours)],
+    );
+  await createRetentionJob(parts).runOnce();
+  const count = async (table: string) =>
+    (await db.query<{ n: number }>(`SELECT count(*)::int AS n FROM ${table}`)).rows[0]!.n;
+  assert.equal(await count('idempotency_keys'), 2);
+  assert.equal(await count('sent_contents'), 2);
+  assert.equal(await count('usage_minutes'), 2);
+  assert.equal(await count('webhook_deliveries'), 1);
+});
+
+test('one process at a time does it', async () => {
+  const client = await parts.db.pool.connect();
+  await client.query('SELECT pg_advisory_lock(7071003)');
+  assert.equal(await createRetentionJob(parts).runOnce(), null);
+  await client.query('SELECT pg_advisory_unlock(7071003)');
+  client.release();
+  assert.equal(await createRetentionJob(parts).runOnce(), true);
+});
