@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { type OpenedMedia, openMedia } from '@posthorn/core/media/open-media.ts';
 import type { Broker } from '@posthorn/core/platform/broker.ts';
 import { createBus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
@@ -13,6 +14,8 @@ import type { Check } from '@posthorn/core/platform/readiness.ts';
 import type { Shutdown } from '@posthorn/core/platform/shutdown.ts';
 import { startBillingRoles } from './billing/start.ts';
 import { createMailSender } from './mail/mail-sender.ts';
+import { createMediaRetentionJob } from './media/media-retention-job.ts';
+import { openWorkerMedia } from './media/open-worker-media.ts';
 import { createNetworkDriver } from './network-driver.ts';
 import { createPurgeJob } from './purge/purge-job.ts';
 import { createRetentionJob } from './retention/retention-job.ts';
@@ -57,15 +60,18 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
     const parts = { ...deps, db, bus, cipher: createCipher(config.ENCRYPTION_KEY) };
     // Webhooks and mails need no broker, so they do not wait for one that is away.
     await startDelivery(parts);
+    const stored = await openMedia(parts);
+    shutdown.add('worker media', () => stored.close());
     const road = await startWorker({
       ...parts,
+      media: await openWorkerMedia({ ...parts, media: stored }),
       databaseUrl: url,
       driver: createNetworkDriver(deps, config),
       name: `${hostname()} ${process.pid}`,
     });
     wakeRelay = road.wakeRelay;
     await startBillingRoles(parts);
-    startJobs(parts);
+    startJobs(parts, stored);
     // Closed first: other workers wait for these shards, and nobody for an attempt under way.
     shutdown.add('road', () => road.stop());
     running = true;
@@ -123,10 +129,11 @@ async function startDelivery(parts: Parts): Promise<void> {
 }
 
 /** What cleans up. */
-function startJobs(parts: Parts): void {
+function startJobs(parts: Parts, media: OpenedMedia): void {
   for (const [name, job] of Object.entries({
     retention: createRetentionJob(parts),
     purge: createPurgeJob(parts),
+    'media retention': createMediaRetentionJob({ ...parts, media }),
   })) {
     job.start();
     parts.shutdown.add(name, () => job.stop());

@@ -14,6 +14,8 @@ export interface StoredMedia {
   sha256: string;
   storageKey: string;
   animated: boolean;
+  /** Null: it belongs to no chat yet. */
+  remoteJid: string | null;
   createdAt: Date;
   /** Null: kept for good. */
   expiresAt: Date | null;
@@ -71,6 +73,7 @@ export function toStored(row: Row): StoredMedia {
     sha256: row.sha256.toString('hex'),
     storageKey: row.storage_key,
     animated: row.animated,
+    remoteJid: row.remote_jid,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
   };

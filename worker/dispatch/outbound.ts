@@ -1,3 +1,4 @@
+import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import type { PendingTask } from '@posthorn/core/messages/load-pending.ts';
 import { networkIdOf } from '@posthorn/core/platform/ids.ts';
 import type { MessageTarget, OutboundMedia, OutboundMessage } from '@posthorn/network/driver.ts';
@@ -20,9 +21,13 @@ export function isChange(task: Pick<PendingTask, 'operation'>): boolean {
 }
 
 /** The media that has to be prepared before this task can be sent; the network copies a forward's itself. */
-export function mediaOf(task: PendingTask): { mediaId: string; type: string; voice: boolean } | null {
+export function mediaOf(
+  task: PendingTask,
+): { mediaId: string; type: string; voice: boolean; remoteJid?: string } | null {
   if (!task.mediaId || isChange(task) || payloadOf(task).source) return null;
-  return { mediaId: task.mediaId, type: task.type, voice: task.content.ptt === true };
+  const { mediaId, type, chatJid, content } = task;
+  const chat = chatJid === STATUS_BROADCAST ? {} : { remoteJid: chatJid };
+  return { mediaId, type, voice: content.ptt === true, ...chat };
 }
 
 /**

@@ -1,7 +1,7 @@
 import { isGroupJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
 import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
-import type { InboundMediaStore } from '@posthorn/core/media/media-port.ts';
+import { type InboundMediaStore, MediaUnusable } from '@posthorn/core/media/media-port.ts';
 import type { InboundRecorder } from '@posthorn/core/messages/record-inbound.ts';
 import { recordNetworkChanges } from '@posthorn/core/messages/record-network-change.ts';
 import type { ProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
@@ -59,7 +59,7 @@ export function createArrivals(
     };
   }
 
-  /** Null when the network does not have it any more: the message is told without it. */
+  /** Null when the network does not have it any more, or it can't be stored: the message is told without it. */
   async function storeMedia({ networkId, chat, media }: InboundMessage) {
     const session = scope.session();
     if (!media || !session || !deps.inboundMedia) return null;
@@ -72,7 +72,7 @@ export function createArrivals(
         open: () => session.download(media),
       });
     } catch (err) {
-      if (!(err instanceof SendRefused)) throw err;
+      if (!(err instanceof SendRefused || err instanceof MediaUnusable)) throw err;
       deps.log.debug({ err, instance_id: scope.instanceId }, 'received media is gone');
       return null;
     }

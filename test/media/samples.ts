@@ -1,0 +1,137 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { findFfmpeg } from '@posthorn/worker/media/find-ffmpeg.ts';
+import sharp from 'sharp';
+
+const run = promisify(execFile);
+
+/** A picture of one colour, or of noise when it has to be large. */
+export function jpeg(options: { width?: number; height?: number; noise?: boolean } = {}): Promise<Buffer> {
+  return picture(options).jpeg({ quality: 90 }).toBuffer();
+}
+
+export function png(options: { width?: number; height?: number } = {}): Promise<Buffer> {
+  return picture(options).png().toBuffer();
+}
+
+export function webp(): Promise<Buffer> {
+  return picture({ width: 512, height: 512 }).webp().toBuffer();
+}
+
+function picture({
+  width = 64,
+  height = 48,
+  noise = false,
+}: {
+  width?: number;
+  height?: number;
+  noise?: boolean;
+}) {
+  const background = { r: 200, g: 30, b: 60 };
+  return sharp({
+    create: {
+      width,
+      height,
+      channels: 3,
+      background,
+      ...(noise ? { noise: { type: 'gaussian', mean: 128, sigma: 40 } } : {}),
+    },
+  });
+}
+
+/** Two pictures, one after the other. */
+export async function animatedWebp(): Promise<Buffer> {
+  return sharp(await frames(), { join: { animated: true } })
+    .webp({ loop: 0, delay: [200, 200] })
+    .toBuffer();
+}
+
+export async function gif(): Promise<Buffer> {
+  return sharp(await frames(), { join: { animated: true } })
+    .gif({ loop: 0, delay: [200, 200] })
+    .toBuffer();
+}
+
+async function frames(): Promise<Buffer[]> {
+  const colours = ['#ff0000', '#0000ff'];
+  return Promise.all(
+    colours.map((background) =>
+      sharp({ create: { width: 65, height: 48, channels: 3, background } })
+        .png()
+        .toBuffer(),
+    ),
+  );
+}
+
+/** A tone that grows louder from silence: its waveform rises. */
+export function wav(seconds = 2): Buffer {
+  const rate = 22_050;
+  const samples = Buffer.alloc(rate * seconds * 2);
+  for (let i = 0; i < rate * seconds; i += 1) {
+    const loudness = i / (rate * seconds);
+    samples.writeInt16LE(Math.round(30_000 * loudness * Math.sin((2 * Math.PI * 440 * i) / rate)), i * 2);
+  }
+  const head = Buffer.alloc(44);
+  head.write('RIFF', 0, 'latin1');
+  head.writeUInt32LE(36 + samples.length, 4);
+  head.write('WAVEfmt ', 8, 'latin1');
+  head.writeUInt32LE(16, 16);
+  head.writeUInt16LE(1, 20);
+  head.writeUInt16LE(1, 22);
+  head.writeUInt32LE(rate, 24);
+  head.writeUInt32LE(rate * 2, 28);
+  head.writeUInt16LE(2, 32);
+  head.writeUInt16LE(16, 34);
+  head.write('data', 36, 'latin1');
+  head.writeUInt32LE(samples.length, 40);
+  return Buffer.concat([head, samples]);
+}
+
+export function pdf(): Buffer {
+  return Buffer.from('%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n');
+}
+
+/** Whatever ffmpeg makes of these options, its output's name in their place of `OUT`. */
+export async function made(extension: string, ...options: string[]): Promise<Buffer> {
+  const ffmpeg = await findFfmpeg({});
+  if (ffmpeg === null) throw new Error('the tests need ffmpeg');
+  const dir = await mkdtemp(path.join(tmpdir(), 'posthorn-sample-'));
+  try {
+    const out = path.join(dir, `sample.${extension}`);
+    await run(ffmpeg, ['-v', 'error', '-nostdin', ...options, out]);
+    return await readFile(out);
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+export function mp4(seconds = 2): Promise<Buffer> {
+  return made(
+    'mp4',
+    ...['-f', 'lavfi', '-i', `testsrc=size=320x180:rate=15:duration=${seconds}`],
+    ...['-f', 'lavfi', '-i', `sine=frequency=300:duration=${seconds}`],
+    ...['-c:v', 'libx264', '-pix_fmt', 'yuv420p', '-c:a', 'aac', '-shortest'],
+  );
+}
+
+export function mp3(seconds = 2): Promise<Buffer> {
+  return made('mp3', '-f', 'lavfi', '-i', `sine=frequency=440:duration=${seconds}`, '-c:a', 'libmp3lame');
+}
+
+export function opus(seconds = 2): Promise<Buffer> {
+  return made(
+    'ogg',
+    ...['-f', 'lavfi', '-i', `sine=frequency=440:duration=${seconds}`],
+    ...['-c:a', 'libopus', '-ac', '1', '-b:a', '24k'],
+  );
+}
+
+/** Bytes that no compressor and no type detection makes anything of, after a head that says JPEG. */
+export function bigJpeg(sizeBytes: number): Buffer {
+  const bytes = Buffer.alloc(sizeBytes, 0x5a);
+  Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0x00, 0x10, 0x4a, 0x46, 0x49, 0x46, 0x00, 0x01]).copy(bytes);
+  return bytes;
+}

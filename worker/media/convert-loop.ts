@@ -1,0 +1,20 @@
+import { runFfmpeg } from './run-ffmpeg.ts';
+
+export const LOOP_TYPE = 'video/mp4';
+
+/** What phones play in a loop: H.264 without sound, with even sides, the index in front. */
+const LOOP = [
+  ...['-map', '0:v:0', '-an', '-sn', '-dn', '-map_metadata', '-1', '-t', '60'],
+  ...['-vf', "scale=w='trunc(min(640,iw)/2)*2':h=-2:flags=bilinear", '-r', '25'],
+  ...['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '26', '-pix_fmt', 'yuv420p', '-threads', '1'],
+  ...['-movflags', '+faststart', '-f', 'mp4'],
+];
+
+/** Makes the looping animation of a GIF (spec 4.2, gif). Throws ConversionFailed. */
+export async function convertLoop(
+  ffmpeg: string,
+  files: { input: string; output: string },
+  signal: AbortSignal,
+): Promise<void> {
+  await runFfmpeg(ffmpeg, { input: files.input, output: [...LOOP, `file:${files.output}`] }, signal);
+}

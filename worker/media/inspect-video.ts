@@ -1,0 +1,71 @@
+import { ConversionFailed, runFfmpeg } from './run-ffmpeg.ts';
+
+export interface VideoLook {
+  widthPx?: number;
+  heightPx?: number;
+  durationS?: number;
+  /** JPEG, base64. */
+  thumbnail?: string;
+}
+
+const THUMBNAIL_PX = 200;
+const THUMBNAIL_MAX_BYTES = 64 * 1024;
+
+/** The first frame: there in the shortest of films. */
+const THUMBNAIL = [
+  ...['-map', '0:v:0', '-an', '-sn', '-dn', '-frames:v', '1'],
+  ...[
+    '-vf',
+    `scale=w='min(${THUMBNAIL_PX},iw)':h='min(${THUMBNAIL_PX},ih)':force_original_aspect_ratio=decrease`,
+  ],
+  ...['-c:v', 'mjpeg', '-q:v', '8', '-f', 'image2pipe', 'pipe:1'],
+];
+
+/**
+ * The size, length and first picture of a video. Throws {@link ConversionFailed} when there is no picture
+ * in it that can be decoded.
+ */
+export async function inspectVideo(ffmpeg: string, input: string, signal: AbortSignal): Promise<VideoLook> {
+  const chunks: Buffer[] = [];
+  const { report } = await runFfmpeg(
+    ffmpeg,
+    { input, output: THUMBNAIL, onData: (chunk) => chunks.push(chunk) },
+    signal,
+  );
+  const picture = Buffer.concat(chunks);
+  if (picture.length === 0) throw new ConversionFailed('there is no picture in it');
+  return {
+    ...readReport(report),
+    ...(picture.length <= THUMBNAIL_MAX_BYTES ? { thumbnail: picture.toString('base64') } : {}),
+  };
+}
+
+/** The length of sound that is sent as it is. */
+export async function inspectSound(
+  ffmpeg: string,
+  input: string,
+  signal: AbortSignal,
+): Promise<{ durationS?: number }> {
+  // Packets are copied to nowhere: that counts them, which is right where the head of the file is not.
+  const { report } = await runFfmpeg(
+    ffmpeg,
+    { input, output: ['-map', '0:a:0', '-c', 'copy', '-f', 'null', '-'] },
+    signal,
+  );
+  const { durationS } = readReport(report);
+  return durationS === undefined ? {} : { durationS };
+}
+
+/** What ffmpeg prints of its input, turned as it is shown. */
+export function readReport(report: string): Omit<VideoLook, 'thumbnail'> {
+  const input = report.split(/^Output #0/m, 1)[0]!;
+  const size = /Stream #0:\d+.*?: Video: .*?\b(\d{2,5})x(\d{2,5})\b/.exec(input);
+  const turned = /rotate\s*:\s*-?(90|270)\b|rotation of -?(90|270)(\.\d+)? degrees/.test(input);
+  const [width, height] = size ? [Number(size[1]), Number(size[2])] : [];
+  const length = /Duration: (\d+):(\d+):(\d+(?:\.\d+)?)/.exec(input);
+  const seconds = length ? Number(length[1]) * 3600 + Number(length[2]) * 60 + Number(length[3]) : null;
+  return {
+    ...(width && height ? { widthPx: turned ? height : width, heightPx: turned ? width : height } : {}),
+    ...(seconds === null ? {} : { durationS: Math.max(1, Math.round(seconds)) }),
+  };
+}

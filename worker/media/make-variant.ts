@@ -1,0 +1,134 @@
+import { open, rm, stat } from 'node:fs/promises';
+import type { StoredMedia } from '@posthorn/core/media/find-media.ts';
+import { MediaUnusable } from '@posthorn/core/media/media-port.ts';
+import type { NewVariant, VariantDetails, VariantName } from '@posthorn/core/media/variants.ts';
+import { isWholeWebp } from '@posthorn/core/media/webp.ts';
+import { convertLoop, LOOP_TYPE } from './convert-loop.ts';
+import { convertVoice, VOICE_TYPE } from './convert-voice.ts';
+import { inspectImage, isReadableImage } from './inspect-image.ts';
+import { inspectSound, inspectVideo } from './inspect-video.ts';
+import type { PreparerDeps } from './prepare-media.ts';
+import { ConversionFailed } from './run-ffmpeg.ts';
+
+/** Which form of a media a message of this type needs. */
+export function variantFor(
+  stored: Pick<StoredMedia, 'mimeType'>,
+  wanted: { type: string; voice: boolean },
+): VariantName {
+  if (wanted.voice) return 'voice';
+  if (wanted.type === 'gif' && stored.mimeType === 'image/gif') return 'loop';
+  return 'plain';
+}
+
+interface Making {
+  stored: StoredMedia;
+  name: VariantName;
+  /** The message's type. */
+  type: string;
+}
+
+/**
+ * Makes a variant of a media in files of its own, which it leaves to the caller only if it succeeds. Throws
+ * ConversionFailed, {@link MediaUnusable}, or what the storage says.
+ */
+export async function makeVariant(
+  deps: PreparerDeps,
+  making: Making,
+  signal: AbortSignal,
+): Promise<NewVariant> {
+  const { stored, name } = making;
+  // Nothing of a document is looked at: it goes as it is.
+  if (name === 'plain' && !isLookedAt(stored.mimeType, making.type)) return plain(stored, {});
+  const source = await deps.media.storage.open(stored.storageKey);
+  // What a bucket gave is a file now: programs seek in it.
+  const input = await deps.media.spool.write(source).finally(() => source.destroy());
+  const output = `${input.path}.${name}`;
+  try {
+    if (name === 'voice') return await makeVoice(deps, stored, { input: input.path, output }, signal);
+    if (name === 'loop') return await makeLoop(deps, { input: input.path, output }, signal);
+    return plain(stored, await inspect(deps, making, input.path, signal));
+  } catch (err) {
+    await rm(output, { force: true });
+    throw err;
+  } finally {
+    await input.discard();
+  }
+}
+
+function isLookedAt(mimeType: string, type: string): boolean {
+  return type !== 'document' && /^(image|video|audio)\//.test(mimeType);
+}
+
+function plain(stored: StoredMedia, details: VariantDetails): NewVariant {
+  return { name: 'plain', mimeType: stored.mimeType, sizeBytes: stored.sizeBytes, details };
+}
+
+async function makeVoice(
+  deps: PreparerDeps,
+  stored: StoredMedia,
+  files: { input: string; output: string },
+  signal: AbortSignal,
+): Promise<NewVariant> {
+  const ffmpeg = requireFfmpeg(deps);
+  // Opus in OGG is what is wanted: only the waveform is missing (spec 4.2, audio).
+  if (stored.mimeType === VOICE_TYPE) {
+    const details = await convertVoice(ffmpeg, { input: files.input }, signal);
+    return { name: 'voice', mimeType: VOICE_TYPE, sizeBytes: stored.sizeBytes, details };
+  }
+  const details = await convertVoice(ffmpeg, files, signal);
+  return { name: 'voice', mimeType: VOICE_TYPE, ...(await fileOf(files.output)), details };
+}
+
+async function makeLoop(
+  deps: PreparerDeps,
+  files: { input: string; output: string },
+  signal: AbortSignal,
+): Promise<NewVariant> {
+  const ffmpeg = requireFfmpeg(deps);
+  await convertLoop(ffmpeg, files, signal);
+  const details = await inspectVideo(ffmpeg, files.output, signal);
+  return { name: 'loop', mimeType: LOOP_TYPE, ...(await fileOf(files.output)), details };
+}
+
+async function fileOf(
+  path: string,
+): Promise<{ file: { path: string; sizeBytes: number }; sizeBytes: number }> {
+  const { size } = await stat(path);
+  if (size === 0) throw new ConversionFailed('nothing came of it');
+  return { file: { path, sizeBytes: size }, sizeBytes: size };
+}
+
+async function inspect(
+  deps: PreparerDeps,
+  { stored, type }: Making,
+  path: string,
+  signal: AbortSignal,
+): Promise<VariantDetails> {
+  const { mimeType } = stored;
+  if (type === 'sticker') await checkSticker(path, stored.sizeBytes);
+  if (mimeType.startsWith('image/')) {
+    if (!isReadableImage(mimeType)) return {};
+    const look = await inspectImage(path);
+    return stored.animated ? { ...look, animated: true } : look;
+  }
+  // Without ffmpeg a video still arrives, just without its picture.
+  if (!deps.ffmpeg) return {};
+  if (mimeType.startsWith('audio/') || type === 'audio') return inspectSound(deps.ffmpeg, path, signal);
+  return inspectVideo(deps.ffmpeg, path, signal);
+}
+
+async function checkSticker(path: string, sizeBytes: number): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    const head = Buffer.alloc(32);
+    const { bytesRead } = await handle.read(head, 0, head.length, 0);
+    if (!isWholeWebp(head.subarray(0, bytesRead), sizeBytes)) throw new MediaUnusable('media_invalid');
+  } finally {
+    await handle.close();
+  }
+}
+
+function requireFfmpeg({ ffmpeg }: Pick<PreparerDeps, 'ffmpeg'>): string {
+  if (ffmpeg === null) throw new MediaUnusable('media_conversion_unavailable');
+  return ffmpeg;
+}

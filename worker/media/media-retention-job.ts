@@ -1,0 +1,41 @@
+import type { OpenedMedia } from '@posthorn/core/media/open-media.ts';
+import { emptyTrash, removeExpired, removeOrphans } from '@posthorn/core/media/remove-expired.ts';
+import type { Clock } from '@posthorn/core/platform/clock.ts';
+import type { Db } from '@posthorn/core/platform/db.ts';
+import type { Log } from '@posthorn/core/platform/log.ts';
+import { createLoneJob, type LoneJob } from '../lone-job.ts';
+
+const MEDIA_RETENTION_LOCK = 7_071_006;
+const EVERY_MS = 600_000;
+
+/** A round tells how many rows and how many objects went. */
+export type MediaRetentionJob = LoneJob<{ rows: number; objects: number }>;
+
+/** Removes media past its time, that of deleted instances, and what left no row (spec 8, media ids). */
+export function createMediaRetentionJob(deps: {
+  db: Db;
+  clock: Clock;
+  log: Log;
+  media: Pick<OpenedMedia, 'storage' | 'spool'>;
+}): MediaRetentionJob {
+  return createLoneJob(deps, {
+    name: 'the media retention',
+    lock: MEDIA_RETENTION_LOCK,
+    everyMs: EVERY_MS,
+    round: (signal) => round(deps, signal),
+  });
+}
+
+async function round(
+  deps: Parameters<typeof createMediaRetentionJob>[0],
+  signal: AbortSignal,
+): Promise<{ rows: number; objects: number }> {
+  const { storage, spool } = deps.media;
+  const rows = (await removeExpired({ ...deps, signal })) + (await removeOrphans({ ...deps, signal }));
+  if (!storage) return { rows, objects: 0 };
+  const { removed, failed } = await emptyTrash({ ...deps, storage, signal });
+  if (failed > 0) deps.log.warn({ failed }, 'objects could not be removed, will be tried again');
+  // Not the clock of the tests: files are as old as the machine says.
+  await spool.sweep(new Date());
+  return { rows, objects: removed };
+}

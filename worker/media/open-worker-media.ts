@@ -1,0 +1,32 @@
+import { availableParallelism } from 'node:os';
+import { createInboundStore } from '@posthorn/core/media/inbound-store.ts';
+import type { WorkerMedia } from '@posthorn/core/media/media-port.ts';
+import { noWorkerMedia } from '@posthorn/core/media/no-storage.ts';
+import type { OpenedMedia } from '@posthorn/core/media/open-media.ts';
+import type { Config } from '@posthorn/core/platform/config.ts';
+import type { Log } from '@posthorn/core/platform/log.ts';
+import { findFfmpeg } from './find-ffmpeg.ts';
+import { createLimiter } from './limiter.ts';
+import { createMediaPreparer } from './prepare-media.ts';
+
+/** Half of the machine at most: the road of texts runs on the same one. */
+const CONVERSIONS_MAX = Math.max(1, Math.floor(availableParallelism() / 2));
+
+/** What a worker does with media: converts what is sent and stores what arrives. */
+export async function openWorkerMedia(deps: {
+  config: Pick<Config, 'FFMPEG_PATH'>;
+  media: OpenedMedia;
+  log: Log;
+}): Promise<WorkerMedia> {
+  const { config, media, log } = deps;
+  const { storage, sources } = media;
+  if (storage === null) return noWorkerMedia;
+  const ffmpeg = await findFfmpeg({ path: config.FFMPEG_PATH });
+  if (ffmpeg === null) log.warn('no ffmpeg found: voice notes of other formats than OGG Opus will fail');
+  const opened = { ...media, storage };
+  return {
+    sources,
+    preparer: createMediaPreparer({ media: opened, ffmpeg, limiter: createLimiter(CONVERSIONS_MAX), log }),
+    inbound: createInboundStore(opened),
+  };
+}

@@ -1,0 +1,115 @@
+import type { Readable } from 'node:stream';
+import { apiError } from '@posthorn/contract/api-error.ts';
+import type { StoredMedia } from '@posthorn/core/media/find-media.ts';
+import { linkToChat } from '@posthorn/core/media/link-to-chat.ts';
+import { type MediaPreparer, MediaUnusable, type PreparedMedia } from '@posthorn/core/media/media-port.ts';
+import type { OpenedMedia } from '@posthorn/core/media/open-media.ts';
+import { findVariant, type MediaVariant, saveVariant } from '@posthorn/core/media/variants.ts';
+import type { Log } from '@posthorn/core/platform/log.ts';
+import type { Storage } from '@posthorn/core/platform/storage.ts';
+import { StorageMissing } from '@posthorn/core/platform/storage.ts';
+import type { Limiter } from './limiter.ts';
+import { makeVariant, variantFor } from './make-variant.ts';
+import { ConversionFailed } from './run-ffmpeg.ts';
+
+export interface PreparerDeps {
+  media: OpenedMedia & { storage: Storage };
+  /** Null: there is none on this machine. */
+  ffmpeg: string | null;
+  /** How much is converted at a time, in this process. */
+  limiter: Limiter;
+  log: Log;
+}
+
+/** What failed is not tried again for this long: a send to a thousand chats fails once, not a thousand times. */
+const FAILURES_MS = 600_000;
+const FAILURES_MAX = 1_000;
+
+/**
+ * Reads what is about to be sent, in the form in which the network takes it. That form is made once for each
+ * media and kept with it: a send that is repeated, or to many chats, finds it. Throws {@link MediaUnusable}
+ * `media_not_found`, `media_invalid` or `media_conversion_failed`.
+ */
+export function createMediaPreparer(deps: PreparerDeps): MediaPreparer {
+  const { media, limiter } = deps;
+  const making = new Map<string, Promise<MediaVariant>>();
+  const failures = new Map<string, { reason: string; until: number }>();
+
+  function remember(key: string, { reason }: MediaUnusable): void {
+    if (failures.size >= FAILURES_MAX) failures.clear();
+    failures.set(key, { reason, until: performance.now() + FAILURES_MS });
+  }
+
+  async function variantOf(
+    stored: StoredMedia,
+    wanted: { type: string; voice: boolean },
+    signal: AbortSignal,
+  ): Promise<MediaVariant> {
+    const name = variantFor(stored, wanted);
+    const known = await findVariant(media, stored.mediaId, name);
+    if (known) return known;
+    const key = `${stored.mediaId} ${name} ${wanted.type}`;
+    const failed = failures.get(key);
+    if (failed && failed.until > performance.now()) throw new MediaUnusable(failed.reason);
+    const running = making.get(key);
+    // Of another instance's stop we know nothing: whoever began it was stopped, so begin again.
+    if (running) return running.catch((err) => retry(err, () => variantOf(stored, wanted, signal)));
+    const made = limiter
+      .run(() => makeVariant(deps, { stored, name, type: wanted.type }, signal), signal)
+      .then((variant) => saveVariant(media, stored, variant))
+      .catch((err) => {
+        const unusable = unusableOf(err, wanted.type);
+        if (!unusable) throw err;
+        deps.log.debug({ err, media_id: stored.mediaId }, 'media cannot be sent');
+        remember(key, unusable);
+        throw unusable;
+      })
+      .finally(() => making.delete(key));
+    making.set(key, made);
+    return made;
+  }
+
+  return {
+    async prepare(scope, { mediaId, type, voice, remoteJid }, signal) {
+      const stored = await media.finder.push({ ...scope, mediaId });
+      if (!stored) throw new MediaUnusable('media_not_found');
+      const variant = await variantOf(stored, { type, voice }, signal);
+      if (remoteJid && stored.remoteJid === null) await linkToChat(media, stored, remoteJid);
+      return preparedOf(media.storage, stored, variant);
+    },
+  };
+}
+
+function retry<T>(err: unknown, again: () => Promise<T>): Promise<T> {
+  if ((err as Error).name !== 'AbortError') throw err;
+  return again();
+}
+
+/** Pictures and stickers that cannot be read are the sender's; the rest failed on the way. */
+function unusableOf(err: unknown, type: string): MediaUnusable | null {
+  if (err instanceof MediaUnusable) return err;
+  if (err instanceof StorageMissing) return new MediaUnusable('media_not_found', { cause: err });
+  if (!(err instanceof ConversionFailed)) return null;
+  const reason = /image|sticker/.test(type) ? 'media_invalid' : 'media_conversion_failed';
+  return new MediaUnusable(reason, { cause: err });
+}
+
+function preparedOf(storage: Storage, stored: StoredMedia, variant: MediaVariant): PreparedMedia {
+  const key = variant.storageKey ?? stored.storageKey;
+  return {
+    open: () => openAgain(storage, key),
+    mimeType: variant.mimeType,
+    fileName: stored.fileName,
+    sizeBytes: variant.sizeBytes,
+    ...variant.details,
+  };
+}
+
+async function openAgain(storage: Storage, key: string): Promise<Readable> {
+  try {
+    return await storage.open(key);
+  } catch (cause) {
+    if (cause instanceof StorageMissing) throw new MediaUnusable('media_not_found', { cause });
+    throw apiError('SERVICE_UNAVAILABLE', { cause });
+  }
+}
