@@ -104,15 +104,24 @@ export type Connection = z.infer<typeof connection>;
 /** Design 7, row "settings". */
 export const settings = z
   .object({
-    passive_mode_enabled: z.boolean(),
-    anti_spam_guard_enabled: z.boolean(),
-    anti_spam_temperature_enabled: z.boolean(),
-    humanize_enabled: z.boolean(),
+    passive_mode_enabled: z
+      .boolean()
+      .meta({ description: 'Every send is refused unless forced (spec 4.2 rule 7)' }),
+    anti_spam_guard_enabled: z
+      .boolean()
+      .meta({ description: 'The duplicate rule, and with it the consecutive-sends rules (spec 4.2 rule 8)' }),
+    anti_spam_temperature_enabled: z
+      .boolean()
+      .meta({
+        description:
+          'Consecutive sends are limited by the temperature of the contact, not by the fixed number',
+      }),
+    humanize_enabled: z.boolean().meta({ description: 'Typing and a pause before one-to-one texts' }),
     reject_calls: z.boolean(),
     ignore_groups: z.boolean(),
     always_online: z.boolean(),
     auto_read: z.boolean(),
-    store_media: z.boolean(),
+    store_media: z.boolean().meta({ description: 'Media received is stored and gets a media_id' }),
   })
   .meta({ id: 'InstanceSettings' });
 export type InstanceSettings = z.infer<typeof settings>;

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
+import { IDEMPOTENCY_KEY_LIFETIME_S } from '@posthorn/contract/limits.ts';
 import { settingsOf } from '../instances/settings.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -46,7 +47,6 @@ export interface AcceptDeps {
   onAccepted?: () => void;
 }
 
-const IDEMPOTENCY_TTL_MS = 72 * 3600_000;
 const MAX_BATCH = 128;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -141,7 +141,7 @@ function decide(
   }
 
   const earlier = known.keys.get(send.keyId);
-  if (earlier && now.getTime() - earlier.createdAtMs < IDEMPOTENCY_TTL_MS) {
+  if (earlier && now.getTime() - earlier.createdAtMs < IDEMPOTENCY_KEY_LIFETIME_S * 1000) {
     if (earlier.bodyHash !== send.bodyHash) return apiError('IDEMPOTENCY_KEY_REUSED');
     return { status: earlier.status, messageId: earlier.messageId, taskId: earlier.taskId, replayed: true };
   }

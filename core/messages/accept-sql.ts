@@ -1,3 +1,4 @@
+import { DUPLICATE_CONTENT_WINDOW_S } from '@posthorn/contract/limits.ts';
 import type { InstanceSettings } from '../instances/settings.ts';
 import type { Client } from '../platform/db.ts';
 import type { ContactState } from './guard.ts';
@@ -113,7 +114,7 @@ export async function readForAccept(
       wanted.contentIds,
       JSON.stringify(wanted.contacts.map((contact) => ({ i: contact.instanceId, c: contact.chatJid }))),
       wanted.quotedIds,
-      new Date(wanted.now.getTime() - 24 * 3600_000),
+      new Date(wanted.now.getTime() - DUPLICATE_CONTENT_WINDOW_S * 1000),
     ],
   });
   const row = found.rows[0]!;

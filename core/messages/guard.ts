@@ -26,8 +26,6 @@ const TIERS: readonly { below: number; tier: Tier; maxConsecutive: number }[] = 
 
 /** Consecutive sends without an answer when the temperature is off (design 7). */
 export const NO_RECIPROCITY_LIMIT = 3;
-/** The same content to the same chat is refused for this long. */
-export const DUPLICATE_WINDOW_MS = 24 * 3600_000;
 
 const HALF_LIFE_MS = 7 * 24 * 3600_000;
 const INBOUND_WARMS = 10;

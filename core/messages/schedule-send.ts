@@ -38,10 +38,14 @@ export async function scheduleSend(
   input: ScheduleInput,
 ): Promise<ScheduleAccepted & { replayed: boolean }> {
   const { type } = input.body;
-  const sendAt = momentOf(input.body.send_at, deps.clock.now());
+  const sendAt = new Date(input.body.send_at);
   const { body } = parseInput(z.object({ body: sendRules[type].body }), { body: input.body.body }, 'body');
   const prepared = await prepareSend(deps, { ...input, operation: type, body, keyScope: KEY_SCOPE });
-  const refusal = prepared.refusal ?? (await quotedRefusal(deps, input.instanceId, prepared));
+  // All of it said only when it is no replay: by then the moment may have passed.
+  const refusal =
+    momentRefusal(sendAt, deps.clock.now()) ??
+    prepared.refusal ??
+    (await quotedRefusal(deps, input.instanceId, prepared));
   const kept = { ...withMediaId(body, prepared.mediaId) };
   const bodyHash = hashKey(canonicalJson([type, sendAt.toISOString(), prepared.body]));
   return deps.db.transaction((client) => {
@@ -50,14 +54,11 @@ export async function scheduleSend(
   });
 }
 
-function momentOf(text: string, now: Date): Date {
-  const at = new Date(text);
+function momentRefusal(at: Date, now: Date) {
   const aheadMs = at.getTime() - now.getTime();
-  if (aheadMs <= 0) throw apiError('BAD_REQUEST', { message: 'send_at: must be in the future' });
-  if (aheadMs > SCHEDULE_AHEAD_MAX_DAYS * DAY_MS) {
-    throw apiError('BAD_REQUEST', { message: `send_at: at most ${SCHEDULE_AHEAD_MAX_DAYS} days ahead` });
-  }
-  return at;
+  if (aheadMs <= 0) return apiError('BAD_REQUEST', { message: 'send_at: must be in the future' });
+  if (aheadMs <= SCHEDULE_AHEAD_MAX_DAYS * DAY_MS) return undefined;
+  return apiError('BAD_REQUEST', { message: `send_at: at most ${SCHEDULE_AHEAD_MAX_DAYS} days ahead` });
 }
 
 async function quotedRefusal(deps: PrepareDeps, instanceId: string, { message }: PreparedSend) {
