@@ -1,0 +1,106 @@
+import type { EventData, EventType } from '@posthorn/contract/events.ts';
+import {
+  INBOUND_FAMILIES,
+  type InboundFamily,
+  OUTBOUND_TYPES,
+  type OutboundType,
+} from '@posthorn/contract/message-types.ts';
+
+/** One example of every event: what the documentation shows and what the tests send down every road. */
+export type EventFixtures = { [T in EventType]: EventData<T> };
+
+const TIME = '2026-01-31T12:00:00.000Z';
+const UNIX_S = 1_769_860_800;
+const MESSAGE_ID = '0198c0de-0000-7000-8000-000000000001';
+
+const message = {
+  message_ids: [MESSAGE_ID],
+  message_type: 'text' as const,
+  chat: '5511999990000@s.whatsapp.net',
+  phone: '5511999990000',
+  from: '5511999990000@s.whatsapp.net',
+  is_from_me: true,
+  timestamp: TIME,
+};
+const inbound = { ...message, message_ids: ['3EB0C767D097E1A3F1'], is_from_me: false };
+const received = { ...inbound, content: { text: 'Ol\u00e1!' }, push_name: 'Ana' };
+const status = {
+  phone: '5511999990000',
+  from: '123456789012345@lid',
+  status_message_id: '3EB0A1B2C3D4E5F607',
+};
+const moved = {
+  state: 'CONNECTED' as const,
+  previous_state: 'DISCONNECTED' as const,
+  reason: null,
+  phone: '5511988880000',
+  jid: '5511988880000@s.whatsapp.net',
+  timestamp: TIME,
+};
+const lost = { ...moved, state: 'DISCONNECTED' as const, previous_state: 'CONNECTED' as const };
+
+const failures = Object.fromEntries(
+  OUTBOUND_TYPES.map((type) => [
+    `${type}.delivery_failed`,
+    { ...message, idempotency_key: 'order-1001', wire_state: 'not_sent', reason: 'recipient_not_found' },
+  ]),
+) as Record<`${OutboundType}.delivery_failed`, EventData<'text.delivery_failed'>>;
+const families = Object.fromEntries(
+  INBOUND_FAMILIES.flatMap((family) => [
+    [`${family}.received`, received],
+    [`${family}.deleted`, inbound],
+  ]),
+) as Record<`${InboundFamily}.received`, EventData<'text.received'>> &
+  Record<`${InboundFamily}.deleted`, EventData<'text.deleted'>>;
+
+export const eventFixtures: EventFixtures = {
+  'message.sent': { ...message, idempotency_key: 'order-1001' },
+  'message.delivered': message,
+  'message.read': message,
+  'message.played': { ...message, message_type: 'audio' },
+  'message.received': received,
+  'message.edited': { ...message, content: { text: 'corrected' } },
+  'message.deleted': message,
+  'message.starred': { ...message, starred: true },
+  ...failures,
+  ...families,
+  'label.created': { label_id: '7', name: 'VIP', color: 3, timestamp: TIME },
+  'label.updated': { label_id: '7', name: 'VIP clients', color: 4, timestamp: TIME },
+  'label.deleted': { label_id: '7', name: 'VIP clients', color: 4, timestamp: TIME },
+  'label.associated': { label_id: '7', chat: message.chat, timestamp: TIME },
+  'label.dissociated': { label_id: '7', message_id: MESSAGE_ID, timestamp: TIME },
+  'status.received': { ...status, type: 'text', content: 'On holiday', timestamp: UNIX_S },
+  'status.viewed': { ...status, status_type: 'text', receipt_type: 'read', timestamp: UNIX_S },
+  'status.reaction': {
+    ...status,
+    push_name: 'Ana',
+    status_type: 'text',
+    emoji: '\u{1F44D}',
+    removed: false,
+    timestamp: UNIX_S,
+  },
+  'status.reply': {
+    ...status,
+    push_name: 'Ana',
+    status_type: 'text',
+    reply_message_id: '3EB0F1E2D3C4B5A697',
+    reply_type: 'text',
+    content: 'Enjoy!',
+    timestamp: UNIX_S,
+  },
+  'status.reply_sent': {
+    chat: message.chat,
+    phone: message.phone,
+    status_message_id: status.status_message_id,
+    type: 'text',
+    timestamp: UNIX_S,
+  },
+  'instance.qr_updated': { qr: '2@pairing-data', expires_at: '2026-01-31T12:00:20.000Z', timestamp: TIME },
+  'instance.paired': { ...moved, previous_state: 'PAIRING' },
+  'instance.connected': moved,
+  'instance.disconnected': { ...lost, reason: 'connection_lost' },
+  'instance.logged_out': { ...lost, reason: 'logged_out' },
+  'instance.banned': { ...lost, state: 'BANNED', reason: 'banned' },
+  'instance.hard_paused': { ...lost, state: 'HARD_PAUSED', reason: 'throttled' },
+  'webhook.test': { webhook_id: 12, timestamp: TIME },
+};
