@@ -46,7 +46,8 @@ export interface EventFeedDeps {
   stallMs?: number;
 }
 
-const CONCURRENT_READS = 4;
+/** Of the pool that the accept uses as well. */
+const CONCURRENT_READS = 2;
 /** Hints are lost while the bus is away: look often then. */
 const SWEEP_BLIND_MS = 500;
 

@@ -155,3 +155,31 @@ test('a test event reaches that webhook alone, whatever it subscribes to', async
   assert.equal(event.data.webhook_id, narrow.id);
   await receiver.close();
 });
+
+test('a webhook whose secret cannot be opened fails its own deliveries and nobody else\u2019s', async (t) => {
+  const { parts } = messaging;
+  const own = await seedCompany(parts.db);
+  const receiver = await startReceiver();
+  t.after(receiver.close);
+  const broken = await seedWebhook(parts.db, own.companyId, receiver.url);
+  await parts.db.query(`UPDATE webhooks SET secret = '\\x00' WHERE id = $1`, [broken.id]);
+  const good = await seedWebhook(parts.db, own.companyId, receiver.url);
+  const dispatcher = await startDispatcher(parts);
+  t.after(dispatcher.close);
+  await emitEvents(parts, own.companyId, 3);
+  await waitFor(async () => (await pendingOf(parts.db, good.id)) === 0);
+  const logs = await waitFor(async () => {
+    const found = await logsOf(parts.db, broken.id);
+    return found.length >= 3 && found;
+  });
+  assert.equal(receiver.requests, 3);
+  assert.ok(logs.every((log) => !log.success && /cannot be read/.test(log.response)));
+  // Rotating its secret mends it.
+  const rotated = await messaging.call('POST', `/v1/webhooks/${broken.id}/rotate-secret`, {
+    key: own.apiKey,
+  });
+  assert.equal(rotated.status, 200);
+  await messaging.call('POST', `/v1/webhooks/${broken.id}/test`, { key: own.apiKey });
+  await waitFor(() => receiver.requests === 4);
+  assert.ok(verifies(rotated.body.secret, receiver.received.at(-1)!));
+});

@@ -91,6 +91,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
   let wakeClaim: (() => void) | null = null;
   let claimWanted = false;
   let wakeScan = new AbortController();
+  const releases = new Set<Promise<void>>();
 
   function wantClaim(): void {
     claimWanted = true;
@@ -174,6 +175,8 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
     for (const { webhookId } of quotas) {
       const endpoint = endpoints.all.get(webhookId)!;
       endpoint.moreFresh = false;
+      // Nor may it be forgotten as idle meanwhile.
+      endpoint.activeAtMs = performance.now();
       endpoint.retryAtMs =
         endpoint.retryAtMs !== null && endpoint.retryAtMs > now.getTime() ? endpoint.retryAtMs : null;
     }
@@ -187,6 +190,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
     const stale = new Set<number>();
     const good: ClaimedDelivery[] = [];
     for (const delivery of claimed) {
+      highestId = Math.max(highestId, delivery.id);
       const count = counts.get(delivery.webhookId) ?? { fresh: 0, retries: 0 };
       counts.set(delivery.webhookId, count);
       if (delivery.attempts === 0) count.fresh += 1;
@@ -212,7 +216,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
     held += good.length;
     if (stale.size > 0) {
       const configs = await readEndpointConfigs({ db, cipher: deps.cipher }, [...stale]).catch((err) => {
-        held -= good.length;
+        giveBack(good);
         throw err;
       });
       for (const id of stale) endpoints.all.get(id)!.config = configs.get(id) ?? null;
@@ -239,6 +243,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
 
   function startAttempt(endpoint: Endpoint, delivery: ClaimedDelivery): void {
     const { config } = endpoint;
+    // Without one the webhook was deleted a moment ago: the next claim discards its deliveries.
     if (!config || stopping.signal.aborted) {
       giveBack([delivery]);
       return;
@@ -248,6 +253,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
     const finish = (answer: PostAnswer) => onAnswer(endpoint, delivery, attempt, answer);
     let attempt: PostAttempt | null = null;
     try {
+      if (config.unusable) throw config.unusable;
       const body = Buffer.from(delivery.body!);
       const nowMs = clock.now().getTime();
       const timestampS = Math.floor(nowMs / 1000);
@@ -334,10 +340,11 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
 
   function giveBack(deliveries: ClaimedDelivery[]): void {
     held -= deliveries.length;
-    releaseDeliveries(
-      db,
-      deliveries.map((delivery) => delivery.id),
-    ).catch((err) => log.warn({ err }, 'giving back webhook deliveries failed, their leases will end'));
+    const ids = deliveries.map((delivery) => delivery.id);
+    const release = releaseDeliveries(db, ids)
+      .catch((err) => log.warn({ err }, 'giving back webhook deliveries failed, their leases will end'))
+      .finally(() => releases.delete(release));
+    releases.add(release);
   }
 
   let scanAtMs = Number.POSITIVE_INFINITY;
@@ -431,6 +438,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
       if (discoverTimer) clearTimeout(discoverTimer);
       await discovering;
       await recorder.stop();
+      await Promise.all(releases);
       await releaseDeliveries(
         db,
         left.map(([, { delivery }]) => delivery.id),

@@ -16,6 +16,8 @@ export interface EndpointConfig {
   keys: readonly KeyObject[];
   /** When the secret before the last rotation ends to sign; the second key goes then. */
   previousKeyUntilMs: number | null;
+  /** Why nothing can be sent to it: its secret was sealed with another key. Fails its own deliveries only. */
+  unusable: Error | null;
 }
 
 const USER_AGENT = 'Posthorn-Webhooks/1';
@@ -32,7 +34,7 @@ export async function readEndpointConfigs(
       FROM webhooks WHERE id = ANY ($1::int[])`,
     values: [webhookIds],
   });
-  return new Map(rows.map((row) => [row.id, toConfig(deps.cipher, row)]));
+  return new Map(rows.map((row) => [row.id, toUsableConfig(deps.cipher, row)]));
 }
 
 interface WebhookRow {
@@ -45,11 +47,33 @@ interface WebhookRow {
   previous_secret_expires_at: Date | null;
 }
 
+function toUsableConfig(cipher: Cipher, row: WebhookRow): EndpointConfig {
+  try {
+    return toConfig(cipher, row);
+  } catch (cause) {
+    const unusable = new Error('the webhook cannot be read, its secret has to be rotated', { cause });
+    const { version, url: webhookUrl } = row;
+    return {
+      version,
+      url: NOWHERE,
+      webhookUrl,
+      path: '/',
+      headers: [],
+      keys: [],
+      previousKeyUntilMs: null,
+      unusable,
+    };
+  }
+}
+
+const NOWHERE = new URL('http://invalid.invalid/');
+
 function toConfig(cipher: Cipher, row: WebhookRow): EndpointConfig {
   const url = new URL(row.url);
   const custom = row.headers ? cipher.open<Record<string, string>>(row.headers) : {};
   const keys = [signingKey(cipher.open<string>(row.secret))];
-  if (row.previous_secret) keys.push(signingKey(cipher.open<string>(row.previous_secret)));
+  const previousKey = row.previous_secret && previousKeyOf(cipher, row.previous_secret);
+  if (previousKey) keys.push(previousKey);
   return {
     version: row.version,
     url,
@@ -57,8 +81,18 @@ function toConfig(cipher: Cipher, row: WebhookRow): EndpointConfig {
     path: url.pathname + url.search,
     headers: headersOf(url, custom),
     keys,
-    previousKeyUntilMs: row.previous_secret ? (row.previous_secret_expires_at?.getTime() ?? null) : null,
+    previousKeyUntilMs: previousKey ? (row.previous_secret_expires_at?.getTime() ?? null) : null,
+    unusable: null,
   };
+}
+
+/** Null when it can't be opened: rotating is what mends such a webhook, so the old one must not matter. */
+function previousKeyOf(cipher: Cipher, sealed: Buffer): KeyObject | null {
+  try {
+    return signingKey(cipher.open<string>(sealed));
+  } catch {
+    return null;
+  }
 }
 
 function headersOf(url: URL, custom: Record<string, string>): string[] {
