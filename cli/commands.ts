@@ -6,6 +6,19 @@ import { quickRegister } from './commands/account/quick-register.ts';
 import { register } from './commands/account/register.ts';
 import { resendCode, verifyEmail } from './commands/account/verify-email.ts';
 import { whoami } from './commands/account/whoami.ts';
+import { addCard, defaultCard, listCards, removeCard } from './commands/billing/cards.ts';
+import { listAddons, listPlans } from './commands/billing/catalog.ts';
+import { listCharges } from './commands/billing/charges.ts';
+import { createProfile, getProfile, updateProfile } from './commands/billing/profile.ts';
+import { simulateClock, simulateCommands } from './commands/billing/simulate.ts';
+import {
+  addItem,
+  cancelSubscription,
+  changePlan,
+  createSubscription,
+  getSubscription,
+  removeItem,
+} from './commands/billing/subscription.ts';
 import { getEvent } from './commands/events/get.ts';
 import { listEvents } from './commands/events/list.ts';
 import { tailEvents } from './commands/events/tail.ts';
@@ -54,6 +67,11 @@ export const groups: Readonly<Record<string, string>> = {
   events: 'what happened, and what happens now',
   webhooks: 'deliveries of events to an address of yours',
   tokens: 'API keys',
+  billing: 'plans, the subscription, cards and charges',
+  'billing profile': 'who is charged',
+  'billing cards': 'cards',
+  'billing items': 'add-ons of the subscription',
+  'billing simulate': 'the simulated payment provider: payments, dues and its clock',
   sandbox: 'the simulated network: its phones, faults and ledger',
   'sandbox phones': 'virtual phones',
   'sandbox messages': 'what a virtual phone shows and sends',
@@ -100,6 +118,24 @@ export const commands: readonly Command[] = [
   listTokens,
   revokeToken,
   usage,
+  listPlans,
+  listAddons,
+  getProfile,
+  createProfile,
+  updateProfile,
+  listCards,
+  addCard,
+  defaultCard,
+  removeCard,
+  createSubscription,
+  getSubscription,
+  changePlan,
+  cancelSubscription,
+  addItem,
+  removeItem,
+  listCharges,
+  ...simulateCommands,
+  simulateClock,
   getPhone,
   setPhone,
   actOnPhone,

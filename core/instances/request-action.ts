@@ -1,3 +1,4 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { Instance as InstanceView } from '@posthorn/contract/messaging/instances.ts';
 import { reachOf } from '../accounts/company-scope.ts';
@@ -12,7 +13,8 @@ import { ACTIONS, type LifecycleAction } from './transitions.ts';
 /**
  * Writes down where the users want an instance and wakes the worker that owns it; the answer comes before
  * the session has moved. Asking twice is asking once, except that each restart is one. 409
- * INVALID_INSTANCE_TRANSITION when the state does not allow it.
+ * INVALID_INSTANCE_TRANSITION when the state does not allow it, 403 COMPANY_SUSPENDED to connect while the
+ * subscription is suspended (spec 3.1).
  */
 export async function requestAction(
   deps: { orm: Orm; bus: Bus; clock: Clock },
@@ -20,7 +22,12 @@ export async function requestAction(
 ): Promise<InstanceView> {
   const rule = ACTIONS[input.action];
   const instance = await reachOf(deps.orm, input.principal).transactional(async (em) => {
+    const suspended = rule.wanted === 'connected' && (await isSuspended(em, input.instanceId));
     const row = await loadInstance(em, input.instanceId, { lock: true });
+    if (suspended)
+      throw apiError('COMPANY_SUSPENDED', {
+        message: 'the subscription is suspended: pay what is due first',
+      });
     if (!rule.from.includes(row.state))
       throw apiError('INVALID_INSTANCE_TRANSITION', {
         message: `an instance in state ${row.state} cannot ${input.action}`,
@@ -35,4 +42,18 @@ export async function requestAction(
   });
   deps.bus.notify('instance', instance.id);
   return instanceView(instance);
+}
+
+/**
+ * Holds the company's row, before the instance's as applyPlanLimits does: a suspension that is being written
+ * is waited for, and none passes by an instance that is just being connected.
+ */
+async function isSuspended(em: EntityManager, instanceId: string): Promise<boolean> {
+  const [company] = await em.execute<{ suspended: boolean }[]>(
+    `SELECT company.billing_suspended_at IS NOT NULL AS suspended
+     FROM companies company JOIN instances instance ON instance.company_id = company.id
+     WHERE instance.id = ? FOR SHARE OF company`,
+    [instanceId],
+  );
+  return company?.suspended ?? false;
 }

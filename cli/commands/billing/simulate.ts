@@ -1,0 +1,47 @@
+import { type Command, defineCommand, integer, text } from '../../command.ts';
+import { UsageError } from '../../fault.ts';
+import { fields } from '../../format.ts';
+
+const ACTIONS = {
+  pay: 'Let the oldest open charge be paid',
+  confirm: 'Let a charge be confirmed, and not yet received',
+  overdue: 'Let the next charge become overdue',
+  fail: 'Let risk analysis reprove a charge',
+  refund: 'Let the last payment be refunded',
+  chargeback: 'Let the last payment be charged back',
+  'delete-charge': 'Let the provider delete a charge',
+  'delete-subscription': 'Let the provider delete the subscription',
+} as const;
+
+type Action = keyof typeof ACTIONS;
+
+/** What happens at the simulated payment provider, one command each. */
+export const simulateCommands: readonly Command[] = (Object.keys(ACTIONS) as Action[]).map((action) =>
+  defineCommand({
+    name: `billing simulate ${action}`,
+    summary: ACTIONS[action],
+    details: 'The simulated provider then sends its webhooks, as a real one would.',
+    flags: { payment: text('id', 'of this payment (asaas_payment_id) in place of the one that fits') },
+    async run(context, { payment }) {
+      const done = await context.billing().simulator.act({ body: { action, payment_id: payment } });
+      context.out.show(done, fields(done));
+    },
+  }),
+);
+
+export const simulateClock: Command = defineCommand({
+  name: 'billing simulate clock',
+  summary: 'Move the billing clock of this company forward',
+  details: 'Trials end, dues pass and grace periods run out as they would by then. There is no way back.',
+  flags: {
+    days: integer('n', 'by so many days', { max: 3650 }),
+    hours: integer('n', 'and hours', { max: 87_600 }),
+  },
+  async run(context, { days = 0, hours = 0 }) {
+    if (days + hours === 0) throw new UsageError('how far? --days, --hours or both');
+    const moved = await context
+      .billing()
+      .simulator.advanceClock({ body: { advance_seconds: (days * 24 + hours) * 3600 } });
+    context.out.show(moved, fields(moved));
+  },
+});
