@@ -1,0 +1,291 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { mediaFamilySamples, type Sample } from './family-samples.ts';
+import { jpeg, mp3, pdf, png } from './samples.ts';
+import { type MediaServer, startMediaServer } from './support.ts';
+
+const served = new Map<string, Buffer>();
+let asked: string[] = [];
+const files = createServer((request, response) => {
+  asked.push(request.url!);
+  const found = served.get(request.url!);
+  if (!found) return response.writeHead(404).end();
+  return response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(found);
+});
+
+let media: MediaServer;
+let filesUrl: string;
+let samples: Sample[];
+before(async () => {
+  await new Promise<void>((resolve) => files.listen(0, '127.0.0.1', resolve));
+  const host = `127.0.0.1:${(files.address() as AddressInfo).port}`;
+  filesUrl = `http://${host}`;
+  media = await startMediaServer({ MEDIA_PRIVATE_HOSTS: host });
+  samples = await mediaFamilySamples();
+});
+beforeEach(() => {
+  asked = [];
+});
+after(async () => {
+  await media.close();
+  files.close();
+});
+
+let chats = 0;
+const newChat = () => `55119${String(++chats).padStart(8, '0')}`;
+
+function send(route: string, body: object, key: string = randomUUID()) {
+  return media.call('POST', `${media.base}/messages/${route}`, {
+    key: media.company.apiKey,
+    body,
+    headers: { 'idempotency-key': key },
+  });
+}
+
+interface Queued {
+  type: string;
+  media_id: string;
+  content: Record<string, unknown>;
+  source: string;
+  mime_type: string;
+  expires_at: Date | null;
+  sha256: string;
+}
+
+async function queued(messageId: string): Promise<Queued> {
+  const found = await media.parts.db.query<Queued>(
+    `SELECT m.type, m.media_id, m.content, s.source, s.mime_type, s.expires_at, encode(s.sha256, 'hex') AS sha256
+     FROM messages m JOIN media s ON s.id = m.media_id WHERE m.id = $1`,
+    [messageId],
+  );
+  assert.equal(found.rowCount, 1, 'the message was queued with stored media');
+  return found.rows[0]!;
+}
+
+describe('the four forms of a media source', () => {
+  test('each queue the same stored media by its id, for every route', async () => {
+    for (const [nth, { route, status, bytes, mime }] of samples.entries()) {
+      const to = () => (status ? {} : { to: newChat() });
+      served.set(`/sample-${nth}`, bytes);
+      const uploaded = await media.upload(bytes, { name: 'original.bin' });
+      const base64 = bytes.toString('base64');
+      const forms: [string, () => Promise<{ status: number; body: { message_id: string } }>][] = [
+        ['url-cache', () => send(route, { ...to(), media_url: `${filesUrl}/sample-${nth}` })],
+        ['base64', () => send(route, { ...to(), media_base64: base64 })],
+        ['base64', () => send(route, { ...to(), media_base64: `data:${mime};base64,${base64}` })],
+        [
+          'uploads',
+          () =>
+            media.upload(bytes, {
+              path: `${media.base}/messages/${route}`,
+              fields: to() as Record<string, string>,
+              idempotencyKey: randomUUID(),
+            }),
+        ],
+      ];
+      if (uploaded.status === 201)
+        forms.push(['uploads', () => send(route, { ...to(), media_id: uploaded.body.media_id })]);
+      for (const [source, ask] of forms) {
+        const answer = await ask();
+        assert.equal(answer.status, 202, `${route} from ${source}: ${JSON.stringify(answer.body)}`);
+        const row = await queued(answer.body.message_id);
+        assert.equal(row.source, source, route);
+        assert.equal(row.mime_type, mime, route);
+        assert.equal(row.expires_at === null, source === 'base64', `${route} from ${source}`);
+        // The worker gets an id and nothing else.
+        assert.equal(JSON.stringify(row.content).includes(base64.slice(0, 40)), false);
+        assert.equal(JSON.stringify(row.content).includes('http://'), false);
+      }
+    }
+  });
+
+  test('exclude each other', async () => {
+    const source = { media_url: `${filesUrl}/x`, media_id: randomUUID(), media_base64: 'aGVsbG8=' };
+    const names = Object.keys(source) as (keyof typeof source)[];
+    for (const [a, b] of [
+      [0, 1],
+      [0, 2],
+      [1, 2],
+    ] as const) {
+      const answer = await send('image', {
+        to: newChat(),
+        [names[a]!]: source[names[a]!],
+        [names[b]!]: source[names[b]!],
+      });
+      assert.equal(answer.status, 400);
+      assert.equal(answer.body.message, 'provide only one of media_url, media_id, media_base64');
+    }
+    const withFile = await media.upload(await png(), {
+      path: `${media.base}/messages/image`,
+      fields: { to: newChat(), media_id: randomUUID() },
+      idempotencyKey: randomUUID(),
+    });
+    assert.equal(withFile.body.message, 'provide only one of media_url, media_id, media_base64');
+    const none = await send('image', { to: newChat() });
+    assert.deepEqual([none.status, none.body.error_code], [400, 'MISSING_FIELD']);
+    assert.deepEqual(asked, []);
+  });
+
+  test('all need the Idempotency-Key, before anything is read or fetched', async () => {
+    const answer = await media.call('POST', `${media.base}/messages/image`, {
+      key: media.company.apiKey,
+      body: { to: newChat(), media_url: `${filesUrl}/image` },
+    });
+    assert.equal(answer.body.error_code, 'IDEMPOTENCY_KEY_REQUIRED');
+    const form = await media.upload(await png(), {
+      path: `${media.base}/messages/image`,
+      fields: { to: newChat() },
+    });
+    assert.equal(form.body.error_code, 'IDEMPOTENCY_KEY_REQUIRED');
+    assert.deepEqual(asked, []);
+  });
+
+  test('of the wrong kind are told apart by the way they came', async () => {
+    const text = Buffer.from('%PDF-1.4 not a picture');
+    served.set('/wrong', text);
+    const byUrl = await send('image', { to: newChat(), media_url: `${filesUrl}/wrong` });
+    assert.deepEqual([byUrl.status, byUrl.body.error_code], [502, 'MEDIA_FETCH_FAILED']);
+    const byBase64 = await send('image', { to: newChat(), media_base64: text.toString('base64') });
+    assert.deepEqual([byBase64.status, byBase64.body.error_code], [415, 'UNSUPPORTED_MEDIA_TYPE']);
+    const stored = await media.upload(pdf(), { name: 'a.pdf' });
+    const byId = await send('sticker', { to: newChat(), media_id: stored.body.media_id });
+    assert.deepEqual([byId.status, byId.body.error_code], [415, 'UNSUPPORTED_MEDIA_TYPE']);
+    const unknown = await send('image', { to: newChat(), media_id: randomUUID() });
+    assert.deepEqual([unknown.status, unknown.body.error_code], [404, 'NOT_FOUND']);
+  });
+
+  test('by URL fail with 502 for whatever the address answers, and nothing is queued', async () => {
+    const before = await media.parts.db.query('SELECT 1 FROM outbox');
+    for (const url of [
+      `${filesUrl}/nothing`,
+      'http://127.0.0.1:1/x',
+      'http://nowhere.invalid/x',
+      'ftp://a/b',
+    ]) {
+      const answer = await send('video', { to: newChat(), media_url: url });
+      assert.deepEqual([answer.status, answer.body.error_code], [502, 'MEDIA_FETCH_FAILED'], url);
+    }
+    const after = await media.parts.db.query('SELECT 1 FROM outbox');
+    assert.equal(after.rowCount, before.rowCount);
+  });
+});
+
+describe('a form', () => {
+  test('takes mentions repeated, as CSV and as a JSON array, wherever the file stands', async () => {
+    const [a, b] = ['5511900000001@s.whatsapp.net', '5511900000002@s.whatsapp.net'];
+    for (const mentions of [
+      [a, b],
+      [`${a},${b}`],
+      [`${a}, ${b}`],
+      [JSON.stringify([a, b])],
+      [a, `["${b}"]`],
+    ]) {
+      const form = new FormData();
+      form.append('file', new Blob([(await jpeg()) as Buffer<ArrayBuffer>]), 'a.jpg');
+      form.append('to', newChat());
+      form.append('caption', 'hello');
+      for (const mention of mentions) form.append('mentions', mention!);
+      const response = await fetch(`${media.url}${media.base}/messages/image`, {
+        method: 'POST',
+        body: form,
+        headers: { 'x-api-key': media.company.apiKey, 'idempotency-key': randomUUID() },
+      });
+      const body = (await response.json()) as { message_id: string };
+      assert.equal(response.status, 202, JSON.stringify(body));
+      const { content } = await queued(body.message_id);
+      assert.deepEqual(content, { caption: 'hello', mentions: [a, b] });
+    }
+  });
+
+  test('takes ptt as a boolean and refuses anything else', async () => {
+    const bytes = await mp3(1);
+    for (const [ptt, expected] of [
+      ['true', true],
+      ['false', false],
+      [undefined, true],
+    ] as const) {
+      const answer = await media.upload(bytes, {
+        path: `${media.base}/messages/audio`,
+        fields: { to: newChat(), ...(ptt ? { ptt } : {}) },
+        idempotencyKey: randomUUID(),
+      });
+      assert.equal(answer.status, 202, JSON.stringify(answer.body));
+      assert.equal((await queued(answer.body.message_id)).content.ptt, expected);
+    }
+    for (const ptt of ['yes please', '2', 'null']) {
+      const answer = await media.upload(bytes, {
+        path: `${media.base}/messages/audio`,
+        fields: { to: newChat(), ptt },
+        idempotencyKey: randomUUID(),
+      });
+      assert.deepEqual([answer.status, answer.body.error_code], [400, 'BAD_REQUEST'], ptt);
+    }
+  });
+});
+
+describe('one address', () => {
+  test('is fetched once in 7 days, by however many sends at the same time', async () => {
+    served.set('/shared', await png());
+    const url = `${filesUrl}/shared`;
+    const first = await Promise.all(
+      Array.from({ length: 20 }, () => send('image', { to: newChat(), media_url: url })),
+    );
+    const ids = new Set<string>();
+    for (const { status, body } of first) {
+      assert.equal(status, 202);
+      ids.add((await queued(body.message_id)).media_id);
+    }
+    assert.equal(ids.size, 1);
+    assert.deepEqual(asked, ['/shared']);
+    media.parts.clock.advance(6 * 86_400_000);
+    await send('image', { to: newChat(), media_url: url });
+    assert.equal(asked.length, 1);
+    media.parts.clock.advance(86_400_000 + 1000);
+    await send('image', { to: newChat(), media_url: url });
+    assert.equal(asked.length, 2);
+  });
+});
+
+describe('50 repeats of one send at the same time', () => {
+  test('make one message in each form, and another body is refused', async () => {
+    served.set('/repeat', await png());
+    const bytes = await png({ width: 80 });
+    const other = await png({ width: 81 });
+    const form = (file: Buffer, to: string, idempotencyKey: string) =>
+      media.upload(file, { path: `${media.base}/messages/image`, fields: { to }, idempotencyKey });
+    const stored = (await media.upload(bytes)).body.media_id as string;
+    const json = (body: object) => (to: string, key: string) => send('image', { to, ...body }, key);
+    const cases: Record<string, [Ask, Ask]> = {
+      url: [json({ media_url: `${filesUrl}/repeat` }), json({ media_url: `${filesUrl}/repeat?2` })],
+      id: [json({ media_id: stored }), json({ media_id: stored, caption: 'other' })],
+      base64: [
+        json({ media_base64: bytes.toString('base64') }),
+        json({ media_base64: other.toString('base64') }),
+      ],
+      file: [(to, key) => form(bytes, to, key), (to, key) => form(other, to, key)],
+    };
+    for (const [name, [same, different]] of Object.entries(cases)) {
+      const [to, key] = [newChat(), randomUUID()];
+      const answers = await Promise.all(Array.from({ length: 50 }, () => same(to, key)));
+      assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([202]), name);
+      assert.equal(new Set(answers.map(({ body }) => body.message_id)).size, 1, name);
+      assert.equal(new Set(answers.map(({ body }) => body.task_id)).size, 1, name);
+      const late = await same(to, key);
+      assert.equal(late.headers.get('idempotent-replayed'), 'true', name);
+      const changed = await different(to, key);
+      assert.deepEqual([changed.status, changed.body.error_code], [422, 'IDEMPOTENCY_KEY_REUSED'], name);
+    }
+  });
+});
+
+type Ask = (
+  to: string,
+  key: string,
+) => Promise<{
+  status: number;
+  headers: Headers;
+  body: { message_id: string; task_id: string; error_code: string };
+}>;
