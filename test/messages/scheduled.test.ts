@@ -106,7 +106,7 @@ describe('a scheduled send', () => {
     }
     // Within the edit window of the target.
     await pass(12);
-    await tick(async () => (await road.shown(phone)).length === 9));
+    await tick(async () => (await road.shown(phone)).length === 9);
     await tick(
       async () => (await road.shown(phone))[0].edited && (await road.shown(phone))[0].reactions.length === 1,
     );
