@@ -12,6 +12,18 @@ export const TAGS: Json[] = [
   { name: 'health', description: 'For load balancers and monitoring' },
 ];
 
+export const BILLING_TAGS: Json[] = [
+  { name: 'catalog', description: 'Plans and add-ons' },
+  { name: 'profile', description: 'Who is charged' },
+  { name: 'subscriptions', description: 'The subscription of a company and its items' },
+  { name: 'cards', description: 'Cards, tokenized at the payment provider' },
+  { name: 'charges', description: 'What was charged' },
+  { name: 'providerWebhook', description: 'For the payment provider' },
+  { name: 'admin', description: 'For superadmins' },
+  { name: 'simulator', description: 'The simulated payment provider' },
+  { name: 'health', description: 'For load balancers and monitoring' },
+];
+
 const integer = { type: 'integer' };
 const string = { type: 'string' };
 

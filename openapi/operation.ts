@@ -102,7 +102,9 @@ function responses(given: Record<string, Json>, route: Route): Json {
           },
         ];
       }
-      const named = codes.filter((code) => String(errorCatalogue[code].status) === status);
+      const named = codes.filter((code) =>
+        (meta.statuses?.[code] ?? [errorCatalogue[code].status]).map(String).includes(status),
+      );
       const content = errorContent(response, named);
       // A body of the route's own (`/ready`) carries no code.
       if (!content) return [status, { ...response, description: STATUS_CODES[status], headers }];
@@ -115,10 +117,12 @@ function describeCodes(codes: readonly (keyof typeof errorCatalogue)[]): string 
   return codes.map((code) => `\`${code}\`: ${errorCatalogue[code].message}`).join('\n\n');
 }
 
+const ENVELOPES = ['#/components/schemas/Error', '#/components/schemas/BillingError'];
+
 /** The envelope with the codes of this status; null when the body is not the envelope. */
 function errorContent({ content }: Json, codes: readonly string[]): Json | null {
   const json = (content as Record<string, { schema: Json }>)['application/json'];
-  if (json?.schema.$ref !== '#/components/schemas/Error') return null;
+  if (!ENVELOPES.includes(String(json?.schema.$ref))) return null;
   return {
     'application/json': {
       schema: {
