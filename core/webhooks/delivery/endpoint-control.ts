@@ -2,12 +2,13 @@ import type { ErrorClass } from '@posthorn/contract/messaging/webhooks.ts';
 
 /**
  * How much one endpoint may be given at once, learnt from how it answers. A new one starts low and grows
- * with each answer; faults halve it. Failures that cost time (time-outs) open a breaker: for a while it
+ * with each answer; a fault halves it, once a second at most, for those that were under way tell the same. Failures that cost time (time-outs) open a breaker: for a while it
  * gets nothing, then one probe. Quick failures do not: they cost little, and the retry schedule of
  * each delivery paces them.
  */
 export interface EndpointControl {
   cap: number;
+  halvedAtMs: number;
   slowFaultsInRow: number;
   /** On the monotonic clock; 0 while the breaker is closed. */
   openUntilMs: number;
@@ -17,7 +18,8 @@ export interface EndpointControl {
 }
 
 const CAP_FIRST = 8;
-const CAP_MIN = 2;
+const CAP_MIN = 4;
+const HALVE_EVERY_MS = 1_000;
 const CAP_PROBED = 4;
 const CAP_MAX = 64;
 const BREAKER_FAULTS = 5;
@@ -43,6 +45,7 @@ const FAULTS: ReadonlySet<ErrorClass> = new Set<ErrorClass>([
 export function newEndpointControl(): EndpointControl {
   return {
     cap: CAP_FIRST,
+    halvedAtMs: Number.NEGATIVE_INFINITY,
     slowFaultsInRow: 0,
     openUntilMs: 0,
     timesOpened: 0,
@@ -65,7 +68,10 @@ export function learn(
     control.timesOpened = 0;
     return;
   }
-  control.cap = Math.max(CAP_MIN, Math.floor(control.cap / 2));
+  if (attempt.nowMs - control.halvedAtMs >= HALVE_EVERY_MS) {
+    control.cap = Math.max(CAP_MIN, Math.floor(control.cap / 2));
+    control.halvedAtMs = attempt.nowMs;
+  }
   if (attempt.errorClass !== 'timeout' && attempt.latencyMs < SLOW_FAULT_MS) return;
   control.slowFaultsInRow += 1;
   // Those that were in flight when it opened tell nothing new.
