@@ -122,7 +122,7 @@ const ENVELOPES = ['#/components/schemas/Error', '#/components/schemas/BillingEr
 /** The envelope with the codes of this status; null when the body is not the envelope. */
 function errorContent({ content }: Json, codes: readonly string[]): Json | null {
   const json = (content as Record<string, { schema: Json }>)['application/json'];
-  if (!ENVELOPES.includes(String(json?.schema.$ref))) return null;
+  if (!json || !ENVELOPES.includes(String(json.schema.$ref))) return null;
   return {
     'application/json': {
       schema: {

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { billingContract } from '@posthorn/contract/billing/index.ts';
-import { billingErrorEnvelope, errorCatalogue, errorEnvelope } from '@posthorn/contract/errors.ts';
+import {
+  billingErrorEnvelope,
+  errorCatalogue,
+  errorEnvelope,
+  isErrorCode,
+} from '@posthorn/contract/errors.ts';
 import { listRoutes } from '@posthorn/contract/list-routes.ts';
 import { errorsOf, metaOf } from '@posthorn/contract/route-meta.ts';
 
@@ -108,9 +113,9 @@ describe('the billing contract', () => {
         [success],
       );
       for (const [code, status] of Object.entries(codes)) {
-        assert.ok(errorsOf(route).includes(code as never), code);
-        const known = metaOf(route).statuses?.[code as never] ?? [errorCatalogue[code as never]['status']];
-        assert.deepEqual(known, [status], code);
+        assert.ok(isErrorCode(code));
+        assert.ok(errorsOf(route).includes(code), code);
+        assert.deepEqual(metaOf(route).statuses?.[code] ?? [errorCatalogue[code].status], [status], code);
         assert.ok(route.responses[status], `${code} ${status}`);
       }
     });
