@@ -1,0 +1,328 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { eventPayloads, isEventType } from '@posthorn/contract/events.ts';
+import { withRole } from '../server/seed-ids.ts';
+import { waitFor } from '../support/process.ts';
+import { type LoggedEvent, type Sending, startSending, type TestInstance } from '../support/sending.ts';
+
+const STATUS = 'status@broadcast';
+
+let road: Sending;
+let instance: TestInstance;
+/** Saved by the instance, and has saved it. */
+let friend: string;
+
+before(async () => {
+  road = await startSending();
+});
+after(() => road.close());
+beforeEach(async () => {
+  instance = await road.connect();
+  friend = road.newPhone();
+  await road.sandbox.post(`/phones/${instance.phone}/contacts`, { add: [friend], mutual: true });
+});
+
+const hexOf = (id: string) => id.replaceAll('-', '').toUpperCase();
+
+function documented({ type, data }: LoggedEvent): void {
+  assert.ok(isEventType(type));
+  assert.deepEqual(eventPayloads[type].parse(data), data, `${type} as documented`);
+}
+
+async function post(text = 'news'): Promise<string> {
+  const { message_id: id } = await road.send(instance, '/messages/status/text', { text });
+  await road.event(instance, 'message.sent', (data) => data.message_ids[0] === id);
+  return id;
+}
+
+/** A status of a friend, as it arrived. */
+async function received(text = 'their news') {
+  const posted = await road.sandbox.post(`/phones/${friend}/messages`, { to: 'status', text });
+  const event = await road.event(instance, 'status.received', (data) => data.status_message_id === posted.id);
+  return { id: posted.id as string, event };
+}
+
+describe('posting a status', () => {
+  test('reaches the audience, with its colours, and is told as status_text', async () => {
+    const key = randomUUID();
+    const body = { text: 'news', background_color: '#00FF7f', font: 6 };
+    const answer = await road.send(instance, '/messages/status/text', body, { 'idempotency-key': key });
+    const sent = await road.event(instance, 'message.sent');
+    documented(sent);
+    assert.deepEqual(
+      [sent.data.message_ids[0], sent.data.message_type, sent.data.idempotency_key, sent.data.chat],
+      [answer.message_id, 'status_text', key, STATUS],
+    );
+    const [shown] = await road.shown(friend, STATUS);
+    assert.deepEqual([shown.id, shown.content], [hexOf(answer.message_id), body]);
+    const item = await road.call(instance, 'GET', `/status/${answer.message_id}`);
+    assert.deepEqual(
+      { ...item.body, posted_at: '' },
+      {
+        status_message_id: answer.message_id,
+        direction: 'outbound',
+        phone: '',
+        type: 'text',
+        content: 'news',
+        media_id: '',
+        posted_at: '',
+      },
+    );
+  });
+
+  test('skips the guard, and passive mode stops it', async () => {
+    const guarded = await road.connect({ anti_spam_guard_enabled: true });
+    for (let i = 0; i < 6; i += 1) await road.send(guarded, '/messages/status/text', { text: 'the same' });
+    await road.call(guarded, 'PATCH', '/settings', { passive_mode_enabled: true });
+    const refused = await road.call(guarded, 'POST', '/messages/status/text', { text: 'x' });
+    assert.deepEqual([refused.status, refused.body.error_code], [409, 'PASSIVE_MODE_ENABLED']);
+    await road.send(guarded, '/messages/status/text', { text: 'x' }, { 'x-force-send': 'true' });
+  });
+
+  test('of a wrong shape is 400', async () => {
+    for (const body of [
+      {},
+      { text: '' },
+      { text: 'x', background_color: 'red' },
+      { text: 'x', background_color: '#12345' },
+      { text: 'x', font: 3 },
+    ]) {
+      assert.equal((await road.call(instance, 'POST', '/messages/status/text', body)).status, 400);
+    }
+    const missing = await road.api.call('POST', `/v1/instances/${instance.id}/messages/status/text`, {
+      key: road.company.apiKey,
+      body: { text: 'x' },
+    });
+    assert.equal(missing.body.error_code, 'IDEMPOTENCY_KEY_REQUIRED');
+  });
+});
+
+describe('views', () => {
+  test('are told as status.viewed, once a contact, and listed', async () => {
+    const id = await post();
+    const none = await road.call(instance, 'GET', `/status/${id}/views`);
+    assert.deepEqual(none.body, { status_message_id: id, count: 0, viewers: [] });
+    await road.sandbox.post('/faults', { kind: 'repeat_events', instance: instance.id });
+    assert.deepEqual(await road.sandbox.post(`/phones/${friend}/view-status`, {}), { viewed: 1 });
+    const viewed = await road.event(instance, 'status.viewed');
+    await road.sandbox.call('DELETE', '/faults');
+    documented(viewed);
+    assert.deepEqual(
+      { ...viewed.data, timestamp: 0 },
+      {
+        phone: friend,
+        from: `${friend}@s.whatsapp.net`,
+        status_message_id: id,
+        status_type: 'text',
+        receipt_type: 'read',
+        timestamp: 0,
+      },
+    );
+    for (const ref of [id, hexOf(id)]) {
+      const views = await road.call(instance, 'GET', `/status/${ref}/views`);
+      assert.equal(views.body.count, 1);
+      const [{ viewed_at, ...viewer }] = views.body.viewers;
+      assert.ok(Date.parse(viewed_at));
+      assert.deepEqual(viewer, { phone: friend, jid: `${friend}@s.whatsapp.net`, receipt_type: 'read' });
+    }
+    const all = await road.api.parts.db.query(
+      `SELECT 1 FROM events WHERE instance_id = $1 AND type = 'status.viewed'`,
+      [instance.id],
+    );
+    assert.equal(all.rows.length, 1);
+  });
+});
+
+describe('what the audience does', () => {
+  test('a reaction and its taking back are status.reaction, and no message', async () => {
+    const id = await post();
+    for (const emoji of ['🔥', '']) {
+      await road.sandbox.post(`/phones/${friend}/messages`, {
+        to: instance.phone,
+        type: 'reaction',
+        message_id: hexOf(id),
+        emoji,
+      });
+      const event = await road.event(instance, 'status.reaction', (data) => data.emoji === emoji);
+      documented(event);
+      assert.deepEqual(
+        [event.data.status_message_id, event.data.status_type, event.data.removed, event.data.phone],
+        [id, 'text', emoji === '', friend],
+      );
+    }
+    const messages = await road.call(instance, 'GET', '/messages?direction=inbound');
+    assert.deepEqual(messages.body.data, []);
+  });
+
+  test('an answer is status.reply, and message.received fires too', async () => {
+    const id = await post();
+    const reply = await road.sandbox.post(`/phones/${friend}/messages`, {
+      to: instance.phone,
+      text: 'nice',
+      status_id: hexOf(id),
+    });
+    const event = await road.event(instance, 'status.reply');
+    documented(event);
+    assert.deepEqual(
+      [
+        event.data.status_message_id,
+        event.data.status_type,
+        event.data.reply_message_id,
+        event.data.reply_type,
+        event.data.content,
+      ],
+      [id, 'text', reply.id, 'text', 'nice'],
+    );
+    const direct = await road.event(instance, 'message.received');
+    assert.deepEqual(direct.data.content, { text: 'nice' });
+  });
+});
+
+describe('statuses of others', () => {
+  test('arrive as status.received, and in the feed', async () => {
+    const { id, event } = await received();
+    documented(event);
+    assert.deepEqual(
+      { ...event.data, timestamp: 0 },
+      {
+        phone: friend,
+        from: `${friend}@s.whatsapp.net`,
+        status_message_id: id,
+        type: 'text',
+        content: 'their news',
+        timestamp: 0,
+      },
+    );
+    assert.ok(Number.isInteger(event.data.timestamp));
+    const item = await road.call(instance, 'GET', `/status/${id}`);
+    assert.deepEqual(
+      [item.body.direction, item.body.phone, item.body.content],
+      ['inbound', friend, 'their news'],
+    );
+    const stored = await road.api.parts.db.query('SELECT 1 FROM messages WHERE instance_id = $1', [
+      instance.id,
+    ]);
+    assert.equal(stored.rows.length, 0);
+  });
+
+  test('reach nobody who has not saved the author, or whom the author shuts out', async () => {
+    const stranger = road.newPhone();
+    await road.sandbox.post(`/phones/${stranger}/contacts`, { add: [instance.phone] });
+    await road.sandbox.post(`/phones/${stranger}/messages`, { to: 'status', text: 'unseen' });
+    const shutOut = { phone: friend, status_privacy: { type: 'blacklist', list: [instance.phone] } };
+    await road.sandbox.post('/phones', shutOut);
+    await road.sandbox.post(`/phones/${friend}/messages`, { to: 'status', text: 'unseen' });
+    await road.sandbox.post('/phones', { phone: friend, status_privacy: { type: 'contacts' } });
+    await received('seen');
+    const feed = await road.call(instance, 'GET', '/status?direction=inbound');
+    assert.deepEqual(
+      feed.body.data.map((item: { content: string }) => item.content),
+      ['seen'],
+    );
+  });
+
+  test('leave the feed when their author deletes them', async () => {
+    const { id } = await received();
+    await road.sandbox.post(`/phones/${friend}/messages`, { to: 'status', type: 'delete', message_id: id });
+    await waitFor(async () => (await road.call(instance, 'GET', `/status/${id}`)).status === 404);
+  });
+});
+
+describe('replying to a status', () => {
+  test('is a direct message that quotes it, told as status.reply_sent and kept in the feed', async () => {
+    const { id } = await received();
+    const answer = await road.send(instance, `/status/${id}/reply`, { poster_phone: friend, text: 'wow' });
+    const event = await road.event(instance, 'status.reply_sent');
+    documented(event);
+    assert.deepEqual(
+      { ...event.data, timestamp: 0 },
+      {
+        chat: `${friend}@s.whatsapp.net`,
+        phone: friend,
+        status_message_id: id,
+        type: 'text',
+        timestamp: 0,
+      },
+    );
+    const sent = await road.event(instance, 'message.sent');
+    assert.deepEqual([sent.data.message_ids[0], sent.data.message_type], [answer.message_id, 'text']);
+    const shown = (await road.shown(friend, instance.phone)).at(-1);
+    assert.deepEqual([shown.text, shown.quoted_id, shown.status_id], ['wow', id, id]);
+    const outbound = await road.call(instance, 'GET', '/status?direction=outbound');
+    assert.deepEqual([outbound.body.total, outbound.body.data[0].content], [1, 'wow']);
+  });
+
+  test('reaches another instance as status.reply', async () => {
+    const author = await road.connect();
+    await road.sandbox.post(`/phones/${author.phone}/contacts`, { add: [instance.phone], mutual: true });
+    const { message_id: id } = await road.send(author, '/messages/status/text', { text: 'ours' });
+    const seen = await road.event(instance, 'status.received');
+    await road.send(instance, `/status/${seen.data.status_message_id}/reply`, {
+      poster_phone: author.phone,
+      text: 'hello',
+    });
+    const reply = await road.event(author, 'status.reply');
+    assert.deepEqual([reply.data.status_message_id, reply.data.content], [id, 'hello']);
+  });
+
+  test('needs a text, a known type, a phone and a status that is there', async () => {
+    const { id } = await received();
+    const reply = (ref: string, body: object) => road.call(instance, 'POST', `/status/${ref}/reply`, body);
+    const cases: [string, object, number, string][] = [
+      [id, { text: 'x' }, 400, 'MISSING_FIELD'],
+      [id, { poster_phone: friend }, 400, 'MISSING_FIELD'],
+      [id, { poster_phone: 'nobody', text: 'x' }, 400, 'INVALID_PHONE'],
+      [id, { poster_phone: friend, type: 'gif', text: 'x' }, 400, 'BAD_REQUEST'],
+      [id, { poster_phone: friend, type: 'image' }, 400, 'MISSING_FIELD'],
+      [randomUUID(), { poster_phone: friend, text: 'x' }, 404, 'MESSAGE_NOT_FOUND'],
+    ];
+    for (const [ref, body, status, code] of cases) {
+      const answer = await reply(ref, body);
+      assert.deepEqual([answer.status, answer.body.error_code], [status, code], JSON.stringify(body));
+    }
+  });
+});
+
+describe('the feed and the privacy', () => {
+  test('page newest first, capped at 100', async () => {
+    for (let i = 0; i < 3; i += 1) await post(`news ${i}`);
+    await received();
+    const first = await road.call(instance, 'GET', '/status?limit=2');
+    assert.deepEqual([first.body.page, first.body.limit, first.body.total], [1, 2, 4]);
+    assert.deepEqual(
+      first.body.data.map((item: { content: string }) => item.content),
+      ['their news', 'news 2'],
+    );
+    const second = await road.call(instance, 'GET', '/status?limit=2&page=2');
+    assert.deepEqual(
+      second.body.data.map((item: { content: string }) => item.content),
+      ['news 1', 'news 0'],
+    );
+    assert.equal((await road.call(instance, 'GET', '/status?limit=1000')).body.limit, 100);
+    assert.equal((await road.call(instance, 'GET', '/status')).body.limit, 50);
+    assert.equal((await road.call(instance, 'GET', '/status?direction=sideways')).status, 400);
+  });
+
+  test('show who may see what this account posts, to owners and admins', async () => {
+    await road.sandbox.post('/phones', {
+      phone: instance.phone,
+      status_privacy: { type: 'whitelist', list: [friend] },
+    });
+    const answer = await road.call(instance, 'GET', '/status/privacy');
+    assert.deepEqual(answer.body, {
+      status_privacy: [
+        { type: 'contacts', list: [], is_default: false },
+        { type: 'blacklist', list: [], is_default: false },
+        { type: 'whitelist', list: [friend], is_default: true },
+      ],
+    });
+    const agent = await withRole(road.api.parts.db, road.company, 'agent');
+    for (const path of ['privacy', `${randomUUID()}/views`]) {
+      const refused = await road.api.call('GET', `/v1/instances/${instance.id}/status/${path}`, {
+        key: agent.apiKey,
+      });
+      assert.equal(refused.body.error_code, 'INSUFFICIENT_PERMISSIONS');
+    }
+  });
+});
