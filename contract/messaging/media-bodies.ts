@@ -28,6 +28,8 @@ export const NO_SOURCE = 'one of media_url, media_id, media_base64 or a file is 
 
 /** Says what is wrong when a body has not exactly one source. */
 export function checkOneSource(body: MediaSourceFields, context: z.RefinementCtx): void {
+  // A source of a wrong shape has been refused as what it is; to say that there is none would mislead.
+  if (context.issues.length > 0) return;
   const given = SOURCES.filter((name) => body[name] !== undefined).length;
   if (given === 1) return;
   context.addIssue({
