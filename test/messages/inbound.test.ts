@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { eventPayloads, isEventType } from '@posthorn/contract/events.ts';
+import { waitFor } from '../support/process.ts';
+import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
+
+let road: Sending;
+let instance: TestInstance;
+
+before(async () => {
+  road = await startSending();
+  instance = await road.connect();
+});
+after(() => road.close());
+
+const POLL = { question: 'When?', options: ['now', 'later'], max_selections: 1 };
+const EVENT = { name: 'Launch', start_at: '2030-01-01T10:00:00Z' };
+const CONTACTS = { contacts: [{ name: 'Bia', phone: '+5511999990003', vcard: 'BEGIN:VCARD\nEND:VCARD' }] };
+const LOCATION = { latitude: 1.5, longitude: 2.5, name: 'Here' };
+const ORDER = { order_id: 'o1', items: [{ id: 'p1', quantity: 2 }] };
+const PRODUCT = { product_id: 'p1', title: 'Mug' };
+
+/** What a phone sends, and the content and further fields of its events. */
+const FAMILIES: [string, object, object, object?][] = [
+  ['text', { text: 'hi' }, { text: 'hi' }],
+  ['location', LOCATION, LOCATION],
+  ['contact', CONTACTS, CONTACTS],
+  ['poll', POLL, POLL],
+  ['event', EVENT, EVENT],
+  ['order', ORDER, ORDER, { detail: ORDER }],
+  ['product', PRODUCT, PRODUCT, { detail: PRODUCT }],
+  ['unknown', { something: 'new' }, { something: 'new' }],
+];
+
+describe('what phones send', () => {
+  for (const [type, body, content, more = {}] of FAMILIES) {
+    test(`${type} is message.received and ${type}.received, each once and as documented`, async () => {
+      const phone = road.newPhone();
+      await road.sandbox.post('/phones', { phone, name: 'Ana' });
+      await road.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, type, ...body });
+      const event = await road.event(instance, `${type}.received`, (data) => data.phone === phone);
+      const events = await road.eventsOf(event.data.message_ids[0]);
+      assert.deepEqual(
+        events.map((each) => each.type),
+        ['message.received', `${type}.received`],
+      );
+      assert.notEqual(events[0]!.event_id, events[1]!.event_id);
+      assert.deepEqual(events[0]!.data, events[1]!.data);
+      for (const each of events) {
+        assert.ok(isEventType(each.type));
+        assert.deepEqual(eventPayloads[each.type].parse(each.data), each.data);
+      }
+      const { data } = event;
+      assert.deepEqual(
+        [data.message_type, data.content, data.push_name, data.is_from_me, data.from],
+        [type, content, 'Ana', false, `${phone}@s.whatsapp.net`],
+      );
+      for (const [field, value] of Object.entries(more)) assert.deepEqual(data[field], value);
+      const read = await road.call(instance, 'GET', `/message/${data.message_ids[0]}`);
+      assert.deepEqual([read.body.message_type, read.body.content], [type, content]);
+    });
+  }
+
+  test('a forwarded message says so, and a plain one does not', async () => {
+    const phone = road.newPhone();
+    for (const forwarding_score of [0, 4]) {
+      await road.sandbox.post(`/phones/${phone}/messages`, {
+        to: instance.phone,
+        text: `score ${forwarding_score}`,
+        forwarding_score,
+      });
+    }
+    const of = (text: string) =>
+      road.event(instance, 'message.received', (data) => data.content.text === text);
+    const marked = await of('score 4');
+    assert.deepEqual([marked.data.is_forwarded, marked.data.forwarding_score], [true, 4]);
+    assert.ok(!('is_forwarded' in (await of('score 0')).data));
+  });
+
+  test('a blocked phone reaches nobody', async () => {
+    const phone = road.newPhone();
+    await road.sandbox.post(`/phones/${instance.phone}/block`, { phone });
+    await road.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, text: 'unheard' });
+    await road.sandbox.post(`/phones/${instance.phone}/block`, { phone, blocked: false });
+    await road.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, text: 'heard' });
+    const event = await road.event(instance, 'text.received', (data) => data.phone === phone);
+    assert.equal(event.data.content.text, 'heard');
+  });
+});
+
+describe('the list of messages', () => {
+  test('pages by keyset in both directions and filters', async () => {
+    const other = await road.connect();
+    const [a, b] = [road.newPhone(), road.newPhone()];
+    const ids: string[] = [];
+    for (let i = 0; i < 5; i += 1) {
+      const to = i % 2 ? b : a;
+      ids.push((await road.send(other, '/messages/text', { to, text: `text ${i}` })).message_id);
+    }
+    await road.sandbox.post(`/phones/${a}/messages`, { to: other.phone, type: 'location', ...LOCATION });
+    const inbound = (await road.event(other, 'location.received')).data.message_ids[0];
+    const all = [...ids, inbound];
+    const list = (query: string) => road.call(other, 'GET', `/messages?${query}`);
+    const idsOf = (answer: { body: { data: { message_id: string }[] } }) =>
+      answer.body.data.map((message) => message.message_id);
+
+    const first = await list('limit=4');
+    assert.deepEqual(idsOf(first), all.toReversed().slice(0, 4));
+    const rest = await list(`limit=4&before=${first.body.next_cursor}`);
+    assert.deepEqual([idsOf(rest), rest.body.next_cursor], [all.toReversed().slice(4), null]);
+    const newer = await list(`limit=2&after=${all[0]}`);
+    assert.deepEqual(idsOf(newer), all.slice(1, 3));
+    assert.deepEqual(idsOf(await list(`limit=10&after=${newer.body.next_cursor}`)), all.slice(3));
+
+    assert.deepEqual(idsOf(await list(`chat_jid=${b}`)), [ids[3], ids[1]]);
+    assert.deepEqual(idsOf(await list('direction=inbound')), [inbound]);
+    assert.deepEqual(idsOf(await list('type=location')), [inbound]);
+    await waitFor(async () => idsOf(await list('status=read')).length === 5);
+    assert.equal((await list(`before=${all[1]}&after=${all[0]}`)).status, 400);
+    assert.equal((await list('chat_jid=nobody')).status, 400);
+    assert.equal((await list('before=x')).status, 400);
+  });
+});
