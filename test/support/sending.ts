@@ -6,6 +6,7 @@ import { type Clock, systemClock } from '@posthorn/core/platform/clock.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
 import { createSandboxDriver } from '@posthorn/network/sandbox/driver.ts';
 import { createSandboxServer } from '@posthorn/network/sandbox/server.ts';
+import { openWorkerMedia } from '@posthorn/worker/media/open-worker-media.ts';
 import { type RunningWorker, startWorker, type WorkerDeps } from '@posthorn/worker/worker.ts';
 import { controlOf } from '../network/sandbox-harness.ts';
 import { type Answer, startTestMessaging, type TestMessaging } from './messaging.ts';
@@ -31,6 +32,8 @@ export interface Sending {
   api: TestMessaging;
   company: SeededCompany;
   sandbox: ReturnType<typeof controlOf>;
+  /** Where the sandbox's control API and its media are. */
+  sandboxUrl: string;
   worker: RunningWorker;
   /** A connected instance; humanize and the guard are off unless asked for. */
   connect(settings?: Partial<InstanceSettings>): Promise<TestInstance>;
@@ -82,6 +85,7 @@ export async function startSending(
     cipher: createCipher('0123456789abcdef'.repeat(4)),
     driver: createSandboxDriver({ url: server.url }),
     name: `worker ${randomUUID()}`,
+    media: await openWorkerMedia({ config: api.config, media: api.media, log: parts.log }),
     ...options.worker,
   });
   const company = await seedCompany(parts.db);
@@ -105,6 +109,7 @@ export async function startSending(
     api,
     company,
     sandbox,
+    sandboxUrl: server.controlUrl,
     worker,
     call,
     async connect(settings = {}) {
