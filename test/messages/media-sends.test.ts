@@ -309,6 +309,17 @@ describe('received media', () => {
     await road.sandbox.call('DELETE', '/faults');
   });
 
+  test('that can never be stored holds nothing up: it is told without an id', async () => {
+    const phone = road.newPhone();
+    const empty = { to: instance.phone, type: 'document', media_base64: '', mime_type: 'application/pdf' };
+    await road.sandbox.post(`/phones/${phone}/messages`, empty);
+    await road.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, text: 'after' });
+    const document = await road.event(instance, 'document.received', (data) => data.phone === phone);
+    assert.ok(!('media_id' in document.data));
+    const text = await road.event(instance, 'text.received', (data) => data.phone === phone);
+    assert.equal(text.data.content.text, 'after');
+  });
+
   test('an animated sticker says so; media that is gone is told without an id', async () => {
     const phone = road.newPhone();
     const sticker = {
