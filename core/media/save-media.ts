@@ -54,6 +54,9 @@ export async function saveMedia(deps: SaveDeps, media: NewMedia): Promise<SavedM
   try {
     const { mimeType, animated } = await detectType(file.path, media.declaredType);
     if (!media.takes(mimeType)) throw new MediaRejected('unsupported');
+    // What is kept for good is sent again and again: found here, it is not even written.
+    const twin = media.origin === 'base64' ? await findTwin(deps.db, media) : undefined;
+    if (twin) return savedOf(twin);
     const id = randomUUID();
     const storageKey = `${scope.companyId}/${scope.instanceId}/${id.slice(0, 2)}/${id}`;
     const saved: SavedMedia = {
@@ -92,11 +95,19 @@ export async function writeObject(
   }
 }
 
-/** Never throws: if not now, the object goes when its note is due. */
-async function discardObject({ db }: Pick<SaveDeps, 'db'>, storageKey: string): Promise<void> {
-  await db
-    .query(`UPDATE media_trash SET due_at = '-infinity' WHERE storage_key = $1`, [storageKey])
-    .catch(() => undefined);
+/** Never throws: if it does not go now, it goes with the trash. */
+async function discardObject(
+  { db, storage }: Pick<SaveDeps, 'db' | 'storage'>,
+  storageKey: string,
+): Promise<void> {
+  const gone = await storage.remove(storageKey).then(
+    () => true,
+    () => false,
+  );
+  const text = gone
+    ? 'DELETE FROM media_trash WHERE storage_key = $1'
+    : `UPDATE media_trash SET due_at = '-infinity' WHERE storage_key = $1`;
+  await db.query(text, [storageKey]).catch(() => undefined);
 }
 
 async function insertRow(
@@ -131,7 +142,7 @@ async function insertRow(
         origin === 'base64' ? null : new Date(now.getTime() + keepMs),
       ],
     });
-    row = inserted.rows[0] ?? (await findTwin(deps.db, media, saved));
+    row = inserted.rows[0] ?? (await findTwin(deps.db, media));
   } catch (cause) {
     await discardObject(deps, storageKey);
     if (isUnavailable(cause)) throw cause;
@@ -140,6 +151,10 @@ async function insertRow(
   if (row?.id === saved.mediaId) return saved;
   await discardObject(deps, storageKey);
   if (!row) throw apiError('NOT_FOUND', { message: 'instance not found' });
+  return savedOf(row);
+}
+
+function savedOf(row: Row): SavedMedia {
   return {
     mediaId: row.id,
     mimeType: row.mime_type,
@@ -150,14 +165,14 @@ async function insertRow(
   };
 }
 
-/** The row that the insert ran into; none when the instance was deleted meanwhile. */
-async function findTwin(db: Db, media: NewMedia, saved: SavedMedia): Promise<Row | undefined> {
+/** The same received message or, of what is kept for good, the same bytes; none when the instance is gone. */
+async function findTwin(db: Db, media: NewMedia): Promise<Row | undefined> {
   const found = await db.query<Row>({
     name: 'media-find-twin',
     text: `SELECT id, mime_type, file_name, size_bytes, sha256, animated FROM media
            WHERE instance_id = $1 AND (inbound_key = $2 OR ($2 IS NULL AND source = 'base64' AND sha256 = $3))
            LIMIT 1`,
-    values: [media.scope.instanceId, media.inboundKey ?? null, Buffer.from(saved.sha256, 'hex')],
+    values: [media.scope.instanceId, media.inboundKey ?? null, Buffer.from(media.file.sha256, 'hex')],
   });
   return found.rows[0];
 }

@@ -3,6 +3,7 @@ import { PassThrough } from 'node:stream';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { JSON_BODY_MAX_BYTES } from '@posthorn/contract/limits.ts';
 import { createBase64Decoder } from '@posthorn/core/media/base64-decoder.ts';
+import { MediaRejected } from '@posthorn/core/media/media-rejected.ts';
 import type { Spool, SpooledFile } from '@posthorn/core/media/spool.ts';
 import { createMediaScanner } from './media-scanner.ts';
 
@@ -28,6 +29,7 @@ export async function readMediaJson(
   let keptBytes = 0;
   let sink: PassThrough | null = null;
   let spooling: Promise<SpooledFile> | null = null;
+  let hadText = false;
   const utf8 = new TextDecoder();
 
   const keep = (bytes: Uint8Array) => {
@@ -57,11 +59,16 @@ export async function readMediaJson(
     for await (const chunk of request.iterator({ destroyOnReturn: false })) {
       for (const piece of scanner.scan(chunk as Buffer)) {
         if (piece.kind === 'json') keep(piece.bytes);
-        else await pass(decoder.push(piece.text));
+        else {
+          hadText = true;
+          await pass(decoder.push(piece.text));
+        }
       }
     }
     if (scanner.found()) {
       await pass(decoder.end());
+      // A data URI of nothing: the field is not empty, yet there is no media in it.
+      if (hadText && !sink) throw new MediaRejected('empty');
       (sink as PassThrough | null)?.end();
     }
     const spooled = spooling ? await (spooling as Promise<SpooledFile>) : null;

@@ -52,8 +52,14 @@ export function createMediaPreparer(deps: PreparerDeps): MediaPreparer {
     const failed = failures.get(key);
     if (failed && failed.until > performance.now()) throw new MediaUnusable(failed.reason);
     const running = making.get(key);
-    // Of another instance's stop we know nothing: whoever began it was stopped, so begin again.
-    if (running) return running.catch((err) => retry(err, () => variantOf(stored, wanted, signal)));
+    if (running) {
+      return running.catch((err) => {
+        if (err instanceof MediaUnusable) throw err;
+        // Whoever began it was stopped, or met a storage that was away: that is not our end.
+        signal.throwIfAborted();
+        return variantOf(stored, wanted, signal);
+      });
+    }
     const made = limiter
       .run(() => makeVariant(deps, { stored, name, type: wanted.type }, signal), signal)
       .then((variant) => saveVariant(media, stored, variant))
@@ -78,11 +84,6 @@ export function createMediaPreparer(deps: PreparerDeps): MediaPreparer {
       return preparedOf(media.storage, stored, variant);
     },
   };
-}
-
-function retry<T>(err: unknown, again: () => Promise<T>): Promise<T> {
-  if ((err as Error).name !== 'AbortError') throw err;
-  return again();
 }
 
 /** Pictures and stickers that cannot be read are the sender's; the rest failed on the way. */
