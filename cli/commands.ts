@@ -38,7 +38,10 @@ import { pairingCode } from './commands/instances/pairing-code.ts';
 import { getQr } from './commands/instances/qr.ts';
 import { getSettings, setSettings } from './commands/instances/settings.ts';
 import { useInstance } from './commands/instances/use.ts';
+import { deleteMessage, editMessage } from './commands/messages/change.ts';
 import { getMessage } from './commands/messages/get.ts';
+import { cancelTask, clearQueue, listQueue } from './commands/messages/queue.ts';
+import { sendCommands } from './commands/messages/send-any.ts';
 import { sendText } from './commands/messages/send-text.ts';
 import { pair } from './commands/pair.ts';
 import { addFault, clearFaults, listFaults } from './commands/sandbox/faults.ts';
@@ -72,6 +75,7 @@ export const groups: Readonly<Record<string, string>> = {
   'billing cards': 'cards',
   'billing items': 'add-ons of the subscription',
   'billing simulate': 'the simulated payment provider: payments, dues and its clock',
+  queue: 'what waits to be sent',
   sandbox: 'the simulated network: its phones, faults and ledger',
   'sandbox phones': 'virtual phones',
   'sandbox messages': 'what a virtual phone shows and sends',
@@ -102,6 +106,12 @@ export const commands: readonly Command[] = [
   setSettings,
   pair,
   sendText,
+  ...sendCommands,
+  editMessage,
+  deleteMessage,
+  listQueue,
+  cancelTask,
+  clearQueue,
   getMessage,
   tailEvents,
   listEvents,

@@ -1,0 +1,68 @@
+import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { ASSIGNMENTS_HELP, parseAssignments } from '../../assignments.ts';
+import { type Command, defineCommand, many, required, text, toggle } from '../../command.ts';
+import type { Context } from '../../context.ts';
+import { UsageError } from '../../fault.ts';
+import { fields } from '../../format.ts';
+
+type Messages = ReturnType<Context['client']>['messages'];
+
+/** Each send besides text: its word, its method, and the fields that its help names. */
+const SENDS: readonly { word: string; method: keyof Messages; takes: string; media?: true }[] = [
+  { word: 'image', method: 'sendImage', takes: 'caption=Hi view_once=true', media: true },
+  { word: 'video', method: 'sendVideo', takes: 'caption=Hi', media: true },
+  { word: 'audio', method: 'sendAudio', takes: 'ptt=false', media: true },
+  { word: 'document', method: 'sendDocument', takes: 'file_name=contract.pdf', media: true },
+  { word: 'sticker', method: 'sendSticker', takes: 'quoted_id=<id>', media: true },
+  { word: 'ptv', method: 'sendPtv', takes: 'quoted_id=<id>', media: true },
+  { word: 'gif', method: 'sendGif', takes: 'caption=Hi', media: true },
+  { word: 'location', method: 'sendLocation', takes: 'latitude:=-23.5 longitude:=-46.6 name=Here' },
+  { word: 'contact', method: 'sendContact', takes: 'contact_name=Ana contact_phone=+5511999990002' },
+  { word: 'reaction', method: 'sendReaction', takes: 'message_id=<id> emoji=👍' },
+  { word: 'poll', method: 'sendPoll', takes: `question=When options:='["now","later"]'` },
+  { word: 'template', method: 'sendTemplate', takes: `body_text=Ok buttons:='[{"text":"Yes","id":"y"}]'` },
+  {
+    word: 'link-preview',
+    method: 'sendLinkPreview',
+    takes: 'text="see https://a.example" url=https://a.example',
+  },
+  { word: 'event', method: 'sendEvent', takes: 'name=Launch start_at=2030-01-01T10:00:00Z' },
+  { word: 'forward', method: 'forward', takes: 'forward_chat_id=<chat> message_id=<id>' },
+];
+
+/** One command for each: the fields of its body are written as they stand in the API. */
+export const sendCommands: readonly Command[] = SENDS.map(({ word, method, takes, media }) =>
+  defineCommand({
+    name: `send ${word}`,
+    summary: `Send ${word === 'forward' ? 'on a message that is there' : `a message of the type ${word}`}`,
+    details: `${ASSIGNMENTS_HELP} E.g. ${takes}${media ? ', with --file, media_id=<id> or media_url=<url>' : ''}.`,
+    args: { more: many('fields', `of its body, e.g. ${takes}`) },
+    flags: {
+      to: required(text('recipient', 'phone number, individual JID or group JID')),
+      ...(media ? { file: text('path', 'the file to send') } : {}),
+      idempotencyKey: text('key', 'repeating a command with the same key sends nothing twice'),
+      force: toggle('pass passive mode and the anti-spam guard by'),
+    },
+    async run(context, input) {
+      const { to, more, idempotencyKey, force } = input;
+      const { file } = input as { file?: string };
+      const send = context.client().messages[method] as (input: object) => Promise<object>;
+      const accepted = await send({
+        instanceId: await context.instanceId(),
+        body: { to, ...parseAssignments(more), ...(file === undefined ? {} : { file: await fileOf(file) }) },
+        idempotencyKey,
+        force,
+      });
+      context.out.show(accepted, fields(accepted as Record<string, unknown>));
+    },
+  }),
+);
+
+async function fileOf(path: string): Promise<File> {
+  try {
+    return new File([new Uint8Array(await readFile(path))], basename(path));
+  } catch (cause) {
+    throw new UsageError(`${path}: cannot be read (${(cause as NodeJS.ErrnoException).code ?? 'unknown'})`);
+  }
+}
