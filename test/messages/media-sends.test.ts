@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { eventPayloads, isEventType } from '@posthorn/contract/events.ts';
 import { animatedWebp, gif, jpeg, mp3, mp4, pdf } from '../media/samples.ts';
@@ -95,11 +97,26 @@ const CASES: Record<string, Case> = {
 let road: Sending;
 let instance: TestInstance;
 
+/** Serves the media of the URL form, and counts how often it was asked. */
+let picture: Buffer;
+let asked = 0;
+const files = createServer((_request, response) => {
+  asked += 1;
+  response.writeHead(200, { 'content-type': 'image/jpeg' }).end(picture);
+});
+
 before(async () => {
-  road = await startSending();
+  picture = await jpeg({ width: 44 });
+  await new Promise<void>((resolve) => files.listen(0, '127.0.0.1', resolve));
+  road = await startSending({ env: { MEDIA_PRIVATE_HOSTS: hostOfFiles() } });
   instance = await road.connect();
 });
-after(() => road.close());
+after(async () => {
+  await road.close();
+  files.close();
+});
+
+const hostOfFiles = () => `127.0.0.1:${(files.address() as AddressInfo).port}`;
 
 const sha = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
@@ -252,6 +269,29 @@ describe('a media source', () => {
       assert.equal((await road.shown(phone)).length, 1);
     });
   }
+
+  test('url: 50 concurrent repeats of one key make one message; a repeat fetches nothing', async () => {
+    const phone = road.newPhone();
+    const key = randomUUID();
+    const media_url = `http://${hostOfFiles()}/picture.jpg`;
+    const send = (url: string) =>
+      road.call(
+        instance,
+        'POST',
+        '/messages/image',
+        { to: phone, media_url: url },
+        { 'idempotency-key': key },
+      );
+    const answers = await Promise.all(Array.from({ length: 50 }, () => send(media_url)));
+    assert.deepEqual(new Set(answers.map((answer) => answer.status)), new Set([202]));
+    assert.equal(new Set(answers.map((answer) => answer.body.message_id)).size, 1);
+    const before = asked;
+    assert.equal((await send(media_url)).headers.get('idempotent-replayed'), 'true');
+    assert.equal((await send(`${media_url}?other`)).body.error_code, 'IDEMPOTENCY_KEY_REUSED');
+    assert.equal(asked, before);
+    await told(answers[0]!.body.message_id, 'message.read');
+    assert.equal((await road.shown(phone)).length, 1);
+  });
 
   test('a caption is edited and the picture stays; the same picture twice is a duplicate', async () => {
     const guarded = await road.connect({ anti_spam_guard_enabled: true });
