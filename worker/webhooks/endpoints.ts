@@ -34,6 +34,9 @@ const TURNS_MAX = 3;
 const EXPECTED_MIN = 4;
 const EXPECTED_MAX = 256;
 
+/** Retries in one claim, over all: a replay of thousands must not fill the claims of live traffic. */
+const RETRIES_MAX = 32;
+
 /** Learns from what a claim brought how many first attempts to ask for next time. */
 export function expectFresh(endpoint: Endpoint, claim: { asked: number; got: number }): void {
   const full = claim.got >= claim.asked;
@@ -89,13 +92,14 @@ export function createEndpoints() {
     }
     const granted = new Map<number, Quota>();
     let left = budget;
+    const retries = { left: RETRIES_MAX };
     let turns = queue.length > 1 ? TURNS_MAX : Number.POSITIVE_INFINITY;
     while (left > 0 && queue.length > 0 && turns > 0) {
       turns -= 1;
       const again: Wish[][] = [];
       for (const wishes of queue) {
         if (left <= 0) break;
-        left -= takeTurn(wishes, Math.min(TURN, left), granted);
+        left -= takeTurn(wishes, Math.min(TURN, left), retries, granted);
         if (wishes.length > 0) again.push(wishes);
       }
       queue = again;
@@ -138,17 +142,26 @@ export function wishOf(endpoint: Endpoint, now: { clockMs: number; monotonicMs: 
 }
 
 /** Gives one company up to `turn` deliveries from the front of its wishes; served ones leave the list. */
-function takeTurn(wishes: Wish[], turn: number, granted: Map<number, Quota>): number {
+function takeTurn(
+  wishes: Wish[],
+  turn: number,
+  retriesOfAll: { left: number },
+  granted: Map<number, Quota>,
+): number {
   let left = turn;
   while (left > 0 && wishes.length > 0) {
     const wish = wishes[0]!;
     const fresh = Math.min(wish.fresh, left);
-    const retries = Math.min(wish.retries, left - fresh);
+    const retries = Math.min(wish.retries, left - fresh, retriesOfAll.left);
+    retriesOfAll.left -= retries;
+    // What is over the retries of this claim comes with the next.
+    if (retriesOfAll.left === 0) wish.retries = retries;
     const quota = granted.get(wish.webhookId);
     if (quota) {
       quota.fresh += fresh;
       quota.retries += retries;
-    } else granted.set(wish.webhookId, { webhookId: wish.webhookId, fresh, retries });
+    } else if (fresh + retries > 0)
+      granted.set(wish.webhookId, { webhookId: wish.webhookId, fresh, retries });
     wish.fresh -= fresh;
     wish.retries -= retries;
     left -= fresh + retries;

@@ -172,13 +172,12 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
     starvedAt = blocked || granted >= budget ? held : null;
     if (quotas.length === 0) return;
     // What is hinted while the claim is on its way must not be taken for answered by it.
-    for (const { webhookId } of quotas) {
+    for (const { webhookId, fresh, retries } of quotas) {
       const endpoint = endpoints.all.get(webhookId)!;
-      endpoint.moreFresh = false;
+      if (fresh > 0) endpoint.moreFresh = false;
+      if (retries > 0) endpoint.retryAtMs = null;
       // Nor may it be forgotten as idle meanwhile.
       endpoint.activeAtMs = performance.now();
-      endpoint.retryAtMs =
-        endpoint.retryAtMs !== null && endpoint.retryAtMs > now.getTime() ? endpoint.retryAtMs : null;
     }
     const claimed = await claimDeliveries(db, { quotas, now, leaseMs });
     await accept(claimed, quotas);

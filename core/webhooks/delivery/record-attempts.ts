@@ -58,26 +58,29 @@ function distinct(texts: readonly string[]): { values: Iterable<string>; indexOf
   return { values: places.keys(), indexOf: (text) => places.get(text)! };
 }
 
+// Each result comes out of the statement that touched its delivery: joining the two afterwards would be
+// n times n, for the planner can't know how many rows they return (10 of 17 ms for 256 results).
+const TOUCHED = `d.company_id, d.webhook_id, d.event_id, d.event_created_at, r.*`;
 const RECORD = `
 WITH r AS MATERIALIZED (
   SELECT * FROM unnest($1::bigint[], $2::int[], $3::int[], $4::int[], $5::uuid[], $6::int[], $7::text[],
                        $8::text[], $9::int[], $10::timestamptz[], $11::timestamptz[])
-    AS r (id, attempt, url_at, type_at, instance_id, status_code, error_class, response, latency_ms, ended_at, next_at)
+    AS r (delivery_id, attempt, url_at, type_at, instance_id, status_code, error_class, response, latency_ms, ended_at, next_at)
 ), finished AS (
   DELETE FROM webhook_deliveries d USING r
-  WHERE d.id = r.id AND d.attempts = r.attempt - 1 AND r.next_at IS NULL
-  RETURNING d.id, d.company_id, d.webhook_id, d.event_id, d.event_created_at
+  WHERE d.id = r.delivery_id AND d.attempts = r.attempt - 1 AND r.next_at IS NULL
+  RETURNING ${TOUCHED}
 ), postponed AS (
   UPDATE webhook_deliveries d SET attempts = r.attempt, next_attempt_at = r.next_at, leased_until = NULL FROM r
-  WHERE d.id = r.id AND d.attempts = r.attempt - 1 AND r.next_at IS NOT NULL
-  RETURNING d.id, d.company_id, d.webhook_id, d.event_id, d.event_created_at
+  WHERE d.id = r.delivery_id AND d.attempts = r.attempt - 1 AND r.next_at IS NOT NULL
+  RETURNING ${TOUCHED}
 )
 INSERT INTO webhook_delivery_logs (company_id, webhook_id, webhook_url, instance_id, event_id, event_type,
   event_created_at, attempt, success, status_code, error_class, response, latency_ms, created_at)
-SELECT d.company_id, d.webhook_id, ($12::text[])[r.url_at], r.instance_id, d.event_id, ($13::text[])[r.type_at],
-  d.event_created_at, r.attempt, r.error_class = '', r.status_code, r.error_class, r.response, r.latency_ms, r.ended_at
-FROM (SELECT * FROM finished UNION ALL SELECT * FROM postponed) d JOIN r ON r.id = d.id
-ORDER BY r.ended_at, r.id`;
+SELECT company_id, webhook_id, ($12::text[])[url_at], instance_id, event_id, ($13::text[])[type_at],
+  event_created_at, attempt, error_class = '', status_code, error_class, response, latency_ms, ended_at
+FROM (SELECT * FROM finished UNION ALL SELECT * FROM postponed) touched
+ORDER BY ended_at, delivery_id`;
 
 /** An endpoint that answered 410 gets nothing more until its owner enables it again (design 4). */
 export async function disableGoneWebhook(db: Sql, webhookId: number, now: Date): Promise<void> {
