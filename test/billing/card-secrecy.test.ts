@@ -23,7 +23,7 @@ before(async () => {
   const port = String(await freePort());
   url = `http://127.0.0.1:${port}`;
   process = await startProcess({
-    entry: 'test/billing/billing-process.ts',
+    entry: 'test/billing/billing-main.ts',
     ready: { url: `${url}/ready` },
     env: {
       NODE_ENV: 'test',

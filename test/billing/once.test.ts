@@ -151,7 +151,7 @@ describe('a process that is killed', () => {
     const companies: Subscribed[] = [];
     for (let i = 0; i < 6; i += 1) companies.push(await withSubscription(billing));
     process = await startProcess({
-      entry: 'test/billing/billing-process.ts',
+      entry: 'test/billing/billing-main.ts',
       env: settings,
       ready: { url: `${url}/ready` },
     });
@@ -221,7 +221,7 @@ describe('a process that is killed', () => {
     const url = `http://127.0.0.1:${settings.BILLING_PORT}`;
     await process?.kill();
     process = await startProcess({
-      entry: 'test/billing/billing-process.ts',
+      entry: 'test/billing/billing-main.ts',
       env: settings,
       ready: { url: `${url}/ready` },
     });
