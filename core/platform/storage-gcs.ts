@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { Storage as GoogleStorage } from '@google-cloud/storage';
@@ -67,7 +68,11 @@ export async function createGcsStorage(options: {
           );
         };
         stream.once('error', failed);
-        stream.once('response', () => {
+        stream.once('response', ({ statusCode, body }: { statusCode: number; body?: EventEmitter }) => {
+          // The library pipes it through more hands than Node takes for sound, and warns at every read.
+          body?.setMaxListeners?.(20);
+          // Of a refusal the library tells twice: as an answer, and as an error once its text is read.
+          if (statusCode >= 400) return;
           stream.off('error', failed);
           resolve(stream);
         });

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { after, before, describe, test } from 'node:test';
+import { type Storage, StorageError, StorageMissing } from '@posthorn/core/platform/storage.ts';
+import { createDiskStorage } from '@posthorn/core/platform/storage-disk.ts';
+import { createGcsStorage } from '@posthorn/core/platform/storage-gcs.ts';
+import { type GcsServer, startGcsServer } from './gcs-server.ts';
+import { bigJpeg, jpeg } from './samples.ts';
+import { startMediaServer } from './support.ts';
+
+let directory: string;
+let gcs: GcsServer;
+const storages: Record<string, Storage> = {};
+before(async () => {
+  directory = await mkdtemp(path.join(tmpdir(), 'posthorn-storage-'));
+  gcs = await startGcsServer('test-bucket');
+  storages.disk = await createDiskStorage({ directory: path.join(directory, 'disk') });
+  storages.gcs = await createGcsStorage({
+    bucket: 'test-bucket',
+    spoolDir: path.join(directory, 'gcs'),
+    apiEndpoint: gcs.url,
+    projectId: 'test',
+  });
+});
+after(async () => {
+  await gcs.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+async function bytesOf(stream: Readable): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+async function put(storage: Storage, key: string, bytes: Buffer): Promise<void> {
+  const file = path.join(storage.spoolDir, randomUUID());
+  await writeFile(file, bytes);
+  await storage.put(key, { path: file, sizeBytes: bytes.length }, { mimeType: 'image/jpeg' });
+  await rm(file, { force: true });
+}
+
+for (const name of ['disk', 'gcs']) {
+  describe(`the ${name} storage`, () => {
+    test('gives back what it was given, whole or in any range, large and small', async () => {
+      const storage = storages[name]!;
+      for (const size of [1, 1000, 300_000, 11 * 1024 * 1024]) {
+        const bytes = randomBytes(size);
+        const key = `1/${randomUUID()}/ab/${randomUUID()}`;
+        await put(storage, key, bytes);
+        assert.ok((await bytesOf(await storage.open(key))).equals(bytes), `${size} bytes`);
+        for (const [start, end] of [
+          [0, 0],
+          [size - 1, size - 1],
+          [Math.floor(size / 3), Math.floor(size / 2)],
+        ] as const) {
+          const part = await bytesOf(await storage.open(key, { start, end }));
+          assert.ok(part.equals(bytes.subarray(start, end + 1)), `${start}-${end} of ${size}`);
+        }
+      }
+    });
+
+    test('says that an object is missing, and removes one as often as it is told to', async () => {
+      const storage = storages[name]!;
+      const key = `1/x/${randomUUID()}`;
+      await assert.rejects(storage.open(key), StorageMissing);
+      await storage.remove(key);
+      await put(storage, key, Buffer.from('here'));
+      await storage.remove(key);
+      await storage.remove(key);
+      await assert.rejects(storage.open(key), StorageMissing);
+    });
+
+    test('lets a reader leave in the middle', async () => {
+      const storage = storages[name]!;
+      const key = `1/x/${randomUUID()}`;
+      await put(storage, key, randomBytes(3_000_000));
+      const stream = await storage.open(key);
+      for await (const _ of stream) break;
+      assert.equal(stream.destroyed, true);
+    });
+  });
+}
+
+describe('the disk storage', () => {
+  test('never shows half an object and keeps to its folder', async () => {
+    const storage = storages.disk!;
+    for (const key of ['../escaped', 'a/../../b', '/etc/passwd', 'a//b', '', '.spool/x', 'a/.', 'a\0b']) {
+      await assert.rejects(put(storage, key, Buffer.from('x')), StorageError, key);
+      await assert.rejects(storage.open(key), key);
+    }
+    assert.deepEqual(await readdir(directory), ['disk', 'gcs']);
+    await assert.rejects(
+      storage.put(
+        '1/2/gone',
+        { path: path.join(directory, 'no such file'), sizeBytes: 1 },
+        { mimeType: 'a/b' },
+      ),
+      StorageError,
+    );
+    await assert.rejects(storage.open('1/2/gone'), StorageMissing);
+  });
+});
+
+describe('the gcs storage', () => {
+  test('sends small files at once and large ones in chunks that can be taken up again', async () => {
+    gcs.asked.length = 0;
+    await put(storages.gcs!, `small/${randomUUID()}`, randomBytes(1000));
+    assert.deepEqual(gcs.asked, ['POST multipart']);
+    gcs.asked.length = 0;
+    await put(storages.gcs!, `large/${randomUUID()}`, randomBytes(9 * 1024 * 1024));
+    assert.equal(gcs.asked[0], 'POST resumable-start');
+    assert.equal(gcs.asked.filter((each) => each === 'PUT resumable-chunk').length, 3);
+  });
+
+  test('tries again what failed for a moment, and stores it once', async () => {
+    const key = `again/${randomUUID()}`;
+    gcs.fail('multipart', 503, 1);
+    await put(storages.gcs!, key, Buffer.from('small'));
+    assert.equal(gcs.objects.get(key)!.bytes.toString(), 'small');
+    // The answer of a write was lost and it is repeated: the object is there already.
+    await put(storages.gcs!, key, Buffer.from('small'));
+    assert.equal(gcs.objects.get(key)!.bytes.toString(), 'small');
+  });
+
+  test('says so when it is refused', async () => {
+    const key = `refused/${randomUUID()}`;
+    gcs.fail('multipart', 403, 1);
+    await assert.rejects(put(storages.gcs!, key, Buffer.from('x')), StorageError);
+    gcs.fail('media', 403, 1);
+    await put(storages.gcs!, key, Buffer.from('x'));
+    await assert.rejects(storages.gcs!.open(key), StorageError);
+    gcs.fail('delete', 403, 1);
+    await assert.rejects(storages.gcs!.remove(key), StorageError);
+  });
+
+  test('serves the whole API when GCS_BUCKET names it', async () => {
+    const media = await startMediaServer({
+      GCS_BUCKET: 'test-bucket',
+      GCS_API_ENDPOINT: gcs.url,
+      GCS_PROJECT_ID: 'test',
+    });
+    try {
+      assert.equal(media.media.storage!.name, 'gcs');
+      for (const bytes of [await jpeg(), bigJpeg(20_000_000)]) {
+        const { status, body } = await media.upload(bytes, { name: 'a.jpg' });
+        assert.equal(status, 201);
+        const list = await media.call('GET', `${media.base}/media?limit=1`, { key: media.company.apiKey });
+        const stored = gcs.objects.get(list.body.data[0].s3_key)!;
+        assert.equal(stored.contentType, 'image/jpeg');
+        const url = `${media.url}${media.base}/media/${body.media_id}`;
+        const headers = { 'x-api-key': media.company.apiKey };
+        const whole = await fetch(url, { headers });
+        assert.ok(Buffer.from(await whole.arrayBuffer()).equals(bytes));
+        const part = await fetch(url, { headers: { ...headers, range: 'bytes=5-14' } });
+        assert.equal(part.status, 206);
+        assert.ok(Buffer.from(await part.arrayBuffer()).equals(bytes.subarray(5, 15)));
+      }
+      gcs.fail('multipart', 403, 1);
+      const failed = await media.upload(await jpeg({ width: 99 }));
+      assert.deepEqual(
+        [failed.status, failed.body.error_code, failed.body.message],
+        [500, 'INTERNAL_SERVER_ERROR', 'upload failed'],
+      );
+      assert.deepEqual(await media.files(), [], 'nothing is left on the disk of the server');
+    } finally {
+      await media.close();
+    }
+  });
+});
