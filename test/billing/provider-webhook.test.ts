@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { tellFigure } from '../support/figures.ts';
 import { waitFor } from '../support/process.ts';
 import {
   drainEvents,
@@ -224,7 +225,7 @@ describe('the processing of provider events', () => {
     });
     const tookMs = performance.now() - since;
     await stop();
-    assert.ok(tookMs < 900, `${tookMs} ms`);
+    tellFigure('effects of an event show', tookMs, { atMost: 900 });
     assert.ok(apiKey);
   });
 });

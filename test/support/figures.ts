@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+
+/**
+ * Tells a measured time beside its aim. It fails a test only in a whole run (`POSTHORN_FULL=1`), which is
+ * made on a quiet machine: on a busy one a time says more about the neighbours than about the code.
+ */
+export function tellFigure(
+  what: string,
+  value: number,
+  aim: { atMost?: number; atLeast?: number },
+  unit = 'ms',
+): void {
+  const holds =
+    value <= (aim.atMost ?? Number.POSITIVE_INFINITY) && value >= (aim.atLeast ?? Number.NEGATIVE_INFINITY);
+  const bounds = [
+    ...(aim.atLeast === undefined ? [] : [`at least ${aim.atLeast}`]),
+    ...(aim.atMost === undefined ? [] : [`at most ${aim.atMost}`]),
+  ].join(', ');
+  const line = `${what}: ${Math.round(value * 1_000) / 1_000} ${unit} (aim: ${bounds})${holds ? '' : ', NOT MET'}`;
+  console.log(line);
+  if (process.env.POSTHORN_FULL) assert.ok(holds, line);
+}
