@@ -105,7 +105,7 @@ export function isUnavailable(err: unknown): boolean {
     if (/^(08|53|57P0)/.test(code) || /^(ECONN|EPIPE|ETIMEDOUT|ENOENT|EAI_AGAIN|EHOSTUNREACH)/.test(code))
       return true;
   }
-  return /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
+  return /Connection terminated|is not currently accepting connections|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
     err.message,
   );
 }
