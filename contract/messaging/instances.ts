@@ -110,12 +110,9 @@ export const settings = z
     anti_spam_guard_enabled: z
       .boolean()
       .meta({ description: 'The duplicate rule, and with it the consecutive-sends rules (spec 4.2 rule 8)' }),
-    anti_spam_temperature_enabled: z
-      .boolean()
-      .meta({
-        description:
-          'Consecutive sends are limited by the temperature of the contact, not by the fixed number',
-      }),
+    anti_spam_temperature_enabled: z.boolean().meta({
+      description: 'Consecutive sends are limited by the temperature of the contact, not by the fixed number',
+    }),
     humanize_enabled: z.boolean().meta({ description: 'Typing and a pause before one-to-one texts' }),
     reject_calls: z.boolean(),
     ignore_groups: z.boolean(),
