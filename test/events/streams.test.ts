@@ -232,6 +232,8 @@ describe('GET /v1/events', () => {
     const instanceId = await seedInstance(parts.db, company.companyId);
     const ids: string[] = [];
     for (let i = 0; i < 25; i += 1) ids.push((await emit(company.companyId, { instanceId })).eventId);
+    // A reader never sees past a transaction that still runs, of whichever test: the newest may take a moment.
+    await waitFor(async () => (await list(`?instance_id=${instanceId}&limit=200`)).data.length === 25);
     const backwards: string[] = [];
     let query = `?instance_id=${instanceId}&limit=10`;
     for (;;) {

@@ -106,10 +106,14 @@ describe('Posthorn as separate processes on PostgreSQL and RabbitMQ', () => {
     assert.deepEqual(typesOf(message_id).toSorted(), wanted.toSorted());
     for (const { headers, body } of deliveries) new Webhook(webhook.secret).verify(body, headers);
 
-    const { data } = await call(1, 'GET', '/v1/events?types=message.*');
-    const logged = data.filter((event: { data: { message_ids: string[] } }) =>
-      event.data.message_ids.includes(message_id),
-    );
+    // A reader never sees past a transaction that still runs: the newest may take a moment.
+    const logged = await waitFor(async () => {
+      const { data } = await call(1, 'GET', '/v1/events?types=message.*');
+      const own = data.filter((event: { data: { message_ids: string[] } }) =>
+        event.data.message_ids.includes(message_id),
+      );
+      return own.length >= wanted.length && own;
+    }, 10_000);
     assert.deepEqual(logged.map(({ type }: { type: string }) => type).toReversed(), wanted);
     assert.equal((await call(1, 'GET', `/v1/instances/${instanceId}/message/${message_id}`)).status, 'read');
   });
