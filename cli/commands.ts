@@ -38,6 +38,9 @@ import { pairingCode } from './commands/instances/pairing-code.ts';
 import { getQr } from './commands/instances/qr.ts';
 import { getSettings, setSettings } from './commands/instances/settings.ts';
 import { useInstance } from './commands/instances/use.ts';
+import { downloadMedia } from './commands/media/download.ts';
+import { listMedia, mediaByChat, mediaInfo } from './commands/media/list.ts';
+import { uploadMedia } from './commands/media/upload.ts';
 import { deleteMessage, editMessage } from './commands/messages/change.ts';
 import { getMessage } from './commands/messages/get.ts';
 import { cancelTask, clearQueue, listQueue } from './commands/messages/queue.ts';
@@ -67,6 +70,7 @@ export const groups: Readonly<Record<string, string>> = {
   'instances settings': 'settings of an instance',
   send: 'send messages',
   message: 'messages, sent and received',
+  media: 'pictures, videos, sounds and documents that are stored',
   events: 'what happened, and what happens now',
   webhooks: 'deliveries of events to an address of yours',
   tokens: 'API keys',
@@ -127,6 +131,11 @@ export const commands: readonly Command[] = [
   createToken,
   listTokens,
   revokeToken,
+  uploadMedia,
+  downloadMedia,
+  listMedia,
+  mediaByChat,
+  mediaInfo,
   usage,
   listPlans,
   listAddons,

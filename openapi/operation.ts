@@ -9,7 +9,7 @@ import {
   type RouteAuth,
   takesBody,
 } from '@posthorn/contract/route-meta.ts';
-import type { Json } from './json-schema.ts';
+import { type Json, jsonSchemaOf } from './json-schema.ts';
 
 type Route = NamedRoute['route'];
 
@@ -78,8 +78,25 @@ function requestBody({ description: _, ...body }: Json, route: Route): Json {
     takesBody(route) && 'body' in route
       ? (route.body as { safeParse(v: unknown): { success: boolean } })
       : null;
-  return { required: !schema?.safeParse({}).success, ...body };
+  const required = !schema?.safeParse({}).success;
+  if (metaOf(route).raw !== 'multipart') return { required, ...body };
+  const content = body.content as Record<string, { schema: Json }>;
+  return { required, ...body, content: { ...content, 'multipart/form-data': { schema: formOf(route) } } };
 }
+
+/** The same as a form: the text fields, and a file in place of the fields that name media. */
+function formOf(route: Route): Json {
+  const schema = jsonSchemaOf((route as { body?: unknown }).body, 'input');
+  const fields = Object.entries((schema?.properties ?? {}) as Json).filter(([name]) => !SOURCES.has(name));
+  const needed = (schema?.required ?? []) as string[];
+  return {
+    type: 'object',
+    properties: { ...Object.fromEntries(fields), file: { type: 'string', format: 'binary' } },
+    required: [...needed.filter((name) => !SOURCES.has(name)), 'file'],
+  };
+}
+
+const SOURCES = new Set(['media_url', 'media_id', 'media_base64']);
 
 function responses(given: Record<string, Json>, route: Route): Json {
   const meta = metaOf(route);

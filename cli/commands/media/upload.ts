@@ -1,0 +1,29 @@
+import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { defineCommand, text } from '../../command.ts';
+import { UsageError } from '../../fault.ts';
+import { fields } from '../../format.ts';
+
+export const uploadMedia = defineCommand({
+  name: 'media upload',
+  summary: 'Store a picture, video, sound or PDF, to be sent by its media_id',
+  details: 'A file of yours, or with --from one that is fetched. Up to 64 MB; kept for 7 days.',
+  args: { file: text('path', 'the file to upload') },
+  flags: { from: text('url', 'an address to fetch it from'), name: text('name', 'what it is called') },
+  async run(context, { file, from, name }) {
+    if ((file === undefined) === (from === undefined)) throw new UsageError('give a file, or --from <url>');
+    const stored = await context.client().media.upload({
+      instanceId: await context.instanceId(),
+      body: file === undefined ? { media_url: from, file_name: name } : { file: await fileOf(file, name) },
+    });
+    context.out.show(stored, fields(stored));
+  },
+});
+
+async function fileOf(path: string, name: string | undefined): Promise<File> {
+  try {
+    return new File([new Uint8Array(await readFile(path))], name ?? basename(path));
+  } catch (cause) {
+    throw new UsageError(`${path}: cannot be read (${(cause as NodeJS.ErrnoException).code ?? 'unknown'})`);
+  }
+}
