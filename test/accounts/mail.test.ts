@@ -91,9 +91,14 @@ describe('mail through a real SMTP server', () => {
       assert.ok(!row.last_error.includes('@'), 'no address in what is kept of an error');
     }
     server.clock.advance(5_000);
-    await waitFor(async () => (await waiting()).every((row) => row.attempts === 2), 5_000);
+    // Waits grow: 5 s, then 30 s. Only then is the second failure written down.
+    const retryAt = server.clock.now().getTime() + 30_000;
+    await waitFor(
+      async () =>
+        (await waiting()).every((row) => row.attempts === 2 && row.next_attempt_at.getTime() === retryAt),
+      5_000,
+    );
     await listen();
-    // Waits grow: 5 s, then 30 s.
     server.clock.advance(29_000);
     await server.mailSender.runOnce();
     assert.ok((await waiting()).every((row) => row.attempts === 2));
