@@ -26,14 +26,19 @@ export function createLoneJob<T>(
   async function runOnce(): Promise<T | null> {
     // The lock lives on a connection of its own; the database frees it when this process dies.
     const client = await db.pool.connect();
+    let failed = true;
     try {
       const { rows } = await client.query<{ mine: boolean }>('SELECT pg_try_advisory_lock($1) AS mine', [
         job.lock,
       ]);
-      return rows[0]!.mine ? await job.round(stopping.signal) : null;
+      const outcome = rows[0]!.mine ? await job.round(stopping.signal) : null;
+      // Freed before the connection goes back: closing it frees the lock too, but some time later.
+      if (rows[0]!.mine) await client.query('SELECT pg_advisory_unlock($1)', [job.lock]);
+      failed = false;
+      return outcome;
     } finally {
-      // Closed rather than given back to the pool: that frees the lock whatever happened.
-      client.release(true);
+      // After a failure it is closed, which frees the lock whatever happened.
+      client.release(failed);
     }
   }
 
