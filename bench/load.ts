@@ -5,7 +5,11 @@ export interface Target {
   url: string;
   instanceIds: readonly string[];
   apiKey: string;
+  /** What a request sends, of the text and its recipient; the text itself unless given. */
+  formOf?: (instanceId: string, message: { to: string; text: string }) => { operation: string; body: object };
 }
+
+const asText: NonNullable<Target['formOf']> = (_instanceId, body) => ({ operation: 'text', body });
 
 export interface Round {
   acceptedPerSecond: number;
@@ -30,7 +34,7 @@ export function nextText(): { to: string; text: string; key: string } {
   };
 }
 
-/** Sends texts as fast as the server takes them, over {@link CONNECTIONS} connections. */
+/** Sends messages as fast as the server takes them, over {@link CONNECTIONS} connections. */
 export async function loadAccepts(target: Target, seconds: number): Promise<Round> {
   let turn = 0;
   const result = await autocannon({
@@ -43,13 +47,15 @@ export async function loadAccepts(target: Target, seconds: number): Promise<Roun
         setupRequest(request) {
           const { to, text, key } = nextText();
           turn += 1;
-          request.path = `/v1/instances/${target.instanceIds[turn % target.instanceIds.length]}/messages/text`;
+          const instanceId = target.instanceIds[turn % target.instanceIds.length]!;
+          const { operation, body } = (target.formOf ?? asText)(instanceId, { to, text });
+          request.path = `/v1/instances/${instanceId}/messages/${operation}`;
           request.headers = {
             'content-type': 'application/json',
             'x-api-key': target.apiKey,
             'idempotency-key': key,
           };
-          request.body = JSON.stringify({ to, text });
+          request.body = JSON.stringify(body);
           return request;
         },
       },

@@ -1,10 +1,10 @@
 /**
  * `npm run bench`: the hot paths beside what they are compared with, in one run on one machine.
- * `--json` prints one object; `--only accept,e2e,rows,cpu,webhooks,streams`, `--rounds`, `--seconds`, `--messages` and
+ * `--json` prints one object; `--only accept,e2e,rows,cpu,webhooks,streams,media`, `--rounds`, `--seconds`, `--messages` and
  * `--rows` make it smaller. Timings decide nothing here: they are printed.
  */
 import { parseArgs } from 'node:util';
-import { compareFullWithEmpty, compareWithReferences } from './accept/compare.ts';
+import { compareFullWithEmpty, compareImagesWithTexts, compareWithReferences } from './accept/compare.ts';
 import type { Compared } from './accept/rounds.ts';
 import { measureCpu } from './cpu/cpu-by-part.ts';
 import { compareEndToEnd } from './end-to-end/compare.ts';
@@ -15,7 +15,7 @@ import { startDatabases } from './servers.ts';
 const { values } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
-    only: { type: 'string', default: 'accept,e2e,rows,cpu,webhooks,streams' },
+    only: { type: 'string', default: 'accept,e2e,rows,cpu,webhooks,streams,media' },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '5' },
     messages: { type: 'string', default: '10000' },
@@ -114,6 +114,15 @@ try {
     const rows = await benchSseReaders(await databases.create('streams', 'posthorn'));
     table(rows);
     result.streams = rows;
+  }
+  if (parts.has('media')) {
+    say('\n(g) accepted images by media_id per second, beside accepted texts of the same server');
+    const compared = await compareImagesWithTexts(databases, { rounds, seconds });
+    table(compared.rows);
+    result.accept_media = compared.rows;
+    result.accept_image_vs_text = compared.ratioTo('text');
+    // Within 1.3 times the time of a text.
+    ratio('accept_image_vs_text', compared.ratioTo('text'), 0.77);
   }
   if (values.json) console.log(JSON.stringify(result));
 } finally {

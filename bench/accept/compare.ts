@@ -1,6 +1,10 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { type BenchDatabases, type BenchServer, startMessaging, startReference } from '../servers.ts';
 import { fillMessages } from './fill-messages.ts';
 import { type Compared, compareAccepts } from './rounds.ts';
+import { uploadImages } from './upload-images.ts';
 
 export interface RoundOptions {
   rounds: number;
@@ -47,6 +51,27 @@ export async function compareFullWithEmpty(
     ],
     (servers) => compareAccepts(servers, options),
   );
+}
+
+/** Images by `media_id` against texts, both to the one server. */
+export async function compareImagesWithTexts(
+  databases: BenchDatabases,
+  options: RoundOptions,
+): Promise<Compared> {
+  const url = await databases.create('bench_images', 'posthorn');
+  const dir = await mkdtemp(path.join(tmpdir(), 'posthorn-bench-'));
+  try {
+    return await whileRunning(
+      [() => startMessaging(databases.open(url), url, { label: 'text', env: { DATA_DIR: dir } })],
+      async ([texts]) => {
+        const formOf = await uploadImages(texts!.target);
+        const images = { ...texts!, name: 'image by media_id', target: { ...texts!.target, formOf } };
+        return compareAccepts([images, texts!], options);
+      },
+    );
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
 }
 
 async function whileRunning<T>(

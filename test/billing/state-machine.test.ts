@@ -217,15 +217,7 @@ const PLAYS: { [K in Step['do']]: (game: Play, step: Extract<Step, { do: K }>) =
   },
   async advance(game, { hours }) {
     await advance(game, hours * 3600);
-    while (await runDueTask(billing.billing));
-    // A task of ours may be in another sequence's hands.
-    await waitFor(async () => {
-      const { rows } = await billing.parts.db.query(
-        `SELECT FROM billing.provider_tasks WHERE company_id = $1 AND kind = 'end_subscription' AND next_attempt_at <= $2`,
-        [game.companyId, billing.parts.clock.now()],
-      );
-      return rows.length === 0;
-    });
+    await endDueSubscriptions(game);
     for (const { state } of game.subscriptions) model.closeExpired(state, game.now);
   },
   async events(game, { events }) {
@@ -312,6 +304,19 @@ function subject(game: Play, sent: Sent): { target: Play['subscriptions'][number
   };
 }
 
+/** Ends at the provider what is due to be ended there. */
+async function endDueSubscriptions(game: Play): Promise<void> {
+  while (await runDueTask(billing.billing));
+  // A task of ours may be in another sequence's hands.
+  await waitFor(async () => {
+    const { rows } = await billing.parts.db.query(
+      `SELECT FROM billing.provider_tasks WHERE company_id = $1 AND kind = 'end_subscription' AND next_attempt_at <= $2`,
+      [game.companyId, billing.parts.clock.now()],
+    );
+    return rows.length === 0;
+  });
+}
+
 async function advance(game: Play, seconds: number): Promise<void> {
   const { now } = await advanceClock(billing.billing, { companyId: game.companyId, seconds });
   game.now = now.getTime();
@@ -335,7 +340,10 @@ async function subscribe(game: Play, input: { plan: string; addons: Record<strin
   if (live) return;
   const { id, asaas_subscription_id } = await made;
   const [first] = await billing.billing.provider.listPayments(asaas_subscription_id!);
-  if (current) current.state.superseded = true;
+  if (current) {
+    model.supersede(current.state, game.now);
+    await endDueSubscriptions(game);
+  }
   game.subscriptions.push({
     id,
     providerId: asaas_subscription_id!,

@@ -130,6 +130,12 @@ export function closeExpired(subscription: ModelSubscription, now: number): void
     subscription.closed = true;
 }
 
+/** An expired trial with a newer subscription after it waits no longer for a payment: it is ended at once. */
+export function supersede(subscription: ModelSubscription, now: number): void {
+  if (statusOf(subscription, now) === 'expired') subscription.closed = true;
+  subscription.superseded = true;
+}
+
 export function cancel(subscription: ModelSubscription): void {
   subscription.cancelled = true;
   subscription.chargedBack = false;

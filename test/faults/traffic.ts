@@ -178,6 +178,27 @@ export async function proveExactlyOnce(
   return { repeatsDropped };
 }
 
+/** The usage counters (spec 2.12) say what was sent and delivered, to the message. */
+export async function proveUsage(
+  system: System,
+  company: SeededCompany,
+  accepted: Map<string, string[]>,
+): Promise<void> {
+  for (const [instanceId, { length }] of accepted) {
+    const answer = await fetch(`${system.urls[0]}/v1/instances/${instanceId}/usage`, {
+      headers: { 'x-api-key': company.apiKey },
+    });
+    assert.equal(answer.status, 200);
+    assert.deepEqual(await answer.json(), {
+      messages_today: length,
+      messages_sent_today: length,
+      messages_received_today: 0,
+      delivered_today: length,
+      failed_today: 0,
+    });
+  }
+}
+
 /** No account ever had two sessions at one moment. */
 export async function proveOneSessionEach(system: System): Promise<void> {
   const { accounts } = await controlOf(system.sandboxUrl).get('/sessions');

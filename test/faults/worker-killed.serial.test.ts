@@ -1,6 +1,13 @@
 import { test } from 'node:test';
 import { waitFor } from '../support/process.ts';
-import { connectInstances, proveExactlyOnce, proveOneSessionEach, SCALE, sendTexts } from './traffic.ts';
+import {
+  connectInstances,
+  proveExactlyOnce,
+  proveOneSessionEach,
+  proveUsage,
+  SCALE,
+  sendTexts,
+} from './traffic.ts';
 import { useSystem } from './use-system.ts';
 
 const SENDS = Math.round(10_000 * SCALE);
@@ -24,6 +31,7 @@ test(`a worker killed ${KILLS} times during ${SENDS} sends over ${INSTANCES} ins
   const accepted = await traffic.done;
   const { repeatsDropped } = await proveExactlyOnce(system, instances, accepted);
   await proveOneSessionEach(system);
+  await proveUsage(system, company, accepted);
   t.diagnostic(
     `repeats that the network dropped: ${repeatsDropped}; refusals: ${JSON.stringify([...traffic.refusals])}`,
   );
