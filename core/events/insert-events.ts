@@ -58,7 +58,7 @@ WITH input AS MATERIALIZED (
 INSERT INTO webhook_deliveries (company_id, webhook_id, event_id, event_created_at, next_attempt_at, created_at)
 SELECT input.company_id, webhooks.id, input.event_id, input.created_at, input.created_at, input.created_at
 FROM input
-JOIN webhooks ON webhooks.company_id = input.company_id
+JOIN webhooks ON webhooks.company_id = ANY (ARRAY[input.company_id])
   AND webhooks.enabled
   AND (webhooks.instance_id IS NULL OR webhooks.instance_id = input.instance_id)
   AND webhooks.patterns && input.patterns`;

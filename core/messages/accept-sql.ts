@@ -154,14 +154,14 @@ SELECT
        WHEN k.message_id <> k.task_id
        THEN coalesce((SELECT f.status FROM finished_changes f WHERE f.task_id = k.task_id), 'queued')
        WHEN m.status IN ('queued', 'failed') THEN m.status WHEN m.status IS NULL THEN 'queued' ELSE 'sent' END))
-   FROM idempotency_keys k LEFT JOIN messages m ON m.id = k.message_id
+   FROM idempotency_keys k LEFT JOIN messages m ON m.id = ANY (ARRAY[k.message_id])
    WHERE k.id = ANY ($2::uuid[])) AS keys,
   (SELECT json_agg(json_build_object('id', id, 'ms', extract(epoch FROM first_sent_at) * 1000))
    FROM sent_contents WHERE id = ANY ($3::uuid[]) AND first_sent_at > $6) AS contents,
   (SELECT json_agg(json_build_object('i', g.instance_id, 'c', g.chat_jid, 'n', g.outbound_consecutive,
                                      'score', g.score, 'ms', extract(epoch FROM g.score_at) * 1000))
    FROM json_to_recordset($4) AS w (i uuid, c text)
-   JOIN chat_guards g ON g.instance_id = w.i AND g.chat_jid = w.c) AS contacts,
+   JOIN chat_guards g ON g.instance_id = ANY (ARRAY[w.i]) AND g.chat_jid = w.c) AS contacts,
   (SELECT json_agg(json_build_object('id', id, 'instance_id', instance_id, 'network_id', network_id))
    FROM messages WHERE id = ANY ($5::uuid[])) AS quoted`;
 

@@ -98,5 +98,5 @@ CROSS JOIN LATERAL (
   WHERE outbox.instance_id = wanted.instance_id AND outbox.seq > wanted.after_seq
   ORDER BY outbox.seq LIMIT $3
 ) AS task
-JOIN messages m ON m.id = task.message_id
+JOIN messages m ON m.id = ANY (ARRAY[task.message_id])
 ORDER BY wanted.nth, task.seq`;

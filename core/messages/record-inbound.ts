@@ -137,7 +137,7 @@ async function warmContacts(client: Client, received: readonly Received[], now: 
     name: 'chat-guards-of-inbound',
     text: `SELECT g.instance_id, g.chat_jid, g.score, g.score_at
            FROM json_to_recordset($1) AS w ("instanceId" uuid, "chatJid" text)
-           JOIN chat_guards g ON g.instance_id = w."instanceId" AND g.chat_jid = w."chatJid"`,
+           JOIN chat_guards g ON g.instance_id = ANY (ARRAY[w."instanceId"]) AND g.chat_jid = w."chatJid"`,
     values: [JSON.stringify(direct)],
   });
   const contacts = new Map(

@@ -111,6 +111,6 @@ WITH changes AS MATERIALIZED (
     played_at = coalesce(messages.played_at, changes."playedAt"),
     failed_at = coalesce(messages.failed_at, changes."failedAt"),
     failed_reason = coalesce(messages.failed_reason, changes."failedReason")
-  FROM changes WHERE messages.id = changes.id
+  FROM changes WHERE messages.id = ANY (ARRAY[changes.id])
 )
-DELETE FROM outbox USING changes WHERE outbox.task_id = changes.id AND changes."endsTask"`;
+DELETE FROM outbox USING changes WHERE outbox.task_id = ANY (ARRAY[changes.id]) AND changes."endsTask"`;

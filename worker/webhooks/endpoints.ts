@@ -16,6 +16,12 @@ export interface Endpoint {
   moreFresh: boolean;
   /** How many to ask for: grows while claims come back full, so that a trickle does not book a torrent's share. */
   freshExpected: number;
+  /**
+   * Where claims look from, by id: what stood before is claimed. A queue leaves dead rows at its front until a
+   * vacuum comes by, and walking them would cost each claim of a busy endpoint more and more. The scan sets it
+   * back to 0 each second, for what was committed late, given back, or lost by another worker.
+   */
+  freshFromId: number;
   /** Retries are due, as far as is known, from this time on (ms of the clock); null: none known. */
   retryAtMs: number | null;
   inFlight: number;
@@ -29,25 +35,43 @@ export interface Endpoint {
 
 /** Deliveries given to one company before it is the next one's turn. */
 const TURN = 16;
-/** Turns of one company in one claim while others want something too: theirs come with the next claim. */
-const TURNS_MAX = 3;
+/**
+ * Turns of one company in one claim while others are active too: what a claim brings is work that the next
+ * event of theirs waits for.
+ */
+const TURNS_MAX = 2;
+/** What a company gets at most of a claim while others are active. */
+export const FULL_SHARE = TURN * TURNS_MAX;
+/** Who had work so lately likely has it again. */
+export const ACTIVE_MS = 2_000;
 const EXPECTED_MIN = 4;
 const EXPECTED_MAX = 256;
 
-/** Retries in one claim, over all: a replay of thousands must not fill the claims of live traffic. */
-const RETRIES_MAX = 32;
+/** Ids are given out in another order than their transactions commit in, by about this much. */
+export const ID_MARGIN = 200;
 
-/** Learns from what a claim brought how many first attempts to ask for next time. */
-export function expectFresh(endpoint: Endpoint, claim: { asked: number; got: number }): void {
-  const full = claim.got >= claim.asked;
-  endpoint.freshExpected = full
-    ? Math.min(endpoint.freshExpected * 4, EXPECTED_MAX)
-    : Math.max(claim.got * 2, EXPECTED_MIN);
+/** Learns from what a claim brought where the next one looks, how much it asks for and whether to ask at all. */
+export function learnFromClaim(endpoint: Endpoint, asked: Quota, claimed: readonly ClaimedDelivery[]): void {
+  const fresh = claimed.filter((delivery) => delivery.attempts === 0);
+  const retries = claimed.length - fresh.length;
+  if (asked.fresh > 0) {
+    // A full claim: there is more. A short one emptied the queue.
+    const isFull = fresh.length >= asked.fresh;
+    if (isFull) endpoint.moreFresh = true;
+    endpoint.freshExpected = isFull
+      ? Math.min(endpoint.freshExpected * 4, EXPECTED_MAX)
+      : Math.max(fresh.length * 2, EXPECTED_MIN);
+    const last = fresh.at(-1);
+    if (last) endpoint.freshFromId = Math.max(0, last.id - ID_MARGIN);
+  }
+  if (asked.retries > 0 && retries >= asked.retries) endpoint.retryAtMs = 0;
+  if (claimed.length > 0) endpoint.activeAtMs = performance.now();
 }
 
 export function createEndpoints() {
   const all = new Map<number, Endpoint>();
   let firstTurn = 0;
+  let shared = false;
 
   function get(webhookId: number, companyId: number): Endpoint {
     let endpoint = all.get(webhookId);
@@ -59,6 +83,7 @@ export function createEndpoints() {
         config: null,
         moreFresh: false,
         freshExpected: EXPECTED_MIN,
+        freshFromId: 0,
         retryAtMs: null,
         inFlight: 0,
         fresh: [],
@@ -74,26 +99,35 @@ export function createEndpoints() {
   /**
    * Shares `budget` out among the endpoints that have work and room: companies take turns of a few
    * deliveries each, so one with a thousand endpoints or a long backlog gets no more than the others.
-   * Retries get at most half of an endpoint's room, so first attempts always find some.
+   * Retries get at most half of an endpoint's room, so first attempts always find some, and `budget.retries`
+   * over all. Companies in `except` get nothing.
    */
-  function quotas(budget: number, now: { clockMs: number; monotonicMs: number }): Quota[] {
+  function quotas(
+    budget: { all: number; retries: number },
+    now: { clockMs: number; monotonicMs: number },
+    except: ReadonlySet<number>,
+  ): Quota[] {
     const companies = new Map<number, Wish[]>();
+    const active = new Set<number>();
     for (const endpoint of all.values()) {
+      if (endpoint.activeAtMs > now.monotonicMs - ACTIVE_MS) active.add(endpoint.companyId);
+      if (except.has(endpoint.companyId)) continue;
       const wish = wishOf(endpoint, now);
       if (!wish) continue;
       const wishes = companies.get(endpoint.companyId);
       if (wishes) wishes.push(wish);
       else companies.set(endpoint.companyId, [wish]);
     }
+    shared = active.size > 1;
     let queue = [...companies.values()];
     if (queue.length > 1) {
       firstTurn = (firstTurn + 1) % queue.length;
       queue = [...queue.slice(firstTurn), ...queue.slice(0, firstTurn)];
     }
     const granted = new Map<number, Quota>();
-    let left = budget;
-    const retries = { left: RETRIES_MAX };
-    let turns = queue.length > 1 ? TURNS_MAX : Number.POSITIVE_INFINITY;
+    let left = budget.all;
+    const retries = { left: budget.retries };
+    let turns = shared ? TURNS_MAX : Number.POSITIVE_INFINITY;
     while (left > 0 && queue.length > 0 && turns > 0) {
       turns -= 1;
       const again: Wish[][] = [];
@@ -104,6 +138,7 @@ export function createEndpoints() {
       }
       queue = again;
     }
+    for (const quota of granted.values()) quota.fromId = all.get(quota.webhookId)!.freshFromId;
     return [...granted.values()];
   }
 
@@ -117,7 +152,14 @@ export function createEndpoints() {
     }
   }
 
-  return { all, get, quotas, forgetIdle };
+  return {
+    all,
+    get,
+    quotas,
+    forgetIdle,
+    /** More than one company had work lately. */
+    areShared: () => shared,
+  };
 }
 
 export interface Wish {
@@ -161,7 +203,7 @@ function takeTurn(
       quota.fresh += fresh;
       quota.retries += retries;
     } else if (fresh + retries > 0)
-      granted.set(wish.webhookId, { webhookId: wish.webhookId, fresh, retries });
+      granted.set(wish.webhookId, { webhookId: wish.webhookId, fresh, retries, fromId: 0 });
     wish.fresh -= fresh;
     wish.retries -= retries;
     left -= fresh + retries;

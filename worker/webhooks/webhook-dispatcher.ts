@@ -1,11 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ErrorClass } from '@posthorn/contract/messaging/webhooks.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
 import type { Cipher } from '@posthorn/core/platform/encryption.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
-import { faultOf, type Outbound, OutboundError } from '@posthorn/core/platform/outbound-http.ts';
+import type { Outbound } from '@posthorn/core/platform/outbound-http.ts';
 import {
   type ClaimedDelivery,
   claimDeliveries,
@@ -14,14 +13,12 @@ import {
   releaseDeliveries,
 } from '@posthorn/core/webhooks/delivery/claim-deliveries.ts';
 import { readEndpointConfigs } from '@posthorn/core/webhooks/delivery/endpoint-config.ts';
-import { allowedInFlight, isBroken, learn } from '@posthorn/core/webhooks/delivery/endpoint-control.ts';
-import { findAllDue, findNewlyDue, RETRIES_HINT } from '@posthorn/core/webhooks/delivery/find-due.ts';
-import { classOfStatus, parseRetryAfterMs, retryDelayMs } from '@posthorn/core/webhooks/delivery/outcome.ts';
-import { disableGoneWebhook } from '@posthorn/core/webhooks/delivery/record-attempts.ts';
-import { signWebhook } from '@posthorn/core/webhooks/delivery/sign.ts';
+import { RETRIES_HINT } from '@posthorn/core/webhooks/delivery/find-due.ts';
+import { type AttemptResult, disableGoneWebhook } from '@posthorn/core/webhooks/delivery/record-attempts.ts';
 import { createAttemptRecorder } from './attempt-recorder.ts';
-import { createEndpoints, type Endpoint, expectFresh, wishOf } from './endpoints.ts';
-import { type PostAnswer, PostAttempt } from './post-attempt.ts';
+import { createAttempts } from './attempts.ts';
+import { createEndpoints, type Endpoint, FULL_SHARE, learnFromClaim, wishOf } from './endpoints.ts';
+import { createWorkFinder } from './find-work.ts';
 
 export interface WebhookDispatcherDeps {
   db: Db;
@@ -48,129 +45,142 @@ export interface WebhookDispatcher {
 
 /** Deliveries held at once, those aside that a slow endpoint is sitting on. */
 const HELD_MAX = 1024;
-/** Small claims: the deliveries of others wait for one that is on its way, and for its attempts to begin. */
-const CLAIM_MAX = 128;
 /** All together: what bounds the memory and the sockets when hundreds of endpoints hang. */
 const HELD_WITH_SLOW_MAX = 4096;
-const SLOW_MS = 1_000;
+/** Small claims: the attempts of others wait while what came of one is begun. */
+const CLAIM_MAX = 128;
+/**
+ * On their way at once, each for other companies: what a burst brings need not wait to be claimed before
+ * the next company is asked for.
+ */
+const CLAIMS_MAX = 2;
+/** Retries in one claim, over all endpoints. */
+const RETRIES_MAX = 32;
+/**
+ * While first attempts are about, a claim of retries is followed by a rest from them of so many times as long
+ * as it took: a replay of thousands takes a fraction of the machine, however fast that is.
+ */
+const RETRY_REST = 5;
+/** The same for a company that took its full share while others were active: its burst leaves them air. */
+const BURST_REST = 2;
+const LIVE_MS = 1_000;
 const STARVED_STEP = 64;
 const RECORD_BACKLOG_MAX = 4_000;
-const SCAN_MS = 1_000;
-const DISCOVER_MS = 20;
-/** Ids are given out in another order than their transactions commit in, by about this much. */
-const ID_MARGIN = 200;
-const ACTIVE_MS = 2_000;
+const CLAIM_RETRY_MS = 500;
 const STOP_MS = 5_000;
 
 /**
  * Makes the due deliveries of `webhook_deliveries` (design 4). Any number of processes may run one.
  *
- * It works by endpoint: hints and scans say which endpoints have work, each round claims for those that
+ * It works by endpoint: hints and scans say which endpoints have work, claims are made for those that
  * have room, and results are written in batches. An endpoint that hangs holds only its own slots.
  */
 export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDispatcher {
   const { db, bus, clock, log } = deps;
-  const random = deps.random ?? Math.random;
-  const timeoutMs = deps.timeoutMs ?? 15_000;
   const leaseMs = deps.leaseMs ?? 60_000;
   const endpoints = createEndpoints();
   const recorder = createAttemptRecorder({ db, log });
-  /** Under way, in the order they began: the first to time out stands first. */
-  const underWay = new Map<PostAttempt, { endpoint: Endpoint; delivery: ClaimedDelivery }>();
+  const finder = createWorkFinder({ db, clock, log, endpoints, onFound: wantClaim });
+  const attempts = createAttempts({
+    clock,
+    outbound: deps.outbound,
+    random: deps.random ?? Math.random,
+    timeoutMs: deps.timeoutMs ?? 15_000,
+    onResult,
+    onSlow: wantClaim,
+    giveBack,
+  });
   const stopping = new AbortController();
-  let running: Promise<unknown> = Promise.resolve();
+  let scanning: Promise<void> = Promise.resolve();
+  /** Claimed and not ended. */
   let held = 0;
-  let slow = 0;
-  let highestId = 0;
-  let discoveredAt = 0;
-  let hinted = false;
-  let discovering: Promise<void> | null = null;
-  let discoverTimer: NodeJS.Timeout | null = null;
+  /** Asked for by the claims on their way. */
+  let asked = 0;
+  /** Companies that a claim is on its way for, or that rest after one. */
+  const asking = new Set<number>();
+  const claims = new Set<Promise<void>>();
+  const releases = new Set<Promise<void>>();
   /** Work had to be left out for want of budget: held deliveries at that time. */
   let starvedAt: number | null = null;
-  let wakeClaim: (() => void) | null = null;
-  let claimWanted = false;
-  let wakeScan = new AbortController();
-  const releases = new Set<Promise<void>>();
+  let claimIsDue = false;
+  let freshAtMs = Number.NEGATIVE_INFINITY;
+  /** No retries are claimed before; infinite while a claim of some is on its way. */
+  let retriesFromMs = 0;
 
+  /** What ends in the same turn of the event loop makes room for one claim, not for one each. */
   function wantClaim(): void {
-    claimWanted = true;
-    wakeClaim?.();
+    if (claimIsDue) return;
+    claimIsDue = true;
+    setImmediate(() => {
+      claimIsDue = false;
+      while (claims.size < CLAIMS_MAX && !stopping.signal.aborted && startClaim());
+    });
   }
 
-  function onHint(payload: string): void {
-    if (payload === RETRIES_HINT) {
-      fullScanAtMs = 0;
-      wakeScan.abort();
-      return;
-    }
-    hinted = true;
-    const activeSince = performance.now() - ACTIVE_MS;
-    // Those that had work a moment ago likely have it again: claimed for without asking which.
-    for (const endpoint of endpoints.all.values())
-      if (endpoint.activeAtMs > activeSince) endpoint.moreFresh = true;
-    wantClaim();
-  }
-
-  async function claimLoop(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      if (!claimWanted)
-        await new Promise<void>((resolve) => {
-          wakeClaim = resolve;
-        });
-      wakeClaim = null;
-      // What ends in the same turn of the event loop makes room for one claim, not for one each.
-      await new Promise((resolve) => setImmediate(resolve));
-      claimWanted = false;
-      if (stopping.signal.aborted) return;
-      try {
-        if (hinted) discover();
-        await claimRound();
-      } catch (err) {
+  /** Claims for the companies that no claim is on its way for; false when they want nothing or nothing is left. */
+  function startClaim(): boolean {
+    const quotas = nextQuotas();
+    if (quotas.length === 0) return false;
+    const wanted = quotas.reduce((sum, quota) => sum + quota.fresh + quota.retries, 0);
+    const companies = sharesOf(quotas);
+    for (const company of companies.keys()) asking.add(company);
+    asked += wanted;
+    const startedAtMs = performance.now();
+    const claim = claimFor(quotas)
+      .catch(async (err) => {
         log.warn({ err }, 'claiming webhook deliveries failed, trying again');
-        await delay(SCAN_MS / 2);
-        claimWanted = true;
-      }
-    }
-  }
-
-  /** Beside the claims, which meanwhile go on for the endpoints that are known to be active. */
-  function discover(): void {
-    if (discovering) return;
-    const wait = discoveredAt + DISCOVER_MS - performance.now();
-    if (wait > 0) {
-      discoverTimer ??= setTimeout(() => {
-        discoverTimer = null;
-        wantClaim();
-      }, wait);
-      return;
-    }
-    hinted = false;
-    discovering = findNewlyDue(db, Math.max(0, highestId - ID_MARGIN))
-      .then((found) => {
-        highestId = Math.max(highestId, found.highestId);
-        for (const { webhookId, companyId } of found.endpoints)
-          endpoints.get(webhookId, companyId).moreFresh = true;
-        if (found.endpoints.length > 0 || hinted) wantClaim();
+        await delay(CLAIM_RETRY_MS);
       })
-      // The scan finds them a second later.
-      .catch((err) => log.warn({ err }, 'looking for new webhook deliveries failed'))
       .finally(() => {
-        discovering = null;
-        discoveredAt = performance.now();
+        claims.delete(claim);
+        asked -= wanted;
+        const restMs = (performance.now() - startedAtMs) * BURST_REST;
+        for (const [company, fresh] of companies)
+          if (fresh >= FULL_SHARE && endpoints.areShared()) rest(company, restMs);
+          else asking.delete(company);
+        wantClaim();
       });
+    claims.add(claim);
+    return true;
   }
 
-  async function claimRound(): Promise<void> {
-    const budget = Math.min(HELD_MAX - (held - slow), HELD_WITH_SLOW_MAX - held, CLAIM_MAX);
-    const now = clock.now();
+  /** First attempts asked for, by company. */
+  function sharesOf(quotas: readonly Quota[]): Map<number, number> {
+    const shares = new Map<number, number>();
+    for (const { webhookId, fresh } of quotas) {
+      const { companyId } = endpoints.all.get(webhookId)!;
+      shares.set(companyId, (shares.get(companyId) ?? 0) + fresh);
+    }
+    return shares;
+  }
+
+  function rest(company: number, restMs: number): void {
+    setTimeout(() => {
+      asking.delete(company);
+      wantClaim();
+    }, restMs).unref();
+  }
+
+  function nextQuotas(): Quota[] {
+    const expected = held + asked;
+    const budget = Math.min(
+      HELD_MAX - (expected - attempts.slow()),
+      HELD_WITH_SLOW_MAX - expected,
+      CLAIM_MAX,
+    );
     const blocked = budget <= 0 || recorder.backlog() > RECORD_BACKLOG_MAX;
+    const monotonicMs = performance.now();
+    const retries = monotonicMs >= retriesFromMs ? RETRIES_MAX : 0;
     const quotas = blocked
       ? []
-      : endpoints.quotas(budget, { clockMs: now.getTime(), monotonicMs: performance.now() });
+      : endpoints.quotas({ all: budget, retries }, { clockMs: clock.now().getTime(), monotonicMs }, asking);
     const granted = quotas.reduce((sum, quota) => sum + quota.fresh + quota.retries, 0);
-    starvedAt = blocked || granted >= budget ? held : null;
-    if (quotas.length === 0) return;
+    if (blocked || granted >= budget) starvedAt = held;
+    else if (asking.size === 0) starvedAt = null;
+    return quotas;
+  }
+
+  async function claimFor(quotas: Quota[]): Promise<void> {
     // What is hinted while the claim is on its way must not be taken for answered by it.
     for (const { webhookId, fresh, retries } of quotas) {
       const endpoint = endpoints.all.get(webhookId)!;
@@ -179,151 +189,77 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
       // Nor may it be forgotten as idle meanwhile.
       endpoint.activeAtMs = performance.now();
     }
-    const claimed = await claimDeliveries(db, { quotas, now, leaseMs });
-    await accept(claimed, quotas);
+    const claimed = await claimPaced(quotas);
+    for (const delivery of claimed) finder.sawId(delivery.id);
+    for (const quota of quotas)
+      learnFromClaim(
+        endpoints.all.get(quota.webhookId)!,
+        quota,
+        claimed.filter(({ webhookId }) => webhookId === quota.webhookId),
+      );
+    const lost = claimed.filter((delivery) => isLost(delivery));
+    await take(claimed.filter((delivery) => !isLost(delivery)));
+    if (lost.length > 0)
+      await discardDeliveries(
+        db,
+        lost.map(({ id }) => id),
+      );
   }
 
-  async function accept(claimed: ClaimedDelivery[], quotas: readonly Quota[]): Promise<void> {
-    const counts = new Map<number, { fresh: number; retries: number }>();
-    const lost: number[] = [];
-    const stale = new Set<number>();
-    const good: ClaimedDelivery[] = [];
-    for (const delivery of claimed) {
-      highestId = Math.max(highestId, delivery.id);
-      const count = counts.get(delivery.webhookId) ?? { fresh: 0, retries: 0 };
-      counts.set(delivery.webhookId, count);
-      if (delivery.attempts === 0) count.fresh += 1;
-      else count.retries += 1;
-      if (delivery.body === null || delivery.webhookVersion === null) {
-        lost.push(delivery.id);
-        continue;
+  async function claimPaced(quotas: Quota[]): Promise<ClaimedDelivery[]> {
+    const asksRetries = quotas.some(({ retries }) => retries > 0);
+    if (asksRetries) retriesFromMs = Number.POSITIVE_INFINITY;
+    const startedAtMs = performance.now();
+    let restMs = 0;
+    try {
+      const claimed = await claimDeliveries(db, { quotas, now: clock.now(), leaseMs });
+      const now = performance.now();
+      if (claimed.some(({ attempts }) => attempts === 0)) freshAtMs = now;
+      if (claimed.some(({ attempts }) => attempts > 0) && now - freshAtMs < LIVE_MS)
+        restMs = (now - startedAtMs) * RETRY_REST;
+      return claimed;
+    } finally {
+      if (asksRetries) {
+        retriesFromMs = performance.now() + restMs;
+        if (restMs > 0) setTimeout(wantClaim, restMs + 1).unref();
       }
-      good.push(delivery);
-      const endpoint = endpoints.all.get(delivery.webhookId)!;
-      if (endpoint.config?.version !== delivery.webhookVersion) stale.add(delivery.webhookId);
     }
-    for (const { webhookId, fresh, retries } of quotas) {
-      const endpoint = endpoints.all.get(webhookId)!;
-      const count = counts.get(webhookId);
-      if (fresh > 0) expectFresh(endpoint, { asked: fresh, got: count?.fresh ?? 0 });
-      if (!count) continue;
-      // A full claim: there is more. A short one emptied the queue.
-      if (fresh > 0 && count.fresh >= fresh) endpoint.moreFresh = true;
-      if (retries > 0 && count.retries >= retries) endpoint.retryAtMs = 0;
-      endpoint.activeAtMs = performance.now();
-    }
-    held += good.length;
+  }
+
+  /** Puts claimed deliveries to their endpoints, whose configuration is read anew where it has changed. */
+  async function take(claimed: ClaimedDelivery[]): Promise<void> {
+    held += claimed.length;
+    const stale = new Set<number>();
+    for (const { webhookId, webhookVersion } of claimed)
+      if (endpoints.all.get(webhookId)!.config?.version !== webhookVersion) stale.add(webhookId);
     if (stale.size > 0) {
       const configs = await readEndpointConfigs({ db, cipher: deps.cipher }, [...stale]).catch((err) => {
-        giveBack(good);
+        giveBack(claimed);
         throw err;
       });
       for (const id of stale) endpoints.all.get(id)!.config = configs.get(id) ?? null;
     }
-    const touched = new Set<Endpoint>();
-    for (const delivery of good) {
+    for (const delivery of claimed) {
       const endpoint = endpoints.all.get(delivery.webhookId)!;
       (delivery.attempts === 0 ? endpoint.fresh : endpoint.retries).push(delivery);
-      touched.add(endpoint);
-    }
-    for (const endpoint of touched) startMore(endpoint);
-    if (lost.length > 0) await discardDeliveries(db, lost);
-    wantClaim();
-  }
-
-  function startMore(endpoint: Endpoint): void {
-    const allowed = allowedInFlight(endpoint.control, performance.now());
-    while (endpoint.inFlight < allowed) {
-      const delivery = endpoint.fresh.shift() ?? endpoint.retries.shift();
-      if (!delivery) return;
-      startAttempt(endpoint, delivery);
+      attempts.begin(endpoint);
     }
   }
 
-  function startAttempt(endpoint: Endpoint, delivery: ClaimedDelivery): void {
-    const { config } = endpoint;
-    // Without one the webhook was deleted a moment ago: the next claim discards its deliveries.
-    if (!config || stopping.signal.aborted) {
-      giveBack([delivery]);
-      return;
-    }
-    endpoint.inFlight += 1;
-    if (delivery.attempts > 0) endpoint.retriesInFlight += 1;
-    const finish = (answer: PostAnswer) => onAnswer(endpoint, delivery, attempt, answer);
-    let attempt: PostAttempt | null = null;
-    try {
-      if (config.unusable) throw config.unusable;
-      const body = Buffer.from(delivery.body!);
-      const nowMs = clock.now().getTime();
-      const timestampS = Math.floor(nowMs / 1000);
-      const keys =
-        config.previousKeyUntilMs !== null && config.previousKeyUntilMs <= nowMs
-          ? config.keys.slice(0, 1)
-          : config.keys;
-      const headers = [
-        ...config.headers,
-        'webhook-id',
-        delivery.eventId,
-        'webhook-timestamp',
-        String(timestampS),
-        'webhook-signature',
-        signWebhook(keys, { id: delivery.eventId, timestampS, body }),
-      ];
-      attempt = new PostAttempt(deps.outbound.to(config.url), { path: config.path, headers, body }, finish);
-      underWay.set(attempt, { endpoint, delivery });
-    } catch (err) {
-      finish({ statusCode: null, retryAfter: undefined, response: '', latencyMs: 0, err: err as Error });
-    }
-  }
-
-  function onAnswer(
-    endpoint: Endpoint,
-    delivery: ClaimedDelivery,
-    attempt: PostAttempt | null,
-    answer: PostAnswer,
-  ): void {
-    if (attempt) underWay.delete(attempt);
-    if (attempt && slowOnes.delete(attempt)) slow -= 1;
+  function onResult(endpoint: Endpoint, result: AttemptResult): void {
     held -= 1;
-    endpoint.inFlight -= 1;
-    if (delivery.attempts > 0) endpoint.retriesInFlight -= 1;
-    if (answer.err === STOPPED) return;
-    const endedAt = clock.now();
-    const errorClass: ErrorClass = answer.err ? faultOf(answer.err) : classOfStatus(answer.statusCode!);
-    const latencyMs = Math.round(answer.latencyMs);
-    learn(endpoint.control, { errorClass, latencyMs, nowMs: performance.now() });
-    const attemptNumber = delivery.attempts + 1;
-    const delayMs =
-      errorClass === ''
-        ? null
-        : retryDelayMs({
-            attempt: attemptNumber,
-            errorClass,
-            statusCode: answer.statusCode,
-            retryAfterMs: parseRetryAfterMs(answer.retryAfter, endedAt.getTime()),
-            random: random(),
-          });
-    recorder.add({
-      deliveryId: delivery.id,
-      attempt: attemptNumber,
-      webhookUrl: endpoint.config?.webhookUrl ?? '',
-      eventType: delivery.type,
-      instanceId: delivery.instanceId,
-      statusCode: answer.statusCode,
-      errorClass,
-      response: answer.err && answer.response === '' ? answer.err.message.slice(0, 200) : answer.response,
-      latencyMs,
-      endedAt,
-      nextAttemptAt: delayMs === null ? null : new Date(endedAt.getTime() + delayMs),
-    });
-    if (delayMs !== null) retryKnown(endpoint, endedAt.getTime() + delayMs);
-    if (answer.statusCode === 410)
-      disableGoneWebhook(db, endpoint.webhookId, endedAt).catch((err) =>
+    recorder.add(result);
+    const retryAtMs = result.nextAttemptAt?.getTime();
+    if (retryAtMs !== undefined) {
+      if (endpoint.retryAtMs === null || retryAtMs < endpoint.retryAtMs) endpoint.retryAtMs = retryAtMs;
+      finder.onRetryAt(retryAtMs);
+    }
+    if (result.statusCode === 410)
+      disableGoneWebhook(db, endpoint.webhookId, result.endedAt).catch((err) =>
         log.warn({ err }, 'disabling a webhook failed'),
       );
-    if (isBroken(endpoint.control, performance.now()))
-      giveBack([...endpoint.fresh.splice(0), ...endpoint.retries.splice(0)]);
-    else startMore(endpoint);
+    // The end of the claim that is on its way asks again by itself.
+    if (asking.has(endpoint.companyId)) return;
     if (starvedAt !== null ? held <= starvedAt - STARVED_STEP : wants(endpoint)) wantClaim();
   }
 
@@ -331,121 +267,41 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
     return wishOf(endpoint, { clockMs: clock.now().getTime(), monotonicMs: performance.now() }) !== null;
   }
 
-  /** The scan need not find what this process scheduled itself. */
-  function retryKnown(endpoint: Endpoint, atMs: number): void {
-    if (endpoint.retryAtMs === null || atMs < endpoint.retryAtMs) endpoint.retryAtMs = atMs;
-    if (atMs < scanAtMs) wakeScan.abort();
-  }
-
   function giveBack(deliveries: ClaimedDelivery[]): void {
     held -= deliveries.length;
-    const ids = deliveries.map((delivery) => delivery.id);
-    const release = releaseDeliveries(db, ids)
+    // They stand before what was claimed last.
+    for (const { webhookId } of deliveries) endpoints.all.get(webhookId)!.freshFromId = 0;
+    const release = releaseDeliveries(
+      db,
+      deliveries.map((delivery) => delivery.id),
+    )
       .catch((err) => log.warn({ err }, 'giving back webhook deliveries failed, their leases will end'))
       .finally(() => releases.delete(release));
     releases.add(release);
   }
 
-  let scanAtMs = Number.POSITIVE_INFINITY;
-  let fullScanAtMs = 0;
-
-  /** Finds what no hint told of, and wakes the claim when a retry falls due. */
-  async function scanLoop(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      // Before the scan: what is hinted while it runs must not be taken for seen by it.
-      wakeScan = new AbortController();
-      const wake = AbortSignal.any([stopping.signal, wakeScan.signal]);
-      try {
-        const nowMs = clock.now().getTime();
-        if (nowMs >= fullScanAtMs) {
-          fullScanAtMs = Number.POSITIVE_INFINITY;
-          const nextAtMs = nowMs + (await scan());
-          fullScanAtMs = Math.min(fullScanAtMs, nextAtMs);
-        }
-        scanAtMs = fullScanAtMs;
-        for (const { retryAtMs } of endpoints.all.values())
-          if (retryAtMs !== null && retryAtMs > nowMs && retryAtMs < scanAtMs) scanAtMs = retryAtMs;
-        wantClaim();
-      } catch (err) {
-        log.warn({ err }, 'looking for due webhook deliveries failed, trying again');
-        scanAtMs = clock.now().getTime() + SCAN_MS;
-        fullScanAtMs = scanAtMs;
-      }
-      try {
-        await clock.sleep(Math.max(1, scanAtMs - clock.now().getTime()), wake);
-      } catch {
-        // Woken early.
-      }
-    }
-  }
-
-  /** Returns when to scan again: a scan of ten thousand endpoints takes a tenth of a second. */
-  async function scan(): Promise<number> {
-    const startedAt = performance.now();
-    for (const due of await findAllDue(db)) {
-      const endpoint = endpoints.get(due.webhookId, due.companyId);
-      if (due.retryAt === null) endpoint.moreFresh = true;
-      else endpoint.retryAtMs = due.retryAt.getTime();
-    }
-    endpoints.forgetIdle({ monotonicMs: performance.now() });
-    return Math.max(SCAN_MS, (performance.now() - startedAt) * 20);
-  }
-
-  const slowOnes = new Set<PostAttempt>();
-
-  /** Ends attempts whose time is up, and counts those that have become slow. */
-  function tick(): void {
-    const now = performance.now();
-    for (const attempt of underWay.keys()) {
-      const ageMs = now - attempt.startedAt;
-      if (ageMs < SLOW_MS) break;
-      if (ageMs >= timeoutMs)
-        attempt.abort(new OutboundError('timeout', `no complete answer within ${timeoutMs} ms`));
-      else if (!slowOnes.has(attempt)) {
-        slowOnes.add(attempt);
-        slow += 1;
-        claimWanted = true;
-      }
-    }
-    if (claimWanted) wantClaim();
-  }
-
-  let ticker: NodeJS.Timeout | null = null;
-
   return {
     async start() {
-      bus.on('deliveries', onHint);
-      bus.onReset((up) => (up ? onHint('') : undefined));
-      ticker = setInterval(tick, Math.min(250, timeoutMs / 4));
-      const { rows } = await db.query<{ highest: number }>(
-        `SELECT coalesce(max(id), 0) AS highest FROM webhook_deliveries`,
-      );
-      highestId = rows[0]!.highest;
-      running = Promise.all([claimLoop(), scanLoop()]);
+      bus.on('deliveries', (hint) => (hint === RETRIES_HINT ? finder.onRetries() : finder.onNew()));
+      bus.onReset((up) => (up ? finder.onNew() : undefined));
+      attempts.start();
+      scanning = finder.run(stopping.signal);
     },
     async stop() {
       stopping.abort();
-      wantClaim();
-      await running;
+      await Promise.all([scanning, ...claims]);
       for (const endpoint of endpoints.all.values())
         giveBack([...endpoint.fresh.splice(0), ...endpoint.retries.splice(0)]);
-      const deadline = performance.now() + STOP_MS;
-      while (underWay.size > 0 && performance.now() < deadline) await delay(20);
-      const left = [...underWay];
-      for (const [attempt] of left) attempt.abort(STOPPED);
-      if (ticker) clearInterval(ticker);
-      if (discoverTimer) clearTimeout(discoverTimer);
-      await discovering;
+      const cutOff = await attempts.stop(STOP_MS);
       await recorder.stop();
+      giveBack(cutOff);
       await Promise.all(releases);
-      await releaseDeliveries(
-        db,
-        left.map(([, { delivery }]) => delivery.id),
-      ).catch(() => undefined);
     },
-    load: () => ({ inFlight: underWay.size, held, endpoints: endpoints.all.size }),
+    load: () => ({ inFlight: attempts.inFlight(), held, endpoints: endpoints.all.size }),
   };
 }
 
-/** An attempt that ends with the process is no attempt: it is made again under the same number. */
-const STOPPED = new Error('the worker stops');
+/** Its webhook is gone, or its event past its retention: it can't be made any more. */
+function isLost(delivery: ClaimedDelivery): boolean {
+  return delivery.body === null || delivery.webhookVersion === null;
+}

@@ -8,6 +8,8 @@ export interface Quota {
   fresh: number;
   /** Retries at most. */
   retries: number;
+  /** First attempts with an id below are not looked at. */
+  fromId: number;
 }
 
 /** A delivery that this process holds until its lease ends: one attempt is to be made. */
@@ -45,6 +47,7 @@ export async function claimDeliveries(
       quotas.map((quota) => quota.webhookId),
       quotas.map((quota) => quota.fresh),
       quotas.map((quota) => quota.retries),
+      quotas.map((quota) => quota.fromId),
       now,
       new Date(now.getTime() + options.leaseMs),
     ],
@@ -74,28 +77,31 @@ interface ClaimedRow {
 
 // Only enabled webhooks are claimed for; deliveries of a disabled one wait until it is enabled again or
 // their events are dropped. Deliveries of a deleted one are claimed, to be discarded.
+//
+// First attempts are bounded by a row comparison and not by `webhook_id =`: the planner would take the
+// order by id from the primary key and walk the deliveries of everybody else.
 const CLAIM = `
 WITH quota AS (
-  SELECT q.webhook_id, q.fresh, q.retries, w.xmin::text AS version
+  SELECT q.webhook_id, q.fresh, q.retries, q.from_id, w.xmin::text AS version
   FROM (SELECT set_config('synchronous_commit', 'off', true)) nowait,
-       unnest($1::int[], $2::int[], $3::int[]) AS q (webhook_id, fresh, retries)
-  LEFT JOIN webhooks w ON w.id = q.webhook_id
+       unnest($1::int[], $2::int[], $3::int[], $4::bigint[]) AS q (webhook_id, fresh, retries, from_id)
+  LEFT JOIN webhooks w ON w.id = ANY (ARRAY[q.webhook_id])
   WHERE w.enabled IS NOT FALSE
 ), picked AS (
   SELECT d.id, q.version FROM quota q CROSS JOIN LATERAL (
     SELECT id FROM webhook_deliveries
-    WHERE webhook_id = q.webhook_id AND attempts = 0
-      AND next_attempt_at <= $4 AND (leased_until IS NULL OR leased_until < $4)
-    ORDER BY id LIMIT q.fresh FOR UPDATE SKIP LOCKED) d
+    WHERE (webhook_id, id) >= (q.webhook_id, q.from_id) AND webhook_id <= q.webhook_id AND attempts = 0
+      AND next_attempt_at <= $5 AND (leased_until IS NULL OR leased_until < $5)
+    ORDER BY webhook_id, id LIMIT q.fresh FOR UPDATE SKIP LOCKED) d
   UNION ALL
   SELECT d.id, q.version FROM quota q CROSS JOIN LATERAL (
     SELECT id FROM webhook_deliveries
     WHERE webhook_id = q.webhook_id AND attempts > 0
-      AND next_attempt_at <= $4 AND (leased_until IS NULL OR leased_until < $4)
+      AND next_attempt_at <= $5 AND (leased_until IS NULL OR leased_until < $5)
     ORDER BY next_attempt_at LIMIT q.retries FOR UPDATE SKIP LOCKED) d
 ), claimed AS (
-  UPDATE webhook_deliveries d SET leased_until = $5
-  FROM picked WHERE d.id = picked.id
+  UPDATE webhook_deliveries d SET leased_until = $6
+  FROM picked WHERE d.id = ANY (ARRAY[picked.id])
   RETURNING d.id, d.webhook_id, d.event_id, d.event_created_at, d.attempts, picked.version
 )
 SELECT c.id, c.webhook_id, c.event_id, c.attempts, c.version AS webhook_version, e.type, e.instance_id, e.body

@@ -68,11 +68,11 @@ WITH r AS MATERIALIZED (
     AS r (delivery_id, attempt, url_at, type_at, instance_id, status_code, error_class, response, latency_ms, ended_at, next_at)
 ), finished AS (
   DELETE FROM webhook_deliveries d USING r
-  WHERE d.id = r.delivery_id AND d.attempts = r.attempt - 1 AND r.next_at IS NULL
+  WHERE d.id = ANY (ARRAY[r.delivery_id]) AND d.attempts = r.attempt - 1 AND r.next_at IS NULL
   RETURNING ${TOUCHED}
 ), postponed AS (
   UPDATE webhook_deliveries d SET attempts = r.attempt, next_attempt_at = r.next_at, leased_until = NULL FROM r
-  WHERE d.id = r.delivery_id AND d.attempts = r.attempt - 1 AND r.next_at IS NOT NULL
+  WHERE d.id = ANY (ARRAY[r.delivery_id]) AND d.attempts = r.attempt - 1 AND r.next_at IS NOT NULL
   RETURNING ${TOUCHED}
 )
 INSERT INTO webhook_delivery_logs (company_id, webhook_id, webhook_url, instance_id, event_id, event_type,

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { createDb, type Db } from '@posthorn/core/platform/db.ts';
+import { claimDeliveries } from '@posthorn/core/webhooks/delivery/claim-deliveries.ts';
+import { recordAttempts } from '@posthorn/core/webhooks/delivery/record-attempts.ts';
+import { createParts, type Parts } from '../support/parts.ts';
+import { seedCompany } from '../support/seed.ts';
+import { emitEvents, seedWebhook } from './support.ts';
+
+const WAITING = 5_000;
+const CLAIMED = 32;
+
+let parts: Parts;
+let hot: Db;
+before(async () => {
+  parts = await createParts();
+  hot = createDb({ url: parts.url, poolSize: 1, log: parts.log, name: 'plans', plans: 'indexed' });
+});
+after(async () => {
+  await hot.close();
+  await parts.close();
+});
+
+/** Index entries of the queue that `work` read, on the one connection of the hot pool. */
+async function entriesRead(work: () => Promise<unknown>): Promise<number> {
+  const read = async () => {
+    await hot.query('SELECT pg_stat_force_next_flush()');
+    const { rows } = await hot.query<{ read: number }>(
+      `SELECT sum(idx_tup_read) AS read FROM pg_stat_user_indexes WHERE relname = 'webhook_deliveries'`,
+    );
+    return Number(rows[0]!.read);
+  };
+  const before = await read();
+  await work();
+  return (await read()) - before;
+}
+
+test('a queue that was empty when it was last analyzed is claimed and recorded by probes, not by walking it', async () => {
+  const { companyId } = await seedCompany(parts.db);
+  const { id: webhookId } = await seedWebhook(parts.db, companyId, 'http://127.0.0.1:9/');
+  await emitEvents(parts, companyId, WAITING);
+  await parts.db.query('DELETE FROM webhook_deliveries');
+  await parts.db.query('VACUUM (ANALYZE, TRUNCATE false) webhook_deliveries');
+  await emitEvents(parts, companyId, WAITING);
+
+  // The plan is made by the first execution, and kept.
+  const quotas = [{ webhookId, fresh: CLAIMED, retries: CLAIMED, fromId: 0 }];
+  const claim = () => claimDeliveries(hot, { quotas, now: new Date(Date.now() + 1_000), leaseMs: 60_000 });
+  let claimed = await claim();
+  const byClaim = await entriesRead(async () => {
+    claimed = await claim();
+  });
+  assert.equal(claimed.length, CLAIMED);
+
+  const byRecord = await entriesRead(() =>
+    recordAttempts(
+      hot,
+      claimed.map(({ id }) => ({
+        deliveryId: id,
+        attempt: 1,
+        webhookUrl: '',
+        eventType: 'message.read',
+        instanceId: null,
+        statusCode: 200,
+        errorClass: '',
+        response: '',
+        latencyMs: 1,
+        endedAt: new Date(),
+        nextAttemptAt: null,
+      })),
+    ),
+  );
+  // A few for each row, and what the claim before had leased.
+  assert.ok(byClaim < 10 * CLAIMED, `the claim read ${byClaim} index entries`);
+  assert.ok(byRecord < 10 * CLAIMED, `the record read ${byRecord} index entries`);
+});
