@@ -104,10 +104,15 @@ try {
     };
   }
   if (parts.has('webhooks')) {
-    say('\n(e) webhook deliveries per second beside a bare POST loop, 64 at a time; medians of 3 rounds');
-    const rows = await benchWebhookDeliveries(await databases.create('webhooks', 'posthorn'));
-    table(rows);
-    result.webhooks = rows;
+    say(`\n(e) webhook deliveries beside a bare POST loop, 64 at a time; medians of ${rounds} rounds`);
+    const compared = await benchWebhookDeliveries(await databases.create('webhooks', 'posthorn'), {
+      rounds,
+      postgresPid: databases.server.pid(),
+    });
+    table(compared.rows);
+    result.webhooks = compared.rows;
+    result.deliveries_vs_bare = compared.ratio;
+    ratio('deliveries_vs_bare', compared.ratio, 0.5);
   }
   if (parts.has('streams')) {
     say('\n(f) events per second to 2,000 SSE readers of one process beside a raw write loop');

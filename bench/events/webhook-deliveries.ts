@@ -1,11 +1,12 @@
 /**
  * Webhook deliveries a second, claimed from the database, signed, sent and logged, next to a bare undici
- * POST loop of the same body at the same concurrency (aim: at least 0.5x). Needs a migrated database:
- * DATABASE_URL. The receiver runs in a process of its own; with PostgreSQL that makes three on the machine.
+ * POST loop of such a body at the same concurrency (aim: at least 0.5x). The receiver runs in a process of its
+ * own; with PostgreSQL that makes three on the machine.
  */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createBus } from '@posthorn/core/platform/bus.ts';
 import { systemClock } from '@posthorn/core/platform/clock.ts';
 import { createDb, type Db } from '@posthorn/core/platform/db.ts';
@@ -14,53 +15,74 @@ import { createLog } from '@posthorn/core/platform/log.ts';
 import { createOutbound } from '@posthorn/core/platform/outbound-http.ts';
 import { createWebhookDispatcher } from '@posthorn/worker/webhooks/webhook-dispatcher.ts';
 import { Pool } from 'undici';
+import { cpuTimeOfTreeUs } from '../cpu/process-time.ts';
+import { median } from '../statistics.ts';
 
-const DELIVERIES = Number(process.env.DELIVERIES ?? 20_000);
+const DELIVERIES = 30_000;
 const CONCURRENCY = 64;
 const TEXT = 'x'.repeat(700);
 
-const ROUNDS = 3;
-
 interface Figures {
   perSecond: number;
-  cpuUs: number;
+  /** CPU microseconds a delivery: of this process, and of PostgreSQL. */
+  ownUs: number;
+  postgresUs: number;
 }
 
-/** One row for each of the two, medians of rounds taken in turns. */
-export async function benchWebhookDeliveries(databaseUrl: string): Promise<object[]> {
+export interface DeliveryRow extends Figures {
+  name: string;
+}
+
+/** Both in turns, round after round; medians, and the median of the ratios. */
+export async function benchWebhookDeliveries(
+  databaseUrl: string,
+  options: { rounds: number; postgresPid: number },
+): Promise<{ rows: DeliveryRow[]; ratio: number }> {
   const log = createLog({ level: 'warn', role: 'bench' });
   const db = createDb({ url: databaseUrl, poolSize: 8, log, name: 'bench', plans: 'indexed' });
   const receiver = await startReceiver();
+  const postgresUs = () => cpuTimeOfTreeUs(options.postgresPid);
   const bare: Figures[] = [];
   const engine: Figures[] = [];
   try {
-    for (let round = 0; round < ROUNDS; round += 1) {
+    for (let round = 0; round < options.rounds; round += 1) {
       const { companyId, eventBody } = await prepare(db, `http://127.0.0.1:${receiver.port}/hook`);
-      bare.push(await bareLoop(receiver.port, eventBody));
-      engine.push(await deliverAll(db, databaseUrl, companyId));
+      bare.push(await measured(postgresUs, () => bareLoop(receiver.port, eventBody)));
+      engine.push(await deliverAll({ db, databaseUrl, companyId, receiver, postgresUs }));
     }
   } finally {
     receiver.stop();
     await db.close();
   }
-  const base = middle(bare);
-  return [
-    row('bare undici POST loop', base, base),
-    row('delivery engine: claimed, signed, sent, logged', middle(engine), base),
-  ];
-}
-
-function row(name: string, figures: Figures, base: Figures) {
   return {
-    name,
-    'deliveries/s': Math.round(figures.perSecond),
-    ratio: Number((figures.perSecond / base.perSecond).toFixed(2)),
-    'CPU µs of this process each': Math.round(figures.cpuUs),
+    rows: [
+      { name: 'bare undici POST loop', ...medians(bare) },
+      { name: 'delivery engine: claimed, signed, sent, logged', ...medians(engine) },
+    ],
+    ratio: median(engine.map(({ perSecond }, round) => perSecond / bare[round]!.perSecond)),
   };
 }
 
-function middle(figures: readonly Figures[]): Figures {
-  return figures.toSorted((a, b) => a.perSecond - b.perSecond)[Math.floor(figures.length / 2)]!;
+function medians(rounds: readonly Figures[]): Figures {
+  return {
+    perSecond: median(rounds.map(({ perSecond }) => perSecond)),
+    ownUs: median(rounds.map(({ ownUs }) => ownUs)),
+    postgresUs: median(rounds.map(({ postgresUs }) => postgresUs)),
+  };
+}
+
+async function measured(postgresUs: () => number, work: () => Promise<void>): Promise<Figures> {
+  const postgresBefore = postgresUs();
+  const startedAt = performance.now();
+  const cpu = process.cpuUsage();
+  await work();
+  const seconds = (performance.now() - startedAt) / 1000;
+  const used = process.cpuUsage(cpu);
+  return {
+    perSecond: DELIVERIES / seconds,
+    ownUs: (used.user + used.system) / DELIVERIES,
+    postgresUs: (postgresUs() - postgresBefore) / DELIVERIES,
+  };
 }
 
 async function prepare(db: Db, url: string): Promise<{ companyId: number; eventBody: string }> {
@@ -96,9 +118,23 @@ async function prepare(db: Db, url: string): Promise<{ companyId: number; eventB
   return { companyId, eventBody: JSON.stringify({ event_id: randomUUID(), type: 'message.sent', data }) };
 }
 
-async function deliverAll(db: Db, url: string, companyId: number) {
+async function isAnyLeft(db: Db, companyId: number): Promise<boolean> {
+  const { rows } = await db.query('SELECT FROM webhook_deliveries WHERE company_id = $1 LIMIT 1', [
+    companyId,
+  ]);
+  return rows.length > 0;
+}
+
+async function deliverAll(options: {
+  db: Db;
+  databaseUrl: string;
+  companyId: number;
+  receiver: Receiver;
+  postgresUs: () => number;
+}): Promise<Figures> {
+  const { db, receiver, companyId } = options;
   const log = createLog({ level: 'warn', role: 'bench' });
-  const bus = await createBus({ url, log, name: 'bench' });
+  const bus = await createBus({ url: options.databaseUrl, log, name: 'bench' });
   const outbound = createOutbound({ allowPrivate: true, connectionsPerOrigin: CONCURRENCY });
   const dispatcher = createWebhookDispatcher({
     db,
@@ -108,30 +144,22 @@ async function deliverAll(db: Db, url: string, companyId: number) {
     cipher: createCipher('0'.repeat(64)),
     outbound,
   });
-  const startedAt = performance.now();
-  const cpu = process.cpuUsage();
-  await dispatcher.start();
-  for (;;) {
-    const { rows } = await db.query<{ left: number }>(
-      'SELECT count(*) AS left FROM webhook_deliveries WHERE company_id = $1',
-      [companyId],
-    );
-    if (rows[0]!.left === 0) break;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  const seconds = (performance.now() - startedAt) / 1000;
-  const used = process.cpuUsage(cpu);
+  const before = await receiver.received();
+  const figures = await measured(options.postgresUs, async () => {
+    await dispatcher.start();
+    // By the receiver first: counting what is left would be work for the database that is measured.
+    while ((await receiver.received()) < before + DELIVERIES) await delay(20);
+    while (await isAnyLeft(db, companyId)) await delay(2);
+  });
   await dispatcher.stop();
   await outbound.close();
   await bus.close();
-  return { perSecond: DELIVERIES / seconds, cpuUs: (used.user + used.system) / DELIVERIES };
+  return figures;
 }
 
-async function bareLoop(port: number, body: string) {
+async function bareLoop(port: number, body: string): Promise<void> {
   const pool = new Pool(`http://127.0.0.1:${port}`, { connections: CONCURRENCY, pipelining: 1 });
   let left = DELIVERIES;
-  const startedAt = performance.now();
-  const cpu = process.cpuUsage();
   await Promise.all(
     Array.from({ length: CONCURRENCY }, async () => {
       while (left-- > 0) {
@@ -145,22 +173,28 @@ async function bareLoop(port: number, body: string) {
       }
     }),
   );
-  const seconds = (performance.now() - startedAt) / 1000;
-  const used = process.cpuUsage(cpu);
   await pool.close();
-  return { perSecond: DELIVERIES / seconds, cpuUs: (used.user + used.system) / DELIVERIES };
 }
 
-async function startReceiver(): Promise<{ port: number; stop(): void }> {
+interface Receiver {
+  port: number;
+  /** Requests so far. */
+  received(): Promise<number>;
+  stop(): void;
+}
+
+async function startReceiver(): Promise<Receiver> {
   const child = spawn(process.execPath, [new URL('./receiver-main.ts', import.meta.url).pathname], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const lines = createInterface({ input: child.stdout });
-  const port = await new Promise<number>((resolve) => lines.once('line', (line) => resolve(Number(line))));
-  return { port, stop: () => child.stdin.end() };
-}
-
-if (import.meta.main) {
-  if (!process.env.DATABASE_URL) throw new Error('DATABASE_URL is required');
-  console.table(await benchWebhookDeliveries(process.env.DATABASE_URL));
+  const next = () => new Promise<number>((resolve) => lines.once('line', (line) => resolve(Number(line))));
+  return {
+    port: await next(),
+    received() {
+      child.stdin.write('\n');
+      return next();
+    },
+    stop: () => child.stdin.end(),
+  };
 }
