@@ -250,39 +250,51 @@ describe('one address', () => {
 });
 
 describe('50 repeats of one send at the same time', () => {
-  test('make one message in each form, and another body is refused', async () => {
-    served.set('/repeat', await png());
-    const bytes = await png({ width: 80 });
-    const other = await png({ width: 81 });
-    const form = (file: Buffer, to: string, idempotencyKey: string) =>
-      media.upload(file, { path: `${media.base}/messages/image`, fields: { to }, idempotencyKey });
-    const stored = (await media.upload(bytes)).body.media_id as string;
-    const json = (body: object) => (to: string, key: string) => send('image', { to, ...body }, key);
-    const cases: Record<string, [Ask, Ask]> = {
-      url: [json({ media_url: `${filesUrl}/repeat` }), json({ media_url: `${filesUrl}/repeat?2` })],
-      id: [json({ media_id: stored }), json({ media_id: stored, caption: 'other' })],
-      base64: [
-        json({ media_base64: bytes.toString('base64') }),
-        json({ media_base64: other.toString('base64') }),
-      ],
-      file: [(to, key) => form(bytes, to, key), (to, key) => form(other, to, key)],
-    };
-    for (const [name, [same, different]] of Object.entries(cases)) {
-      const [to, key] = [newChat(), randomUUID()];
-      const answers = await Promise.all(Array.from({ length: 50 }, () => same(to, key)));
-      assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([202]), name);
-      assert.equal(new Set(answers.map(({ body }) => body.message_id)).size, 1, name);
-      assert.equal(new Set(answers.map(({ body }) => body.task_id)).size, 1, name);
-      const late = await same(to, key);
-      assert.equal(late.headers.get('idempotent-replayed'), 'true', name);
-      const changed = await different(to, key);
-      assert.deepEqual([changed.status, changed.body.error_code], [422, 'IDEMPOTENCY_KEY_REUSED'], name);
+  test('make one message for every route in each form, and another body is refused', async () => {
+    for (const [nth, { route, status, bytes }] of samples.entries()) {
+      for (const [form, [same, different]] of Object.entries(await formsOf(route, bytes, `/repeat-${nth}`))) {
+        const name = `${route} by ${form}`;
+        const [to, key] = [status ? {} : { to: newChat() }, randomUUID()];
+        const answers = await Promise.all(Array.from({ length: 50 }, () => same(to, key)));
+        assert.deepEqual(new Set(answers.map((answer) => answer.status)), new Set([202]), name);
+        assert.equal(new Set(answers.map(({ body }) => body.message_id)).size, 1, name);
+        assert.equal(new Set(answers.map(({ body }) => body.task_id)).size, 1, name);
+        const late = await same(to, key);
+        assert.equal(late.headers.get('idempotent-replayed'), 'true', name);
+        const changed = await different(to, key);
+        assert.deepEqual([changed.status, changed.body.error_code], [422, 'IDEMPOTENCY_KEY_REUSED'], name);
+      }
     }
   });
 });
 
+/** The same send by each form, beside one with other media. */
+async function formsOf(route: string, bytes: Buffer, path: string): Promise<Record<string, [Ask, Ask]>> {
+  served.set(path, bytes);
+  const other = Buffer.concat([bytes, Buffer.alloc(1)]);
+  const json = (body: object) => (to: object, key: string) => send(route, { ...to, ...body }, key);
+  const file = (content: Buffer) => (to: object, idempotencyKey: string) =>
+    media.upload(content, {
+      path: `${media.base}/messages/${route}`,
+      fields: to as Record<string, string>,
+      idempotencyKey,
+    });
+  const forms: Record<string, [Ask, Ask]> = {
+    url: [json({ media_url: `${filesUrl}${path}` }), json({ media_url: `${filesUrl}${path}?2` })],
+    base64: [
+      json({ media_base64: bytes.toString('base64') }),
+      json({ media_base64: other.toString('base64') }),
+    ],
+    file: [file(bytes), file(other)],
+  };
+  const uploaded = await media.upload(bytes);
+  if (uploaded.status === 201)
+    forms.id = [json({ media_id: uploaded.body.media_id }), json({ media_id: randomUUID() })];
+  return forms;
+}
+
 type Ask = (
-  to: string,
+  to: object,
   key: string,
 ) => Promise<{
   status: number;
