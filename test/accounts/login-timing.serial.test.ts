@@ -54,7 +54,7 @@ describe('the time of a refused login', () => {
     return times;
   }
 
-  test(`tells no kind of account from another: AUC 0.45 to 0.55 over ${SAMPLES} samples a kind`, async () => {
+  test(`tells no kind of account from another over ${SAMPLES} samples a kind (aim: AUC 0.45 to 0.55)`, async () => {
     await sample();
     // Chance alone leaves that band about once in 30 runs (a pair's deviation is 0.018): then it must not happen again.
     const first = compare(await sample());

@@ -210,7 +210,7 @@ describe('the processing of provider events', () => {
       else assert.equal(await stateOf(apiKey), 'active');
     });
 
-  it('is woken by the event itself: effects show in well under a second', async () => {
+  it('is woken by the event itself (aim: effects show in well under a second)', async () => {
     const { apiKey, subscription } = await withSubscription(billing);
     const stop = await billing.startWorker();
     await new Promise((resolve) => setTimeout(resolve, 300));

@@ -79,7 +79,13 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
   }
 
   function beginUpTo(endpoint: Endpoint, most: number): number {
-    const allowed = Math.min(allowedInFlight(endpoint.control, performance.now()), endpoint.inFlight + most);
+    const now = performance.now();
+    if (isBroken(endpoint.control, now)) {
+      // Kept here they would fill its room, and nothing would ever ask it again.
+      deps.giveBack([...endpoint.fresh.splice(0), ...endpoint.retries.splice(0)]);
+      return 0;
+    }
+    const allowed = Math.min(allowedInFlight(endpoint.control, now), endpoint.inFlight + most);
     let begun = 0;
     for (; endpoint.inFlight < allowed; begun += 1) {
       const delivery = endpoint.fresh.shift() ?? endpoint.retries.shift();
@@ -125,10 +131,9 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
       latencyMs: result.latencyMs,
       nowMs: performance.now(),
     });
-    if (isBroken(endpoint.control, performance.now()))
-      deps.giveBack([...endpoint.fresh.splice(0), ...endpoint.retries.splice(0)]);
     // Its own slots, one for one: only beside others does it wait for its turn.
-    else if (ready.size === 0 || (ready.size === 1 && ready.has(endpoint))) beginUpTo(endpoint, 2);
+    if (ready.size === 0 || (ready.size === 1 && ready.has(endpoint))) beginUpTo(endpoint, 2);
+    else begin(endpoint);
     deps.onResult(endpoint, result);
   }
 

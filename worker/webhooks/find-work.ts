@@ -126,11 +126,15 @@ export function createWorkFinder(deps: FindWorkDeps) {
     },
     /** A claim brought this delivery: what comes after it is new. */
     sawId,
-    async run(stopping: AbortSignal): Promise<void> {
+    /** To be awaited before {@link run}. Rejects when the database is not there. */
+    async prepare(): Promise<void> {
       const { rows } = await db.query<{ highest: number }>(
         `SELECT coalesce(max(id), 0) AS highest FROM webhook_deliveries`,
       );
       sawId(rows[0]!.highest);
+    },
+    /** Resolves once it has stopped; never rejects. */
+    async run(stopping: AbortSignal): Promise<void> {
       await scanLoop(stopping);
       if (discoverTimer) clearTimeout(discoverTimer);
       while (discovering) await discovering;

@@ -107,6 +107,12 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
   /** No retries are claimed before; infinite while a claim of some is on its way. */
   let retriesFromMs = 0;
 
+  function onHint(hint?: string): void {
+    if (stopping.signal.aborted) return;
+    if (hint === RETRIES_HINT) finder.onRetries();
+    else finder.onNew();
+  }
+
   /** What ends in the same turn of the event loop makes room for one claim, not for one each. */
   function wantClaim(): void {
     if (claimIsDue) return;
@@ -268,6 +274,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
   }
 
   function giveBack(deliveries: ClaimedDelivery[]): void {
+    if (deliveries.length === 0) return;
     held -= deliveries.length;
     // They stand before what was claimed last.
     for (const { webhookId } of deliveries) endpoints.all.get(webhookId)!.freshFromId = 0;
@@ -282,8 +289,9 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
 
   return {
     async start() {
-      bus.on('deliveries', (hint) => (hint === RETRIES_HINT ? finder.onRetries() : finder.onNew()));
-      bus.onReset((up) => (up ? finder.onNew() : undefined));
+      await finder.prepare();
+      bus.on('deliveries', (hint) => onHint(hint));
+      bus.onReset((up) => (up ? onHint() : undefined));
       attempts.start();
       scanning = finder.run(stopping.signal);
     },
