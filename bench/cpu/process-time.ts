@@ -9,9 +9,10 @@ export function cpuTimeUs(pid: number): number {
   return fields ? (Number(fields[11]) + Number(fields[12])) * TICK_US : 0;
 }
 
-/** The same of a process and all its children that live: a PostgreSQL and its backends. */
+/** The same of a process and all its children, those that have ended included: a PostgreSQL and its backends. */
 export function cpuTimeOfTreeUs(pid: number): number {
-  let sum = cpuTimeUs(pid);
+  const root = statOf(pid);
+  let sum = cpuTimeUs(pid) + (root ? (Number(root[13]) + Number(root[14])) * TICK_US : 0);
   for (const entry of readdirSync('/proc')) {
     if (!/^\d+$/.test(entry)) continue;
     const fields = statOf(Number(entry));
