@@ -29,8 +29,10 @@ export interface Endpoint {
   fresh: ClaimedDelivery[];
   retries: ClaimedDelivery[];
   retriesInFlight: number;
-  /** Monotonic. */
+  /** When it was found to have work, monotonic; a claim that brought nothing is no activity. */
   activeAtMs: number;
+  /** When a claim last asked for it, monotonic. */
+  askedAtMs: number;
 }
 
 /** Deliveries given to one company before it is the next one's turn. */
@@ -90,6 +92,7 @@ export function createEndpoints() {
         retries: [],
         retriesInFlight: 0,
         activeAtMs: performance.now(),
+        askedAtMs: Number.NEGATIVE_INFINITY,
       };
       all.set(webhookId, endpoint);
     }
@@ -147,7 +150,8 @@ export function createEndpoints() {
     for (const [id, endpoint] of all) {
       const busy = endpoint.inFlight + endpoint.fresh.length + endpoint.retries.length > 0;
       if (busy || endpoint.moreFresh || endpoint.retryAtMs !== null) continue;
-      if (endpoint.activeAtMs < now.monotonicMs - 60_000 && endpoint.control.openUntilMs < now.monotonicMs)
+      const usedAtMs = Math.max(endpoint.activeAtMs, endpoint.askedAtMs);
+      if (usedAtMs < now.monotonicMs - 60_000 && endpoint.control.openUntilMs < now.monotonicMs)
         all.delete(id);
     }
   }

@@ -6,6 +6,8 @@ import { ACTIVE_MS, type createEndpoints, ID_MARGIN } from './endpoints.ts';
 
 const SCAN_MS = 1_000;
 const DISCOVER_MS = 20;
+/** With more active endpoints than this, asking which have work is cheaper than asking all of them for it. */
+const GUESSED_MAX = 64;
 
 export interface FindWorkDeps {
   db: Db;
@@ -44,8 +46,11 @@ export function createWorkFinder(deps: FindWorkDeps) {
     discovering = findNewlyDue(db, Math.max(0, highestId - ID_MARGIN))
       .then((found) => {
         sawId(found.highestId);
-        for (const { webhookId, companyId } of found.endpoints)
-          endpoints.get(webhookId, companyId).moreFresh = true;
+        for (const { webhookId, companyId } of found.endpoints) {
+          const endpoint = endpoints.get(webhookId, companyId);
+          endpoint.moreFresh = true;
+          endpoint.activeAtMs = performance.now();
+        }
         if (found.endpoints.length > 0) deps.onFound();
       })
       // The scan finds them a second later.
@@ -109,10 +114,12 @@ export function createWorkFinder(deps: FindWorkDeps) {
     /** There are new deliveries, of whom the hint does not say. */
     onNew(): void {
       const activeSince = performance.now() - ACTIVE_MS;
-      // Those that had work a moment ago likely have it again: claimed for without asking which.
-      for (const endpoint of endpoints.all.values())
-        if (endpoint.activeAtMs > activeSince) endpoint.moreFresh = true;
-      deps.onFound();
+      const active = [...endpoints.all.values()].filter(({ activeAtMs }) => activeAtMs > activeSince);
+      // The few that had work a moment ago likely have it again: claimed for without asking which.
+      if (active.length <= GUESSED_MAX) {
+        for (const endpoint of active) endpoint.moreFresh = true;
+        deps.onFound();
+      }
       discover();
     },
     /** Retries were made due at once. */

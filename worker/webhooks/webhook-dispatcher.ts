@@ -193,7 +193,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
       if (fresh > 0) endpoint.moreFresh = false;
       if (retries > 0) endpoint.retryAtMs = null;
       // Nor may it be forgotten as idle meanwhile.
-      endpoint.activeAtMs = performance.now();
+      endpoint.askedAtMs = performance.now();
     }
     const claimed = await claimPaced(quotas);
     for (const delivery of claimed) finder.sawId(delivery.id);
