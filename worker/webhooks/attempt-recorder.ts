@@ -26,18 +26,18 @@ export function createAttemptRecorder(deps: { db: Db; log: Log }) {
         await recordAttempts(deps.db, batch);
       } catch (err) {
         deps.log.warn({ err, attempts: batch.length }, 'recording webhook attempts failed, trying again');
-        if (stopped) return;
+        if (stopped) break;
         waiting = [...batch, ...waiting];
         await delay(RETRY_MS);
       }
     }
+    // In the same turn as the last look at `waiting`: a result that comes now begins a write of its own.
+    writing = null;
   }
 
   function add(result: AttemptResult): void {
     waiting.push(result);
-    writing ??= write().finally(() => {
-      writing = null;
-    });
+    writing ??= write();
   }
 
   return {
