@@ -37,9 +37,11 @@ export function createEventPump(deps: {
     while (gathered.length > 0 && !stopped.signal.aborted) {
       const batch = gathered;
       gathered = [];
-      if (!(await record(batch))) return;
+      if (!(await record(batch))) break;
       deps.ack(batch.at(-1)!.s);
     }
+    // In the same turn as the last look at `gathered`: what comes now begins a run of its own.
+    running = undefined;
   }
 
   /** Repeats what the owner could not record until it can; false when stopped before that. */
@@ -62,9 +64,7 @@ export function createEventPump(deps: {
   return {
     push(events) {
       for (const event of events) gathered.push(event);
-      running ??= run().finally(() => {
-        running = undefined;
-      });
+      if (gathered.length > 0) running ??= run();
     },
     async stop() {
       stopped.abort();
