@@ -29,11 +29,12 @@ export function createWorkFinder(deps: FindWorkDeps) {
   let wakeScan = new AbortController();
   let scanAtMs = Number.POSITIVE_INFINITY;
   let fullScanAtMs = 0;
+  let stopped = false;
 
   /** Which endpoints got deliveries lately, at most once in {@link DISCOVER_MS}. */
   function discover(): void {
     hinted = true;
-    if (discovering || discoverTimer) return;
+    if (stopped || discovering || discoverTimer) return;
     const waitMs = discoveredAt + DISCOVER_MS - performance.now();
     if (waitMs > 0) {
       discoverTimer = setTimeout(() => {
@@ -143,6 +144,7 @@ export function createWorkFinder(deps: FindWorkDeps) {
     /** Resolves once it has stopped; never rejects. */
     async run(stopping: AbortSignal): Promise<void> {
       await scanLoop(stopping);
+      stopped = true;
       if (discoverTimer) clearTimeout(discoverTimer);
       while (discovering) await discovering;
     },
