@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
+import { createSecretKey } from 'node:crypto';
 import { test } from 'node:test';
 import { systemClock } from '@posthorn/core/platform/clock.ts';
-import type { Outbound } from '@posthorn/core/platform/outbound-http.ts';
+import { type Outbound, OutboundError } from '@posthorn/core/platform/outbound-http.ts';
 import type { ClaimedDelivery } from '@posthorn/core/webhooks/delivery/claim-deliveries.ts';
-import { createAttempts } from '@posthorn/worker/webhooks/attempts.ts';
+import type { EndpointConfig } from '@posthorn/core/webhooks/delivery/endpoint-config.ts';
+import type { AttemptResult } from '@posthorn/core/webhooks/delivery/record-attempts.ts';
+import { type AttemptsDeps, createAttempts } from '@posthorn/worker/webhooks/attempts.ts';
 import { createEndpoints } from '@posthorn/worker/webhooks/endpoints.ts';
+import { waitFor } from '../support/process.ts';
 
 function deliveryOf(webhookId: number, id: number): ClaimedDelivery {
   return {
@@ -19,22 +23,42 @@ function deliveryOf(webhookId: number, id: number): ClaimedDelivery {
   };
 }
 
-test('deliveries that were claimed while the breaker opened are given back, and held by nobody', async () => {
-  const returned: number[] = [];
-  const attempts = createAttempts({
+/** All that is attempted is refused before anything is sent. */
+function createRefused(told: Partial<AttemptsDeps>) {
+  return createAttempts({
     clock: systemClock,
     outbound: {
       to() {
-        throw new Error('nothing is sent');
+        throw new OutboundError('blocked', 'private addresses are not reached');
       },
     } as unknown as Outbound,
     random: Math.random,
     timeoutMs: 1_000,
     onResult: () => assert.fail('nothing was attempted'),
     onSlow: () => undefined,
+    giveBack: () => assert.fail('nothing was given back'),
+    ...told,
+  });
+}
+
+const CONFIG: EndpointConfig = {
+  version: '1',
+  url: new URL('http://127.0.0.1/'),
+  path: '/',
+  webhookUrl: 'http://127.0.0.1/',
+  headers: [],
+  keys: [createSecretKey(Buffer.from('key'))],
+  previousKeyUntilMs: null,
+  unusable: null,
+};
+
+test('deliveries that were claimed while the breaker opened are given back, and held by nobody', async () => {
+  const returned: number[] = [];
+  const attempts = createRefused({
     giveBack: (deliveries) => void returned.push(...deliveries.map(({ id }) => id)),
   });
   const endpoint = createEndpoints().get(7, 1);
+  endpoint.config = CONFIG;
   endpoint.control.openUntilMs = performance.now() + 60_000;
   endpoint.fresh.push(deliveryOf(7, 2), deliveryOf(7, 4));
   endpoint.retries.push(deliveryOf(7, 3));
@@ -42,4 +66,34 @@ test('deliveries that were claimed while the breaker opened are given back, and 
   await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(returned, [2, 4, 3]);
   assert.deepEqual([endpoint.fresh, endpoint.retries, attempts.inFlight()], [[], [], 0]);
+});
+
+test('so are those that wait while their webhook is deleted', async () => {
+  const returned: number[] = [];
+  const attempts = createRefused({
+    giveBack: (deliveries) => void returned.push(deliveries.length),
+  });
+  const endpoint = createEndpoints().get(7, 1);
+  for (let id = 0; id < 40; id += 1) endpoint.fresh.push(deliveryOf(7, id));
+  attempts.begin(endpoint);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(returned, [40], 'in one statement');
+  assert.equal(endpoint.fresh.length, 0);
+});
+
+test('a backlog that is refused without being sent leaves every other endpoint its turn', async () => {
+  const results: AttemptResult[] = [];
+  const attempts = createRefused({ onResult: (_endpoint, result) => void results.push(result) });
+  const endpoints = createEndpoints();
+  for (let id = 1; id <= 9; id += 1) {
+    const endpoint = endpoints.get(id, 1);
+    endpoint.config = CONFIG;
+    for (let i = 0; i < (id === 1 ? 200 : 1); i += 1) endpoint.fresh.push(deliveryOf(id, id * 1_000 + i));
+    attempts.begin(endpoint);
+  }
+  await waitFor(() => results.length === 208);
+  assert.deepEqual(new Set(results.map(({ errorClass }) => errorClass)), new Set(['blocked']));
+  const others = results.flatMap(({ deliveryId }, index) => (deliveryId >= 2_000 ? [index] : []));
+  assert.ok(others.at(-1)! < 50, `the last of the others came after ${others.at(-1)} results`);
+  assert.equal(attempts.inFlight(), 0);
 });

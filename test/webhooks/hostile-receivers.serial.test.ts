@@ -124,6 +124,7 @@ test('hostile receivers are logged with their class, cost little memory, and rea
       resolver: async (name) => (name === 'mixed.example' ? ['93.184.216.34', '10.0.0.1'] : ['127.0.0.1']),
     },
   });
+  t.after(strict.close);
   await emitEvents(parts, inside.companyId, 1);
   for (const [index, webhook] of guarded.entries()) {
     const [log] = await waitFor(async () => {

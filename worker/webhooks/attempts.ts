@@ -80,8 +80,10 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
 
   function beginUpTo(endpoint: Endpoint, most: number): number {
     const now = performance.now();
-    if (isBroken(endpoint.control, now)) {
-      // Kept here they would fill its room, and nothing would ever ask it again.
+    const { config } = endpoint;
+    // Kept here they would fill its room, and nothing would ever ask it again. Without a configuration the
+    // webhook was deleted a moment ago: the next claim discards its deliveries.
+    if (!config || stopped || isBroken(endpoint.control, now)) {
       deps.giveBack([...endpoint.fresh.splice(0), ...endpoint.retries.splice(0)]);
       return 0;
     }
@@ -90,34 +92,28 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
     for (; endpoint.inFlight < allowed; begun += 1) {
       const delivery = endpoint.fresh.shift() ?? endpoint.retries.shift();
       if (!delivery) break;
-      beginOne(endpoint, delivery);
+      beginOne(endpoint, config, delivery);
     }
     return begun;
   }
 
-  function beginOne(endpoint: Endpoint, delivery: ClaimedDelivery): void {
-    const { config } = endpoint;
-    // Without one the webhook was deleted a moment ago: the next claim discards its deliveries.
-    if (!config || stopped) {
-      deps.giveBack([delivery]);
-      return;
-    }
+  /** However it ends, it does so in a later turn of the event loop: until then it holds its slot. */
+  function beginOne(endpoint: Endpoint, config: EndpointConfig, delivery: ClaimedDelivery): void {
     endpoint.inFlight += 1;
     if (delivery.attempts > 0) endpoint.retriesInFlight += 1;
-    let attempt: PostAttempt | null = null;
-    const finish = (answer: PostAnswer) => {
-      if (attempt) underWay.delete(attempt);
-      if (attempt) slowOnes.delete(attempt);
+    const attempt = new PostAttempt((answer) => {
+      underWay.delete(attempt);
+      slowOnes.delete(attempt);
       onAnswer(endpoint, delivery, answer);
-    };
+    });
+    underWay.set(attempt, delivery);
     try {
       if (config.unusable) throw config.unusable;
       const body = Buffer.from(delivery.body!);
       const headers = signedHeaders(config, delivery.eventId, body, clock.now().getTime());
-      attempt = new PostAttempt(deps.outbound.to(config.url), { path: config.path, headers, body }, finish);
-      underWay.set(attempt, delivery);
+      attempt.send(deps.outbound.to(config.url), { path: config.path, headers, body });
     } catch (err) {
-      finish({ statusCode: null, retryAfter: undefined, response: '', latencyMs: 0, err: err as Error });
+      setImmediate(() => attempt.abort(err as Error));
     }
   }
 

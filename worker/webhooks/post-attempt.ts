@@ -24,13 +24,13 @@ const STALE_CONNECTION_MS = 100;
 
 /**
  * One POST, by `dispatch` rather than `request`: no promise, no stream and no abort signal for each, which
- * is a third of the time. Calls `done` once. A class for its one hidden shape.
+ * is a third of the time. A class for its one hidden shape.
  */
 export class PostAttempt implements Dispatcher.DispatchHandler {
   readonly startedAt = performance.now();
-  readonly #dispatcher: Dispatcher;
-  readonly #request: PostRequest;
   readonly #done: (answer: PostAnswer) => void;
+  #dispatcher: Dispatcher | null = null;
+  #request: PostRequest | null = null;
   #controller: Dispatcher.DispatchController | null = null;
   #statusCode: number | null = null;
   #retryAfter: string | undefined = undefined;
@@ -40,10 +40,15 @@ export class PostAttempt implements Dispatcher.DispatchHandler {
   #ended = false;
   #repeated = false;
 
-  constructor(dispatcher: Dispatcher, request: PostRequest, done: (answer: PostAnswer) => void) {
+  /** `done` is called once, in a later turn of the event loop than {@link send}. */
+  constructor(done: (answer: PostAnswer) => void) {
+    this.#done = done;
+  }
+
+  /** Once. */
+  send(dispatcher: Dispatcher, request: PostRequest): void {
     this.#dispatcher = dispatcher;
     this.#request = request;
-    this.#done = done;
     this.#dispatch();
   }
 
@@ -55,8 +60,8 @@ export class PostAttempt implements Dispatcher.DispatchHandler {
   }
 
   #dispatch(): void {
-    const { path, headers, body } = this.#request;
-    this.#dispatcher.dispatch(
+    const { path, headers, body } = this.#request!;
+    this.#dispatcher!.dispatch(
       { method: 'POST', path, headers, body, headersTimeout: 0, bodyTimeout: 0 },
       this,
     );
@@ -120,7 +125,9 @@ export class PostAttempt implements Dispatcher.DispatchHandler {
     if (!this.#repeated && this.#statusCode === null && this.#wasStale(err)) {
       this.#repeated = true;
       this.#dispatch();
-    } else this.#end(err);
+    } else if (this.#controller) this.#end(err);
+    // Refused before it began, and perhaps while `send` is still running.
+    else setImmediate(() => this.#end(err));
   }
 
   #wasStale(err: Error & { code?: string; socket?: { bytesRead?: number } | null }): boolean {
