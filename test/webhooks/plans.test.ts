@@ -74,3 +74,25 @@ test('a queue that was empty when it was last analyzed is claimed and recorded b
   assert.ok(byClaim < 10 * CLAIMED, `the claim read ${byClaim} index entries`);
   assert.ok(byRecord < 10 * CLAIMED, `the record read ${byRecord} index entries`);
 });
+
+test('the leases of a backlog move no index entries', async () => {
+  const { companyId } = await seedCompany(parts.db);
+  const { id: webhookId } = await seedWebhook(parts.db, companyId, 'http://127.0.0.1:9/');
+  await emitEvents(parts, companyId, WAITING);
+  const updates = async () => {
+    await hot.query('SELECT pg_stat_force_next_flush()');
+    const { rows } = await hot.query<{ all: number; moved: number }>(
+      `SELECT n_tup_upd AS all, n_tup_upd - n_tup_hot_upd AS moved
+       FROM pg_stat_user_tables WHERE relname = 'webhook_deliveries'`,
+    );
+    return rows[0]!;
+  };
+  const before = await updates();
+  const quotas = [{ webhookId, fresh: 500, retries: 0, fromId: 0 }];
+  const claim = () => claimDeliveries(hot, { quotas, now: new Date(Date.now() + 1_000), leaseMs: 60_000 });
+  for (let left = WAITING; left > 0; left -= 500) assert.equal((await claim()).length, 500);
+  const after = await updates();
+  assert.equal(after.all - before.all, WAITING);
+  const moved = after.moved - before.moved;
+  assert.ok(moved < WAITING / 20, `${moved} of ${WAITING} leases moved their row`);
+});

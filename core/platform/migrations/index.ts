@@ -5,6 +5,7 @@ import { Sends } from './0005-sends.ts';
 import { DeliveryReports } from './0006-delivery-reports.ts';
 import { Media } from './0007-media.ts';
 import { PlanLimits } from './0010-plan-limits.ts';
+import { DeliveryRoom } from './0011-delivery-room.ts';
 
 /** Every migration of the messaging schema, oldest first. A landed one is never edited. */
-export const migrations = [Spine, Accounts, Events, Sends, DeliveryReports, Media, PlanLimits];
+export const migrations = [Spine, Accounts, Events, Sends, DeliveryReports, Media, PlanLimits, DeliveryRoom];
