@@ -128,36 +128,29 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
     const quotas = nextQuotas();
     if (quotas.length === 0) return false;
     const wanted = quotas.reduce((sum, quota) => sum + quota.fresh + quota.retries, 0);
-    const companies = sharesOf(quotas);
-    for (const company of companies.keys()) asking.add(company);
+    const companyOf = new Map(
+      quotas.map(({ webhookId }) => [webhookId, endpoints.all.get(webhookId)!.companyId]),
+    );
+    for (const company of companyOf.values()) asking.add(company);
     asked += wanted;
     const startedAtMs = performance.now();
     const claim = claimFor(quotas)
-      .catch(async (err) => {
+      .catch(async (err): Promise<ClaimedDelivery[]> => {
         log.warn({ err }, 'claiming webhook deliveries failed, trying again');
         await delay(CLAIM_RETRY_MS);
+        return [];
       })
-      .finally(() => {
+      .then((claimed) => {
         claims.delete(claim);
         asked -= wanted;
         const restMs = (performance.now() - startedAtMs) * BURST_REST;
-        for (const [company, fresh] of companies)
+        for (const [company, fresh] of sharesOf(claimed, companyOf))
           if (fresh >= FULL_SHARE && endpoints.areShared()) rest(company, restMs);
           else asking.delete(company);
         wantClaim();
       });
     claims.add(claim);
     return true;
-  }
-
-  /** First attempts asked for, by company. */
-  function sharesOf(quotas: readonly Quota[]): Map<number, number> {
-    const shares = new Map<number, number>();
-    for (const { webhookId, fresh } of quotas) {
-      const { companyId } = endpoints.all.get(webhookId)!;
-      shares.set(companyId, (shares.get(companyId) ?? 0) + fresh);
-    }
-    return shares;
   }
 
   function rest(company: number, restMs: number): void {
@@ -186,7 +179,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
     return quotas;
   }
 
-  async function claimFor(quotas: Quota[]): Promise<void> {
+  async function claimFor(quotas: Quota[]): Promise<ClaimedDelivery[]> {
     // What is hinted while the claim is on its way must not be taken for answered by it.
     for (const { webhookId, fresh, retries } of quotas) {
       const endpoint = endpoints.all.get(webhookId)!;
@@ -210,6 +203,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
         db,
         lost.map(({ id }) => id),
       );
+    return claimed;
   }
 
   async function claimPaced(quotas: Quota[]): Promise<ClaimedDelivery[]> {
@@ -312,4 +306,18 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
 /** Its webhook is gone, or its event past its retention: it can't be made any more. */
 function isLost(delivery: ClaimedDelivery): boolean {
   return delivery.body === null || delivery.webhookVersion === null;
+}
+
+/** First attempts that a claim brought, by company; none for those that were asked in vain. */
+function sharesOf(
+  claimed: readonly ClaimedDelivery[],
+  companyOf: ReadonlyMap<number, number>,
+): Map<number, number> {
+  const shares = new Map([...companyOf.values()].map((company) => [company, 0]));
+  for (const delivery of claimed) {
+    if (delivery.attempts > 0) continue;
+    const company = companyOf.get(delivery.webhookId)!;
+    shares.set(company, shares.get(company)! + 1);
+  }
+  return shares;
 }
