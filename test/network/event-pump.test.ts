@@ -35,6 +35,13 @@ test('events that come in the very moment in which a run ends are handed over to
     await delay(5);
     await late;
     await pump.stop();
-    assert.deepEqual([recorded, acked], [['m1', 'm2'], [1, 2]], `${after} microtasks after the record`);
+    assert.deepEqual(
+      [recorded, acked],
+      [
+        ['m1', 'm2'],
+        [1, 2],
+      ],
+      `${after} microtasks after the record`,
+    );
   }
 });

@@ -128,29 +128,40 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
     const quotas = nextQuotas();
     if (quotas.length === 0) return false;
     const wanted = quotas.reduce((sum, quota) => sum + quota.fresh + quota.retries, 0);
-    const companyOf = new Map(
-      quotas.map(({ webhookId }) => [webhookId, endpoints.all.get(webhookId)!.companyId]),
-    );
-    for (const company of companyOf.values()) asking.add(company);
+    const companies = sharesOf(quotas);
+    for (const company of companies.keys()) asking.add(company);
     asked += wanted;
     const startedAtMs = performance.now();
     const claim = claimFor(quotas)
-      .catch(async (err): Promise<ClaimedDelivery[]> => {
+      .catch(async (err) => {
         log.warn({ err }, 'claiming webhook deliveries failed, trying again');
         await delay(CLAIM_RETRY_MS);
-        return [];
       })
-      .then((claimed) => {
+      .finally(() => {
         claims.delete(claim);
         asked -= wanted;
         const restMs = (performance.now() - startedAtMs) * BURST_REST;
-        for (const [company, fresh] of sharesOf(claimed, companyOf))
+        for (const [company, fresh] of companies)
           if (fresh >= FULL_SHARE && endpoints.areShared()) rest(company, restMs);
           else asking.delete(company);
         wantClaim();
       });
     claims.add(claim);
     return true;
+  }
+
+  /**
+   * First attempts asked for, by company. What was asked for and not what came decides on a rest: a burst comes
+   * in pieces, and without rests between them the p99 of the others was 2.0 to 2.1 times the quiet one, not
+   * 1.3 to 1.7.
+   */
+  function sharesOf(quotas: readonly Quota[]): Map<number, number> {
+    const shares = new Map<number, number>();
+    for (const { webhookId, fresh } of quotas) {
+      const { companyId } = endpoints.all.get(webhookId)!;
+      shares.set(companyId, (shares.get(companyId) ?? 0) + fresh);
+    }
+    return shares;
   }
 
   function rest(company: number, restMs: number): void {
@@ -179,7 +190,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
     return quotas;
   }
 
-  async function claimFor(quotas: Quota[]): Promise<ClaimedDelivery[]> {
+  async function claimFor(quotas: Quota[]): Promise<void> {
     // What is hinted while the claim is on its way must not be taken for answered by it.
     for (const { webhookId, fresh, retries } of quotas) {
       const endpoint = endpoints.all.get(webhookId)!;
@@ -203,7 +214,6 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
         db,
         lost.map(({ id }) => id),
       );
-    return claimed;
   }
 
   async function claimPaced(quotas: Quota[]): Promise<ClaimedDelivery[]> {
@@ -306,18 +316,4 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
 /** Its webhook is gone, or its event past its retention: it can't be made any more. */
 function isLost(delivery: ClaimedDelivery): boolean {
   return delivery.body === null || delivery.webhookVersion === null;
-}
-
-/** First attempts that a claim brought, by company; none for those that were asked in vain. */
-function sharesOf(
-  claimed: readonly ClaimedDelivery[],
-  companyOf: ReadonlyMap<number, number>,
-): Map<number, number> {
-  const shares = new Map([...companyOf.values()].map((company) => [company, 0]));
-  for (const delivery of claimed) {
-    if (delivery.attempts > 0) continue;
-    const company = companyOf.get(delivery.webhookId)!;
-    shares.set(company, shares.get(company)! + 1);
-  }
-  return shares;
 }
