@@ -3,26 +3,10 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Db } from '@posthorn/core/platform/db.ts';
 import { createLog } from '@posthorn/core/platform/log.ts';
-import type { AttemptResult } from '@posthorn/core/webhooks/delivery/record-attempts.ts';
 import { createAttemptRecorder } from '@posthorn/worker/webhooks/attempt-recorder.ts';
+import { successOf } from './support.ts';
 
 const MICROTASKS = 20;
-
-function resultOf(deliveryId: number): AttemptResult {
-  return {
-    deliveryId,
-    attempt: 1,
-    webhookUrl: '',
-    eventType: 't',
-    instanceId: null,
-    statusCode: 200,
-    errorClass: '',
-    response: '',
-    latencyMs: 1,
-    endedAt: new Date(),
-    nextAttemptAt: null,
-  };
-}
 
 test('a result that comes in the very moment in which a write ends is written too', async () => {
   for (let after = 0; after < MICROTASKS; after += 1) {
@@ -33,13 +17,13 @@ test('a result that comes in the very moment in which a write ends is written to
       const done = Promise.resolve({ rows: [] });
       late ??= done.then(async () => {
         for (let i = 0; i < after; i += 1) await null;
-        recorder.add(resultOf(2));
+        recorder.add(successOf(2));
       });
       return done;
     };
     const log = createLog({ level: 'silent', role: 'test' });
     const recorder = createAttemptRecorder({ db: { query } as unknown as Db, log });
-    recorder.add(resultOf(1));
+    recorder.add(successOf(1));
     await delay(5);
     await late;
     await recorder.stop();

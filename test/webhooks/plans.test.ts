@@ -5,7 +5,7 @@ import { claimDeliveries } from '@posthorn/core/webhooks/delivery/claim-deliveri
 import { recordAttempts } from '@posthorn/core/webhooks/delivery/record-attempts.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { seedCompany } from '../support/seed.ts';
-import { emitEvents, seedWebhook } from './support.ts';
+import { emitEvents, seedWebhook, successOf } from './support.ts';
 
 const WAITING = 5_000;
 const CLAIMED = 32;
@@ -20,6 +20,14 @@ after(async () => {
   await hot.close();
   await parts.close();
 });
+
+/** A webhook with {@link WAITING} deliveries. */
+async function seedBacklog(): Promise<{ companyId: number; webhookId: number }> {
+  const { companyId } = await seedCompany(parts.db);
+  const { id: webhookId } = await seedWebhook(parts.db, companyId, 'http://127.0.0.1:9/');
+  await emitEvents(parts, companyId, WAITING);
+  return { companyId, webhookId };
+}
 
 /** Index entries of the queue that `work` read, on the one connection of the hot pool. */
 async function entriesRead(work: () => Promise<unknown>): Promise<number> {
@@ -36,9 +44,7 @@ async function entriesRead(work: () => Promise<unknown>): Promise<number> {
 }
 
 test('a queue that was empty when it was last analyzed is claimed and recorded by probes, not by walking it', async () => {
-  const { companyId } = await seedCompany(parts.db);
-  const { id: webhookId } = await seedWebhook(parts.db, companyId, 'http://127.0.0.1:9/');
-  await emitEvents(parts, companyId, WAITING);
+  const { companyId, webhookId } = await seedBacklog();
   await parts.db.query('DELETE FROM webhook_deliveries');
   await parts.db.query('VACUUM (ANALYZE, TRUNCATE false) webhook_deliveries');
   await emitEvents(parts, companyId, WAITING);
@@ -55,19 +61,7 @@ test('a queue that was empty when it was last analyzed is claimed and recorded b
   const byRecord = await entriesRead(() =>
     recordAttempts(
       hot,
-      claimed.map(({ id }) => ({
-        deliveryId: id,
-        attempt: 1,
-        webhookUrl: '',
-        eventType: 'message.read',
-        instanceId: null,
-        statusCode: 200,
-        errorClass: '',
-        response: '',
-        latencyMs: 1,
-        endedAt: new Date(),
-        nextAttemptAt: null,
-      })),
+      claimed.map(({ id }) => successOf(id)),
     ),
   );
   // A few for each row, and what the claim before had leased.
@@ -76,9 +70,7 @@ test('a queue that was empty when it was last analyzed is claimed and recorded b
 });
 
 test('the leases of a backlog move no index entries', async () => {
-  const { companyId } = await seedCompany(parts.db);
-  const { id: webhookId } = await seedWebhook(parts.db, companyId, 'http://127.0.0.1:9/');
-  await emitEvents(parts, companyId, WAITING);
+  const { webhookId } = await seedBacklog();
   const updates = async () => {
     await hot.query('SELECT pg_stat_force_next_flush()');
     const { rows } = await hot.query<{ all: number; moved: number }>(

@@ -10,6 +10,7 @@ import { systemClock } from '@posthorn/core/platform/clock.ts';
 import { createDb, type Sql } from '@posthorn/core/platform/db.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
 import { createOutbound, type OutboundOptions } from '@posthorn/core/platform/outbound-http.ts';
+import type { AttemptResult } from '@posthorn/core/webhooks/delivery/record-attempts.ts';
 import {
   createWebhookDispatcher,
   type WebhookDispatcher,
@@ -161,6 +162,23 @@ export async function logsOf(sql: Sql, webhookId: number): Promise<LogRow[]> {
     [webhookId],
   );
   return rows;
+}
+
+/** A first attempt that was answered 200. */
+export function successOf(deliveryId: number): AttemptResult {
+  return {
+    deliveryId,
+    attempt: 1,
+    webhookUrl: '',
+    eventType: 'message.read',
+    instanceId: null,
+    statusCode: 200,
+    errorClass: '',
+    response: '',
+    latencyMs: 1,
+    endedAt: new Date(),
+    nextAttemptAt: null,
+  };
 }
 
 export async function pendingOf(sql: Sql, webhookId: number): Promise<number> {
