@@ -113,7 +113,7 @@ export const errorCatalogue = {
   // Webhooks
   WEBHOOK_NOT_FOUND: { status: 404, message: 'webhook not found' },
   WEBHOOK_URL_INVALID: { status: 400, message: 'the webhook url is not allowed' },
-  WEBHOOK_URL_BLOCKED: { status: 400, message: 'the webhook url points to a blocked address' },
+  WEBHOOK_URL_BLOCKED: { status: 400, message: 'the webhook url must use port 80, 443, 8080 or 8443' },
   INSTANCE_ID_REQUIRED: { status: 400, message: 'instance_id is required' },
   INVALID_STATUS: { status: 400, message: 'status must be all, success, failure or stuck' },
 

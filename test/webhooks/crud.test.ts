@@ -86,7 +86,6 @@ describe('webhooks of a company', () => {
       'javascript:alert(1)',
       'hooks.example.com',
       'https://user:secret@hooks.example.com/',
-      'https://hooks.example.com:22/',
     ]) {
       const production = { allowPrivate: false, requireHttps: true };
       assert.throws(
@@ -110,6 +109,10 @@ describe('webhooks of a company', () => {
       'https://db.internal/',
       'https://0.0.0.0/',
     ]) {
+      const { status, body } = await create({ url });
+      assert.deepEqual([status, body.error_code], [400, 'WEBHOOK_URL_INVALID'], url);
+    }
+    for (const url of ['https://hooks.example.com:22/', 'https://hooks.example.com:6379/']) {
       const { status, body } = await create({ url });
       assert.deepEqual([status, body.error_code], [400, 'WEBHOOK_URL_BLOCKED'], url);
     }
@@ -182,7 +185,8 @@ describe('webhooks of a company', () => {
       [second.events, second.headers, second.enabled, second.disabled_reason],
       [['*'], {}, true, null],
     );
-    assert.equal((await patch({ url: 'https://10.0.0.1/' })).error_code, 'WEBHOOK_URL_BLOCKED');
+    assert.equal((await patch({ url: 'https://10.0.0.1/' })).error_code, 'WEBHOOK_URL_INVALID');
+    assert.equal((await patch({ url: 'https://hooks.example.com:25/' })).error_code, 'WEBHOOK_URL_BLOCKED');
     assert.deepEqual(await patch({}), second);
   });
 
@@ -220,7 +224,7 @@ describe('webhooks of a company', () => {
   test('attempts are listed newest first for a webhook, oldest first for an event, with the body as sent', async () => {
     const { id } = (await create({})).body;
     const eventId = newId();
-    const createdAt = new Date('2026-03-04T05:06:07.890Z');
+    const createdAt = new Date(Date.now() - 3_600_000);
     const data = { text: 'as sent' };
     await insertEvents(api.parts.db, [
       {
