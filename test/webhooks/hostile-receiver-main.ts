@@ -62,6 +62,10 @@ const behave: RequestListener = (req, res) => {
     res.writeHead(200, { 'content-encoding': 'gzip' }).end(BOMB);
   } else if (kind === 'redirect') {
     res.writeHead(302, { location: `http://127.0.0.1:${canaryPort}/internal` }).end();
+  } else if (kind.startsWith('cut')) {
+    // Its status is complete, its body never will be.
+    res.writeHead(Number(kind.slice(3)), { 'content-length': '1000' });
+    res.write('half', () => req.socket.destroy());
   } else if (kind === 'reset') {
     req.socket.resetAndDestroy();
   } else if (kind === 'garbage') {

@@ -27,6 +27,8 @@ test('hostile receivers are logged with their class, cost little memory, and rea
     bomb: '',
     redirect: 'redirect',
     reset: 'connection',
+    cut200: '',
+    cut404: 'permanent_4xx',
     garbage: 'connection',
     '500': 'server_5xx',
     '503': 'server_5xx',

@@ -132,6 +132,28 @@ test('custom headers go along, and an endpoint that answers 410 is disabled and 
   await receiver.close();
 });
 
+test('a 410 of an endpoint that its webhook has left meanwhile does not disable it', async () => {
+  const { parts } = messaging;
+  const other = await seedCompany(parts.db);
+  const receiver = await startReceiver((_req, res) => {
+    void parts.db
+      .query('UPDATE webhooks SET url = $2 WHERE id = $1', [webhook.id, 'https://moved.example/'])
+      .then(() => res.writeHead(410).end('gone'));
+  });
+  const webhook = await seedWebhook(parts.db, other.companyId, receiver.url);
+  const dispatcher = await startDispatcher(parts);
+  await emitEvents(parts, other.companyId, 1);
+  const [log] = await waitFor(async () => {
+    const logs = await logsOf(parts.db, webhook.id);
+    return logs.length > 0 && logs;
+  });
+  assert.equal(log!.status_code, 410);
+  await dispatcher.close();
+  const shown = await messaging.call('GET', `/v1/webhooks/${webhook.id}`, { key: other.apiKey });
+  assert.deepEqual([shown.body.enabled, shown.body.disabled_reason], [true, null]);
+  await receiver.close();
+});
+
 test('a test event reaches that webhook alone, whatever it subscribes to', async () => {
   const { parts } = messaging;
   const mine = await seedCompany(parts.db);

@@ -111,7 +111,7 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
       if (config.unusable) throw config.unusable;
       const body = Buffer.from(delivery.body!);
       const headers = signedHeaders(config, delivery.eventId, body, clock.now().getTime());
-      attempt.send(deps.outbound.to(config.url), { path: config.path, headers, body });
+      attempt.send(deps.outbound.to(config.url, endpoint.webhookId), { path: config.path, headers, body });
     } catch (err) {
       setImmediate(() => attempt.abort(err as Error));
     }
@@ -135,7 +135,7 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
 
   function resultOf(endpoint: Endpoint, delivery: ClaimedDelivery, answer: PostAnswer): AttemptResult {
     const endedAt = clock.now();
-    const errorClass: ErrorClass = answer.err ? faultOf(answer.err) : classOfStatus(answer.statusCode!);
+    const errorClass = classOf(answer);
     const attempt = delivery.attempts + 1;
     const delayMs =
       errorClass === ''
@@ -193,6 +193,15 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
       return left.map(([, delivery]) => delivery);
     },
   };
+}
+
+/**
+ * An answer whose status came has told the outcome, even if its body was cut off after that: sent again, a 2xx
+ * would be a duplicate. Only time counts the body in (design 4).
+ */
+function classOf({ err, statusCode }: PostAnswer): ErrorClass {
+  const fault = err && faultOf(err);
+  return fault && (statusCode === null || fault === 'timeout') ? fault : classOfStatus(statusCode!);
 }
 
 /** An attempt that ends with the process is no attempt: it is made again under the same number. */

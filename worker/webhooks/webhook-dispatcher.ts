@@ -265,9 +265,11 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
       finder.onRetryAt(retryAtMs);
     }
     if (result.statusCode === 410)
-      disableGoneWebhook(db, endpoint.webhookId, result.endedAt).catch((err) =>
-        log.warn({ err }, 'disabling a webhook failed'),
-      );
+      disableGoneWebhook(db, {
+        webhookId: endpoint.webhookId,
+        url: result.webhookUrl,
+        at: result.endedAt,
+      }).catch((err) => log.warn({ err }, 'disabling a webhook failed'));
     // The end of the claim that is on its way asks again by itself.
     if (asking.has(endpoint.companyId)) return;
     if (starvedAt !== null ? held <= starvedAt - STARVED_STEP : wants(endpoint)) wantClaim();

@@ -82,10 +82,17 @@ SELECT company_id, webhook_id, ($12::text[])[url_at], instance_id, event_id, ($1
 FROM (SELECT * FROM finished UNION ALL SELECT * FROM postponed) touched
 ORDER BY ended_at, delivery_id`;
 
-/** An endpoint that answered 410 gets nothing more until its owner enables it again (design 4). */
-export async function disableGoneWebhook(db: Sql, webhookId: number, now: Date): Promise<void> {
+/**
+ * An endpoint that answered 410 gets nothing more until its owner enables it again (design 4). If the webhook
+ * has another URL by now, the answer was not its endpoint's.
+ */
+export async function disableGoneWebhook(
+  db: Sql,
+  gone: { webhookId: number; url: string; at: Date },
+): Promise<void> {
   await db.query(
-    `UPDATE webhooks SET enabled = false, disabled_reason = 'gone', updated_at = $2 WHERE id = $1 AND enabled`,
-    [webhookId, now],
+    `UPDATE webhooks SET enabled = false, disabled_reason = 'gone', updated_at = $3
+     WHERE id = $1 AND url = $2 AND enabled`,
+    [gone.webhookId, gone.url, gone.at],
   );
 }
