@@ -78,12 +78,17 @@ export const mentions = z
   .meta({ description: 'JIDs of the people mentioned' });
 
 /** An integer of the query string: below `min` is 400, above `max` counts as `max`. */
-export function integerQuery(range: { default: number; max: number; min?: number }) {
+export function integerRange(range: { max: number; min?: number }) {
   return z.coerce
     .number<number | string>()
     .int()
     .min(range.min ?? 1)
-    .transform((value) => Math.min(value, range.max))
+    .transform((value) => Math.min(value, range.max));
+}
+
+/** The same, with a value that counts when none is given. */
+export function integerQuery(range: { default: number; max: number; min?: number }) {
+  return integerRange(range)
     .default(range.default)
     .meta({ description: `default ${range.default}, at most ${range.max}` });
 }

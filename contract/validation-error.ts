@@ -98,6 +98,8 @@ const DEFAULT_TEXTS: Partial<Record<ErrorCode, string>> = {
   INVALID_RECIPIENT: 'is not a valid phone number, individual JID or group JID',
   INVALID_INSTANCE_NAME: 'must have 3 to 80 characters',
   WEBHOOK_URL_INVALID: 'must be an http or https URL',
+  INSTANCE_ID_REQUIRED: 'is required',
+  INVALID_STATUS: 'must be all, success, failure or stuck',
 };
 
 function textOf(issue: Issue): string {

@@ -1,6 +1,15 @@
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
-import { failsWith, integerId, integerQuery, pageOf, pageQuery, sinceQuery, timestamp } from '../fields.ts';
+import {
+  failsWith,
+  integerId,
+  integerQuery,
+  integerRange,
+  pageOf,
+  pageQuery,
+  sinceQuery,
+  timestamp,
+} from '../fields.ts';
 import {
   COMPANY_DELIVERY_LOGS_LIMIT,
   DELIVERY_LOGS_LIMIT,
@@ -32,6 +41,9 @@ const hours = integerQuery(WEBHOOK_HOURS).meta({
   description: 'default 24, at most 168; ignored when since is given',
 });
 const period = { hours, since: sinceQuery };
+const optionalHours = integerRange(WEBHOOK_HOURS)
+  .optional()
+  .meta({ description: 'at most 168; ignored when since is given' });
 
 /** Spec 2.13: the attempts of one event, summed up. */
 export const deliveredEvent = z
@@ -94,8 +106,8 @@ export type WebhookMetrics = z.infer<typeof webhookMetrics>;
 
 export const companyDeliveryLog = deliveryLog
   .extend({
-    company_id: integerId.optional().meta({ description: 'For a superadmin only' }),
-    company_name: z.string().optional().meta({ description: 'For a superadmin only' }),
+    company_id: integerId.nullable().meta({ description: 'For a superadmin only' }),
+    company_name: z.string().nullable().meta({ description: 'For a superadmin only' }),
   })
   .meta({ id: 'CompanyDeliveryLog' });
 export type CompanyDeliveryLog = z.infer<typeof companyDeliveryLog>;
@@ -141,12 +153,17 @@ export const deliveries = {
     {
       ...view,
       summary: 'Hard-failed events',
-      description: 'The latest attempt was refused for good, after at least 3.',
+      description:
+        'The latest attempt was refused for good, after at least 3. All that are kept, unless a period is asked for.',
     },
     {
       method: 'GET',
       path: '/v1/webhooks/stuck',
-      query: z.object({ ...period, ...pageQuery(WEBHOOK_EVENTS_LIMIT) }),
+      query: z.object({
+        hours: optionalHours,
+        since: sinceQuery,
+        ...pageQuery(WEBHOOK_EVENTS_LIMIT),
+      }),
       responses: { 200: deliveredEvents },
     },
   ),

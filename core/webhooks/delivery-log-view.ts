@@ -1,15 +1,15 @@
 import type { DeliveryLog } from '@posthorn/contract/messaging/webhooks.ts';
-import { eventBodySql } from '../events/event-body.ts';
+import { payloadSql } from './report-scope.ts';
 
 /**
- * The columns of a delivery log `l` with the body as it was sent, which is made from the event again; the
- * event is looked up by its day and id, so that one partition is read.
+ * The columns of a delivery log `l` with the body as it was sent, made from the event again; empty once its
+ * 14 days are over. `now` is a parameter of the statement.
  */
-export const LOG_COLUMNS = `
+export function logColumns(now: string): string {
+  return `
   l.id, l.webhook_id, l.event_id, l.event_type, coalesce(l.status_code, 0) AS status_code, l.response,
-  l.attempt, l.success, l.error_class, l.created_at, l.webhook_url,
-  coalesce((SELECT ${eventBodySql('e')} FROM events e
-            WHERE e.event_id = l.event_id AND e.created_at = l.event_created_at LIMIT 1), '') AS payload`;
+  l.attempt, l.success, l.error_class, l.created_at, l.webhook_url, coalesce(${payloadSql(now)}, '') AS payload`;
+}
 
 export interface LogRow {
   id: number;

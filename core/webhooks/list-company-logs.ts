@@ -3,7 +3,7 @@ import type { DeliveryLog } from '@posthorn/contract/messaging/webhooks.ts';
 import type { Principal } from '../accounts/principal.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
-import { deliveryLogView, LOG_COLUMNS, type LogRow } from './delivery-log-view.ts';
+import { deliveryLogView, type LogRow, logColumns } from './delivery-log-view.ts';
 import { instanceCondition, instanceParam, periodStart, reportCompany, TOTAL_MAX } from './report-scope.ts';
 
 export interface CompanyLogsQuery {
@@ -25,14 +25,16 @@ export async function listCompanyLogs(
   query: CompanyLogsQuery,
 ): Promise<{ data: CompanyDeliveryLog[]; total: number }> {
   const companyId = reportCompany(query.principal);
+  const now = deps.clock.now();
   const { data, total } = await list(deps.db, {
     companyId,
     page: query.page,
     limit: query.limit,
+    now,
     where: `l.created_at >= $3 AND ($4::boolean IS NULL OR l.success = $4)
-      AND ($5::text IS NULL OR l.event_type = $5) AND ($6::int IS NULL OR l.webhook_id = $6)`,
+      AND ($5::text IS NULL OR l.event_type = $5) AND ($6::bigint IS NULL OR l.webhook_id = $6)`,
     values: [
-      periodStart({ hours: 24, since: query.since }, deps.clock.now()),
+      periodStart({ hours: 24, since: query.since }, now),
       query.success ?? null,
       query.eventType ?? null,
       query.webhookId ?? null,
@@ -41,14 +43,16 @@ export async function listCompanyLogs(
   return {
     total,
     data: data.map(({ company_id, company_name, ...log }) =>
-      companyId === null ? { ...log, company_id, company_name } : log,
+      companyId === null
+        ? { ...log, company_id, company_name }
+        : { ...log, company_id: null, company_name: null },
     ),
   };
 }
 
 /** The latest attempts of a company, all or those of one instance's events (spec 4.8). */
 export async function listLatestLogs(
-  deps: { db: Db },
+  deps: { db: Db; clock: Clock },
   query: { principal: Principal; instanceId?: string | undefined; page: number; limit: number },
 ): Promise<{ data: DeliveryLog[]; total: number }> {
   const instanceId = query.instanceId === undefined ? null : instanceParam(query.instanceId);
@@ -57,6 +61,7 @@ export async function listLatestLogs(
     companyId: reportCompany(query.principal),
     page: query.page,
     limit: query.limit,
+    now: deps.clock.now(),
     where: instanceId === null ? '$3::uuid IS NULL' : instanceCondition('$3::uuid'),
     values: [instanceId],
   });
@@ -67,6 +72,7 @@ interface ListQuery {
   companyId: number | null;
   page: number;
   limit: number;
+  now: Date;
   /** On a log `l`; its parameters begin at $3. */
   where: string;
   values: unknown[];
@@ -88,11 +94,11 @@ async function list(
     db.query<LogRow & { company_id: number; company_name: string }>(
       `WITH page AS MATERIALIZED (
          SELECT * FROM (${matching}) m ORDER BY id DESC OFFSET ${offset} LIMIT ${query.limit})
-       SELECT ${LOG_COLUMNS}, page.company_id, page.company_name FROM page
+       SELECT ${logColumns(`$${query.values.length + 3}`)}, page.company_id, page.company_name FROM page
        JOIN webhook_delivery_logs l
          ON l.company_id = page.company_id AND l.id = page.id AND l.created_at = page.created_at
        ORDER BY l.id DESC`,
-      [query.companyId, offset + query.limit, ...query.values],
+      [query.companyId, offset + query.limit, ...query.values, query.now],
     ),
     db.query<{ total: number }>(
       `SELECT count(*)::int AS total FROM (SELECT 1 FROM (${matching}) m LIMIT ${TOTAL_MAX}) AS bounded`,

@@ -17,7 +17,8 @@ export interface DeliveredEventsQuery {
   /** Only the events of one instance; undefined: of all. */
   instanceId?: string;
   status: DeliveryStatus;
-  hours: number;
+  /** Undefined, and no `since`: all that is kept. */
+  hours?: number | undefined;
   since?: string | undefined;
   page: number;
   limit: number;

@@ -1,9 +1,10 @@
 import type { DeliveryLog } from '@posthorn/contract/messaging/webhooks.ts';
 import { reachOf } from '../accounts/company-scope.ts';
 import type { Principal } from '../accounts/principal.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
 import type { Orm } from '../platform/orm.ts';
-import { deliveryLogView, LOG_COLUMNS, type LogRow } from './delivery-log-view.ts';
+import { deliveryLogView, type LogRow, logColumns } from './delivery-log-view.ts';
 import { loadWebhook } from './find-webhook.ts';
 
 /** A count above this is answered as this: exact totals of millions of attempts would cost a scan. */
@@ -11,7 +12,7 @@ const TOTAL_MAX = 10_000;
 
 /** The attempts of one webhook, newest first. 404 WEBHOOK_NOT_FOUND. */
 export async function listDeliveryLogs(
-  deps: { orm: Orm; db: Db },
+  deps: { orm: Orm; db: Db; clock: Clock },
   input: { principal: Principal; webhookId: number; page: number; limit: number },
 ): Promise<{ data: DeliveryLog[]; total: number }> {
   const { id } = await loadWebhook(reachOf(deps.orm, input.principal), input.webhookId);
@@ -21,10 +22,10 @@ export async function listDeliveryLogs(
       `WITH page AS MATERIALIZED (
          SELECT id, created_at FROM webhook_delivery_logs WHERE webhook_id = $1
          ORDER BY id DESC LIMIT $2 OFFSET $3)
-       SELECT ${LOG_COLUMNS} FROM page
+       SELECT ${logColumns('$4')} FROM page
        JOIN webhook_delivery_logs l ON l.id = page.id AND l.created_at = page.created_at AND l.webhook_id = $1
        ORDER BY l.id DESC`,
-      [id, input.limit, (input.page - 1) * input.limit],
+      [id, input.limit, (input.page - 1) * input.limit, deps.clock.now()],
     ),
     deps.db.query<{ total: number }>(
       `SELECT count(*)::int AS total

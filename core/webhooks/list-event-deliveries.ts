@@ -1,7 +1,8 @@
 import type { DeliveryLog } from '@posthorn/contract/messaging/webhooks.ts';
 import type { Principal } from '../accounts/principal.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
-import { deliveryLogView, LOG_COLUMNS, type LogRow } from './delivery-log-view.ts';
+import { deliveryLogView, type LogRow, logColumns } from './delivery-log-view.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Attempts of one event: webhooks a plan allows times the tries of each, with room. */
@@ -12,16 +13,16 @@ const LOGS_MAX = 1_000;
  * except to a superadmin (spec 4.8).
  */
 export async function listEventDeliveries(
-  deps: { db: Db },
+  deps: { db: Db; clock: Clock },
   input: { principal: Principal; eventId: string },
 ): Promise<{ logs: DeliveryLog[]; total: number }> {
   if (!UUID.test(input.eventId)) return { logs: [], total: 0 };
   const { principal } = input;
   const found = await deps.db.query<LogRow>(
-    `SELECT ${LOG_COLUMNS} FROM webhook_delivery_logs l
+    `SELECT ${logColumns('$3')} FROM webhook_delivery_logs l
      WHERE l.event_id = $1 AND ($2::int IS NULL OR l.company_id = $2)
      ORDER BY l.id LIMIT ${LOGS_MAX}`,
-    [input.eventId, principal.isSuperadmin ? null : principal.companyId],
+    [input.eventId, principal.isSuperadmin ? null : principal.companyId, deps.clock.now()],
   );
   return { logs: found.rows.map(deliveryLogView), total: found.rows.length };
 }

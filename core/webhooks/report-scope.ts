@@ -12,11 +12,13 @@ export function reportCompany(principal: Principal): number | null {
   return principal.isSuperadmin ? null : principal.companyId;
 }
 
-/** When a period begins: `since`, or so many hours ago. */
-export function periodStart(period: { hours: number; since?: string | undefined }, now: Date): Date {
-  return period.since === undefined
-    ? new Date(now.getTime() - period.hours * HOUR_MS)
-    : new Date(period.since);
+/** When a period begins: `since`, or so many hours ago; without either it has no beginning. */
+export function periodStart(
+  period: { hours?: number | undefined; since?: string | undefined },
+  now: Date,
+): Date {
+  if (period.since !== undefined) return new Date(period.since);
+  return new Date(period.hours === undefined ? 0 : now.getTime() - period.hours * HOUR_MS);
 }
 
 /** An id that no instance can have asks for nothing: null. */
@@ -35,7 +37,10 @@ export function instanceCondition(param: string): string {
     WHERE g.id = l.webhook_id AND g.instance_id IS NULL)))`;
 }
 
-/** The body of the event of a log `l`, as it was sent; null once its 14 days are over. `now` is a parameter. */
+/**
+ * The body of the event of a log `l`, as it was sent; null once its 14 days are over. `now` is a parameter. The
+ * event is looked up by its day and id, so that one partition is read.
+ */
 export function payloadSql(now: string): string {
   return `(SELECT ${eventBodySql('e')} FROM events e
     WHERE e.event_id = l.event_id AND e.created_at = l.event_created_at

@@ -222,6 +222,12 @@ test('events, stuck and metrics say what reading every attempt would say, for an
           stuck.data.map(shown),
           aggregate(within(world, hours)).filter((event) => event.is_hard_failed),
         );
+        const everStuck = await get(world, '/v1/webhooks/stuck');
+        assert.deepEqual(
+          everStuck.data.map(shown),
+          aggregate(world.logs).filter((event) => event.is_hard_failed),
+          'however long ago',
+        );
 
         for (const instanceId of world.instances) {
           const logs = within(world, hours, instanceId);
@@ -293,9 +299,11 @@ describe('the lists of attempts', () => {
     const webhookId = world.webhooks[2]!.id;
     const one = await get(world, `${path}?webhook_id=${webhookId}`);
     assert.deepEqual(ids(one), newestFirst(day.filter((log) => log.webhookId === webhookId)));
-    assert.equal(one.data[0].company_id, undefined);
+    assert.deepEqual([one.data[0].company_id, one.data[0].company_name], [null, null]);
     const foreign = await messaging.call('GET', `${path}?webhook_id=${webhookId}`, { key: other.apiKey });
     assert.deepEqual(foreign.body, { data: [], total: 0, page: 1, limit: 50 });
+    for (const nobodys of [2 ** 31, -(2 ** 31) - 1, Number.MAX_SAFE_INTEGER])
+      assert.deepEqual(await get(world, `${path}?webhook_id=${nobodys}`), foreign.body, String(nobodys));
     const jwt = await rootJwt();
     const seen = await messaging.call('GET', `${path}?webhook_id=${webhookId}`, { jwt });
     assert.deepEqual(ids(seen.body), ids(one));
@@ -327,23 +335,42 @@ describe('the lists of attempts', () => {
       key: other.apiKey,
     });
     assert.deepEqual(foreign.body, { logs: [], total: 0 });
+    // Its event is still there: partitions are dropped when the whole day is over.
+    const past = world.logs.find((log) => !log.hasPayload)!;
+    const late = await get(world, `/v1/event-deliveries?event_id=${past.eventId}`);
+    const since = new Date(messaging.parts.clock.now().getTime() - 60 * HOUR_MS).toISOString();
+    const company = await get(world, `/v1/webhooks/company-delivery-logs?since=${since}&limit=100`);
+    const webhook = await messaging.call('GET', `/v1/webhooks/${past.webhookId}/logs`, {
+      key: world.company.apiKey,
+    });
+    for (const logs of [late.logs, company.data, webhook.body.data] as { id: number; payload: string }[][]) {
+      assert.ok(logs.some(({ id }) => id === past.id));
+      for (const { id, payload } of logs)
+        assert.equal(payload !== '', world.logs.find((log) => log.id === id)!.hasPayload);
+    }
     const unknown = await get(world, `/v1/event-deliveries?event_id=nothing`);
     assert.deepEqual(unknown, { logs: [], total: 0 });
   });
 
   test('what is missing or wrong is refused by its code', async () => {
     const call = (path: string) => messaging.call('GET', path, { key: world.company.apiKey });
-    for (const [path, code] of [
-      ['/v1/webhooks/instance-events', 'INSTANCE_ID_REQUIRED'],
-      ['/v1/webhooks/instance-metrics?hours=5', 'INSTANCE_ID_REQUIRED'],
-      ['/v1/webhooks/events?status=odd', 'INVALID_STATUS'],
-      [`/v1/webhooks/instance-events?instance_id=${world.instances[0]}&status=odd`, 'INVALID_STATUS'],
-      ['/v1/webhooks/events?since=yesterday', 'BAD_REQUEST'],
-      ['/v1/event-deliveries', 'BAD_REQUEST'],
-      ['/v1/event-deliveries?event_id=', 'BAD_REQUEST'],
+    for (const [path, code, message] of [
+      ['/v1/webhooks/instance-events', 'INSTANCE_ID_REQUIRED', 'instance_id: is required'],
+      ['/v1/webhooks/instance-metrics?hours=5', 'INSTANCE_ID_REQUIRED', 'instance_id: is required'],
+      ['/v1/webhooks/events?status=odd', 'INVALID_STATUS', 'status: must be all, success, failure or stuck'],
+      [
+        `/v1/webhooks/instance-events?instance_id=${world.instances[0]}&status=odd`,
+        'INVALID_STATUS',
+        'status',
+      ],
+      ['/v1/webhooks/events?since=yesterday', 'BAD_REQUEST', 'since'],
+      ['/v1/webhooks/stuck?hours=0', 'BAD_REQUEST', 'hours'],
+      ['/v1/event-deliveries', 'BAD_REQUEST', 'event_id'],
+      ['/v1/event-deliveries?event_id=', 'BAD_REQUEST', 'event_id'],
     ] as const) {
       const answer = await call(path);
       assert.deepEqual([answer.status, answer.body.error_code], [400, code], path);
+      assert.ok(answer.body.message.startsWith(message), answer.body.message);
     }
     const capped = await call('/v1/webhooks/metrics?hours=9999');
     assert.equal(capped.body.period_hours, 168);

@@ -6,6 +6,17 @@ import { DeliveryReports } from './0006-delivery-reports.ts';
 import { Media } from './0007-media.ts';
 import { PlanLimits } from './0010-plan-limits.ts';
 import { DeliveryRoom } from './0011-delivery-room.ts';
+import { RefusedLogs } from './0012-refused-logs.ts';
 
 /** Every migration of the messaging schema, oldest first. A landed one is never edited. */
-export const migrations = [Spine, Accounts, Events, Sends, DeliveryReports, Media, PlanLimits, DeliveryRoom];
+export const migrations = [
+  Spine,
+  Accounts,
+  Events,
+  Sends,
+  DeliveryReports,
+  Media,
+  PlanLimits,
+  DeliveryRoom,
+  RefusedLogs,
+];
