@@ -39,6 +39,9 @@ export const eventList = z
       .string()
       .nullable()
       .meta({ description: 'Continues in the same direction; null at the end' }),
+    reset: z
+      .boolean()
+      .meta({ description: 'The cursor in after had expired: events that came after it may be missing' }),
   })
   .meta({ id: 'EventList' });
 export type EventList = z.infer<typeof eventList>;
@@ -66,7 +69,7 @@ export const events = {
       ticket: true,
       errors: ['INSTANCE_NOT_FOUND'],
       summary: 'Events as server-sent events',
-      description: `Each frame: id (the cursor), event (the type), data (the event). A frame named reset says that the cursor had expired, one named end that the stream closes. Takes Last-Event-ID. ${RESUME}`,
+      description: `Each frame: id (the cursor), event (the type), data (the event). A frame named reset says that the cursor had expired or is not of this log, one named end that the stream closes. Takes Last-Event-ID. ${RESUME}`,
     },
     {
       method: 'GET',
@@ -83,7 +86,7 @@ export const events = {
       ticket: true,
       errors: ['INSTANCE_NOT_FOUND'],
       summary: 'Events over a WebSocket',
-      description: `Each text frame is one event with its cursor, or a control frame: {"heartbeat": {cursor}}, or {"reset": {reason, cursor}} when the cursor had expired. ${RESUME}`,
+      description: `Each text frame is one event with its cursor, or a control frame: {"heartbeat": {cursor}}, or {"reset": {reason, cursor}} when the cursor had expired or is not of this log. ${RESUME}`,
     },
     {
       method: 'GET',

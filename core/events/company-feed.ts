@@ -4,7 +4,7 @@ import type { Log } from '../platform/log.ts';
 import { type Cursor, compareCursors } from './cursor.ts';
 import { type EventFilter, eventPredicate, filterKey } from './event-filter.ts';
 import type { EventBatch, EventSink } from './event-sink.ts';
-import { readEvents, readEventsEnd } from './read-events.ts';
+import { readEvents } from './read-events.ts';
 
 export interface CompanyFeedDeps {
   db: Db;
@@ -12,7 +12,7 @@ export interface CompanyFeedDeps {
   nowMs: () => number;
   /** Keeps the readers from taking every connection of the pool. */
   limit: <T>(work: () => Promise<T>) => Promise<T>;
-  /** A reader that takes nothing for this long is disconnected. */
+  /** A reader that has not taken what it was given within this time is disconnected. */
   stallMs: number;
 }
 
@@ -52,18 +52,16 @@ export function createCompanyFeed(deps: CompanyFeedDeps, companyId: number) {
   const read = (query: EventFilter & { after: Cursor | null; limit: number }) =>
     deps.limit(() => readEvents(deps.db, { ...query, companyId, nowMs: deps.nowMs() }));
 
-  async function add(filter: EventFilter, after: Cursor | null, sink: EventSink): Promise<FeedReader> {
+  function add(filter: EventFilter, after: Cursor, sink: EventSink): FeedReader {
     const reader: FeedReader = {
       filter,
       sink,
       key: filterKey(filter),
       wants: eventPredicate(filter),
-      position: after ?? head ?? (await deps.limit(() => readEventsEnd(deps.db, deps.nowMs()))),
+      position: after,
       state: 'behind',
     };
     readers.add(reader);
-    // One that begins with the present learns at once where that is: cut before its first event, it can resume.
-    if (!after) sink.heartbeat(reader.position);
     void catchUp(reader);
     return reader;
   }
@@ -100,6 +98,7 @@ export function createCompanyFeed(deps: CompanyFeedDeps, companyId: number) {
         if (head && compareCursors(reader.position, head) === 0) return goLive(reader);
         const page = await read({ ...reader.filter, after: reader.position, limit: CATCH_UP_PAGE });
         if ((reader.state as FeedReader['state']) === 'gone') return;
+        if (page.ahead) reader.sink.reset(page.next);
         if (page.events.length > 0) {
           const waiting = reader.sink.write({ events: page.events, memo: new Map() });
           reader.position = page.next;
@@ -145,7 +144,8 @@ export function createCompanyFeed(deps: CompanyFeedDeps, companyId: number) {
         const page = await read({ after: head, limit: LIVE_PAGE });
         // The last reader left while this was on its way: the next one sets its own head.
         if (head === null) continue;
-        deliver(page.events, page.next);
+        if (page.ahead) resetAll(page.next);
+        else deliver(page.events, page.next);
         head = page.next;
         if (page.more) {
           woken = true;
@@ -164,6 +164,16 @@ export function createCompanyFeed(deps: CompanyFeedDeps, companyId: number) {
     } finally {
       reading = false;
     }
+  }
+
+  /** The database is an earlier one than the readers have seen: they go on from its end. */
+  function resetAll(end: Cursor): void {
+    deps.log.warn({ companyId }, 'the event log ends before the cursors of its readers, which are reset');
+    for (const group of live.values())
+      for (const reader of group) {
+        reader.position = end;
+        reader.sink.reset(end);
+      }
   }
 
   function deliver(events: EventBatch['events'], next: Cursor): void {
@@ -196,5 +206,5 @@ export function createCompanyFeed(deps: CompanyFeedDeps, companyId: number) {
     void takesItAll(reader).then((took) => (took ? catchUp(reader) : undefined));
   }
 
-  return { add, remove, wake, readers };
+  return { add, remove, wake, readers, head: () => head };
 }

@@ -11,7 +11,8 @@ import { readEventsEnd } from './read-events.ts';
 export interface EventFeed {
   /**
    * Hands the events of a company to `sink`, in order, each once: those after the cursor first, then
-   * what commits. Without a cursor it begins with the present; an expired one is answered by a reset.
+   * what commits. Without a cursor it begins with the present; one that expired, or that is not of this log, is
+   * answered by a reset.
    */
   subscribe(reader: {
     companyId: number;
@@ -42,7 +43,7 @@ export interface EventFeedDeps {
   heartbeatMs?: number;
   /** How often every company with readers is looked at although no hint came. Default 5 s. */
   sweepMs?: number;
-  /** A reader that takes nothing for this long is disconnected. Default 15 s. */
+  /** A reader that has not taken what it was given within this time is disconnected. Default 15 s. */
   stallMs?: number;
 }
 
@@ -94,13 +95,18 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
 
   return {
     async subscribe({ companyId, after, filter, sink }) {
-      let start = after;
-      if (after && isExpired(after, { nowMs: nowMs(), retentionDays: deps.retentionDays })) {
-        start = await limit(() => readEventsEnd(deps.db, nowMs()));
-        sink.reset(start);
-      }
+      const expired =
+        after !== null && isExpired(after, { nowMs: nowMs(), retentionDays: deps.retentionDays });
+      const start =
+        after && !expired
+          ? after
+          : (companies.get(companyId)?.head() ?? (await limit(() => readEventsEnd(deps.db, nowMs()))));
+      if (expired) sink.reset(start);
+      // In the turn in which the feed of the company is looked up: a moment later its last reader may have left.
       const company = feedOf(companyId);
-      const reader: FeedReader = await company.add(filter, start, sink);
+      const reader: FeedReader = company.add(filter, start, sink);
+      // One that begins with the present learns at once where that is: cut before its first event, it can resume.
+      if (!after) sink.heartbeat(start);
       if (closed) {
         company.remove(reader);
         sink.end('shutdown', reader.position);

@@ -19,7 +19,7 @@ export interface EventSink {
   write(batch: EventBatch): number;
   /** Resolves once the reader has taken everything, or the connection is closed. */
   drained(): Promise<void>;
-  /** Tells that events between the reader's cursor and `cursor` may be lost to it (spec 6, issue: explicit reset). */
+  /** Tells that events between the reader's cursor and `cursor` may be lost to it. */
   reset(cursor: Cursor): void;
   /** Keeps the connection alive and tells how far the log was read; not called while bytes wait. */
   heartbeat(cursor: Cursor): void;

@@ -1,8 +1,9 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
+import { WEBHOOK_PAYLOAD_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
 import type { EventList, ListedEvent } from '@posthorn/contract/messaging/events.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Sql } from '../platform/db.ts';
-import { decodeCursor, encodeCursor } from './cursor.ts';
+import { decodeCursor, encodeCursor, isExpired } from './cursor.ts';
 import type { EventFilter } from './event-filter.ts';
 import { type LoggedEvent, readEvents, readEventsBefore } from './read-events.ts';
 
@@ -11,7 +12,8 @@ const PAGES_MAX = 20;
 
 /**
  * `GET /v1/events`: newest first, or with `after` oldest first from there (design 7). `next_cursor`
- * goes on in the same direction and is null at the end. Throws BAD_REQUEST for a malformed cursor.
+ * goes on in the same direction and is null at the end. `reset` says that events after the given cursor may be
+ * missing: it had expired, or is not of this log's history. Throws BAD_REQUEST for a malformed cursor.
  */
 export async function listEvents(
   deps: { db: Sql; clock: Clock },
@@ -26,26 +28,35 @@ export async function listEvents(
   if (query.before !== undefined)
     throw apiError('BAD_REQUEST', { message: 'give after or before, not both' });
   const found: LoggedEvent[] = [];
+  const nowMs = deps.clock.now().getTime();
   let after = cursorOf(query.after, 'after');
+  const reset = isExpired(after, { nowMs, retentionDays: WEBHOOK_PAYLOAD_RETENTION_DAYS });
   for (let page = 0; page < PAGES_MAX; page += 1) {
     const read = await readEvents(deps.db, {
       ...query,
       after,
       limit: query.limit - found.length,
-      nowMs: deps.clock.now().getTime(),
+      nowMs,
     });
     found.push(...read.events);
     after = read.next;
-    if (!read.more) return { data: found.map(toListed), next_cursor: null };
+    if (read.ahead) return { data: [], next_cursor: encodeCursor(after), reset: true };
+    if (!read.more) return { data: found.map(toListed), next_cursor: null, reset };
     if (found.length >= query.limit) break;
   }
-  return { data: found.map(toListed), next_cursor: encodeCursor(after) };
+  return { data: found.map(toListed), next_cursor: encodeCursor(after), reset };
 }
 
 async function listBackwards(deps: { db: Sql }, query: Parameters<typeof listEvents>[1]): Promise<EventList> {
-  const before = query.before === undefined ? null : cursorOf(query.before, 'before');
-  const { events, more } = await readEventsBefore(deps.db, { ...query, before });
-  return { data: events.map(toListed), next_cursor: more ? encodeCursor(events.at(-1)!.cursor) : null };
+  const found: LoggedEvent[] = [];
+  let before = query.before === undefined ? null : cursorOf(query.before, 'before');
+  for (let page = 0; page < PAGES_MAX; page += 1) {
+    const read = await readEventsBefore(deps.db, { ...query, before, limit: query.limit - found.length });
+    found.push(...read.events);
+    before = read.next;
+    if (before === null || found.length >= query.limit) break;
+  }
+  return { data: found.map(toListed), next_cursor: before && encodeCursor(before), reset: false };
 }
 
 /** Throws BAD_REQUEST for what no answer ever carried. */

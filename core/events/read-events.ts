@@ -21,6 +21,11 @@ export interface EventPage {
   more: boolean;
   /** Rows exist that may not be shown yet, because a transaction older than theirs is still running. */
   pending: boolean;
+  /**
+   * The cursor stood beyond the end of the log: it is of another history (a backup was restored, a standby that
+   * was behind took over), and what came since is not to be told from what its holder saw. `next` is the end.
+   */
+  ahead: boolean;
 }
 
 /** Rows that a filtered page may look at for each one it may return: bounds what a rare filter costs. */
@@ -55,6 +60,9 @@ export async function readEvents(
     ],
   });
   const horizon = rows[0]!.horizon;
+  // Everything below the horizon was seen, so an idle reader's cursor moves on with the time.
+  const end = { tx: horizon, id: 0, atMs: query.nowMs };
+  if (compareCursors(after, end) > 0) return { ...NO_EVENTS, next: end, ahead: true };
   const events: LoggedEvent[] = [];
   let last: Cursor | null = null;
   let pending = false;
@@ -64,16 +72,15 @@ export async function readEvents(
       pending = true;
       break;
     }
-    if (events.length === query.limit) return { events, next: last!, more: true, pending: false };
+    if (events.length === query.limit) return { ...NO_EVENTS, events, next: last!, more: true };
     last = { tx: row.tx, id: row.id, atMs: row.at_ms };
     if (row.body !== null) events.push(toEvent(row, last));
   }
-  if (last && !pending && rows.length === scan) return { events, next: last, more: true, pending: false };
-  // Everything below the horizon was seen, so an idle reader's cursor moves on with the time.
-  const seen = { tx: horizon, id: 0, atMs: query.nowMs };
-  const next = compareCursors(after, seen) > 0 ? { ...after, atMs: query.nowMs } : seen;
-  return { events, next, more: false, pending };
+  if (last && !pending && rows.length === scan) return { ...NO_EVENTS, events, next: last, more: true };
+  return { ...NO_EVENTS, events, next: end, pending };
 }
+
+const NO_EVENTS = { events: [], more: false, pending: false, ahead: false };
 
 /** Where the log ends at this moment: a reader that starts here sees what commits from now on. */
 export async function readEventsEnd(db: Sql, nowMs: number): Promise<Cursor> {
@@ -84,11 +91,13 @@ export async function readEventsEnd(db: Sql, nowMs: number): Promise<Cursor> {
   return { tx: rows[0]!.horizon, id: 0, atMs: nowMs };
 }
 
-/** Newest first, from the end of the log or from before a cursor. */
+/** Newest first, from the end of the log or from before a cursor; `next` is null at the beginning of the log. */
 export async function readEventsBefore(
   db: Sql,
   query: EventFilter & { companyId: number; before: Cursor | null; limit: number },
-): Promise<{ events: LoggedEvent[]; more: boolean }> {
+): Promise<{ events: LoggedEvent[]; next: Cursor | null }> {
+  const types = likePatterns(query);
+  const scan = query.limit * (types !== null || query.instanceId ? SCAN_FACTOR : 1) + 1;
   const { rows } = await db.query<Row>({
     name: 'events-read-before',
     text: READ_BEFORE,
@@ -97,14 +106,18 @@ export async function readEventsBefore(
       query.before?.tx ?? Number.MAX_SAFE_INTEGER,
       query.before?.id ?? 0,
       query.instanceId ?? null,
-      likePatterns(query),
-      query.limit + 1,
+      types,
+      scan,
     ],
   });
-  const events = rows
-    .slice(0, query.limit)
-    .map((row) => toEvent(row, { tx: row.tx!, id: row.id, atMs: row.at_ms }));
-  return { events, more: rows.length > query.limit };
+  const events: LoggedEvent[] = [];
+  let last: Cursor | null = null;
+  for (const row of rows) {
+    if (events.length === query.limit) return { events, next: last };
+    last = { tx: row.tx!, id: row.id, atMs: row.at_ms };
+    if (row.body !== null) events.push(toEvent(row, last));
+  }
+  return { events, next: rows.length === scan ? last : null };
 }
 
 /** The JSON of one event; null for one that is unknown, foreign or past its retention. */
@@ -141,7 +154,11 @@ function toEvent(row: Row, cursor: Cursor): LoggedEvent {
   };
 }
 
-const MATCHES = `($5::uuid IS NULL OR e.instance_id = $5) AND ($6::text[] IS NULL OR e.type LIKE ANY ($6))`;
+/** That an event is of an instance (parameter `at`) and of certain types (the one after it), where given. */
+function matches(at: number): string {
+  return `($${at}::uuid IS NULL OR e.instance_id = $${at})
+    AND ($${at + 1}::text[] IS NULL OR e.type LIKE ANY ($${at + 1}))`;
+}
 const POSITION = `e.tx, e.id, (extract(epoch FROM e.created_at) * 1000)::bigint AS at_ms, e.event_id, e.type, e.instance_id`;
 
 // The horizon and the rows come from one snapshot: a row at or past the horizon is cut off by the
@@ -151,7 +168,7 @@ const READ_AFTER = `
 SELECT h.horizon, r.*
 FROM (SELECT event_horizon() AS horizon) h
 LEFT JOIN LATERAL (
-  SELECT ${POSITION}, CASE WHEN e.tx < h.horizon AND ${MATCHES} THEN ${eventBodySql('e')} END AS body
+  SELECT ${POSITION}, CASE WHEN e.tx < h.horizon AND ${matches(5)} THEN ${eventBodySql('e')} END AS body
   FROM events e
   WHERE e.company_id = $1 AND (e.tx, e.id) > ($2::bigint, $3::bigint) AND e.created_at >= $4
   ORDER BY e.tx, e.id
@@ -159,9 +176,8 @@ LEFT JOIN LATERAL (
 ) r ON true`;
 
 const READ_BEFORE = `
-SELECT ${POSITION}, ${eventBodySql('e')} AS body
+SELECT ${POSITION}, CASE WHEN ${matches(4)} THEN ${eventBodySql('e')} END AS body
 FROM events e
 WHERE e.company_id = $1 AND (e.tx, e.id) < (least($2::bigint, event_horizon()), $3::bigint)
-  AND ($4::uuid IS NULL OR e.instance_id = $4) AND ($5::text[] IS NULL OR e.type LIKE ANY ($5))
 ORDER BY e.tx DESC, e.id DESC
 LIMIT $6`;

@@ -8,6 +8,7 @@ import {
   type LiveQuery,
   type LiveStreamDeps,
   resolveLiveQuery,
+  serveReader,
 } from './event-stream.ts';
 
 /** How long a reader has to take what is left after the stream was ended. */
@@ -27,33 +28,26 @@ export async function openEventStream(
   input: Pick<HandlerInput, 'principal' | 'headers' | 'takeResponse'> & { query: LiveQuery },
 ): Promise<void> {
   const { principal } = input;
+  const credentials = deps.connections.watch(principal);
   const lastEventId = input.headers['last-event-id'];
   const resolved = await resolveLiveQuery(deps, {
     principal,
     query: input.query,
     lastEventId: Array.isArray(lastEventId) ? lastEventId[0] : lastEventId,
+  }).catch((err) => {
+    credentials.forget();
+    throw err;
   });
   const { request, response, headers } = input.takeResponse();
   const connection = new StreamConnection(request, response, headers);
   const session = await createSession(connection, { keepAlive: null, retry: RETRY_MS });
   const sink = createSseSink(session, response);
-  let over = response.destroyed;
-  let close = () => {
-    over = true;
-  };
-  response.once('close', () => close());
-  try {
-    const subscription = await deps.feed.subscribe({ ...resolved, sink });
-    const forget = deps.connections.add(principal, { sink, subscription });
-    close = () => {
-      forget();
-      subscription.close();
-    };
-    if (over) close();
-  } catch {
-    // The head is out: cutting the connection makes the client come back with its cursor.
-    response.destroy();
-  }
+  const isClosed = response.destroyed;
+  if (isClosed) credentials.forget();
+  // The head is out: cutting the connection makes the client come back with its cursor.
+  await serveReader(deps.feed, { resolved, sink, credentials, connection: response, isClosed }).catch(() =>
+    response.destroy(),
+  );
 }
 
 /**

@@ -1,5 +1,4 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import type { Principal } from '@posthorn/core/accounts/principal.ts';
 import { encodeCursor } from '@posthorn/core/events/cursor.ts';
 import type { EventBatch, EventSink } from '@posthorn/core/events/event-sink.ts';
 import { type WebSocket, WebSocketServer } from 'ws';
@@ -8,13 +7,14 @@ import {
   type LiveConnections,
   type LiveQuery,
   type LiveStreamDeps,
-  type ResolvedQuery,
   resolveLiveQuery,
+  serveReader,
 } from './event-stream.ts';
 
 /** Readers have nothing to say but pongs and a close. */
 const INBOUND_MAX_BYTES = 1024;
 const LINGER_MS = 5_000;
+const PONG_WITHIN_MS = 10_000;
 /** Private close codes (RFC 6455 7.4.2); the reason of each is the cursor to come back with. */
 const CLOSE_CODES = { shutdown: 1012, slow_reader: 4008, credentials_changed: 4001 } as const;
 const CLOSE_TRY_AGAIN = 1013;
@@ -27,53 +27,51 @@ export interface EventSockets {
 
 /**
  * The event log over WebSocket. Text frames: an event with its `cursor`; `{"reset": ...}` when the
- * cursor had expired; and each 15 s `{"heartbeat": {"cursor"}}` with a ping, which drops dead peers.
+ * cursor had expired; and each 15 s `{"heartbeat": {"cursor"}}` with a ping. A peer that does not answer it is
+ * dropped at a later one: not at the next at any rate, which may come right after it connected.
  */
-export function createEventSockets(deps: LiveStreamDeps & { connections: LiveConnections }): EventSockets {
+export function createEventSockets(
+  deps: LiveStreamDeps & {
+    connections: LiveConnections;
+    /** How long a peer may leave a ping unanswered. Default 10 s: less than the time between two heartbeats. */
+    pongWithinMs?: number;
+  },
+): EventSockets {
   const server = new WebSocketServer({
     noServer: true,
     maxPayload: INBOUND_MAX_BYTES,
     perMessageDeflate: false,
   });
 
-  async function serve(ws: WebSocket, principal: Principal, resolved: ResolvedQuery): Promise<void> {
-    let over = false;
-    let close = () => {
-      over = true;
-    };
-    ws.once('close', () => close());
-    ws.on('error', () => ws.terminate());
-    const sink = createSocketSink(ws);
-    try {
-      const subscription = await deps.feed.subscribe({ ...resolved, sink });
-      const forget = deps.connections.add(principal, { sink, subscription });
-      close = () => {
-        forget();
-        subscription.close();
-      };
-      if (over) close();
-    } catch {
-      ws.close(CLOSE_TRY_AGAIN);
-    }
-  }
-
   return {
     async accept(input) {
-      const resolved = await resolveLiveQuery(deps, input);
-      const upgrade = input.takeUpgrade();
-      if (!upgrade) throw apiError('BAD_REQUEST', { message: 'a WebSocket handshake is expected here' });
-      server.handleUpgrade(upgrade.request, upgrade.socket, upgrade.head, (ws) => {
-        void serve(ws, input.principal, resolved);
-      });
+      const credentials = deps.connections.watch(input.principal);
+      try {
+        const resolved = await resolveLiveQuery(deps, input);
+        const upgrade = input.takeUpgrade();
+        if (!upgrade) throw apiError('BAD_REQUEST', { message: 'a WebSocket handshake is expected here' });
+        // A handshake that fails closes the socket and calls nobody.
+        upgrade.socket.once('close', credentials.forget);
+        server.handleUpgrade(upgrade.request, upgrade.socket, upgrade.head, (ws) => {
+          ws.on('error', () => ws.terminate());
+          const sink = createSocketSink(ws, deps.pongWithinMs ?? PONG_WITHIN_MS);
+          const reader = { resolved, sink, credentials, connection: ws, isClosed: false };
+          serveReader(deps.feed, reader).catch(() => ws.close(CLOSE_TRY_AGAIN));
+        });
+      } catch (err) {
+        credentials.forget();
+        throw err;
+      }
     },
     close: () => void server.close(),
   };
 }
 
-function createSocketSink(ws: WebSocket): EventSink {
-  let answered = true;
+function createSocketSink(ws: WebSocket, pongWithinMs: number): EventSink {
+  /** When the ping went out that is not answered yet, monotonic; null: none. */
+  let pingedAtMs: number | null = null;
   ws.on('pong', () => {
-    answered = true;
+    pingedAtMs = null;
   });
   let flushed: (() => void) | null = null;
   const send = (frame: string | Buffer, callback?: () => void) => {
@@ -100,10 +98,13 @@ function createSocketSink(ws: WebSocket): EventSink {
     reset: (cursor) =>
       send(JSON.stringify({ reset: { reason: 'cursor_expired', cursor: encodeCursor(cursor) } })),
     heartbeat(cursor) {
+      const now = performance.now();
+      if (pingedAtMs !== null && now - pingedAtMs >= pongWithinMs) return ws.terminate();
       if (ws.bufferedAmount > 0) return;
-      if (!answered) return ws.terminate();
-      answered = false;
-      ws.ping();
+      if (pingedAtMs === null) {
+        pingedAtMs = now;
+        ws.ping();
+      }
       send(JSON.stringify({ heartbeat: { cursor: encodeCursor(cursor) } }));
     },
     end(reason, cursor) {

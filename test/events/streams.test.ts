@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { decodeCursor, encodeCursor } from '@posthorn/core/events/cursor.ts';
 import { createEventFeed } from '@posthorn/core/events/event-feed.ts';
+import { insertEvents } from '@posthorn/core/events/insert-events.ts';
 import { createLiveConnections } from '@posthorn/server/http/event-stream.ts';
 import { openEventStream } from '@posthorn/server/http/sse.ts';
 import { WebSocket } from 'ws';
@@ -252,6 +253,51 @@ describe('GET /v1/events', () => {
       after = page.next_cursor;
     }
     assert.deepEqual(forwards, ids);
+  });
+
+  test('says when events after the cursor may be missing: it expired, or is of another log', async () => {
+    const nowMs = parts.clock.now().getTime();
+    const list = async (after: string) =>
+      (await fetch(`${server.url}/v1/events?after=${after}`, { headers: auth })).json() as Promise<{
+        data: { event_id: string; cursor: string }[];
+        next_cursor: string | null;
+        reset: boolean;
+      }>;
+    await emit();
+    const kept = await list(encodeCursor({ tx: 1, id: 1, atMs: nowMs - 13 * 86_400_000 }));
+    assert.equal(kept.reset, false);
+    const expired = await list(encodeCursor({ tx: 1, id: 1, atMs: nowMs - 15 * 86_400_000 }));
+    assert.equal(expired.reset, true);
+    assert.deepEqual(expired.data, kept.data, 'and what is kept follows all the same');
+    const ahead = await list(encodeCursor({ tx: Number.MAX_SAFE_INTEGER, id: 0, atMs: nowMs }));
+    assert.deepEqual([ahead.reset, ahead.data], [true, []]);
+    const next = await emit();
+    const goneOn = await waitFor(async () => {
+      const page = await list(ahead.next_cursor!);
+      return page.data.some((item) => item.event_id === next.eventId) && page;
+    });
+    assert.equal(goneOn.reset, false);
+  });
+
+  test('what a rare filter looks for may take several pages, each of which looks at a bounded part', async () => {
+    const { companyId, apiKey } = await seedCompany(parts.db);
+    const rare = await putEvent(parts.db, companyId, { type: 'message.starred' });
+    await insertEvents(
+      parts.db,
+      Array.from({ length: 1_000 }, () => newEvent(companyId)),
+    );
+    let query = '?types=message.starred&limit=1';
+    const pages: number[] = [];
+    for (;;) {
+      const response = await fetch(`${server.url}/v1/events${query}`, { headers: { 'x-api-key': apiKey } });
+      const page = (await response.json()) as { data: { event_id: string }[]; next_cursor: string | null };
+      pages.push(page.data.length);
+      if (page.data[0]) assert.equal(page.data[0].event_id, rare.eventId);
+      if (page.data.length > 0 || page.next_cursor === null) break;
+      query = `?types=message.starred&limit=1&before=${page.next_cursor}`;
+    }
+    assert.equal(pages.at(-1), 1, 'it is found');
+    assert.ok(pages.length > 2, `in ${pages.length} pages`);
   });
 
   test('an event of another company answers the same as one that never was', async () => {

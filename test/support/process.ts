@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import path from 'node:path';
@@ -7,15 +8,26 @@ import { reap } from './reaper.ts';
 
 export const projectRoot = path.resolve(import.meta.dirname, '../..');
 
+/** Below the ports that systems give to outgoing connections: one of those took a "free" port now and then. */
+const PORTS = { from: 12_000, to: 32_000 };
+
 /** A port on 127.0.0.1 that was free a moment ago. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (!address || typeof address === 'string') throw new Error('no port');
-  return address.port;
+  for (;;) {
+    const port = randomInt(PORTS.from, PORTS.to);
+    const server = createServer().listen(port, '127.0.0.1');
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      (err: NodeJS.ErrnoException) => {
+        if (err.code === 'EADDRINUSE') return false;
+        throw err;
+      },
+    );
+    if (!isFree) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
 }
 
 /**

@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Cursor } from '@posthorn/core/events/cursor.ts';
+import { createEventFeed } from '@posthorn/core/events/event-feed.ts';
+import type { EventSink, StreamEnd } from '@posthorn/core/events/event-sink.ts';
+import type { Bus } from '@posthorn/core/platform/bus.ts';
+import type { Db } from '@posthorn/core/platform/db.ts';
+import { createLiveConnections } from '@posthorn/server/http/event-stream.ts';
+import { createEventSockets } from '@posthorn/server/http/websocket.ts';
+import { WebSocket } from 'ws';
+import { createParts, type Parts } from '../support/parts.ts';
+import { waitFor } from '../support/process.ts';
+import { type SeededCompany, seedCompany } from '../support/seed.ts';
+import { putEvent } from './support.ts';
+
+const ALL = { instanceId: null, types: null };
+
+let parts: Parts;
+let company: SeededCompany;
+before(async () => {
+  parts = await createParts();
+  company = await seedCompany(parts.db);
+});
+after(() => parts.close());
+
+interface RecordedSink extends EventSink {
+  ids: string[];
+  resets: Cursor[];
+  ends: StreamEnd[];
+}
+
+function recordingSink(): RecordedSink {
+  const sink: RecordedSink = {
+    ids: [],
+    resets: [],
+    ends: [],
+    write({ events }) {
+      sink.ids.push(...events.map(({ eventId }) => eventId));
+      return 0;
+    },
+    drained: async () => undefined,
+    reset: (cursor) => void sink.resets.push(cursor),
+    heartbeat: () => undefined,
+    end: (reason) => void sink.ends.push(reason),
+  };
+  return sink;
+}
+
+/** The database, with its queries counted by name and, where wished, their answers held up or changed. */
+function watchedDb(change: (name: string, result: { rows: object[] }) => Promise<unknown> = async () => {}) {
+  const counts = new Map<string, number>();
+  const db = {
+    ...parts.db,
+    async query(config: { name?: string }, values?: unknown[]) {
+      const name = config.name ?? '';
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+      const result = await (parts.db.query as (...args: unknown[]) => Promise<{ rows: object[] }>)(
+        config,
+        values,
+      );
+      await change(name, result);
+      return result;
+    },
+  } as Db;
+  return { db, reads: () => counts.get('events-read-after') ?? 0 };
+}
+
+const emit = async () => {
+  const { eventId } = await putEvent(parts.db, company.companyId);
+  parts.bus.notify('events', String(company.companyId));
+  return eventId;
+};
+
+describe('a cursor that stands beyond the end of the log', () => {
+  const ahead = { tx: Number.MAX_SAFE_INTEGER, id: 0, atMs: Date.now() };
+
+  test('is answered by a reset, and costs no other reader anything', async (t) => {
+    const watched = watchedDb();
+    const feed = createEventFeed({ ...parts, db: watched.db, retentionDays: 14 });
+    t.after(feed.close);
+    const { companyId } = company;
+    const sinks = [recordingSink(), recordingSink(), recordingSink()] as const;
+    await feed.subscribe({ companyId, filter: ALL, after: ahead, sink: sinks[0] });
+    await waitFor(() => sinks[0].resets.length === 1);
+    await feed.subscribe({ companyId, filter: ALL, after: null, sink: sinks[1] });
+    const cursor = { ...sinks[0].resets[0]!, atMs: parts.clock.now().getTime() };
+    await feed.subscribe({ companyId, filter: ALL, after: cursor, sink: sinks[2] });
+    const eventId = await emit();
+    await waitFor(() => sinks.every(({ ids }) => ids.length > 0));
+    assert.deepEqual(
+      sinks.map(({ ids }) => ids),
+      [[eventId], [eventId], [eventId]],
+    );
+    const before = watched.reads();
+    await delay(500);
+    assert.ok(watched.reads() - before < 10, `${watched.reads() - before} reads while nothing happened`);
+  });
+
+  test('resets the readers of a database that has become an earlier one', async (t) => {
+    let isEarlier = false;
+    const { db } = watchedDb(async (name, { rows }) => {
+      if (isEarlier && name === 'events-read-after') rows.splice(0, rows.length, { horizon: 5, tx: null });
+    });
+    const feed = createEventFeed({ ...parts, db, retentionDays: 14, sweepMs: 50 });
+    t.after(feed.close);
+    const sink = recordingSink();
+    const reader = await feed.subscribe({ companyId: company.companyId, filter: ALL, after: null, sink });
+    await emit();
+    await waitFor(() => sink.ids.length === 1);
+    isEarlier = true;
+    await waitFor(() => sink.resets.length > 0);
+    assert.deepEqual([sink.resets[0]!.tx, reader.position().tx], [5, 5]);
+    await delay(200);
+    assert.equal(sink.resets.length, 1, 'once');
+  });
+});
+
+test('a reader that begins while the last other one leaves gets its events', async (t) => {
+  let ends = 0;
+  const { db } = watchedDb(async (name) => {
+    if (name === 'events-end' && ++ends === 2) await delay(100);
+  });
+  const feed = createEventFeed({ ...parts, db, retentionDays: 14 });
+  t.after(feed.close);
+  const { companyId } = company;
+  const sink = recordingSink();
+  const leaving = feed.subscribe({ companyId, filter: ALL, after: null, sink: recordingSink() });
+  const staying = feed.subscribe({ companyId, filter: ALL, after: null, sink });
+  (await leaving).close();
+  await staying;
+  assert.equal(ends, 2, 'both asked for the end of the log');
+  const eventId = await emit();
+  await waitFor(() => sink.ids.length > 0);
+  assert.deepEqual(sink.ids, [eventId]);
+  assert.equal(feed.readerCount(), 1);
+  await feed.close();
+  assert.deepEqual(sink.ends, ['shutdown']);
+});
+
+describe('the credentials of a live connection', () => {
+  function fakeBus() {
+    let onAuth: (payload: string) => void = () => undefined;
+    let onReset: (up: boolean) => void = () => undefined;
+    const bus = {
+      on: (_channel: string, handler: typeof onAuth) => {
+        onAuth = handler;
+      },
+      onReset: (handler: typeof onReset) => {
+        onReset = handler;
+      },
+    } as unknown as Bus;
+    return { bus, change: () => onAuth(`company:${company.companyId}`), reset: (up: boolean) => onReset(up) };
+  }
+
+  test('are watched before there is anything to end', () => {
+    const { bus, change } = fakeBus();
+    const credentials = createLiveConnections({ bus }).watch(company.principal);
+    change();
+    let ended = 0;
+    credentials.onChanged(() => {
+      ended += 1;
+    });
+    assert.equal(ended, 1, 'at once');
+    change();
+    assert.equal(ended, 1, 'and once only');
+  });
+
+  test('are proven anew after the bus was away, by all that are still connected', async () => {
+    const { bus, reset } = fakeBus();
+    const connections = createLiveConnections({ bus });
+    const ended: string[] = [];
+    const open = (name: string) => {
+      const credentials = connections.watch(company.principal);
+      credentials.onChanged(() => void ended.push(name));
+      return credentials;
+    };
+    open('stays');
+    open('leaves').forget();
+    reset(false);
+    await delay(1_100);
+    assert.deepEqual(ended, [], 'not while nobody could prove anything');
+    reset(true);
+    await waitFor(() => ended.length > 0);
+    assert.deepEqual(ended, ['stays']);
+  });
+});
+
+test('a WebSocket is dropped when a ping stays unanswered for long, not at the next heartbeat', async (t) => {
+  const feed = createEventFeed({ ...parts, retentionDays: 14, heartbeatMs: 40 });
+  const connections = createLiveConnections(parts);
+  const sockets = createEventSockets({ db: parts.db, feed, connections, pongWithinMs: 600 });
+  const http = createServer();
+  http.on('upgrade', (request, socket, head) => {
+    void sockets.accept({
+      principal: company.principal,
+      query: {},
+      takeUpgrade: () => ({ request, socket, head }) as never,
+    });
+  });
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  t.after(async () => {
+    sockets.close();
+    await feed.close();
+    http.closeAllConnections();
+    http.close();
+  });
+  const open = () =>
+    new WebSocket(`ws://127.0.0.1:${(http.address() as AddressInfo).port}/`, { autoPong: false });
+  const closedAfter = (socket: WebSocket) => {
+    const startedAt = performance.now();
+    return new Promise<number>((resolve) =>
+      socket.once('close', () => resolve(performance.now() - startedAt)),
+    );
+  };
+  const late = open();
+  const dead = open();
+  late.on('ping', (data) => void setTimeout(() => late.pong(data), 200));
+  const lateClosed = closedAfter(late).then(() => 'closed');
+  const deadMs = await closedAfter(dead);
+  assert.ok(deadMs >= 600 && deadMs < 3_000, `dropped after ${deadMs} ms`);
+  assert.equal(await Promise.race([lateClosed, delay(800, 'open')]), 'open');
+  late.terminate();
+});
