@@ -1,12 +1,14 @@
 import { reachOf } from '../accounts/company-scope.ts';
 import type { Principal } from '../accounts/principal.ts';
+import type { Bus } from '../platform/bus.ts';
 import type { Db } from '../platform/db.ts';
 import type { Orm } from '../platform/orm.ts';
+import { changedHint } from './delivery/hints.ts';
 import { loadWebhook } from './find-webhook.ts';
 
 /** Deletes a webhook and what was still to be delivered to it; its logs stay until they age out. */
 export async function deleteWebhook(
-  deps: { orm: Orm; db: Db },
+  deps: { orm: Orm; db: Db; bus: Bus },
   input: { principal: Principal; webhookId: number },
 ): Promise<void> {
   const { id } = await loadWebhook(reachOf(deps.orm, input.principal), input.webhookId);
@@ -14,4 +16,5 @@ export async function deleteWebhook(
     await client.query('DELETE FROM webhooks WHERE id = $1', [id]);
     await client.query('DELETE FROM webhook_deliveries WHERE webhook_id = $1', [id]);
   });
+  deps.bus.notify('deliveries', changedHint(id));
 }

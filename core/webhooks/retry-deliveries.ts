@@ -7,7 +7,7 @@ import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
 import type { Orm } from '../platform/orm.ts';
-import { RETRIES_HINT } from './delivery/find-due.ts';
+import { RETRIES_HINT } from './delivery/hints.ts';
 import { loadWebhook } from './find-webhook.ts';
 import { reportCompany } from './report-scope.ts';
 

@@ -1,11 +1,13 @@
 import type { UpdateWebhookBody, Webhook as WebhookView } from '@posthorn/contract/messaging/webhooks.ts';
 import { reachOf } from '../accounts/company-scope.ts';
 import type { Principal } from '../accounts/principal.ts';
+import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Cipher } from '../platform/encryption.ts';
 import type { Orm } from '../platform/orm.ts';
 import { checkWebhookHeaders, checkWebhookUrl, type WebhookPolicy } from './check-webhook.ts';
 import { checkOwnInstance } from './create-webhook.ts';
+import { changedHint } from './delivery/hints.ts';
 import { loadWebhook } from './find-webhook.ts';
 import { sealHeaders, webhookView } from './webhook-view.ts';
 
@@ -14,7 +16,7 @@ import { sealHeaders, webhookView } from './webhook-view.ts';
  * WEBHOOK_NOT_FOUND.
  */
 export async function updateWebhook(
-  deps: { orm: Orm; clock: Clock; cipher: Cipher; policy: WebhookPolicy },
+  deps: { orm: Orm; bus: Bus; clock: Clock; cipher: Cipher; policy: WebhookPolicy },
   input: { principal: Principal; webhookId: number; body: UpdateWebhookBody },
 ): Promise<WebhookView> {
   const { body } = input;
@@ -40,5 +42,6 @@ export async function updateWebhook(
   }
   if (Object.values(body).some((value) => value !== undefined)) webhook.updatedAt = deps.clock.now();
   await em.flush();
+  deps.bus.notify('deliveries', changedHint(webhook.id));
   return webhookView(deps.cipher, webhook);
 }

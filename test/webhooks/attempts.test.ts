@@ -3,14 +3,13 @@ import { createSecretKey } from 'node:crypto';
 import { test } from 'node:test';
 import { systemClock } from '@posthorn/core/platform/clock.ts';
 import { type Outbound, OutboundError } from '@posthorn/core/platform/outbound-http.ts';
-import type { ClaimedDelivery } from '@posthorn/core/webhooks/delivery/claim-deliveries.ts';
 import type { EndpointConfig } from '@posthorn/core/webhooks/delivery/endpoint-config.ts';
 import type { AttemptResult } from '@posthorn/core/webhooks/delivery/record-attempts.ts';
 import { type AttemptsDeps, createAttempts } from '@posthorn/worker/webhooks/attempts.ts';
-import { createEndpoints } from '@posthorn/worker/webhooks/endpoints.ts';
+import { createEndpoints, type HeldDelivery } from '@posthorn/worker/webhooks/endpoints.ts';
 import { waitFor } from '../support/process.ts';
 
-function deliveryOf(webhookId: number, id: number): ClaimedDelivery {
+function deliveryOf(webhookId: number, id: number): HeldDelivery {
   return {
     id,
     webhookId,
@@ -20,6 +19,8 @@ function deliveryOf(webhookId: number, id: number): ClaimedDelivery {
     type: 't',
     instanceId: null,
     body: '{}',
+    beginUntilMs: Number.POSITIVE_INFINITY,
+    leasedUntilMs: Number.POSITIVE_INFINITY,
   };
 }
 
@@ -96,4 +97,40 @@ test('a backlog that is refused without being sent leaves every other endpoint i
   const others = results.flatMap(({ deliveryId }, index) => (deliveryId >= 2_000 ? [index] : []));
   assert.ok(others.at(-1)! < 50, `the last of the others came after ${others.at(-1)} results`);
   assert.equal(attempts.inFlight(), 0);
+});
+
+test('a delivery that waited too long for its lease is given back, not attempted', async () => {
+  const returned: number[] = [];
+  const results: number[] = [];
+  const attempts = createRefused({
+    giveBack: (deliveries) => void returned.push(...deliveries.map(({ id }) => id)),
+    onResult: (_endpoint, { deliveryId }) => void results.push(deliveryId),
+  });
+  const endpoint = createEndpoints().get(7, 1);
+  endpoint.config = CONFIG;
+  const late = { beginUntilMs: performance.now() - 1 };
+  endpoint.fresh.push({ ...deliveryOf(7, 2), ...late }, deliveryOf(7, 4));
+  endpoint.retries.push({ ...deliveryOf(7, 1), ...late }, deliveryOf(7, 3));
+  attempts.begin(endpoint);
+  await waitFor(() => results.length === 2);
+  assert.deepEqual(
+    [returned, results],
+    [
+      [2, 1],
+      [4, 3],
+    ].flat(0),
+  );
+});
+
+test('first attempts go first, but one retry after every seven of them', async () => {
+  const results: AttemptResult[] = [];
+  const attempts = createRefused({ onResult: (_endpoint, result) => void results.push(result) });
+  const endpoint = createEndpoints().get(7, 1);
+  endpoint.config = CONFIG;
+  for (let i = 0; i < 20; i += 1) endpoint.fresh.push(deliveryOf(7, 2 * i));
+  for (let i = 0; i < 5; i += 1) endpoint.retries.push(deliveryOf(7, 2 * i + 1));
+  attempts.begin(endpoint);
+  await waitFor(() => results.length === 25);
+  const places = results.flatMap(({ attempt }, place) => (attempt > 1 ? [place] : []));
+  assert.deepEqual(places, [7, 15, 22, 23, 24]);
 });

@@ -2,13 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ErrorClass } from '@posthorn/contract/messaging/webhooks.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import { faultOf, type Outbound, OutboundError } from '@posthorn/core/platform/outbound-http.ts';
-import type { ClaimedDelivery } from '@posthorn/core/webhooks/delivery/claim-deliveries.ts';
 import type { EndpointConfig } from '@posthorn/core/webhooks/delivery/endpoint-config.ts';
 import { allowedInFlight, isBroken, learn } from '@posthorn/core/webhooks/delivery/endpoint-control.ts';
 import { classOfStatus, parseRetryAfterMs, retryDelayMs } from '@posthorn/core/webhooks/delivery/outcome.ts';
 import type { AttemptResult } from '@posthorn/core/webhooks/delivery/record-attempts.ts';
 import { signWebhook } from '@posthorn/core/webhooks/delivery/sign.ts';
-import type { Endpoint } from './endpoints.ts';
+import type { Endpoint, HeldDelivery } from './endpoints.ts';
 import { type PostAnswer, PostAttempt } from './post-attempt.ts';
 
 export interface AttemptsDeps {
@@ -23,7 +22,7 @@ export interface AttemptsDeps {
   /** An attempt has become slow: it no longer counts among what is held for the quick ones. */
   onSlow(): void;
   /** Deliveries that will not be attempted now. */
-  giveBack(deliveries: ClaimedDelivery[]): void;
+  giveBack(deliveries: HeldDelivery[]): void;
 }
 
 export interface Attempts {
@@ -34,7 +33,7 @@ export interface Attempts {
   slow(): number;
   start(): void;
   /** Lets what is under way end for so long, then cuts it off; those deliveries come back. */
-  stop(graceMs: number): Promise<ClaimedDelivery[]>;
+  stop(graceMs: number): Promise<HeldDelivery[]>;
 }
 
 const SLOW_MS = 1_000;
@@ -44,12 +43,14 @@ const SLOW_MS = 1_000;
  */
 const TURN = 8;
 const ENDPOINT_TURN = 4;
+/** First attempts go before retries, but one retry is begun after so many: a long backlog would starve them. */
+const FRESH_IN_ROW = 7;
 
 /** Makes attempts: signs, sends, and says what came of each and when to try again (design 4). */
 export function createAttempts(deps: AttemptsDeps): Attempts {
   const { clock, timeoutMs } = deps;
   /** In the order they began: the first to time out stands first. */
-  const underWay = new Map<PostAttempt, ClaimedDelivery>();
+  const underWay = new Map<PostAttempt, HeldDelivery>();
   const slowOnes = new Set<PostAttempt>();
   /** Endpoints with deliveries to begin, first come first served. */
   const ready = new Set<Endpoint>();
@@ -87,24 +88,33 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
       deps.giveBack([...endpoint.fresh.splice(0), ...endpoint.retries.splice(0)]);
       return 0;
     }
+    giveBackLate(endpoint, now);
     const allowed = Math.min(allowedInFlight(endpoint.control, now), endpoint.inFlight + most);
     let begun = 0;
     for (; endpoint.inFlight < allowed; begun += 1) {
-      const delivery = endpoint.fresh.shift() ?? endpoint.retries.shift();
+      const delivery = nextOf(endpoint);
       if (!delivery) break;
       beginOne(endpoint, config, delivery);
     }
     return begun;
   }
 
+  /** What waited here for so long that its lease might end during the attempt; the first ones were claimed first. */
+  function giveBackLate(endpoint: Endpoint, now: number): void {
+    const late: HeldDelivery[] = [];
+    for (const queue of [endpoint.fresh, endpoint.retries])
+      while (queue[0] && queue[0].beginUntilMs < now) late.push(queue.shift()!);
+    if (late.length > 0) deps.giveBack(late);
+  }
+
   /** However it ends, it does so in a later turn of the event loop: until then it holds its slot. */
-  function beginOne(endpoint: Endpoint, config: EndpointConfig, delivery: ClaimedDelivery): void {
+  function beginOne(endpoint: Endpoint, config: EndpointConfig, delivery: HeldDelivery): void {
     endpoint.inFlight += 1;
     if (delivery.attempts > 0) endpoint.retriesInFlight += 1;
     const attempt = new PostAttempt((answer) => {
       underWay.delete(attempt);
       slowOnes.delete(attempt);
-      onAnswer(endpoint, delivery, answer);
+      onAnswer(endpoint, config, delivery, answer);
     });
     underWay.set(attempt, delivery);
     try {
@@ -117,11 +127,18 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
     }
   }
 
-  function onAnswer(endpoint: Endpoint, delivery: ClaimedDelivery, answer: PostAnswer): void {
+  function onAnswer(
+    endpoint: Endpoint,
+    config: EndpointConfig,
+    delivery: HeldDelivery,
+    answer: PostAnswer,
+  ): void {
     endpoint.inFlight -= 1;
     if (delivery.attempts > 0) endpoint.retriesInFlight -= 1;
     if (answer.err === STOPPED) return;
-    const result = resultOf(endpoint, delivery, answer);
+    const result = resultOf(config, delivery, answer);
+    // It wants nothing more: what waits here goes back, and stays there once the webhook is disabled.
+    if (result.statusCode === 410 && endpoint.config === config) endpoint.config = null;
     learn(endpoint.control, {
       errorClass: result.errorClass,
       latencyMs: result.latencyMs,
@@ -133,7 +150,7 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
     deps.onResult(endpoint, result);
   }
 
-  function resultOf(endpoint: Endpoint, delivery: ClaimedDelivery, answer: PostAnswer): AttemptResult {
+  function resultOf(config: EndpointConfig, delivery: HeldDelivery, answer: PostAnswer): AttemptResult {
     const endedAt = clock.now();
     const errorClass = classOf(answer);
     const attempt = delivery.attempts + 1;
@@ -150,7 +167,7 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
     return {
       deliveryId: delivery.id,
       attempt,
-      webhookUrl: endpoint.config?.webhookUrl ?? '',
+      webhookUrl: config.webhookUrl,
       eventType: delivery.type,
       instanceId: delivery.instanceId,
       statusCode: answer.statusCode,
@@ -193,6 +210,18 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
       return left.map(([, delivery]) => delivery);
     },
   };
+}
+
+/** First attempts before retries, but for one retry after {@link FRESH_IN_ROW}. */
+function nextOf(endpoint: Endpoint): HeldDelivery | undefined {
+  const isRetrysTurn = endpoint.freshInRow >= FRESH_IN_ROW && endpoint.retries.length > 0;
+  const first = isRetrysTurn ? undefined : endpoint.fresh.shift();
+  if (first) {
+    endpoint.freshInRow += 1;
+    return first;
+  }
+  endpoint.freshInRow = 0;
+  return endpoint.retries.shift();
 }
 
 /**

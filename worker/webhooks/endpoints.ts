@@ -6,6 +6,13 @@ import {
   newEndpointControl,
 } from '@posthorn/core/webhooks/delivery/endpoint-control.ts';
 
+/** A claimed delivery while this process holds it; times are monotonic. */
+export interface HeldDelivery extends ClaimedDelivery {
+  /** Begun later, its attempt might outlast the lease, and another worker would make it too. */
+  beginUntilMs: number;
+  leasedUntilMs: number;
+}
+
 /** What this process knows of an endpoint and holds for it. */
 export interface Endpoint {
   webhookId: number;
@@ -26,9 +33,11 @@ export interface Endpoint {
   retryAtMs: number | null;
   inFlight: number;
   /** Claimed and waiting here for a slot. */
-  fresh: ClaimedDelivery[];
-  retries: ClaimedDelivery[];
+  fresh: HeldDelivery[];
+  retries: HeldDelivery[];
   retriesInFlight: number;
+  /** First attempts begun since the last retry. */
+  freshInRow: number;
   /** When it was found to have work, monotonic; a claim that brought nothing is no activity. */
   activeAtMs: number;
   /** When a claim last asked for it, monotonic. */
@@ -91,6 +100,7 @@ export function createEndpoints() {
         fresh: [],
         retries: [],
         retriesInFlight: 0,
+        freshInRow: 0,
         activeAtMs: performance.now(),
         askedAtMs: Number.NEGATIVE_INFINITY,
       };

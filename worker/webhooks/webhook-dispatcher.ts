@@ -13,11 +13,18 @@ import {
   releaseDeliveries,
 } from '@posthorn/core/webhooks/delivery/claim-deliveries.ts';
 import { readEndpointConfigs } from '@posthorn/core/webhooks/delivery/endpoint-config.ts';
-import { RETRIES_HINT } from '@posthorn/core/webhooks/delivery/find-due.ts';
+import { changedWebhook, RETRIES_HINT } from '@posthorn/core/webhooks/delivery/hints.ts';
 import { type AttemptResult, disableGoneWebhook } from '@posthorn/core/webhooks/delivery/record-attempts.ts';
 import { createAttemptRecorder } from './attempt-recorder.ts';
 import { createAttempts } from './attempts.ts';
-import { createEndpoints, type Endpoint, FULL_SHARE, learnFromClaim, wishOf } from './endpoints.ts';
+import {
+  createEndpoints,
+  type Endpoint,
+  FULL_SHARE,
+  type HeldDelivery,
+  learnFromClaim,
+  wishOf,
+} from './endpoints.ts';
 import { createWorkFinder } from './find-work.ts';
 
 export interface WebhookDispatcherDeps {
@@ -68,6 +75,8 @@ const STARVED_STEP = 64;
 const RECORD_BACKLOG_MAX = 4_000;
 const CLAIM_RETRY_MS = 500;
 const STOP_MS = 5_000;
+/** For the result to be written. */
+const LEASE_MARGIN_MS = 5_000;
 
 /**
  * Makes the due deliveries of `webhook_deliveries` (design 4). Any number of processes may run one.
@@ -78,6 +87,7 @@ const STOP_MS = 5_000;
 export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDispatcher {
   const { db, bus, clock, log } = deps;
   const leaseMs = deps.leaseMs ?? 60_000;
+  const timeoutMs = deps.timeoutMs ?? 15_000;
   const endpoints = createEndpoints();
   const recorder = createAttemptRecorder({ db, log });
   const finder = createWorkFinder({ db, clock, log, endpoints, onFound: wantClaim });
@@ -85,7 +95,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
     clock,
     outbound: deps.outbound,
     random: deps.random ?? Math.random,
-    timeoutMs: deps.timeoutMs ?? 15_000,
+    timeoutMs,
     onResult,
     onSlow: wantClaim,
     giveBack,
@@ -109,8 +119,18 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
 
   function onHint(hint?: string): void {
     if (stopping.signal.aborted) return;
-    if (hint === RETRIES_HINT) finder.onRetries();
+    const changed = hint === undefined ? null : changedWebhook(hint);
+    if (changed !== null) forgetConfig(changed);
+    else if (hint === RETRIES_HINT) finder.onRetries();
     else finder.onNew();
+  }
+
+  /** What waits here for a webhook that was changed, disabled or deleted is claimed anew, if it still may. */
+  function forgetConfig(webhookId: number): void {
+    const endpoint = endpoints.all.get(webhookId);
+    if (!endpoint?.config) return;
+    endpoint.config = null;
+    attempts.begin(endpoint);
   }
 
   /** What ends in the same turn of the event loop makes room for one claim, not for one each. */
@@ -216,13 +236,16 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
       );
   }
 
-  async function claimPaced(quotas: Quota[]): Promise<ClaimedDelivery[]> {
+  async function claimPaced(quotas: Quota[]): Promise<HeldDelivery[]> {
     const asksRetries = quotas.some(({ retries }) => retries > 0);
     if (asksRetries) retriesFromMs = Number.POSITIVE_INFINITY;
     const startedAtMs = performance.now();
     let restMs = 0;
     try {
-      const claimed = await claimDeliveries(db, { quotas, now: clock.now(), leaseMs });
+      const found = await claimDeliveries(db, { quotas, now: clock.now(), leaseMs });
+      const leasedUntilMs = startedAtMs + leaseMs;
+      const beginUntilMs = leasedUntilMs - Math.min(timeoutMs + LEASE_MARGIN_MS, leaseMs / 2);
+      const claimed = found.map((delivery) => Object.assign(delivery, { leasedUntilMs, beginUntilMs }));
       const now = performance.now();
       if (claimed.some(({ attempts }) => attempts === 0)) freshAtMs = now;
       if (claimed.some(({ attempts }) => attempts > 0) && now - freshAtMs < LIVE_MS)
@@ -237,7 +260,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
   }
 
   /** Puts claimed deliveries to their endpoints, whose configuration is read anew where it has changed. */
-  async function take(claimed: ClaimedDelivery[]): Promise<void> {
+  async function take(claimed: HeldDelivery[]): Promise<void> {
     held += claimed.length;
     const stale = new Set<number>();
     for (const { webhookId, webhookVersion } of claimed)
@@ -279,14 +302,17 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
     return wishOf(endpoint, { clockMs: clock.now().getTime(), monotonicMs: performance.now() }) !== null;
   }
 
-  function giveBack(deliveries: ClaimedDelivery[]): void {
+  function giveBack(deliveries: HeldDelivery[]): void {
     if (deliveries.length === 0) return;
     held -= deliveries.length;
     // They stand before what was claimed last.
     for (const { webhookId } of deliveries) endpoints.all.get(webhookId)!.freshFromId = 0;
+    // Those whose lease is over may be another worker's by now.
+    const now = performance.now();
+    const ours = deliveries.filter(({ leasedUntilMs }) => leasedUntilMs > now);
     const release = releaseDeliveries(
       db,
-      deliveries.map((delivery) => delivery.id),
+      ours.map((delivery) => delivery.id),
     )
       .catch((err) => log.warn({ err }, 'giving back webhook deliveries failed, their leases will end'))
       .finally(() => releases.delete(release));

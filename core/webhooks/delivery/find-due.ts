@@ -1,8 +1,5 @@
 import type { Sql } from '../../platform/db.ts';
 
-/** Payload of a hint on `deliveries`: retries were made due at once, which no look at new rows finds. */
-export const RETRIES_HINT = 'retries';
-
 export interface DueEndpoint {
   webhookId: number;
   companyId: number;

@@ -1,0 +1,14 @@
+/** Payload of a hint on `deliveries`: retries were made due at once, which no look at new rows finds. */
+export const RETRIES_HINT = 'retries';
+
+const CHANGED = 'webhook:';
+
+/** Payload of a hint on `deliveries`: this webhook was changed or deleted. */
+export function changedHint(webhookId: number): string {
+  return `${CHANGED}${webhookId}`;
+}
+
+/** The webhook that a hint tells of; null when it tells of something else. */
+export function changedWebhook(hint: string): number | null {
+  return hint.startsWith(CHANGED) ? Number(hint.slice(CHANGED.length)) : null;
+}

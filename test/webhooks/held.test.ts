@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { startTestMessaging, type TestMessaging } from '../support/messaging.ts';
+import { waitFor } from '../support/process.ts';
+import { seedCompany } from '../support/seed.ts';
+import { emitEvents, logsOf, pendingOf, seedWebhook, startDispatcher, startReceiver } from './support.ts';
+
+let messaging: TestMessaging;
+before(async () => {
+  messaging = await startTestMessaging({ ALLOW_PRIVATE_WEBHOOKS: 'true' });
+});
+after(() => messaging.close());
+
+test('what is held for an endpoint goes back when it answers 410 or is disabled, and is not lost', async (t) => {
+  const { parts } = messaging;
+  const dispatcher = await startDispatcher(parts);
+  t.after(dispatcher.close);
+  const WARM_UP = 100;
+  const BACKLOG = 400;
+  /** At most under way at once; four times as many are held for an endpoint that answers fast. */
+  const IN_FLIGHT = 64;
+  for (const how of ['gone', 'disabled'] as const) {
+    const other = await seedCompany(parts.db);
+    let answer = { status: 200, afterMs: 0 };
+    const receiver = await startReceiver((_req, res) =>
+      setTimeout(() => res.writeHead(answer.status).end(), answer.afterMs),
+    );
+    t.after(receiver.close);
+    const webhook = await seedWebhook(parts.db, other.companyId, receiver.url);
+    const patch = (body: object) =>
+      messaging.call('PATCH', `/v1/webhooks/${webhook.id}`, { key: other.apiKey, body });
+    const sent = () => receiver.requests - WARM_UP;
+    await emitEvents(parts, other.companyId, WARM_UP);
+    await waitFor(async () => (await logsOf(parts.db, webhook.id)).length === WARM_UP);
+    answer = { status: how === 'gone' ? 410 : 200, afterMs: 300 };
+    await emitEvents(parts, other.companyId, BACKLOG);
+    await waitFor(() => sent() >= IN_FLIGHT);
+    if (how === 'disabled') await patch({ enabled: false });
+    await delay(1_500);
+    const reached = sent();
+    assert.ok(reached <= 1.5 * IN_FLIGHT, `${how}: ${reached} of ${BACKLOG} were sent`);
+    assert.equal(await pendingOf(parts.db, webhook.id), BACKLOG - reached, `${how}: the others wait`);
+    answer = { status: 200, afterMs: 0 };
+    await patch({ enabled: true });
+    await waitFor(async () => (await pendingOf(parts.db, webhook.id)) === 0, 10_000);
+    const ids = receiver.received.map(({ headers }) => headers['webhook-id']);
+    assert.equal(new Set(ids).size, WARM_UP + BACKLOG, how);
+    assert.equal(ids.length, WARM_UP + BACKLOG, `${how}: each once`);
+  }
+});
+
+test('retries beside a backlog that outlasts their lease are sent once each, and before its end', async (t) => {
+  const { parts } = messaging;
+  const { companyId } = await seedCompany(parts.db);
+  const receiver = await startReceiver((_req, res) => setTimeout(() => res.end('ok'), 100));
+  t.after(receiver.close);
+  const webhook = await seedWebhook(parts.db, companyId, receiver.url);
+  const retried = await emitEvents(parts, companyId, 20);
+  await parts.db.query(
+    'UPDATE webhook_deliveries SET attempts = 1, next_attempt_at = created_at WHERE webhook_id = $1',
+    [webhook.id],
+  );
+  const BACKLOG = 1_500;
+  await emitEvents(parts, companyId, BACKLOG);
+  const dispatcher = await startDispatcher(parts, { leaseMs: 1_000, timeoutMs: 400 });
+  t.after(dispatcher.close);
+  await waitFor(async () => (await pendingOf(parts.db, webhook.id)) === 0, 30_000);
+  const ids = receiver.received.map(({ headers }) => headers['webhook-id']);
+  assert.equal(ids.length, BACKLOG + retried.length);
+  assert.equal(new Set(ids).size, ids.length, 'each once');
+  const lastRetry = Math.max(...retried.map(({ eventId }) => ids.indexOf(eventId)));
+  assert.ok(lastRetry < BACKLOG / 2, `the last retry was sent after ${lastRetry} others`);
+});
