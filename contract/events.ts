@@ -2,7 +2,7 @@
 import { z } from 'zod/v4';
 import * as payload from './event-payloads.ts';
 import { integerId, timestamp, uuid } from './fields.ts';
-import { INBOUND_FAMILIES, type InboundFamily, OUTBOUND_TYPES, type OutboundType } from './message-types.ts';
+import { INBOUND_FAMILIES, type InboundFamily, MESSAGE_TYPES, type MessageType } from './message-types.ts';
 
 /** Gives one payload to a whole family of names: `text.received`, `image.received`, ... */
 function eachOf<Name extends string, Action extends string, P extends z.ZodType>(
@@ -25,8 +25,9 @@ export const eventPayloads = {
   'message.edited': payload.messageEdited,
   'message.deleted': payload.messageDeleted,
   'message.starred': payload.messageStarred,
-  ...eachOf<OutboundType, 'delivery_failed', typeof payload.deliveryFailed>(
-    OUTBOUND_TYPES,
+  // Received types too: a forward of an order, or deleting a message that was received, may fail as well.
+  ...eachOf<MessageType, 'delivery_failed', typeof payload.deliveryFailed>(
+    MESSAGE_TYPES,
     'delivery_failed',
     payload.deliveryFailed,
   ),

@@ -6,6 +6,7 @@ import { insertEvents } from '../events/insert-events.ts';
 import type { Bus } from '../platform/bus.ts';
 import { newId } from '../platform/ids.ts';
 import type { Log } from '../platform/log.ts';
+import { findReferenced } from './find-referenced.ts';
 import { type PreparedSend, prepareSend } from './prepare-send.ts';
 import type { SendDeps } from './send.ts';
 
@@ -139,8 +140,7 @@ async function fail(
   reason: string,
   now: Date,
 ): Promise<void> {
-  const type = typeOf(row, prepared);
-  const chat = prepared?.message.chatJid || chatOf(row);
+  const { type, chat } = await familyOf(deps, row, prepared);
   await deps.db.transaction(async (client) => {
     const failed = await client.query(
       `UPDATE scheduled_sends SET status = 'failed', failed_reason = $2 WHERE id = $1 AND status = 'claimed'`,
@@ -175,10 +175,21 @@ async function fail(
   deps.bus.notify('deliveries');
 }
 
-/** The family of the failure: of the content, where it could be made; else of what was asked for. */
-function typeOf(row: Due, prepared: PreparedSend | null): string {
-  if (prepared?.message.type) return prepared.message.type;
-  return ['link_preview', 'forward', 'delete', 'edit'].includes(row.type) ? 'text' : row.type;
+/**
+ * The family of the failure: of the content, where it could be made; else of the message that it was about
+ * (spec 4.2: a forward fails in the family of its source), or of what was asked for.
+ */
+async function familyOf(
+  deps: FireDeps,
+  row: Due,
+  prepared: PreparedSend | null,
+): Promise<{ type: string; chat: string }> {
+  const chat = prepared?.message.chatJid || chatOf(row);
+  if (prepared?.message.type) return { type: prepared.message.type, chat };
+  if (row.type === 'link_preview') return { type: 'text', chat };
+  if (row.type !== 'forward' && row.type !== 'delete' && row.type !== 'edit') return { type: row.type, chat };
+  const target = await findReferenced(deps.db, row.instance_id, String(row.body.message_id ?? ''));
+  return { type: target?.type ?? 'text', chat: chat || (target?.chatJid ?? '') };
 }
 
 function chatOf(row: Due): string {

@@ -1,4 +1,4 @@
-import { phoneOf } from '@posthorn/contract/jid.ts';
+import { type Jid, phoneOf } from '@posthorn/contract/jid.ts';
 import type { NewEvent } from '../events/insert-events.ts';
 import { newId } from '../platform/ids.ts';
 import type { Step } from './progress.ts';
@@ -46,13 +46,17 @@ export function outboundFamily(
 export function progressEvent(
   message: OutboundFacts,
   step: Step,
-  proof: { at: Date; reason?: string | undefined; wireState?: string | undefined },
+  proof: { at: Date; by?: Jid | undefined; reason?: string | undefined; wireState?: string | undefined },
   now: Date,
 ): NewEvent {
   const data = outboundFamily(message, proof.at);
   if (step === 'sent') {
     if (message.idempotency_key) data.idempotency_key = message.idempotency_key;
     if (message.type === 'contact') data.contacts = message.content?.contacts;
+  }
+  if (proof.by !== undefined && step !== 'sent') {
+    data.from = proof.by;
+    data.phone = phoneOf(proof.by);
   }
   if (step === 'failed') {
     if (message.idempotency_key) data.idempotency_key = message.idempotency_key;

@@ -1,3 +1,4 @@
+import type { Jid } from '@posthorn/contract/jid.ts';
 import { insertEvents, type NewEvent } from '../events/insert-events.ts';
 import type { Lease } from '../instances/hold-leases.ts';
 import type { Bus } from '../platform/bus.ts';
@@ -17,6 +18,8 @@ export interface Progress {
   lease: Lease;
   to: Step;
   at: Date;
+  /** With a receipt: who received, read or played it; in a group, that member. */
+  by?: Jid;
   /** With `failed`: why, and whether anything reached the wire (spec 4.2, forward rules). */
   reason?: string;
   wireState?: 'not_sent' | 'unknown';

@@ -2,8 +2,8 @@ import type { EventData, EventType } from '@posthorn/contract/events.ts';
 import {
   INBOUND_FAMILIES,
   type InboundFamily,
-  OUTBOUND_TYPES,
-  type OutboundType,
+  MESSAGE_TYPES,
+  type MessageType,
 } from '@posthorn/contract/message-types.ts';
 
 /** One example of every event: what the documentation shows and what the tests send down every road. */
@@ -40,11 +40,11 @@ const moved = {
 const lost = { ...moved, state: 'DISCONNECTED' as const, previous_state: 'CONNECTED' as const };
 
 const failures = Object.fromEntries(
-  OUTBOUND_TYPES.map((type) => [
+  MESSAGE_TYPES.map((type) => [
     `${type}.delivery_failed`,
     { ...message, idempotency_key: 'order-1001', wire_state: 'not_sent', reason: 'recipient_not_found' },
   ]),
-) as Record<`${OutboundType}.delivery_failed`, EventData<'text.delivery_failed'>>;
+) as Record<`${MessageType}.delivery_failed`, EventData<'text.delivery_failed'>>;
 const families = Object.fromEntries(
   INBOUND_FAMILIES.flatMap((family) => [
     [`${family}.received`, received],

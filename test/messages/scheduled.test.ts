@@ -211,6 +211,28 @@ describe('a scheduled send', () => {
     assert.equal((await remove(second)).status, 409);
   });
 
+  test('that is refused when its time has come fails in the family of the message it was about', async () => {
+    const phone = road.newPhone();
+    const place = await road.send(instance, '/messages/location', { to: phone, latitude: 1, longitude: 2 });
+    await waitFor(async () => (await road.eventsOf(place.message_id)).at(-1)?.type === 'message.read');
+    const { id } = (
+      await schedule({
+        type: 'forward',
+        send_at: inMinutes(5),
+        body: { to: road.newPhone(), forward_chat_id: phone, message_id: place.message_id },
+      })
+    ).body;
+    await road.api.parts.db.query('UPDATE messages SET deleted_at = now() WHERE id = $1', [place.message_id]);
+    await pass(6);
+    await tick(async () => (await statusOf(id)) === 'failed');
+    const [failed] = await road.eventsOf(id);
+    assert.equal(failed!.type, 'location.delivery_failed');
+    assert.deepEqual(
+      [failed!.data.reason, failed!.data.message_type],
+      ['forward_source_deleted', 'location'],
+    );
+  });
+
   test('meets passive mode when it is scheduled and again when its time has come', async () => {
     const phone = road.newPhone();
     const body = { type: 'text', send_at: inMinutes(5), body: { to: phone, text: 'x' } };

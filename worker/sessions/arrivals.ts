@@ -83,9 +83,9 @@ export function createArrivals(
       const [views, progress] = split(receipts, isView);
       await Promise.all([
         recordStatusFacts(deps, scope, views.map(viewOf)),
-        ...progress.flatMap(({ networkId, kind, at }) => {
+        ...progress.flatMap(({ networkId, kind, by, at }) => {
           const messageId = messageIdOf(networkId);
-          return messageId ? [deps.recorder.push({ messageId, lease: scope.lease, to: kind, at })] : [];
+          return messageId ? [deps.recorder.push({ messageId, lease: scope.lease, to: kind, by, at })] : [];
         }),
       ]);
     },
