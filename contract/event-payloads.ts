@@ -38,7 +38,10 @@ export const messageReceived = messageFamily
     content: z.record(z.string(), z.unknown()).meta({ description: 'By type; for text {text, mentions?}' }),
     push_name: z.string().optional(),
     mime_type: z.string().optional(),
-    quoted_id: z.string().optional(),
+    quoted_id: z
+      .string()
+      .optional()
+      .meta({ description: 'The message_id of one that was sent from here, else the id of the network' }),
     is_animated: z.boolean().optional().meta({ description: 'Animated stickers' }),
     detail: z.record(z.string(), z.unknown()).optional().meta({ description: 'Orders and products' }),
   })

@@ -53,7 +53,10 @@ export const message = z
     is_forwarded: z.boolean(),
     forwarding_score: z.int(),
     media_id: uuid.nullable(),
-    quoted_id: z.string().nullable(),
+    quoted_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The message_id of one that was sent from here, else the id of the network' }),
     idempotency_key: z.string().nullable(),
     failed_reason: z.string().nullable(),
     created_at: timestamp,

@@ -78,7 +78,7 @@ export function messageView(row: MessageRow): Message {
     is_forwarded: row.is_forwarded,
     forwarding_score: row.forwarding_score,
     media_id: row.media_id,
-    quoted_id: row.quoted_id,
+    quoted_id: row.quoted_id && (messageIdOf(row.quoted_id) ?? row.quoted_id),
     idempotency_key: row.idempotency_key,
     failed_reason: row.failed_reason,
     created_at: row.created_at.toISOString(),

@@ -103,7 +103,7 @@ function receivedEvents(message: Received & { id: string }, now: Date): NewEvent
     content: message.content,
     timestamp: message.at.toISOString(),
   };
-  if (message.quotedId) data.quoted_id = message.quotedId;
+  if (message.quotedId) data.quoted_id = messageIdOf(message.quotedId) ?? message.quotedId;
   if (message.mediaId) data.media_id = message.mediaId;
   if (message.mimeType) data.mime_type = message.mimeType;
   if (message.animated) data.is_animated = true;

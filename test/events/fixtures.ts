@@ -22,7 +22,7 @@ const message = {
   is_from_me: true,
   timestamp: TIME,
 };
-const inbound = { ...message, message_ids: ['3EB0C767D097E1A3F1'], is_from_me: false };
+const inbound = { ...message, message_ids: ['0198c0de-0000-7000-8000-000000000002'], is_from_me: false };
 const received = { ...inbound, content: { text: 'Ol\u00e1!' }, push_name: 'Ana' };
 const status = {
   phone: '5511999990000',

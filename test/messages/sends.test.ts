@@ -201,6 +201,14 @@ describe('every send without media', () => {
       shown.slice(1).map((message) => message.quoted_id),
       [hex, hex, hex, hex, hex],
     );
+    await road.sandbox.post(`/phones/${phone}/messages`, {
+      to: instance.phone,
+      type: 'text',
+      text: 'and back',
+      quoted_id: hex,
+    });
+    const answer = await road.event(instance, 'message.received', ({ chat }) => chat.startsWith(phone));
+    assert.equal(answer.data.quoted_id, first.message_id);
     for (const [path, body] of quotable) {
       const unknown = { to: phone, ...body, quoted_id: randomUUID() };
       const refused = await road.call(instance, 'POST', path, unknown);
@@ -220,6 +228,9 @@ describe('every send without media', () => {
       checkEvents(events, accepted.message_id, type);
       assert.equal(events[0]!.data.phone, '');
       assert.equal(events[0]!.data.chat, group.jid);
+      const reader = events.at(-1)!.data;
+      assert.ok(members.includes(reader.phone), 'who read it');
+      assert.deepEqual([reader.chat, reader.from], [group.jid, `${reader.phone}@s.whatsapp.net`]);
     }
     for (const member of members) {
       const shown = await road.shown(member, group.jid);
