@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { decodeCursor, encodeCursor } from '@posthorn/core/events/cursor.ts';
 import { createEventFeed } from '@posthorn/core/events/event-feed.ts';
 import { insertEvents } from '@posthorn/core/events/insert-events.ts';
+import { listEvents } from '@posthorn/core/events/list-events.ts';
 import { createLiveConnections } from '@posthorn/server/http/event-stream.ts';
 import { openEventStream } from '@posthorn/server/http/sse.ts';
 import { WebSocket } from 'ws';
@@ -263,7 +264,13 @@ describe('GET /v1/events', () => {
         next_cursor: string | null;
         reset: boolean;
       }>;
-    await emit();
+    const event = await emit();
+    await waitFor(async () => {
+      const response = await fetch(`${server.url}/v1/events?limit=1`, { headers: auth });
+      return (
+        ((await response.json()) as { data: { event_id: string }[] }).data[0]?.event_id === event.eventId
+      );
+    });
     const kept = await list(encodeCursor({ tx: 1, id: 1, atMs: nowMs - 13 * 86_400_000 }));
     assert.equal(kept.reset, false);
     const expired = await list(encodeCursor({ tx: 1, id: 1, atMs: nowMs - 15 * 86_400_000 }));
@@ -282,10 +289,13 @@ describe('GET /v1/events', () => {
   test('what a rare filter looks for may take several pages, each of which looks at a bounded part', async () => {
     const { companyId, apiKey } = await seedCompany(parts.db);
     const rare = await putEvent(parts.db, companyId, { type: 'message.starred' });
-    await insertEvents(
-      parts.db,
-      Array.from({ length: 1_000 }, () => newEvent(companyId)),
-    );
+    const others = Array.from({ length: 1_000 }, () => newEvent(companyId));
+    await insertEvents(parts.db, others);
+    // The log shows nothing past a transaction that still runs, be it another test's.
+    await waitFor(async () => {
+      const { data } = await listEvents(parts, { companyId, instanceId: null, types: null, limit: 1 });
+      return data[0]?.event_id === others.at(-1)!.eventId;
+    });
     let query = '?types=message.starred&limit=1';
     const pages: number[] = [];
     for (;;) {
