@@ -19,7 +19,7 @@ import { openWorkerMedia } from './media/open-worker-media.ts';
 import { createNetworkDriver } from './network-driver.ts';
 import { createPurgeJob } from './purge/purge-job.ts';
 import { createRetentionJob } from './retention/retention-job.ts';
-import { createWebhookDispatcher } from './webhooks/webhook-dispatcher.ts';
+import { createWebhookDispatcher, HELD_WITH_SLOW_MAX } from './webhooks/webhook-dispatcher.ts';
 import { startWorker } from './worker.ts';
 
 export interface WorkerRolesDeps {
@@ -104,7 +104,10 @@ type Parts = WorkerRolesDeps & Omit<Parameters<typeof createWebhookDispatcher>[0
 /** Events to webhooks, and mails to their receivers. */
 async function startDelivery(parts: Parts): Promise<void> {
   const { config, log, metrics, shutdown } = parts;
-  const outbound = createOutbound({ allowPrivate: config.ALLOW_PRIVATE_WEBHOOKS });
+  const outbound = createOutbound({
+    allowPrivate: config.ALLOW_PRIVATE_WEBHOOKS,
+    connectionsPerOrigin: HELD_WITH_SLOW_MAX,
+  });
   shutdown.add('outbound connections', () => outbound.close());
   const webhooks = createWebhookDispatcher({ ...parts, outbound });
   await webhooks.start();

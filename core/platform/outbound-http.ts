@@ -27,7 +27,7 @@ export interface OutboundOptions {
   /** Domains that are never reached, nor what lies below them. */
   refuseDomains?: readonly string[];
   resolver?: Resolver;
-  /** Connections to one origin at most, for each owner. Default 64. */
+  /** Connections to one origin at most. Default 64. */
   connectionsPerOrigin?: number;
   /** Default 10 s. */
   connectTimeoutMs?: number;
@@ -36,12 +36,11 @@ export interface OutboundOptions {
 /** HTTP to addresses that users name: each connection goes only to an address that was judged. */
 export interface Outbound {
   /**
-   * The connections to the origin of `url` that `owner` has to itself: what it keeps waiting for answers takes
-   * none from others. Without one they are shared. Throws OutboundError `blocked` for a scheme, port or literal
+   * The connections to the origin of `url`. Throws OutboundError `blocked` for a scheme, port or literal
    * address that is not allowed; a name is judged when a connection is made, and the connection goes to the
    * very addresses that were judged (no second look-up that could answer otherwise).
    */
-  to(url: URL, owner?: string | number): Dispatcher;
+  to(url: URL): Dispatcher;
   /** The same judgement ahead of time, with a look-up: null when the URL may be reached. */
   judge(url: URL): Promise<OutboundError | null>;
   close(): Promise<void>;
@@ -121,23 +120,22 @@ export function createOutbound(options: OutboundOptions): Outbound {
 
   const sweep = setInterval(() => {
     const before = performance.now() - POOL_IDLE_MS;
-    for (const [key, entry] of pools) {
+    for (const [origin, entry] of pools) {
       if (entry.usedAt > before || entry.pool.stats.size > 0) continue;
-      pools.delete(key);
+      pools.delete(origin);
       void entry.pool.destroy();
     }
   }, POOL_IDLE_MS / 2);
   sweep.unref();
 
   return {
-    to(url, owner = '') {
+    to(url) {
       const refused = refusal(url);
       if (refused) throw refused;
-      const key = `${owner} ${url.origin}`;
-      let entry = pools.get(key);
+      let entry = pools.get(url.origin);
       if (!entry) {
         entry = { pool: newPool(url), usedAt: 0 };
-        pools.set(key, entry);
+        pools.set(url.origin, entry);
       }
       entry.usedAt = performance.now();
       return entry.pool;

@@ -9,7 +9,7 @@ import { systemClock } from '@posthorn/core/platform/clock.ts';
 import { createDb } from '@posthorn/core/platform/db.ts';
 import { createLog } from '@posthorn/core/platform/log.ts';
 import { createOutbound } from '@posthorn/core/platform/outbound-http.ts';
-import { createWebhookDispatcher } from '@posthorn/worker/webhooks/webhook-dispatcher.ts';
+import { createWebhookDispatcher, HELD_WITH_SLOW_MAX } from '@posthorn/worker/webhooks/webhook-dispatcher.ts';
 import { cipher } from './support.ts';
 
 const url = process.env.DATABASE_URL!;
@@ -20,7 +20,7 @@ const dispatcher = createWebhookDispatcher({
   clock: systemClock,
   log,
   cipher,
-  outbound: createOutbound({ allowPrivate: true }),
+  outbound: createOutbound({ allowPrivate: true, connectionsPerOrigin: HELD_WITH_SLOW_MAX }),
   ...(process.env.TIMEOUT_MS ? { timeoutMs: Number(process.env.TIMEOUT_MS) } : {}),
   ...(process.env.LEASE_MS ? { leaseMs: Number(process.env.LEASE_MS) } : {}),
 });

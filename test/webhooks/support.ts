@@ -13,6 +13,7 @@ import { createOutbound, type OutboundOptions } from '@posthorn/core/platform/ou
 import type { AttemptResult } from '@posthorn/core/webhooks/delivery/record-attempts.ts';
 import {
   createWebhookDispatcher,
+  HELD_WITH_SLOW_MAX,
   type WebhookDispatcher,
   type WebhookDispatcherDeps,
 } from '@posthorn/worker/webhooks/webhook-dispatcher.ts';
@@ -111,7 +112,11 @@ export async function startDispatcher(
   more: Partial<WebhookDispatcherDeps> & { outboundOptions?: OutboundOptions } = {},
 ): Promise<TestDispatcher> {
   const db = createDb({ url: parts.url, poolSize: 6, log: parts.log, name: 'test worker', plans: 'indexed' });
-  const outbound = createOutbound(more.outboundOptions ?? { allowPrivate: true });
+  const outbound = createOutbound({
+    allowPrivate: true,
+    connectionsPerOrigin: HELD_WITH_SLOW_MAX,
+    ...more.outboundOptions,
+  });
   const dispatcher = createWebhookDispatcher({ ...parts, clock: systemClock, db, cipher, outbound, ...more });
   await dispatcher.start();
   let closing: Promise<void> | null = null;

@@ -121,7 +121,7 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
       if (config.unusable) throw config.unusable;
       const body = Buffer.from(delivery.body!);
       const headers = signedHeaders(config, delivery.eventId, body, clock.now().getTime());
-      attempt.send(deps.outbound.to(config.url, endpoint.webhookId), { path: config.path, headers, body });
+      attempt.send(deps.outbound.to(config.url), { path: config.path, headers, body });
     } catch (err) {
       setImmediate(() => attempt.abort(err as Error));
     }

@@ -52,8 +52,11 @@ export interface WebhookDispatcher {
 
 /** Deliveries held at once, those aside that a slow endpoint is sitting on. */
 const HELD_MAX = 1024;
-/** All together: what bounds the memory and the sockets when hundreds of endpoints hang. */
-const HELD_WITH_SLOW_MAX = 4096;
+/**
+ * All together: what bounds the memory and the sockets when hundreds of endpoints hang. The outbound connections
+ * to one host must be as many, or endpoints that hang there keep those of others waiting for one.
+ */
+export const HELD_WITH_SLOW_MAX = 4096;
 /** Small claims: the attempts of others wait while what came of one is begun. */
 const CLAIM_MAX = 128;
 /**
