@@ -18,7 +18,7 @@ const RETRY_MS = 1_000;
 
 /**
  * `GET /v1/events/stream`. Frames: `id` the cursor, `event` the type, `data` the event. Also `reset`
- * (the cursor had expired: what lay between is lost to this reader), `end` (the stream is closed, come
+ * (the cursor had expired or is of another log: what lay between is lost), `end` (the stream is closed, come
  * back with the cursor) and, each 15 s, a comment with the `id` reached.
  *
  * Throws ApiError before anything is written; afterwards the answer belongs to the stream.

@@ -27,7 +27,7 @@ export interface EventSockets {
 
 /**
  * The event log over WebSocket. Text frames: an event with its `cursor`; `{"reset": ...}` when the
- * cursor had expired; and each 15 s `{"heartbeat": {"cursor"}}` with a ping. A peer that does not answer it is
+ * cursor had expired or is of another log; and each 15 s `{"heartbeat": {"cursor"}}` with a ping. A peer that does not answer it is
  * dropped at a later one: not at the next at any rate, which may come right after it connected.
  */
 export function createEventSockets(
