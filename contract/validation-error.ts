@@ -4,7 +4,7 @@ import { type ErrorCode, isErrorCode } from './errors.ts';
 
 export type RequestPart = 'body' | 'query' | 'headers' | 'path';
 
-type Issue = z.core.$ZodIssue;
+export type Issue = z.core.$ZodIssue;
 
 /** The codes of a part whose shape is wrong; a route may have its own (`RouteMeta.bodyCodes`). */
 export interface InputCodes {
@@ -57,8 +57,18 @@ export function parseInput<S extends z.ZodType>(
   const value = input === undefined ? {} : input;
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const { code, message } = codeOfIssues(result.error.issues, part, value, codes);
-  throw new ApiError(code, { message });
+  throw inputError(result.error.issues, part, value, codes);
+}
+
+/** The ApiError that says what is wrong with one part of a request. */
+export function inputError(
+  issues: readonly Issue[],
+  part: RequestPart,
+  input: unknown,
+  codes?: InputCodes,
+): ApiError {
+  const { code, message } = codeOfIssues(issues, part, input, codes);
+  return new ApiError(code, { message });
 }
 
 /** The first check that brings its whole message along (`saysExactly`). */

@@ -11,7 +11,10 @@ const PARTS: readonly { part: string; fits: (url: string, name: string) => boole
   { part: 'idle', fits: (_, name) => name === '(idle)' },
   { part: 'garbage collection', fits: (_, name) => name === '(garbage collector)' },
   { part: 'sockets (system calls)', fits: (url, name) => url === '' && /^(write|shutdown|read)/.test(name) },
-  { part: 'fastify', fits: (url) => /\/(fastify|find-my-way|avvio|light-my-request)\//.test(url) },
+  {
+    part: 'express and ts-rest',
+    fits: (url) => /\/(express|router|path-to-regexp|parseurl|@ts-rest)\//.test(url),
+  },
   { part: 'validation (zod, contract)', fits: (url) => /\/zod\/|\/contract\//.test(url) },
   { part: 'pipeline (key, rate limit, headers)', fits: (url) => /\/server\/|\/core\/accounts\//.test(url) },
   { part: 'accept (guard, idempotency, rows)', fits: (url) => /\/core\//.test(url) },

@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net';
 import { billingContract } from '@posthorn/contract/billing/index.ts';
 import { billingInternal } from '@posthorn/contract/billing/internal.ts';
 import type { Authenticator } from '@posthorn/core/accounts/principal.ts';
@@ -8,7 +7,7 @@ import type { BillingDeps } from '@posthorn/core/billing/deps.ts';
 import { checkSecret } from '@posthorn/core/billing/ingest-event.ts';
 import type { Metrics } from '@posthorn/core/platform/metrics.ts';
 import { createCors } from '../http/cors.ts';
-import { closeApp, createApp } from '../http/create-app.ts';
+import { createApp } from '../http/create-app.ts';
 import { serveContract } from '../http/serve-contract.ts';
 import { billingRoutes } from './routes.ts';
 import { simulatorRoutes } from './simulator-routes.ts';
@@ -86,15 +85,11 @@ export async function createBillingServer(deps: BillingServerDeps): Promise<Bill
     },
     serving,
   );
-  await app.ready();
   return {
-    async listen(port, host) {
-      await app.listen({ port, host });
-      return (app.server.address() as AddressInfo).port;
-    },
+    listen: app.listen,
     async close() {
       closing = true;
-      await closeApp(app);
+      await app.close();
     },
   };
 }

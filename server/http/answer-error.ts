@@ -1,6 +1,6 @@
 import { ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import { isUnavailable } from '@posthorn/core/platform/db.ts';
-import { type AnswerDeps, send } from './answer.ts';
+import { type AnswerDeps, JSON_TYPE, send } from './answer.ts';
 import type { Call } from './call.ts';
 
 /** `full` is spec 7.1's envelope; `reduced` what billing handlers answer below 500. */
@@ -15,7 +15,7 @@ export interface ErrorDeps extends AnswerDeps {
  * trace id, never into the answer (spec 7.1).
  */
 export function sendError(deps: ErrorDeps, call: Call, thrown: unknown): void {
-  const gone = call.reply.raw.destroyed;
+  const gone = call.response.destroyed;
   let error = toApiError(thrown);
   if (deps.validateResponses && !call.route.errors.has(error.code)) {
     const cause = new Error(`${call.route.name} answered ${error.code}, which it does not document`, {
@@ -37,7 +37,8 @@ export function sendError(deps: ErrorDeps, call: Call, thrown: unknown): void {
     else deps.log.warn(entry, 'request could not be served');
   }
   const body = JSON.stringify(envelopeOf(deps, call, error));
-  send(deps, call, error.status, body, 'application/json; charset=utf-8', error.headers);
+  for (const name in error.headers) call.answerHeaders[name.toLowerCase()] = error.headers[name]!;
+  send(deps, call, error.status, body, JSON_TYPE);
 }
 
 function envelopeOf(deps: ErrorDeps, call: Call, error: ApiError): Record<string, unknown> {
@@ -55,20 +56,15 @@ function envelopeOf(deps: ErrorDeps, call: Call, error: ApiError): Record<string
   return error.fields ? { ...error.fields, ...base } : base;
 }
 
-/** Fastify's own refusals by their codes, the database's by theirs; the rest is a bug. */
+/** The framework's own refusals, the database's by their codes; the rest is a bug. */
 export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (isUnavailable(thrown))
     return apiError('SERVICE_UNAVAILABLE', { cause: thrown, headers: { 'retry-after': '2' } });
+  // The router could not decode a parameter of the path.
+  if (thrown instanceof URIError && 'status' in thrown) return apiError('BAD_REQUEST');
   const code = (thrown as { code?: unknown } | null)?.code;
   switch (code) {
-    case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return apiError('PAYLOAD_TOO_LARGE');
-    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return apiError('BAD_REQUEST', { message: 'the content type must be application/json' });
-    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-    case 'FST_ERR_BAD_URL':
-      return apiError('BAD_REQUEST');
     // Text that PostgreSQL cannot store: a NUL, or half a surrogate pair, that no check before has seen.
     case '22021':
     case '22P05':

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Duplex } from 'node:stream';
 import type { Principal } from '@posthorn/core/accounts/principal.ts';
 import type { UploadedFile } from '@posthorn/core/media/media-port.ts';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Request, Response } from 'express';
 import type { PreparedRoute } from './prepared-route.ts';
 
 /** What a handler sees of a request, typed by its route (see handler.ts). */
@@ -22,10 +22,13 @@ export interface HandlerInput {
   /** Fires when the client goes away before it was answered. */
   readonly signal: AbortSignal;
   /** For streams: the bare answer and the headers that every answer carries. Nothing else answers after. */
-  takeResponse(): { request: IncomingMessage; response: ServerResponse; headers: Record<string, string> };
+  takeResponse(): { request: IncomingMessage; response: ServerResponse; headers: AnswerHeaders };
   /** For WebSockets: the socket of an upgrade, or null when the request asked for none. */
   takeUpgrade(): { request: IncomingMessage; socket: Duplex; head: Buffer } | null;
 }
+
+/** The headers of an answer by their lower-case names; several values for `set-cookie` alone. */
+export type AnswerHeaders = Record<string, string | string[]>;
 
 /** An upgrade that came in by the server's `upgrade` event and runs through the routes like any request. */
 export interface Upgrade {
@@ -37,8 +40,8 @@ export const UPGRADE = Symbol('upgrade');
 
 /** A class for its one hidden shape and lazy parts: most requests never look at cookies or the signal. */
 export class Call implements HandlerInput {
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
+  readonly request: Request;
+  readonly response: Response;
   readonly route: PreparedRoute;
   readonly traceId: string;
   readonly startedAt: number;
@@ -50,23 +53,24 @@ export class Call implements HandlerInput {
   admitted: Principal | null = null;
   /** True until the gate has let it pass: its refusals have the full envelope everywhere (spec 7.1). */
   inGate = true;
-  readonly answerHeaders: Record<string, string>;
+  readonly answerHeaders: AnswerHeaders;
+  #release: (() => Promise<void>) | null = null;
   #cookies: Record<string, string | undefined> | null = null;
   #controller: AbortController | null = null;
 
   constructor(
-    request: FastifyRequest,
-    reply: FastifyReply,
+    request: Request,
+    response: Response,
     route: PreparedRoute,
-    answerHeaders: Record<string, string>,
+    identity: { traceId: string; answerHeaders: AnswerHeaders },
   ) {
     this.request = request;
-    this.reply = reply;
+    this.response = response;
     this.route = route;
-    this.traceId = request.id;
+    this.traceId = identity.traceId;
     this.startedAt = performance.now();
     this.params = request.params as Record<string, string>;
-    this.answerHeaders = answerHeaders;
+    this.answerHeaders = identity.answerHeaders;
   }
 
   get principal(): Principal {
@@ -75,11 +79,11 @@ export class Call implements HandlerInput {
   }
 
   get method(): string {
-    return this.request.raw.method!;
+    return this.request.method;
   }
 
   get headers(): IncomingHttpHeaders {
-    return this.request.raw.headers;
+    return this.request.headers;
   }
 
   get cookies(): Readonly<Record<string, string | undefined>> {
@@ -88,33 +92,47 @@ export class Call implements HandlerInput {
   }
 
   get ip(): string {
-    return this.request.ip;
+    return this.request.socket.remoteAddress ?? '';
   }
 
   get signal(): AbortSignal {
     if (this.#controller === null) {
       const controller = new AbortController();
       this.#controller = controller;
-      const { raw } = this.reply;
-      if (raw.destroyed) controller.abort();
-      raw.once('close', () => {
-        if (!raw.writableFinished) controller.abort();
+      const { response } = this;
+      if (response.destroyed) controller.abort();
+      response.once('close', () => {
+        if (!response.writableFinished) controller.abort();
       });
     }
     return this.#controller.signal;
   }
 
-  takeResponse(): { request: IncomingMessage; response: ServerResponse; headers: Record<string, string> } {
-    this.reply.hijack();
-    return { request: this.request.raw, response: this.reply.raw, headers: this.answerHeaders };
+  /** `release` gives back what the request holds, once, whatever comes of it. */
+  keep(release: () => Promise<void>): void {
+    this.#release = release;
+  }
+
+  /** True when something is to be given back by `releaseAll`. */
+  get holds(): boolean {
+    return this.#release !== null;
+  }
+
+  async releaseAll(): Promise<void> {
+    const release = this.#release;
+    this.#release = null;
+    await release?.();
+  }
+
+  takeResponse(): { request: IncomingMessage; response: ServerResponse; headers: AnswerHeaders } {
+    return { request: this.request, response: this.response, headers: this.answerHeaders };
   }
 
   takeUpgrade(): { request: IncomingMessage; socket: Duplex; head: Buffer } | null {
-    const request = this.request.raw;
+    const { request, response } = this;
     const upgrade = (request as IncomingMessage & { [UPGRADE]?: Upgrade })[UPGRADE];
     if (!upgrade) return null;
-    this.reply.hijack();
-    this.reply.raw.detachSocket(upgrade.socket as never);
+    response.detachSocket(upgrade.socket as never);
     return { request, ...upgrade };
   }
 }

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http';
+import { createServer, type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { JSON_BODY_MAX_BYTES } from '@posthorn/contract/limits.ts';
 import type { Metrics } from '@posthorn/core/platform/metrics.ts';
-import { type FastifyInstance, fastify } from 'fastify';
+import express, { type Request, type Response } from 'express';
+import { type AnswerDeps, JSON_TYPE, send } from './answer.ts';
 import { type ErrorDeps, sendError } from './answer-error.ts';
 import { Call, UPGRADE, type Upgrade } from './call.ts';
 import type { Cors } from './cors.ts';
-import { parseJson } from './parse-json.ts';
 import { type PreparedRoute, unmatchedRoute } from './prepared-route.ts';
 
 export interface AppDeps extends ErrorDeps {
@@ -15,64 +15,82 @@ export interface AppDeps extends ErrorDeps {
   metrics: Metrics;
 }
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    call: Call | null;
+declare global {
+  namespace Express {
+    interface Request {
+      /** Set by the gate of the matched route. */
+      call?: Call;
+    }
   }
 }
 
-/** Routers of the id of a whole chat or of a network message fit; longer ones name nothing (404). */
-const PARAM_MAX_CHARS = 256;
+/** An Express application on a server of its own. */
+export interface HttpApp {
+  readonly express: express.Express;
+  readonly server: Server;
+  /** Resolves with the port, which is a free one for port 0. */
+  listen(port: number, host: string): Promise<number>;
+  /** Takes no new connection and resolves when the last answer is out. */
+  close(): Promise<void>;
+}
 
-/** A Fastify instance that answers our way wherever it speaks: unknown routes, bad bodies, bad HTTP. */
-export function createApp(deps: AppDeps): FastifyInstance {
+/** How long an idle connection is kept: longer than load balancers keep theirs, so that they end it first. */
+const KEEP_ALIVE_MS = 72_000;
+
+/** An Express application that answers our way wherever it speaks: unknown routes, bad bodies, bad HTTP. */
+export function createApp(deps: AppDeps): HttpApp {
+  const app = createExpress(deps);
   const unmatched = unmatchedRoute(deps.metrics);
-  const app = fastify({
-    logger: false,
-    genReqId: () => randomUUID(),
-    bodyLimit: JSON_BODY_MAX_BYTES,
-    routerOptions: { maxParamLength: PARAM_MAX_CHARS },
-    // While draining, requests on open connections are still answered, with `connection: close`.
-    return503OnClosing: false,
-    forceCloseConnections: 'idle',
-    // Behind our own proxy or none: the client's word on its address is not believed.
-    trustProxy: false,
-    // Not every `Upgrade` is ours to follow: HTTP/2 clients offer h2c with ordinary requests.
-    http: { shouldUpgradeCallback: isWebSocket } as object,
-    frameworkErrors: (err, request, reply) => {
-      sendError(deps, callOf(deps, request as never, reply as never, unmatched), err);
-    },
-    clientErrorHandler: answerBadHttp,
-  });
-  app.decorateRequest('call', null);
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, text, done) => {
-    try {
-      // A route without a body ignores one: many clients send `{}` or a content type with every POST.
-      done(null, request.call?.route.body ? parseJson(text as string) : undefined);
-    } catch (err) {
-      done(err as Error);
-    }
-  });
-  app.addContentTypeParser('*', (request, payload, done) => {
-    if (request.call?.route.body)
-      return done(apiError('BAD_REQUEST', { message: 'the content type must be application/json' }));
-    payload.resume();
-    done(null, undefined);
-  });
-  app.setNotFoundHandler((request, reply) => {
-    sendError(deps, request.call ?? callOf(deps, request, reply, unmatched), apiError('NOT_FOUND'));
-  });
-  app.setErrorHandler((err, request, reply) => {
-    sendError(deps, request.call ?? callOf(deps, request, reply, unmatched), err);
-  });
-  app.options('*', (request, reply) => {
-    reply.headers({ ...deps.cors.preflight(request.headers), 'x-trace-id': request.id });
-    reply.code(204).send();
-  });
-  app.server.on('upgrade', (request, socket, head) => {
-    runUpgrade(app, request, { socket, head });
-  });
+  /** What no route answered, and what any of them threw. */
+  const finish = (request: Request, response: Response, err: unknown): void => {
+    const call = request.call ?? openCall(deps, request, response, unmatched);
+    const answer = () => sendError(deps, call, err ?? apiError('NOT_FOUND'));
+    if (call.holds) call.releaseAll().then(answer, answer);
+    else answer();
+  };
+  const handle = (request: Request, response: Response): void => {
+    app(request, response, (err?: unknown) => finish(request, response, err));
+  };
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    // Express would answer a preflight by itself, without our headers.
+    if (request.method === 'OPTIONS') answerPreflight(deps, request, response);
+    else handle(request as Request, response as Response);
+  };
+  // Not every `Upgrade` is ours to follow: HTTP/2 clients offer h2c with ordinary requests.
+  const server = createServer({ shouldUpgradeCallback: isWebSocket, keepAliveTimeout: KEEP_ALIVE_MS }, serve);
+  server.on('clientError', answerBadHttp);
+  server.on('upgrade', (request, socket, head) => runUpgrade(serve, request, { socket, head }));
+  return {
+    express: app,
+    server,
+    listen: (port, host) =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(port, host, () => {
+          server.off('error', reject);
+          resolve((server.address() as AddressInfo).port);
+        });
+      }),
+    close: () => closeServer(server),
+  };
+}
+
+/** Express without what the contract and our own answers already say. */
+function createExpress(deps: AnswerDeps): express.Express {
+  const app = express();
+  for (const setting of ['case sensitive routing', 'strict routing'] as const) app.enable(setting);
+  for (const setting of ['x-powered-by', 'etag'] as const) app.disable(setting);
+  // What ts-rest's adapter calls with the answer of a handler. Express's own would look for an entity tag,
+  // a charset and a JSON replacer, and write each header by itself.
+  app.response.json = function json(this: Response, body: unknown) {
+    if (Buffer.isBuffer(body)) return this.send(body);
+    send(deps, this.req.call!, this.statusCode, JSON.stringify(body), JSON_TYPE);
+    return this;
+  };
+  app.response.send = function sendBytes(this: Response, body: string | Buffer) {
+    send(deps, this.req.call!, this.statusCode, body, undefined);
+    return this;
+  };
   return app;
 }
 
@@ -80,23 +98,31 @@ export function createApp(deps: AppDeps): FastifyInstance {
  * A connection that becomes idle only after the close began (a stream that has just ended) would be kept
  * until its time-out: they are looked for until none is left.
  */
-export async function closeApp(app: FastifyInstance): Promise<void> {
-  const sweep = setInterval(() => app.server.closeIdleConnections(), 25);
-  await app.close().finally(() => clearInterval(sweep));
+async function closeServer(server: Server): Promise<void> {
+  if (!server.listening) return;
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  const sweep = setInterval(() => server.closeIdleConnections(), 25);
+  await closed.finally(() => clearInterval(sweep));
 }
 
 /** The record of a request, with the headers that every answer carries. */
-export function callOf(
+export function openCall(
   deps: { cors: Cors },
-  request: Call['request'],
-  reply: Call['reply'],
+  request: Request,
+  response: Response,
   route: PreparedRoute,
 ): Call {
-  const headers: Record<string, string> = { 'x-trace-id': request.id };
-  deps.cors.apply(request.raw.headers, headers);
-  const call = new Call(request, reply, route, headers);
+  const traceId = randomUUID();
+  const answerHeaders: Record<string, string> = { 'x-trace-id': traceId };
+  deps.cors.apply(request.headers, answerHeaders);
+  const call = new Call(request, response, route, { traceId, answerHeaders });
   request.call = call;
   return call;
+}
+
+function answerPreflight({ cors }: AppDeps, request: IncomingMessage, response: ServerResponse): void {
+  response.writeHead(204, { ...cors.preflight(request.headers), 'x-trace-id': randomUUID() });
+  response.end();
 }
 
 function isWebSocket(request: IncomingMessage): boolean {
@@ -107,7 +133,11 @@ function isWebSocket(request: IncomingMessage): boolean {
  * An upgrade runs through the routes like any request, so it meets the same gate and its refusals are
  * ordinary answers; the handler of a WebSocket route takes the socket (`takeUpgrade`).
  */
-function runUpgrade(app: FastifyInstance, request: IncomingMessage, upgrade: Upgrade): void {
+function runUpgrade(
+  serve: (request: IncomingMessage, response: ServerResponse) => void,
+  request: IncomingMessage,
+  upgrade: Upgrade,
+): void {
   const { socket } = upgrade;
   (request as IncomingMessage & { [UPGRADE]?: Upgrade })[UPGRADE] = upgrade;
   socket.on('error', () => socket.destroy());
@@ -118,11 +148,11 @@ function runUpgrade(app: FastifyInstance, request: IncomingMessage, upgrade: Upg
     response.detachSocket(socket as never);
     socket.end();
   });
-  app.routing(request, response);
+  serve(request, response);
 }
 
 /** What Node could not parse never becomes a request; it is answered on the bare socket. */
-function answerBadHttp(err: Error & { code?: string }, socket: import('node:net').Socket): void {
+function answerBadHttp(err: Error & { code?: string }, socket: import('node:stream').Duplex): void {
   if (err.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
-import { JSON_BODY_MAX_BYTES, MEDIA_MAX_BYTES } from '@posthorn/contract/limits.ts';
+import { MEDIA_MAX_BYTES } from '@posthorn/contract/limits.ts';
 import { lazyFile } from '@posthorn/core/media/lazy-file.ts';
 import type { UploadedFile } from '@posthorn/core/media/media-port.ts';
 import { MediaRejected, sendErrorOf, uploadErrorOf } from '@posthorn/core/media/media-rejected.ts';
@@ -12,6 +12,7 @@ import { readMultipart } from './multipart.ts';
 import { parseJson } from './parse-json.ts';
 import { PLACEHOLDER } from './placeholder.ts';
 import type { PreparedRoute } from './prepared-route.ts';
+import { isEmpty, readText } from './read-json.ts';
 
 /** What the bodies that can carry media need of the process; null: no media storage is configured. */
 export type MediaIntake = {
@@ -74,7 +75,7 @@ export async function readMediaBody(
       if (type === '' && isEmpty(request)) return { body: undefined, file: undefined, release };
       throw badRequest('the content type must be application/json or multipart/form-data');
     }
-    if (!route.takesBase64) return { body: await readPlain(route, request), file: undefined, release };
+    if (!route.takesBase64) return { body: parse(route, await readText(request)), file: undefined, release };
     const spool = intake?.spool ?? NO_SPOOL;
     const { text, file } = await readMediaJson({ spool, openMedia: reserve }, request);
     spooled = file?.spooled;
@@ -115,18 +116,6 @@ export function forgetPlaceholder(body: Record<string, unknown>): void {
   for (const name of ['media_base64', 'media_url']) if (body[name] === PLACEHOLDER) delete body[name];
 }
 
-/** A JSON body that carries no media, as short as any other. */
-async function readPlain(route: PreparedRoute, request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-    bytes += (chunk as Buffer).length;
-    if (bytes > JSON_BODY_MAX_BYTES) throw apiError('PAYLOAD_TOO_LARGE');
-    chunks.push(chunk as Buffer);
-  }
-  return parse(route, Buffer.concat(chunks).toString());
-}
-
 /** The upload calls it a bad request, like everything else (spec 4.7). */
 function parse(route: PreparedRoute, text: string): unknown {
   try {
@@ -142,10 +131,6 @@ function parse(route: PreparedRoute, text: string): unknown {
 function refuseTooLong(request: IncomingMessage): void {
   const length = Number(request.headers['content-length'] ?? 0);
   if (length > MEDIA_MAX_BYTES + FORM_SLACK_BYTES) throw new MediaRejected('too_large');
-}
-
-function isEmpty({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
 }
 
 function inWordsOf(route: PreparedRoute, err: unknown): unknown {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
+import type { AnswerHeaders } from './call.ts';
 
 export interface SentFile {
   mimeType: string;
@@ -14,7 +15,7 @@ export interface SentFile {
 interface Taken {
   request: IncomingMessage;
   response: ServerResponse;
-  headers: Record<string, string>;
+  headers: AnswerHeaders;
 }
 
 /** What keeps a file that a stranger made from being run as a page of ours, whatever its type. */

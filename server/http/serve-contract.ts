@@ -1,82 +1,106 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { listRoutes } from '@posthorn/contract/list-routes.ts';
-import { parseInput } from '@posthorn/contract/validation-error.ts';
-import type { AppRouter } from '@ts-rest/core';
-import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
-import { sendAnswer } from './answer.ts';
+import { listRoutes, type NamedRoute } from '@posthorn/contract/list-routes.ts';
+import { type Issue, inputError } from '@posthorn/contract/validation-error.ts';
+import type { AppRoute, AppRouter } from '@ts-rest/core';
+import { createExpressEndpoints, type RequestValidationError } from '@ts-rest/express';
+import { type NextFunction, type Request, type Response, Router } from 'express';
+import { checkAnswer } from './answer.ts';
 import { sendError } from './answer-error.ts';
 import type { Call } from './call.ts';
-import { type AppDeps, callOf } from './create-app.ts';
+import { type AppDeps, type HttpApp, openCall } from './create-app.ts';
 import { admit, type GateDeps } from './gate.ts';
-import type { Answer, AnyHandler, Handlers } from './handler.ts';
+import type { AnyHandler, Handlers } from './handler.ts';
 import { forgetPlaceholder, type MediaIntake, readMediaBody } from './media-body.ts';
 import { type PreparedRoute, prepareRoute } from './prepared-route.ts';
+import { readJson } from './read-json.ts';
 
 export interface ServeDeps extends AppDeps, GateDeps {
   /** For routes that take media (`raw: 'multipart'`); absent in a service that has none. */
   intake?: MediaIntake;
 }
 
+type Middleware = (request: Request, response: Response, next: NextFunction) => void;
+
+/** The routes of one part of the path, as ts-rest's adapter takes them. */
+interface Area {
+  router: Router;
+  contract: Record<string, AppRoute>;
+  handlers: Record<string, { middleware: Middleware[]; handler: (input: AdapterInput) => Promise<unknown> }>;
+}
+
+interface AdapterInput {
+  req: Request;
+  query: unknown;
+  body: unknown;
+}
+
 /**
- * Serves every route of a contract. A request passes, in this order: trace id and CORS, authentication,
- * rate limit, role, verified e-mail, Idempotency-Key (all in gate.ts, before the body is read), the shape
- * of its path, query and body, the handler, and the check of its answer.
+ * Serves every route of a contract through ts-rest's Express adapter. A request passes, in this order: trace
+ * id and CORS, authentication, rate limit, role, verified e-mail, Idempotency-Key (all in gate.ts, before the
+ * body is read), the shape of its path, query and body, the handler, and the check of its answer.
  *
- * One hook and one handler a route, made at registration; a request allocates its Call and nothing else
- * of ours. The router's own validation, serialization and logging are not used.
+ * Express tries routes one after another, which costs a request at the end of our list twice what the
+ * framework costs otherwise (measured: docs/decisions/0001). So each area of the paths has a router of its own.
  */
 export function serveContract<C extends AppRouter>(
-  app: FastifyInstance,
+  app: HttpApp,
   contract: C,
   handlers: Handlers<C>,
   deps: ServeDeps,
 ): void {
-  const routes = listRoutes(contract).map(({ name, route }) => ({
-    name,
-    route,
-    prepared: prepareRoute(name, route, deps.metrics),
-  }));
-  const takesMedia = ({ prepared }: { prepared: PreparedRoute }) => prepared.meta.raw === 'multipart';
-  for (const { name, route, prepared } of routes.filter((each) => !takesMedia(each))) {
-    app.route({
-      method: route.method as HTTPMethods,
-      url: route.path,
-      // A HEAD of an endless answer would never end.
-      exposeHeadRoute: route.method === 'GET' && prepared.meta.raw !== 'sse' && prepared.meta.raw !== 'ws',
-      onRequest: openGate(deps, prepared),
-      handler: runHandler(deps, prepared, handlerAt(handlers, name)),
+  const areas = new Map<string, Area>();
+  for (const { name, route } of listRoutes(contract).sort(fixedBeforeParam)) {
+    const prepared = prepareRoute(name, route, deps.metrics);
+    const area = areaFor(areas, route.path);
+    area.contract[name] = route;
+    area.handlers[name] = {
+      middleware: [openGate(deps, prepared), readBody(deps, prepared)],
+      handler: runHandler(deps, handlerAt(handlers, name)),
+    };
+  }
+  for (const area of areas.values()) {
+    createExpressEndpoints(area.contract, area.handlers as never, area.router, {
+      logInitialization: false,
+      jsonQuery: false,
+      // `checkAnswer` is stricter: fields that the schema does not have fail too.
+      responseValidation: false,
+      requestValidationErrorHandler: (err, request, _response, next) =>
+        next(errorOfInput(err, request as Request)),
     });
   }
-  // In a context of their own, in which nothing parses a body: they read it as it arrives.
-  app.register(async (media) => {
-    media.removeAllContentTypeParsers();
-    media.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined));
-    for (const { name, route, prepared } of routes.filter(takesMedia)) {
-      media.route({
-        method: route.method as HTTPMethods,
-        url: route.path,
-        bodyLimit: Number.MAX_SAFE_INTEGER,
-        onRequest: openGate(deps, prepared),
-        handler: runHandler(deps, prepared, withMedia(deps, prepared, handlerAt(handlers, name))),
-      });
-    }
+  app.express.use((request, response, next) => {
+    const area = areas.get(areaOf(request.path));
+    if (area) area.router(request, response, next);
+    else next();
   });
 }
 
-/** Receives the body, then judges it and calls the handler; the file, if any, lasts as long as that. */
-function withMedia(deps: ServeDeps, prepared: PreparedRoute, handler: AnyHandler): AnyHandler {
-  return async (input) => {
-    const call = input as Call;
-    const received = await readMediaBody(deps.intake ?? null, prepared, call.request.raw);
-    try {
-      call.body = parseInput(prepared.body!, received.body, 'body', prepared.meta.bodyCodes);
-      call.file = received.file;
-      if (received.file) forgetPlaceholder(call.body as Record<string, unknown>);
-      return await handler(call);
-    } finally {
-      await received.release();
-    }
-  };
+function areaFor(areas: Map<string, Area>, path: string): Area {
+  const key = areaOf(path);
+  let area = areas.get(key);
+  if (!area) {
+    const router = Router({ caseSensitive: true, strict: true });
+    area = { router, contract: {}, handlers: {} };
+    areas.set(key, area);
+  }
+  return area;
+}
+
+/** `/v1/webhooks/...`: webhooks; `/v1/instances/{id}/messages/...`: instances/messages. */
+function areaOf(path: string): string {
+  const [, first = '', second = '', , fourth = ''] = path.split('/', 5);
+  if (first !== 'v1') return first;
+  return second === 'instances' ? `instances/${fourth}` : second;
+}
+
+/** Express takes the first route that fits: `/webhooks/events` has to stand before `/webhooks/:webhookId`. */
+function fixedBeforeParam({ route: a }: NamedRoute, { route: b }: NamedRoute): number {
+  const others = b.path.split('/');
+  for (const [at, segment] of a.path.split('/').entries()) {
+    const difference = Number(segment.startsWith(':')) - Number(others[at]?.startsWith(':') ?? false);
+    if (difference !== 0) return difference;
+  }
+  return 0;
 }
 
 function handlerAt(handlers: object, name: string): AnyHandler {
@@ -86,15 +110,18 @@ function handlerAt(handlers: object, name: string): AnyHandler {
   return found as AnyHandler;
 }
 
-function openGate(deps: ServeDeps, prepared: PreparedRoute) {
-  return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
-    const call = callOf(deps, request, reply, prepared);
-    let waiting: undefined | Promise<undefined>;
-    // From here on errors are the handler's, those of its body included (spec 7.1).
+function openGate(deps: ServeDeps, prepared: PreparedRoute): Middleware {
+  const isEndless = prepared.meta.raw === 'sse' || prepared.meta.raw === 'ws';
+  return (request, response, next) => {
+    // A HEAD of an endless answer would never end.
+    if (isEndless && request.method === 'HEAD') return next('route');
+    const call = openCall(deps, request, response, prepared);
+    // From here on errors are the handler's, those of its body included: billing shortens these.
     const pass = (): void => {
       call.inGate = false;
-      done();
+      next();
     };
+    let waiting: undefined | Promise<undefined>;
     try {
       waiting = admit(deps, call);
     } catch (err) {
@@ -102,51 +129,73 @@ function openGate(deps: ServeDeps, prepared: PreparedRoute) {
       return;
     }
     if (waiting === undefined) pass();
-    else {
-      waiting.then(pass, (err: unknown) => sendError(deps, call, err));
-    }
+    else waiting.then(pass, (err: unknown) => sendError(deps, call, err));
   };
 }
 
-function runHandler(deps: ServeDeps, prepared: PreparedRoute, handler: AnyHandler) {
-  const finish = (call: Call, answer: Answer | undefined): void => {
-    if (answer === undefined) return;
+/**
+ * Reads the body for the adapter to judge, and judges the path. A body with media is received and judged
+ * here, since its file has to be given back whatever comes of it.
+ */
+function readBody(deps: ServeDeps, prepared: PreparedRoute): Middleware {
+  const received = (request: Request, body: unknown, next: NextFunction): void => {
     try {
-      sendAnswer(deps, call, answer);
+      checkPath(prepared, request.call!);
     } catch (err) {
-      sendError(deps, call, err);
-    }
-  };
-  return (request: FastifyRequest, _reply: FastifyReply): void => {
-    const call = request.call!;
-    let answer: Answer | undefined | Promise<Answer | undefined>;
-    try {
-      parseCall(prepared, call);
-      answer = handler(call);
-    } catch (err) {
-      sendError(deps, call, err);
+      next(err);
       return;
     }
-    if (answer instanceof Promise) {
-      answer.then(
-        (value) => finish(call, value),
-        (err: unknown) => sendError(deps, call, err),
-      );
-    } else finish(call, answer);
+    // An absent body counts as an empty one, so the answer names the first field that is missing.
+    request.body = body === undefined ? {} : body;
+    next();
+  };
+  if (prepared.meta.raw === 'multipart')
+    return (request, _response, next) => {
+      receiveMedia(deps, prepared, request).then((body) => received(request, body, next), next);
+    };
+  if (prepared.body === null) return (request, _response, next) => received(request, undefined, next);
+  return (request, _response, next) => {
+    readJson(request).then((body) => received(request, body, next), next);
   };
 }
 
-/** Reads the path, the query and the body by the contract; throws what is wrong with them. */
-function parseCall(prepared: PreparedRoute, call: Call): void {
-  const { request } = call;
+async function receiveMedia(deps: ServeDeps, prepared: PreparedRoute, request: Request): Promise<unknown> {
+  const media = await readMediaBody(deps.intake ?? null, prepared, request);
+  const call = request.call!;
+  call.file = media.file;
+  call.keep(media.release);
+  return media.body;
+}
+
+/** Throws what a path says that names nothing; an id of the wrong shape answers like an unknown one. */
+function checkPath(prepared: PreparedRoute, call: Call): void {
   for (const { name, shape, notFound, notFoundMessage } of prepared.params) {
     if (shape.test(call.params[name]!)) continue;
     throw apiError(notFound, notFoundMessage === undefined ? {} : { message: notFoundMessage });
   }
-  if (request.raw.url!.includes('%00'))
+  if (call.request.url.includes('%00'))
     throw apiError('BAD_REQUEST', { message: 'the path or query holds a NUL' });
-  if (prepared.query !== null) call.query = parseInput(prepared.query, request.query, 'query');
-  // A body with media is read by the handler's own wrapper.
-  if (prepared.body !== null && prepared.meta.raw !== 'multipart')
-    call.body = parseInput(prepared.body, request.body, 'body', prepared.meta.bodyCodes);
+}
+
+function runHandler(deps: ServeDeps, handler: AnyHandler) {
+  return async ({ req, query, body }: AdapterInput): Promise<unknown> => {
+    const call = req.call!;
+    call.query = query;
+    call.body = body;
+    if (call.file) forgetPlaceholder(body as Record<string, unknown>);
+    const answer = await handler(call);
+    await call.releaseAll();
+    // The handler took the answer over: the adapter waits for a promise that nothing holds.
+    if (answer === undefined) return new Promise(() => undefined);
+    checkAnswer(deps, call, answer);
+    return answer;
+  };
+}
+
+/** What the adapter found wrong, in the words of the contract; the query speaks before the body. */
+function errorOfInput({ query, body }: RequestValidationError, { call }: Request): Error {
+  const part = query ? 'query' : 'body';
+  const { issues } = (query ?? body) as unknown as { issues: readonly Issue[] };
+  const value = query ? call!.request.query : call!.request.body;
+  return inputError(issues, part, value, call!.route.meta.bodyCodes);
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Cursor, encodeCursor } from '@posthorn/core/events/cursor.ts';
 import type { EventBatch, EventSink, StreamEnd } from '@posthorn/core/events/event-sink.ts';
 import { Connection, createEventBuffer, createSession, type EventBuffer, type Session } from 'better-sse';
-import type { HandlerInput } from './call.ts';
+import type { AnswerHeaders, HandlerInput } from './call.ts';
 import {
   type LiveConnections,
   type LiveQuery,
@@ -59,10 +59,10 @@ class StreamConnection extends Connection {
   readonly request: Request;
   readonly response: Response;
   readonly #res: ServerResponse;
-  readonly #headers: Record<string, string>;
+  readonly #headers: AnswerHeaders;
   readonly #gone = new AbortController();
 
-  constructor(req: IncomingMessage, res: ServerResponse, headers: Record<string, string>) {
+  constructor(req: IncomingMessage, res: ServerResponse, headers: AnswerHeaders) {
     super();
     this.#res = res;
     this.#headers = headers;

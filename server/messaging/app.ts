@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net';
 import { WEBHOOK_PAYLOAD_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
 import { messagingContract } from '@posthorn/contract/messaging/index.ts';
 import { createBillingClient } from '@posthorn/core/accounts/billing-client.ts';
@@ -19,9 +18,8 @@ import type { Db } from '@posthorn/core/platform/db.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import type { Metrics } from '@posthorn/core/platform/metrics.ts';
 import type { Orm } from '@posthorn/core/platform/orm.ts';
-import type { FastifyInstance } from 'fastify';
 import { createCors } from '../http/cors.ts';
-import { closeApp, createApp } from '../http/create-app.ts';
+import { createApp } from '../http/create-app.ts';
 import { createLiveConnections } from '../http/event-stream.ts';
 import { serveContract } from '../http/serve-contract.ts';
 import { createEventSockets } from '../http/websocket.ts';
@@ -52,7 +50,6 @@ export interface MessagingDeps {
 }
 
 export interface MessagingServer {
-  app: FastifyInstance;
   /** Resolves with the port, which is a free one for port 0. */
   listen(port: number, host: string): Promise<number>;
   /** Ends the live streams, answers what is under way, and resolves when nothing is left. */
@@ -123,19 +120,14 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     },
   });
   serveContract(app, messagingContract, handlers, serving);
-  await app.ready();
 
   return {
-    app,
-    async listen(port, host) {
-      await app.listen({ port, host });
-      return (app.server.address() as AddressInfo).port;
-    },
+    listen: app.listen,
     async close() {
       closing = true;
       await feed.close();
       sockets.close();
-      await closeApp(app);
+      await app.close();
       await acceptor.idle();
     },
   };

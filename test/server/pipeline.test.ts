@@ -10,9 +10,8 @@ import type { Jwt } from '@posthorn/core/accounts/jwt.ts';
 import { createRateLimiter } from '@posthorn/core/accounts/take-rate-slots.ts';
 import { createMetrics } from '@posthorn/core/platform/metrics.ts';
 import { createCors } from '@posthorn/server/http/cors.ts';
-import { createApp } from '@posthorn/server/http/create-app.ts';
+import { createApp, type HttpApp } from '@posthorn/server/http/create-app.ts';
 import { serveContract } from '@posthorn/server/http/serve-contract.ts';
-import type { FastifyInstance } from 'fastify';
 import { z } from 'zod/v4';
 import { testConfig } from '../support/config.ts';
 import { createParts, type Parts } from '../support/parts.ts';
@@ -58,7 +57,7 @@ const contract = {
 
 describe('the pipeline that every request passes', () => {
   let parts: Parts;
-  let app: FastifyInstance;
+  let app: HttpApp;
   let url: string;
   let port: number;
   let owner: SeededCompany;
@@ -107,8 +106,7 @@ describe('the pipeline that every request passes', () => {
       },
       deps,
     );
-    await app.listen({ host: '127.0.0.1', port: 0 });
-    port = (app.server.address() as { port: number }).port;
+    port = await app.listen(0, '127.0.0.1');
     url = `http://127.0.0.1:${port}`;
     owner = await seedCompany(parts.db);
     agent = await seedCompany(parts.db, { role: 'agent' });

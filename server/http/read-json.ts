@@ -1,0 +1,56 @@
+import type { IncomingMessage } from 'node:http';
+import { apiError } from '@posthorn/contract/api-error.ts';
+import { JSON_BODY_MAX_BYTES } from '@posthorn/contract/limits.ts';
+import { parseJson } from './parse-json.ts';
+
+const JSON_TYPE = 'application/json';
+
+/**
+ * The JSON body of a request; undefined when there is none. Rejects with ApiError: 400 BAD_REQUEST for another
+ * content type, 413 PAYLOAD_TOO_LARGE, and what `parseJson` says.
+ */
+export async function readJson(request: IncomingMessage): Promise<unknown> {
+  const type = request.headers['content-type'];
+  if (type === undefined && isEmpty(request)) return undefined;
+  if (!isJsonType(type))
+    throw apiError('BAD_REQUEST', { message: 'the content type must be application/json' });
+  return parseJson(await readText(request));
+}
+
+/** The text of a body of at most JSON_BODY_MAX_BYTES. Rejects with 413, and when the client leaves. */
+export function readText(request: IncomingMessage): Promise<string> {
+  return new Promise((resolve, reject) => {
+    if (Number(request.headers['content-length'] ?? 0) > JSON_BODY_MAX_BYTES) {
+      reject(apiError('PAYLOAD_TOO_LARGE'));
+      return;
+    }
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const settle = (err: Error | null): void => {
+      request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', settle);
+      if (err) reject(err);
+      else resolve((chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)).toString());
+    };
+    const onData = (chunk: Buffer): void => {
+      bytes += chunk.length;
+      if (bytes <= JSON_BODY_MAX_BYTES) chunks.push(chunk);
+      else {
+        // The rest flows into nothing until the answer is out; Node then closes what is still being sent.
+        settle(apiError('PAYLOAD_TOO_LARGE'));
+        request.resume();
+      }
+    };
+    const onEnd = (): void => settle(null);
+    const onClose = (): void => settle(new Error('the client left before its request was complete'));
+    request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', settle);
+  });
+}
+
+/** True when the head says that no body follows. */
+export function isEmpty({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
+}
+
+function isJsonType(type = ''): boolean {
+  return type === JSON_TYPE || type.split(';', 1)[0]!.trim().toLowerCase() === JSON_TYPE;
+}
