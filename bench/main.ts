@@ -1,6 +1,6 @@
 /**
  * `npm run bench`: the hot paths beside what they are compared with, in one run on one machine.
- * `--json` prints one object; `--only accept,e2e,rows,cpu,webhooks,streams,media`, `--rounds`, `--seconds`, `--messages` and
+ * `--json` prints one object; `--only accept,e2e,rows,cpu,webhooks,streams,media,http`, `--rounds`, `--seconds`, `--messages` and
  * `--rows` make it smaller. Timings decide nothing here: they are printed.
  */
 import { parseArgs } from 'node:util';
@@ -10,12 +10,13 @@ import { measureCpu } from './cpu/cpu-by-part.ts';
 import { compareEndToEnd } from './end-to-end/compare.ts';
 import { benchSseReaders } from './events/sse-readers.ts';
 import { benchWebhookDeliveries } from './events/webhook-deliveries.ts';
+import { compareStacks } from './http/compare-stacks.ts';
 import { startDatabases } from './servers.ts';
 
 const { values } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
-    only: { type: 'string', default: 'accept,e2e,rows,cpu,webhooks,streams,media' },
+    only: { type: 'string', default: 'accept,e2e,rows,cpu,webhooks,streams,media,http' },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '5' },
     messages: { type: 'string', default: '10000' },
@@ -128,6 +129,12 @@ try {
     result.accept_image_vs_text = compared.ratioTo('text');
     // Within 1.3 times the time of a text.
     ratio('accept_image_vs_text', compared.ratioTo('text'), 0.77);
+  }
+  if (parts.has('http')) {
+    say('\n(h) the same 202 without a database on each HTTP stack, 64 connections');
+    const rows = await compareStacks({ rounds, seconds });
+    table(rows);
+    result.http = rows;
   }
   if (values.json) console.log(JSON.stringify(result));
 } finally {
