@@ -55,7 +55,7 @@ export function createContext(deps: {
 }): Context {
   const { options, env } = deps;
   const profile = openProfile(profilePath(env));
-  const url = (options.url || env.POSTHORN_URL || profile.defaultUrl() || DEFAULT_URL).replace(/\/+$/, '');
+  const url = withoutTrailingSlashes(options.url || env.POSTHORN_URL || profile.defaultUrl() || DEFAULT_URL);
   const namedInstance = options.instance || env.POSTHORN_INSTANCE || undefined;
   const common = { baseUrl: url, deadlineMs: DEADLINE_MS };
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
@@ -105,4 +105,10 @@ export function createContext(deps: {
     namedInstance,
     instanceId,
   };
+}
+
+function withoutTrailingSlashes(url: string): string {
+  let end = url.length;
+  while (url[end - 1] === '/') end -= 1;
+  return url.slice(0, end);
 }

@@ -57,6 +57,14 @@ function fail(error: unknown): number {
   return exitCode;
 }
 
+function oneLine(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean)
+    .join(' ');
+}
+
 function writeFault(line: string): void {
-  process.stderr.write(`msgctl: ${printable(line.replace(/\s*\n\s*/g, ' '))}\n`);
+  process.stderr.write(`msgctl: ${printable(oneLine(line))}\n`);
 }

@@ -1,5 +1,6 @@
 /** Schemas that several resources share. Request schemas drop unknown fields (design 6). */
 import { z } from 'zod/v4';
+import { boundedArray } from './bounded.ts';
 import type { ErrorCode } from './errors.ts';
 import { parseRecipient } from './jid.ts';
 import { EMAIL_MAX_CHARS, MENTIONS_MAX, NAME_MAX_CHARS, NETWORK_ID_MAX_CHARS } from './limits.ts';
@@ -72,10 +73,10 @@ export const optionalMessageRef = z
   .regex(/^[A-Za-z0-9._:-]+$/, 'must be a message UUID or a network id')
   .optional();
 
-export const mentions = z
-  .array(z.string().regex(/^\d{5,20}@(s\.whatsapp\.net|lid)$/, 'must be an individual JID'))
-  .max(MENTIONS_MAX)
-  .meta({ description: 'JIDs of the people mentioned' });
+export const mentions = boundedArray(
+  z.string().regex(/^\d{5,20}@(s\.whatsapp\.net|lid)$/, 'must be an individual JID'),
+  { max: MENTIONS_MAX },
+).meta({ description: 'JIDs of the people mentioned' });
 
 /** An integer of the query string: below `min` is 400, above `max` counts as `max`. */
 export function integerRange(range: { max: number; min?: number }) {

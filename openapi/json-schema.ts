@@ -35,6 +35,8 @@ function tidy(schema: z.ZodType, json: Json): void {
   const { catchall } = schema._zod.def as { catchall?: unknown };
   if (json.type === 'object' && json.additionalProperties === false && !catchall)
     delete json.additionalProperties;
+  const { maximum } = schema._zod.bag as { maximum?: unknown };
+  if (schema._zod.def.type === 'record' && typeof maximum === 'number') json.maxProperties = maximum;
   if (FORMATS.has(String(json.format))) delete json.pattern;
   // The ends of JavaScript's integers say nothing about the field.
   if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum;

@@ -67,5 +67,9 @@ export function normalizeBaseUrl(baseUrl: string): string {
   if (url.username || url.password || url.search || url.hash) {
     throw new TypeError('baseUrl must be an origin with at most a path');
   }
-  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+  const { pathname } = url;
+  // A loop: `/\/+$/` takes quadratic time on many slashes that something follows.
+  let end = pathname.length;
+  while (pathname[end - 1] === '/') end -= 1;
+  return url.origin + pathname.slice(0, end);
 }

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { type OpenedMedia, openMedia } from '@posthorn/core/media/open-media.ts';
+import { withoutTrailingSlashes } from '@posthorn/core/platform/base-url.ts';
 import type { Broker } from '@posthorn/core/platform/broker.ts';
 import { createBus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
@@ -123,7 +124,7 @@ async function startDelivery(parts: Parts): Promise<void> {
     ...parts,
     mailer: createMailer(config, log),
     settings: {
-      frontendUrl: config.FRONTEND_URL.replace(/\/+$/, ''),
+      frontendUrl: withoutTrailingSlashes(config.FRONTEND_URL),
       passwordResetTtlMinutes: config.PASSWORD_RESET_TTL,
     },
   });

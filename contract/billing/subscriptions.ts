@@ -1,5 +1,6 @@
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
+import { boundedArray } from '../bounded.ts';
 import { integerId, timestamp } from '../fields.ts';
 import { c } from '../route-meta.ts';
 import { billingCycle } from './catalog.ts';
@@ -66,9 +67,9 @@ export const createSubscriptionBody = z
       .default('')
       .meta({ enum: ['pix', 'boleto', 'credit_card'] }),
     card_id: z.int().nullish().meta({ description: 'Required for credit_card' }),
-    addons: z
-      .array(z.object({ code: z.string().max(100), quantity: z.number().default(1) }))
-      .max(100)
+    addons: boundedArray(z.object({ code: z.string().max(100), quantity: z.number().default(1) }), {
+      max: 100,
+    })
       .nullish()
       .meta({ description: 'All of them or none' }),
   })

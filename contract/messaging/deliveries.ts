@@ -1,5 +1,6 @@
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
+import { boundedArray } from '../bounded.ts';
 import {
   failsWith,
   integerId,
@@ -113,7 +114,7 @@ export const companyDeliveryLog = deliveryLog
 export type CompanyDeliveryLog = z.infer<typeof companyDeliveryLog>;
 
 export const retryBulkBody = z
-  .object({ log_ids: z.array(integerId).min(1).max(RETRY_BULK_MAX) })
+  .object({ log_ids: boundedArray(integerId, { min: 1, max: RETRY_BULK_MAX }) })
   .meta({ id: 'RetryBulkRequest' });
 
 const view = { auth: 'any', access: 'all' } as const;

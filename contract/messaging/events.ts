@@ -1,5 +1,6 @@
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
+import { boundedArray } from '../bounded.ts';
 import { eventEnvelope, eventPattern } from '../events.ts';
 import { integerQuery, timestamp } from '../fields.ts';
 import { LIST_LIMIT, WEBHOOK_PATTERNS_MAX } from '../limits.ts';
@@ -7,7 +8,7 @@ import { c, route } from '../route-meta.ts';
 
 /** `types=message.*,instance.connected` or repeated; patterns as webhooks take them. */
 const typesQuery = z
-  .union([z.string(), z.array(z.string())])
+  .union([z.string(), boundedArray(z.string(), { max: WEBHOOK_PATTERNS_MAX })])
   .transform((types) =>
     [types]
       .flat()
@@ -15,7 +16,7 @@ const typesQuery = z
       .map((type) => type.trim())
       .filter((type) => type !== ''),
   )
-  .pipe(z.array(eventPattern).max(WEBHOOK_PATTERNS_MAX))
+  .pipe(boundedArray(eventPattern, { max: WEBHOOK_PATTERNS_MAX }))
   .optional()
   .meta({ description: 'Event names or patterns, separated by commas; default all' });
 

@@ -1,5 +1,7 @@
 /** The actions that the network answers at once: pin, poll vote, star (spec 4.2, synchronous actions). */
+
 import { z } from 'zod/v4';
+import { boundedArray } from '../bounded.ts';
 import { messageRef, recipient, uuid } from '../fields.ts';
 import { isGroupJid } from '../jid.ts';
 import { FIELD_MAX_CHARS, POLL_OPTIONS_MAX } from '../limits.ts';
@@ -60,10 +62,9 @@ export const voteBody = z
     poll_message_id: messageRef,
     poll_sender_jid: senderJid,
     poll_from_me: z.boolean().default(false),
-    selected_options: z
-      .array(z.string().max(FIELD_MAX_CHARS))
-      .max(POLL_OPTIONS_MAX)
-      .meta({ description: 'Exact names of options; an empty list clears the vote' }),
+    selected_options: boundedArray(z.string().max(FIELD_MAX_CHARS), { max: POLL_OPTIONS_MAX }).meta({
+      description: 'Exact names of options; an empty list clears the vote',
+    }),
   })
   .superRefine(needsSender('poll_sender_jid'))
   .meta({ id: 'PollVoteRequest' });

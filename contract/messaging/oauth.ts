@@ -1,5 +1,7 @@
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
+import { boundedArray } from '../bounded.ts';
+import { QUERY_REPEATS_MAX } from '../limits.ts';
 import { c, route } from '../route-meta.ts';
 import { companyName, session } from './auth.ts';
 
@@ -10,7 +12,7 @@ export const completeSignupBody = z
   })
   .meta({ id: 'CompleteSignupRequest' });
 
-const parameter = z.union([z.string(), z.array(z.string())]).optional();
+const parameter = z.union([z.string(), boundedArray(z.string(), { max: QUERY_REPEATS_MAX })]).optional();
 
 /** Whatever the provider sends along, its `iss` included; the use case judges it, since every fault is a redirect. */
 const callbackQuery = z.looseObject({ state: parameter, code: parameter, error: parameter });

@@ -1,7 +1,8 @@
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
+import { boundedRecord } from '../bounded.ts';
 import { pageOf, pageQuery, timestamp, uuid } from '../fields.ts';
-import { LIST_LIMIT } from '../limits.ts';
+import { LIST_LIMIT, SCHEDULED_FIELDS_MAX } from '../limits.ts';
 import { SCHEDULABLE } from '../message-types.ts';
 import { c, route } from '../route-meta.ts';
 import { MEDIA_SEND_ERRORS } from './messages.ts';
@@ -12,9 +13,9 @@ export const scheduleBody = z
     send_at: z.iso
       .datetime({ offset: true, error: 'must be an RFC 3339 time' })
       .meta({ description: 'In the future, at most a year ahead' }),
-    body: z
-      .record(z.string(), z.unknown())
-      .meta({ description: 'The body of that send; for edit with message_id added' }),
+    body: boundedRecord(z.string(), z.unknown(), { max: SCHEDULED_FIELDS_MAX }).meta({
+      description: 'The body of that send; for edit with message_id added',
+    }),
   })
   .meta({ id: 'ScheduleRequest' });
 export type ScheduleBody = z.infer<typeof scheduleBody>;

@@ -1,5 +1,6 @@
 /** The bodies of the sends that carry no media (spec 4.2, endpoint table). */
 import { z } from 'zod/v4';
+import { boundedArray } from '../bounded.ts';
 import { failsWith, mentions, messageRef, optionalMessageRef, recipient, saysExactly } from '../fields.ts';
 import {
   CONTACTS_PER_SEND_MAX,
@@ -88,8 +89,10 @@ export const sendContactBody = z
   .object({
     to: recipient,
     ...contactFields,
-    contacts: z
-      .array(contactItem)
+    contacts: boundedArray(contactItem, {
+      max: CONTACTS_PER_SEND_MAX,
+      tooMany: saysExactly(`too many contacts (at most ${CONTACTS_PER_SEND_MAX} per send)`),
+    })
       .optional()
       .meta({ description: 'At most 50; two or more make one grouped card' }),
     ...answering,
@@ -97,9 +100,6 @@ export const sendContactBody = z
   .superRefine(({ contacts = [], ...single }, context) => {
     const say = (message: string) =>
       context.addIssue({ code: 'custom', input: single, ...saysExactly(message) });
-    if (contacts.length > CONTACTS_PER_SEND_MAX) {
-      return say(`too many contacts (at most ${CONTACTS_PER_SEND_MAX} per send)`);
-    }
     if (contacts.length === 0) {
       const fault = contactFault(single);
       if (fault) say(fault);
@@ -127,7 +127,11 @@ export const sendPollBody = z
   .object({
     to: recipient,
     question: requiredField,
-    options: z.array(pollOption).min(POLL_OPTIONS_MIN, 'at least 2 options').max(POLL_OPTIONS_MAX),
+    options: boundedArray(pollOption, {
+      min: POLL_OPTIONS_MIN,
+      tooFew: 'at least 2 options',
+      max: POLL_OPTIONS_MAX,
+    }),
     max_selections: z.int().min(1).default(1),
   })
   // A vote names options: two of one name could not be told apart.
@@ -147,10 +151,12 @@ export const sendTemplateBody = z
     to: recipient,
     body_text: text,
     footer_text: field.optional(),
-    buttons: z
-      .array(z.object({ text: requiredField, id: requiredField }))
-      .min(1, 'at least 1 button')
-      .max(TEMPLATE_BUTTONS_MAX, `at most ${TEMPLATE_BUTTONS_MAX} buttons`),
+    buttons: boundedArray(z.object({ text: requiredField, id: requiredField }), {
+      min: 1,
+      tooFew: 'at least 1 button',
+      max: TEMPLATE_BUTTONS_MAX,
+      tooMany: `at most ${TEMPLATE_BUTTONS_MAX} buttons`,
+    }),
   })
   .meta({ id: 'SendTemplateRequest' });
 export type SendTemplateBody = z.infer<typeof sendTemplateBody>;

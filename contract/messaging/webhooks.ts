@@ -1,5 +1,6 @@
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
+import { boundedArray, boundedRecord } from '../bounded.ts';
 import { eventPattern } from '../events.ts';
 import { failsWith, integerId, pageOf, pageQuery, timestamp, uuid } from '../fields.ts';
 import {
@@ -29,24 +30,19 @@ const webhookUrl = z
 const RESERVED_HEADER =
   /^(webhook-.*|host|content-length|content-type|connection|transfer-encoding|expect|upgrade)$/i;
 
-const webhookHeaders = z
-  .record(
-    z
-      .string()
-      .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/, 'is not a header name')
-      .refine((name) => !RESERVED_HEADER.test(name), 'is a header that the service sets itself'),
-    z
-      .string()
-      .max(WEBHOOK_HEADER_VALUE_MAX_CHARS)
-      .regex(/^[\x20-\x7e]*$/, 'must be printable ASCII'),
-  )
-  .refine(
-    (headers) => Object.keys(headers).length <= WEBHOOK_HEADERS_MAX,
-    `at most ${WEBHOOK_HEADERS_MAX} headers`,
-  )
-  .meta({ description: 'Extra headers of each delivery' });
+const webhookHeaders = boundedRecord(
+  z
+    .string()
+    .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/, 'is not a header name')
+    .refine((name) => !RESERVED_HEADER.test(name), 'is a header that the service sets itself'),
+  z
+    .string()
+    .max(WEBHOOK_HEADER_VALUE_MAX_CHARS)
+    .regex(/^[\x20-\x7e]*$/, 'must be printable ASCII'),
+  { max: WEBHOOK_HEADERS_MAX, tooMany: `at most ${WEBHOOK_HEADERS_MAX} headers` },
+).meta({ description: 'Extra headers of each delivery' });
 
-const patterns = z.array(eventPattern).min(1).max(WEBHOOK_PATTERNS_MAX);
+const patterns = boundedArray(eventPattern, { min: 1, max: WEBHOOK_PATTERNS_MAX });
 
 export const createWebhookBody = z
   .object({

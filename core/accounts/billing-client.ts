@@ -1,4 +1,5 @@
 import { fetch } from 'undici';
+import { withoutTrailingSlashes } from '../platform/base-url.ts';
 
 /** The one thing messaging asks of billing, over the internal address (design 2). */
 export interface BillingClient {
@@ -21,7 +22,7 @@ export function createBillingClient(options: {
   if (!baseUrl || !secret) return null;
   return {
     async cancelSubscriptions({ companyId, traceId }) {
-      const url = `${baseUrl.replace(/\/+$/, '')}/internal/v1/companies/${companyId}/cancel-subscriptions`;
+      const url = `${withoutTrailingSlashes(baseUrl)}/internal/v1/companies/${companyId}/cancel-subscriptions`;
       const answer = await fetch(url, {
         method: 'POST',
         headers: { 'x-internal-secret': secret, ...(traceId ? { 'x-trace-id': traceId } : {}) },

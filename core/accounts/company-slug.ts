@@ -10,9 +10,10 @@ export function slugOf(companyName: string): string {
     .replace(/\p{M}/gu, '')
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-+|-+$/g, '')
+    // No two dashes stand together by now, so there is one at each end at most.
+    .replace(/^-|-$/g, '')
     .slice(0, 80)
-    .replace(/-+$/, '');
+    .replace(/-$/, '');
   if (slug !== '') return slug;
   return `company-${createHash('sha256').update(companyName.toLowerCase()).digest('hex').slice(0, 10)}`;
 }

@@ -1,4 +1,5 @@
 import { createMailQueue } from '../mail/mail-queue.ts';
+import { withoutTrailingSlashes } from '../platform/base-url.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Config } from '../platform/config.ts';
@@ -56,8 +57,8 @@ export function createAccounts(
       digest: createSecretDigest(config.JWT_SECRET),
       forget: authenticator.forget,
       settings: {
-        publicUrl: config.PUBLIC_URL.replace(/\/+$/, ''),
-        frontendUrl: config.FRONTEND_URL.replace(/\/+$/, ''),
+        publicUrl: withoutTrailingSlashes(config.PUBLIC_URL),
+        frontendUrl: withoutTrailingSlashes(config.FRONTEND_URL),
         superadminEmails: config.SUPERADMIN_EMAILS,
         passwordResetTtlMinutes: config.PASSWORD_RESET_TTL,
         refreshTtlDays: config.REFRESH_TTL_DAYS,

@@ -29,13 +29,15 @@ export function formatProviderTime(moment: Date): string {
   return new Date(moment.getTime() - LOCAL_OFFSET_MS).toISOString().slice(0, 19).replace('T', ' ');
 }
 
+const TIME_MAX_CHARS = 40;
+
 /** A time as the provider writes it, or ISO 8601 with an offset; null for anything else. */
 export function parseProviderTime(text: unknown): Date | null {
-  if (typeof text !== 'string') return null;
+  if (typeof text !== 'string' || text.length > TIME_MAX_CHARS) return null;
   const local = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}(?:\.\d+)?)$/.exec(text);
   const moment = local
     ? new Date(Date.parse(`${local[1]}T${local[2]}Z`) + LOCAL_OFFSET_MS)
-    : /T.*(Z|[+-]\d{2}:\d{2})$/.test(text)
+    : text.includes('T') && /(Z|[+-]\d{2}:\d{2})$/.test(text)
       ? new Date(text)
       : null;
   return moment && !Number.isNaN(moment.getTime()) ? moment : null;

@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
 import { FileTypeParser } from 'file-type';
 import type { MediaKind } from './media-port.ts';
+import { isSvgText } from './svg.ts';
 import { isAnimatedWebp } from './webp.ts';
 
 /** What the first bytes of a file say about it. */
@@ -53,7 +54,7 @@ function refine(found: string | undefined, head: Buffer, declared: string): stri
     if (head.subarray(0, 3).toString('latin1') === 'ID3') return 'audio/mpeg';
     return found ?? OCTETS;
   }
-  if (SVG.test(text)) return 'image/svg+xml';
+  if (isSvgText(text)) return 'image/svg+xml';
   if (HTML.test(text)) return 'text/html';
   if (found) return found;
   if (text.startsWith('#!')) return 'text/x-shellscript';
@@ -70,8 +71,6 @@ const ALIASES: Record<string, string> = {
   'audio/matroska': 'audio/x-matroska',
 };
 
-const PROLOGUE = String.raw`^\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--[\s\S]*?-->\s*)*(?:<!doctype\s+svg[^>]*>\s*)?(?:<!--[\s\S]*?-->\s*)*`;
-const SVG = new RegExp(`${PROLOGUE}<svg[\\s>]`, 'i');
 const HTML = /<(!doctype\s+html|html|head|body|script|iframe)[\s>]/i;
 
 /** The head as text, or null when it is none. A character cut in two at its end is no fault. */

@@ -186,7 +186,8 @@ function fileNameOf(given: string, mimeType: string): string {
     .trim();
   if (name !== '' && name !== '.' && name !== '..') return [...name].slice(0, FILE_NAME_MAX_CHARS).join('');
   const [type, subtype = 'bin'] = mimeType.split(';', 1)[0]!.split('/') as [string, string?];
-  const extension = EXTENSIONS[mimeType] ?? subtype.replace(/^x-|\+.*$/g, '').replace(/[^\w]/g, '');
+  const extension =
+    EXTENSIONS[mimeType] ?? subtype.split('+', 1)[0]!.replace(/^x-/, '').replace(/[^\w]/g, '');
   return `${type === 'application' ? 'file' : type}.${extension || 'bin'}`;
 }
 

@@ -172,7 +172,9 @@ export function faultOf(err: unknown): OutboundFault {
 
 /** The domain itself or a name below it; the dot of the root changes nothing. */
 function isBelow(hostname: string, domains: readonly string[]): boolean {
-  const name = hostname.replace(/\.+$/, '').toLowerCase();
+  let end = hostname.length;
+  while (hostname[end - 1] === '.') end -= 1;
+  const name = hostname.slice(0, end).toLowerCase();
   return domains.some((domain) => name === domain || name.endsWith(`.${domain}`));
 }
 

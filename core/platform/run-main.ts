@@ -32,4 +32,10 @@ function explain(err: unknown): string {
   return err.stack ?? err.message;
 }
 
-const oneLine = (text: string) => text.replaceAll(/\s*\n\s*/g, ' ');
+function oneLine(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean)
+    .join(' ');
+}

@@ -1,9 +1,12 @@
+import { boundOf } from '@posthorn/contract/bounded.ts';
 import type { z } from 'zod/v4';
 
 /**
  * The text fields of a form as the values that JSON would have, by the types of the body's schema: `ptt` a
- * boolean, `mentions` a list that may repeat, be CSV or a JSON array (spec 4.2, media source 4). What is no
- * value of its type stays text, for the schema to refuse. An empty field is one that was not filled in.
+ * boolean, `mentions` a list that may repeat, be CSV or a JSON array. What is no value of its type stays text,
+ * for the schema to refuse. An empty field is one that was not filled in.
+ *
+ * Of a list no more is built than the schema needs to refuse it for its length: a million commas are one field.
  */
 export function bodyOfForm(
   schema: z.ZodType,
@@ -15,13 +18,14 @@ export function bodyOfForm(
     const field = Object.hasOwn(shape, name) ? shape[name]! : null;
     const given = values.map(([, value]) => value).filter((value) => value !== '');
     if (!field || given.length === 0) continue;
-    body[name] = typedValue(typeOf(field), given);
+    body[name] = typedValue(valueSchema(field), given);
   }
   return body;
 }
 
-function typedValue(type: string, given: readonly string[]): unknown {
-  if (type === 'array') return given.flatMap(listOf);
+function typedValue(schema: z.ZodType, given: readonly string[]): unknown {
+  const { type } = schema.def;
+  if (type === 'array') return listOf(given, boundOf(schema) ?? 0);
   const text = given.at(-1)!;
   if (type === 'boolean') return BOOLEANS.get(text.trim().toLowerCase()) ?? text;
   if (type === 'number') return Number.isFinite(Number(text)) ? Number(text) : text;
@@ -35,22 +39,44 @@ const BOOLEANS = new Map([
   ['0', false],
 ]);
 
-function listOf(text: string): unknown[] {
-  if (text.trimStart().startsWith('[')) {
-    try {
-      return JSON.parse(text) as unknown[];
-    } catch {
-      return [text];
+/** The items of all fields of one name, up to one more than may be. */
+function listOf(given: readonly string[], max: number): unknown[] {
+  const items: unknown[] = [];
+  for (const text of given) {
+    for (const item of itemsOf(text)) {
+      items.push(item);
+      if (items.length > max) return items;
     }
   }
-  return text
-    .split(',')
-    .map((item) => item.trim())
-    .filter(Boolean);
+  return items;
+}
+
+function* itemsOf(text: string): Iterable<unknown> {
+  // No longer than any other JSON that is parsed at once.
+  if (text.trimStart().startsWith('[')) yield* jsonItems(text);
+  else yield* commaSeparated(text);
+}
+
+function jsonItems(text: string): unknown[] {
+  try {
+    return JSON.parse(text) as unknown[];
+  } catch {
+    return [text];
+  }
+}
+
+function* commaSeparated(text: string): Iterable<string> {
+  for (let from = 0; from <= text.length; ) {
+    const comma = text.indexOf(',', from);
+    const end = comma < 0 ? text.length : comma;
+    const item = text.slice(from, end).trim();
+    if (item !== '') yield item;
+    from = end + 1;
+  }
 }
 
 /** Beneath what may be absent or has a default. */
-function typeOf(field: z.ZodType): string {
-  const { type, innerType } = field.def as { type: string; innerType?: z.ZodType };
-  return innerType ? typeOf(innerType) : type;
+function valueSchema(field: z.ZodType): z.ZodType {
+  const { innerType } = field.def as { innerType?: z.ZodType };
+  return innerType ? valueSchema(innerType) : field;
 }

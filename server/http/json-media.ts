@@ -1,17 +1,21 @@
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { JSON_BODY_MAX_BYTES } from '@posthorn/contract/limits.ts';
+import { JSON_BODY_MAX_BYTES, MEDIA_MAX_BYTES } from '@posthorn/contract/limits.ts';
 import { createBase64Decoder } from '@posthorn/core/media/base64-decoder.ts';
 import { MediaRejected } from '@posthorn/core/media/media-rejected.ts';
 import type { Spool, SpooledFile } from '@posthorn/core/media/spool.ts';
 import { createMediaScanner } from './media-scanner.ts';
+import { upTo } from './up-to.ts';
 
 export interface MediaJson {
   /** The text, with a placeholder for the value of `media_base64`. */
   text: string;
   file: { spooled: SpooledFile; mimeType: string } | null;
 }
+
+/** The largest file in base64, with line breaks and escapes at their most, and the fields. */
+const BODY_MAX_BYTES = 2 * MEDIA_MAX_BYTES + JSON_BODY_MAX_BYTES;
 
 /**
  * Reads a JSON body whose `media_base64` goes decoded into the spool while it arrives: 64 MB in base64 cost
@@ -56,8 +60,8 @@ export async function readMediaJson(
   }
 
   try {
-    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-      for (const piece of scanner.scan(chunk as Buffer)) {
+    for await (const chunk of upTo(request, BODY_MAX_BYTES)) {
+      for (const piece of scanner.scan(chunk)) {
         if (piece.kind === 'json') keep(piece.bytes);
         else {
           hadText = true;

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
-import { MEDIA_MAX_BYTES } from '@posthorn/contract/limits.ts';
 import { lazyFile } from '@posthorn/core/media/lazy-file.ts';
 import type { UploadedFile } from '@posthorn/core/media/media-port.ts';
 import { MediaRejected, sendErrorOf, uploadErrorOf } from '@posthorn/core/media/media-rejected.ts';
@@ -8,7 +7,7 @@ import type { MemoryBudget } from '@posthorn/core/media/memory-budget.ts';
 import type { Spool, SpooledFile } from '@posthorn/core/media/spool.ts';
 import { bodyOfForm } from './form-fields.ts';
 import { readMediaJson } from './json-media.ts';
-import { readMultipart } from './multipart.ts';
+import { FORM_MAX_BYTES, readMultipart } from './multipart.ts';
 import { parseJson } from './parse-json.ts';
 import { PLACEHOLDER } from './placeholder.ts';
 import type { PreparedRoute } from './prepared-route.ts';
@@ -29,9 +28,6 @@ export interface MediaBody {
   /** Removes the file, unless it was stored, and gives its memory back. */
   release(): Promise<void>;
 }
-
-/** Boundaries and fields around the file. */
-const FORM_SLACK_BYTES = 2 * 1024 * 1024;
 
 /**
  * Reads the body of a route that takes media: JSON, with the bytes in it or without, or a multipart form.
@@ -130,7 +126,7 @@ function parse(route: PreparedRoute, text: string): unknown {
 /** Said before a byte is read, where the head of the request says it. */
 function refuseTooLong(request: IncomingMessage): void {
   const length = Number(request.headers['content-length'] ?? 0);
-  if (length > MEDIA_MAX_BYTES + FORM_SLACK_BYTES) throw new MediaRejected('too_large');
+  if (length > FORM_MAX_BYTES) throw new MediaRejected('too_large');
 }
 
 function inWordsOf(route: PreparedRoute, err: unknown): unknown {

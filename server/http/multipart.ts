@@ -1,9 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { apiError } from '@posthorn/contract/api-error.ts';
+import { FORM_FIELDS_MAX, FORM_FIELDS_MAX_BYTES, MEDIA_MAX_BYTES } from '@posthorn/contract/limits.ts';
 import { MediaRejected } from '@posthorn/core/media/media-rejected.ts';
 import type { Spool, SpooledFile } from '@posthorn/core/media/spool.ts';
 import busboy from 'busboy';
+import { upTo } from './up-to.ts';
 
 /** A form as it came: text fields in order, and the file of the field `file`. */
 export interface Form {
@@ -11,23 +13,27 @@ export interface Form {
   file: { spooled: SpooledFile; fileName: string; mimeType: string } | null;
 }
 
+const FIELD_NAME_MAX_BYTES = 100;
 const LIMITS = {
-  fieldNameSize: 100,
+  fieldNameSize: FIELD_NAME_MAX_BYTES,
   fieldSize: 256 * 1024,
-  // Mentions may repeat.
-  fields: 2_000,
-  parts: 2_100,
+  fields: FORM_FIELDS_MAX,
+  parts: FORM_FIELDS_MAX + 16,
   headerPairs: 50,
 };
 
+/** The file, and room for the fields and what stands between them. */
+export const FORM_MAX_BYTES = MEDIA_MAX_BYTES + 2 * 1024 * 1024;
+
 /**
  * Reads a multipart form to its end, its file straight into the spool: the memory of a chunk, whatever its
- * size. Files of other fields are passed over. Throws {@link MediaRejected}, ApiError 400 BAD_REQUEST; then
+ * size. Files of other fields are passed over. Fields are bounded together, while they arrive. Throws {@link MediaRejected}, ApiError 400 BAD_REQUEST; then
  * nothing is left of the file, and the rest of the request is unread.
  */
 export async function readMultipart({ spool }: { spool: Spool }, request: IncomingMessage): Promise<Form> {
   const fields: Form['fields'] = [];
   const stop = new AbortController();
+  let fieldBytes = 0;
   let named: { fileName: string; mimeType: string } | null = null;
   let spooling: Promise<SpooledFile | null> = Promise.resolve(null);
   let failure: unknown;
@@ -39,8 +45,11 @@ export async function readMultipart({ spool }: { spool: Spool }, request: Incomi
 
   const parser = openParser(request);
   parser.on('field', (name, value, { nameTruncated, valueTruncated }) => {
+    if (failure !== undefined) return;
+    fieldBytes += Buffer.byteLength(name) + Buffer.byteLength(value);
     if (nameTruncated || valueTruncated) fail(refusal(`${name.slice(0, 50)}: is too long`));
     else if (value.includes('\0')) fail(refusal(`${name}: has characters that cannot be stored`));
+    else if (fieldBytes > FORM_FIELDS_MAX_BYTES) fail(apiError('PAYLOAD_TOO_LARGE'));
     else fields.push([name, value]);
   });
   parser.on('file', (name, stream, { filename, mimeType }) => {
@@ -65,10 +74,10 @@ export async function readMultipart({ spool }: { spool: Spool }, request: Incomi
     parser.on(limit, () => void fail(refusal('the form has too many fields')));
 
   try {
-    await pipeline(request.iterator({ destroyOnReturn: false }), parser, { signal: stop.signal });
+    await pipeline(upTo(request, FORM_MAX_BYTES), parser, { signal: stop.signal });
   } catch (cause) {
     // Not the reason if the file itself was refused: that is why the parser was stopped.
-    fail(refusal('failed to parse multipart form', cause));
+    fail(cause instanceof MediaRejected ? cause : refusal('failed to parse multipart form', cause));
   }
   const spooled = await spooling;
   if (failure !== undefined) {

@@ -1,12 +1,18 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
+import { JSON_DEPTH_MAX, JSON_FIELDS_MAX } from '@posthorn/contract/limits.ts';
 
 /**
- * The JSON text of a request as a value: 400 INVALID_JSON when it is none, BAD_REQUEST when it holds text
- * that PostgreSQL cannot store (a NUL, or half a surrogate pair). Refused here because one such row would
- * spoil a whole batch of accepted messages.
+ * The JSON text of a request as a value: 400 INVALID_JSON when it is none, BAD_REQUEST when
+ * - it is nested deeper than JSON_DEPTH_MAX: what writes JSON again, here and in PostgreSQL, calls itself for each
+ *   level;
+ * - it has more fields than JSON_FIELDS_MAX: a hundred thousand names cost half a second to parse and count;
+ * - it holds text that PostgreSQL cannot store (a NUL, or half a surrogate pair): one such row would spoil a whole
+ *   batch of accepted messages.
  */
 export function parseJson(text: string): unknown {
   if (text === '') return undefined;
+  const fault = shapeFault(text);
+  if (fault !== null) throw apiError('BAD_REQUEST', { message: fault });
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -14,30 +20,86 @@ export function parseJson(text: string): unknown {
     throw apiError('INVALID_JSON');
   }
   // Such characters arrive only as escapes: raw ones are no valid JSON or no valid UTF-8.
-  if (SUSPICIOUS.test(text) && !isStorable(value))
+  const hasEscapes = text.includes('\\u');
+  if (hasEscapes && SUSPICIOUS.test(text) && !isStorable(value))
     throw apiError('BAD_REQUEST', { message: 'the body has characters that cannot be stored' });
+  if (text.includes('__proto__') || (hasEscapes && UNDERSCORE.test(text))) forgetPrototypes(value);
   return value;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+
+/** What is wrong with the shape of a text, by its brackets and colons outside of strings, before it is parsed. */
+function shapeFault(text: string): string | null {
+  // Nearly every body ends here, without a look at each character.
+  if (text.length <= JSON_FIELDS_MAX && !hasMore(text, '{', '[', JSON_DEPTH_MAX)) return null;
+  let depth = 0;
+  let fields = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at);
+    else if (code === COLON) fields += 1;
+    else if (code === 0x7b || code === 0x5b) {
+      depth += 1;
+      if (depth > JSON_DEPTH_MAX) return 'the body is nested too deep';
+    } else if (code === 0x7d || code === 0x5d) depth -= 1;
+  }
+  return fields > JSON_FIELDS_MAX ? 'the body has too many fields' : null;
+}
+
+function hasMore(text: string, one: string, other: string, max: number): boolean {
+  let left = max;
+  for (const char of [one, other])
+    for (let at = text.indexOf(char); at >= 0; at = text.indexOf(char, at + 1)) {
+      left -= 1;
+      if (left < 0) return true;
+    }
+  return false;
+}
+
+/** Where the quote is that ends the string that begins here. */
+function endOfString(text: string, from: number): number {
+  let at = from + 1;
+  while (at < text.length && text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1;
+  return at;
 }
 
 const SUSPICIOUS = /\\u(0000|d[89a-f])/i;
 
-/** A loop, not a recursion: a megabyte of brackets must not overflow the stack. */
 function isStorable(root: unknown): boolean {
+  for (const value of valuesIn(root)) {
+    if (typeof value === 'string') {
+      if (!isStorableText(value)) return false;
+    } else if (isObject(value) && !Object.keys(value).every(isStorableText)) return false;
+  }
+  return true;
+}
+
+const UNDERSCORE = /\\u005f/i;
+
+/**
+ * Drops fields named `__proto__`: no request has one, and where an object is copied field by field it would become
+ * the copy's prototype and stand in for the fields that are missing.
+ */
+function forgetPrototypes(root: unknown): void {
+  for (const value of valuesIn(root)) if (isObject(value)) Reflect.deleteProperty(value, '__proto__');
+}
+
+/** A value and all within it. */
+function* valuesIn(root: unknown): Iterable<unknown> {
   const open: unknown[] = [root];
   while (open.length > 0) {
     const value = open.pop();
-    if (typeof value === 'string') {
-      if (!isStorableText(value)) return false;
-    } else if (Array.isArray(value)) {
-      for (const item of value) open.push(item);
-    } else if (value !== null && typeof value === 'object') {
-      for (const [key, item] of Object.entries(value)) {
-        if (!isStorableText(key)) return false;
-        open.push(item);
-      }
-    }
+    yield value;
+    if (Array.isArray(value)) for (const item of value) open.push(item);
+    else if (isObject(value)) for (const item of Object.values(value)) open.push(item);
   }
-  return true;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isStorableText(text: string): boolean {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
+import { parseRange } from './byte-range.ts';
 import type { AnswerHeaders } from './call.ts';
 
 export interface SentFile {
@@ -45,14 +46,15 @@ export async function sendFile(
     finish(take(), 304, always);
     return undefined;
   }
+  const isHead = incoming.method === 'HEAD';
   const ifRange = incoming.headers['if-range'];
-  const wanted = typeof ifRange === 'string' && ifRange !== tag ? undefined : incoming.headers.range;
-  const range = parseRange(wanted, file.sizeBytes);
+  // Ranges are for GET alone (RFC 9110 14.2).
+  const isWhole = isHead || (typeof ifRange === 'string' && ifRange !== tag);
+  const range = isWhole ? undefined : parseRange(incoming.headers.range, file.sizeBytes);
   if (range === 'beyond') {
     finish(take(), 416, { ...always, 'content-range': `bytes */${file.sizeBytes}`, 'content-length': 0 });
     return undefined;
   }
-  const isHead = incoming.method === 'HEAD';
   const source = isHead ? null : await file.open(range);
   const { response, headers } = take();
   const head = {
@@ -85,29 +87,6 @@ function stream(source: Readable, response: ServerResponse): void {
 function finish({ response, headers }: Taken, status: number, more: Record<string, string | number>): void {
   response.writeHead(status, { ...headers, ...more });
   response.end();
-}
-
-/**
- * One range of bytes. Undefined for none, for several and for what is no range: then the whole file is the
- * answer, as RFC 9110 14.2 allows.
- */
-function parseRange(
-  header: string | undefined,
-  sizeBytes: number,
-): { start: number; end: number } | 'beyond' | undefined {
-  const match = /^bytes=\s*(\d*)\s*-\s*(\d*)\s*$/.exec(header ?? '');
-  if (!match) return undefined;
-  const [, first = '', last = ''] = match;
-  if (first === '' && last === '') return undefined;
-  if (first === '') {
-    const count = Number(last);
-    if (count === 0) return 'beyond';
-    return { start: Math.max(0, sizeBytes - count), end: sizeBytes - 1 };
-  }
-  const start = Number(first);
-  const end = last === '' ? sizeBytes - 1 : Math.min(Number(last), sizeBytes - 1);
-  if (last !== '' && Number(last) < start) return undefined;
-  return start >= sizeBytes ? 'beyond' : { start, end };
 }
 
 function matches(header: string | undefined, tag: string): boolean {

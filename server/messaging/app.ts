@@ -11,6 +11,7 @@ import { createTickets } from '@posthorn/core/events/ticket.ts';
 import { createInstanceHints } from '@posthorn/core/instances/instance-hints.ts';
 import { type OpenedMedia, openMedia } from '@posthorn/core/media/open-media.ts';
 import { createAcceptor } from '@posthorn/core/messages/accept-send.ts';
+import { withoutTrailingSlashes } from '@posthorn/core/platform/base-url.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
@@ -108,7 +109,7 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     answers: createAnswers(bus),
     media: media.sources,
     storedMedia: media,
-    publicUrl: config.PUBLIC_URL.replace(/\/+$/, ''),
+    publicUrl: withoutTrailingSlashes(config.PUBLIC_URL),
     drivers: [config.NETWORK_DRIVER],
     providers: createOAuthProviders(config),
     oauthFrontendUrl: config.OAUTH_FRONTEND_REDIRECT_URL ?? config.FRONTEND_URL,

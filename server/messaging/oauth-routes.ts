@@ -5,6 +5,7 @@ import { beginOAuthLogin, OAUTH_STATE_TTL_MINUTES } from '@posthorn/core/account
 import { completeOAuthSignup } from '@posthorn/core/accounts/oauth/complete-oauth-signup.ts';
 import { finishOAuthLogin } from '@posthorn/core/accounts/oauth/finish-oauth-login.ts';
 import type { OAuthProviders } from '@posthorn/core/accounts/oauth/provider.ts';
+import { withoutTrailingSlashes } from '@posthorn/core/platform/base-url.ts';
 import { type CookieSettings, OAUTH_COOKIE, oauthCookie, sessionCookies } from '../http/cookies.ts';
 import type { Handlers } from '../http/handler.ts';
 import { withSession } from './auth-routes.ts';
@@ -19,7 +20,7 @@ export interface OAuthRoutesDeps extends AccountDeps {
 /** Social login and sign-up (spec 4.1). */
 export function oauthRoutes(deps: OAuthRoutesDeps): Handlers<typeof oauth> {
   function page(path: string, query: Record<string, string>): string {
-    return `${deps.oauthFrontendUrl.replace(/\/+$/, '')}${path}?${new URLSearchParams(query)}`;
+    return `${withoutTrailingSlashes(deps.oauthFrontendUrl)}${path}?${new URLSearchParams(query)}`;
   }
 
   return {

@@ -1,4 +1,5 @@
 import { openBilling } from '@posthorn/core/billing/open-billing.ts';
+import { withoutTrailingSlashes } from '@posthorn/core/platform/base-url.ts';
 import type { Broker } from '@posthorn/core/platform/broker.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
@@ -29,7 +30,7 @@ export async function startBillingRoles(deps: {
     ...billing,
     bus: deps.bus,
     broker: deps.broker,
-    ingestionUrl: `${base.replace(/\/+$/, '')}/v1/webhooks/asaas`,
+    ingestionUrl: `${withoutTrailingSlashes(base)}/v1/webhooks/asaas`,
   });
   shutdown.add('billing work', () => worker.stop());
   const consumer = await consumeBillingNews(deps);

@@ -56,10 +56,26 @@ export async function inspectSound(
   return durationS === undefined ? {} : { durationS };
 }
 
+const VIDEO = ': Video: ';
+
+/**
+ * Width and height of the first video stream, read line by line: what a file says of itself (its title) is in the
+ * report too, and one pattern over all of it could be kept busy for minutes.
+ */
+function sizeOf(input: string): RegExpExecArray | null {
+  for (const line of input.split('\n')) {
+    const at = line.indexOf(VIDEO);
+    if (at < 0 || !/^\s*Stream #0:\d/.test(line)) continue;
+    const size = /\b(\d{2,5})x(\d{2,5})\b/.exec(line.slice(at + VIDEO.length));
+    if (size) return size;
+  }
+  return null;
+}
+
 /** What ffmpeg prints of its input, turned as it is shown. */
 export function readReport(report: string): Omit<VideoLook, 'thumbnail'> {
   const input = report.split(/^Output #0/m, 1)[0]!;
-  const size = /Stream #0:\d+.*?: Video: .*?\b(\d{2,5})x(\d{2,5})\b/.exec(input);
+  const size = sizeOf(input);
   const turned = /rotate\s*:\s*-?(90|270)\b|rotation of -?(90|270)(\.\d+)? degrees/.test(input);
   const [width, height] = size ? [Number(size[1]), Number(size[2])] : [];
   const length = /Duration: (\d+):(\d+):(\d+(?:\.\d+)?)/.exec(input);

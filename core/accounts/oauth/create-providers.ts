@@ -1,3 +1,4 @@
+import { withoutTrailingSlashes } from '../../platform/base-url.ts';
 import type { Config } from '../../platform/config.ts';
 import { createGithubProvider } from './github-provider.ts';
 import { createOpenIdProvider } from './openid-provider.ts';
@@ -33,7 +34,7 @@ export function createOAuthProviders(config: Config): OAuthProviders {
   ): ProviderCredentials | null {
     const { clientId, clientSecret } = given;
     if (!enabled || !clientId || !clientSecret) return null;
-    const base = config.PUBLIC_URL.replace(/\/+$/, '');
+    const base = withoutTrailingSlashes(config.PUBLIC_URL);
     return {
       clientId,
       clientSecret,

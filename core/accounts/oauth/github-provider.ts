@@ -1,4 +1,5 @@
 import * as oauth from 'oauth4webapi';
+import { withoutTrailingSlashes } from '../../platform/base-url.ts';
 import { type OAuthProvider, type ProviderCredentials, providerTimeout } from './provider.ts';
 
 const SCOPE = 'read:user user:email';
@@ -10,8 +11,8 @@ const SCOPE = 'read:user user:email';
 export function createGithubProvider(
   options: ProviderCredentials & { baseUrl: string; apiUrl: string },
 ): OAuthProvider {
-  const base = options.baseUrl.replace(/\/+$/, '');
-  const api = options.apiUrl.replace(/\/+$/, '');
+  const base = withoutTrailingSlashes(options.baseUrl);
+  const api = withoutTrailingSlashes(options.apiUrl);
   const server: oauth.AuthorizationServer = {
     issuer: base,
     authorization_endpoint: `${base}/login/oauth/authorize`,

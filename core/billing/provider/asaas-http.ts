@@ -1,4 +1,5 @@
 import { fetch } from 'undici';
+import { withoutTrailingSlashes } from '../../platform/base-url.ts';
 import { ProviderError } from './port.ts';
 
 export interface AsaasOptions {
@@ -39,7 +40,7 @@ const NOT_REACHED = new Set([
  * card numbers, and a refusal may quote them.
  */
 export function createAsaasHttp(options: AsaasOptions): AsaasHttp {
-  const base = options.baseUrl.replace(/\/+$/, '');
+  const base = withoutTrailingSlashes(options.baseUrl);
   return {
     async call(method, path, body) {
       const { status, text } = await send(options, method, `${base}${path}`, body);
