@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
 import { FileTypeParser } from 'file-type';
 import type { MediaKind } from './media-port.ts';
+import { type MimeType, parseMimeType } from './mime-type.ts';
 import { isSvgText } from './svg.ts';
 import { isAnimatedWebp } from './webp.ts';
 
@@ -27,7 +28,7 @@ export async function detectType(path: string, declared: string): Promise<Detect
     .fromFile(path)
     // A file made to confuse the parser has no type that we know.
     .catch(() => undefined);
-  const mimeType = refine(found?.mime, head, bare(declared));
+  const mimeType = refine(found?.mime, head, parseMimeType(declared)?.bare ?? '');
   return { mimeType, animated: mimeType === 'image/webp' && isAnimatedWebp(head) };
 }
 
@@ -41,7 +42,7 @@ async function readHead(path: string): Promise<Buffer> {
   }
 }
 
-const OLD_OFFICE = /^application\/(msword|vnd\.ms-(excel|powerpoint|outlook|project|works)|vnd\.visio)/;
+const OLD_OFFICE = /^application\/(msword|vnd\.ms-(excel|powerpoint|outlook|project|works)|vnd\.visio)$/;
 /** Text of these kinds cannot be told from other text. */
 const PLAIN_TEXT = /^(text\/(?!html)[\w.+-]+|application\/(json|x-ndjson|yaml|x-yaml|sql|rtf|x-subrip))$/;
 
@@ -85,14 +86,13 @@ function textOf(head: Buffer): string | null {
   }
 }
 
-function bare(mimeType: string): string {
-  return mimeType.split(';', 1)[0]!.trim().toLowerCase();
+/** The types that `POST /media` takes, whole: `application/pdfx` is none of them, nor is a list of several. */
+export function isUploadable(mimeType: string): boolean {
+  const parsed = parseMimeType(mimeType);
+  return parsed !== null && (LOOKED_AT.has(parsed.type) || parsed.bare === 'application/pdf');
 }
 
-/** `POST /media` takes these (spec 4.7). */
-export function isUploadable(mimeType: string): boolean {
-  return /^(image|video|audio)\//.test(mimeType) || mimeType === 'application/pdf';
-}
+const LOOKED_AT: ReadonlySet<string> = new Set(['image', 'video', 'audio']);
 
 /** Containers that hold sound alone as often as not: what browsers and phones record. */
 const MAY_BE_SOUND = /^video\/(mp4|webm|ogg|3gpp2?|quicktime|x-matroska)$/;
@@ -100,18 +100,19 @@ const MAY_BE_SOUND = /^video\/(mp4|webm|ogg|3gpp2?|quicktime|x-matroska)$/;
 const NO_DOCUMENT =
   /^(text\/(html|x-shellscript)|application\/(x-msdownload|x-elf|x-mach-binary|x-ms-shortcut|java-vm|x-msi|wasm))$/;
 
-const TAKES: Record<MediaKind, (mimeType: string) => boolean> = {
+const TAKES: Record<MediaKind, (type: MimeType) => boolean> = {
   // No phone draws SVG, and it can hold scripts.
-  image: (mimeType) => mimeType.startsWith('image/') && mimeType !== 'image/svg+xml',
-  video: (mimeType) => mimeType.startsWith('video/'),
-  ptv: (mimeType) => mimeType.startsWith('video/'),
-  gif: (mimeType) => mimeType.startsWith('video/') || mimeType === 'image/gif',
-  audio: (mimeType) => mimeType.startsWith('audio/') || MAY_BE_SOUND.test(mimeType),
-  sticker: (mimeType) => mimeType === 'image/webp',
-  document: (mimeType) => !NO_DOCUMENT.test(mimeType),
+  image: ({ type, bare }) => type === 'image' && bare !== 'image/svg+xml',
+  video: ({ type }) => type === 'video',
+  ptv: ({ type }) => type === 'video',
+  gif: ({ type, bare }) => type === 'video' || bare === 'image/gif',
+  audio: ({ type, bare }) => type === 'audio' || MAY_BE_SOUND.test(bare),
+  sticker: ({ bare }) => bare === 'image/webp',
+  document: ({ bare }) => !NO_DOCUMENT.test(bare),
 };
 
-/** Whether media of this type can be sent as `kind`. */
+/** Whether media of this type can be sent as `kind`; what is no media type never can. */
 export function canBeSentAs(mimeType: string, kind: MediaKind): boolean {
-  return TAKES[kind](mimeType);
+  const parsed = parseMimeType(mimeType);
+  return parsed !== null && TAKES[kind](parsed);
 }

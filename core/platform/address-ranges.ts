@@ -1,41 +1,67 @@
 import ipaddr from 'ipaddr.js';
 
-/** NAT64 and 6to4 addresses carry an IPv4 address: bits of the network part before it. */
-const EMBEDDED_IPV4 = [
-  { range: '64:ff9b::/96', at: 12 },
-  { range: '64:ff9b:1::/48', at: 12 },
-  { range: '2002::/16', at: 2 },
-].map(({ range, at }) => ({ range: ipaddr.IPv6.parseCIDR(range), at }));
-
-/** Not private by name, but nothing of the public internet is there: metadata services, benchmarks, docs. */
-const BLOCKED_IPV4 = [
+/**
+ * The IANA IPv4 special-purpose address registry, globally reachable anycast included: none of it is a server that
+ * somebody could mean.
+ */
+const SPECIAL_IPV4 = [
   '0.0.0.0/8',
+  '10.0.0.0/8',
   '100.64.0.0/10',
+  '127.0.0.0/8',
   '169.254.0.0/16',
+  '172.16.0.0/12',
   '192.0.0.0/24',
   '192.0.2.0/24',
+  '192.31.196.0/24',
+  '192.52.193.0/24',
   '192.88.99.0/24',
+  '192.168.0.0/16',
+  '192.175.48.0/24',
   '198.18.0.0/15',
   '198.51.100.0/24',
   '203.0.113.0/24',
-  '224.0.0.0/4',
   '240.0.0.0/4',
+];
+/** Not in that registry, and nothing of the public internet either. */
+const OTHER_IPV4 = [
+  // Multicast.
+  '224.0.0.0/4',
   // Alibaba's metadata service stands in shared space, Oracle's in its own; both are covered by 100.64/10
   // and 192.0.0/24. Azure's wire server is a public address that only tenants of a host can reach.
   '168.63.129.16/32',
-].map((range) => ipaddr.IPv4.parseCIDR(range));
-
-/** What the global unicast space does not hold stays unreachable: only 2000::/3 is routed. */
-const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
-const BLOCKED_IPV6 = ['2001::/23', '2001:db8::/32', '3fff::/20'].map((range) => ipaddr.IPv6.parseCIDR(range));
+];
+const BLOCKED_IPV4 = [...SPECIAL_IPV4, ...OTHER_IPV4].map((range) => ipaddr.IPv4.parseCIDR(range));
 
 /**
- * True when an outbound request must not go to this address: loopback, private, link-local (and with it
- * the cloud metadata services), multicast, reserved, and the same hidden in a mapped, NAT64 or 6to4
- * address. What does not parse is refused.
+ * Only 2000::/3 is routed. Loopback, mapped and compatible addresses, local NAT64 (64:ff9b:1::/48), the discard
+ * prefix, segment routing, local, link-local and multicast addresses lie outside of it.
+ */
+const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
+/** What the IANA IPv6 special-purpose address registry has within it. */
+const BLOCKED_IPV6 = [
+  // Protocol assignments: Teredo, benchmarks, ORCHID, drone identifiers and others.
+  '2001::/23',
+  '2001:db8::/32',
+  // 6to4, whose relays are gone (RFC 7526): whatever address it carries, nobody is reached by it but a private one.
+  '2002::/16',
+  '2620:4f:8000::/48',
+  '3fff::/20',
+].map((range) => ipaddr.IPv6.parseCIDR(range));
+
+/** `::1.2.3.4`, which the parser takes for a mapped address and systems for one of a range that nobody uses. */
+const COMPATIBLE = /^::\d{1,3}\./;
+
+/** The well-known prefix by which networks without IPv4 reach it: as public as the address that it carries. */
+const NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
+
+/**
+ * True when an outbound request must not go to this address: whatever a registry of special-purpose addresses holds
+ * (loopback, private, link-local with the metadata services of clouds, documentation and so on), multicast, reserved,
+ * and the same hidden in a mapped, NAT64, 6to4 or Teredo address. What does not parse is refused.
  */
 export function isPrivateAddress(address: string): boolean {
-  if (!ipaddr.isValid(address)) return true;
+  if (!ipaddr.isValid(address) || COMPATIBLE.test(address)) return true;
   const parsed = ipaddr.parse(address);
   return parsed.kind() === 'ipv4'
     ? isPrivateIPv4(parsed as ipaddr.IPv4)
@@ -48,7 +74,6 @@ function isPrivateIPv4(address: ipaddr.IPv4): boolean {
 
 function isPrivateIPv6(address: ipaddr.IPv6): boolean {
   if (address.isIPv4MappedAddress()) return isPrivateIPv4(address.toIPv4Address());
-  for (const { range, at } of EMBEDDED_IPV4)
-    if (address.match(range)) return isPrivateIPv4(new ipaddr.IPv4(address.toByteArray().slice(at, at + 4)));
+  if (address.match(NAT64)) return isPrivateIPv4(new ipaddr.IPv4(address.toByteArray().slice(12)));
   return !address.match(GLOBAL_IPV6) || BLOCKED_IPV6.some((range) => address.match(range));
 }

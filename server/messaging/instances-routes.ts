@@ -97,5 +97,6 @@ export function instancesRoutes(deps: InstancesRoutesDeps): Handlers<typeof inst
 
 /** JSON when it is asked for by name and no image is; a browser's or curl's `Accept` gets the picture. */
 function wantsJson(accept: string | undefined): boolean {
-  return accept !== undefined && /application\/json/i.test(accept) && !/image\/(png|\*)/i.test(accept);
+  const types = (accept ?? '').split(',').map((type) => type.split(';', 1)[0]!.trim().toLowerCase());
+  return types.includes('application/json') && !types.includes('image/png') && !types.includes('image/*');
 }

@@ -19,15 +19,15 @@ const viewOnce = z.boolean().optional();
 
 /** Which MIME types a phone can show as this; a mismatch is an unusable message on the real networks. */
 const ACCEPTED: Record<string, RegExp> = {
-  image: /^image\//,
-  video: /^video\//,
-  ptv: /^video\//,
-  gif: /^(video\/|image\/gif)/,
-  audio: /^audio\//,
+  image: /^image\/[\w.+-]+(;|$)/,
+  video: /^video\/[\w.+-]+(;|$)/,
+  ptv: /^video\/[\w.+-]+(;|$)/,
+  gif: /^(video\/[\w.+-]+|image\/gif)(;|$)/,
+  audio: /^audio\/[\w.+-]+(;|$)/,
   sticker: /^image\/webp$/,
   document: /./,
 };
-const VOICE_NOTE = /^audio\/ogg/;
+const VOICE_NOTE = /^audio\/ogg(;|$)/;
 
 /** The media is there and of a kind that phones show as this type. */
 export function admitMedia(world: World, entering: Entering): string | Entering {
