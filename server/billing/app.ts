@@ -6,9 +6,10 @@ import type { RateLimiter } from '@posthorn/core/accounts/take-rate-slots.ts';
 import { cancelCompany } from '@posthorn/core/billing/cancel-company.ts';
 import type { BillingDeps } from '@posthorn/core/billing/deps.ts';
 import { checkSecret } from '@posthorn/core/billing/ingest-event.ts';
+import { createHttpServerCloser } from '@posthorn/core/platform/close-http-server.ts';
 import type { Metrics } from '@posthorn/core/platform/metrics.ts';
 import { createCors } from '../http/cors.ts';
-import { closeApp, createApp } from '../http/create-app.ts';
+import { createApp } from '../http/create-app.ts';
 import { serveContract } from '../http/serve-contract.ts';
 import { billingRoutes } from './routes.ts';
 import { simulatorRoutes } from './simulator-routes.ts';
@@ -39,10 +40,11 @@ export interface BillingServer {
 export async function createBillingServer(deps: BillingServerDeps): Promise<BillingServer> {
   let closing = false;
   const { internalSecret } = deps;
+  const isDraining = () => closing || (deps.isDraining?.() ?? false);
   const serving = {
     log: deps.log,
     metrics: deps.metrics,
-    isDraining: () => closing || (deps.isDraining?.() ?? false),
+    isDraining,
     validateResponses: deps.validateResponses ?? false,
     envelope: 'reduced' as const,
     cors: createCors(deps.frontendUrl),
@@ -56,6 +58,7 @@ export async function createBillingServer(deps: BillingServerDeps): Promise<Bill
     },
   };
   const app = createApp(serving);
+  const httpCloser = createHttpServerCloser(app.server);
   const service = 'billing';
   serveContract(
     app,
@@ -65,7 +68,11 @@ export async function createBillingServer(deps: BillingServerDeps): Promise<Bill
       simulator: simulatorRoutes(deps),
       health: {
         health: () => ({ status: 200, body: { status: 'ok', service } }),
-        ready: () => ({ status: 200, body: { status: 'ok', service, checks: {} } }),
+        // Always 200, whatever happens to what it needs; that it is about to go is all it tells.
+        ready: () => ({
+          status: 200,
+          body: { status: isDraining() ? 'draining' : 'ok', service, checks: {} },
+        }),
         metrics: async () => ({
           status: 200,
           body: await deps.metrics.read(),
@@ -94,7 +101,8 @@ export async function createBillingServer(deps: BillingServerDeps): Promise<Bill
     },
     async close() {
       closing = true;
-      await closeApp(app);
+      await httpCloser.close();
+      await app.close();
     },
   };
 }

@@ -76,15 +76,6 @@ export function createApp(deps: AppDeps): FastifyInstance {
   return app;
 }
 
-/**
- * A connection that becomes idle only after the close began (a stream that has just ended) would be kept
- * until its time-out: they are looked for until none is left.
- */
-export async function closeApp(app: FastifyInstance): Promise<void> {
-  const sweep = setInterval(() => app.server.closeIdleConnections(), 25);
-  await app.close().finally(() => clearInterval(sweep));
-}
-
 /** The record of a request, with the headers that every answer carries. */
 export function callOf(
   deps: { cors: Cors },

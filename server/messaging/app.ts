@@ -14,6 +14,7 @@ import { type OpenedMedia, openMedia } from '@posthorn/core/media/open-media.ts'
 import { createAcceptor } from '@posthorn/core/messages/accept-send.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
+import { createHttpServerCloser } from '@posthorn/core/platform/close-http-server.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
@@ -21,7 +22,7 @@ import type { Metrics } from '@posthorn/core/platform/metrics.ts';
 import type { Orm } from '@posthorn/core/platform/orm.ts';
 import type { FastifyInstance } from 'fastify';
 import { createCors } from '../http/cors.ts';
-import { closeApp, createApp } from '../http/create-app.ts';
+import { createApp } from '../http/create-app.ts';
 import { createLiveConnections } from '../http/event-stream.ts';
 import { serveContract } from '../http/serve-contract.ts';
 import { createEventSockets } from '../http/websocket.ts';
@@ -92,6 +93,7 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     rateLimiter: createRateLimiter({ db: hotDb, clock }),
   };
   const app = createApp(serving);
+  const httpCloser = createHttpServerCloser(app.server);
   const handlers = messagingHandlers({
     ...accounts.deps,
     config,
@@ -133,9 +135,12 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     },
     async close() {
       closing = true;
+      // The door first: a stream that ends here must come back elsewhere.
+      await httpCloser.stopListening();
       await feed.close();
       sockets.close();
-      await closeApp(app);
+      await httpCloser.close();
+      await app.close();
       await acceptor.idle();
     },
   };
