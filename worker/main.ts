@@ -5,14 +5,14 @@ import { startHealthServer } from '@posthorn/core/platform/health-server.ts';
 import { createLog } from '@posthorn/core/platform/log.ts';
 import { createMetrics } from '@posthorn/core/platform/metrics.ts';
 import { runMain } from '@posthorn/core/platform/run-main.ts';
-import { createShutdown } from '@posthorn/core/platform/shutdown.ts';
+import { createShutdown, shutdownTimes } from '@posthorn/core/platform/shutdown.ts';
 import { openWorkerRoles } from './roles.ts';
 
 /** The roles that consume, by themselves: `npm run worker`. */
 await runMain('worker', async () => {
   const config = loadConfig(process.env);
   const log = createLog({ level: config.LOG_LEVEL, role: 'worker' });
-  const shutdown = createShutdown({ log, graceMs: config.SHUTDOWN_GRACE_SECONDS * 1000 });
+  const shutdown = createShutdown({ log, ...shutdownTimes(config, { isBalanced: false }) });
   shutdown.onSignals();
   const metrics = createMetrics();
   const broker = createRabbitBroker({ url: config.AMQP_URL, log });

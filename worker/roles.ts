@@ -5,11 +5,12 @@ import type { Broker } from '@posthorn/core/platform/broker.ts';
 import { createBus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
-import { createMailer } from '@posthorn/core/platform/create-mailer.ts';
+import { createMailer, mailFolder } from '@posthorn/core/platform/create-mailer.ts';
 import { createDb } from '@posthorn/core/platform/db.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import type { Metrics } from '@posthorn/core/platform/metrics.ts';
+import { createFolderProbe } from '@posthorn/core/platform/folder-probe.ts';
 import { createOutbound } from '@posthorn/core/platform/outbound-http.ts';
 import type { Check } from '@posthorn/core/platform/readiness.ts';
 import type { Shutdown } from '@posthorn/core/platform/shutdown.ts';
@@ -84,12 +85,14 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
     );
   }
 
+  const mails = mailFolder(config);
   return {
     checks: {
       database: () => db.query('SELECT 1'),
       bus: () => bus.isUp(),
       broker: () => broker.isUp(),
       roles: () => running,
+      ...(mails && { mails: createFolderProbe(mails) }),
     },
     start: () =>
       start().catch((err) => {

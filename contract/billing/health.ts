@@ -4,9 +4,12 @@ import { healthStatus } from '../messaging/health.ts';
 import { c } from '../route-meta.ts';
 import { billingRoute } from './route.ts';
 
-/** Spec 4.9: no dependency is looked at, so a database that is away takes no instance out of rotation. */
+/**
+ * Always answered with 200. No dependency is looked at, so a database that is away takes no instance out of
+ * rotation. A balancer that should learn early of a stop looks at `status`, or at `connection: close`.
+ */
 export const billingReadiness = z
-  .object({ status: z.literal('ok'), service: z.string(), checks: z.object({}) })
+  .object({ status: z.enum(['ok', 'draining']), service: z.string(), checks: z.object({}) })
   .meta({ id: 'BillingReadiness' });
 
 export const health = {

@@ -17,6 +17,10 @@ export const configSchema = z.object({
   PORT: port.default(8080),
   BILLING_PORT: port.default(8081),
   SANDBOX_PORT: port.default(8090),
+  /** Not HOST: who opens the API to the outside must not open this, which asks for no credential. */
+  SANDBOX_HOST: z.string().min(1).default('127.0.0.1'),
+  /** Names besides those of this machine by which the sandbox's control API may be asked; comma-separated. */
+  SANDBOX_ALLOWED_HOSTS: z.string().default(''),
   /** Port of a worker's own /health, /ready and /metrics; without it the worker listens nowhere. */
   WORKER_PORT: port.optional(),
   DATA_DIR: z.string().min(1).default('.data'),
@@ -100,7 +104,9 @@ export const configSchema = z.object({
   OAUTH_GITHUB_API_URL: z.url().default('https://api.github.com'),
   /** Requests per minute of a company without a plan (spec 8). */
   RATE_LIMIT_PER_MINUTE: positive.default(60),
-  /** How long a process goes on answering while it drains, after SIGTERM. */
+  /** How long messaging and billing go on as before after SIGTERM, while /ready says that they drain. */
+  SHUTDOWN_DELAY_SECONDS: z.coerce.number().min(0).max(3_600).optional(),
+  /** How long what is under way may take to end after that. */
   SHUTDOWN_GRACE_SECONDS: positive.default(10),
 });
 

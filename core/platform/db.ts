@@ -106,13 +106,17 @@ async function runTransaction<T>(
   }
 }
 
-/** PostgreSQL could not be reached or went away: the request may be tried again (503), nothing is known to be wrong with it. */
+/** PostgreSQL could not be reached, went away or takes no writes: the request may be tried again (503), nothing is known to be wrong with it. */
 export function isUnavailable(err: unknown): boolean {
   if (!(err instanceof Error)) return false;
   const code = (err as { code?: unknown }).code;
   if (typeof code === 'string') {
-    // 08: connection; 53: too many connections, disk or memory; 57P: shut down, starting; Node's own E...
-    if (/^(08|53|57P0)/.test(code) || /^(ECONN|EPIPE|ETIMEDOUT|ENOENT|EAI_AGAIN|EHOSTUNREACH)/.test(code))
+    // 08: connection; 53: too many connections, disk or memory; 57P: shut down, starting; 25006: read-only, as
+    // a standby is, or a primary that has just become one; Node's own E...
+    if (
+      /^(08|53|57P0|25006$)/.test(code) ||
+      /^(ECONN|EPIPE|ETIMEDOUT|ENOENT|EAI_AGAIN|EHOSTUNREACH)/.test(code)
+    )
       return true;
   }
   return /Connection terminated|is not currently accepting connections|timeout exceeded when trying to connect|Client has encountered a connection error/.test(

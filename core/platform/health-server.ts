@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createHttpServerCloser } from './close-http-server.ts';
 import type { Metrics } from './metrics.ts';
 import { type Check, checkReadiness } from './readiness.ts';
 
@@ -46,19 +47,18 @@ export async function startHealthServer(options: {
 
   const server = createServer((request, response) => {
     answer((request.url ?? '').split('?')[0]!).then(
-      ({ status, type, body }) => response.writeHead(status, { 'content-type': type }).end(body),
+      ({ status, type, body }) => {
+        if (options.isDraining()) response.setHeader('connection', 'close');
+        response.writeHead(status, { 'content-type': type }).end(body);
+      },
       () => response.writeHead(500).end(),
     );
   });
+  const closer = createHttpServerCloser(server);
   server.listen(options.port, options.host);
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,
-    async close() {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeIdleConnections();
-      await closed;
-    },
+    close: closer.close,
   };
 }

@@ -1,6 +1,11 @@
 /** Looks at one thing a role needs; resolves or returns true when it is there. */
 export type Check = () => boolean | Promise<unknown>;
 
+/** Thrown by a check that knows what is wrong and may tell everybody; the message stands in /ready. */
+export class NotReady extends Error {
+  override name = 'NotReady';
+}
+
 export interface ReadinessReport {
   ready: boolean;
   /** Each dependency by name: `ok`, or what is wrong with it. */
@@ -10,7 +15,7 @@ export interface ReadinessReport {
 /** A check that hangs counts as failed after this. */
 const CHECK_TIMEOUT_MS = 2_000;
 
-/** Runs every check at the same time; a process that drains is not ready whatever they say (design 5). */
+/** Runs every check at the same time; a process that drains is not ready whatever they say. */
 export async function checkReadiness(deps: {
   checks: Readonly<Record<string, Check>>;
   isDraining: () => boolean;
@@ -23,7 +28,7 @@ export async function checkReadiness(deps: {
   return { ready: Object.values(checks).every((outcome) => outcome === 'ok'), checks };
 }
 
-/** Never the error's own text: /ready is open to all, and drivers name hosts and users in theirs. */
+/** Never the text of just any error: /ready is open to all, and drivers name hosts and users in theirs. */
 async function outcomeOf(check: Check): Promise<string> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<'timeout'>((resolve) => {
@@ -33,8 +38,8 @@ async function outcomeOf(check: Check): Promise<string> {
     const outcome = await Promise.race([(async () => check())(), timeout]);
     if (outcome === 'timeout') return 'does not answer';
     return outcome === false ? 'down' : 'ok';
-  } catch {
-    return 'down';
+  } catch (err) {
+    return err instanceof NotReady ? err.message : 'down';
   } finally {
     clearTimeout(timer);
   }

@@ -1,24 +1,71 @@
+import type { Config } from './config.ts';
 import type { Log } from './log.ts';
 
-/** The orderly end of a process: stop taking work, finish what was taken, close what was opened. */
+/** The orderly end of a process: say so, stop taking work, finish what was taken, close what was opened. */
 export interface Shutdown {
   /** True from the first signal on: /ready answers 503 and answers carry `connection: close`. */
   isDraining(): boolean;
-  /** Fires when draining begins: long-lived answers (SSE, WebSocket) and waits end. */
+  /** Fires when closing begins, after the delay: waits end. */
   readonly signal: AbortSignal;
   /** Something to close at the end. Closed one after another, the last added first. */
   add(name: string, close: () => Promise<void> | void): void;
-  /** Drains and closes everything. A second call waits for the first. */
+  /** Closes everything, without the delay: something failed. A second call waits for the first. */
   begin(reason: string): Promise<void>;
   /** Begins at SIGTERM and SIGINT, and then exits: 0 when all was closed, 1 at the limit or a second signal. */
   onSignals(exit?: (code: number) => void): void;
 }
 
-/** `graceMs` is the hard limit: what is not closed by then is left to the operating system. */
-export function createShutdown(options: { log: Log; graceMs: number }): Shutdown {
+export interface ShutdownTimes {
+  /** How long everything is still served after the signal, while /ready already says 503. Default 0. */
+  delayMs?: number;
+  /** The hard limit after the delay: what is not closed by then is left to the operating system. */
+  graceMs: number;
+}
+
+const PRODUCTION_DELAY_SECONDS = 5;
+
+/**
+ * The times of a role. Only one that a load balancer sends requests to has to wait for it (`isBalanced`):
+ * a listener that closes at the signal refuses whatever the balancer sends until its next look at /ready.
+ * In development and in tests nobody looks, so there the delay is 0 unless it is set.
+ */
+export function shutdownTimes(
+  config: Pick<Config, 'NODE_ENV' | 'SHUTDOWN_DELAY_SECONDS' | 'SHUTDOWN_GRACE_SECONDS'>,
+  role: { isBalanced: boolean },
+): ShutdownTimes {
+  const usual = config.NODE_ENV === 'production' ? PRODUCTION_DELAY_SECONDS : 0;
+  return {
+    delayMs: role.isBalanced ? (config.SHUTDOWN_DELAY_SECONDS ?? usual) * 1000 : 0,
+    graceMs: config.SHUTDOWN_GRACE_SECONDS * 1000,
+  };
+}
+
+/**
+ * One Ctrl-C under npm is two signals: the terminal sends it to the whole group, and npm passes its own on.
+ * The same signal again within this time is no second wish.
+ */
+const ECHO_MS = 1_000;
+
+export function createShutdown(options: ShutdownTimes & { log: Log }): Shutdown {
   const controller = new AbortController();
   const resources: { name: string; close: () => Promise<void> | void }[] = [];
+  let draining = false;
   let ending: Promise<boolean> | null = null;
+  let cutDelayShort = () => {};
+  const delayMs = options.delayMs ?? 0;
+
+  /** /ready says it and nothing else changes, so that balancers notice before a connection is refused. */
+  async function announce(): Promise<void> {
+    if (delayMs === 0) return;
+    options.log.info({ delayMs }, 'still serving until the balancers have noticed');
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, delayMs);
+      cutDelayShort = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
 
   async function closeAll(): Promise<void> {
     for (let next = resources.pop(); next; next = resources.pop()) {
@@ -31,9 +78,12 @@ export function createShutdown(options: { log: Log; graceMs: number }): Shutdown
   }
 
   /** True when all was closed in time. */
-  function end(reason: string): Promise<boolean> {
+  function end(reason: string, how: { delayed: boolean }): Promise<boolean> {
+    if (!how.delayed) cutDelayShort();
     ending ??= (async () => {
+      draining = true;
       options.log.info({ reason }, 'draining');
+      if (how.delayed) await announce();
       controller.abort(new Error('the process is draining'));
       let timer: NodeJS.Timeout | undefined;
       const limit = new Promise<false>((resolve) => {
@@ -49,14 +99,18 @@ export function createShutdown(options: { log: Log; graceMs: number }): Shutdown
   }
 
   return {
-    isDraining: () => controller.signal.aborted,
+    isDraining: () => draining,
     signal: controller.signal,
     add: (name, close) => void resources.push({ name, close }),
-    begin: async (reason) => void (await end(reason)),
+    begin: async (reason) => void (await end(reason, { delayed: false })),
     onSignals(exit = (code) => process.exit(code)) {
+      let first: { signal: NodeJS.Signals; atMs: number } | null = null;
       const onSignal = (signal: NodeJS.Signals) => {
-        if (controller.signal.aborted) return exit(1);
-        void end(signal).then((closed) => exit(closed ? 0 : 1));
+        const atMs = performance.now();
+        if (first?.signal === signal && atMs - first.atMs < ECHO_MS) return;
+        if (draining) return exit(1);
+        first = { signal, atMs };
+        void end(signal, { delayed: true }).then((closed) => exit(closed ? 0 : 1));
       };
       process.on('SIGTERM', onSignal);
       process.on('SIGINT', onSignal);

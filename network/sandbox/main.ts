@@ -1,46 +1,40 @@
 /** `npm run sandbox`: the sandbox network as a process of its own. */
 import { join } from 'node:path';
-import { pino } from 'pino';
+import { ConfigError } from '@posthorn/core/platform/config.ts';
+import { createLog } from '@posthorn/core/platform/log.ts';
+import { runMain } from '@posthorn/core/platform/run-main.ts';
+import { createShutdown } from '@posthorn/core/platform/shutdown.ts';
 import { z } from 'zod/v4';
 import { createSandboxServer } from './server.ts';
 
 const environment = z.object({
   SANDBOX_PORT: z.coerce.number().int().min(0).max(65_535).default(8090),
   SANDBOX_HOST: z.string().min(1).default('127.0.0.1'),
+  SANDBOX_ALLOWED_HOSTS: z.string().default(''),
   SANDBOX_AUTO_PAIR: z.stringbool().default(true),
   DATA_DIR: z.string().min(1).default('.data'),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  SHUTDOWN_GRACE_SECONDS: z.coerce.number().int().positive().default(10),
 });
 
-async function main(): Promise<void> {
-  const parsed = environment.safeParse(process.env);
+await runMain('sandbox', async () => {
+  const given = Object.entries(process.env).filter(([, value]) => value !== '');
+  const parsed = environment.safeParse(Object.fromEntries(given));
   if (!parsed.success) {
     const issue = parsed.error.issues[0]!;
-    stop(`${issue.path.join('.')}: ${issue.message}`);
-    return;
+    throw new ConfigError(`${issue.path.join('.')}: ${issue.message}`);
   }
   const env = parsed.data;
-  const log = pino({ level: env.LOG_LEVEL, base: { service: 'sandbox' } });
+  const log = createLog({ level: env.LOG_LEVEL, role: 'sandbox' });
+  const shutdown = createShutdown({ log, graceMs: env.SHUTDOWN_GRACE_SECONDS * 1000 });
+  shutdown.onSignals();
   const server = await createSandboxServer({
     port: env.SANDBOX_PORT,
     host: env.SANDBOX_HOST,
+    allowedHosts: env.SANDBOX_ALLOWED_HOSTS.split(','),
     autoPair: env.SANDBOX_AUTO_PAIR,
     dataDir: join(env.DATA_DIR, 'sandbox'),
     log,
   });
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.once(signal, () => {
-      server.close().then(
-        () => log.info({}, 'sandbox network stopped'),
-        (error: unknown) => stop(String(error)),
-      );
-    });
-  }
-}
-
-function stop(reason: string): void {
-  process.stderr.write(`sandbox: ${reason}\n`);
-  process.exitCode = 1;
-}
-
-main().catch((error: unknown) => stop(error instanceof Error ? error.message : String(error)));
+  shutdown.add('sandbox network', () => server.close());
+});

@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer } from 'ws';
 import { CDN_PATH, serveCdn } from './control/cdn-http.ts';
+import { createGuard } from './control/guard.ts';
 import { serveControl } from './control/http.ts';
 import { networkRoutes } from './control/network-routes.ts';
 import { phoneActions } from './control/phone-actions.ts';
@@ -27,6 +28,8 @@ export interface SandboxOptions {
   /** 0 or absent takes a free one. */
   port?: number;
   host?: string;
+  /** Names besides those of this machine by which the control API may be asked. */
+  allowedHosts?: readonly string[];
   /** Instances pair by themselves, with a fresh number, shortly after their QR is shown. Default true. */
   autoPair?: boolean;
   autoPairDelayMs?: number;
@@ -72,6 +75,7 @@ export async function createSandboxServer(options: SandboxOptions = {}): Promise
   };
   const http = createServer(answerStarting);
   const host = options.host ?? '127.0.0.1';
+  const guard = createGuard({ host, allowedHosts: options.allowedHosts ?? [] });
   // The port is the lock: who does not get it must not touch the journal of the one who holds it.
   const port = await listen(http, options.port ?? 0, host);
   try {
@@ -88,14 +92,15 @@ export async function createSandboxServer(options: SandboxOptions = {}): Promise
 
   const routes = [...phoneRoutes(world), ...phoneActions(world), ...networkRoutes(world, desk, sessions)];
   http.removeAllListeners('request').on('request', (request, response) => {
-    if (request.url?.startsWith(CDN_PATH)) void serveCdn(world, request, response);
-    else void serveControl({ routes, beforeReply: world.flush, log }, request, response);
+    if (request.url?.startsWith(CDN_PATH)) void serveCdn({ world, guard }, request, response);
+    else void serveControl({ routes, guard, beforeReply: world.flush, log }, request, response);
   });
   const sockets = new WebSocketServer({
     server: http,
     path: '/ws',
     perMessageDeflate: false,
     maxPayload: MAX_FRAME_BYTES,
+    verifyClient: ({ req }, answer) => answer(guard.refuseOrigin(req) === null, 403),
   });
   sockets.on('connection', (socket) => {
     sessions.add(serveConnection({ world, desk }, socket, (session) => sessions.delete(session)));

@@ -38,10 +38,11 @@ export interface BillingServer {
 export async function createBillingServer(deps: BillingServerDeps): Promise<BillingServer> {
   let closing = false;
   const { internalSecret } = deps;
+  const isDraining = () => closing || (deps.isDraining?.() ?? false);
   const serving = {
     log: deps.log,
     metrics: deps.metrics,
-    isDraining: () => closing || (deps.isDraining?.() ?? false),
+    isDraining,
     validateResponses: deps.validateResponses ?? false,
     envelope: 'reduced' as const,
     cors: createCors(deps.frontendUrl),
@@ -64,7 +65,11 @@ export async function createBillingServer(deps: BillingServerDeps): Promise<Bill
       simulator: simulatorRoutes(deps),
       health: {
         health: () => ({ status: 200, body: { status: 'ok', service } }),
-        ready: () => ({ status: 200, body: { status: 'ok', service, checks: {} } }),
+        // Always 200, whatever happens to what it needs; that it is about to go is all it tells.
+        ready: () => ({
+          status: 200,
+          body: { status: isDraining() ? 'draining' : 'ok', service, checks: {} },
+        }),
         metrics: async () => ({
           status: 200,
           body: await deps.metrics.read(),

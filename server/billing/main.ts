@@ -3,14 +3,14 @@ import { loadConfig } from '@posthorn/core/platform/config.ts';
 import { createLog } from '@posthorn/core/platform/log.ts';
 import { createMetrics } from '@posthorn/core/platform/metrics.ts';
 import { runMain } from '@posthorn/core/platform/run-main.ts';
-import { createShutdown } from '@posthorn/core/platform/shutdown.ts';
+import { createShutdown, shutdownTimes } from '@posthorn/core/platform/shutdown.ts';
 import { startBilling } from './start.ts';
 
 /** The billing role by itself: `npm run billing`. */
 await runMain('billing', async () => {
   const config = loadConfig(process.env);
   const log = createLog({ level: config.LOG_LEVEL, role: 'billing' });
-  const shutdown = createShutdown({ log, graceMs: config.SHUTDOWN_GRACE_SECONDS * 1000 });
+  const shutdown = createShutdown({ log, ...shutdownTimes(config, { isBalanced: true }) });
   shutdown.onSignals();
   await startBilling({ config, clock: systemClock, log, metrics: createMetrics(), shutdown });
 });

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { apiError } from '@posthorn/contract/api-error.ts';
+import { createHttpServerCloser } from '@posthorn/core/platform/close-http-server.ts';
 import type { Metrics } from '@posthorn/core/platform/metrics.ts';
 import express, { type Request, type Response } from 'express';
 import { type AnswerDeps, JSON_TYPE, send } from './answer.ts';
@@ -30,7 +31,9 @@ export interface HttpApp {
   readonly server: Server;
   /** Resolves with the port, which is a free one for port 0. */
   listen(port: number, host: string): Promise<number>;
-  /** Takes no new connection and resolves when the last answer is out. */
+  /** Takes no new connection. */
+  stopListening(): Promise<void>;
+  /** The same, and resolves when the last answer is out. */
   close(): Promise<void>;
 }
 
@@ -58,6 +61,7 @@ export function createApp(deps: AppDeps): HttpApp {
   };
   // Not every `Upgrade` is ours to follow: HTTP/2 clients offer h2c with ordinary requests.
   const server = createServer({ shouldUpgradeCallback: isWebSocket, keepAliveTimeout: KEEP_ALIVE_MS }, serve);
+  const closer = createHttpServerCloser(server);
   server.on('clientError', answerBadHttp);
   server.on('upgrade', (request, socket, head) => runUpgrade(serve, request, { socket, head }));
   return {
@@ -71,7 +75,8 @@ export function createApp(deps: AppDeps): HttpApp {
           resolve((server.address() as AddressInfo).port);
         });
       }),
-    close: () => closeServer(server),
+    stopListening: closer.stopListening,
+    close: closer.close,
   };
 }
 
@@ -92,17 +97,6 @@ function createExpress(deps: AnswerDeps): express.Express {
     return this;
   };
   return app;
-}
-
-/**
- * A connection that becomes idle only after the close began (a stream that has just ended) would be kept
- * until its time-out: they are looked for until none is left.
- */
-async function closeServer(server: Server): Promise<void> {
-  if (!server.listening) return;
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  const sweep = setInterval(() => server.closeIdleConnections(), 25);
-  await closed.finally(() => clearInterval(sweep));
 }
 
 /** The record of a request, with the headers that every answer carries. */

@@ -126,6 +126,8 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     listen: app.listen,
     async close() {
       closing = true;
+      // The door first: a stream that ends here must come back elsewhere.
+      await app.stopListening();
       await feed.close();
       sockets.close();
       await app.close();

@@ -1,6 +1,9 @@
 import type { messagingContract } from '@posthorn/contract/messaging/index.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
+import { createFolderProbe } from '@posthorn/core/platform/folder-probe.ts';
 import type { Metrics } from '@posthorn/core/platform/metrics.ts';
+import type { Check } from '@posthorn/core/platform/readiness.ts';
+import { createWriteProbe } from '@posthorn/core/platform/write-probe.ts';
 import type { Handlers } from '../http/handler.ts';
 import { healthHandlers } from '../http/health.ts';
 import { adminRoutes } from './admin-routes.ts';
@@ -55,13 +58,24 @@ export function messagingHandlers(deps: HandlersDeps): Handlers<typeof messaging
     admin: adminRoutes(deps),
     health: healthHandlers({
       service: 'messaging',
-      checks: {
-        // A table, not just an answer: a database nobody has migrated serves nothing.
-        database: () => deps.db.query('SELECT 1 FROM companies LIMIT 1'),
-        notifications: () => deps.bus.isUp(),
-      },
+      checks: readinessChecks(deps),
       isDraining: deps.isDraining,
       metrics: deps.metrics,
     }),
+  };
+}
+
+/** What messaging can't serve without. The folder of media is one of them even where a bucket keeps them. */
+function readinessChecks(deps: HandlersDeps): Record<string, Check> {
+  const takesWrites = createWriteProbe(deps);
+  const { storage } = deps.storedMedia;
+  return {
+    // Asked anew each time, and by a table: a database that nobody has migrated serves nothing.
+    database: async () => {
+      await deps.db.query('SELECT 1 FROM companies LIMIT 1');
+      await takesWrites();
+    },
+    notifications: () => deps.bus.isUp(),
+    ...(storage && { media: createFolderProbe(storage.spoolDir) }),
   };
 }

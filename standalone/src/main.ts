@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module';
 import { createLog } from '@posthorn/core/platform/log.ts';
 import { runMain } from '@posthorn/core/platform/run-main.ts';
-import { createShutdown } from '@posthorn/core/platform/shutdown.ts';
+import { createShutdown, shutdownTimes } from '@posthorn/core/platform/shutdown.ts';
 import { announce } from './announce.ts';
 import { readSettings } from './settings.ts';
 import { startStandalone } from './start.ts';
@@ -10,7 +10,7 @@ import { startStandalone } from './start.ts';
 await runMain('posthorn', async () => {
   const settings = readSettings(process.env);
   const log = createLog({ level: settings.config.LOG_LEVEL, role: 'standalone' });
-  const shutdown = createShutdown({ log, graceMs: settings.config.SHUTDOWN_GRACE_SECONDS * 1000 });
+  const shutdown = createShutdown({ log, ...shutdownTimes(settings.config, { isBalanced: true }) });
   shutdown.onSignals();
   const onDeath = (what: string) => {
     process.stderr.write(`posthorn: ${what}\n`);

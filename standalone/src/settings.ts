@@ -24,6 +24,8 @@ export function readSettings(env: Environment): Settings {
     // The screen is for the person who typed the command.
     LOG_LEVEL: 'warn',
     ALLOW_PRIVATE_WEBHOOKS: 'true',
+    // One process is no rolling restart: whoever presses Ctrl-C waits for nothing, whatever NODE_ENV says.
+    SHUTDOWN_DELAY_SECONDS: '0',
     PUBLIC_URL: `http://127.0.0.1:${port}`,
     FRONTEND_URL: `http://127.0.0.1:${port}`,
     DATABASE_URL: 'postgres://embedded',

@@ -44,8 +44,8 @@ export async function startStandalone(deps: StandaloneDeps): Promise<Standalone>
   // First of all: whoever types npm start twice is told that, not that a port is in use.
   const held = openDataDir(given.DATA_DIR);
   shutdown.add('data folder', held.release);
-  const ports = [given.PORT, given.BILLING_PORT];
-  await ensurePortsFree(given.HOST, embedded.sandbox ? [...ports, given.SANDBOX_PORT] : ports);
+  await ensurePortsFree(given.HOST, [given.PORT, given.BILLING_PORT]);
+  if (embedded.sandbox) await ensurePortsFree(given.SANDBOX_HOST, [given.SANDBOX_PORT]);
   const { config, databaseDir } = await openData({ ...deps, dataDir: held.dir });
   await migrate(config.DATABASE_URL);
 
@@ -88,7 +88,8 @@ function urlOf(host: string, port: number): string {
 async function openSandbox(config: Config, { log, shutdown }: StandaloneDeps): Promise<SandboxServer> {
   const sandbox = await createSandboxServer({
     port: config.SANDBOX_PORT,
-    host: config.HOST,
+    host: config.SANDBOX_HOST,
+    allowedHosts: config.SANDBOX_ALLOWED_HOSTS.split(','),
     autoPair: config.SANDBOX_AUTO_PAIR,
     dataDir: path.join(config.DATA_DIR, 'sandbox'),
     log,

@@ -6,11 +6,17 @@ import { type System, startSystem } from '../support/system.ts';
 /** A system of its own for one test, stopped at its end however it ends. */
 export async function useSystem(
   t: TestContext,
-  options: { workers?: number; amqpUrl?: string } = {},
+  options: {
+    messaging?: number;
+    billing?: number;
+    workers?: number;
+    amqpUrl?: string;
+    env?: Record<string, string>;
+  } = {},
 ): Promise<System> {
   const database = await createTestDatabase();
   const amqpUrl = options.amqpUrl ?? (await createTestVhost()).url;
-  const system = await startSystem({ databaseUrl: database.url, amqpUrl, workers: options.workers ?? 1 });
+  const system = await startSystem({ ...options, databaseUrl: database.url, amqpUrl });
   t.after(async () => {
     await system.stop();
     await database.drop();

@@ -42,6 +42,7 @@ export function controlOf(controlUrl: string): Pick<Sandbox, 'call' | 'get' | 'p
   async function call(method: string, path: string, body?: unknown) {
     const response = await fetch(controlUrl + path, {
       method,
+      ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' } }),
       body: typeof body === 'string' ? body : body === undefined ? undefined : JSON.stringify(body),
     });
     return { status: response.status, body: (await response.json()) as Json };

@@ -82,7 +82,7 @@ describe('the messaging server as a process', () => {
     assert.deepEqual(await (await fetch(`${url}/ready`)).json(), {
       status: 'ready',
       service: 'messaging',
-      checks: { database: 'ok', notifications: 'ok' },
+      checks: { database: 'ok', notifications: 'ok', media: 'ok' },
     });
     const metrics = await fetch(`${url}/metrics`);
     assert.match(metrics.headers.get('content-type') ?? '', /^text\/plain/);
@@ -121,6 +121,50 @@ describe('the messaging server as a process', () => {
     assert.match(await text, /event: ?end/);
   });
 
+  test('SIGTERM: /ready says it at once, and everything else goes on until the delay is over', async () => {
+    const { url, port, running } = await start({ SHUTDOWN_DELAY_SECONDS: '3' });
+    const key = { 'x-api-key': owner.apiKey };
+    const stream = await fetch(`${url}/v1/events/stream`, { headers: key });
+    let streamed = '';
+    const streaming = (async () => {
+      for await (const chunk of stream.body!) streamed += Buffer.from(chunk).toString();
+    })();
+    const begun = performance.now();
+    const ended = running.kill('SIGTERM');
+    await waitFor(() => running.output().includes('draining'));
+    const ready = await fetch(`${url}/ready`);
+    const { checks } = (await ready.json()) as { checks: Record<string, string> };
+    assert.deepEqual([ready.status, checks.process], [503, 'draining']);
+    assert.equal(ready.headers.get('connection'), 'close');
+    let served = 0;
+    while (performance.now() - begun < 2_500) {
+      // A connection of its own, as one that a balancer has not opened yet.
+      const answer = await fetch(`${url}/v1/instances`, { headers: { ...key, connection: 'close' } });
+      assert.equal(answer.status, 200);
+      assert.equal(answer.headers.get('connection'), 'close');
+      await answer.body?.cancel();
+      served += 1;
+    }
+    assert.ok(served > 0);
+    assert.doesNotMatch(streamed, /event: ?end/, 'a stream is not ended while it would come back here');
+    assert.equal(await ended, 0);
+    assert.ok(performance.now() - begun >= 3_000);
+    await streaming;
+    assert.match(streamed, /event: ?end/);
+    await assert.rejects(once(connect(port, '127.0.0.1'), 'connect'));
+  });
+
+  test('a connection that was opened ahead and never used does not hold up the end', async () => {
+    const { port, running } = await start({ SHUTDOWN_GRACE_SECONDS: '30' });
+    const silent = connect(port, '127.0.0.1');
+    await once(silent, 'connect');
+    const closed = once(silent, 'close');
+    const begun = performance.now();
+    assert.equal(await running.kill('SIGTERM'), 0);
+    assert.ok(performance.now() - begun < 20_000);
+    await closed;
+  });
+
   test('a second signal exits at once with 1', async () => {
     const { url, running } = await start({ SHUTDOWN_GRACE_SECONDS: '60' });
     const id = await seedInstance(parts.db, owner.companyId, { state: 'PAIRING', wanted: 'connected' });
@@ -133,6 +177,42 @@ describe('the messaging server as a process', () => {
     running.signal('SIGINT');
     assert.equal(await ended, 1);
     assert.equal(await waiting, null);
+  });
+});
+
+describe('the billing server as a process', () => {
+  test('SIGTERM: it is served until the delay is over, and /ready, which is always 200, tells of it', async (t) => {
+    const parts = await createParts();
+    t.after(() => parts.close());
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}`;
+    const running = await startProcess({
+      entry: 'server/billing/main.ts',
+      env: {
+        NODE_ENV: 'test',
+        DATABASE_URL: parts.url,
+        AMQP_URL: 'amqp://127.0.0.1:1',
+        JWT_SECRET: 'a secret of the tests, long enough for HS256',
+        ENCRYPTION_KEY: '5a'.repeat(32),
+        BILLING_PORT: String(port),
+        SHUTDOWN_DELAY_SECONDS: '2',
+      },
+      ready: { url: `${url}/ready` },
+    });
+    const begun = performance.now();
+    const ended = running.kill('SIGTERM');
+    await waitFor(() => running.output().includes('draining'));
+    while (performance.now() - begun < 1_500) {
+      const ready = await fetch(`${url}/ready`);
+      assert.equal(ready.status, 200);
+      assert.equal(ready.headers.get('connection'), 'close');
+      assert.deepEqual(await ready.json(), { status: 'draining', service: 'billing', checks: {} });
+      const plans = await fetch(`${url}/v1/billing/plans`);
+      assert.equal(plans.status, 200);
+      await plans.body?.cancel();
+    }
+    assert.equal(await ended, 0);
+    assert.ok(performance.now() - begun >= 2_000);
   });
 });
 

@@ -106,9 +106,10 @@ export async function startProcess(options: ProcessOptions): Promise<RunningProc
     await waitFor(
       async () => ended() || (await isReady(options.ready, output.slice(since))),
       options.timeoutMs ?? 30_000,
-    ).catch(() => {
+    ).catch(async () => {
+      const said = 'url' in options.ready ? await whatItSays(options.ready.url) : '';
       child.kill('SIGKILL');
-      throw fail('was not ready in time');
+      throw fail(`was not ready in time ${said}`);
     });
     if (ended()) throw fail(`ended with ${child.exitCode ?? child.signalCode} before it was ready`);
   };
@@ -139,6 +140,14 @@ export async function startProcess(options: ProcessOptions): Promise<RunningProc
 export function baseEnv(): Record<string, string> {
   const names = ['PATH', 'HOME', 'TMPDIR', 'NODE_V8_COVERAGE'];
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
+}
+
+/** For the message of a start that took too long: what it waited for. */
+async function whatItSays(url: string): Promise<string> {
+  return fetch(url, { signal: AbortSignal.timeout(2_000) }).then(
+    async (answer) => `(${answer.status} ${(await answer.text()).slice(0, 500)})`,
+    (err: Error) => `(${err.cause ?? err.message})`,
+  );
 }
 
 async function isReady(ready: ProcessOptions['ready'], output: string): Promise<boolean> {

@@ -6,6 +6,9 @@ import { createDb, type Db } from '@posthorn/core/platform/db.ts';
 import { createLog } from '@posthorn/core/platform/log.ts';
 import { freePort, type RunningProcess, startProcess } from './process.ts';
 
+/** Several processes that start at once on a busy machine take their time. */
+const START_TIMEOUT_MS = 90_000;
+
 /** The system as operators run it: processes of their own on PostgreSQL and RabbitMQ. */
 export interface System {
   db: Db;
@@ -15,16 +18,20 @@ export interface System {
   /** Base URLs of the messaging servers, one a process. */
   urls: string[];
   messaging: RunningProcess[];
+  /** Of the billing servers, one a process. */
+  billingUrls: string[];
+  billing: RunningProcess[];
   workers: RunningProcess[];
   addWorker(): Promise<RunningProcess>;
   stop(): Promise<void>;
 }
 
-/** Starts a sandbox network, `messaging` API servers and `workers` workers on the given parts. */
+/** Starts a sandbox network and so many servers and workers on the given parts. No billing unless asked for. */
 export async function startSystem(options: {
   databaseUrl: string;
   amqpUrl: string;
   messaging?: number;
+  billing?: number;
   workers?: number;
   env?: Record<string, string>;
 }): Promise<System> {
@@ -49,26 +56,33 @@ export async function startSystem(options: {
     env,
     ready: { url: `${sandboxUrl}/health` },
   });
-  const urls: string[] = [];
-  const messaging: RunningProcess[] = [];
-  for (let i = 0; i < (options.messaging ?? 1); i += 1) {
-    const port = await freePort();
-    const url = `http://127.0.0.1:${port}`;
-    urls.push(url);
-    messaging.push(
-      await startProcess({
-        entry: 'server/messaging/main.ts',
-        env: { ...env, PORT: String(port) },
-        ready: { url: `${url}/ready` },
-      }),
-    );
-  }
+  const startServers = async (count: number, entry: string, portSetting: string) => {
+    const started: { url: string; running: RunningProcess }[] = [];
+    for (let i = 0; i < count; i += 1) {
+      const port = await freePort();
+      const url = `http://127.0.0.1:${port}`;
+      const ready = { url: `${url}/ready` };
+      const running = await startProcess({
+        entry,
+        env: { ...env, [portSetting]: String(port) },
+        ready,
+        timeoutMs: START_TIMEOUT_MS,
+      });
+      started.push({ url, running });
+    }
+    return started;
+  };
+  const messagingServers = await startServers(options.messaging ?? 1, 'server/messaging/main.ts', 'PORT');
+  const billingServers = await startServers(options.billing ?? 0, 'server/billing/main.ts', 'BILLING_PORT');
+  const messaging = messagingServers.map(({ running }) => running);
+  const billing = billingServers.map(({ running }) => running);
   const addWorker = async () => {
     const port = await freePort();
     return startProcess({
       entry: 'worker/main.ts',
       env: { ...env, WORKER_PORT: String(port) },
       ready: { url: `http://127.0.0.1:${port}/ready` },
+      timeoutMs: START_TIMEOUT_MS,
     });
   };
   const workers: RunningProcess[] = [];
@@ -80,8 +94,10 @@ export async function startSystem(options: {
     env,
     sandboxUrl,
     sandbox,
-    urls,
+    urls: messagingServers.map(({ url }) => url),
     messaging,
+    billingUrls: billingServers.map(({ url }) => url),
+    billing,
     workers,
     async addWorker() {
       const worker = await addWorker();
@@ -89,7 +105,7 @@ export async function startSystem(options: {
       return worker;
     },
     async stop() {
-      await Promise.all([...messaging, ...workers].map((process) => process.kill('SIGTERM')));
+      await Promise.all([...messaging, ...billing, ...workers].map((process) => process.kill('SIGTERM')));
       await sandbox.kill('SIGTERM');
       await db.close();
       await rm(dataDir, { recursive: true, force: true });

@@ -2,16 +2,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { World } from '../state/world.ts';
+import type { Guard } from './guard.ts';
 
 export const CDN_PATH = '/cdn/';
 
 /** `POST /cdn/` stores the body and answers `{handle, size_bytes, sha256}`; `GET /cdn/{handle}` is the media. */
 export async function serveCdn(
-  world: World,
+  { world, guard }: { world: World; guard: Guard },
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   try {
+    if (guard.refuseOrigin(request) !== null) return answer(response, 403, 'foreign_origin');
     if (request.method === 'POST') await store(world, request, response);
     else await give(world, request, response);
   } catch (error) {

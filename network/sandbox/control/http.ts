@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { z } from 'zod/v4';
 import type { SandboxLog } from '../log.ts';
+import type { Guard } from './guard.ts';
 
 /** An answer that is not a success: `{error_code, message}`. */
 export class ControlError extends Error {
@@ -41,11 +42,13 @@ export function parseWith<S extends z.ZodType>(schema: S, value: unknown): z.out
 
 /** Answers one request with the route that fits; `beforeReply` runs before a success goes out. */
 export async function serveControl(
-  deps: { routes: readonly Route[]; beforeReply: () => void; log: SandboxLog },
+  deps: { routes: readonly Route[]; guard: Guard; beforeReply: () => void; log: SandboxLog },
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   try {
+    const refusal = deps.guard.refuseHost(request) ?? deps.guard.refuseOrigin(request);
+    if (refusal !== null) throw new ControlError(403, 'FORBIDDEN', refusal);
     const url = new URL(request.url ?? '/', 'http://sandbox');
     const { route, params } = findRoute(deps.routes, request.method ?? 'GET', url.pathname);
     const query = Object.fromEntries(url.searchParams);
@@ -95,7 +98,12 @@ function decodeSegment(segment: string): string {
   }
 }
 
-/** The JSON body; an empty one counts as `{}`. */
+const JSON_TYPE = /^application\/json\s*(;|$)/i;
+
+/**
+ * The JSON body; an empty one counts as `{}`. Another content type is refused even when its text is JSON:
+ * those are what a web page may send anywhere without asking first.
+ */
 async function readJson(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];
   let sizeBytes = 0;
@@ -108,6 +116,8 @@ async function readJson(request: IncomingMessage): Promise<unknown> {
   }
   const text = Buffer.concat(chunks).toString();
   if (text.trim() === '') return {};
+  if (!JSON_TYPE.test(request.headers['content-type'] ?? ''))
+    throw new ControlError(415, 'UNSUPPORTED_MEDIA_TYPE', 'the content type must be application/json');
   try {
     return JSON.parse(text);
   } catch {

@@ -1,0 +1,57 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { setImmediate as afterPolling, setTimeout as delay } from 'node:timers/promises';
+
+/** Ends an HTTP server without cutting off anybody who is owed an answer. */
+export interface HttpServerCloser {
+  /** Resolves when no new connection is taken any more: whoever is sent away then comes back elsewhere. */
+  stopListening(): Promise<void>;
+  /** Stops listening, and resolves when every connection has ended: those under way after their answer. */
+  close(): Promise<void>;
+}
+
+/** A request may be on its way over a connection that is idle so far: this long it is still read. */
+const LAST_CALL_MS = 100;
+/** A connection that becomes idle only after the close began (its answer is out) is found this soon. */
+const SWEEP_MS = 25;
+/** Longer than a request that is on its way needs to arrive; then a connection that said nothing is cut. */
+const SILENT_MAX_MS = 1_000;
+
+/**
+ * To be made with the server, because connections are counted from the first on. Node closes those that
+ * are idle after an answer; one that was opened and never used (browsers and pools open them ahead) counts
+ * as active there and would hold up the end until its time-out.
+ */
+export function createHttpServerCloser(server: Server): HttpServerCloser {
+  const connections = new Set<Socket>();
+  server.on('connection', (socket) => {
+    connections.add(socket);
+    socket.once('close', () => connections.delete(socket));
+  });
+  let ended = Promise.resolve();
+  let stopping: Promise<void> | undefined;
+  let closing: Promise<void> | undefined;
+
+  async function stop(): Promise<void> {
+    await delay(LAST_CALL_MS);
+    // A timer that is late runs before what arrived meanwhile is read.
+    await afterPolling();
+    // Closes idle connections as well. An error says that it does not listen, so nobody is connected either.
+    ended = new Promise((resolve) => server.close(() => resolve()));
+  }
+
+  const stopListening = () => (stopping ??= stop());
+
+  async function close(): Promise<void> {
+    await stopListening();
+    const begunAtMs = performance.now();
+    const sweep = setInterval(() => {
+      server.closeIdleConnections();
+      if (performance.now() - begunAtMs < SILENT_MAX_MS) return;
+      for (const socket of connections) if (socket.bytesRead === 0) socket.destroy();
+    }, SWEEP_MS);
+    await ended.finally(() => clearInterval(sweep));
+  }
+
+  return { stopListening, close: () => (closing ??= close()) };
+}

@@ -1,0 +1,67 @@
+import type { Sql } from './db.ts';
+import { NotReady } from './readiness.ts';
+
+/** Readiness is asked often and by several balancers; a write every few seconds is enough. */
+const REPEAT_AFTER_MS = 5_000;
+/** Two of these do not fit in one page of 8 kB. */
+const PADDING_BYTES = 5_000;
+const TIDY_ABOVE_BYTES = 1024 * 1024;
+/** Somebody keeps us from tidying (a dump holds the table for hours): a hundred rows then share a page. */
+const FULL_ABOVE_BYTES = 32 * 1024 * 1024;
+
+const DISK_FULL = '53100';
+const READ_ONLY = '25006';
+
+/**
+ * A check that the database takes writes; its outcome holds for some seconds.
+ *
+ * What proves it: a row that needs a new page, committed. An UPDATE of one row finds room in the page that
+ * it stands in, and goes on succeeding on a disk on which no message can be inserted. A write that is
+ * rolled back never waits for its log to be on the disk. Hence a table that only grows, a page at a time,
+ * and is emptied when it has grown to a megabyte.
+ */
+export function createWriteProbe(deps: { db: Sql }): () => Promise<void> {
+  return atMostEvery(REPEAT_AFTER_MS, async () => {
+    try {
+      await write(deps.db);
+    } catch (err) {
+      const { code } = err as { code?: unknown };
+      if (code === DISK_FULL) throw new NotReady('takes no writes: the disk is full', { cause: err });
+      if (code === READ_ONLY) throw new NotReady('takes no writes: read-only', { cause: err });
+      throw err;
+    }
+  });
+}
+
+async function write(db: Sql): Promise<void> {
+  const { rows } = await db.query<{ size: number }>(`SELECT pg_relation_size('write_probes') AS size`);
+  const { size } = rows[0]!;
+  if (size > TIDY_ABOVE_BYTES) await tidy(db);
+  const paddingBytes = size > FULL_ABOVE_BYTES ? 0 : PADDING_BYTES;
+  await db.query('INSERT INTO write_probes (padding) VALUES ($1)', [Buffer.alloc(paddingBytes)]);
+}
+
+/**
+ * At once or not at all: waiting for the lock behind a dump, this would hold up every other probe. Two
+ * statements in one string are one transaction.
+ */
+async function tidy(db: Sql): Promise<void> {
+  await db
+    .query('LOCK TABLE write_probes IN ACCESS EXCLUSIVE MODE NOWAIT; TRUNCATE write_probes')
+    .catch(() => undefined);
+}
+
+/** One run at a time; who asks meanwhile, or within `intervalMs` of the end of one, gets its outcome. */
+export function atMostEvery(intervalMs: number, check: () => Promise<void>): () => Promise<void> {
+  let last: { outcome: Promise<void>; endedAtMs: number } | null = null;
+  return () => {
+    if (last && performance.now() - last.endedAtMs < intervalMs) return last.outcome;
+    const current = { outcome: check(), endedAtMs: Number.POSITIVE_INFINITY };
+    const end = () => {
+      current.endedAtMs = performance.now();
+    };
+    current.outcome.then(end, end);
+    last = current;
+    return current.outcome;
+  };
+}

@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A load balancer that knows only what /ready tells it, and never tries again. */
+export interface Balancer {
+  url: string;
+  /** Whether requests go to that server now. */
+  isIn(target: string): boolean;
+  /** What it could not pass on, or lost half-way: one line each. */
+  readonly failures: string[];
+  close(): Promise<void>;
+}
+
+const LOOK_EVERY_MS = 200;
+const LOOK_TIMEOUT_MS = 2_000;
+
+/**
+ * Passes requests to the `targets` in turn over connections that it keeps, as nginx and HAProxy do. A
+ * target is in while `/ready` answers 200 and its `status` does not say that it drains, which is all that
+ * billing tells. What fails is answered with 502.
+ */
+export async function startBalancer(targets: readonly string[]): Promise<Balancer> {
+  const agent = new Agent({ keepAlive: true });
+  const inTurn = new Set<string>();
+  const failures: string[] = [];
+  let turn = 0;
+
+  async function look(target: string): Promise<void> {
+    const isReady = await fetch(`${target}/ready`, { signal: AbortSignal.timeout(LOOK_TIMEOUT_MS) }).then(
+      async (answer) => {
+        const { status } = (await answer.json()) as { status: string };
+        return answer.ok && status !== 'draining';
+      },
+      () => false,
+    );
+    if (isReady) inTurn.add(target);
+    else inTurn.delete(target);
+  }
+
+  function pass(incoming: IncomingMessage, response: ServerResponse): void {
+    const ready = [...inTurn];
+    const target = ready[turn++ % ready.length];
+    const fail = (why: string) => {
+      failures.push(`${incoming.method} ${incoming.url} at ${target}: ${why}`);
+      if (response.headersSent) response.destroy();
+      else
+        response.writeHead(502, { 'content-type': 'application/json' }).end('{"error_code":"BAD_GATEWAY"}');
+    };
+    if (target === undefined) {
+      fail('no server is ready');
+      return;
+    }
+    const { connection: _, ...headers } = incoming.headers;
+    const outgoing = request(
+      `${target}${incoming.url}`,
+      { method: incoming.method, headers, agent },
+      (answer) => {
+        const { connection: __, ...answered } = answer.headers;
+        response.writeHead(answer.statusCode!, answered);
+        answer.once('error', (err) => fail(`${err.message} in the middle of the answer`));
+        answer.pipe(response);
+      },
+    );
+    outgoing.once('error', (err) => fail(err.message));
+    response.once('close', () => outgoing.destroy());
+    incoming.pipe(outgoing);
+  }
+
+  await Promise.all(targets.map(look));
+  const timers = targets.map((target) => setInterval(() => void look(target), LOOK_EVERY_MS));
+  const server = createServer(pass).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    isIn: (target) => inTurn.has(target),
+    failures,
+    async close() {
+      for (const timer of timers) clearInterval(timer);
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+      agent.destroy();
+    },
+  };
+}
