@@ -5,6 +5,7 @@ import { type InboundMediaStore, MediaUnusable } from './media-port.ts';
 import { MediaRejected } from './media-rejected.ts';
 import { type SaveDeps, saveMedia } from './save-media.ts';
 import type { Spool } from './spool.ts';
+import { requireRoom } from './storage-quota.ts';
 
 /** A download may take this many times as long as it may be silent. */
 const WHOLE_FACTOR = 12;
@@ -12,7 +13,8 @@ const WHOLE_FACTOR = 12;
 /**
  * Stores what the network delivered (spec 4.7). Throws {@link MediaUnusable} `media_empty` or
  * `media_too_large` for what will never be stored, anything else to be tried again. It ends in any case: a
- * download has its time, since everything that arrives later waits for it.
+ * download has its time, since everything that arrives later waits for it. ApiError 403 PLAN_LIMIT_REACHED
+ * when the company's storage is full.
  */
 export function createInboundStore(
   deps: SaveDeps & { spool: Spool },
@@ -22,6 +24,8 @@ export function createInboundStore(
     async store(scope, media) {
       const known = await findStored(deps.db, scope.instanceId, media.key);
       if (known) return known;
+      // Of a full storage nothing is even downloaded.
+      await requireRoom(deps, scope.companyId, 1);
       const source = await openWithin(media.open, silenceMs);
       try {
         const file = await deps.spool.write(source, { maxBytes: MEDIA_MAX_BYTES });

@@ -8,6 +8,7 @@ import { PlanLimits } from './0010-plan-limits.ts';
 import { DeliveryRoom } from './0011-delivery-room.ts';
 import { RefusedLogs } from './0012-refused-logs.ts';
 import { Arrivals } from './0025-arrivals.ts';
+import { StorageQuota } from './0026-storage-quota.ts';
 
 /** Every migration of the messaging schema, oldest first. A landed one is never edited. */
 export const migrations = [
@@ -21,4 +22,5 @@ export const migrations = [
   DeliveryRoom,
   RefusedLogs,
   Arrivals,
+  StorageQuota,
 ];
