@@ -44,6 +44,10 @@ export const messageReceived = messageFamily
       .meta({ description: 'The message_id of one that was sent from here, else the id of the network' }),
     is_animated: z.boolean().optional().meta({ description: 'Animated stickers' }),
     detail: z.record(z.string(), z.unknown()).optional().meta({ description: 'Orders and products' }),
+    incomplete_reason: z.string().optional().meta({
+      description:
+        'Set when not all of it could be kept. media_*: its media is missing, e.g. media_expired, media_too_large, media_unavailable, media_storage_full; content_cut: its texts were cut; content_unreadable: its content could not be read',
+    }),
   })
   .meta({ id: 'MessageReceivedEvent' });
 

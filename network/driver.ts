@@ -183,6 +183,8 @@ export interface InboundMessage {
   forwardingScore?: number;
   /** Network id of our status that this direct message answers or reacts to. */
   statusId?: string;
+  /** The network handed over something that is not understood; type and content say nothing. */
+  unreadable?: boolean;
   at: Date;
 }
 

@@ -7,6 +7,7 @@ import { createPendingLoader } from '@posthorn/core/messages/load-pending.ts';
 import { type EndedChange, recordChangeTask } from '@posthorn/core/messages/record-change-task.ts';
 import { createInboundRecorder } from '@posthorn/core/messages/record-inbound.ts';
 import { createProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
+import { createWorkTries } from '@posthorn/core/messages/work-tries.ts';
 import type { Broker } from '@posthorn/core/platform/broker.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
@@ -61,6 +62,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     recorder,
     recordChange,
     inbound,
+    tries: createWorkTries(deps),
     media: media.preparer,
     inboundMedia: media.inbound,
     loader: createPendingLoader(deps),

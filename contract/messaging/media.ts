@@ -99,10 +99,10 @@ export const media = {
       ...COMMON,
       raw: 'multipart',
       bodyCodes: { missing: 'BAD_REQUEST', invalid: 'BAD_REQUEST' },
-      errors: ['INTERNAL_SERVER_ERROR', 'MEDIA_FETCH_FAILED'],
+      errors: ['INTERNAL_SERVER_ERROR', 'MEDIA_FETCH_FAILED', 'PLAN_LIMIT_REACHED'],
       summary: 'Upload media',
       description:
-        'A multipart form with the field `file`, or JSON with `media_url`. image/*, video/*, audio/* and application/pdf by content, up to 64 MB; kept for 7 days.',
+        'A multipart form with the field `file`, or JSON with `media_url`. image/*, video/*, audio/* and application/pdf by content, up to 64 MB; kept for 7 days. 403 PLAN_LIMIT_REACHED when the storage of the plan is full.',
     },
     {
       method: 'POST',

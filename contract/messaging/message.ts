@@ -59,6 +59,10 @@ export const message = z
       .meta({ description: 'The message_id of one that was sent from here, else the id of the network' }),
     idempotency_key: z.string().nullable(),
     failed_reason: z.string().nullable(),
+    incomplete_reason: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why a received message lacks its media (media_*) or content (content_*)' }),
     created_at: timestamp,
     sent_at: timestamp.nullable(),
     delivered_at: timestamp.nullable(),

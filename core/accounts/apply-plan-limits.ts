@@ -13,6 +13,8 @@ export interface PlanNews {
     max_users: number;
     max_webhooks: number;
     requests_per_minute: number;
+    /** Absent in news from before there was one. */
+    storage_mb?: number;
   } | null;
   suspended: boolean;
 }
@@ -29,7 +31,7 @@ export async function applyPlanLimits(deps: { db: Db; clock: Clock }, news: Plan
     const { limits } = news;
     const { rowCount } = await sql.query(
       `UPDATE companies
-       SET billing_version = $2, max_instances = $3, max_users = $4, max_webhooks = $5, requests_per_minute = $6,
+       SET billing_version = $2, max_instances = $3, max_users = $4, max_webhooks = $5, requests_per_minute = $6, storage_mb = $9,
            billing_suspended_at = CASE WHEN $7 THEN coalesce(billing_suspended_at, $8::timestamptz) END, updated_at = $8
        WHERE id = $1 AND billing_version < $2`,
       [
@@ -41,6 +43,7 @@ export async function applyPlanLimits(deps: { db: Db; clock: Clock }, news: Plan
         limits?.requests_per_minute ?? null,
         news.suspended,
         now,
+        limits?.storage_mb ?? null,
       ],
     );
     if (rowCount === 0) return false;

@@ -3,4 +3,5 @@ export const FREE_LIMITS = Object.freeze({
   instances: 5,
   users: 5,
   webhooks: 10,
+  storageMb: 1024,
 });

@@ -22,6 +22,7 @@ export const PlanSchema = defineEntity({
     maxUsers: p.integer(),
     maxWebhooks: p.integer(),
     requestsPerMinute: p.integer(),
+    storageMb: p.integer(),
     offered: p.boolean(),
   },
 });

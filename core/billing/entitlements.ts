@@ -10,6 +10,8 @@ export interface PlanLimits {
   max_users: number;
   max_webhooks: number;
   requests_per_minute: number;
+  /** Media kept, in units of 1024 x 1024 bytes. */
+  storage_mb: number;
 }
 
 /**
@@ -71,7 +73,8 @@ async function limitsOf(sql: Sql, subscriptionId: number): Promise<PlanLimits> {
     `SELECT plan.max_instances + coalesce(sum(item.quantity * addon.adds_instances), 0)::int AS max_instances,
             plan.max_users + coalesce(sum(item.quantity * addon.adds_users), 0)::int AS max_users,
             plan.max_webhooks + coalesce(sum(item.quantity * addon.adds_webhooks), 0)::int AS max_webhooks,
-            plan.requests_per_minute + coalesce(sum(item.quantity * addon.adds_requests), 0)::int AS requests_per_minute
+            plan.requests_per_minute + coalesce(sum(item.quantity * addon.adds_requests), 0)::int AS requests_per_minute,
+            plan.storage_mb
      FROM billing.subscriptions subscription
      JOIN billing.plans plan ON plan.code = subscription.plan_code
      LEFT JOIN billing.subscription_items item

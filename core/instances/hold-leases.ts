@@ -4,6 +4,8 @@ import type { Sql } from '../platform/db.ts';
 export interface Lease {
   shard: number;
   epoch: number;
+  /** The owner before did not hand it over: it may have died of something that comes again. */
+  afterCrash?: boolean;
 }
 
 /**

@@ -1,20 +1,32 @@
+import { pipeline, type Readable, Transform } from 'node:stream';
 import { MEDIA_MAX_BYTES } from '@posthorn/contract/limits.ts';
 import type { Db } from '../platform/db.ts';
 import { type InboundMediaStore, MediaUnusable } from './media-port.ts';
 import { MediaRejected } from './media-rejected.ts';
 import { type SaveDeps, saveMedia } from './save-media.ts';
 import type { Spool } from './spool.ts';
+import { requireRoom } from './storage-quota.ts';
+
+/** A download may take this many times as long as it may be silent. */
+const WHOLE_FACTOR = 12;
 
 /**
  * Stores what the network delivered (spec 4.7). Throws {@link MediaUnusable} `media_empty` or
- * `media_too_large` for what will never be stored, anything else to be tried again.
+ * `media_too_large` for what will never be stored, anything else to be tried again. It ends in any case: a
+ * download has its time, since everything that arrives later waits for it. ApiError 403 PLAN_LIMIT_REACHED
+ * when the company's storage is full.
  */
-export function createInboundStore(deps: SaveDeps & { spool: Spool }): InboundMediaStore {
+export function createInboundStore(
+  deps: SaveDeps & { spool: Spool },
+  { silenceMs }: { silenceMs: number },
+): InboundMediaStore {
   return {
     async store(scope, media) {
       const known = await findStored(deps.db, scope.instanceId, media.key);
       if (known) return known;
-      const source = await media.open();
+      // Of a full storage nothing is even downloaded.
+      await requireRoom(deps, scope.companyId, 1);
+      const source = await openWithin(media.open, silenceMs);
       try {
         const file = await deps.spool.write(source, { maxBytes: MEDIA_MAX_BYTES });
         const saved = await saveMedia(deps, {
@@ -40,6 +52,37 @@ export function createInboundStore(deps: SaveDeps & { spool: Spool }): InboundMe
       }
     },
   };
+}
+
+/** Opens a download, and keeps the clock on it until its end. Throws when nothing comes. */
+async function openWithin(open: () => Promise<Readable>, silenceMs: number): Promise<Readable> {
+  const opening = open();
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error('the download did not begin')), silenceMs);
+  const source = await Promise.race([opening, late.promise])
+    .catch((err) => {
+      // What opens after all is of no use any more.
+      opening.then((stream) => stream.destroy()).catch(() => undefined);
+      throw err;
+    })
+    .finally(() => clearTimeout(timer));
+  return watched(source, silenceMs);
+}
+
+function watched(source: Readable, silenceMs: number): Readable {
+  const stop = () => source.destroy(new Error('the download took too long'));
+  const silence = setTimeout(stop, silenceMs);
+  const whole = setTimeout(stop, silenceMs * WHOLE_FACTOR);
+  const through = new Transform({
+    transform(chunk, _encoding, done) {
+      silence.refresh();
+      done(null, chunk);
+    },
+  });
+  return pipeline(source, through, () => {
+    clearTimeout(silence);
+    clearTimeout(whole);
+  });
 }
 
 async function findStored(db: Db, instanceId: string, key: string) {

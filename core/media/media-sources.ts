@@ -10,6 +10,7 @@ import { fetchErrorOf, MediaRejected, sendErrorOf } from './media-rejected.ts';
 import { canBeSentAs } from './media-type.ts';
 import { requireStorage } from './require-storage.ts';
 import { saveMedia } from './save-media.ts';
+import { requireRoom } from './storage-quota.ts';
 
 const DAY_MS = 86_400_000;
 /** Of base64 text decoded at once: what goes through memory beside the text itself. */
@@ -102,6 +103,7 @@ async function fetchOnce(
   }
   const release = deps.budget.take(storage.writeMemoryBytes);
   try {
+    await requireRoom(deps, scope.companyId, 1);
     const { file, ...named } = await fetchToSpool(deps, url);
     return await saveMedia(
       { ...deps, storage },

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { apiError } from '@posthorn/contract/api-error.ts';
+import { FREE_LIMITS } from '../accounts/free-limits.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type Db, isUnavailable } from '../platform/db.ts';
 import type { Storage } from '../platform/storage.ts';
@@ -7,6 +8,7 @@ import type { MediaRecord, MediaScope } from './media-port.ts';
 import { MediaRejected } from './media-rejected.ts';
 import { detectType } from './media-type.ts';
 import type { SpooledFile } from './spool.ts';
+import { requireRoom, roomSql, storageFull } from './storage-quota.ts';
 
 /** Where media came from, as stored (spec 2.11). `base64` is kept for good, the others for a time. */
 export type MediaOrigin = 'uploads' | 'url-cache' | 'base64' | 'inbound';
@@ -46,8 +48,8 @@ const FILE_NAME_MAX_CHARS = 255;
 /**
  * Stores a spooled file and its row; the file is gone afterwards, whatever happens. What is kept for good is
  * kept once: the same bytes again, or the same received message again, answer the media that is there.
- * Throws {@link MediaRejected} `unsupported`, ApiError 500 INTERNAL_SERVER_ERROR, 503, 404 NOT_FOUND when the
- * instance is gone.
+ * Throws {@link MediaRejected} `unsupported`, ApiError 403 PLAN_LIMIT_REACHED, 500 INTERNAL_SERVER_ERROR, 503,
+ * 404 NOT_FOUND when the instance is gone.
  */
 export async function saveMedia(deps: SaveDeps, media: NewMedia): Promise<SavedMedia> {
   const { file, scope } = media;
@@ -57,6 +59,7 @@ export async function saveMedia(deps: SaveDeps, media: NewMedia): Promise<SavedM
     // What is kept for good is sent again and again: found here, it is not even written.
     const twin = media.origin === 'base64' ? await findTwin(deps.db, media) : undefined;
     if (twin) return savedOf(twin);
+    await requireRoom(deps, scope.companyId, file.sizeBytes);
     const id = randomUUID();
     const storageKey = `${scope.companyId}/${scope.instanceId}/${id.slice(0, 2)}/${id}`;
     const saved: SavedMedia = {
@@ -96,7 +99,7 @@ export async function writeObject(
 }
 
 /** Never throws: if it does not go now, it goes with the trash. */
-async function discardObject(
+export async function discardObject(
   { db, storage }: Pick<SaveDeps, 'db' | 'storage'>,
   storageKey: string,
 ): Promise<void> {
@@ -120,8 +123,9 @@ async function insertRow(
   const now = deps.clock.now();
   const keepMs = media.keepMs ?? deps.retentionDays * DAY_MS;
   let row: Row | undefined;
+  let fits = true;
   try {
-    const inserted = await deps.db.query<Row>({
+    const inserted = await deps.db.query<Inserted>({
       name: 'media-insert',
       text: INSERT,
       values: [
@@ -140,9 +144,12 @@ async function insertRow(
         media.urlHash ?? null,
         now,
         origin === 'base64' ? null : new Date(now.getTime() + keepMs),
+        FREE_LIMITS.storageMb,
       ],
     });
-    row = inserted.rows[0] ?? (await findTwin(deps.db, media));
+    const made = inserted.rows[0];
+    fits = made?.fits ?? true;
+    row = made?.id ? (made as Row) : await findTwin(deps.db, media);
   } catch (cause) {
     await discardObject(deps, storageKey);
     if (isUnavailable(cause)) throw cause;
@@ -150,6 +157,7 @@ async function insertRow(
   }
   if (row?.id === saved.mediaId) return saved;
   await discardObject(deps, storageKey);
+  if (!row && !fits) throw storageFull();
   if (!row) throw apiError('NOT_FOUND', { message: 'instance not found' });
   return savedOf(row);
 }
@@ -215,17 +223,20 @@ interface Row {
   animated: boolean;
 }
 
+/** A row only where there was room and nothing like it. */
+type Inserted = { fits: boolean } & (Row | { id: null });
+
 /** The instance is held, so that no row appears behind the back of its deletion. */
 const INSERT = `
 WITH here AS MATERIALIZED (
   SELECT 1 FROM instances WHERE id = $3 AND company_id = $2 FOR KEY SHARE
-), made AS (
+), ${roomSql({ company: '$2', bytes: '$7', freeMb: '$16' })}, made AS (
   INSERT INTO media (id, company_id, instance_id, source, mime_type, file_name, size_bytes, sha256, storage_key,
                      animated, remote_jid, inbound_key, url_hash, created_at, expires_at)
-  SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15 FROM here
+  SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15 FROM here, room WHERE room.fits
   ON CONFLICT DO NOTHING
   RETURNING id, mime_type, file_name, size_bytes, sha256, animated
 ), kept AS (
   DELETE FROM media_trash WHERE storage_key = $9 AND EXISTS (SELECT 1 FROM made)
 )
-SELECT * FROM made`;
+SELECT made.*, room.fits FROM room LEFT JOIN made ON true`;

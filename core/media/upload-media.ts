@@ -9,6 +9,7 @@ import { fetchToSpool } from './media-sources.ts';
 import { isUploadable } from './media-type.ts';
 import { requireStorage } from './require-storage.ts';
 import { saveMedia } from './save-media.ts';
+import { requireRoom } from './storage-quota.ts';
 
 export interface UploadInput {
   principal: Principal;
@@ -29,6 +30,7 @@ export async function uploadMedia(deps: MediaDeps, input: UploadInput): Promise<
   const scope = await findScope(deps, input);
   const release = deps.budget.take(input.file?.spooled ? 0 : storage.writeMemoryBytes);
   try {
+    if (input.url !== undefined) await requireRoom(deps, scope.companyId, 1);
     const { file, declaredType, fileName } = await receive(deps, input);
     const saved = await saveMedia(
       { ...deps, storage },

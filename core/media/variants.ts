@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
+import { ApiError } from '@posthorn/contract/api-error.ts';
+import { FREE_LIMITS } from '../accounts/free-limits.ts';
 import type { StoredMedia } from './find-media.ts';
-import type { PreparedMedia } from './media-port.ts';
+import { MediaUnusable, type PreparedMedia } from './media-port.ts';
 import type { OpenedMedia } from './open-media.ts';
 import { requireStorage } from './require-storage.ts';
-import { writeObject } from './save-media.ts';
+import { discardObject, writeObject } from './save-media.ts';
+import { requireRoom, roomSql } from './storage-quota.ts';
 
 /** `plain`: the media itself, measured. `voice`: a voice note. `loop`: a GIF as a video. */
 export type VariantName = 'plain' | 'voice' | 'loop';
@@ -55,7 +58,7 @@ export async function findVariant(
 /**
  * Keeps a variant with its media; two processes that made the same at the same time keep the first. Throws
  * what the storage and the database say; media that went meanwhile keeps nothing, and the variant is then
- * what it would have been.
+ * what it would have been. Its bytes count like any: {@link MediaUnusable} `media_storage_full` without room.
  */
 export async function saveVariant(
   media: Pick<OpenedMedia, 'db' | 'clock' | 'storage'>,
@@ -63,23 +66,26 @@ export async function saveVariant(
   { file, ...variant }: NewVariant,
 ): Promise<MediaVariant> {
   const storage = requireStorage(media);
+  const ownBytes = file ? file.sizeBytes : 0;
+  if (file) await requireRoomFor(media, stored, file);
   const storageKey = file ? `${stored.storageKey}-${variant.name}-${randomUUID()}` : null;
   if (file && storageKey) {
     await writeObject({ ...media, storage }, storageKey, file, variant.mimeType).finally(() =>
       rm(file.path, { force: true }),
     );
   }
-  const inserted = await media.db.query({
+  const inserted = await media.db.query<{ fits: boolean; made: boolean | null }>({
     name: 'media-insert-variant',
     text: `
-      WITH made AS (
-        INSERT INTO media_variants (media_id, variant, storage_key, mime_type, size_bytes, details, created_at)
-        SELECT id, $2, $3, $4, $5, $6, $7 FROM media WHERE id = $1
-        ON CONFLICT DO NOTHING RETURNING 1
+      WITH ${roomSql({ company: '$8', bytes: '$9', freeMb: '$10' })}, made AS (
+        INSERT INTO media_variants (media_id, variant, storage_key, mime_type, size_bytes, details, created_at,
+                                    company_id)
+        SELECT id, $2, $3, $4, $5, $6, $7, company_id FROM media, room WHERE id = $1 AND room.fits
+        ON CONFLICT DO NOTHING RETURNING true AS made
       ), kept AS (
         DELETE FROM media_trash WHERE storage_key = $3 AND EXISTS (SELECT 1 FROM made)
       )
-      SELECT 1 FROM made`,
+      SELECT room.fits, made.made FROM room LEFT JOIN made ON true`,
     values: [
       stored.mediaId,
       variant.name,
@@ -88,10 +94,33 @@ export async function saveVariant(
       variant.sizeBytes,
       JSON.stringify(variant.details),
       media.clock.now(),
+      stored.companyId,
+      ownBytes,
+      FREE_LIMITS.storageMb,
     ],
   });
   const mine = { ...variant, storageKey };
-  if (inserted.rowCount !== 0) return mine;
+  const room = inserted.rows[0];
+  if (room?.made) return mine;
+  if (room && !room.fits) {
+    if (storageKey) await discardObject({ ...media, storage }, storageKey);
+    throw new MediaUnusable('media_storage_full');
+  }
   // Ours stays noted as trash and goes when that is due: whoever holds it can still read it.
   return (await findVariant(media, stored.mediaId, variant.name)) ?? mine;
+}
+
+/** Before it is written. Its file is taken over, and so goes. */
+async function requireRoomFor(
+  media: Pick<OpenedMedia, 'db'>,
+  stored: StoredMedia,
+  file: { path: string; sizeBytes: number },
+): Promise<void> {
+  try {
+    await requireRoom(media, stored.companyId, file.sizeBytes);
+  } catch (err) {
+    await rm(file.path, { force: true });
+    if (err instanceof ApiError) throw new MediaUnusable('media_storage_full', { cause: err });
+    throw err;
+  }
 }

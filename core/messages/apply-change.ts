@@ -35,7 +35,13 @@ export function changedFamily(message: ChangedMessage, at: Date): Record<string,
   return { ...data, from, phone: phoneOf(from), is_from_me: false };
 }
 
-/** New words for a message that is there; gives message.edited. A deleted one stays deleted. */
+/** Of a received content as JSON. It goes into the message, its events and each delivery of them. */
+export const CONTENT_MAX_BYTES = 256 * 1024;
+
+/**
+ * New words for a message that is there; gives message.edited. A deleted one stays deleted, and one that would
+ * grow with every edit stays as it is.
+ */
 export async function applyEdit(
   client: Client,
   message: ChangedMessage,
@@ -44,6 +50,7 @@ export async function applyEdit(
 ): Promise<NewEvent[]> {
   if (message.deleted_at) return [];
   const content = { ...message.content, ...change.content };
+  if (Buffer.byteLength(JSON.stringify(content)) > CONTENT_MAX_BYTES) return [];
   await client.query('UPDATE messages SET content = $2, edited_at = $3 WHERE id = $1', [
     message.id,
     JSON.stringify(content),

@@ -52,6 +52,7 @@ export interface MessageRow {
   is_forwarded: boolean;
   forwarding_score: number;
   failed_reason: string | null;
+  incomplete_reason: string | null;
   created_at: Date;
   sent_at: Date | null;
   delivered_at: Date | null;
@@ -81,6 +82,7 @@ export function messageView(row: MessageRow): Message {
     quoted_id: row.quoted_id && (messageIdOf(row.quoted_id) ?? row.quoted_id),
     idempotency_key: row.idempotency_key,
     failed_reason: row.failed_reason,
+    incomplete_reason: row.incomplete_reason,
     created_at: row.created_at.toISOString(),
     sent_at: row.sent_at?.toISOString() ?? null,
     delivered_at: row.delivered_at?.toISOString() ?? null,

@@ -16,7 +16,6 @@ import { afterInbound, newContact } from './guard.ts';
 export interface Received {
   companyId: number;
   instanceId: string;
-  lease: Lease;
   networkId: string;
   chatJid: string;
   senderJid: string;
@@ -32,10 +31,21 @@ export interface Received {
   animated?: boolean | undefined;
   /** How often it was forwarded; absent when it carries no mark. */
   forwardingScore?: number | undefined;
+  /** Why it is not whole: its media could not be had, or its content not be read. */
+  incomplete?: string | undefined;
   at: Date;
 }
 
-export type InboundRecorder = Coalescer<Received, void>;
+/** What one instance received, in its order: recorded whole or not at all, so that nothing overtakes. */
+export interface ReceivedBatch {
+  lease: Lease;
+  messages: readonly Received[];
+}
+
+export type InboundRecorder = Coalescer<ReceivedBatch, void>;
+
+/** Messages in one {@link ReceivedBatch} at most. */
+export const RECEIVED_BATCH_MAX = 128;
 
 /**
  * Records what instances receive: the message, its two events, the contact's temperature
@@ -43,16 +53,18 @@ export type InboundRecorder = Coalescer<Received, void>;
  * (instance, network id) is unique, so a repeat changes nothing.
  */
 export function createInboundRecorder(deps: { db: Db; bus: Bus; clock: Clock }): InboundRecorder {
-  return createRecorder<Received>(deps, { maxBatch: 128, record });
+  return createRecorder<ReceivedBatch>(deps, { maxBatch: 16, record });
 }
 
-async function record(client: Client, current: readonly Received[], now: Date): Promise<Set<number>> {
-  const messages = current.map((received) => ({
-    ...received,
-    id: newId(),
-    type: familyOf(received.type),
-    content: ownIds(received.content),
-  }));
+async function record(client: Client, current: readonly ReceivedBatch[], now: Date): Promise<Set<number>> {
+  const messages = current
+    .flatMap((batch) => batch.messages)
+    .map((received) => ({
+      ...received,
+      id: newId(),
+      type: familyOf(received.type),
+      content: ownIds(received.content),
+    }));
   const stored = await client.query<{ id: string }>({
     name: 'messages-inbound-insert',
     text: INSERT,
@@ -107,6 +119,7 @@ function receivedEvents(message: Received & { id: string }, now: Date): NewEvent
   if (message.mediaId) data.media_id = message.mediaId;
   if (message.mimeType) data.mime_type = message.mimeType;
   if (message.animated) data.is_animated = true;
+  if (message.incomplete) data.incomplete_reason = message.incomplete;
   if (message.type === 'order' || message.type === 'product') data.detail = message.content;
   if (message.forwardingScore !== undefined) {
     data.is_forwarded = true;
@@ -162,13 +175,14 @@ async function warmContacts(client: Client, received: readonly Received[], now: 
 
 const INSERT = `
 INSERT INTO messages (id, company_id, instance_id, direction, type, chat_jid, sender_jid, status, content,
-                      network_id, quoted_id, push_name, media_id, is_forwarded, forwarding_score, created_at)
+                      network_id, quoted_id, push_name, media_id, is_forwarded, forwarding_score, incomplete_reason,
+                      created_at)
 SELECT id, "companyId", "instanceId", 'inbound', type, "chatJid", "senderJid", 'received', content,
        "networkId", "quotedId", "pushName", "mediaId", "forwardingScore" IS NOT NULL,
-       coalesce("forwardingScore", 0), $2
+       coalesce("forwardingScore", 0), incomplete, $2
 FROM json_to_recordset($1) AS r (id uuid, "companyId" integer, "instanceId" uuid, type text, "chatJid" text,
   "senderJid" text, content jsonb, "networkId" text, "quotedId" text, "pushName" text, "mediaId" uuid,
-  "forwardingScore" integer)
+  "forwardingScore" integer, incomplete text)
 ON CONFLICT (instance_id, network_id) WHERE network_id IS NOT NULL DO NOTHING
 RETURNING id`;
 

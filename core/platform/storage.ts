@@ -33,3 +33,15 @@ export class StorageError extends Error {
 export class StorageMissing extends Error {
   override name = 'StorageMissing';
 }
+
+const DISK_TROUBLE: ReadonlySet<unknown> = new Set(
+  'ENOSPC EDQUOT EROFS EIO EMFILE ENFILE EACCES EPERM'.split(' '),
+);
+
+/** Whether an error comes of the storage or the disk before it, and so says nothing about what was stored. */
+export function isStorageTrouble(err: unknown): boolean {
+  for (let cause = err; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof StorageError || DISK_TROUBLE.has((cause as NodeJS.ErrnoException).code)) return true;
+  }
+  return false;
+}

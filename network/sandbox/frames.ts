@@ -22,7 +22,7 @@ export type ByeReason = (typeof BYE_REASONS)[number];
 const content = z.record(z.string(), z.unknown());
 
 /** One envelope: `n` numbers it within the connection, `id` is the duplicate key within the account. */
-const sendItem = z.object({
+export const sendItem = z.object({
   n: z.int(),
   id: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
   to: z.string().max(64),
@@ -93,7 +93,7 @@ const starEvent = z.object({
   starred: z.boolean(),
   at: z.number(),
 });
-const networkEvent = z.discriminatedUnion('k', [receiptEvent, messageEvent, changeEvent, starEvent]);
+export const networkEvent = z.discriminatedUnion('k', [receiptEvent, messageEvent, changeEvent, starEvent]);
 export type NetworkEvent = z.infer<typeof networkEvent>;
 export type EventBody = NetworkEvent extends infer E
   ? E extends NetworkEvent
@@ -102,7 +102,10 @@ export type EventBody = NetworkEvent extends infer E
   : never;
 
 /** `[n, at]` the network has it since `at` (Unix ms); `[n, 0, reason]` it refused for good. */
-const ackItem = z.union([z.tuple([z.int(), z.number()]), z.tuple([z.int(), z.literal(0), z.string()])]);
+export const ackItem = z.union([
+  z.tuple([z.int(), z.number()]),
+  z.tuple([z.int(), z.literal(0), z.string()]),
+]);
 
 /** Network to driver. */
 export const serverFrame = z.discriminatedUnion('t', [

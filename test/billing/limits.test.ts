@@ -25,7 +25,7 @@ after(() => billing.close());
 
 const limitsOf = async (companyId: number) => {
   const { rows } = await billing.parts.db.query<Record<string, number | Date | null>>(
-    `SELECT max_instances, max_users, max_webhooks, requests_per_minute, billing_suspended_at FROM companies WHERE id = $1`,
+    `SELECT max_instances, max_users, max_webhooks, requests_per_minute, storage_mb, billing_suspended_at FROM companies WHERE id = $1`,
     [companyId],
   );
   return rows[0]!;
@@ -52,6 +52,7 @@ describe('the limits of a plan', () => {
       max_users: 30,
       max_webhooks: 50,
       requests_per_minute: 1200,
+      storage_mb: 51_200,
       billing_suspended_at: null,
     });
     const path = `/v1/billing/subscriptions/${made.body.id}`;

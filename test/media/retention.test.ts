@@ -170,10 +170,13 @@ describe('what nobody owns any more', () => {
 
   test('a failed write leaves no row, and its object goes', async () => {
     const storage = media.media.storage!;
-    const failing = createInboundStore({
-      ...media.media,
-      storage: { ...storage, put: () => Promise.reject(new StorageError('full')) },
-    });
+    const failing = createInboundStore(
+      {
+        ...media.media,
+        storage: { ...storage, put: () => Promise.reject(new StorageError('full')) },
+      },
+      { silenceMs: 5_000 },
+    );
     await assert.rejects(failing.store(scope, inbound('failing', await png())));
     const rows = await media.parts.db.query('SELECT 1 FROM media WHERE instance_id = $1', [scope.instanceId]);
     assert.equal(rows.rowCount, 0);
@@ -195,7 +198,8 @@ function inbound(key: string, bytes: Buffer, more: Partial<{ mimeType: string; f
 }
 
 describe('received media', () => {
-  const store = () => createInboundStore({ ...media.media, storage: media.media.storage! });
+  const store = () =>
+    createInboundStore({ ...media.media, storage: media.media.storage! }, { silenceMs: 5_000 });
 
   test('is stored once for a message, however often and at the same time it comes', async () => {
     const bytes = await jpeg({ width: 90 });

@@ -22,8 +22,8 @@ export async function seedCompany(
   const requestsPerMinute = options.requestsPerMinute ?? 1_000_000;
   const role = options.role ?? 'owner';
   const company = await sql.query<{ id: number }>(
-    `INSERT INTO companies (name, slug, requests_per_minute, max_instances, max_webhooks, max_users)
-     VALUES ($1, $2, $3, 10000, 10000, 10000) RETURNING id`,
+    `INSERT INTO companies (name, slug, requests_per_minute, max_instances, max_webhooks, max_users, storage_mb)
+     VALUES ($1, $2, $3, 10000, 10000, 10000, 1000000) RETURNING id`,
     [name, name.replace(' ', '-'), requestsPerMinute],
   );
   const companyId = company.rows[0]!.id;

@@ -3,16 +3,21 @@ import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
 import { PENDING_PAGE, type PendingLoader, type PendingTask } from '@posthorn/core/messages/load-pending.ts';
 import type { EndedChange } from '@posthorn/core/messages/record-change-task.ts';
 import type { ProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
+import type { WorkTries } from '@posthorn/core/messages/work-tries.ts';
+import { isUnavailable } from '@posthorn/core/platform/db.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import { createWaker } from '@posthorn/core/platform/waker.ts';
 import type { NetworkSession } from '@posthorn/network/driver.ts';
 import { isChange } from './outbound.ts';
 import { type SendTaskDeps, sendTask, type TaskOutcome } from './send-task.ts';
+import { createTaskTries } from './task-tries.ts';
 
 /** Sends whose outcome is not recorded yet, of one instance, at most. */
 const MAX_UNRECORDED = 256;
 const RETRY_MS = 1_000;
 const IDLE_MS = 60_000;
+/** Of a record that the database refuses, which is not there to refuse it while it is away. */
+const RECORD_TRIES = 10;
 /** What the network could not take is tried again until it is this old (spec 4.2, forward rules). */
 const SEND_EXPIRES_MS = 10 * 60_000;
 const DEFERRED_RETRY_MS = 5_000;
@@ -20,6 +25,7 @@ const DEFERRED_RETRY_MS = 5_000;
 export interface LaneDeps extends SendTaskDeps {
   loader: PendingLoader;
   recorder: ProgressRecorder;
+  tries: WorkTries;
   /** Records how a delete or edit ended. */
   recordChange(ended: EndedChange): Promise<void>;
   log: Log;
@@ -29,6 +35,7 @@ export interface LaneDeps extends SendTaskDeps {
 
 export interface LaneOptions {
   instanceId: string;
+  companyId: number;
   lease: Lease;
   /** Whether the network drops a second message with the same id. */
   dedupes: boolean;
@@ -76,6 +83,7 @@ export function startLane(deps: LaneDeps, options: LaneOptions): Lane {
   const cancelled = new Map<string, { recorded: boolean }>();
   const deferred = new Map<string, Deferred>();
   const { expiresMs, retryMs } = deps.deferral ?? { expiresMs: SEND_EXPIRES_MS, retryMs: DEFERRED_RETRY_MS };
+  const bounded = createTaskTries(deps, { ...options, afterCrash: options.lease.afterCrash ?? false });
   let session: NetworkSession | null = null;
   let handledSeq = 0;
   let dirty = true;
@@ -122,10 +130,12 @@ export function startLane(deps: LaneDeps, options: LaneOptions): Lane {
       return false;
     }
     if (cancelled.has(task.taskId)) return true;
-    const outcome = await sendTask(deps, scopeOf(task), current, task).catch((err) => {
-      underWay.delete(task.taskId);
-      throw err;
-    });
+    const outcome = await bounded
+      .attempt(task, () => sendTask(deps, scopeOf(task), current, task))
+      .catch((err) => {
+        underWay.delete(task.taskId);
+        throw err;
+      });
     await conclude(task, outcome);
     return true;
   }
@@ -181,13 +191,18 @@ export function startLane(deps: LaneDeps, options: LaneOptions): Lane {
     const attempt = async (): Promise<boolean> => {
       // The events of a change come after those of the messages before it.
       await Promise.all(before);
-      for (;;) {
+      for (let refusals = 0; ; ) {
         try {
           await record(task, outcome);
           return true;
         } catch (err) {
           // Not recorded and stopping: the next owner sends it again, under the same network id.
           if (stopping.signal.aborted) return false;
+          if (!isUnavailable(err)) refusals += 1;
+          if (refusals >= RECORD_TRIES) {
+            deps.log.error({ err, instance_id: options.instanceId }, 'given up: progress that is not taken');
+            return false;
+          }
           deps.log.warn({ err, instance_id: options.instanceId }, 'recording progress failed, trying again');
           await deps.clock.sleep(RETRY_MS, stopping.signal).catch(() => undefined);
         }

@@ -12,6 +12,9 @@ import { createMediaPreparer } from './prepare-media.ts';
 /** Half of the machine at most: the road of texts runs on the same one. */
 const CONVERSIONS_MAX = Math.max(1, Math.floor(availableParallelism() / 2));
 
+/** A download from the network that brings nothing for so long is given up; what follows it waits for it. */
+const SILENCE_MS = 10_000;
+
 /** What a worker does with media: converts what is sent and stores what arrives. */
 export async function openWorkerMedia(deps: {
   config: Pick<Config, 'FFMPEG_PATH'>;
@@ -27,6 +30,6 @@ export async function openWorkerMedia(deps: {
   return {
     sources,
     preparer: createMediaPreparer({ media: opened, ffmpeg, limiter: createLimiter(CONVERSIONS_MAX), log }),
-    inbound: createInboundStore(opened),
+    inbound: createInboundStore(opened, { silenceMs: Math.min(SILENCE_MS, media.fetchTimeoutMs) }),
   };
 }

@@ -96,21 +96,30 @@ export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {
       shard,
     ]);
     if (!got.rows[0]?.ok) return;
-    const raised = await current.query<{ epoch: string }>(
-      'UPDATE shards SET epoch = epoch + 1, owner = $2, acquired_at = now() WHERE shard = $1 RETURNING epoch',
+    const raised = await current.query<{ epoch: string; after_crash: boolean }>(
+      `UPDATE shards SET epoch = last.epoch + 1, owner = $2, acquired_at = now()
+       FROM (SELECT shard, epoch, owner FROM shards WHERE shard = $1 FOR UPDATE) AS last
+       WHERE shards.shard = last.shard
+       RETURNING shards.epoch, last.owner IS NOT NULL AS after_crash`,
       [shard, deps.name],
     );
     // The connection may have ended in between: then the lock is gone too.
     if (client !== current) return;
-    const lease = { shard, epoch: Number(raised.rows[0]?.epoch) };
+    const lease = {
+      shard,
+      epoch: Number(raised.rows[0]?.epoch),
+      afterCrash: raised.rows[0]?.after_crash ?? false,
+    };
     leases.set(shard, lease);
     deps.onAcquire(lease);
   }
 
   async function release(current: pg.Client, shard: number): Promise<void> {
+    const lease = leases.get(shard)!;
     leases.delete(shard);
     await deps.onRelease(shard);
     if (client !== current) return;
+    await handOver(current, [lease]);
     await current.query('SELECT pg_advisory_unlock($1, $2)', [SHARD_LOCK, shard]);
   }
 
@@ -138,14 +147,24 @@ export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {
       waker.wake();
       await running;
       const last = client;
-      const shards = [...leases.keys()];
+      const held = [...leases.values()];
       leases.clear();
-      await Promise.all(shards.map((shard) => deps.onRelease(shard)));
+      await Promise.all(held.map(({ shard }) => deps.onRelease(shard)));
       client = null;
+      if (last) await handOver(last, held).catch(() => undefined);
       // Ending the connection releases every lock at once.
       await last?.end().catch(() => undefined);
     },
   };
+}
+
+/** A shard without an owner was handed over; the next owner of one that still names its last is careful. */
+async function handOver(client: pg.Client, leases: readonly Lease[]): Promise<void> {
+  await client.query(
+    `UPDATE shards SET owner = NULL FROM unnest($1::smallint[], $2::bigint[]) AS lease (shard, epoch)
+     WHERE shards.shard = lease.shard AND shards.epoch = lease.epoch`,
+    [leases.map(({ shard }) => shard), leases.map(({ epoch }) => epoch)],
+  );
 }
 
 async function readLocks(client: pg.Client): Promise<{ workers: number[]; taken: Set<number> }> {

@@ -35,6 +35,8 @@ const ROWS = [
     column: 'event_created_at',
     keepMs: WEBHOOK_PAYLOAD_RETENTION_DAYS * DAY_MS,
   },
+  // Of what was begun and never came again.
+  { table: 'work_tries', column: 'first_at', keepMs: 7 * DAY_MS },
   // The counters answer for the last 24 hours.
   { table: 'usage_minutes', column: 'minute', keepMs: 2 * DAY_MS },
 ];

@@ -73,6 +73,7 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
 
   const lane = startLane(deps, {
     instanceId: first.id,
+    companyId: first.companyId,
     lease,
     dedupes: deps.driver.dedupes,
     settings: () => row.settings,

@@ -1,4 +1,8 @@
 import { Billing } from './0001-billing.ts';
+import { Storage } from './0010-storage.ts';
 
 /** Every migration of the billing schema, oldest first. A landed one is never edited. */
-export const billingMigrations = [Billing];
+export const billingMigrations = [
+  Billing,
+  Storage,
+];

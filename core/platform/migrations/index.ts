@@ -7,6 +7,8 @@ import { Media } from './0007-media.ts';
 import { PlanLimits } from './0010-plan-limits.ts';
 import { DeliveryRoom } from './0011-delivery-room.ts';
 import { RefusedLogs } from './0012-refused-logs.ts';
+import { Arrivals } from './0025-arrivals.ts';
+import { StorageQuota } from './0026-storage-quota.ts';
 import { WriteProbes } from './0050-write-probes.ts';
 
 /** Every migration of the messaging schema, oldest first. A landed one is never edited. */
@@ -20,5 +22,7 @@ export const migrations = [
   PlanLimits,
   DeliveryRoom,
   RefusedLogs,
+  Arrivals,
+  StorageQuota,
   WriteProbes,
 ];

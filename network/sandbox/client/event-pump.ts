@@ -14,9 +14,10 @@ import type {
 import type { MediaInfo } from '../families/media.ts';
 import type { NetworkEvent } from '../frames.ts';
 import type { SandboxLog } from '../log.ts';
+import type { ReadEvent, UnreadableEvent } from './read-frame.ts';
 
 export interface EventPump {
-  push(events: readonly NetworkEvent[]): void;
+  push(events: readonly ReadEvent[]): void;
   /** Hands over nothing more; resolves when what was under way is settled. */
   stop(): Promise<void>;
 }
@@ -29,7 +30,7 @@ export function createEventPump(deps: {
   ack: (seq: number) => void;
   log: SandboxLog;
 }): EventPump {
-  let gathered: NetworkEvent[] = [];
+  let gathered: ReadEvent[] = [];
   let running: Promise<void> | undefined;
   const stopped = new AbortController();
 
@@ -44,8 +45,17 @@ export function createEventPump(deps: {
     running = undefined;
   }
 
+  function refuse(batch: readonly ReadEvent[]) {
+    for (const event of batch) {
+      if (event.k === 'refused') {
+        deps.log.warn({ seq: event.s, why: event.why }, 'an event that is not understood is acknowledged');
+      }
+    }
+  }
+
   /** Repeats what the owner could not record until it can; false when stopped before that. */
-  async function record(batch: readonly NetworkEvent[]): Promise<boolean> {
+  async function record(batch: readonly ReadEvent[]): Promise<boolean> {
+    refuse(batch);
     let jobs = jobsOf(deps.sink, batch);
     for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(retryMs * 2, LAST_RETRY_MS)) {
       const results = await Promise.allSettled(jobs.map((job) => job()));
@@ -74,10 +84,11 @@ export function createEventPump(deps: {
 }
 
 /** Receipts go their own way; messages and changes one after the other, as they came. */
-function jobsOf(sink: SessionSink, batch: readonly NetworkEvent[]): (() => Promise<void>)[] {
+function jobsOf(sink: SessionSink, batch: readonly ReadEvent[]): (() => Promise<void>)[] {
   const receipts: NetworkReceipt[] = [];
   const runs: (InboundMessage[] | NetworkChange[])[] = [];
   for (const event of batch) {
+    if (event.k === 'refused') continue;
     if ('by' in event) receipts.push(receiptOf(event));
     else if (event.k === 'message') runOf(runs, isMessage).push(messageOf(event));
     else runOf(runs, isChange).push(changeOf(event));
@@ -118,9 +129,9 @@ function receiptOf(event: Extract<NetworkEvent, { by: string }>): NetworkReceipt
   return { networkId: event.id, kind: event.k, chat: event.chat, by: event.by, at: new Date(event.at) };
 }
 
-function messageOf(event: Extract<NetworkEvent, { name: string }>): InboundMessage {
+function messageOf(event: Extract<NetworkEvent, { name: string }> | UnreadableEvent): InboundMessage {
   const { id, chat, from, name, type, content: all, quoted, fwd, status } = event;
-  const { media, ...content } = all as { media?: MediaInfo };
+  const { media, ...content } = all as { media?: unknown };
   return {
     networkId: id,
     chat,
@@ -129,9 +140,10 @@ function messageOf(event: Extract<NetworkEvent, { name: string }>): InboundMessa
     type,
     content,
     quotedId: quoted,
-    ...(media ? { media: mediaOf(media) } : {}),
+    ...(typeof media === 'object' && media ? { media: mediaOf(media as MediaInfo) } : {}),
     ...(fwd === undefined ? {} : { forwardingScore: fwd }),
     ...(status === undefined ? {} : { statusId: status }),
+    ...('unreadable' in event ? { unreadable: true } : {}),
     at: new Date(event.at),
   };
 }

@@ -40,13 +40,18 @@ export async function uploadMedia(
   };
 }
 
-/** Opens received media. Throws SendRefused `media_expired`, or SendUnavailable. */
+/** A handle goes into an address: nothing else may, or a message could name the host that gets our token. */
+const HANDLE = /^[A-Za-z0-9_-]{1,128}$/;
+
+/** Opens received media. Throws SendRefused `media_expired` or `media_invalid`, or SendUnavailable. */
 export async function downloadMedia(
   deps: { cdnUrl: string; token: string },
   media: InboundMedia,
 ): Promise<Readable> {
-  const response = await reach(new URL(z.string().parse(media.ref), deps.cdnUrl), {
+  if (typeof media.ref !== 'string' || !HANDLE.test(media.ref)) throw new SendRefused('media_invalid');
+  const response = await reach(new URL(media.ref, deps.cdnUrl), {
     headers: { authorization: `Bearer ${deps.token}` },
+    redirect: 'error',
   });
   if (response.status === 404 || response.status === 410) throw new SendRefused('media_expired');
   if (!response.ok || !response.body)

@@ -12,12 +12,13 @@ import {
   SendUnavailable,
   type SessionSink,
 } from '../../driver.ts';
-import { type ByeReason, type ClientFrame, type SendItem, type ServerFrame, serverFrame } from '../frames.ts';
+import { type ByeReason, type ClientFrame, type SendItem, type ServerFrame, sendItem } from '../frames.ts';
 import type { SandboxLog } from '../log.ts';
 import { envelopeOf } from './envelope.ts';
 import { createEventPump } from './event-pump.ts';
 import { createInFlight } from './in-flight.ts';
 import { cdnUrlOf, downloadMedia, uploadMedia } from './media.ts';
+import { type ReadFrame, readFrame } from './read-frame.ts';
 
 export interface SessionDeps {
   url: string;
@@ -47,6 +48,14 @@ const PAIRED_RETRY_MS = 1000;
 const UPLOAD_MS = 120_000;
 /** Refusals of a device that may have what is needed later. */
 const DEFERRED: ReadonlySet<string> = new Set(['forward_unavailable']);
+
+const envelope = sendItem.omit({ n: true });
+
+/** A number that is no time stands for now. */
+function dateOf(ms: number, clock: Clock): Date {
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? clock.now() : date;
+}
 
 export function openSession(deps: SessionDeps, request: OpenRequest, sink: SessionSink): NetworkSession {
   const log = deps.log;
@@ -104,11 +113,11 @@ export function openSession(deps: SessionDeps, request: OpenRequest, sink: Sessi
     sink.disconnected(reason);
   }
 
-  function handle(frame: ServerFrame) {
+  function handle(frame: ReadFrame) {
     switch (frame.t) {
       case 'flow':
         for (const [n, at, reason] of frame.acks ?? []) {
-          if (reason === undefined) sends.resolve(n, new Date(at));
+          if (reason === undefined) sends.resolve(n, dateOf(at, deps.clock));
           else sends.reject(n, DEFERRED.has(reason) ? new SendDeferred(reason) : new SendRefused(reason));
         }
         if (frame.events) pump.push(frame.events);
@@ -182,9 +191,9 @@ export function openSession(deps: SessionDeps, request: OpenRequest, sink: Sessi
   socket.on('message', (data) => {
     heard = true;
     if (ended) return;
-    let frame: ServerFrame;
+    let frame: ReadFrame;
     try {
-      frame = serverFrame.parse(JSON.parse(String(data)));
+      frame = readFrame(String(data));
     } catch (error) {
       log.error(
         { err: error, instance_id: request.instanceId },
@@ -226,6 +235,8 @@ export function openSession(deps: SessionDeps, request: OpenRequest, sink: Sessi
       if (!live) throw new SendUnavailable('the session is not connected');
       const media = message.media && (await uploadMedia(mediaDeps(), message.media));
       const item = envelopeOf(message, media);
+      // The network ends a session that sends what it does not understand, and it would be sent again.
+      if (!envelope.safeParse(item).success) throw new SendRefused('invalid_message');
       const at = await sends.ask((n) => {
         gatheredSends.push({ n, ...item });
         gather();

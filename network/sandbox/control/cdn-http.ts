@@ -43,11 +43,19 @@ async function give(world: World, request: IncomingMessage, response: ServerResp
     found.stream.destroy();
     return answer(response, 410, 'media_expired');
   }
+  const broken = account && world.faults.breaksMedia(account.phone);
+  if (broken === 'error') {
+    found.stream.destroy();
+    return answer(response, 500, 'media_broken');
+  }
   response.writeHead(200, {
     'content-type': 'application/octet-stream',
     'content-length': found.sizeBytes,
   });
-  await pipeline(found.stream, response);
+  if (!broken) return pipeline(found.stream, response);
+  found.stream.destroy();
+  response.write(Buffer.alloc(Math.floor(found.sizeBytes / 2)));
+  if (broken === 'cut') setTimeout(() => response.destroy(), 20);
 }
 
 function answer(response: ServerResponse, status: number, code: string) {

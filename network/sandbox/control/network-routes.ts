@@ -7,6 +7,7 @@ import { clearFaults, orderFault } from '../faults/order-fault.ts';
 import { completePairing, type PairingDesk } from '../sessions/pairing.ts';
 import type { Session } from '../sessions/session.ts';
 import { makeGroup } from '../state/groups.ts';
+import { pushRawEvent } from '../state/receipts.ts';
 import type { Account, Message, World } from '../state/world.ts';
 import { ControlError, parseWith, type Route } from './http.ts';
 import { phoneNumber } from './phone-number.ts';
@@ -36,6 +37,8 @@ const ledgerQuery = ledgerFilter.extend({
   after: z.coerce.number().int().min(0).default(0),
   limit: z.coerce.number().int().min(1).max(50_000).default(1000),
 });
+
+const rawBody = z.object({ account: phoneNumber, event: z.record(z.string(), z.unknown()) });
 
 const faultFilter = z.object({
   id: z.coerce.number().int().optional(),
@@ -118,6 +121,17 @@ export function networkRoutes(world: World, desk: PairingDesk, sessions: Readonl
       handle({ body }) {
         const { fault, struck } = orderFault(world, sessions, parseWith(faultOrder, body));
         return [201, { ...shownFault(fault), struck }];
+      },
+    },
+    {
+      // An event as it stands, in its turn among the others: whatever a broken or hostile network might send.
+      method: 'POST',
+      path: '/events',
+      handle({ body }) {
+        const { account: phone, event } = parseWith(rawBody, body);
+        const account = world.phones.get(phone)?.account;
+        if (!account) throw new ControlError(404, 'NOT_PAIRED', 'no instance is paired with this phone');
+        return [201, { seq: pushRawEvent(world, account, event) }];
       },
     },
     { method: 'GET', path: '/faults', handle: () => ({ faults: world.faults.list().map(shownFault) }) },

@@ -29,6 +29,8 @@ export interface FaultBook {
   repeatsEvents(subject: FaultSubject): boolean;
   /** True when the media that this phone wants is no longer there. */
   expiresMedia(phone: Phone): boolean;
+  /** How the download that this phone begins goes wrong; null when it does not. */
+  breaksMedia(phone: Phone): 'hang' | 'cut' | 'error' | null;
   isOffline(phone: Phone): boolean;
   /** Counts a hit that was made elsewhere, such as closing a session when a ban is ordered. */
   countHit(fault: Fault): void;
@@ -114,6 +116,15 @@ export function createFaultBook(): FaultBook {
         if (strikesSubject(fault.order, subject, phone) && strikes(fault)) return true;
       }
       return false;
+    },
+    breaksMedia(phone) {
+      if (faults.size === 0) return null;
+      const subject = { instanceId: phone.account?.instanceId ?? '', account: phone.account };
+      for (const fault of faults) {
+        if (fault.order.kind !== 'break_media') continue;
+        if (strikesSubject(fault.order, subject, phone) && strikes(fault)) return fault.order.how;
+      }
+      return null;
     },
     isOffline(phone) {
       if (faults.size === 0) return false;

@@ -59,6 +59,11 @@ export const faultOrder = z.discriminatedUnion('kind', [
   z.object({ ...target, kind: z.literal('repeat_events') }),
   /** Media is gone from the network: downloads and forwards of it fail. */
   z.object({ ...target, kind: z.literal('expire_media') }),
+  /**
+   * Downloads of media that begin and go wrong: `hang` gives half of it and then nothing, `cut` ends there
+   * without a word, `error` is answered by 500.
+   */
+  z.object({ ...target, kind: z.literal('break_media'), how: z.enum(['hang', 'cut', 'error']) }),
   /** The account loses the secrets of the polls so far, as after a session reset; once. */
   z.object({ ...target, kind: z.literal('forget_poll_secret') }),
 ]);

@@ -74,6 +74,7 @@ function strikeNow(world: World, session: Session, order: FaultOrder): boolean {
     case 'refuse':
     case 'repeat_events':
     case 'expire_media':
+    case 'break_media':
       return false;
   }
 }

@@ -84,7 +84,10 @@ function acknowledge(world: World, session: Session, seq: number) {
   const acked = account.events.ack(Math.min(seq, session.sentSeq));
   if (acked.length === 0) return;
   world.journal.append(['acked', account.phone.phone, account.events.ackedSeq()]);
-  for (const { message } of acked) if (message) arriveAtInstance(world, account.phone, message);
+  for (const { message, json } of acked) {
+    session.sentChars -= json.length;
+    if (message) arriveAtInstance(world, account.phone, message);
+  }
   // The window has room again.
   if (account.events.lastSeq() > session.sentSeq) world.wake(session);
 }

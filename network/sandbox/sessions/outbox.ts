@@ -3,6 +3,7 @@
  * An ack is thus never ahead of the file, and a delivery receipt rides in the frame of its ack.
  */
 import type { SandboxLog } from '../log.ts';
+import type { PendingEvent } from '../state/event-queue.ts';
 import type { Journal } from '../state/journal.ts';
 import type { World } from '../state/world.ts';
 import { leave, type Session } from './session.ts';
@@ -10,6 +11,9 @@ import { leave, type Session } from './session.ts';
 /** Events in one frame, and events on the way unacked, at most: a long absence is replayed in portions. */
 const FRAME_EVENTS = 500;
 const WINDOW_EVENTS = 2000;
+/** And so many characters of them, or one event: whoever receives them has them all in memory. */
+const FRAME_CHARS = 1024 * 1024;
+const WINDOW_CHARS = 16 * 1024 * 1024;
 const RETRY_MS = 1000;
 
 export interface Outbox {
@@ -67,8 +71,8 @@ export function createOutbox(deps: { journal: () => Journal; world: () => World;
   };
 }
 
-function windowOf({ account, sentSeq, phase }: Session): number {
-  if (phase !== 'live' || !account) return 0;
+function windowOf({ account, sentSeq, sentChars, phase }: Session): number {
+  if (phase !== 'live' || !account || sentChars >= WINDOW_CHARS) return 0;
   return Math.min(FRAME_EVENTS, account.events.ackedSeq() + WINDOW_EVENTS - sentSeq);
 }
 
@@ -82,16 +86,26 @@ function writeFrame(world: World, session: Session): void {
   if (session.phase === 'ended') return;
   const { account, acks } = session;
   const limit = windowOf(session);
-  const events = account && limit > 0 ? account.events.after(session.sentSeq, limit) : [];
+  const events = account && limit > 0 ? firstChars(account.events.after(session.sentSeq, limit)) : [];
   if (acks.length > 0 || events.length > 0) {
     const eventsJson = events.length > 0 ? `"events":[${events.map((event) => event.json).join()}]` : '';
     const acksJson = acks.length > 0 ? `"acks":[${acks.join()}]` : '';
     session.acks = [];
     session.sentSeq = events.at(-1)?.seq ?? session.sentSeq;
+    for (const { json } of events) session.sentChars += json.length;
     session.socket.send(`{"t":"flow",${acksJson}${acksJson && eventsJson ? ',' : ''}${eventsJson}}`);
     if (eventsJson && world.faults.repeatsEvents(session)) session.socket.send(`{"t":"flow",${eventsJson}}`);
   }
   if (session.cutAfterFlush) cutSessionOnceWritten(session);
+}
+
+function firstChars(events: PendingEvent[]): PendingEvent[] {
+  let chars = 0;
+  const end = events.findIndex(({ json }, i) => {
+    chars += json.length;
+    return i > 0 && chars > FRAME_CHARS;
+  });
+  return end < 0 ? events : events.slice(0, end);
 }
 
 /** Terminating at once would drop the ack that was just handed to the socket. */

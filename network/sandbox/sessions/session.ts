@@ -21,6 +21,8 @@ export interface Session {
   acks: string[];
   /** The newest event that went out over this connection. */
   sentSeq: number;
+  /** Of the events that went out and are not acknowledged. */
+  sentChars: number;
   /** Cut the connection once this tick's acks are out. */
   cutAfterFlush: boolean;
   /** A pong or a frame came since the last ping. */
@@ -37,6 +39,7 @@ export function createSession(socket: WebSocket): Session {
     offer: null,
     acks: [],
     sentSeq: 0,
+    sentChars: 0,
     cutAfterFlush: false,
     heard: true,
   };

@@ -4,12 +4,14 @@
  */
 import type { Message } from './world.ts';
 
-interface PendingEvent {
+export interface PendingEvent {
   readonly seq: number;
   /** The event as it goes over the wire and into the journal: serialised once. */
   readonly json: string;
   /** Set for an inbound message: acking it delivers the message. */
   readonly message: Message | null;
+  /** Made up by a tester, and no event that anything happened for. */
+  readonly raw?: boolean;
 }
 
 export interface EventQueue {

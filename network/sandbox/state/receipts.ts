@@ -45,3 +45,13 @@ export function pushEvent(world: World, account: Account, body: EventBody, messa
   world.journal.appendJson(`["event","${account.phone.phone}",${json}]`);
   if (account.session) world.wake(account.session);
 }
+
+/** Queues what a tester made up, unchecked: what an instance makes of a network that sends anything. */
+export function pushRawEvent(world: World, account: Account, body: Record<string, unknown>): number {
+  const seq = account.events.lastSeq() + 1;
+  const json = JSON.stringify({ ...body, s: seq });
+  account.events.push({ seq, json, message: null, raw: true });
+  world.journal.appendJson(`["raw","${account.phone.phone}",${json}]`);
+  if (account.session) world.wake(account.session);
+  return seq;
+}

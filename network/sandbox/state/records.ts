@@ -16,6 +16,8 @@ export type JournalRecord =
   | ['refused', string]
   /** Queued for an account; a receipt also moves its message. */
   | ['event', string, NetworkEvent]
+  /** Made up by a tester, and queued for an account as it stands. */
+  | ['raw', string, { s: number }]
   | ['acked', string, number]
   /** A status that no receipt told: sender, network id, status, with whom. */
   | ['status', string, string, MessageStatus, string]

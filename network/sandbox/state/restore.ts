@@ -77,6 +77,14 @@ function applyRecord(world: World, record: JournalRecord): void {
     case 'event':
       applyEvent(world, accountOf(world, record[1]), record[2]);
       return;
+    case 'raw':
+      accountOf(world, record[1]).events.push({
+        seq: record[2].s,
+        json: JSON.stringify(record[2]),
+        message: null,
+        raw: true,
+      });
+      return;
     case 'acked':
       accountOf(world, record[1]).events.ack(record[2]);
       return;
@@ -197,8 +205,8 @@ function* snapshot(world: World): Generator<JournalRecord> {
   }
   for (const account of world.accountsByToken.values()) {
     yield accountRecord(account);
-    for (const { json } of account.events.all()) {
-      yield ['event', account.phone.phone, JSON.parse(json) as NetworkEvent];
+    for (const { json, raw } of account.events.all()) {
+      yield [raw ? 'raw' : 'event', account.phone.phone, JSON.parse(json) as NetworkEvent];
     }
   }
 }

@@ -1,0 +1,73 @@
+/**
+ * Reads what the network sends so that one thing in it that is not understood costs that one alone. Events
+ * come again until they are acknowledged: a frame that is refused as a whole would come for ever, and nothing
+ * behind it ever.
+ */
+import { z } from 'zod/v4';
+import { ackItem, type NetworkEvent, networkEvent, type ServerFrame, serverFrame } from '../frames.ts';
+
+/** An event that is not understood. It is acknowledged in its place. */
+export interface RefusedEvent {
+  s: number;
+  k: 'refused';
+  why: string;
+}
+
+/** A message of which only this much is understood: that it came, from whom and where. */
+export type UnreadableEvent = Extract<NetworkEvent, { k: 'message' }> & { unreadable: true };
+
+export type ReadEvent = NetworkEvent | UnreadableEvent | RefusedEvent;
+
+type FlowFrame = Omit<Extract<ServerFrame, { t: 'flow' }>, 'events'> & { events?: ReadEvent[] };
+export type ReadFrame = Exclude<ServerFrame, { t: 'flow' }> | FlowFrame;
+
+const looseFlow = z.object({
+  t: z.literal('flow'),
+  acks: z.array(z.unknown()).optional(),
+  events: z.array(z.unknown()).optional(),
+});
+
+const named = z.object({
+  s: z.int(),
+  k: z.literal('message'),
+  id: z.string(),
+  chat: z.string(),
+  from: z.string(),
+  name: z.string().catch(''),
+  at: z.number().catch(0),
+});
+
+const numbered = z.object({ s: z.int() });
+
+/** The frame as far as it is understood. Throws for what is no frame at all. */
+export function readFrame(text: string): ReadFrame {
+  const value: unknown = JSON.parse(text);
+  const whole = serverFrame.safeParse(value);
+  if (whole.success) return whole.data;
+  const flow = looseFlow.safeParse(value);
+  if (!flow.success) throw whole.error;
+  const acks = flow.data.acks?.flatMap((each) => {
+    const read = ackItem.safeParse(each);
+    return read.success ? [read.data] : [];
+  });
+  return { t: 'flow', acks, events: flow.data.events?.flatMap(readEvent) };
+}
+
+/** One without a number is passed over: the acknowledgement of the next one counts for it. */
+function readEvent(value: unknown): ReadEvent[] {
+  const read = networkEvent.safeParse(value);
+  if (read.success) return [read.data];
+  const message = named.safeParse(value);
+  if (message.success) return [{ ...message.data, type: 'unknown', content: {}, unreadable: true }];
+  const place = numbered.safeParse(value);
+  return place.success ? [{ s: place.data.s, k: 'refused', why: whyOf(read.error) }] : [];
+}
+
+/** Where it is wrong, without what stands there. */
+function whyOf(error: z.ZodError): string {
+  return error.issues
+    .slice(0, 3)
+    .map(({ path, code }) => `${path.join('.')}: ${code}`)
+    .join(', ')
+    .slice(0, 200);
+}

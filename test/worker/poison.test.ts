@@ -1,0 +1,393 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { eventPayloads } from '@posthorn/contract/events.ts';
+import { assertUnhurt, probeWhile } from '../support/probe.ts';
+import { waitFor } from '../support/process.ts';
+import { type LoggedEvent, type Sending, startSending, type TestInstance } from '../support/sending.ts';
+
+let road: Sending;
+let instance: TestInstance;
+before(async () => {
+  road = await startSending({ env: { HTTP_TIMEOUT: '2' } });
+  instance = await road.connect();
+});
+after(() => road.close());
+
+const FRIEND = '5511988880001';
+const jid = (phone: string) => `${phone}@s.whatsapp.net`;
+const deep = (levels: number): unknown => (levels === 0 ? 1 : { a: deep(levels - 1) });
+const MEGABYTE = 'x'.repeat(1_000_000);
+
+let ids = 0;
+const newId = () => `POISON${++ids}`;
+const message = (more: object) => ({
+  k: 'message',
+  id: newId(),
+  chat: jid(FRIEND),
+  from: jid(FRIEND),
+  name: 'Ana',
+  type: 'text',
+  content: { text: 'poison' },
+  at: Date.now(),
+  ...more,
+});
+const media = (more: object) => ({
+  handle: 'A'.repeat(32),
+  mime_type: 'image/png',
+  file_name: 'a.png',
+  size_bytes: 10,
+  ...more,
+});
+const receipt = (more: object) => ({
+  k: 'delivered',
+  id: 'A'.repeat(32),
+  chat: jid(FRIEND),
+  by: jid(FRIEND),
+  at: Date.now(),
+  ...more,
+});
+const change = (more: object) => ({
+  k: 'edited',
+  id: 'GOOD',
+  env: newId(),
+  chat: jid(FRIEND),
+  from: jid(FRIEND),
+  content: { text: 'edited' },
+  at: Date.now(),
+  ...more,
+});
+
+/** What a hostile phone, or a network that is broken, might bring; and whether there is a message of it. */
+const POISON: Record<string, { event: () => object; told: boolean; reason?: string }> = {
+  'NUL in a text': { event: () => message({ content: { text: 'a\u0000b' } }), told: true },
+  'NUL in a name': { event: () => message({ name: 'A\u0000na' }), told: true },
+  'NUL in a key': { event: () => message({ content: { 'te\u0000xt': 1 } }), told: true },
+  'half a surrogate pair': { event: () => message({ content: { text: 'a\ud800b' } }), told: true },
+  'a name of a megabyte': { event: () => message({ name: MEGABYTE }), told: true },
+  'a text of a megabyte': {
+    event: () => message({ content: { text: MEGABYTE } }),
+    told: true,
+    reason: 'content_cut',
+  },
+  'a megabyte of small fields': {
+    event: () => message({ content: { list: Array.from({ length: 100_000 }, (_, i) => `field ${i}`) } }),
+    told: true,
+    reason: 'content_unreadable',
+  },
+  'an object of 4,000 levels': {
+    event: () => message({ content: { deep: deep(4_000) } }),
+    told: true,
+    reason: 'content_unreadable',
+  },
+  'a date beyond dates': { event: () => message({ at: 1e20 }), told: true },
+  'a date of the year 200,000': { event: () => message({ at: 6.2e15 }), told: true },
+  'a negative date': { event: () => message({ at: -8.64e15 }), told: true },
+  'a date that is a text': {
+    event: () => message({ at: 'yesterday' }),
+    told: true,
+    reason: 'content_unreadable',
+  },
+  'a type that nobody knows': { event: () => message({ type: 'hologram' }), told: true },
+  'a type of a megabyte': { event: () => message({ type: MEGABYTE }), told: true },
+  'a type that is a number': { event: () => message({ type: 7 }), told: true, reason: 'content_unreadable' },
+  'no type and no content': {
+    event: () => message({ type: undefined, content: undefined }),
+    told: true,
+    reason: 'content_unreadable',
+  },
+  'a content that is a list': {
+    event: () => message({ content: [1] }),
+    told: true,
+    reason: 'content_unreadable',
+  },
+  'a forwarding score beyond integers': { event: () => message({ fwd: 2 ** 40 }), told: true },
+  'a negative forwarding score': { event: () => message({ fwd: -5 }), told: true },
+  'a fractional forwarding score': {
+    event: () => message({ fwd: 1.5 }),
+    told: true,
+    reason: 'content_unreadable',
+  },
+  'a text that is an object without a text': {
+    event: () => message({ chat: 'status@broadcast', content: { text: { toString: 1, valueOf: 1 } } }),
+    told: false,
+  },
+  'a reply whose words are an object without a text': {
+    event: () => message({ status: 'S1', content: { text: { toString: 1, valueOf: 1 } } }),
+    told: true,
+  },
+  'a reaction to a status that is an object': {
+    event: () => message({ status: 'S1', type: 'reaction', content: { emoji: { toString: 1 } } }),
+    told: false,
+  },
+  'a status from the year 200,000': {
+    event: () => message({ chat: 'status@broadcast', at: 6.2e15 }),
+    told: false,
+  },
+  'a vote of anything': {
+    event: () =>
+      message({ type: 'poll_vote', content: { poll_message_id: { a: 1 }, selected_options: '\u0000' } }),
+    told: true,
+  },
+  'a quoted id of a megabyte': { event: () => message({ quoted: MEGABYTE }), told: true },
+  'an id of a megabyte': { event: () => message({ id: MEGABYTE }), told: false },
+  'an id that is none': { event: () => message({ id: '' }), told: false },
+  'no id': { event: () => message({ id: undefined }), told: false },
+  'a chat of a megabyte': { event: () => message({ chat: MEGABYTE }), told: false },
+  'NUL in a chat': { event: () => message({ chat: '\u0000@s.whatsapp.net' }), told: false },
+  'media that is a text': { event: () => message({ type: 'image', content: { media: 'x' } }), told: true },
+  'media without a type': {
+    event: () => message({ type: 'image', content: { media: { handle: 5 } } }),
+    told: true,
+    reason: 'media_invalid',
+  },
+  'media whose handle is an address': {
+    event: () => message({ type: 'image', content: { media: media({ handle: 'http://127.0.0.1:1/x' }) } }),
+    told: true,
+    reason: 'media_invalid',
+  },
+  'media that is not there': {
+    event: () => message({ type: 'image', content: { media: media({ size_bytes: -1 }) } }),
+    told: true,
+    reason: 'media_expired',
+  },
+  'a receipt of a date beyond dates': { event: () => receipt({ at: 1e20 }), told: false },
+  'a receipt by nobody': { event: () => receipt({ by: '\u0000' }), told: false },
+  'a receipt of a megabyte': { event: () => receipt({ by: MEGABYTE }), told: false },
+  'a view of a status of a megabyte': {
+    event: () => receipt({ k: 'read', chat: 'status@broadcast', id: MEGABYTE }),
+    told: false,
+  },
+  'a view at no time': {
+    event: () => receipt({ k: 'read', chat: 'status@broadcast', id: 'S2', at: 1e20 }),
+    told: false,
+  },
+  'an edit at no time': { event: () => change({ at: 1e20 }), told: false },
+  'an edit with NUL': { event: () => change({ content: { text: 'a\u0000b' } }), told: false },
+  'an edit of a megabyte': { event: () => change({ content: { text: MEGABYTE } }), told: false },
+  'an edit that is a text': { event: () => change({ content: 'x' }), told: false },
+  'a deletion at no time': { event: () => change({ k: 'deleted', at: -1e20 }), told: false },
+  'a deletion of a status by a megabyte': {
+    event: () => change({ k: 'deleted', chat: 'status@broadcast', from: MEGABYTE }),
+    told: false,
+  },
+  'a star of nothing': { event: () => ({ k: 'starred', starred: 'x' }), told: false },
+  'an event of a kind that nobody knows': { event: () => ({ k: 'teleport', data: 1 }), told: false },
+  'an event of no kind': { event: () => ({}), told: false },
+};
+
+async function receivedIn(chat: string): Promise<LoggedEvent[]> {
+  const found = await road.api.parts.db.query<LoggedEvent>(
+    `SELECT event_id, type, data FROM events
+     WHERE instance_id = $1 AND type = 'message.received' AND data->>'chat' = $2 ORDER BY tx, id`,
+    [instance.id, chat],
+  );
+  return found.rows;
+}
+
+async function account() {
+  const { accounts } = await road.sandbox.get('/sessions');
+  return accounts.find((each: { phone: string }) => each.phone === instance.phone);
+}
+
+const acknowledged = () =>
+  waitFor(async () => (await account()).unacked_events === 0, 60_000, { what: 'everything is acknowledged' });
+
+describe('poison in what arrives', () => {
+  test('costs itself alone: each of the table between two good messages, and the session lives', async () => {
+    // A request that only the process has to answer: a busy database of a busy machine tells nothing here.
+    const target = { url: `${road.api.url}/v1/instances`, expect: 401 };
+    const other = await road.connect();
+    const friend = road.newPhone();
+    // All of it comes at once, so that good and bad stand in the same batches.
+    await road.sandbox.post('/phones', { phone: FRIEND, name: 'Ana' });
+    await road.sandbox.post('/faults', { kind: 'offline', account: instance.phone });
+    await road.sandbox.post(`/phones/${FRIEND}/messages`, { to: instance.phone, id: 'GOOD', text: 'good 0' });
+    const events: { what: string; id: unknown }[] = [];
+    for (const [what, { event }] of Object.entries(POISON)) {
+      const made = event();
+      events.push({ what, id: (made as { id?: unknown }).id });
+      await road.sandbox.post('/events', { account: instance.phone, event: made });
+      const text = `good ${events.length}`;
+      await road.sandbox.post(`/phones/${FRIEND}/messages`, { to: instance.phone, text });
+    }
+    const { result: loginsBefore, probed } = await probeWhile(target, async () => {
+      await road.sandbox.call('DELETE', '/faults?kind=offline');
+      await waitFor(async () => (await account()).live === 1, 60_000, { what: 'the session is back' });
+      const { logins } = await account();
+      for (let i = 0; i < 5; i += 1) {
+        await road.send(other, '/messages/text', { to: friend, text: `sent ${i}` });
+        await road.sandbox.post(`/phones/${friend}/messages`, { to: other.phone, text: `received ${i}` });
+      }
+      await road.event(other, 'message.received', ({ content }) => content.text === 'received 4');
+      await road.event(other, 'message.sent');
+      await acknowledged();
+      return logins as number;
+    });
+
+    const good = (await receivedIn(jid(FRIEND)))
+      .map(({ data }) => data.content.text)
+      .filter((text) => typeof text === 'string' && /^good \d+$/.test(text));
+    assert.deepEqual(good, ['good 0', ...events.map((_, i) => `good ${i + 1}`)]);
+
+    for (const { what, id } of events) {
+      const found = await road.api.parts.db.query(
+        'SELECT id, incomplete_reason FROM messages WHERE instance_id = $1 AND network_id = $2',
+        [instance.id, typeof id === 'string' && id.startsWith('POISON') ? id : 'none'],
+      );
+      assert.equal(found.rows.length, POISON[what]!.told ? 1 : 0, what);
+      if (!POISON[what]!.told) continue;
+      assert.equal(found.rows[0]!.incomplete_reason, POISON[what]!.reason ?? null, what);
+      const [received] = await road.eventsOf(found.rows[0]!.id);
+      assert.deepEqual(eventPayloads['message.received'].parse(received!.data), received!.data, what);
+      assert.equal(received!.data.incomplete_reason, POISON[what]!.reason, what);
+      const read = await road.call(instance, 'GET', `/message/${found.rows[0]!.id}`);
+      assert.equal(read.status, 200, what);
+      assert.equal(read.body.media_id, null, what);
+    }
+    const { live, logins } = await account();
+    assert.deepEqual([live, logins], [1, loginsBefore], 'the session was never lost');
+    assert.equal((await road.api.parts.db.query('SELECT 1 FROM work_tries')).rowCount, 0);
+    assertUnhurt(probed, 'poison in what arrives');
+  });
+
+  test('many in one batch cost each itself alone', async () => {
+    const phone = road.newPhone();
+    for (let i = 0; i < 20; i += 1) {
+      const event = message({ chat: jid(phone), from: jid(phone), at: 1e20, content: { text: '\u0000' } });
+      await road.sandbox.post('/events', { account: instance.phone, event });
+      await road.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, text: `good ${i}` });
+    }
+    await acknowledged();
+    const texts = (await receivedIn(jid(phone))).map(({ data }) => data.content.text);
+    assert.deepEqual(texts, Array.from({ length: 20 }, (_, i) => ['\ufffd', `good ${i}`]).flat());
+  });
+});
+
+describe('a statement that refuses one message for no reason that anybody foresaw', () => {
+  test('refuses it a few times, then it is told without its content, in its place', async () => {
+    const { db } = road.api.parts;
+    await db.query(`
+      CREATE FUNCTION refuse_cursed() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        IF NEW.content->>'text' = 'cursed' THEN RAISE EXCEPTION 'cursed'; END IF;
+        RETURN NEW;
+      END $$;
+      CREATE TRIGGER refuse_cursed BEFORE INSERT ON messages FOR EACH ROW EXECUTE FUNCTION refuse_cursed()`);
+    try {
+      const phone = road.newPhone();
+      for (const text of ['before', 'cursed', 'after']) {
+        await road.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, text });
+      }
+      await acknowledged();
+      const received = (await receivedIn(jid(phone))).map(({ data }) => [
+        data.message_type,
+        data.content.text,
+        data.incomplete_reason,
+      ]);
+      assert.deepEqual(received, [
+        ['text', 'before', undefined],
+        ['unknown', undefined, 'content_unreadable'],
+        ['text', 'after', undefined],
+      ]);
+      assert.equal((await db.query('SELECT 1 FROM work_tries')).rowCount, 0);
+    } finally {
+      await db.query('DROP TRIGGER refuse_cursed ON messages');
+    }
+  });
+});
+
+describe('media that cannot be had', () => {
+  for (const how of ['hang', 'cut', 'error']) {
+    test(`costs the message its media and nothing else: ${how}`, async () => {
+      const phone = road.newPhone();
+      const send = (body: object) =>
+        road.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, ...body });
+      await send({ text: 'before' });
+      await road.sandbox.post('/faults', { kind: 'break_media', how, account: instance.phone });
+      try {
+        await send({
+          type: 'document',
+          media_base64: Buffer.from('some text').toString('base64'),
+          mime_type: 'text/plain',
+          caption: 'broken',
+        });
+        await send({ text: 'after' });
+        await acknowledged();
+      } finally {
+        await road.sandbox.call('DELETE', '/faults?kind=break_media');
+      }
+      const received = (await receivedIn(jid(phone))).map(({ data }) => [
+        data.content.text ?? data.content.caption,
+        data.media_id,
+        data.incomplete_reason,
+      ]);
+      assert.deepEqual(received, [
+        ['before', undefined, undefined],
+        ['broken', undefined, 'media_unavailable'],
+        ['after', undefined, undefined],
+      ]);
+    });
+  }
+});
+
+describe('poison in what is sent', () => {
+  test('fails after a few tries, and what was accepted behind it goes out', async () => {
+    const { db } = road.api.parts;
+    const { logins } = await account();
+    const phone = road.newPhone();
+    // A target that no accept writes: the dispatch makes something of it that the network does not take.
+    await db.query(`
+      CREATE FUNCTION curse_task() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        IF NEW.operation = 'text' AND EXISTS (
+          SELECT 1 FROM messages WHERE id = NEW.message_id AND content->>'text' = 'cursed'
+        ) THEN
+          UPDATE messages SET chat_jid = repeat('9', 200) || '@s.whatsapp.net' WHERE id = NEW.message_id;
+        END IF;
+        RETURN NEW;
+      END $$;
+      CREATE TRIGGER curse_task AFTER INSERT ON outbox FOR EACH ROW EXECUTE FUNCTION curse_task()`);
+    try {
+      const cursed = await road.send(instance, '/messages/text', { to: phone, text: 'cursed' });
+      const behind = await road.send(instance, '/messages/text', { to: phone, text: 'behind' });
+      await road.event(instance, 'message.sent', (data) => data.message_ids[0] === behind.message_id);
+      const failed = await road.event(
+        instance,
+        'text.delivery_failed',
+        (data) => data.message_ids[0] === cursed.message_id,
+      );
+      assert.equal(failed.data.reason, 'invalid_message');
+      assert.equal((await account()).logins, logins);
+    } finally {
+      await db.query('DROP TRIGGER curse_task ON outbox');
+    }
+  });
+
+  test('a task that fails for no known reason is tried five times', async () => {
+    const phone = road.newPhone();
+    const { db } = road.api.parts;
+    const sent = await road.send(instance, '/messages/text', { to: phone, text: 'first' });
+    await road.event(instance, 'message.sent', (data) => data.message_ids[0] === sent.message_id);
+    // What the dispatch reads of the message is no object: reading it throws.
+    await db.query(`
+      CREATE FUNCTION empty_content() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        IF NEW.content->>'text' = 'hollow' THEN NEW.content := 'null'; END IF;
+        RETURN NEW;
+      END $$;
+      CREATE TRIGGER empty_content BEFORE INSERT ON messages FOR EACH ROW EXECUTE FUNCTION empty_content()`);
+    try {
+      const hollow = await road.send(instance, '/messages/text', { to: phone, text: 'hollow' });
+      const behind = await road.send(instance, '/messages/text', { to: phone, text: 'behind' });
+      await road.event(instance, 'message.sent', (data) => data.message_ids[0] === behind.message_id);
+      const failed = await road.event(
+        instance,
+        'text.delivery_failed',
+        (data) => data.message_ids[0] === hollow.message_id,
+      );
+      assert.deepEqual([failed.data.reason, failed.data.wire_state], ['send_failed', 'unknown']);
+    } finally {
+      await db.query('DROP TRIGGER empty_content ON messages');
+    }
+  });
+});

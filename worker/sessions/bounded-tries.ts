@@ -1,0 +1,116 @@
+import type { TriesScope, WorkTries } from '@posthorn/core/messages/work-tries.ts';
+import { isUnavailable } from '@posthorn/core/platform/db.ts';
+import type { Log } from '@posthorn/core/platform/log.ts';
+
+/**
+ * How an item is recorded: `whole`; `bare`, without what has to be fetched for it; `husk`, that it came and
+ * nothing of what it says.
+ */
+export type Care = 'whole' | 'bare' | 'husk';
+
+/** What is recorded by this road: receipts, messages or changes. */
+export interface Road<T> {
+  kind: string;
+  /** A UUID that names the item, the same whenever the network repeats it. */
+  subjectOf(item: T): string;
+  record(items: readonly T[], care: Care): Promise<void>;
+}
+
+/** Tries of each sort; after the last the item is acknowledged and forgotten. */
+const LADDER: readonly Care[] = ['whole', 'whole', 'whole', 'bare', 'husk'];
+/** What came before a crash comes again first: the network has this much of it on the way at most. */
+const COUNTED_AFTER_CRASH = 4096;
+
+/** Something of ours does not work at the moment: nothing is known to be wrong with the item. */
+export class OurTrouble extends Error {
+  override name = 'OurTrouble';
+}
+
+/**
+ * Records batches so that an item that fails, or that its worker dies of, costs itself alone. Batches go
+ * whole and uncounted as long as nothing fails. After a failure, and for a while in a shard whose last owner
+ * did not hand it over, tries are counted in the database first; what was begun before goes alone, and comes
+ * off the ladder after a few tries.
+ *
+ * A database that is away counts nothing. Rejects when the batch has to be handed over again: what was
+ * recorded of it is then passed over.
+ */
+export function createBoundedTries(
+  deps: { tries: WorkTries; log: Log },
+  scope: TriesScope & { afterCrash: boolean },
+) {
+  /** Recorded or given up, of a batch that will be handed over again. */
+  const settled = new Set<string>();
+  /** Tries that ended for a reason that is none of the item's. */
+  const excused = new Map<string, number>();
+  let toCount = scope.afterCrash ? COUNTED_AFTER_CRASH : 0;
+
+  async function record<T>(road: Road<T>, items: readonly T[]): Promise<void> {
+    if (items.length === 0) return;
+    const fresh = items.filter((item) => !settled.has(road.subjectOf(item)));
+    if (fresh.length === items.length && !(await isSuspect(road, items)) && (await recordBatch(road, items)))
+      return;
+    for (const item of fresh) await recordAlone(road, item);
+    for (const item of items) settled.delete(road.subjectOf(item));
+  }
+
+  /** Counts the batch when it might be what the last owner died of; true when one of it was begun before. */
+  async function isSuspect<T>(road: Road<T>, items: readonly T[]): Promise<boolean> {
+    if (toCount <= 0) return false;
+    const subjects = items.map(road.subjectOf);
+    if ((await deps.tries.open(scope, subjects)).size > 0) return true;
+    await deps.tries.begin(scope, subjects);
+    return false;
+  }
+
+  /** False when it failed and nothing is known of which item it was. */
+  async function recordBatch<T>(road: Road<T>, items: readonly T[]): Promise<boolean> {
+    const counted = toCount > 0;
+    try {
+      await road.record(items, 'whole');
+    } catch (err) {
+      if (isOutage(err)) throw err;
+      deps.log.warn(
+        { err, kind: road.kind, items: items.length },
+        'what arrived was not recorded; one by one',
+      );
+      return false;
+    }
+    if (counted) {
+      toCount -= items.length;
+      await deps.tries.end(scope, items.map(road.subjectOf));
+    }
+    return true;
+  }
+
+  async function recordAlone<T>(road: Road<T>, item: T): Promise<void> {
+    const subject = road.subjectOf(item);
+    const begun = (await deps.tries.begin(scope, [subject])).get(subject) ?? 1;
+    const nth = begun - (excused.get(subject) ?? 0);
+    const care = LADDER[nth - 1];
+    if (care) {
+      try {
+        await road.record([item], care);
+      } catch (err) {
+        if (isOutage(err)) excused.set(subject, (excused.get(subject) ?? 0) + 1);
+        else deps.log.warn({ err, kind: road.kind, tries: nth }, 'one thing that arrived was not recorded');
+        throw err;
+      }
+    } else {
+      deps.log.error(
+        { kind: road.kind, subject, tries: nth },
+        'given up: what arrived could not be recorded',
+      );
+    }
+    settled.add(subject);
+    excused.delete(subject);
+    if (toCount > 0) toCount -= 1;
+    await deps.tries.end(scope, [subject]);
+  }
+
+  return { record };
+}
+
+function isOutage(err: unknown): boolean {
+  return isUnavailable(err) || err instanceof OurTrouble;
+}

@@ -1,0 +1,142 @@
+/**
+ * What strangers send, made into what can be stored. A network hands on whatever a phone wrote: dates that
+ * are none, characters that PostgreSQL refuses in text, numbers beyond a column, texts of megabytes. Each
+ * would fail in the statement that records it, and with it everything behind it.
+ */
+import { CONTENT_MAX_BYTES } from '@posthorn/core/messages/apply-change.ts';
+import type {
+  InboundMedia,
+  InboundMessage,
+  NetworkChange,
+  NetworkReceipt,
+} from '@posthorn/network/driver.ts';
+
+/** A message as it is recorded; what had to be left out of it is named. */
+export type Tamed = InboundMessage & { incomplete?: 'content_cut' | 'content_unreadable' };
+
+/** Ids and addresses stand in indexes, whose entries have a bound; no network has longer ones. */
+const ID = /^[\x21-\x7e]{1,128}$/;
+const NAME_MAX_CHARS = 256;
+const FILE_NAME_MAX_CHARS = 1024;
+const TYPE_MAX_CHARS = 128;
+/** Where a content is larger: what is left of each text in it. A phone sends 65,536 characters at most. */
+const TEXT_MAX_CHARS = 16 * 1024;
+const DEPTH_MAX = 32;
+const NODES_MAX = 20_000;
+const EARLIEST_MS = Date.UTC(2000);
+const AHEAD_MS = 86_400_000;
+const FORWARDS_MAX = 1_000_000;
+
+/** Null when it says neither what it is called nor where it belongs: nothing of it could be found again. */
+export function tameMessage(message: InboundMessage, now: Date): Tamed | null {
+  if (!isId(message.networkId) || !isId(message.chat) || !isId(message.from)) return null;
+  const { content, incomplete } = tameContent(message.content);
+  const lost = message.unreadable ? 'content_unreadable' : incomplete;
+  return {
+    networkId: message.networkId,
+    chat: message.chat,
+    from: message.from,
+    pushName: tameText(message.pushName, NAME_MAX_CHARS),
+    type: tameText(message.type, TYPE_MAX_CHARS),
+    content,
+    ...(isId(message.quotedId) ? { quotedId: message.quotedId } : {}),
+    ...(isId(message.statusId) ? { statusId: message.statusId } : {}),
+    ...(message.media ? { media: tameMedia(message.media) } : {}),
+    ...forwardsOf(message.forwardingScore),
+    at: tameDate(message.at, now),
+    ...(lost ? { incomplete: lost } : {}),
+  };
+}
+
+export function tameReceipt(receipt: NetworkReceipt, now: Date): NetworkReceipt | null {
+  if (!isId(receipt.networkId) || !isId(receipt.chat) || !isId(receipt.by)) return null;
+  return { ...receipt, at: tameDate(receipt.at, now) };
+}
+
+export function tameChange(change: NetworkChange, now: Date): NetworkChange | null {
+  if (!isId(change.networkId) || !isId(change.chat) || !isId(change.from)) return null;
+  const at = tameDate(change.at, now);
+  if (change.kind !== 'edited') return { ...change, at };
+  const { content, incomplete } = tameContent(change.content);
+  // New words that can't be read are none: the message keeps those that it has.
+  return incomplete === 'content_unreadable' ? null : { ...change, content, at };
+}
+
+function isId(value: unknown): value is string {
+  return typeof value === 'string' && ID.test(value);
+}
+
+/** A date that is none, or of another age, is now: that is when it came. */
+export function tameDate(at: Date, now: Date): Date {
+  const ms = at instanceof Date ? at.getTime() : Number.NaN;
+  return ms >= EARLIEST_MS && ms <= now.getTime() + AHEAD_MS ? at : now;
+}
+
+function tameText(value: unknown, maxChars: number): string {
+  if (typeof value !== 'string') return '';
+  // Cut before it is looked at, and once more: a pair may have been cut in two.
+  return storable(value.slice(0, maxChars));
+}
+
+/** PostgreSQL takes no NUL in text and neither NUL nor half a surrogate pair in JSON. */
+function storable(text: string): string {
+  return text.toWellFormed().replaceAll('\u0000', '\ufffd');
+}
+
+function forwardsOf(score: unknown): { forwardingScore?: number } {
+  if (typeof score !== 'number' || !(score >= 1)) return {};
+  return { forwardingScore: Math.min(Math.trunc(score), FORWARDS_MAX) };
+}
+
+function tameMedia(media: InboundMedia): InboundMedia {
+  return {
+    ref: media.ref,
+    mimeType: tameText(media.mimeType, TYPE_MAX_CHARS) || 'application/octet-stream',
+    fileName: tameText(media.fileName, FILE_NAME_MAX_CHARS),
+    sizeBytes: Number.isSafeInteger(media.sizeBytes) && media.sizeBytes >= 0 ? media.sizeBytes : 0,
+    ...(media.animated === true ? { animated: true } : {}),
+  };
+}
+
+function tameContent(value: unknown): {
+  content: Record<string, unknown>;
+  incomplete?: 'content_cut' | 'content_unreadable';
+} {
+  const whole = copyOf(value, Number.POSITIVE_INFINITY);
+  if (whole && sizeOf(whole) <= CONTENT_MAX_BYTES) return { content: whole };
+  const cut = whole && copyOf(value, TEXT_MAX_CHARS);
+  if (cut && sizeOf(cut) <= CONTENT_MAX_BYTES) return { content: cut, incomplete: 'content_cut' };
+  return { content: {}, incomplete: 'content_unreadable' };
+}
+
+function sizeOf(content: Record<string, unknown>): number {
+  return Buffer.byteLength(JSON.stringify(content));
+}
+
+/** Null for what is no object, or is too deep or too much of one. */
+function copyOf(value: unknown, textMaxChars: number): Record<string, unknown> | null {
+  let nodes = 0;
+  const text = (from: string) => storable(from.slice(0, textMaxChars));
+  function copy(from: unknown, depth: number): unknown {
+    nodes += 1;
+    if (depth > DEPTH_MAX || nodes > NODES_MAX) throw new TooMuch();
+    if (typeof from === 'string') return text(from);
+    if (typeof from === 'number') return Number.isFinite(from) ? from : null;
+    if (typeof from === 'boolean' || from === null) return from;
+    if (Array.isArray(from)) return from.map((each) => copy(each, depth + 1));
+    if (typeof from !== 'object') return undefined;
+    // Not by assignment: a key named __proto__ is a key like any other.
+    return Object.fromEntries(
+      Object.entries(from).map(([key, each]) => [text(key), copy(each, depth + 1)] as const),
+    );
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+  try {
+    return copy(value, 1) as Record<string, unknown>;
+  } catch (err) {
+    if (err instanceof TooMuch) return null;
+    throw err;
+  }
+}
+
+class TooMuch extends Error {}
