@@ -7,6 +7,9 @@ import { Media } from './0007-media.ts';
 import { PlanLimits } from './0010-plan-limits.ts';
 import { DeliveryRoom } from './0011-delivery-room.ts';
 import { RefusedLogs } from './0012-refused-logs.ts';
+import { EmailProof } from './0030-email-proof.ts';
+import { MailBudgets } from './0031-mail-budgets.ts';
+import { FailedLogins } from './0032-failed-logins.ts';
 
 /** Every migration of the messaging schema, oldest first. A landed one is never edited. */
 export const migrations = [
@@ -19,4 +22,7 @@ export const migrations = [
   PlanLimits,
   DeliveryRoom,
   RefusedLogs,
+  EmailProof,
+  MailBudgets,
+  FailedLogins,
 ];
