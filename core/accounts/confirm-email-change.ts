@@ -3,7 +3,7 @@ import { recordAudit } from '../audit/record-audit.ts';
 import { findAccountUser } from './account-user.ts';
 import { uniqueError } from './create-company.ts';
 import type { AccountDeps } from './deps.ts';
-import { tryEmailCode } from './email-code.ts';
+import { isCode, tryEmailCode } from './email-code.ts';
 import { endSessions } from './end-sessions.ts';
 import { isApiErrorOf } from './is-api-error.ts';
 
@@ -23,7 +23,9 @@ export async function confirmEmailChange(
       ? apiError('EMAIL_ALREADY_TAKEN', { cause })
       : cause;
   });
-  if (outcome === 'wrong') throw apiError('EMAIL_CHANGE_CODE_INVALID');
+  // What can be no code is refused as one also where nothing is pending.
+  if (outcome === 'wrong' || (outcome !== 'spent' && outcome !== 'right' && !isCode(input.code)))
+    throw apiError('EMAIL_CHANGE_CODE_INVALID');
   if (outcome === 'spent') throw apiError('EMAIL_CHANGE_LOCKED');
   if (outcome !== 'right') throw apiError('EMAIL_CHANGE_NOT_FOUND');
   deps.forget(`user:${userId}`);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http';
-import { apiError } from '@posthorn/contract/api-error.ts';
+import { ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import { JSON_BODY_MAX_BYTES } from '@posthorn/contract/limits.ts';
 import type { Metrics } from '@posthorn/core/platform/metrics.ts';
 import { type FastifyInstance, fastify } from 'fastify';
@@ -51,12 +51,15 @@ export function createApp(deps: AppDeps): FastifyInstance {
       // A route without a body ignores one: many clients send `{}` or a content type with every POST.
       done(null, request.call?.route.body ? parseJson(text as string) : undefined);
     } catch (err) {
-      done(err as Error);
+      refuseBody(request.call, err as Error, done);
     }
   });
   app.addContentTypeParser('*', (request, payload, done) => {
-    if (request.call?.route.body)
-      return done(apiError('BAD_REQUEST', { message: 'the content type must be application/json' }));
+    const { body, meta } = request.call?.route ?? {};
+    if (body && meta?.bodyCodes?.fallback === undefined) {
+      const error = apiError('BAD_REQUEST', { message: 'the content type must be application/json' });
+      return refuseBody(request.call, error, done);
+    }
     payload.resume();
     done(null, undefined);
   });
@@ -74,6 +77,17 @@ export function createApp(deps: AppDeps): FastifyInstance {
     runUpgrade(app, request, { socket, head });
   });
   return app;
+}
+
+/**
+ * A route may have its own code for a body that nobody can read, or take it as none at all; what is wrong
+ * with it is said all the same.
+ */
+function refuseBody(call: Call | null, err: Error, done: (err: Error | null, body?: unknown) => void): void {
+  const codes = call?.route.meta.bodyCodes;
+  if (!(err instanceof ApiError)) done(err);
+  else if (codes?.fallback !== undefined) done(null, undefined);
+  else done(codes?.malformed ? apiError(codes.malformed, { message: err.publicMessage }) : err);
 }
 
 /**
