@@ -31,7 +31,7 @@ export interface RouteMeta {
   requiresVerifiedEmail?: true;
   /** With the refresh cookie, X-CSRF-Token is recommended and not required: logging out (spec 4.1). */
   csrf?: 'optional';
-  /** What a body of a wrong shape answers where that is not MISSING_FIELD and BAD_REQUEST: billing (spec 4.9). */
+  /** What a body of a wrong shape answers where that is not MISSING_FIELD, BAD_REQUEST and INVALID_JSON. */
   bodyCodes?: InputCodes;
   /** Statuses that codes have here and not in the catalogue: 400 PLAN_NOT_FOUND on create (spec 7.3). */
   statuses?: Readonly<Partial<Record<ErrorCode, readonly ErrorStatus[]>>>;
@@ -167,6 +167,6 @@ function codesOf(meta: RouteMeta, def: { body?: unknown; query?: unknown }): Err
 
 function bodyErrors({ bodyCodes }: RouteMeta): readonly ErrorCode[] {
   if (!bodyCodes) return BODY_ERRORS;
-  const { missing, invalid } = bodyCodes;
-  return [missing, invalid, 'INVALID_JSON', 'BAD_REQUEST', 'PAYLOAD_TOO_LARGE'];
+  const { missing, invalid, malformed = 'INVALID_JSON' } = bodyCodes;
+  return [missing, invalid, malformed, 'BAD_REQUEST', 'PAYLOAD_TOO_LARGE'];
 }

@@ -10,6 +10,12 @@ export type Issue = z.core.$ZodIssue;
 export interface InputCodes {
   missing: ErrorCode;
   invalid: ErrorCode;
+  /** A body that is no JSON, or has text that can't be stored; INVALID_JSON and BAD_REQUEST without it. */
+  malformed?: ErrorCode;
+  /** Of single fields, whatever is wrong with them. */
+  fields?: Readonly<Record<string, ErrorCode>>;
+  /** What the use case gets in place of a body that is none or of a wrong shape, where it is to judge that too. */
+  fallback?: unknown;
 }
 
 const DEFAULT_CODES: InputCodes = { missing: 'MISSING_FIELD', invalid: 'BAD_REQUEST' };
@@ -35,6 +41,8 @@ export function codeOfIssues(
   const issue = missing ?? issues[0];
   if (!issue) return { code: codes.invalid, message: `the ${part} is not valid` };
   const where = issue.path.length === 0 ? part : pathText(issue.path);
+  const ofField = codes.fields?.[String(issue.path[0])];
+  if (ofField) return { code: ofField, message: `${where}: ${missing ? 'is required' : textOf(issue)}` };
   if (missing && missing.path.length > 0)
     return {
       code: part === 'query' ? 'BAD_REQUEST' : codes.missing,
@@ -46,7 +54,7 @@ export function codeOfIssues(
 
 /**
  * Parses one part of a request, or throws the ApiError that says what is wrong with it. An absent part
- * counts as an empty one, so the answer names the first field that is missing.
+ * counts as an empty one, so the answer names the first field that is missing. With a `fallback` nothing is thrown.
  */
 export function parseInput<S extends z.ZodType>(
   schema: S,
@@ -57,6 +65,7 @@ export function parseInput<S extends z.ZodType>(
   const value = input === undefined ? {} : input;
   const result = schema.safeParse(value);
   if (result.success) return result.data;
+  if (codes?.fallback !== undefined) return codes.fallback as z.output<S>;
   throw inputError(result.error.issues, part, value, codes);
 }
 

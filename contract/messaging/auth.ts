@@ -71,10 +71,13 @@ export const quickRegistered = z
   .meta({ id: 'QuickRegistered' });
 export type QuickRegistered = z.infer<typeof quickRegistered>;
 
-/** Its form is not judged: what nobody registered is simply not a match. */
-const anyEmail = z.string().trim().toLowerCase().min(1).max(EMAIL_MAX_CHARS);
+/** Cut where it is longer than any that exists: it then matches none, and what it costs is bounded. */
+const cutAt = (maxChars: number) => (text: string) => text.slice(0, maxChars + 1);
 
-const currentPassword = z.string().min(1).max(PASSWORD_MAX_CHARS);
+/** Its form is not judged: what nobody registered is simply not a match. */
+const anyEmail = z.string().trim().toLowerCase().min(1).transform(cutAt(EMAIL_MAX_CHARS));
+
+const currentPassword = z.string().min(1).transform(cutAt(PASSWORD_MAX_CHARS));
 
 export const loginBody = z
   .object({ email: anyEmail, password: currentPassword })
@@ -109,11 +112,14 @@ export const resetPasswordBody = z
   .object({ token: z.string().min(1).max(256), password: newPassword })
   .meta({ id: 'ResetPasswordRequest' });
 
-/** Whatever is not six digits counts as a wrong code, so it reaches the use case. */
+/** Whatever is not six digits counts as a wrong code, nothing at all included, so it reaches the use case. */
 const typedCode = z
   .string()
   .max(256)
   .meta({ description: 'Six digits', examples: ['042137'] });
+
+/** What is judged, and counted, where no code came. */
+const NO_CODE = { code: '' };
 
 export const verifyEmailBody = z.object({ code: typedCode }).meta({ id: 'VerifyEmailRequest' });
 
@@ -157,7 +163,10 @@ export const changePasswordBody = z
         (password) => password === '' || password.length >= PASSWORD_CHANGE_MIN_CHARS,
         failsWith('PASSWORD_TOO_SHORT', `must have at least ${PASSWORD_CHANGE_MIN_CHARS} characters`),
       )
-      .max(PASSWORD_MAX_CHARS),
+      .refine(
+        (password) => password.length <= PASSWORD_MAX_CHARS,
+        failsWith('BAD_REQUEST', `must have at most ${PASSWORD_MAX_CHARS} characters`),
+      ),
   })
   .meta({ id: 'ChangePasswordRequest' });
 
@@ -187,6 +196,16 @@ export const accountDeleted = z
   .meta({ id: 'AccountDeleted' });
 export type AccountDeleted = z.infer<typeof accountDeleted>;
 
+/**
+ * Routes answer a body of a wrong shape with the codes that the reference lists for them: INVALID_JSON where
+ * it lists no BAD_REQUEST, and so on.
+ */
+const LOGIN_CODES = {
+  missing: 'MISSING_FIELD',
+  invalid: 'INVALID_JSON',
+  malformed: 'INVALID_JSON',
+} as const;
+
 export const auth = {
   register: route(
     {
@@ -203,6 +222,7 @@ export const auth = {
       auth: 'none',
       access: 'public',
       errors: ['EMAIL_ALREADY_REGISTERED'],
+      bodyCodes: { missing: 'BAD_REQUEST', invalid: 'BAD_REQUEST' },
       summary: 'Register with an e-mail alone',
       description: 'Answers an API key and a generated password, which is also sent by e-mail.',
     },
@@ -218,6 +238,7 @@ export const auth = {
       auth: 'none',
       access: 'public',
       errors: ['INVALID_CREDENTIALS', 'ACCOUNT_DELETED', 'COMPANY_SUSPENDED', 'ACCOUNT_LOCKED'],
+      bodyCodes: LOGIN_CODES,
       summary: 'Log in',
       description: 'Answers a JWT and sets the cookies svc_refresh_token and svc_csrf_token.',
     },
@@ -249,6 +270,7 @@ export const auth = {
     {
       auth: 'none',
       access: 'public',
+      bodyCodes: LOGIN_CODES,
       summary: 'Ask for a password reset link',
       description: 'Always 202, whether or not the account exists.',
     },
@@ -283,8 +305,14 @@ export const auth = {
         'EMAIL_VERIFICATION_MAX_ATTEMPTS',
         'EMAIL_ALREADY_VERIFIED',
       ],
+      bodyCodes: {
+        missing: 'EMAIL_VERIFICATION_CODE_INVALID',
+        invalid: 'EMAIL_VERIFICATION_CODE_INVALID',
+        malformed: 'EMAIL_VERIFICATION_CODE_INVALID',
+        fallback: NO_CODE,
+      },
       summary: 'Verify the e-mail address',
-      description: 'Answers a new session and sets its cookies.',
+      description: 'Answers a new session and sets its cookies. What is not six digits is a wrong code.',
     },
     { method: 'POST', path: '/v1/auth/verify-email', body: verifyEmailBody, responses: { 200: session } },
   ),
@@ -302,6 +330,7 @@ export const auth = {
       auth: 'jwt',
       access: 'all',
       errors: ['OWNER_ONLY', 'CONFLICT'],
+      bodyCodes: { missing: 'BAD_REQUEST', invalid: 'BAD_REQUEST', malformed: 'BAD_REQUEST' },
       summary: 'Change your name, or as owner the name of the company',
       description: 'Without a field it changes nothing. The slug never changes.',
     },
@@ -312,6 +341,7 @@ export const auth = {
       auth: 'jwt',
       access: 'all',
       errors: ['PASSWORD_TOO_SHORT', 'INVALID_CURRENT_PASSWORD'],
+      bodyCodes: { missing: 'MISSING_FIELD', invalid: 'MISSING_FIELD', malformed: 'MISSING_FIELD' },
       summary: 'Change your password',
       description: 'Ends every session; only the JWT that asked stays valid until it expires.',
     },
@@ -327,6 +357,7 @@ export const auth = {
       auth: 'jwt',
       access: 'all',
       errors: ['INVALID_CURRENT_PASSWORD', 'EMAIL_ALREADY_TAKEN'],
+      bodyCodes: { missing: 'MISSING_FIELD', invalid: 'BAD_REQUEST', malformed: 'BAD_REQUEST' },
       summary: 'Start to change your e-mail address',
       description: 'A code goes to the new address, a notice to the old one.',
     },
@@ -347,7 +378,14 @@ export const auth = {
         'EMAIL_CHANGE_LOCKED',
         'EMAIL_ALREADY_TAKEN',
       ],
+      bodyCodes: {
+        missing: 'EMAIL_CHANGE_CODE_INVALID',
+        invalid: 'EMAIL_CHANGE_CODE_INVALID',
+        malformed: 'EMAIL_CHANGE_CODE_INVALID',
+        fallback: NO_CODE,
+      },
       summary: 'Confirm the change of your e-mail address',
+      description: 'What is not six digits is a wrong code.',
     },
     {
       method: 'POST',
@@ -361,6 +399,7 @@ export const auth = {
       auth: 'jwt_or_cookie',
       access: 'all',
       errors: ['INVALID_CURRENT_PASSWORD', 'OWNER_ONLY', 'ACCOUNT_DELETION_FAILED'],
+      bodyCodes: LOGIN_CODES,
       summary: 'Delete the company and everything in it',
       description:
         'Cancels its subscriptions, logs its instances out and ends every session. The data is kept for 30 days. Takes the JWT, or the refresh cookie with X-CSRF-Token.',

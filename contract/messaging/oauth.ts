@@ -30,7 +30,7 @@ export const oauth = {
     {
       method: 'GET',
       path: '/v1/auth/oauth/:provider/start',
-      query: z.object({ mode: z.enum(['login', 'signup']).default('login') }),
+      query: z.object({ mode: z.enum(['login', 'signup']).default('login').catch('login') }),
       responses: { 302: c.noBody() },
     },
   ),
@@ -55,6 +55,12 @@ export const oauth = {
       auth: 'none',
       access: 'public',
       errors: ['OAUTH_PENDING_INVALID', 'EMAIL_ALREADY_REGISTERED', 'CONFLICT', 'REGISTRATION_FAILED'],
+      bodyCodes: {
+        missing: 'BAD_REQUEST',
+        invalid: 'BAD_REQUEST',
+        malformed: 'BAD_REQUEST',
+        fields: { token: 'OAUTH_PENDING_INVALID' },
+      },
       summary: 'Finish a sign-up that began at a provider',
       description: 'Creates the company, its owner and the link to the provider; answers a session.',
     },

@@ -50,6 +50,7 @@ export const users = {
     {
       auth: 'any',
       access: 'owner',
+      requiresVerifiedEmail: true,
       errors: ['EMAIL_ALREADY_REGISTERED', 'PLAN_LIMIT_REACHED'],
       summary: 'Add or invite a user',
     },

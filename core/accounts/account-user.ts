@@ -14,6 +14,10 @@ export interface AccountUser extends QueryResultRow {
   is_superadmin: boolean;
   password_hash: string | null;
   email_verified: boolean;
+  /** Whoever has the account was seen to read its mailbox: by code, link or provider. */
+  email_proven: boolean;
+  /** Registered the company. */
+  is_founder: boolean;
   password_changed_at_ms: number;
   company_name: string;
   company_slug: string;
@@ -22,7 +26,7 @@ export interface AccountUser extends QueryResultRow {
 
 /** The columns of {@link AccountUser}, from `users u JOIN companies c`. */
 export const ACCOUNT_USER_COLUMNS = `u.id, u.company_id, u.email, u.name, u.role, u.is_superadmin, u.password_hash,
-  u.email_verified_at IS NOT NULL AS email_verified,
+  u.email_verified_at IS NOT NULL AS email_verified, u.email_proven_at IS NOT NULL AS email_proven, u.is_founder,
   floor(extract(epoch FROM u.password_changed_at) * 1000)::bigint AS password_changed_at_ms,
   c.name AS company_name, c.slug AS company_slug, c.status AS company_status`;
 

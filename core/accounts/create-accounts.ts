@@ -29,6 +29,7 @@ export function createAccounts(
     | 'SUPERADMIN_EMAILS'
     | 'PASSWORD_RESET_TTL'
     | 'REFRESH_TTL_DAYS'
+    | 'SESSION_MAX_DAYS'
     | 'RATE_LIMIT_PER_MINUTE'
   >,
 ): Accounts {
@@ -62,6 +63,7 @@ export function createAccounts(
         superadminEmails: config.SUPERADMIN_EMAILS,
         passwordResetTtlMinutes: config.PASSWORD_RESET_TTL,
         refreshTtlDays: config.REFRESH_TTL_DAYS,
+        sessionMaxDays: config.SESSION_MAX_DAYS,
         requestsPerMinute: config.RATE_LIMIT_PER_MINUTE,
       },
     },

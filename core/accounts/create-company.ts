@@ -12,6 +12,8 @@ export interface NewCompany {
   /** Null: the owner logs in by a social identity. */
   passwordHash: string | null;
   emailVerified: boolean;
+  /** The owner was seen to read the mailbox; what counts as verified need not be (quick registration). */
+  emailProven: boolean;
   traceId: string | null;
 }
 
@@ -35,8 +37,8 @@ export async function createCompany(
     const companyId = company.rows[0]!.id;
     const user = await sql.query<{ id: number }>(
       `INSERT INTO users (company_id, email, name, role, password_hash, password_changed_at,
-                          email_verified_at, created_at, updated_at)
-       VALUES ($1, $2, $3, 'owner', $4, $5, $6, $5, $5) RETURNING id`,
+                          email_verified_at, email_proven_at, is_founder, created_at, updated_at)
+       VALUES ($1, $2, $3, 'owner', $4, $5, $6, $7, true, $5, $5) RETURNING id`,
       [
         companyId,
         input.ownerEmail,
@@ -44,6 +46,7 @@ export async function createCompany(
         input.passwordHash,
         now,
         input.emailVerified ? now : null,
+        input.emailProven ? now : null,
       ],
     );
     const userId = user.rows[0]!.id;
@@ -63,6 +66,8 @@ export async function createCompany(
       is_superadmin: false,
       password_hash: input.passwordHash,
       email_verified: input.emailVerified,
+      email_proven: input.emailProven,
+      is_founder: true,
       password_changed_at_ms: now.getTime(),
       company_name: input.companyName,
       company_slug: slug,

@@ -6,6 +6,7 @@ import type { Sql } from '../platform/db.ts';
 import { refuseKnownEmail, uniqueError } from './create-company.ts';
 import type { AccountDeps } from './deps.ts';
 import { FREE_LIMITS } from './free-limits.ts';
+import { mailboxFull } from './mailbox-full.ts';
 import { INVITE_LINK_DAYS, writePasswordLink } from './password-link.ts';
 import type { Principal } from './principal.ts';
 import { USER_COLUMNS, type UserRow, userView } from './user-view.ts';
@@ -15,7 +16,7 @@ type CreateUserDeps = Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'mails' |
 /**
  * A user of the company: with a password the owner chose, or invited by a link that lets them choose one
  * (design 7). Throws 409 EMAIL_ALREADY_REGISTERED; 403 PLAN_LIMIT_REACHED, counted under a lock on the
- * company so that two at once can't both be the last.
+ * company so that two at once can't both be the last; 429 RATE_LIMITED when the mailbox got too many invites.
  */
 export async function createUser(
   deps: CreateUserDeps,
@@ -44,8 +45,17 @@ async function create(
                         created_at, updated_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $6, $6)
      RETURNING ${USER_COLUMNS}`,
-    // With a chosen password the owner vouches for the address; an invited user proves it by the link.
-    [companyId, input.email, input.name, input.role, passwordHash, now, passwordHash ? now : null],
+    [
+      companyId,
+      input.email,
+      input.name,
+      input.role,
+      passwordHash,
+      now,
+      // With a password the owner vouches for the address, which proves nothing of it and takes an owner
+      // whose own is verified; an invited user proves it by the link.
+      passwordHash && principal.emailVerified ? now : null,
+    ],
   );
   const user = rows[0]!;
   await recordAudit(sql, {
@@ -66,13 +76,14 @@ async function create(
       now,
       ttlMs: INVITE_LINK_DAYS * 86_400_000,
     });
-    await deps.mails.queue(sql, {
+    const refused = await deps.mails.queue(sql, {
       ...mails.invite({ name: user.name, company: companyName, link: link!, days: INVITE_LINK_DAYS }),
       to: user.email,
       kind: 'invite',
       companyId,
       traceId,
     });
+    if (refused) throw mailboxFull(refused);
   }
   return userView(user);
 }

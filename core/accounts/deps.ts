@@ -29,6 +29,9 @@ export interface AccountSettings {
   frontendUrl: string;
   superadminEmails: readonly string[];
   passwordResetTtlMinutes: number;
+  /** Days without use. */
   refreshTtlDays: number;
+  /** Days since the login. */
+  sessionMaxDays: number;
   requestsPerMinute: number;
 }

@@ -70,7 +70,7 @@ export async function tryEmailCode(
   if (!row?.code_hash) return { is: 'none' };
   if (row.expires_at <= deps.clock.now()) return { is: 'expired' };
   const right =
-    /^\d{6}$/.test(input.code) &&
+    isCode(input.code) &&
     timingSafeEqual(row.code_hash, hashOf(deps, input.userId, input.purpose, input.code));
   if (right) {
     await clearEmailCode(sql, input);
@@ -83,6 +83,11 @@ export async function tryEmailCode(
     [input.userId, input.purpose, spent],
   );
   return { is: spent ? 'spent' : 'wrong' };
+}
+
+/** Whether a text has the form of a code. */
+export function isCode(text: string): boolean {
+  return /^\d{6}$/.test(text);
 }
 
 /** Voids a code. The row stays for its cooldown. */

@@ -32,7 +32,12 @@ export async function ensureSuperadmins(
         ttlMs: INVITE_LINK_DAYS * 86_400_000,
       });
       await deps.mails.queue(sql, {
-        ...mails.invite({ name: email, company: 'the platform', link: link!, days: INVITE_LINK_DAYS }),
+        ...mails.invite({
+          name: email.split('@')[0]!,
+          company: 'the platform',
+          link: link!,
+          days: INVITE_LINK_DAYS,
+        }),
         to: email,
         kind: 'invite',
         companyId: PLATFORM_COMPANY_ID,

@@ -13,6 +13,8 @@ export interface SessionGrant {
   refreshExpiresAt: Date;
 }
 
+const DAY_MS = 86_400_000;
+
 type IssueDeps = Pick<AccountDeps, 'clock' | 'jwt' | 'settings'>;
 
 /** Begins a session: a family with its first refresh token, and a JWT. Part of the caller's transaction. */
@@ -20,7 +22,7 @@ export async function issueSession(deps: IssueDeps, sql: Sql, user: AccountUser)
   const familyId = newId();
   const refreshToken = newSecret();
   const issuedAt = deps.clock.now();
-  const refreshExpiresAt = refreshExpiry(deps);
+  const refreshExpiresAt = refreshExpiry(deps, issuedAt);
   await sql.query(
     `WITH family AS (
        INSERT INTO refresh_families (id, company_id, user_id, created_at) VALUES ($1, $2, $3, $4)
@@ -45,6 +47,16 @@ export async function sessionFor(deps: IssueDeps, user: AccountUser, familyId: s
   return sessionPayload(user, token, deps.settings.superadminEmails);
 }
 
-export function refreshExpiry(deps: Pick<AccountDeps, 'clock' | 'settings'>): Date {
-  return new Date(deps.clock.now().getTime() + deps.settings.refreshTtlDays * 86_400_000);
+/**
+ * When a refresh token that is issued now ends: after so many days without use, and at the latest so many
+ * after the login, or a stolen session would live for as long as somebody uses it.
+ */
+export function refreshExpiry(deps: Pick<AccountDeps, 'clock' | 'settings'>, loggedInAt: Date): Date {
+  const { refreshTtlDays, sessionMaxDays } = deps.settings;
+  return new Date(
+    Math.min(
+      deps.clock.now().getTime() + refreshTtlDays * DAY_MS,
+      loggedInAt.getTime() + sessionMaxDays * DAY_MS,
+    ),
+  );
 }

@@ -1,6 +1,6 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { QueryResultRow } from 'pg';
-import { recordAudit } from '../audit/record-audit.ts';
+import { type AuditAction, recordAudit } from '../audit/record-audit.ts';
 import { ACCOUNT_USER_COLUMNS, type AccountUser, isUsersSuperadmin } from './account-user.ts';
 import type { AccountDeps } from './deps.ts';
 import { issueSession, type SessionGrant } from './issue-session.ts';
@@ -22,6 +22,7 @@ export async function logIn(
   const right = await deps.passwords.verifyPassword(user?.password_hash ?? null, input.password);
   if (!right || !user || lockedUntil) {
     const { lockedBefore, locksNow } = await countLoginFailure(deps, deps.db, key);
+    noteFailure(deps, { key, user, traceId: input.traceId });
     if (locksNow && user) noteLock(deps, user, input.traceId);
     throw lockedBefore ? lockedError(deps, lockedBefore) : apiError('INVALID_CREDENTIALS');
   }
@@ -61,6 +62,40 @@ async function findByEmail(
   });
   const row = rows[0]!;
   return { user: row.id ? (row as AccountUser) : null, lockedUntil: row.locked_until };
+}
+
+/** A failed login is put into the audit log once in this time, or guessing would flood it. */
+const FAILURE_NOTED_EVERY_MS = 15 * 60_000;
+
+/**
+ * One statement for known and unknown addresses, best effort and not waited for: only known accounts have a
+ * log to write to, and that must not show.
+ */
+function noteFailure(
+  deps: LoginDeps,
+  failure: { key: Buffer; user: AccountUser | null; traceId: string | null },
+): void {
+  const now = deps.clock.now();
+  const { key, user, traceId } = failure;
+  deps.db
+    .query(
+      `WITH noted AS (
+         UPDATE login_failures SET audited_at = $2
+         WHERE email_hash = $1 AND (audited_at IS NULL OR audited_at <= $3) RETURNING 1
+       )
+       INSERT INTO audit_log (company_id, user_id, action, trace_id, created_at)
+       SELECT $4::int, $5::int, $6, $7::uuid, $2 FROM noted WHERE $4::int IS NOT NULL`,
+      [
+        key,
+        now,
+        new Date(now.getTime() - FAILURE_NOTED_EVERY_MS),
+        user?.company_id ?? null,
+        user?.id ?? null,
+        'session.login_failed' satisfies AuditAction,
+        traceId,
+      ],
+    )
+    .catch((err) => deps.log.warn({ err }, 'failed login not recorded'));
 }
 
 /** Best effort, and not waited for: only known accounts have a log to write to, and that must not show. */

@@ -4,6 +4,7 @@ import type { Sql } from '../platform/db.ts';
 import { ACCOUNT_USER_COLUMNS, type AccountUser } from './account-user.ts';
 import type { AccountDeps } from './deps.ts';
 import { writePasswordLink } from './password-link.ts';
+import { endsSomething } from './take-over.ts';
 
 /**
  * Turns the wish for a reset into a mail with a fresh link, or into nothing when nobody has that address (or
@@ -14,9 +15,11 @@ export async function preparePasswordReset(
   sql: Sql,
   input: { email: string; now: Date },
 ): Promise<{ mail: MailContent; to: string; companyId: number } | null> {
+  // Held, so that no move to another mailbox slips in between: the link would open that account.
   const { rows } = await sql.query<AccountUser>(
     `SELECT ${ACCOUNT_USER_COLUMNS} FROM users u JOIN companies c ON c.id = u.company_id
-     WHERE lower(u.email) = $1`,
+     WHERE lower(u.email) = $1
+     FOR SHARE OF u`,
     [input.email],
   );
   const user = rows[0];
@@ -32,7 +35,7 @@ export async function preparePasswordReset(
   });
   if (!link) return null;
   return {
-    mail: mails.passwordReset({ name: user.name, link, minutes }),
+    mail: mails.passwordReset({ name: user.name, link, minutes, provesOwner: endsSomething(user) }),
     to: user.email,
     companyId: user.company_id,
   };

@@ -3,6 +3,7 @@ import { mails } from '../mail/mails.ts';
 import { createCompany, refuseKnownEmail } from './create-company.ts';
 import { createToken } from './create-token.ts';
 import type { AccountDeps } from './deps.ts';
+import { writeEmailCode } from './email-code.ts';
 import { isApiErrorOf } from './is-api-error.ts';
 import { BOOTSTRAP_TOKEN_NAME } from './register-company.ts';
 
@@ -18,11 +19,12 @@ export interface QuickRegistered {
 
 /**
  * A company from nothing but an e-mail: a generated password of 16 hex characters, also sent by mail, and an
- * e-mail that counts as verified (spec 4.1). The company is named after the mailbox; a taken name gets a
+ * e-mail that counts as verified. Whether it is the registrant's own is another matter: the mail has a code
+ * that proves it (verify-email.ts), and until then its true owner may come (take-over.ts). The company is named after the mailbox; a taken name gets a
  * random tail. Throws 409 EMAIL_ALREADY_REGISTERED.
  */
 export async function quickRegister(
-  deps: Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'mails' | 'settings'>,
+  deps: Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'mails' | 'digest' | 'settings'>,
   input: { email: string; traceId: string | null },
 ): Promise<QuickRegistered> {
   await refuseKnownEmail(deps.db, input.email);
@@ -45,6 +47,7 @@ export async function quickRegister(
         ownerName: name,
         passwordHash,
         emailVerified: true,
+        emailProven: false,
         traceId: input.traceId,
       });
       const token = await createToken(deps, sql, {
@@ -53,10 +56,16 @@ export async function quickRegister(
         name: BOOTSTRAP_TOKEN_NAME,
         traceId: input.traceId,
       });
+      const code = await writeEmailCode(deps, sql, {
+        userId: user.id,
+        companyId: user.company_id,
+        purpose: 'verify',
+      });
       await deps.mails.queue(sql, {
         ...mails.quickRegistration({
           email: user.email,
           password,
+          code,
           loginUrl: `${deps.settings.frontendUrl}/login`,
         }),
         to: user.email,

@@ -18,6 +18,8 @@ export const REFRESH_OVERLAP_MS = 10_000;
 type TokenRow = AccountUser & {
   family_id: string;
   revoked: boolean;
+  /** When the family began. */
+  logged_in_at: Date;
   expires_at: Date;
   rotated_at: Date | null;
 };
@@ -36,19 +38,21 @@ export async function refreshSession(
   const { refreshToken } = input;
   if (!refreshToken) throw apiError('REFRESH_FAILED');
   const next = deps.digest.digest('refresh-next', refreshToken).toString('base64url');
-  const refreshExpiresAt = refreshExpiry(deps);
   const row = await deps.db.transaction(async (sql) => {
     const found = await findToken(sql, refreshToken);
     const now = deps.clock.now();
     if (!found || found.revoked || found.expires_at <= now) return null;
+    const refreshExpiresAt = refreshExpiry(deps, found.logged_in_at);
+    if (refreshExpiresAt <= now) return null;
     // Looked at before anything rotates: a company that comes back finds its sessions as they were.
     if (found.company_status !== 'active' && !isUsersSuperadmin(found, deps.settings.superadminEmails))
       throw apiError('COMPANY_SUSPENDED');
     if (found.rotated_at === null) {
       await rotate(sql, found, { token: refreshToken, next, now, expiresAt: refreshExpiresAt });
-      return found;
+      return { ...found, refreshExpiresAt };
     }
-    if (now.getTime() - found.rotated_at.getTime() <= REFRESH_OVERLAP_MS) return found;
+    if (now.getTime() - found.rotated_at.getTime() <= REFRESH_OVERLAP_MS)
+      return { ...found, refreshExpiresAt };
     await endSession(sql, { userId: found.id, familyId: found.family_id, at: now });
     await recordAudit(sql, {
       companyId: found.company_id,
@@ -61,6 +65,7 @@ export async function refreshSession(
   });
   if (!row) throw apiError('REFRESH_FAILED');
   const session = await sessionFor(deps, row, row.family_id);
+  const { refreshExpiresAt } = row;
   return { session, refreshToken: next, issuedAt: deps.clock.now(), refreshExpiresAt };
 }
 
@@ -68,7 +73,7 @@ export async function refreshSession(
 async function findToken(sql: Sql, refreshToken: string): Promise<TokenRow | null> {
   const { rows } = await sql.query<TokenRow>(
     `SELECT ${ACCOUNT_USER_COLUMNS}, f.id AS family_id, f.revoked_at IS NOT NULL AS revoked,
-            t.expires_at, t.rotated_at
+            f.created_at AS logged_in_at, t.expires_at, t.rotated_at
      FROM refresh_tokens t
      JOIN refresh_families f ON f.id = t.family_id
      JOIN users u ON u.id = f.user_id

@@ -26,6 +26,7 @@ export function registerCompany(
         ownerName: input.owner_name,
         passwordHash,
         emailVerified: false,
+        emailProven: false,
         traceId: input.traceId,
       });
       const token = await createToken(deps, sql, {
@@ -42,7 +43,7 @@ export function registerCompany(
       await deps.mails.queue(sql, {
         ...mails.verificationCode({ name: user.name, code }),
         to: user.email,
-        kind: 'verification_code',
+        kind: 'registration_code',
         companyId: user.company_id,
         traceId: input.traceId,
       });

@@ -4,10 +4,11 @@ import { mails } from '../mail/mails.ts';
 import { findAccountUser } from './account-user.ts';
 import type { AccountDeps } from './deps.ts';
 import { writeEmailCode } from './email-code.ts';
+import { mailboxFull } from './mailbox-full.ts';
 
 /**
  * A fresh verification code, which voids the earlier one (spec 3.5). Throws 409 EMAIL_ALREADY_VERIFIED; 429
- * EMAIL_VERIFICATION_RESEND_COOLDOWN within 60 s of the last resend. The mail of the registration starts no
+ * EMAIL_VERIFICATION_RESEND_COOLDOWN within 60 s of the last resend, and after too many of them. The mail of the registration starts no
  * cooldown: whoever lost it should not have to wait for the first other one.
  */
 export async function resendVerification(
@@ -34,12 +35,13 @@ export async function resendVerification(
       purpose: 'verify',
       resend: true,
     });
-    await deps.mails.queue(sql, {
+    const refused = await deps.mails.queue(sql, {
       ...mails.verificationCode({ name: user.name, code }),
       to: user.email,
       kind: 'verification_code',
       companyId: user.company_id,
       traceId: input.traceId,
     });
+    if (refused) throw mailboxFull(refused, 'EMAIL_VERIFICATION_RESEND_COOLDOWN');
   });
 }

@@ -1,6 +1,5 @@
 import type { Sql } from '../platform/db.ts';
 import { endSessions } from './end-sessions.ts';
-import { forgetCached } from './forget-cached.ts';
 
 /**
  * Writes a new password and ends what the old one stood for: refresh tokens, JWTs (all but `keepJti`),
@@ -23,5 +22,4 @@ export async function setPassword(
   await sql.query(`UPDATE email_codes SET code_hash = NULL WHERE user_id = $1 AND purpose = 'change'`, [
     userId,
   ]);
-  await forgetCached(sql, `user:${userId}`);
 }

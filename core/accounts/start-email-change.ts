@@ -4,11 +4,12 @@ import { mails } from '../mail/mails.ts';
 import { checkCurrentPassword } from './check-current-password.ts';
 import type { AccountDeps } from './deps.ts';
 import { writeEmailCode } from './email-code.ts';
+import { mailboxFull } from './mailbox-full.ts';
 
 /**
  * Begins the move to another e-mail: a code to the new address, a notice to the old one; a second start
- * overwrites the first (spec 3.5). Throws 401 INVALID_CURRENT_PASSWORD, 400 BAD_REQUEST for the address
- * there is already, 409 EMAIL_ALREADY_TAKEN.
+ * overwrites the first. Throws 401 INVALID_CURRENT_PASSWORD, 400 BAD_REQUEST for the address there is
+ * already, 409 EMAIL_ALREADY_TAKEN, 429 RATE_LIMITED when the new mailbox got too many codes.
  */
 export async function startEmailChange(
   deps: Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'digest' | 'mails'>,
@@ -28,13 +29,14 @@ export async function startEmailChange(
       purpose: 'change',
       newEmail,
     });
-    await deps.mails.queue(sql, {
+    const refused = await deps.mails.queue(sql, {
       ...mails.emailChangeCode({ name: user.name, code }),
       to: newEmail,
       kind: 'email_change_code',
       companyId,
       traceId,
     });
+    if (refused) throw mailboxFull(refused);
     await deps.mails.queue(sql, {
       ...mails.emailChangeNotice({ name: user.name }),
       to: user.email,

@@ -23,6 +23,7 @@ export async function sweepExpired(deps: { db: Db }, now: Date): Promise<void> {
       hourAgo,
     ],
     ['DELETE FROM mails WHERE failed_at <= $1', linksUntil],
+    ['DELETE FROM mail_budgets WHERE full_at <= $1', now],
   ];
   for (const [text, before] of statements) await deps.db.query(text, [before]);
 }

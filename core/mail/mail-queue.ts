@@ -1,6 +1,7 @@
 import type { Clock } from '../platform/clock.ts';
 import type { Sql } from '../platform/db.ts';
 import type { Cipher } from '../platform/encryption.ts';
+import { takeMailSlot } from './mail-budget.ts';
 import type { MailContent } from './mail-content.ts';
 
 /** What a sealed row of `mails` holds. */
@@ -14,11 +15,15 @@ export interface SealedResetRequest {
 }
 
 export interface MailQueue {
-  /** Writes the mail in the caller's transaction. `kind` names the template, for people and metrics. */
+  /**
+   * Writes the mail in the caller's transaction. `kind` names the template, for people and metrics, and
+   * what the mailbox may get of it (mail-budget.ts). Null when it was written; else nothing was, and there
+   * is room again after these seconds.
+   */
   queue(
     sql: Sql,
     mail: MailContent & { to: string; kind: string; companyId: number; traceId: string | null },
-  ): Promise<void>;
+  ): Promise<{ retryAfterS: number } | null>;
   /**
    * The same single insert whether or not the address is known: nothing to see and nothing to time.
    */
@@ -41,13 +46,17 @@ export function createMailQueue(deps: { cipher: Cipher; clock: Clock }): MailQue
     );
   }
   return {
-    queue: (sql, { to, subject, text, html, kind, companyId, traceId }) =>
-      insert(sql, {
-        companyId,
-        kind,
-        sealed: deps.cipher.seal({ to, subject, text, html } satisfies SealedMail),
-        traceId,
-      }),
+    async queue(sql, { to, subject, text, html, kind, companyId, traceId }) {
+      const refused = await takeMailSlot(deps, sql, { to, kind });
+      if (!refused)
+        await insert(sql, {
+          companyId,
+          kind,
+          sealed: deps.cipher.seal({ to, subject, text, html } satisfies SealedMail),
+          traceId,
+        });
+      return refused;
+    },
     queueResetRequest: (sql, { email, traceId }) =>
       insert(sql, {
         companyId: null,

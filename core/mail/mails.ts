@@ -1,51 +1,65 @@
-import { type MailContent, renderMail } from './mail-content.ts';
+import { type MailContent, type MailPart, renderMail } from './mail-content.ts';
+import { mailName } from './mail-name.ts';
 
-/** Every mail we send, by its kind. */
+/**
+ * Every mail we send, by its kind. Names in them were chosen by strangers, so they pass `mailName`, and no
+ * subject has one.
+ */
 export const mails = {
   /** After registration with a password, and again on request (spec 3.5). */
   verificationCode: (mail: { name: string; code: string }): MailContent =>
     renderMail('Your verification code', [
-      `Hello ${mail.name},`,
+      hello(mail.name),
       'type this code to verify your e-mail address:',
       { code: mail.code },
       'It is good for 30 minutes. If you did not register, ignore this mail.',
     ]),
 
   /** One-step registration (spec 2.4): the only copy of the generated password that is kept anywhere. */
-  quickRegistration: (mail: { email: string; password: string; loginUrl: string }): MailContent =>
+  quickRegistration: (mail: {
+    email: string;
+    password: string;
+    code: string;
+    loginUrl: string;
+  }): MailContent =>
     renderMail('Your account is ready', [
       'Your account was created. Log in with:',
       { facts: { 'E-mail': mail.email, Password: mail.password } },
       { link: mail.loginUrl, label: 'Log in' },
-      'Change the password after the first login.',
+      'Change the password after the first login, and type this code to prove that this mailbox is yours:',
+      { code: mail.code },
+      `It is good for 30 minutes. Until the mailbox is proven, ${WHAT_A_PROOF_ENDS}`,
+      'If you did not register, ignore this mail. The address stays yours: reset the password to take the account over.',
     ]),
 
-  passwordReset: (mail: { name: string; link: string; minutes: number }): MailContent =>
+  /** `provesOwner`: nobody was seen to read this mailbox yet, and following the link does it. */
+  passwordReset: (mail: { name: string; link: string; minutes: number; provesOwner: boolean }): MailContent =>
     renderMail('Reset your password', [
-      `Hello ${mail.name},`,
+      hello(mail.name),
       'somebody, probably you, asked to reset the password of this account.',
       { link: mail.link, label: 'Choose a new password' },
+      ...(mail.provesOwner ? [`This mailbox was never proven for the account: ${WHAT_A_PROOF_ENDS}`] : []),
       `The link works once, for ${mail.minutes} minutes. If it was not you, ignore this mail.`,
     ]),
 
   passwordChanged: (mail: { name: string }): MailContent =>
     renderMail('Your password was changed', [
-      `Hello ${mail.name},`,
+      hello(mail.name),
       'the password of your account was just changed and every session was ended.',
       'If it was not you, reset your password at once.',
     ]),
 
   invite: (mail: { name: string; company: string; link: string; days: number }): MailContent =>
-    renderMail(`You are invited to ${mail.company}`, [
-      `Hello ${mail.name},`,
-      `you were invited to join ${mail.company}.`,
+    renderMail('You are invited to join a company', [
+      hello(mail.name),
+      `you were invited to join the company “${mailName(mail.company)}”.`,
       { link: mail.link, label: 'Choose your password' },
-      `The link works once, for ${mail.days} days.`,
+      `The link works once, for ${mail.days} days. If you do not know the company, ignore this mail.`,
     ]),
 
   emailChangeCode: (mail: { name: string; code: string }): MailContent =>
     renderMail('Confirm your new e-mail address', [
-      `Hello ${mail.name},`,
+      hello(mail.name),
       'type this code to move your account to this address:',
       { code: mail.code },
       'It is good for 30 minutes. If you did not ask for this, ignore this mail.',
@@ -54,14 +68,59 @@ export const mails = {
   /** To the old address; names neither the new one nor the code. */
   emailChangeNotice: (mail: { name: string }): MailContent =>
     renderMail('Your e-mail address is about to change', [
-      `Hello ${mail.name},`,
+      hello(mail.name),
       'somebody with your password asked to move your account to another e-mail address.',
       'If it was not you, change your password at once: the move then fails.',
     ]),
 
   accountDeleted: (mail: { name: string; company: string; purgeOn: string }): MailContent =>
     renderMail('Your account was deleted', [
-      `Hello ${mail.name},`,
-      `the account of ${mail.company} was deleted. Its data is kept until ${mail.purgeOn} and then removed for good.`,
+      hello(mail.name),
+      `the account of “${mailName(mail.company)}” was deleted. Its data is kept until ${mail.purgeOn} and then removed for good.`,
+    ]),
+
+  /** To the reader of a mailbox that was never proven before, once it is. */
+  accountTakenOver: (mail: {
+    company: string;
+    keys: number;
+    cleared: { users: number; webhooks: number; instances: number } | null;
+  }): MailContent =>
+    renderMail('Your account is now yours alone', [
+      `You have just shown that this mailbox is yours. An account of the company “${mailName(mail.company)}” had its address before, and nobody had proven it.`,
+      'So that nobody else is left in your account, this ended:',
+      {
+        facts: {
+          'Password and sessions': 'all that were there',
+          'API keys revoked': String(mail.keys),
+          ...(mail.cleared && {
+            'Other users removed': String(mail.cleared.users),
+            'Webhooks disabled': String(mail.cleared.webhooks),
+            'Instances disconnected': String(mail.cleared.instances),
+          }),
+        },
+      },
+      ...notes(mail.cleared !== null),
+    ]),
+
+  /** To a user who was removed because the owner's mailbox was proven for the first time. */
+  accessEnded: (mail: { name: string; company: string }): MailContent =>
+    renderMail('Your access to a company ended', [
+      hello(mail.name),
+      `your access to the company “${mailName(mail.company)}” ended: its owner's mailbox was proven for the first time, which removes every other user. Ask the owner for a new invite.`,
     ]),
 };
+
+const WHAT_A_PROOF_ENDS =
+  'a new password from a mailed link, or a login with Google or GitHub, ends what was set up before: keys, webhooks, connections and other users.';
+
+function hello(name: string): string {
+  return `Hello ${mailName(name)},`;
+}
+
+function notes(owns: boolean): MailPart[] {
+  return owns
+    ? ['Nothing was deleted: enable, connect and invite again what is yours, and remove the rest.']
+    : [
+        'The company is run by others, who can see what you do in it. If you do not know them, do not use it.',
+      ];
+}

@@ -75,6 +75,8 @@ export const configSchema = z.object({
   PASSWORD_RESET_TTL: positive.default(30).describe('minutes'),
   /** Days after which an unused session ends. */
   REFRESH_TTL_DAYS: positive.default(30),
+  /** Days after its login that a session ends, however much it is used. */
+  SESSION_MAX_DAYS: positive.default(90),
   /** Where messaging reaches billing, to cancel what a deleted company still pays for. */
   BILLING_INTERNAL_URL: z.url({ protocol: /^https?$/ }).optional(),
   /** Billing's own way into the database; without it DATABASE_URL, become the role posthorn_billing. */

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 
 /** Keeps what must not be read out of a stolen database: network credentials, webhook secrets and headers. */
 export interface Cipher {
@@ -6,6 +6,8 @@ export interface Cipher {
   seal(value: unknown): Buffer;
   /** What {@link Cipher.seal} was given. Throws when the bytes were altered or sealed with another key. */
   open<T = unknown>(sealed: Uint8Array): T;
+  /** The same bytes for the same text, from which nobody without the key finds the text by trying. */
+  digest(text: string): Buffer;
 }
 
 /** Written first, so that a later scheme (or a second key) can be told apart from this one. */
@@ -17,6 +19,7 @@ const TAG_BYTES = 16;
 export function createCipher(hexKey: string): Cipher {
   if (!/^[0-9a-fA-F]{64}$/.test(hexKey)) throw new Error('the encryption key must be 64 hex digits');
   const key = Buffer.from(hexKey, 'hex');
+  const digestKey = Buffer.from(hkdfSync('sha256', key, '', 'posthorn digest', 32));
   return {
     seal(value) {
       const nonce = randomBytes(NONCE_BYTES);
@@ -36,5 +39,6 @@ export function createCipher(hexKey: string): Cipher {
       ]);
       return JSON.parse(text.toString('utf8')) as T;
     },
+    digest: (text) => createHmac('sha256', digestKey).update(text).digest(),
   };
 }

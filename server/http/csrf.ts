@@ -7,14 +7,17 @@ export const CSRF_COOKIE = 'svc_csrf_token';
 
 /**
  * A browser that sends the refresh cookie must prove that our own page made the request: X-CSRF-Token equal
- * to the CSRF cookie, which other sites can't read (spec 5.2). An API key is proof enough: no browser
- * adds one by itself. Throws 403 CSRF_INVALID.
+ * to the CSRF cookie, which other sites can't read. Where a key is taken, one is proof enough: no browser
+ * adds it by itself, and the cookie then decides nothing. Elsewhere the mere header proves nothing. Throws
+ * 403 CSRF_INVALID.
  */
 export function checkCsrf(request: {
   headers: IncomingHttpHeaders;
   cookies: Readonly<Record<string, string | undefined>>;
+  route: { takesKey: boolean };
 }): void {
-  if (request.headers['x-api-key'] || request.cookies[REFRESH_COOKIE] === undefined) return;
+  if (request.route.takesKey && request.headers['x-api-key']) return;
+  if (request.cookies[REFRESH_COOKIE] === undefined) return;
   const header = request.headers['x-csrf-token'];
   const cookie = request.cookies[CSRF_COOKIE];
   if (typeof header !== 'string' || !cookie || !sameText(header, cookie)) throw apiError('CSRF_INVALID');

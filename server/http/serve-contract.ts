@@ -1,4 +1,4 @@
-import { apiError } from '@posthorn/contract/api-error.ts';
+import { ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import { listRoutes, type NamedRoute } from '@posthorn/contract/list-routes.ts';
 import { type Issue, inputError } from '@posthorn/contract/validation-error.ts';
 import type { AppRoute, AppRouter } from '@ts-rest/core';
@@ -52,7 +52,7 @@ export function serveContract<C extends AppRouter>(
   for (const { name, route } of listRoutes(contract).sort(fixedBeforeParam)) {
     const prepared = prepareRoute(name, route, deps.metrics);
     const area = areaFor(areas, route.path);
-    area.contract[name] = route;
+    area.contract[name] = withFallback(route, prepared);
     area.handlers[name] = {
       middleware: [openGate(deps, prepared), readBody(deps, prepared)],
       handler: runHandler(deps, handlerAt(handlers, name)),
@@ -154,9 +154,28 @@ function readBody(deps: ServeDeps, prepared: PreparedRoute): Middleware {
       receiveMedia(deps, prepared, request).then((body) => received(request, body, next), next);
     };
   if (prepared.body === null) return (request, _response, next) => received(request, undefined, next);
+  const { malformed, fallback } = prepared.meta.bodyCodes ?? {};
   return (request, _response, next) => {
-    readJson(request).then((body) => received(request, body, next), next);
+    readJson(request).then(
+      (body) => received(request, body, next),
+      (err: unknown) => {
+        if (!isUnreadable(err)) next(err);
+        else if (fallback !== undefined) received(request, undefined, next);
+        else next(malformed ? apiError(malformed, { message: err.publicMessage }) : err);
+      },
+    );
   };
+}
+
+/** True for a body that is no JSON or can't be stored, which a route may have its own word for. */
+function isUnreadable(err: unknown): err is ApiError {
+  return err instanceof ApiError && (err.code === 'INVALID_JSON' || err.code === 'BAD_REQUEST');
+}
+
+/** Where the use case is to judge a body of a wrong shape too, the adapter hands it the fallback. */
+function withFallback(route: AppRoute, { body, meta }: PreparedRoute): AppRoute {
+  const fallback = meta.bodyCodes?.fallback;
+  return body && fallback !== undefined ? ({ ...route, body: body.catch(fallback) } as AppRoute) : route;
 }
 
 async function receiveMedia(deps: ServeDeps, prepared: PreparedRoute, request: Request): Promise<unknown> {

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError } from '@posthorn/contract/api-error.ts';
 import type { oauth } from '@posthorn/contract/messaging/oauth.ts';
 import type { AccountDeps } from '@posthorn/core/accounts/deps.ts';
@@ -6,6 +7,8 @@ import { completeOAuthSignup } from '@posthorn/core/accounts/oauth/complete-oaut
 import { finishOAuthLogin } from '@posthorn/core/accounts/oauth/finish-oauth-login.ts';
 import type { OAuthProviders } from '@posthorn/core/accounts/oauth/provider.ts';
 import { withoutTrailingSlashes } from '@posthorn/core/platform/base-url.ts';
+import { isUnavailable } from '@posthorn/core/platform/db.ts';
+import { toApiError } from '../http/answer-error.ts';
 import { type CookieSettings, OAUTH_COOKIE, oauthCookie, sessionCookies } from '../http/cookies.ts';
 import type { Handlers } from '../http/handler.ts';
 import { withSession } from './auth-routes.ts';
@@ -34,11 +37,11 @@ export function oauthRoutes(deps: OAuthRoutesDeps): Handlers<typeof oauth> {
         return redirect(begun.redirectTo, [cookie]);
       } catch (err) {
         // A person in a browser is sent to a page; a program gets the JSON.
-        if (!(err instanceof ApiError) || !headers.accept?.includes('text/html')) throw err;
-        return redirect(page('/login', { oauth_error: err.code }));
+        if (!wantsPage(headers) || !isForPeople(err)) throw err;
+        return redirect(page('/login', { oauth_error: toApiError(err).code }));
       }
     },
-    async callback({ params, query, cookies, traceId }) {
+    async callback({ params, query, headers, cookies, traceId }) {
       const { provider } = params;
       try {
         const outcome = await finishOAuthLogin(deps, {
@@ -51,9 +54,12 @@ export function oauthRoutes(deps: OAuthRoutesDeps): Handlers<typeof oauth> {
           return redirect(page('/oauth/complete', { provider, token: outcome.token }));
         return redirect(page('/oauth/callback', { provider }), sessionCookies(deps.cookies, outcome.grant));
       } catch (err) {
-        if (!(err instanceof ApiError)) throw err;
-        if (err.cause) deps.log.warn({ err: err.cause, provider, trace_id: traceId }, 'social login failed');
-        return redirect(page('/login', { oauth_error: err.code, provider }));
+        // Without a database nothing is known of the login: a browser is told on the page, as at the start.
+        if (!(err instanceof ApiError) && !(wantsPage(headers) && isForPeople(err))) throw err;
+        const error = toApiError(err);
+        if (error.cause)
+          deps.log.warn({ err: error.cause, provider, trace_id: traceId }, 'social login failed');
+        return redirect(page('/login', { oauth_error: error.code, provider }));
       }
     },
     async completeSignup({ body, traceId }) {
@@ -61,6 +67,15 @@ export function oauthRoutes(deps: OAuthRoutesDeps): Handlers<typeof oauth> {
       return withSession(deps, await completeOAuthSignup(deps, { token, companyName, traceId }));
     },
   };
+}
+
+function wantsPage(headers: IncomingHttpHeaders): boolean {
+  return headers.accept?.includes('text/html') ?? false;
+}
+
+/** What was foreseen, a database that is away included; the rest is a bug and goes to the log as one. */
+function isForPeople(err: unknown): boolean {
+  return err instanceof ApiError || isUnavailable(err);
 }
 
 /** Never to be kept by a cache: it carries a state or a session. */

@@ -74,6 +74,7 @@ describe('GET /v1/audit', () => {
       'email.changed',
       'password.changed',
       'password.reset',
+      'session.login_failed',
       'session.locked',
       'session.login',
       'session.logout',
@@ -86,6 +87,29 @@ describe('GET /v1/audit', () => {
     assert.equal(madeByKey.token_id, token.body.id);
     assert.equal(madeByKey.trace_id, byKey.headers.get('x-trace-id'));
     assert.ok(!JSON.stringify(data).includes('svc_'), 'no secret is ever in it');
+  });
+
+  test('200: failed logins are in it, one line in a quarter of an hour, and none for who is nobody', async () => {
+    const person = await newOwner(server);
+    const { api } = server;
+    const fail = (email: string) => api('POST', '/v1/auth/login', { body: { email, password: 'no' } });
+    const failed = async () => {
+      const jwt = (await logIn(server, person.email)).body.token;
+      return (await read({ ...person, jwt }, '?action=session.login_failed')).data;
+    };
+    const trace = (await fail(person.email)).headers.get('x-trace-id');
+    await Promise.all(Array.from({ length: 20 }, () => fail(person.email)));
+    server.clock.advance(15 * 60_000);
+    const [entry, ...more] = await failed();
+    assert.equal(more.length, 0);
+    assert.deepEqual([entry!.user_id, entry!.trace_id], [person.userId, trace]);
+    await fail(person.email);
+    assert.equal((await failed()).length, 2);
+    const before = await server.db.query('SELECT count(*) AS n FROM audit_log');
+    await fail(newEmail());
+    const after = await server.db.query('SELECT count(*) AS n FROM audit_log');
+    assert.deepEqual(after.rows, before.rows);
+    owner = { ...owner, jwt: (await logIn(server, owner.email)).body.token };
   });
 
   test('200: by pages and by action', async () => {

@@ -32,6 +32,32 @@ describe('requests that carry the refresh cookie', () => {
     });
   }
 
+  for (const { name, route } of listRoutes(messagingContract)) {
+    const meta = metaOf(route);
+    if (route.method === 'GET' || meta.auth === 'none' || meta.csrf === 'optional' || meta.auth === 'any')
+      continue;
+    test(`403 CSRF_INVALID: ${name} takes no key, so one beside the cookie opens nothing`, async () => {
+      const { jwt, key, cookies } = owner;
+      for (const sent of [key, 'x'])
+        for (const who of [{ cookies }, { jwt, cookies }])
+          refused(
+            await server.api(route.method, fill(route.path), { ...who, key: sent, body: {} }),
+            403,
+            'CSRF_INVALID',
+          );
+    });
+  }
+
+  for (const { name, route } of listRoutes(messagingContract)) {
+    const meta = metaOf(route);
+    if (route.method === 'GET' || meta.auth !== 'any') continue;
+    test(`the cookie alone does nothing: ${name} answers 401 without another proof`, async () => {
+      const { cookies, csrf } = owner;
+      const answer = await server.api(route.method, fill(route.path), { cookies, csrf, body: {} });
+      refused(answer, 401, 'UNAUTHORIZED');
+    });
+  }
+
   test('the header that equals the cookie opens the way', async () => {
     const { jwt, cookies, csrf } = owner;
     assert.equal((await server.api('POST', '/v1/tokens', { jwt, cookies, csrf, body: {} })).status, 201);

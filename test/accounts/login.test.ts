@@ -4,6 +4,7 @@ import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { waitFor } from '../support/process.ts';
 import { type AccountServer, startAccountServer } from './support/account-server.ts';
 import { type ApiAnswer, refused } from './support/api-client.ts';
+import { startOutage } from './support/outage.ts';
 import { newEmail, newOwner, PASSWORD, register } from './support/people.ts';
 
 describe('POST /v1/auth/login', () => {
@@ -85,11 +86,11 @@ describe('POST /v1/auth/login', () => {
     assert.equal((await login(` ${email.toUpperCase()}`)).status, 200);
   });
 
-  test('400 INVALID_JSON, MISSING_FIELD and BAD_REQUEST', async () => {
+  test('400 INVALID_JSON and MISSING_FIELD', async () => {
     refused(await server.api('POST', '/v1/auth/login', { rawBody: 'nope' }), 400, 'INVALID_JSON');
     refused(await login(undefined), 400, 'MISSING_FIELD');
     refused(await login('a@example.test', ''), 400, 'MISSING_FIELD');
-    refused(await login(['a@example.test']), 400, 'BAD_REQUEST');
+    refused(await login(['a@example.test']), 400, 'INVALID_JSON');
   });
 
   test('401 INVALID_CREDENTIALS: a wrong password, nobody, and an account without a password look the same', async () => {
@@ -201,21 +202,3 @@ describe('POST /v1/auth/login', () => {
     await waitFor(async () => (await login(email)).status === 200, 10_000);
   });
 });
-
-/** Refuses new connections to the test's database and ends those there are, until `end`. */
-async function startOutage(server: AccountServer): Promise<{ end(): Promise<void> }> {
-  const { default: pg } = await import('pg');
-  const url = new URL(server.url);
-  const database = url.pathname.slice(1);
-  url.pathname = '/postgres';
-  const client = new pg.Client({ connectionString: url.href });
-  await client.connect();
-  await client.query(`ALTER DATABASE "${database}" ALLOW_CONNECTIONS false`);
-  await client.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [database]);
-  return {
-    async end() {
-      await client.query(`ALTER DATABASE "${database}" ALLOW_CONNECTIONS true`);
-      await client.end();
-    },
-  };
-}

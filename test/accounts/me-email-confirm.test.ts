@@ -79,11 +79,20 @@ describe('POST /v1/auth/me/email/confirm', () => {
     await logIn(server, person.email);
   });
 
-  test('400 INVALID_JSON, MISSING_FIELD; 401 UNAUTHORIZED', async () => {
+  test('400 EMAIL_CHANGE_CODE_INVALID: no code at all, also where nothing is pending; 401 UNAUTHORIZED', async () => {
     const person = await newOwner(server);
     const path = '/v1/auth/me/email/confirm';
-    refused(await server.api('POST', path, { jwt: person.jwt, rawBody: '{' }), 400, 'INVALID_JSON');
-    refused(await confirm(person, undefined), 400, 'MISSING_FIELD');
+    refused(
+      await server.api('POST', path, { jwt: person.jwt, rawBody: '{' }),
+      400,
+      'EMAIL_CHANGE_CODE_INVALID',
+    );
+    refused(await confirm(person, undefined), 400, 'EMAIL_CHANGE_CODE_INVALID');
+    const { code } = await start(person);
+    for (const typed of [undefined, Number(code), null, [code]])
+      refused(await confirm(person, typed), 400, 'EMAIL_CHANGE_CODE_INVALID');
+    refused(await confirm(person, {}), 429, 'EMAIL_CHANGE_LOCKED');
+    refused(await confirm(person, code), 404, 'EMAIL_CHANGE_NOT_FOUND');
     refused(await server.api('POST', path, { body: { code: '000000' } }), 401, 'UNAUTHORIZED');
   });
 });

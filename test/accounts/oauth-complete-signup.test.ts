@@ -83,15 +83,15 @@ describe('POST /v1/auth/oauth/complete-signup', () => {
     refused(await complete(token), 409, 'EMAIL_ALREADY_REGISTERED');
   });
 
-  test('400 BAD_REQUEST, MISSING_FIELD, INVALID_JSON, none of which spends the token', async () => {
+  test('400 BAD_REQUEST and OAUTH_PENDING_INVALID, none of which spends the token', async () => {
     const token = await pending();
     refused(await complete(token, '<>'), 400, 'BAD_REQUEST');
-    refused(await complete(token, ''), 400, 'MISSING_FIELD');
-    refused(await complete(undefined), 400, 'MISSING_FIELD');
+    refused(await complete(token, ''), 400, 'BAD_REQUEST');
+    refused(await complete(undefined), 400, 'OAUTH_PENDING_INVALID');
     refused(
       await setup.server.api('POST', '/v1/auth/oauth/complete-signup', { rawBody: '{' }),
       400,
-      'INVALID_JSON',
+      'BAD_REQUEST',
     );
     assert.equal((await complete(token)).status, 200);
   });

@@ -4,6 +4,7 @@ import { startAccountServer } from './support/account-server.ts';
 import { refused } from './support/api-client.ts';
 import { begin, CONSOLE, type OAuthSetup, startOAuth } from './support/oauth.ts';
 import { CALLBACK_BASE } from './support/openid-browser.ts';
+import { startOutage } from './support/outage.ts';
 
 describe('GET /v1/auth/oauth/{provider}/start', () => {
   let setup: OAuthSetup;
@@ -63,8 +64,8 @@ describe('GET /v1/auth/oauth/{provider}/start', () => {
     assert.equal(page.headers.get('location'), `${CONSOLE}/login?oauth_error=OAUTH_PROVIDER_INVALID`);
   });
 
-  test('400 BAD_REQUEST: a mode that is none', async () => {
-    refused(await setup.server.api('GET', '/v1/auth/oauth/google/start?mode=x'), 400, 'BAD_REQUEST');
+  test('302: a mode that is none counts as the default', async () => {
+    assert.equal((await setup.server.api('GET', '/v1/auth/oauth/google/start?mode=x')).status, 302);
   });
 
   test('503 OAUTH_PROVIDER_DISABLED: not enabled, or without both credentials', async () => {
@@ -85,6 +86,27 @@ describe('GET /v1/auth/oauth/{provider}/start', () => {
       } finally {
         await server.close();
       }
+    }
+  });
+
+  test('503 SERVICE_UNAVAILABLE: the database is away, as JSON and as a redirect; so at the callback', async () => {
+    const outage = await startOutage(setup.server);
+    try {
+      for (const provider of ['google', 'github']) {
+        const start = `/v1/auth/oauth/${provider}/start`;
+        refused(await setup.server.api('GET', start), 503, 'SERVICE_UNAVAILABLE');
+        const page = await setup.server.api('GET', start, { headers: html });
+        assert.equal(page.status, 302, page.text);
+        assert.equal(page.headers.get('location'), `${CONSOLE}/login?oauth_error=SERVICE_UNAVAILABLE`);
+      }
+      const back = '/v1/auth/oauth/google/callback?state=x&code=y';
+      const cookies = { svc_oauth: 'z' };
+      refused(await setup.server.api('GET', back, { cookies }), 503, 'SERVICE_UNAVAILABLE');
+      const page = await setup.server.api('GET', back, { cookies, headers: html });
+      const login = `${CONSOLE}/login?oauth_error=SERVICE_UNAVAILABLE&provider=google`;
+      assert.equal(page.headers.get('location'), login);
+    } finally {
+      await outage.end();
     }
   });
 

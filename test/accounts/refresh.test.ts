@@ -51,6 +51,32 @@ describe('POST /v1/auth/refresh', () => {
     assert.deepEqual(cookiesOf(second), first);
   });
 
+  test('401 REFRESH_FAILED: 90 days after the login, however often it was used', async () => {
+    let { cookies } = await newOwner(server);
+    const loggedInAt = server.clock.now().getTime();
+    const endsAt = loggedInAt + 90 * 86_400_000;
+    for (let day = 20; day <= 80; day += 20) {
+      server.clock.advance(20 * 86_400_000);
+      const answer = await refresh(cookies);
+      assert.equal(answer.status, 200, `after ${day} days`);
+      cookies = cookiesOf(answer);
+      const lasts = Number(/Max-Age=(\d+)/.exec(answer.setCookies.svc_refresh_token!)![1]);
+      const left = endsAt - server.clock.now().getTime();
+      assert.equal(lasts, Math.min(30 * 86_400, left / 1000), 'the cookie ends with the session');
+    }
+    server.clock.advance(endsAt - server.clock.now().getTime() - 1);
+    const last = await refresh(cookies);
+    assert.equal(last.status, 200);
+    server.clock.advance(1);
+    refused(await refresh(cookiesOf(last)), 401, 'REFRESH_FAILED');
+    const account = { body: { current_password: 'x' }, cookies: cookiesOf(last) };
+    const deletion = await server.api('DELETE', '/v1/auth/me/account', {
+      ...account,
+      csrf: cookiesOf(last).svc_csrf_token!,
+    });
+    refused(deletion, 401, 'UNAUTHORIZED');
+  });
+
   test('401 REFRESH_FAILED: no cookie, and one that nobody issued', async () => {
     refused(await refresh({}), 401, 'REFRESH_FAILED');
     refused(await refresh({ svc_refresh_token: 'x'.repeat(43), svc_csrf_token: 'y' }), 401, 'REFRESH_FAILED');

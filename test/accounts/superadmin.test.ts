@@ -73,6 +73,12 @@ describe('superadmins and company 1', () => {
     }
   });
 
+  test('OWNER_ONLY: a superadmin renames no company, not even the platform', async () => {
+    const body = { company_name: 'Mine now' };
+    refused(await server.api('PATCH', '/v1/auth/me', { jwt: root.jwt, body }), 403, 'OWNER_ONLY');
+    assert.equal((await server.api('PATCH', '/v1/auth/me', { jwt: root.jwt, body: {} })).status, 200);
+  });
+
   test('a key of company 1 is a superadmin’s, and {instanceId} finds its company by itself', async () => {
     const owner = await newOwner(server);
     const instance = await seedInstance(server.db, owner.companyId);

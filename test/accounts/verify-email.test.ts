@@ -100,12 +100,23 @@ describe('POST /v1/auth/verify-email', () => {
     refused(await verify(await newOwner(server), '000000'), 409, 'EMAIL_ALREADY_VERIFIED');
   });
 
-  test('400 INVALID_JSON, MISSING_FIELD and BAD_REQUEST; 401 without a JWT, a key being none', async () => {
+  test('400 EMAIL_VERIFICATION_CODE_INVALID: what is no code at all counts as a wrong one', async () => {
+    const person = await newOwner(server, { verified: false });
+    const code = await codeOf(person);
+    const raw = (rawBody: string, headers = {}) =>
+      server.api('POST', '/v1/auth/verify-email', { jwt: person.jwt, rawBody, headers });
+    const invalid = 'EMAIL_VERIFICATION_CODE_INVALID';
+    refused(await verify(person, undefined), 400, invalid);
+    refused(await verify(person, Number(code)), 400, invalid);
+    refused(await raw('{'), 400, invalid);
+    refused(await raw(code, { 'content-type': 'text/plain' }), 400, invalid);
+    refused(await verify(person, 'x'.repeat(1000)), 429, 'EMAIL_VERIFICATION_MAX_ATTEMPTS');
+    refused(await verify(person, code), 400, 'EMAIL_VERIFICATION_CODE_EXPIRED');
+  });
+
+  test('401 without a JWT, a key being none', async () => {
     const person = await newOwner(server, { verified: false });
     const path = '/v1/auth/verify-email';
-    refused(await server.api('POST', path, { jwt: person.jwt, rawBody: '{' }), 400, 'INVALID_JSON');
-    refused(await verify(person, undefined), 400, 'MISSING_FIELD');
-    refused(await verify(person, 123456), 400, 'BAD_REQUEST');
     refused(await server.api('POST', path, { body: { code: '000000' } }), 401, 'UNAUTHORIZED');
     refused(
       await server.api('POST', path, { key: person.key, body: { code: '000000' } }),

@@ -84,18 +84,25 @@ export function createMailSender(deps: MailSenderDeps): MailSender {
   /** The wish goes and the mail comes in one transaction; the next round sends it. */
   async function prepareReset(wish: ClaimedMail): Promise<void> {
     const { resetFor } = cipher.open<SealedResetRequest>(wish.sealed);
-    await db.transaction(async (sql) => {
-      const prepared = await preparePasswordReset(deps, sql, { email: resetFor, now: clock.now() });
-      await dropMail(sql, wish.id);
-      if (prepared)
-        await queue.queue(sql, {
+    await db
+      .transaction(async (sql) => {
+        const prepared = await preparePasswordReset(deps, sql, { email: resetFor, now: clock.now() });
+        await dropMail(sql, wish.id);
+        if (!prepared) return;
+        const refused = await queue.queue(sql, {
           ...prepared.mail,
           to: prepared.to,
           kind: 'password_reset',
           companyId: prepared.companyId,
           traceId: wish.trace_id,
         });
-    });
+        // Nobody would ever get the link: it is undone with all the rest.
+        if (refused) throw new MailboxFull();
+      })
+      .catch((err) => {
+        if (!(err instanceof MailboxFull)) throw err;
+        return dropMail(db, wish.id);
+      });
     waker.wake();
   }
 
@@ -143,6 +150,9 @@ export function createMailSender(deps: MailSenderDeps): MailSender {
     runOnce,
   };
 }
+
+/** The mailbox has had its share of reset links. */
+class MailboxFull extends Error {}
 
 /** Unique beyond this database: two installations may write to one mailbox. */
 function mailId(mail: ClaimedMail): string {

@@ -31,6 +31,7 @@ export function completeOAuthSignup(
         ownerName: name,
         passwordHash: null,
         emailVerified: true,
+        emailProven: true,
         traceId: input.traceId,
       });
       const linked = await sql.query(

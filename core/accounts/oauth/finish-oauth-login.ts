@@ -10,7 +10,10 @@ import { linkIdentity } from './link-identity.ts';
 import type { OAuthProviders, ProviderIdentity, ProviderName } from './provider.ts';
 import { requireProvider } from './require-provider.ts';
 
-type FinishDeps = Pick<AccountDeps, 'db' | 'clock' | 'log' | 'cipher' | 'jwt' | 'settings' | 'forget'> & {
+type FinishDeps = Pick<
+  AccountDeps,
+  'db' | 'clock' | 'log' | 'cipher' | 'jwt' | 'mails' | 'settings' | 'forget'
+> & {
   providers: OAuthProviders;
 };
 
@@ -46,7 +49,10 @@ export async function finishOAuthLogin(
   const outcome = await deps.db.transaction((sql) =>
     settle(deps, sql, { provider: name, identity: { ...identity, email }, traceId: input.traceId }),
   );
-  if (outcome.is === 'session') deps.forget(`user:${outcome.grant.session.user_id}`);
+  if (outcome.is === 'session') {
+    const { user_id, company_id } = outcome.grant.session;
+    deps.forget(`user:${user_id}`, `company:${company_id}`);
+  }
   return outcome;
 }
 

@@ -9,6 +9,9 @@ import { DeliveryRoom } from './0011-delivery-room.ts';
 import { RefusedLogs } from './0012-refused-logs.ts';
 import { Arrivals } from './0025-arrivals.ts';
 import { StorageQuota } from './0026-storage-quota.ts';
+import { EmailProof } from './0030-email-proof.ts';
+import { MailBudgets } from './0031-mail-budgets.ts';
+import { FailedLogins } from './0032-failed-logins.ts';
 import { WriteProbes } from './0050-write-probes.ts';
 
 /** Every migration of the messaging schema, oldest first. A landed one is never edited. */
@@ -24,5 +27,8 @@ export const migrations = [
   RefusedLogs,
   Arrivals,
   StorageQuota,
+  EmailProof,
+  MailBudgets,
+  FailedLogins,
   WriteProbes,
 ];

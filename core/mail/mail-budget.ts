@@ -1,0 +1,80 @@
+import type { Clock } from '../platform/clock.ts';
+import type { Sql } from '../platform/db.ts';
+import type { Cipher } from '../platform/encryption.ts';
+
+/** What one mailbox gets of one kind: so many at once, and then one in each interval. */
+interface Budget {
+  burst: number;
+  intervalMs: number;
+}
+
+const MINUTE_MS = 60_000;
+const DEFAULT: Budget = { burst: 5, intervalMs: 60 * MINUTE_MS };
+const BUDGETS: Readonly<Record<string, Budget>> = {
+  // As many as links can be open at a time, for as long as they are.
+  password_reset: { burst: 5, intervalMs: 30 * MINUTE_MS },
+  // Asked for by the user alone, with a cooldown of its own.
+  verification_code: { burst: 10, intervalMs: 30 * MINUTE_MS },
+  // These write to people who never heard of us.
+  invite: { burst: 5, intervalMs: 6 * 60 * MINUTE_MS },
+  email_change_code: { burst: 5, intervalMs: 6 * 60 * MINUTE_MS },
+  registration: { burst: 5, intervalMs: 6 * 60 * MINUTE_MS },
+};
+
+/** Kinds that share a budget: what registering sends. A resent code has its own. */
+const SHARED: Readonly<Record<string, string>> = {
+  quick_registration: 'registration',
+  registration_code: 'registration',
+};
+
+/**
+ * Counts a mail against what its mailbox may get of that kind, however many accounts ask: nobody can be
+ * bombed with mails through us. Kinds are counted apart, so that what strangers send uses up none of the
+ * reset links and notices. Null when there is room, else the seconds until there is.
+ *
+ * Part of the caller's transaction, in which the mailbox is held: of many at once no more pass than fit.
+ */
+export async function takeMailSlot(
+  deps: { cipher: Pick<Cipher, 'digest'>; clock: Clock },
+  sql: Sql,
+  mail: { to: string; kind: string },
+): Promise<{ retryAfterS: number } | null> {
+  const kind = SHARED[mail.kind] ?? mail.kind;
+  const { burst, intervalMs } = BUDGETS[kind] ?? DEFAULT;
+  const mailbox = deps.cipher.digest(`mailbox ${mailboxOf(mail.to)}`);
+  const now = deps.clock.now();
+  const nowMs = now.getTime();
+  const taken = await sql.query(
+    `INSERT INTO mail_budgets AS b (mailbox, kind, full_at) VALUES ($1, $2, $4)
+     ON CONFLICT (mailbox, kind) DO UPDATE
+     SET full_at = greatest(b.full_at, $3) + make_interval(secs => $6)
+     WHERE b.full_at <= $5`,
+    [
+      mailbox,
+      kind,
+      now,
+      new Date(nowMs + intervalMs),
+      new Date(nowMs + intervalMs * (burst - 1)),
+      intervalMs / 1000,
+    ],
+  );
+  if (taken.rowCount === 1) return null;
+  const { rows } = await sql.query<{ full_at: Date }>(
+    'SELECT full_at FROM mail_budgets WHERE mailbox = $1 AND kind = $2',
+    [mailbox, kind],
+  );
+  const roomAtMs = (rows[0]?.full_at.getTime() ?? nowMs) - intervalMs * (burst - 1);
+  return { retryAfterS: Math.max(1, Math.ceil((roomAtMs - nowMs) / 1000)) };
+}
+
+/** Providers that deliver to one mailbox whatever dots are written in its name. */
+const DOTLESS = new Set(['gmail.com', 'googlemail.com']);
+
+/** One mailbox under the spellings that it has: letter case, `+tag`, and dots where they do not count. */
+export function mailboxOf(email: string): string {
+  const address = email.trim().toLowerCase();
+  const at = address.lastIndexOf('@');
+  const domain = address.slice(at + 1);
+  const local = address.slice(0, Math.max(0, at)).split('+')[0]!;
+  return `${DOTLESS.has(domain) ? local.replaceAll('.', '') : local}@${domain}`;
+}

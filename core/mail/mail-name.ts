@@ -1,0 +1,25 @@
+/** Longer ones are cut: a name has no room for a letter of its own. */
+const MAX_CHARS = 60;
+
+/**
+ * A name that a stranger chose, fit to stand in a mail of ours: one line, no control or invisible
+ * characters, nothing that a mail program would turn into a link or an address, and not long. What is left
+ * of "Log in at https://evil.example/x" reads "Log in at https evil·example x".
+ */
+export function mailName(text: string): string {
+  const flat = text
+    // Control, format (zero-width, right-to-left overrides), separators of lines, private use.
+    .replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ')
+    .replace(/[:/\\@<>()[\]{}"“”|]/g, ' ')
+    // "evil.example" is a link by itself; "J. Doe" and "Ltd." are not.
+    .replace(/[.。．｡](?=[\p{L}\p{N}-])/gu, '·')
+    .replace(/\s+/g, ' ')
+    .trim();
+  const chars = [...flat];
+  return chars.length > MAX_CHARS
+    ? `${chars
+        .slice(0, MAX_CHARS - 1)
+        .join('')
+        .trim()}…`
+    : flat;
+}

@@ -1,0 +1,333 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { AccountServer } from './support/account-server.ts';
+import { cookiesOf, refused } from './support/api-client.ts';
+import { codeIn, linkTokenIn } from './support/mailbox.ts';
+import {
+  githubAccount,
+  googlePerson,
+  loginWithGithub,
+  loginWithGoogle,
+  type OAuthSetup,
+  sentTo,
+  startOAuth,
+} from './support/oauth.ts';
+import {
+  logIn,
+  newCompanyName,
+  newEmail,
+  newMember,
+  newOwner,
+  PASSWORD,
+  type Person,
+  personOf,
+  register,
+} from './support/people.ts';
+
+const OWN_PASSWORD = 'what only I know, really';
+
+/** What somebody holds who wrote another's address into an account, before its owner came. */
+interface Squat {
+  password: string | null;
+  jwt?: string;
+  key?: string;
+  cookies?: Record<string, string>;
+  /** A code of a move to the squatter's own mailbox, as it stands in a mail there. */
+  moveCode?: string;
+}
+
+describe('an address that its owner never proved', () => {
+  let setup: OAuthSetup;
+  let server: AccountServer;
+  before(async () => {
+    setup = await startOAuth();
+    ({ server } = setup);
+  });
+  after(() => setup.close());
+
+  const api: AccountServer['api'] = (...args) => server.api(...args);
+
+  /** Logged in with what was set, a key made where that is possible, and a move to another mailbox begun. */
+  async function dugIn(email: string, password: string, key?: string): Promise<Squat> {
+    const { jwt, cookies } = personOf(await logIn(server, email, password), email, password, '');
+    const mine = newEmail();
+    const start = { new_email: mine, current_password: password };
+    assert.equal((await api('POST', '/v1/auth/me/email/start', { jwt, body: start })).status, 202);
+    const made = await api('POST', '/v1/tokens', { jwt, body: {} });
+    return {
+      password,
+      jwt,
+      cookies,
+      key: made.status === 201 ? made.body.token : key!,
+      moveCode: codeIn(await server.lastMail(mine)),
+    };
+  }
+
+  async function quickRegister(email: string): Promise<{ password: string; key: string }> {
+    const answer = await api('POST', '/v1/auth/quick-register', { body: { email } });
+    assert.equal(answer.status, 201, answer.text);
+    return { password: answer.body.password, key: answer.body.api_key };
+  }
+
+  const squats: Record<string, (email: string) => Promise<Squat>> = {
+    async registered(email) {
+      const { body } = await register(server, email);
+      return dugIn(email, PASSWORD, body.token);
+    },
+    async 'quick-registered'(email) {
+      const { password, key } = await quickRegister(email);
+      return dugIn(email, password, key);
+    },
+    async 'quick-registered, with the password changed'(email) {
+      const { password, key } = await quickRegister(email);
+      const first = await logIn(server, email, password);
+      const body = { current_password: password, new_password: PASSWORD };
+      const changed = await api('PATCH', '/v1/auth/me/password', { jwt: first.body.token, body });
+      assert.equal(changed.status, 200, changed.text);
+      return dugIn(email, PASSWORD, key);
+    },
+    async 'made with a password by an owner'(email) {
+      const owner = await newOwner(server);
+      const body = { email, name: 'Vic', role: 'owner', password: PASSWORD };
+      assert.equal((await api('POST', '/v1/users', { jwt: owner.jwt, body })).status, 201);
+      return dugIn(email, PASSWORD);
+    },
+    async invited(email) {
+      const owner = await newOwner(server);
+      const body = { email, name: 'Vic', role: 'owner' };
+      assert.equal((await api('POST', '/v1/users', { jwt: owner.jwt, body })).status, 201);
+      return { password: null };
+    },
+  };
+
+  async function askLink(email: string): Promise<string> {
+    await api('POST', '/v1/auth/forgot-password', { body: { email } });
+    return linkTokenIn(await server.lastMail(email));
+  }
+  async function useLink(token: string, email: string): Promise<string> {
+    const body = { token, password: OWN_PASSWORD };
+    const answer = await api('POST', '/v1/auth/reset-password', { body });
+    assert.equal(answer.status, 200, answer.text);
+    return (await logIn(server, email, OWN_PASSWORD)).body.token;
+  }
+  async function session(answer: Awaited<ReturnType<typeof loginWithGoogle>>): Promise<string> {
+    sentTo(answer, '/oauth/callback', {});
+    const cookies = cookiesOf(answer);
+    const refreshed = await api('POST', '/v1/auth/refresh', { cookies, csrf: cookies.svc_csrf_token! });
+    assert.equal(refreshed.status, 200, refreshed.text);
+    return refreshed.body.token;
+  }
+
+  /** Each returns the owner's JWT. */
+  const arrivals: Record<string, (email: string) => Promise<string>> = {
+    google: async (email) => session(await loginWithGoogle(setup, googlePerson({ email }))),
+    github: async (email) =>
+      session(
+        await loginWithGithub(setup, githubAccount({ emails: [{ email, primary: true, verified: true }] })),
+      ),
+    'a reset link': async (email) => useLink(await askLink(email), email),
+  };
+
+  /** Nothing of what the squatter holds opens anything. */
+  async function isShutOut(email: string, squat: Squat): Promise<void> {
+    if (squat.password !== null)
+      refused(
+        await api('POST', '/v1/auth/login', { body: { email, password: squat.password } }),
+        401,
+        'INVALID_CREDENTIALS',
+      );
+    if (squat.jwt) refused(await api('GET', '/v1/instances', { jwt: squat.jwt }), 401, 'PASSWORD_CHANGED');
+    if (squat.key) refused(await api('GET', '/v1/instances', { key: squat.key }), 401, 'TOKEN_INVALID');
+    if (squat.cookies)
+      refused(
+        await api('POST', '/v1/auth/refresh', {
+          cookies: squat.cookies,
+          csrf: squat.cookies.svc_csrf_token!,
+        }),
+        401,
+        'REFRESH_FAILED',
+      );
+    // The move to the squatter's mailbox is void, also for who is logged in now.
+    const { rows } = await server.db.query(
+      `SELECT 1 FROM email_codes c JOIN users u ON u.id = c.user_id
+       WHERE lower(u.email) = $1 AND purpose = 'change' AND code_hash IS NOT NULL`,
+      [email],
+    );
+    assert.equal(rows.length, 0, 'no move to another mailbox is pending');
+  }
+
+  for (const [how, squat] of Object.entries(squats))
+    for (const [way, arrive] of Object.entries(arrivals))
+      test(`${how}: its owner comes by ${way}, and is alone in the account`, async () => {
+        const email = newEmail();
+        const held = await squat(email);
+        const jwt = await arrive(email);
+        await isShutOut(email, held);
+        assert.equal((await api('GET', '/v1/instances', { jwt })).status, 200);
+        const body = { code: held.moveCode ?? '000000' };
+        refused(await api('POST', '/v1/auth/me/email/confirm', { jwt, body }), 404, 'EMAIL_CHANGE_NOT_FOUND');
+      });
+
+  for (const [how, squat] of Object.entries(squats))
+    test(`${how}: once its owner came, another provider is linked and nothing ends again`, async () => {
+      const email = newEmail();
+      await squat(email);
+      const jwt = await arrivals['a reset link']!(email);
+      const key = await api('POST', '/v1/tokens', { jwt, body: {} });
+      await arrivals.google!(email);
+      await arrivals.github!(email);
+      await logIn(server, email, OWN_PASSWORD);
+      assert.equal((await api('GET', '/v1/instances', { jwt })).status, 200);
+      if (key.status === 201)
+        assert.equal((await api('GET', '/v1/instances', { key: key.body.token })).status, 200);
+    });
+
+  test('invited: the invite link lets its reader in, and links that were asked for before end with it', async () => {
+    const email = newEmail();
+    await squats.invited!(email);
+    const invite = linkTokenIn(await server.lastMail(email));
+    const reset = await askLink(email);
+    await useLink(invite, email);
+    const body = { token: reset, password: PASSWORD };
+    refused(await api('POST', '/v1/auth/reset-password', { body }), 400, 'RESET_TOKEN_INVALID');
+  });
+
+  test('a sign-up that waits at /oauth/complete while somebody registers the address: the next login takes it', async () => {
+    const person = googlePerson();
+    const email = person.email!;
+    const first = await loginWithGoogle(setup, person);
+    const token = sentTo(first, '/oauth/complete', { provider: 'google' }).get('token')!;
+    const held = await squats['quick-registered']!(email);
+    const body = { token, company_name: newCompanyName() };
+    const answer = await api('POST', '/v1/auth/oauth/complete-signup', { body });
+    refused(answer, 409, 'EMAIL_ALREADY_REGISTERED');
+    await session(await loginWithGoogle(setup, person));
+    await isShutOut(email, held);
+  });
+
+  test('a move to the address of somebody else gives nothing: not the address, nor what they register with it', async () => {
+    const squatter = await newOwner(server);
+    const email = newEmail();
+    const start = { new_email: email, current_password: squatter.password };
+    await api('POST', '/v1/auth/me/email/start', { jwt: squatter.jwt, body: start });
+    const code = codeIn(await server.lastMail(email));
+    const answer = await loginWithGoogle(setup, googlePerson({ email }));
+    const token = sentTo(answer, '/oauth/complete', {}).get('token')!;
+    const signedUp = await api('POST', '/v1/auth/oauth/complete-signup', {
+      body: { token, company_name: newCompanyName() },
+    });
+    assert.equal(signedUp.status, 200, signedUp.text);
+    assert.notEqual(signedUp.body.company_id, squatter.companyId);
+    const late = await api('POST', '/v1/auth/me/email/confirm', { jwt: squatter.jwt, body: { code } });
+    refused(late, 409, 'EMAIL_ALREADY_TAKEN');
+  });
+
+  test('an account that moved to a mailbox is proven by the code: a provider is linked and everything stays', async () => {
+    const email = newEmail();
+    const { password } = await quickRegister(email);
+    const { body } = await logIn(server, email, password);
+    const next = newEmail();
+    const start = { new_email: next, current_password: password };
+    await api('POST', '/v1/auth/me/email/start', { jwt: body.token, body: start });
+    const code = codeIn(await server.lastMail(next));
+    const moved = await api('POST', '/v1/auth/me/email/confirm', { jwt: body.token, body: { code } });
+    assert.equal(moved.status, 200, moved.text);
+    await arrivals.google!(next);
+    await logIn(server, next, password);
+    sentTo(await loginWithGoogle(setup, googlePerson({ email })), '/oauth/complete', {});
+  });
+
+  test('an honest quick registration proves its mailbox with the code of the mail, and loses nothing', async () => {
+    const email = newEmail();
+    const { password, key } = await quickRegister(email);
+    const code = codeIn(await server.lastMail(email));
+    const { body } = await logIn(server, email, password);
+    assert.equal(body.email_verified, true);
+    const type = (typed: string) =>
+      api('POST', '/v1/auth/verify-email', { jwt: body.token, body: { code: typed } });
+    refused(await type(code === '000000' ? '000001' : '000000'), 409, 'EMAIL_ALREADY_VERIFIED');
+    assert.equal((await type(code)).status, 200);
+    refused(await type(code), 409, 'EMAIL_ALREADY_VERIFIED');
+    await arrivals.google!(email);
+    assert.equal((await api('GET', '/v1/tokens', { key })).status, 200);
+    await logIn(server, email, password);
+  });
+
+  test('the code of a quick registration can not be guessed: it is void after five wrong ones', async () => {
+    const email = newEmail();
+    const { password } = await quickRegister(email);
+    const code = codeIn(await server.lastMail(email));
+    const { body } = await logIn(server, email, password);
+    const type = (typed: string) =>
+      api('POST', '/v1/auth/verify-email', { jwt: body.token, body: { code: typed } });
+    const wrong = code === '000000' ? '000001' : '000000';
+    for (let i = 0; i < 5; i++) refused(await type(wrong), 409, 'EMAIL_ALREADY_VERIFIED');
+    refused(await type(code), 409, 'EMAIL_ALREADY_VERIFIED');
+  });
+
+  describe('that registered a company', () => {
+    /** All that a squatter can plant in it: a second owner with a mailbox of their own, a key, hooks, a phone. */
+    async function plant(email: string) {
+      const { password, key } = await quickRegister(email);
+      const { body } = await logIn(server, email, password);
+      const owner = personOf(await logIn(server, email, password), email, password, key);
+      await server.db.query('UPDATE companies SET max_users = 10 WHERE id = $1', [body.company_id]);
+      const mole = newEmail();
+      await api('POST', '/v1/users', { jwt: owner.jwt, body: { email: mole, name: 'M', role: 'owner' } });
+      await useLink(linkTokenIn(await server.lastMail(mole)), mole);
+      const second = personOf(await logIn(server, mole, OWN_PASSWORD), mole, OWN_PASSWORD, '');
+      second.key = (await api('POST', '/v1/tokens', { jwt: second.jwt, body: {} })).body.token;
+      const agent = await newMember(server, owner, 'agent');
+      const url = 'https://hooks.example.test/';
+      const hook = await api('POST', '/v1/webhooks', { key: second.key, body: { url } });
+      assert.equal(hook.status, 201, hook.text);
+      const instance = await api('POST', '/v1/instances', { key: second.key, body: { name: 'planted' } });
+      await server.db.query(`UPDATE instances SET wanted = 'connected' WHERE id = $1`, [instance.body.id]);
+      return { owner, second, agent, hookId: hook.body.id, instanceId: instance.body.id };
+    }
+
+    for (const [way, arrive] of Object.entries(arrivals))
+      test(`its owner comes by ${way}: the only user, no webhook and no instance at work, all told by mail`, async () => {
+        const email = newEmail();
+        const planted = await plant(email);
+        const jwt = await arrive(email);
+        await isShutOut(email, planted.owner);
+        for (const person of [planted.second, planted.agent]) await isGone(person);
+        const users = await api('GET', '/v1/users', { jwt });
+        assert.deepEqual(
+          users.body.data.map((user: { email: string; role: string }) => [user.email, user.role]),
+          [[email, 'owner']],
+        );
+        const hook = (await api('GET', `/v1/webhooks/${planted.hookId}`, { jwt })).body;
+        assert.deepEqual([hook.enabled, hook.disabled_reason], [false, 'owner_proven']);
+        const instance = await server.db.query('SELECT wanted FROM instances WHERE id = $1', [
+          planted.instanceId,
+        ]);
+        assert.equal(instance.rows[0]!.wanted, 'disconnected');
+        const audit = await api('GET', '/v1/audit?action=account.taken_over', { jwt });
+        assert.deepEqual(
+          { ...audit.body.data[0].detail, by: '' },
+          { by: '', keys: 1, users: 2, webhooks: 1, instances: 1 },
+        );
+        const told = (await server.mailsTo(email)).map((mail) => mail.subject);
+        assert.ok(told.includes('Your account is now yours alone'), told.join());
+        assert.match((await server.lastMail(planted.second.email)).subject, /access to a company ended/);
+      });
+
+    async function isGone(person: Person): Promise<void> {
+      refused(await api('GET', '/v1/instances', { jwt: person.jwt }), 401, 'TOKEN_INVALID');
+      if (person.key) refused(await api('GET', '/v1/instances', { key: person.key }), 401, 'TOKEN_INVALID');
+      const login = { email: person.email, password: person.password };
+      refused(await api('POST', '/v1/auth/login', { body: login }), 401, 'INVALID_CREDENTIALS');
+    }
+
+    test('a company whose owner is proven keeps its users, hooks and keys when another user is', async () => {
+      const owner = await newOwner(server);
+      const member = await newMember(server, owner, 'owner');
+      await arrivals.google!(member.email);
+      refused(await api('GET', '/v1/instances', { jwt: member.jwt }), 401, 'PASSWORD_CHANGED');
+      assert.equal((await api('GET', '/v1/users', { jwt: owner.jwt })).body.total, 2);
+      assert.equal((await api('GET', '/v1/instances', { key: owner.key })).status, 200);
+    });
+  });
+});
