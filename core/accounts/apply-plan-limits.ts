@@ -1,6 +1,6 @@
 import { tellHoldChanged } from '../instances/company-hold.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Db } from '../platform/db.ts';
+import type { Db, Sql } from '../platform/db.ts';
 import { forgetCached } from './forget-cached.ts';
 
 /** What billing tells of a company (its `BillingNews`, read here without importing billing; design 2). */
@@ -49,8 +49,22 @@ export async function applyPlanLimits(deps: { db: Db; clock: Clock }, news: Plan
       ],
     );
     if (!rows[0]) return false;
+    if (!news.suspended) await resumeMarked(sql, news.company_id);
     if (rows[0].was_suspended !== news.suspended) await tellHoldChanged(sql, news.company_id);
     await forgetCached(sql, `company:${news.company_id}`);
     return true;
   });
+}
+
+/**
+ * A suspension overwrote what users wanted, and marked it, before holds were read from the company. One that was
+ * written then may still end.
+ */
+async function resumeMarked(sql: Sql, companyId: number): Promise<void> {
+  await sql.query(
+    `UPDATE instances
+     SET wanted = CASE WHEN wanted = 'disconnected' THEN 'connected' ELSE wanted END, resume_after_suspension = false
+     WHERE company_id = $1 AND resume_after_suspension`,
+    [companyId],
+  );
 }

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 
 /** Keeps what must not be read out of a stolen database: network credentials, webhook secrets and headers. */
 export interface Cipher {
@@ -6,6 +6,8 @@ export interface Cipher {
   seal(value: unknown): Buffer;
   /** What {@link Cipher.seal} was given. Throws when the bytes were altered or sealed with another key. */
   open<T = unknown>(sealed: Uint8Array): T;
+  /** 32 bytes that are the same for the same text and purpose, and tell nothing of it to who lacks the key. */
+  digest(purpose: string, text: string): Buffer;
 }
 
 /** Written first, so that a later scheme (or a second key) can be told apart from this one. */
@@ -35,6 +37,11 @@ export function createCipher(hexKey: string): Cipher {
         decipher.final(),
       ]);
       return JSON.parse(text.toString('utf8')) as T;
+    },
+    digest(purpose, text) {
+      // A key of its own for each purpose: what is compared here can be compared nowhere else.
+      const own = createHmac('sha256', key).update(`digest ${purpose}`).digest();
+      return createHmac('sha256', own).update(text).digest();
     },
   };
 }

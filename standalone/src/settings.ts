@@ -24,6 +24,7 @@ export function readSettings(env: Environment): Settings {
     // The screen is for the person who typed the command.
     LOG_LEVEL: 'warn',
     ALLOW_PRIVATE_WEBHOOKS: 'true',
+    BILLING_SIMULATED: 'true',
     PUBLIC_URL: `http://127.0.0.1:${port}`,
     FRONTEND_URL: `http://127.0.0.1:${port}`,
     DATABASE_URL: 'postgres://embedded',

@@ -7,7 +7,6 @@ import { Media } from './0007-media.ts';
 import { PlanLimits } from './0010-plan-limits.ts';
 import { DeliveryRoom } from './0011-delivery-room.ts';
 import { RefusedLogs } from './0012-refused-logs.ts';
-import { Holds } from './0040-holds.ts';
 
 /** Every migration of the messaging schema, oldest first. A landed one is never edited. */
 export const migrations = [
@@ -20,5 +19,4 @@ export const migrations = [
   PlanLimits,
   DeliveryRoom,
   RefusedLogs,
-  Holds,
 ];
