@@ -33,7 +33,7 @@ export type TokenizeCardBody = z.infer<typeof tokenizeCardBody>;
 
 export const cards = {
   list: billingRoute(
-    { auth: 'any', access: 'all', summary: 'List cards' },
+    { auth: 'any', access: 'owner_admin', summary: 'List cards' },
     {
       method: 'GET',
       path: '/v1/billing/cards',
@@ -43,7 +43,7 @@ export const cards = {
   tokenize: billingRoute(
     {
       auth: 'any',
-      access: 'all',
+      access: 'owner',
       errors: ['PROFILE_NOT_FOUND', 'CARD_REJECTED'],
       bodyCodes: { missing: 'MISSING_FIELDS', invalid: 'INVALID_JSON' },
       summary: 'Store a card',
@@ -54,7 +54,7 @@ export const cards = {
   makeDefault: billingRoute(
     {
       auth: 'any',
-      access: 'all',
+      access: 'owner',
       notFound: 'INVALID_ID',
       errors: ['NOT_FOUND', 'DB_ERROR'],
       summary: 'Make a card the default',
@@ -69,7 +69,7 @@ export const cards = {
   remove: billingRoute(
     {
       auth: 'any',
-      access: 'all',
+      access: 'owner',
       notFound: 'INVALID_ID',
       errors: ['DB_ERROR'],
       summary: 'Remove a card',

@@ -39,7 +39,12 @@ export type ChargeDto = z.infer<typeof charge>;
 
 export const charges = {
   list: billingRoute(
-    { auth: 'any', access: 'all', summary: 'List charges', description: 'By due date, newest first.' },
+    {
+      auth: 'any',
+      access: 'owner_admin',
+      summary: 'List charges',
+      description: 'By due date, newest first.',
+    },
     {
       method: 'GET',
       path: '/v1/billing/charges',

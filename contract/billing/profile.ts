@@ -80,13 +80,18 @@ export type UpdateProfileBody = z.infer<typeof updateProfileBody>;
 
 export const profile = {
   get: billingRoute(
-    { auth: 'any', access: 'all', errors: ['PROFILE_NOT_FOUND'], summary: 'Read the billing profile' },
+    {
+      auth: 'any',
+      access: 'owner_admin',
+      errors: ['PROFILE_NOT_FOUND'],
+      summary: 'Read the billing profile',
+    },
     { method: 'GET', path: '/v1/billing/profile', responses: { 200: billingProfile } },
   ),
   create: billingRoute(
     {
       auth: 'any',
-      access: 'all',
+      access: 'owner',
       errors: ['INVALID_DOCUMENT', 'COMPANY_NOT_FOUND', 'PROFILE_EXISTS'],
       summary: 'Create the billing profile',
       description: 'Creates the customer at the payment provider. The document cannot be changed afterwards.',
@@ -101,7 +106,7 @@ export const profile = {
   update: billingRoute(
     {
       auth: 'any',
-      access: 'all',
+      access: 'owner',
       errors: ['PROFILE_NOT_FOUND'],
       summary: 'Change the billing profile',
       description: 'E-mail, phone, names and address; the change is passed on to the payment provider.',

@@ -40,7 +40,7 @@ type BillingRoute<M extends BillingMeta, D extends BillingDef> = Omit<D, 'respon
 
 /**
  * One endpoint of the billing service: as {@link route}, but its handlers answer errors in the reduced
- * envelope, a body of a wrong shape is INVALID_JSON (or what `bodyCodes` says), and what fails inside is
+ * envelope, a wrong role the full one, a body of a wrong shape is INVALID_JSON (or what `bodyCodes` says), and what fails inside is
  * INTERNAL with an incident id (spec 4.9, 7.1).
  */
 export function billingRoute<const M extends BillingMeta, const D extends BillingDef>(

@@ -22,7 +22,7 @@ export const billingSimulator = {
   act: billingRoute(
     {
       auth: 'any',
-      access: 'all',
+      access: 'owner',
       errors: ['NOT_FOUND', 'CONFLICT'],
       summary: 'Let something happen at the simulated provider',
       description:
@@ -44,7 +44,7 @@ export const billingSimulator = {
   advanceClock: billingRoute(
     {
       auth: 'any',
-      access: 'all',
+      access: 'owner',
       summary: "Move the company's billing clock forward",
       description:
         'Trials end, grace periods run out and dues pass as they would on that day. For this company only.',

@@ -118,7 +118,7 @@ export const subscriptions = {
   current: billingRoute(
     {
       auth: 'any',
-      access: 'all',
+      access: 'owner_admin',
       errors: ['SUBSCRIPTION_NOT_FOUND'],
       summary: 'Read the subscription',
       description: 'The newest of the company, whatever its state.',
@@ -128,7 +128,7 @@ export const subscriptions = {
   create: billingRoute(
     {
       auth: 'any',
-      access: 'all',
+      access: 'owner',
       errors: [
         'PLAN_NOT_FOUND',
         'PROFILE_REQUIRED',
@@ -141,14 +141,15 @@ export const subscriptions = {
       ],
       statuses: { PLAN_NOT_FOUND: [400], ADDON_NOT_FOUND: [400] },
       summary: 'Subscribe',
-      description: 'Starts a trial of 30 days; the first charge is due when it ends.',
+      description:
+        'Starts a trial of 30 days; the first charge is due when it ends. There is one trial for a company and its document: a later subscription is `expired` until its first charge, due at once, is paid.',
     },
     { method: 'POST', path: PATH, body: createSubscriptionBody, responses: { 201: subscription } },
   ),
   changePlan: billingRoute(
     {
       auth: 'any',
-      access: 'all',
+      access: 'owner',
       notFound: 'INVALID_ID',
       errors: ['ALREADY_ON_PLAN', 'SUBSCRIPTION_NOT_ACTIVE', 'PLAN_NOT_FOUND', 'SUBSCRIPTION_NOT_FOUND'],
       summary: 'Schedule a plan change',
@@ -159,7 +160,7 @@ export const subscriptions = {
   cancel: billingRoute(
     {
       auth: 'any',
-      access: 'all',
+      access: 'owner',
       notFound: 'INVALID_ID',
       errors: ['SUBSCRIPTION_NOT_FOUND', 'SUBSCRIPTION_NOT_ACTIVE'],
       summary: 'Cancel the subscription',
@@ -170,7 +171,7 @@ export const subscriptions = {
   addItem: billingRoute(
     {
       auth: 'any',
-      access: 'all',
+      access: 'owner',
       notFound: 'INVALID_ID',
       errors: ['INVALID_QUANTITY', 'ADDON_NOT_FOUND', 'SUBSCRIPTION_NOT_FOUND', 'SUBSCRIPTION_NOT_ACTIVE'],
       summary: 'Add an add-on',
@@ -181,7 +182,7 @@ export const subscriptions = {
   removeItem: billingRoute(
     {
       auth: 'any',
-      access: 'all',
+      access: 'owner',
       notFound: 'INVALID_ID',
       errors: ['ITEM_NOT_FOUND'],
       summary: 'Remove an add-on',

@@ -1,3 +1,4 @@
+import { tellHoldChanged } from '../instances/company-hold.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db, Sql } from '../platform/db.ts';
 import { forgetCached } from './forget-cached.ts';
@@ -21,19 +22,24 @@ export interface PlanNews {
 
 /**
  * Lets messaging follow a company's subscription: its limits count from the next request on, in every
- * process, and a suspension disconnects its instances and, once over, connects those again that it had
- * disconnected (spec 3.1). Safe to run twice and in any order. False for news that are older than what is
+ * process, and a suspension disconnects its instances and, once over, connects those again that are still
+ * wanted connected. Safe to run twice and in any order. False for news that are older than what is
  * known, or of a company that is gone.
  */
 export async function applyPlanLimits(deps: { db: Db; clock: Clock }, news: PlanNews): Promise<boolean> {
   return deps.db.transaction(async (sql) => {
     const now = deps.clock.now();
     const { limits } = news;
-    const { rowCount } = await sql.query(
-      `UPDATE companies
-       SET billing_version = $2, max_instances = $3, max_users = $4, max_webhooks = $5, requests_per_minute = $6, storage_mb = $9,
-           billing_suspended_at = CASE WHEN $7 THEN coalesce(billing_suspended_at, $8::timestamptz) END, updated_at = $8
-       WHERE id = $1 AND billing_version < $2`,
+    const { rows } = await sql.query<{ was_suspended: boolean }>(
+      `WITH before AS (SELECT id, billing_suspended_at FROM companies WHERE id = $1 FOR NO KEY UPDATE)
+       UPDATE companies
+       SET billing_version = $2, max_instances = $3, max_users = $4, max_webhooks = $5, requests_per_minute = $6,
+           storage_mb = $9,
+           billing_suspended_at = CASE WHEN $7 THEN coalesce(before.billing_suspended_at, $8::timestamptz) END,
+           updated_at = $8
+       FROM before
+       WHERE companies.id = before.id AND billing_version < $2
+       RETURNING before.billing_suspended_at IS NOT NULL AS was_suspended`,
       [
         news.company_id,
         news.version,
@@ -46,37 +52,23 @@ export async function applyPlanLimits(deps: { db: Db; clock: Clock }, news: Plan
         limits?.storage_mb ?? null,
       ],
     );
-    if (rowCount === 0) return false;
-    await (news.suspended ? disconnectAll : resume)(sql, news.company_id, now);
+    if (!rows[0]) return false;
+    if (!news.suspended) await resumeMarked(sql, news.company_id);
+    if (rows[0].was_suspended !== news.suspended) await tellHoldChanged(sql, news.company_id);
     await forgetCached(sql, `company:${news.company_id}`);
     return true;
   });
 }
 
-async function disconnectAll(sql: Sql, companyId: number, now: Date): Promise<void> {
-  const { rows } = await sql.query<{ id: string }>(
-    `UPDATE instances SET wanted = 'disconnected', resume_after_suspension = true, updated_at = $2
-     WHERE company_id = $1 AND wanted = 'connected' RETURNING id`,
-    [companyId, now],
-  );
-  await wake(sql, rows);
-}
-
-/** One that was disconnected or logged out by hand meanwhile stays as it is. */
-async function resume(sql: Sql, companyId: number, now: Date): Promise<void> {
-  const { rows } = await sql.query<{ id: string; resumed: boolean }>(
+/**
+ * A suspension overwrote what users wanted, and marked it, before holds were read from the company. One that was
+ * written then may still end.
+ */
+async function resumeMarked(sql: Sql, companyId: number): Promise<void> {
+  await sql.query(
     `UPDATE instances
-     SET wanted = CASE WHEN wanted = 'disconnected' THEN 'connected' ELSE wanted END,
-         resume_after_suspension = false, updated_at = $2
-     WHERE company_id = $1 AND resume_after_suspension RETURNING id`,
-    [companyId, now],
+     SET wanted = CASE WHEN wanted = 'disconnected' THEN 'connected' ELSE wanted END, resume_after_suspension = false
+     WHERE company_id = $1 AND resume_after_suspension`,
+    [companyId],
   );
-  await wake(sql, rows);
-}
-
-async function wake(sql: Sql, instances: { id: string }[]): Promise<void> {
-  if (instances.length === 0) return;
-  await sql.query(`SELECT pg_notify('instance', id) FROM unnest($1::text[]) AS id`, [
-    instances.map((instance) => instance.id),
-  ]);
 }

@@ -3,6 +3,7 @@ import { ACCOUNT_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
 import type { AccountDeleted } from '@posthorn/contract/messaging/auth.ts';
 import { recordAudit } from '../audit/record-audit.ts';
 import { mails } from '../mail/mails.ts';
+import { companyHint } from '../webhooks/delivery/hints.ts';
 import type { AccountUser } from './account-user.ts';
 import { findAccountUser } from './account-user.ts';
 import type { BillingClient } from './billing-client.ts';
@@ -94,6 +95,7 @@ async function markDeleted(
       'UPDATE refresh_families SET revoked_at = $2 WHERE company_id = $1 AND revoked_at IS NULL',
       [companyId, deletedAt],
     );
+    await sql.query(`SELECT pg_notify('deliveries', $1)`, [companyHint(companyId)]);
     await forgetCached(sql, `company:${companyId}`);
     await recordAudit(sql, {
       companyId,

@@ -1,14 +1,18 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { CompanyDto } from '@posthorn/contract/messaging/admin.ts';
 import { recordAudit } from '../audit/record-audit.ts';
+import { tellHoldChanged } from '../instances/company-hold.ts';
+import { companyHint } from '../webhooks/delivery/hints.ts';
 import type { AccountDeps } from './deps.ts';
 import { forgetCached } from './forget-cached.ts';
 import { readCompany } from './list-companies.ts';
 import { PLATFORM_COMPANY_ID } from './superadmin.ts';
 
 /**
- * Suspends or reactivates a company; its JWTs and keys are refused, or taken again, at once everywhere (spec
- * 3.3). Nothing to change is no error. Throws 404 COMPANY_NOT_FOUND; 409 ACCOUNT_ALREADY_DELETED, and
+ * Suspends or reactivates a company; its JWTs and keys are refused, or taken again, at once everywhere. While it
+ * is suspended its instances hold no session, so that nothing of it is sent or received, and nothing is
+ * delivered to its webhooks; what is queued waits. Reactivated, all of it goes on as it was left. Nothing
+ * to change is no error. Throws 404 COMPANY_NOT_FOUND; 409 ACCOUNT_ALREADY_DELETED, and
  * CONFLICT for the platform's own company.
  */
 export async function setCompanyStatus(
@@ -38,6 +42,8 @@ export async function setCompanyStatus(
         at,
       ]);
       await forgetCached(sql, `company:${companyId}`);
+      await tellHoldChanged(sql, companyId);
+      await sql.query(`SELECT pg_notify('deliveries', $1)`, [companyHint(companyId)]);
       await recordAudit(sql, {
         companyId,
         userId: input.by.userId,

@@ -7,6 +7,7 @@ import {
 } from '@posthorn/contract/billing/subscriptions.ts';
 import { BILLING_TRIAL_DAYS } from '@posthorn/contract/limits.ts';
 import type { Sql } from '../platform/db.ts';
+import { claimTrial, useTrial } from './claim-trial.ts';
 import { localDate } from './dates.ts';
 import type { BillingDeps } from './deps.ts';
 import { type Addon, AddonSchema, type Plan, PlanSchema, ProfileSchema } from './entities.ts';
@@ -44,7 +45,8 @@ interface Order {
 }
 
 /**
- * Starts the trial of 30 days; the provider makes the first charge, due when it ends. On both sides or on
+ * Starts the trial of 30 days; the provider makes the first charge, due when it ends: at once for who had a trial
+ * before, and until it is paid the subscription is expired like a trial without a payment. On both sides or on
  * none: what the provider made for a request that failed is undone (provider-intents.ts).
  *
  * Throws the codes of spec 4.9; 422 CARD_REJECTED, 503 SERVICE_UNAVAILABLE for the provider's part.
@@ -100,7 +102,9 @@ async function clearIntents(deps: CreateDeps, companyId: number): Promise<void> 
 
 interface Begun {
   request: SubscriptionToCreate;
+  /** Of now, when there is none. */
   trialEndsAt: Date;
+  hasTrial: boolean;
 }
 
 async function begin(deps: CreateDeps, sql: Sql, order: Order, remoteIp: string): Promise<Begun> {
@@ -117,9 +121,11 @@ async function begin(deps: CreateDeps, sql: Sql, order: Order, remoteIp: string)
   if (live.rowCount !== 0 || open.some(({ underWay }) => underWay)) throw apiError('SUBSCRIPTION_EXISTS');
   const cardToken = order.cardId === null ? null : await openCardToken(deps, sql, companyId, order.cardId);
   const reference = await recordIntent(sql, { companyId, kind: 'subscription', now: deps.clock.now() });
-  const trialEndsAt = new Date(now.getTime() + BILLING_TRIAL_DAYS * DAY_MS);
+  const hasTrial = await claimTrial(deps, sql, { documentNumber: profile.documentNumber, reference });
+  const trialEndsAt = hasTrial ? new Date(now.getTime() + BILLING_TRIAL_DAYS * DAY_MS) : now;
   return {
     trialEndsAt,
+    hasTrial,
     request: {
       reference,
       customerId: profile.asaasCustomerId,
@@ -183,6 +189,8 @@ async function commit(
   const time = await lockCompany(sql, companyId, deps.clock);
   if (!(await completeIntent(sql, begun.request.reference)))
     throw apiError('SERVICE_UNAVAILABLE', { cause: new Error('the request took too long and was undone') });
+  if (begun.hasTrial && !(await useTrial(sql, begun.request.reference, realNow)))
+    throw apiError('SERVICE_UNAVAILABLE', { cause: new Error('the trial was given to another meanwhile') });
   await closeExpired(sql, companyId, realNow);
   const { rows } = await sql.query<{ id: number }>(
     `INSERT INTO billing.subscriptions (company_id, plan_code, status, billing_type, card_id, trial_ends_at,

@@ -31,6 +31,10 @@ export async function openBilling(deps: {
   name: string;
 }): Promise<OpenBilling> {
   const { config, clock, log, shutdown, name } = deps;
+  if (!hasProvider(config))
+    throw new ConfigError(
+      'ASAAS_API_KEY is required in production; BILLING_SIMULATED=true runs billing with a simulated payment provider',
+    );
   const webhookSecret = webhookSecretOf(config);
   const url = await billingConnectionUrl({
     databaseUrl: config.DATABASE_URL,
@@ -46,6 +50,11 @@ export async function openBilling(deps: {
     ? createAsaasProvider({ apiKey, baseUrl: config.ASAAS_BASE_URL ?? asaasBaseUrl(apiKey) })
     : createSimulatedProvider({ db, clock });
   return { db, orm, clock, log, cipher: createCipher(config.ENCRYPTION_KEY), provider, url, webhookSecret };
+}
+
+/** In production nobody gets a provider that lets everybody pay by saying so, unless they ask for it. */
+export function hasProvider(config: Config): boolean {
+  return config.ASAAS_API_KEY !== undefined || config.BILLING_SIMULATED || config.NODE_ENV !== 'production';
 }
 
 /** The simulated provider and its ingestion agree on one without being told. */

@@ -14,7 +14,8 @@ export interface Tickets {
   issue(principal: Principal): { ticket: string; expires_at: string };
   /**
    * Who it was issued to. Throws TOKEN_INVALID (forged), TOKEN_EXPIRED (older than a minute) and, for what
-   * happened since it was issued, COMPANY_SUSPENDED and TOKEN_INVALID (key revoked, user gone).
+   * happened since it was issued, COMPANY_SUSPENDED, FORBIDDEN (company gone) and TOKEN_INVALID (key revoked, user
+   * gone); SERVICE_UNAVAILABLE when that can't be looked up.
    */
   redeem(ticket: string): Promise<Principal>;
 }
@@ -46,22 +47,34 @@ export function createTickets(deps: { db: Sql; secret: string; clock: Clock }): 
     async redeem(ticket) {
       const { principal, exp } = open(ticket);
       if (exp <= deps.clock.now().getTime()) throw apiError('TOKEN_EXPIRED');
-      const { rows } = await deps.db.query<{ status: string; revoked: boolean }>({
-        name: 'ticket-holder',
-        text: HOLDER,
-        values: [principal.companyId, principal.userId, principal.tokenId],
-      });
-      const holder = rows[0];
-      if (!holder || holder.revoked) throw apiError('TOKEN_INVALID');
+      const holder = await readHolder(deps.db, principal);
+      if (!holder) throw apiError('FORBIDDEN', { message: 'company not found' });
+      if (!holder.there || holder.revoked) throw apiError('TOKEN_INVALID');
       if (holder.status !== 'active' && !principal.isSuperadmin) throw apiError('COMPANY_SUSPENDED');
       return principal;
     },
   };
 }
 
+interface Holder {
+  status: string;
+  there: boolean;
+  revoked: boolean;
+}
+
+/** Null when the company is gone. Whatever goes wrong here, nothing is known about the ticket: 503. */
+async function readHolder(sql: Sql, { companyId, userId, tokenId }: Principal): Promise<Holder | null> {
+  try {
+    const values = [companyId, userId, tokenId];
+    return (await sql.query<Holder>({ name: 'ticket-holder', text: HOLDER, values })).rows[0] ?? null;
+  } catch (cause) {
+    throw apiError('SERVICE_UNAVAILABLE', { cause, headers: { 'retry-after': '1' } });
+  }
+}
+
 const HOLDER = `
-SELECT c.status, t.revoked_at IS NOT NULL AS revoked
+SELECT c.status, u.id IS NOT NULL AS there, t.revoked_at IS NOT NULL AS revoked
 FROM companies c
-JOIN users u ON u.company_id = c.id AND u.id = $2
+LEFT JOIN users u ON u.company_id = c.id AND u.id = $2
 LEFT JOIN api_tokens t ON t.id = $3
 WHERE c.id = $1`;

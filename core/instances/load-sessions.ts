@@ -1,4 +1,5 @@
 import type { Sql } from '../platform/db.ts';
+import { type CompanyHold, holdSql } from './company-hold.ts';
 import { type InstanceSettings, settingsOf } from './settings.ts';
 import type { InstanceState, WantedState } from './transitions.ts';
 
@@ -8,7 +9,10 @@ export interface SessionRow {
   companyId: number;
   shard: number;
   state: InstanceState;
+  /** What the users asked for; under a hold `disconnected`, except that a logout is finished. */
   wanted: WantedState;
+  /** Why the company may hold no session, or null. */
+  hold: CompanyHold | null;
   generation: number;
   settings: InstanceSettings;
   /** Sealed; null when the instance is not paired. */
@@ -24,9 +28,10 @@ export async function loadSessionRows(
 ): Promise<SessionRow[]> {
   const one = 'instanceId' in where;
   const found = await sql.query<Row>(
-    `SELECT i.id, i.company_id, i.shard, i.state, i.wanted, i.generation, i.settings, i.credentials,
+    `SELECT i.id, i.company_id, i.shard, i.state, i.wanted, ${holdSql('c')} AS hold, i.generation, i.settings, i.credentials,
             CASE WHEN p.code IS NULL AND p.code_error IS NULL THEN p.code_phone END AS code_phone
-     FROM instances i LEFT JOIN instance_pairings p ON p.instance_id = i.id
+     FROM instances i JOIN companies c ON c.id = i.company_id
+     LEFT JOIN instance_pairings p ON p.instance_id = i.id
      WHERE ${one ? 'i.id = $1' : 'i.shard = ANY ($1::smallint[])'}`,
     [one ? where.instanceId : where.shards],
   );
@@ -35,7 +40,8 @@ export async function loadSessionRows(
     companyId: row.company_id,
     shard: row.shard,
     state: row.state,
-    wanted: row.wanted,
+    wanted: row.hold !== null && row.wanted === 'connected' ? 'disconnected' : row.wanted,
+    hold: row.hold,
     generation: row.generation,
     settings: settingsOf(row.settings),
     credentials: row.credentials,
@@ -49,6 +55,7 @@ interface Row {
   shard: number;
   state: InstanceState;
   wanted: WantedState;
+  hold: CompanyHold | null;
   generation: number;
   settings: Partial<InstanceSettings>;
   credentials: Buffer | null;

@@ -3,6 +3,7 @@ import { reachOf } from '../accounts/company-scope.ts';
 import type { Principal } from '../accounts/principal.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Orm } from '../platform/orm.ts';
+import { holdRefusal, readHold } from './company-hold.ts';
 import { InstancePairingSchema } from './entities.ts';
 import { loadInstance } from './find-instance.ts';
 import { type InstanceHints, waitForInstance } from './instance-hints.ts';
@@ -12,7 +13,8 @@ const WAIT_MS = 5_000;
 
 /**
  * The text of the QR code to pair with. 409 INVALID_INSTANCE_TRANSITION when no pairing is under way
- * (connect first, or it is paired already); 503 with Retry-After while the network has given none.
+ * (connect first, or it is paired already); 403 COMPANY_SUSPENDED as connecting; 503 with Retry-After while the
+ * network has given none.
  */
 export async function readQr(
   deps: { orm: Orm; clock: Clock; hints: InstanceHints },
@@ -21,6 +23,8 @@ export async function readQr(
   const found = await waitForInstance(deps.hints, { ...input, timeoutMs: WAIT_MS }, async () => {
     const em = reachOf(deps.orm, input.principal);
     const instance = await loadInstance(em, input.instanceId);
+    const held = holdRefusal(await readHold(em, instance.id));
+    if (held) throw held;
     if (instance.wanted !== 'connected' || !PAIRS.has(instance.state) || instance.phone)
       throw apiError('INVALID_INSTANCE_TRANSITION', { message: 'no pairing is under way' });
     const pairing = await em.findOne(InstancePairingSchema, { instanceId: instance.id });

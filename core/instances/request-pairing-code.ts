@@ -6,6 +6,7 @@ import type { Principal } from '../accounts/principal.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Orm } from '../platform/orm.ts';
+import { holdRefusal, readHold } from './company-hold.ts';
 import { InstancePairingSchema } from './entities.ts';
 import { loadInstance } from './find-instance.ts';
 import { type InstanceHints, waitForInstance } from './instance-hints.ts';
@@ -15,8 +16,8 @@ const CODE_LIFETIME_MS = 60_000;
 
 /**
  * Asks the worker that owns the instance for a code to type on `phone`, and waits for it. Connects an
- * instance that is not. 409 INVALID_INSTANCE_TRANSITION when it is paired or restricted; 503 with
- * Retry-After when no code came in time.
+ * instance that is not. 409 INVALID_INSTANCE_TRANSITION when it is paired or restricted; 403 COMPANY_SUSPENDED
+ * as connecting; 503 with Retry-After when no code came in time.
  */
 export async function requestPairingCode(
   deps: { orm: Orm; bus: Bus; clock: Clock; hints: InstanceHints },
@@ -50,7 +51,10 @@ async function writeRequest(
   input: { principal: Principal; instanceId: string; phone: string; requestedAt: Date },
 ): Promise<void> {
   await reachOf(deps.orm, input.principal).transactional(async (em) => {
+    const hold = await readHold(em, input.instanceId, { lock: true });
     const instance = await loadInstance(em, input.instanceId, { lock: true });
+    const held = holdRefusal(hold);
+    if (held) throw held;
     if (!['CREATED', 'PAIRING', 'DISCONNECTED'].includes(instance.state) || instance.phone)
       throw apiError('INVALID_INSTANCE_TRANSITION', { message: 'the instance cannot be paired now' });
     if (instance.wanted !== 'connected') {

@@ -41,7 +41,7 @@ export async function takeMailSlot(
 ): Promise<{ retryAfterS: number } | null> {
   const kind = SHARED[mail.kind] ?? mail.kind;
   const { burst, intervalMs } = BUDGETS[kind] ?? DEFAULT;
-  const mailbox = deps.cipher.digest(`mailbox ${mailboxOf(mail.to)}`);
+  const mailbox = deps.cipher.digest('mailbox', mailboxOf(mail.to));
   const now = deps.clock.now();
   const nowMs = now.getTime();
   const taken = await sql.query(

@@ -1,4 +1,5 @@
 import { DUPLICATE_CONTENT_WINDOW_S } from '@posthorn/contract/limits.ts';
+import { type CompanyHold, holdSql } from '../instances/company-hold.ts';
 import type { InstanceSettings } from '../instances/settings.ts';
 import type { Client } from '../platform/db.ts';
 import type { ContactState } from './guard.ts';
@@ -21,6 +22,8 @@ interface InstanceRow {
   company_id: number;
   shard: number;
   state: string;
+  /** Why its company may not use it, or null. */
+  hold: CompanyHold | null;
   settings: Partial<InstanceSettings>;
 }
 
@@ -143,9 +146,10 @@ interface Read {
 
 const READ = `
 SELECT
-  (SELECT json_agg(json_build_object('id', id, 'company_id', company_id, 'shard', shard, 'state', state,
-                                     'settings', settings))
-   FROM instances WHERE id = ANY ($1::uuid[])) AS instances,
+  (SELECT json_agg(json_build_object('id', i.id, 'company_id', i.company_id, 'shard', i.shard, 'state', i.state,
+                                     'hold', ${holdSql('c')}, 'settings', i.settings))
+   FROM instances i JOIN companies c ON c.id = ANY (ARRAY[i.company_id])
+   WHERE i.id = ANY ($1::uuid[])) AS instances,
   (SELECT json_agg(json_build_object(
      'id', k.id, 'bodyHash', k.body_hash, 'messageId', k.message_id, 'taskId', k.task_id,
      'ms', extract(epoch FROM k.created_at) * 1000,

@@ -18,13 +18,14 @@ export interface FireDeps extends SendDeps {
 /** Claimed so long ago and not finished: its worker died, and whoever comes next takes it over. */
 const CLAIM_MS = 60_000;
 const RETRY_MS = 10_000;
-/** An instance may be away when the time comes; later than this, what was to be said is no longer due. */
+/** An instance may be away, or its company suspended, when the time comes; later than this, what was to be said is no longer due. */
 const LATE_MAX_MS = 15 * 60_000;
 const BATCH = 100;
 
 const RETRIED: ReadonlySet<string> = new Set([
   'INSTANCE_NOT_CONNECTED',
   'INSTANCE_HARD_PAUSED',
+  'COMPANY_SUSPENDED',
   'SERVICE_UNAVAILABLE',
 ]);
 

@@ -1,3 +1,4 @@
+import { holdSql } from '../instances/company-hold.ts';
 import { type Coalescer, createCoalescer } from '../platform/coalesce.ts';
 import type { Db } from '../platform/db.ts';
 
@@ -32,8 +33,9 @@ export type PendingLoader = Coalescer<PendingQuery, PendingTask[]>;
 export const PENDING_PAGE = 64;
 
 /**
- * Reads the unfinished tasks of instances in accept order, above a seq each. Instances that ask at the
- * same time share a query: a thousand instances with a message each are not a thousand queries.
+ * Reads the unfinished tasks of instances in accept order, above a seq each; none of a company that may not send
+ * now, whose tasks wait. Instances that ask at the same time share a query: a thousand instances with a message
+ * each are not a thousand queries.
  */
 export function createPendingLoader(deps: { db: Db }): PendingLoader {
   return createCoalescer<PendingQuery, PendingTask[]>({
@@ -93,6 +95,8 @@ SELECT wanted.nth::integer AS nth, task.seq, task.task_id, task.operation, task.
        task.attempts, task.payload, task.company_id, task.created_at, m.type, m.chat_jid, m.content, m.quoted_id,
        m.media_id
 FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS wanted (instance_id, after_seq, nth)
+JOIN instances i ON i.id = ANY (ARRAY[wanted.instance_id])
+JOIN companies c ON c.id = ANY (ARRAY[i.company_id]) AND ${holdSql('c')} IS NULL
 CROSS JOIN LATERAL (
   SELECT * FROM outbox
   WHERE outbox.instance_id = wanted.instance_id AND outbox.seq > wanted.after_seq

@@ -4,8 +4,25 @@ import type { Log } from './log.ts';
 /** The role that the billing service works as: owner of nothing, at home in the schema `billing`. */
 export const BILLING_ROLE = 'posthorn_billing';
 
-/** What billing reads of messaging's tables: who is asking, and whether the company is there (spec 5.5). */
-const READ_TABLES = ['companies', 'users', 'api_tokens', 'revoked_jwts'];
+/**
+ * What billing reads of messaging's tables, column by column: who is asking, and whether the company is there. No
+ * password hash, no name, nothing sealed.
+ */
+export const BILLING_READS: Readonly<Record<string, readonly string[]>> = {
+  companies: ['id', 'status', 'requests_per_minute'],
+  users: [
+    'id',
+    'company_id',
+    'email',
+    'role',
+    'is_superadmin',
+    'email_verified_at',
+    'password_changed_at',
+    'password_changed_jti',
+  ],
+  api_tokens: ['id', 'company_id', 'user_id', 'key_hash', 'revoked_at', 'last_used_at'],
+  revoked_jwts: ['jti'],
+};
 
 /**
  * Makes the schema and, where the migrating user may, the role. Roles belong to the whole cluster: another
@@ -26,15 +43,23 @@ export async function makeBillingRole(client: pg.Client): Promise<void> {
     END $$`);
 }
 
-/** After the migrations, each time: a new table must not wait for somebody to remember its grant. */
+/**
+ * After the migrations, each time: a new table of billing must not wait for somebody to remember its grant, and what
+ * an earlier version granted of messaging's tables is taken back. One statement list, so one transaction:
+ * billing's queries never see a moment without their rights.
+ */
 export async function grantToBillingRole(client: pg.Client): Promise<void> {
   const { rows } = await client.query('SELECT FROM pg_roles WHERE rolname = $1', [BILLING_ROLE]);
   if (rows.length === 0) return;
+  const grants = Object.entries(BILLING_READS).map(
+    ([table, columns]) => `GRANT SELECT (${columns.join(', ')}) ON ${table} TO ${BILLING_ROLE};`,
+  );
   await client.query(`
     GRANT USAGE ON SCHEMA billing, public TO ${BILLING_ROLE};
     GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA billing TO ${BILLING_ROLE};
     GRANT USAGE ON ALL SEQUENCES IN SCHEMA billing TO ${BILLING_ROLE};
-    GRANT SELECT ON ${READ_TABLES.join(', ')} TO ${BILLING_ROLE};`);
+    REVOKE ALL ON ALL TABLES IN SCHEMA public FROM ${BILLING_ROLE};
+    ${grants.join('\n    ')}`);
 }
 
 /**

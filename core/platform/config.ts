@@ -81,8 +81,10 @@ export const configSchema = z.object({
   BILLING_INTERNAL_URL: z.url({ protocol: /^https?$/ }).optional(),
   /** Billing's own way into the database; without it DATABASE_URL, become the role posthorn_billing. */
   BILLING_DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
-  /** Selects Asaas as the payment provider; without it a simulated one is built in. */
+  /** Selects Asaas as the payment provider. */
   ASAAS_API_KEY: z.string().min(1).optional(),
+  /** Without a key: billing runs on a simulated provider, with which no money moves. The default outside production. */
+  BILLING_SIMULATED: flag.default(false),
   /** Default: production for keys that begin with $aact_prod_, the sandbox for others. */
   ASAAS_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
   /** What the provider proves its webhooks with; required with ASAAS_API_KEY. */

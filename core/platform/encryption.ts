@@ -6,8 +6,8 @@ export interface Cipher {
   seal(value: unknown): Buffer;
   /** What {@link Cipher.seal} was given. Throws when the bytes were altered or sealed with another key. */
   open<T = unknown>(sealed: Uint8Array): T;
-  /** The same bytes for the same text, from which nobody without the key finds the text by trying. */
-  digest(text: string): Buffer;
+  /** 32 bytes that are the same for the same text and purpose, and tell nothing of it to who lacks the key. */
+  digest(purpose: string, text: string): Buffer;
 }
 
 /** Written first, so that a later scheme (or a second key) can be told apart from this one. */
@@ -19,7 +19,6 @@ const TAG_BYTES = 16;
 export function createCipher(hexKey: string): Cipher {
   if (!/^[0-9a-fA-F]{64}$/.test(hexKey)) throw new Error('the encryption key must be 64 hex digits');
   const key = Buffer.from(hexKey, 'hex');
-  const digestKey = Buffer.from(hkdfSync('sha256', key, '', 'posthorn digest', 32));
   return {
     seal(value) {
       const nonce = randomBytes(NONCE_BYTES);
@@ -39,6 +38,10 @@ export function createCipher(hexKey: string): Cipher {
       ]);
       return JSON.parse(text.toString('utf8')) as T;
     },
-    digest: (text) => createHmac('sha256', digestKey).update(text).digest(),
+    digest(purpose, text) {
+      // A key of its own for each purpose: what is compared here can be compared nowhere else.
+      const own = Buffer.from(hkdfSync('sha256', key, '', `posthorn digest ${purpose}`, 32));
+      return createHmac('sha256', own).update(text).digest();
+    },
   };
 }

@@ -18,6 +18,7 @@ import { createOrm } from '@posthorn/core/platform/orm.ts';
 import { createBillingServer } from '@posthorn/server/billing/app.ts';
 import { startBillingWorker } from '@posthorn/worker/billing/billing-worker.ts';
 import { consumeBillingNews } from '@posthorn/worker/billing/consume-news.ts';
+import { cpf } from 'cpf-cnpj-validator';
 import { testConfig } from '../support/config.ts';
 import type { Answer, Request } from '../support/messaging.ts';
 import { createParts, type Parts } from '../support/parts.ts';
@@ -207,10 +208,19 @@ export const PROFILE = {
   },
 };
 
+/** Valid digits that nobody else has: a document has one trial. */
+export const newCpf = (): string => cpf.generate();
+
 /** A company with a billing profile. */
-export async function withProfile(billing: TestBilling): Promise<SeededCompany & { profileId: number }> {
+export async function withProfile(
+  billing: TestBilling,
+  documentNumber = newCpf(),
+): Promise<SeededCompany & { profileId: number }> {
   const company = await billing.company();
-  const made = await billing.call('POST', '/v1/billing/profile', { key: company.apiKey, body: PROFILE });
+  const made = await billing.call('POST', '/v1/billing/profile', {
+    key: company.apiKey,
+    body: { ...PROFILE, document_number: documentNumber },
+  });
   if (made.status !== 201) throw new Error(`no profile: ${made.text}`);
   return { ...company, profileId: made.body.id };
 }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { applyPlanLimits } from '@posthorn/core/accounts/apply-plan-limits.ts';
+import { loadSessionRows } from '@posthorn/core/instances/load-sessions.ts';
+import { SHARD_COUNT } from '@posthorn/core/instances/shard.ts';
 import { tellFigure } from '../support/figures.ts';
 import { waitFor } from '../support/process.ts';
 import { seedInstance } from '../support/seed.ts';
@@ -87,12 +89,13 @@ describe('the limits of a plan', () => {
 });
 
 describe('a suspension', () => {
+  /** What the owners of its instances read: the users' own wishes are kept under a suspension. */
   const wanted = async (companyId: number) => {
-    const { rows } = await billing.parts.db.query<{ wanted: string }>(
-      'SELECT wanted FROM instances WHERE company_id = $1 ORDER BY id',
-      [companyId],
-    );
-    return rows.map((row) => row.wanted);
+    const rows = await loadSessionRows(billing.parts.db, {
+      shards: Array.from({ length: SHARD_COUNT }, (_, shard) => shard),
+    });
+    const own = rows.filter((row) => row.companyId === companyId);
+    return own.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((row) => row.wanted);
   };
 
   it('disconnects the instances (aim: within a second), and a payment connects those again', async () => {

@@ -86,9 +86,26 @@ describe('billing as a process beside messaging and the worker, over RabbitMQ', 
     await billing.restart();
   });
 
+  it('is not worked for by a worker in production that has no provider, which says so and runs', async () => {
+    const port = String(await freePort());
+    const worker = await startProcess({
+      entry: 'worker/main.ts',
+      env: { ...system.env, NODE_ENV: 'production', WORKER_PORT: port },
+      ready: { url: `http://127.0.0.1:${port}/ready` },
+    });
+    await worker.kill('SIGTERM');
+    assert.match(worker.output(), /no payment provider is set/);
+  });
+
   it('says in one line what is wrong with its settings', async () => {
     for (const [env, told] of [
       [{ ASAAS_API_KEY: 'k' }, /^billing: ASAAS_WEBHOOK_SECRET is required with ASAAS_API_KEY\n$/],
+      [
+        { NODE_ENV: 'production' },
+        /^billing: ASAAS_API_KEY is required in production[^\n]+BILLING_SIMULATED[^\n]+\n$/,
+      ],
+      // Told so, it goes on until it finds its port taken.
+      [{ NODE_ENV: 'production', BILLING_SIMULATED: 'true' }, /^billing: port \d+ is in use[^\n]+\n$/],
       [{ ASAAS_BASE_URL: 'asaas' }, /^billing: ASAAS_BASE_URL: [^\n]+\n$/],
       [{}, /^billing: port \d+ is in use[^\n]+\n$/],
     ] as const) {

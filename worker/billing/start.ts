@@ -1,4 +1,4 @@
-import { openBilling } from '@posthorn/core/billing/open-billing.ts';
+import { hasProvider, openBilling } from '@posthorn/core/billing/open-billing.ts';
 import { withoutTrailingSlashes } from '@posthorn/core/platform/base-url.ts';
 import type { Broker } from '@posthorn/core/platform/broker.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
@@ -12,7 +12,8 @@ import { consumeBillingNews } from './consume-news.ts';
 
 /**
  * The billing roles of a worker: billing's own work, over connections of its own role, and messaging's
- * consumer of its news, over `db`. What is opened is closed by `shutdown`.
+ * consumer of its news, over `db`. Without a payment provider, as where no billing is run at all, billing's
+ * work is left alone. What is opened is closed by `shutdown`.
  */
 export async function startBillingRoles(deps: {
   config: Config;
@@ -23,6 +24,14 @@ export async function startBillingRoles(deps: {
   log: Log;
   shutdown: Shutdown;
 }): Promise<void> {
+  const { shutdown } = deps;
+  if (hasProvider(deps.config)) await startWork(deps);
+  else deps.log.warn('no payment provider is set (ASAAS_API_KEY), so this worker does no work of billing');
+  const consumer = await consumeBillingNews(deps);
+  shutdown.add('billing news', () => consumer.close());
+}
+
+async function startWork(deps: Parameters<typeof startBillingRoles>[0]): Promise<void> {
   const { config, shutdown } = deps;
   const billing = await openBilling({ ...deps, name: 'billing worker' });
   const base = config.BILLING_INTERNAL_URL ?? `http://127.0.0.1:${config.BILLING_PORT}`;
@@ -33,6 +42,4 @@ export async function startBillingRoles(deps: {
     ingestionUrl: `${withoutTrailingSlashes(base)}/v1/webhooks/asaas`,
   });
   shutdown.add('billing work', () => worker.stop());
-  const consumer = await consumeBillingNews(deps);
-  shutdown.add('billing news', () => consumer.close());
 }

@@ -98,7 +98,8 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
     stopRetrying();
     if (row.wanted === 'logged_out') return logOut();
     await closeSession();
-    if (row.state === 'PAIRING' || row.state === 'CONNECTED') await move('DISCONNECTED', 'requested');
+    if (row.state === 'PAIRING' || row.state === 'CONNECTED')
+      await move('DISCONNECTED', row.hold ?? 'requested');
   }
 
   async function open(): Promise<void> {

@@ -33,6 +33,16 @@ interface OwnedShard {
   released: boolean;
 }
 
+/**
+ * Whether there is something to do for an instance that has no session here. One that says it is connected and
+ * may not be was left so by a worker that is gone: it would take sends that nobody makes.
+ */
+function needsAttention({ wanted, state, credentials }: SessionRow): boolean {
+  if (wanted === 'connected') return true;
+  if (wanted === 'logged_out' && credentials) return true;
+  return state === 'CONNECTED' || state === 'PAIRING';
+}
+
 export function startSessionKeeper(deps: SessionKeeperDeps): SessionKeeper {
   const shards = new Map<number, OwnedShard>();
   let comparing: Promise<void> | null = null;
@@ -76,7 +86,7 @@ export function startSessionKeeper(deps: SessionKeeperDeps): SessionKeeper {
       const session = owned.sessions.get(row.id);
       if (session) {
         if (session.differsFrom(row)) session.reconcile();
-      } else if (row.wanted === 'connected' || (row.wanted === 'logged_out' && row.credentials)) {
+      } else if (needsAttention(row)) {
         owned.sessions.set(row.id, startInstanceSession(deps, owned.lease, row));
       }
     }

@@ -123,7 +123,7 @@ export function createWorkFinder(deps: FindWorkDeps) {
       }
       discover();
     },
-    /** Retries were made due at once. */
+    /** Retries were made due at once, or what has waited for its company. */
     onRetries(): void {
       fullScanAtMs = 0;
       wakeScan.abort();

@@ -13,7 +13,7 @@ import {
   releaseDeliveries,
 } from '@posthorn/core/webhooks/delivery/claim-deliveries.ts';
 import { readEndpointConfigs } from '@posthorn/core/webhooks/delivery/endpoint-config.ts';
-import { changedWebhook, RETRIES_HINT } from '@posthorn/core/webhooks/delivery/hints.ts';
+import { changedCompany, changedWebhook, RETRIES_HINT } from '@posthorn/core/webhooks/delivery/hints.ts';
 import { type AttemptResult, disableGoneWebhook } from '@posthorn/core/webhooks/delivery/record-attempts.ts';
 import { createAttemptRecorder } from './attempt-recorder.ts';
 import { createAttempts } from './attempts.ts';
@@ -123,9 +123,18 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
   function onHint(hint?: string): void {
     if (stopping.signal.aborted) return;
     const changed = hint === undefined ? null : changedWebhook(hint);
+    const company = hint === undefined ? null : changedCompany(hint);
     if (changed !== null) forgetConfig(changed);
+    else if (company !== null) onCompany(company);
     else if (hint === RETRIES_HINT) finder.onRetries();
     else finder.onNew();
+  }
+
+  /** Suspended, it gets nothing more of what waits here; reactivated, it gets what has waited. */
+  function onCompany(companyId: number): void {
+    for (const endpoint of endpoints.all.values())
+      if (endpoint.companyId === companyId) forgetConfig(endpoint.webhookId);
+    finder.onRetries();
   }
 
   /** What waits here for a webhook that was changed, disabled or deleted is claimed anew, if it still may. */

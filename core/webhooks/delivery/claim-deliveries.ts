@@ -75,8 +75,9 @@ interface ClaimedRow {
   body: string | null;
 }
 
-// Only enabled webhooks are claimed for; deliveries of a disabled one wait until it is enabled again or
-// their events are dropped. Deliveries of a deleted one are claimed, to be discarded.
+// Only enabled webhooks of active companies are claimed for; deliveries of others wait until the webhook is
+// enabled or the company reactivated, or their events are dropped. Deliveries of a deleted one are claimed,
+// to be discarded.
 //
 // First attempts are bounded by a row comparison and not by `webhook_id =`: the planner would take the
 // order by id from the primary key and walk the deliveries of everybody else.
@@ -86,7 +87,8 @@ WITH quota AS (
   FROM (SELECT set_config('synchronous_commit', 'off', true)) nowait,
        unnest($1::int[], $2::int[], $3::int[], $4::bigint[]) AS q (webhook_id, fresh, retries, from_id)
   LEFT JOIN webhooks w ON w.id = ANY (ARRAY[q.webhook_id])
-  WHERE w.enabled IS NOT FALSE
+  LEFT JOIN companies c ON c.id = ANY (ARRAY[w.company_id])
+  WHERE w.enabled IS NOT FALSE AND (c.status IS NULL OR c.status = 'active')
 ), picked AS (
   SELECT d.id, q.version FROM quota q CROSS JOIN LATERAL (
     SELECT id FROM webhook_deliveries

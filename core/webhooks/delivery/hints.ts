@@ -8,6 +8,18 @@ export function changedHint(webhookId: number): string {
   return `${CHANGED}${webhookId}`;
 }
 
+const COMPANY = 'company:';
+
+/** Payload of a hint on `deliveries`: this company was suspended, reactivated or deleted. */
+export function companyHint(companyId: number): string {
+  return `${COMPANY}${companyId}`;
+}
+
+/** The company that a hint tells of; null when it tells of something else. */
+export function changedCompany(hint: string): number | null {
+  return hint.startsWith(COMPANY) ? Number(hint.slice(COMPANY.length)) : null;
+}
+
 /** The webhook that a hint tells of; null when it tells of something else. */
 export function changedWebhook(hint: string): number | null {
   return hint.startsWith(CHANGED) ? Number(hint.slice(CHANGED.length)) : null;

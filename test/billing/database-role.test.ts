@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { startTestBilling, type TestBilling } from './billing-harness.ts';
+
+/** Every column of messaging that billing may read. What is added here, somebody has to want. */
+const READABLE = [
+  'api_tokens.company_id',
+  'api_tokens.id',
+  'api_tokens.key_hash',
+  'api_tokens.last_used_at',
+  'api_tokens.revoked_at',
+  'api_tokens.user_id',
+  'companies.id',
+  'companies.requests_per_minute',
+  'companies.status',
+  'revoked_jwts.jti',
+  'users.company_id',
+  'users.email',
+  'users.email_verified_at',
+  'users.id',
+  'users.is_superadmin',
+  'users.password_changed_at',
+  'users.password_changed_jti',
+  'users.role',
+];
+
+interface Column {
+  relation: string;
+  column: string;
+}
+
+describe('the database role of billing, on every column of messaging', () => {
+  let billing: TestBilling;
+  let columns: Column[];
+  before(async () => {
+    billing = await startTestBilling();
+    const { rows } = await billing.parts.db.query<Column & Record<string, unknown>>(
+      `SELECT format('%I', c.relname) AS relation, format('%I', a.attname) AS column
+       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+       JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+       WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p', 'v', 'm', 'f') ORDER BY 1, 2`,
+    );
+    columns = rows;
+    assert.ok(columns.length > 200, 'found them all');
+  });
+  after(() => billing.close());
+
+  /** Whether a statement is allowed, tried by the role itself; anything but a refusal is an error of the test. */
+  async function may(statement: string): Promise<boolean> {
+    const client = await billing.billing.db.pool.connect();
+    try {
+      await client.query('BEGIN');
+      await client.query(statement);
+      return true;
+    } catch (err) {
+      assert.equal((err as { code?: string }).code, '42501', `${statement}: ${(err as Error).message}`);
+      return false;
+    } finally {
+      await client.query('ROLLBACK');
+      client.release();
+    }
+  }
+
+  it('reads who is asking, and nothing else: no password hash', async () => {
+    const readable: string[] = [];
+    for (const { relation, column } of columns)
+      if (await may(`SELECT ${column} FROM public.${relation} LIMIT 0`))
+        readable.push(`${relation}.${column}`);
+    assert.deepEqual(readable, READABLE);
+    assert.equal(await may('SELECT * FROM public.users LIMIT 0'), false);
+  });
+
+  it('writes nothing', async () => {
+    for (const relation of new Set(columns.map((each) => each.relation))) {
+      assert.equal(await may(`DELETE FROM public.${relation} WHERE false`), false, relation);
+      assert.equal(await may(`TRUNCATE public.${relation}`), false, relation);
+    }
+    const { rows } = await billing.parts.db.query<{ at: string }>(
+      `SELECT c.relname || '.' || a.attname AS at
+       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+       JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+       WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+         AND has_column_privilege('posthorn_billing', c.oid, a.attnum, 'INSERT, UPDATE, REFERENCES')`,
+    );
+    assert.deepEqual(rows, []);
+  });
+
+  it('loses what an earlier version had granted, at the next migration', async () => {
+    const { migrate } = await import('@posthorn/core/platform/migrate.ts');
+    await billing.parts.db.query('GRANT SELECT ON public.users, public.instances TO posthorn_billing');
+    assert.equal(await may('SELECT password_hash FROM public.users LIMIT 0'), true);
+    await migrate(billing.parts.url);
+    assert.equal(await may('SELECT password_hash FROM public.users LIMIT 0'), false);
+    assert.equal(await may('SELECT credentials FROM public.instances LIMIT 0'), false);
+    assert.equal(await may('SELECT email FROM public.users LIMIT 0'), true);
+  });
+});

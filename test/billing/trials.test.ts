@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Answer } from '../support/messaging.ts';
+import { waitFor } from '../support/process.ts';
+import type { SeededCompany } from '../support/seed.ts';
+import { newCpf, startTestBilling, type TestBilling, withProfile } from './billing-harness.ts';
+import { paymentEvent } from './provider-payloads.ts';
+
+const DAY_MS = 86_400_000;
+const PATH = '/v1/billing/subscriptions';
+
+describe('the trial', () => {
+  let billing: TestBilling;
+  before(async () => {
+    billing = await startTestBilling();
+    await billing.startWorker();
+  });
+  after(() => billing.close());
+
+  const subscribe = ({ apiKey }: SeededCompany, body: object = {}): Promise<Answer> =>
+    billing.call('POST', PATH, {
+      key: apiKey,
+      body: { plan_code: 'starter_monthly', billing_type: 'pix', ...body },
+    });
+  const statusOf = async (id: number) =>
+    (
+      await billing.parts.db.query<{ status: string }>(
+        'SELECT status FROM billing.subscriptions WHERE id = $1',
+        [id],
+      )
+    ).rows[0]!.status;
+  const cancel = (company: SeededCompany, id: number) =>
+    billing.call('POST', `${PATH}/${id}/cancel`, { key: company.apiKey, body: { immediate: true } });
+  const trialMs = ({ body }: Answer) => Date.parse(body.trial_ends_at) - billing.parts.clock.now().getTime();
+  /** The free plan's rate, which counts after a plan has ended, is below what this minute has had. */
+  const nextMinute = () => billing.parts.clock.advance(60_000);
+  const limitOf = async ({ companyId }: SeededCompany) =>
+    (
+      await billing.parts.db.query<{ max_instances: number | null }>(
+        'SELECT max_instances FROM companies WHERE id = $1',
+        [companyId],
+      )
+    ).rows[0]!.max_instances;
+
+  it('is there once: cancelled and subscribed again, the first charge is due now and nothing runs before it', async () => {
+    const company = await withProfile(billing);
+    const first = await subscribe(company);
+    assert.deepEqual([first.status, first.body.status], [201, 'trialing']);
+    assert.ok(Math.abs(trialMs(first) - 30 * DAY_MS) < 60_000);
+    assert.equal((await cancel(company, first.body.id)).status, 204);
+    nextMinute();
+    const second = await subscribe(company);
+    assert.deepEqual([second.status, second.body.status], [201, 'expired'], second.text);
+    assert.ok(trialMs(second) <= 0);
+    await waitFor(async () => (await limitOf(company)) === null);
+    nextMinute();
+    const charges = await billing.call('GET', '/v1/billing/charges', { key: company.apiKey });
+    const due = charges.body.data.map((charge: { due_date: string }) => charge.due_date).toSorted();
+    const today = billing.parts.clock.now().getTime();
+    assert.ok(Math.abs(Date.parse(due[0]) - today) < 2 * DAY_MS, due[0]);
+    await billing.deliver(paymentEvent('PAYMENT_RECEIVED', second.body, { at: billing.parts.clock.now() }));
+    await waitFor(async () => (await statusOf(second.body.id)) === 'active');
+    await waitFor(async () => (await limitOf(company)) === 10);
+  });
+
+  it('is the document’s: another company with it gets none, now and after the first is gone', async () => {
+    const document = newCpf();
+    const first = await withProfile(billing, document);
+    assert.equal((await subscribe(first)).body.status, 'trialing');
+    const formatted = document.replace(/(\d{3})(\d{3})(\d{3})(\d{2})/, '$1.$2.$3-$4');
+    const second = await withProfile(billing, formatted);
+    assert.equal((await subscribe(second)).body.status, 'expired');
+    // Deleted and purged: of the company nothing is left but that its document had a trial.
+    const { purgeCompanies } = await import('@posthorn/core/billing/purge-companies.ts');
+    await billing.parts.db.query('DELETE FROM companies WHERE id = ANY ($1)', [
+      [first.companyId, second.companyId],
+    ]);
+    assert.equal(await purgeCompanies(billing.billing), 2);
+    const kept = await billing.parts.db.query('SELECT trials::text FROM billing.trials');
+    assert.ok(!JSON.stringify(kept.rows).includes(document));
+    assert.equal((await subscribe(await withProfile(billing, document))).body.status, 'expired');
+  });
+
+  it('is given once to companies with one document that subscribe at the same moment', async () => {
+    const document = newCpf();
+    const companies = await Promise.all(Array.from({ length: 6 }, () => withProfile(billing, document)));
+    const answers = await Promise.all(companies.map((company) => subscribe(company)));
+    for (const { status } of answers) assert.ok([201, 503].includes(status));
+    // Who was told to come again does.
+    for (const [at, { status }] of answers.entries())
+      if (status === 503) answers[at] = await subscribe(companies[at]!);
+    const states = answers.map(({ body }) => body.status).toSorted();
+    assert.deepEqual(states, [...Array(5).fill('expired'), 'trialing']);
+  });
+
+  it('is not spent by a request that the provider refused', async () => {
+    const document = newCpf();
+    const company = await withProfile(billing, document);
+    const refused = await subscribe(company, {
+      billing_type: 'credit_card',
+      card_id: await declinedCard(company),
+    });
+    assert.deepEqual([refused.status, refused.body.error_code], [422, 'CARD_REJECTED']);
+    assert.equal((await subscribe(await withProfile(billing, document))).body.status, 'trialing');
+    assert.equal((await subscribe(company)).body.status, 'expired');
+  });
+
+  it('counts subscriptions from before claims were kept', async () => {
+    const company = await withProfile(billing);
+    const first = await subscribe(company);
+    await billing.parts.db.query('DELETE FROM billing.trials');
+    assert.equal((await cancel(company, first.body.id)).status, 204);
+    nextMinute();
+    assert.equal((await subscribe(company)).body.status, 'expired');
+  });
+
+  it('not had, an unpaid subscription is over after three days, and another can be made any time', async () => {
+    const company = await withProfile(billing);
+    await cancel(company, (await subscribe(company)).body.id);
+    nextMinute();
+    const unpaid = await subscribe(company);
+    nextMinute();
+    const again = await subscribe(company, { plan_code: 'pro_monthly' });
+    assert.deepEqual([again.status, again.body.status], [201, 'expired']);
+    const there = () => billing.billing.provider.subscriptionExists(unpaid.body.asaas_subscription_id);
+    await waitFor(async () => !(await there()), 5_000, { what: 'the superseded one to end at the provider' });
+    billing.parts.clock.advance(3 * DAY_MS + 60_000);
+    await waitFor(
+      async () => !(await billing.billing.provider.subscriptionExists(again.body.asaas_subscription_id)),
+      10_000,
+    );
+  });
+
+  /** A card that was taken, and that the provider takes no more. */
+  async function declinedCard(company: SeededCompany & { profileId: number }): Promise<number> {
+    const card = await billing.call('POST', '/v1/billing/cards/tokenize', {
+      key: company.apiKey,
+      body: {
+        billing_profile_id: company.profileId,
+        number: '5162306219378829',
+        exp_month: 12,
+        exp_year: 2040,
+        cvv: '318',
+      },
+    });
+    assert.equal(card.status, 201, card.text);
+    await billing.parts.db.query('DELETE FROM billing.simulated_cards');
+    return card.body.id;
+  }
+});

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { waitFor } from '../support/process.ts';
+import { seedCompany, seedInstance } from '../support/seed.ts';
+import type { Sending, TestInstance } from '../support/sending.ts';
+import { aWhile, type Suspending, startSuspending } from './suspending.ts';
+
+let at: Suspending;
+let road: Sending;
+let instance: TestInstance;
+
+before(async () => {
+  at = await startSuspending();
+  road = at.road;
+});
+after(() => road.close());
+beforeEach(async () => {
+  await at.setStatus('active');
+  instance = await road.connect();
+});
+
+describe('no other road connects or sends for a suspended company', () => {
+  const roads: [string, string, object?][] = [
+    ['POST', '/connect'],
+    ['POST', '/restart'],
+    ['POST', '/pairing-code', { phone: '5511988887777' }],
+    ['POST', '/messages/text', { to: '5511988887777', text: 'now' }],
+  ];
+
+  for (const [method, path, body] of roads) {
+    test(`a superadmin's ${method} ${path}: 403 COMPANY_SUSPENDED`, async () => {
+      const unpaired = await seedInstance(road.api.parts.db, road.company.companyId, { state: 'CREATED' });
+      await at.setStatus('suspended');
+      await at.stateBecomes('DISCONNECTED', instance.id);
+      for (const id of [instance.id, unpaired]) {
+        const answer = await at.asRoot(id, method, path, body);
+        assert.deepEqual([answer.status, answer.body.error_code], [403, 'COMPANY_SUSPENDED']);
+      }
+      await aWhile();
+      assert.equal((await at.row(instance.id)).state, 'DISCONNECTED');
+      assert.equal((await at.row(unpaired)).state, 'CREATED');
+    });
+
+    test(`${method} ${path} that passed the gate while the suspension was being written`, async () => {
+      const unpaired = await seedInstance(road.api.parts.db, road.company.companyId, { state: 'CREATED' });
+      const target = { ...instance, id: path === '/messages/text' ? instance.id : unpaired };
+      const client = await road.api.parts.db.pool.connect();
+      try {
+        await client.query('BEGIN');
+        await client.query(`UPDATE companies SET status = 'suspended' WHERE id = $1`, [
+          road.company.companyId,
+        ]);
+        const answering = road.call(target, method, path, body);
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        await client.query(`SELECT pg_notify('instance', $1)`, [instance.id]);
+        await client.query('COMMIT');
+        const answer = await answering;
+        // A send may have been accepted before; it is kept like everything that was queued.
+        if (answer.status === 202) assert.equal(path, '/messages/text');
+        else assert.deepEqual([answer.status, answer.body.error_code], [403, 'COMPANY_SUSPENDED']);
+      } finally {
+        client.release();
+      }
+      await aWhile();
+      assert.ok(['CREATED', 'DISCONNECTED'].includes((await at.row(target.id)).state));
+    });
+  }
+
+  test('a connect that was answered and not yet done', async () => {
+    const fresh = await seedInstance(road.api.parts.db, road.company.companyId, { state: 'CREATED' });
+    const [connected] = await Promise.all([
+      road.call({ ...instance, id: fresh }, 'POST', '/connect'),
+      at.setStatus('suspended'),
+    ]);
+    assert.ok([202, 403].includes(connected.status));
+    await at.stateBecomes('DISCONNECTED', instance.id);
+    await aWhile();
+    assert.notEqual((await at.row(fresh)).state, 'CONNECTED');
+  });
+
+  test('a QR that is scanned by itself, a little later', async () => {
+    const fresh = await seedInstance(road.api.parts.db, road.company.companyId, {
+      state: 'CREATED',
+      wanted: 'connected',
+    });
+    road.api.parts.bus.notify('instance', fresh);
+    await waitFor(async () => (await at.row(fresh)).state !== 'CREATED', 10_000);
+    await at.setStatus('suspended');
+    await at.stateBecomes('DISCONNECTED', fresh);
+    await aWhile();
+    assert.equal((await at.row(fresh)).state, 'DISCONNECTED');
+  });
+
+  test('a worker that starts: neither what was wanted nor what was written makes a session', async () => {
+    const { db, bus } = road.api.parts;
+    await at.setStatus('suspended');
+    const wanted = await seedInstance(db, road.company.companyId, {
+      state: 'DISCONNECTED',
+      wanted: 'connected',
+    });
+    const written = await seedInstance(db, road.company.companyId, {
+      state: 'CONNECTED',
+      wanted: 'connected',
+    });
+    // As after a restart: nothing is known of them, and they are looked at.
+    for (const id of [wanted, written]) bus.notify('instance', id);
+    await at.stateBecomes('DISCONNECTED', written);
+    await aWhile();
+    assert.equal((await at.row(wanted)).state, 'DISCONNECTED');
+  });
+
+  test('a suspension of the subscription beside one of the company: both have to end', async () => {
+    await at.suspendSubscription(true);
+    await at.stateBecomes('DISCONNECTED', instance.id);
+    await at.setStatus('suspended');
+    await at.suspendSubscription(false);
+    await aWhile();
+    assert.equal((await at.row(instance.id)).state, 'DISCONNECTED');
+    await at.setStatus('active');
+    await at.stateBecomes('CONNECTED', instance.id);
+  });
+
+  test('a suspended subscription: pairing codes, QRs and restarts are refused like connecting', async () => {
+    const unpaired = await seedInstance(road.api.parts.db, road.company.companyId, { state: 'CREATED' });
+    await at.suspendSubscription(true);
+    await at.stateBecomes('DISCONNECTED', instance.id);
+    const fresh = { ...instance, id: unpaired };
+    const answers = [
+      await road.call(fresh, 'POST', '/pairing-code', { phone: road.newPhone() }),
+      await road.call(fresh, 'POST', '/connect'),
+      await road.call(fresh, 'GET', '/qr'),
+      await road.call(instance, 'POST', '/restart'),
+    ];
+    for (const { status, body } of answers)
+      assert.deepEqual([status, body.error_code], [403, 'COMPANY_SUSPENDED']);
+    const send = await road.call(instance, 'POST', '/messages/text', { to: road.newPhone(), text: 'x' });
+    assert.deepEqual([send.status, send.body.error_code], [409, 'INSTANCE_NOT_CONNECTED']);
+    await at.suspendSubscription(false);
+    await at.stateBecomes('CONNECTED', instance.id);
+    assert.equal((await at.row(unpaired)).state, 'CREATED');
+  });
+
+  test('what was disconnected by hand meanwhile stays so', async () => {
+    await at.suspendSubscription(true);
+    await at.stateBecomes('DISCONNECTED', instance.id);
+    assert.equal((await road.call(instance, 'POST', '/disconnect')).status, 202);
+    await at.suspendSubscription(false);
+    await aWhile();
+    assert.equal((await at.row(instance.id)).state, 'DISCONNECTED');
+  });
+});
+
+describe('a deleted company', () => {
+  test('has no road back, for nobody', async () => {
+    const { db, bus } = road.api.parts;
+    const gone = await seedCompany(db);
+    const id = await seedInstance(db, gone.companyId, { state: 'DISCONNECTED', wanted: 'connected' });
+    await db.query(`UPDATE companies SET status = 'deleted', deleted_at = now() WHERE id = $1`, [
+      gone.companyId,
+    ]);
+    bus.notify('instance', id);
+    for (const [method, path, body] of [
+      ['POST', '/connect', undefined],
+      ['POST', '/pairing-code', { phone: '5511988887777' }],
+      ['POST', '/messages/text', { to: '5511988887777', text: 'now' }],
+    ] as const) {
+      const answer = await at.asRoot(id, method, path, body);
+      assert.deepEqual([answer.status, answer.body.error_code], [403, 'COMPANY_SUSPENDED']);
+    }
+    await aWhile();
+    assert.equal((await at.row(id)).state, 'DISCONNECTED');
+  });
+});

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { waitFor } from '../support/process.ts';
+import { seedInstance } from '../support/seed.ts';
+import type { Sending, TestInstance } from '../support/sending.ts';
+import { aWhile, type Suspending, startSuspending } from './suspending.ts';
+
+let at: Suspending;
+let road: Sending;
+let instance: TestInstance;
+
+before(async () => {
+  at = await startSuspending();
+  road = at.road;
+});
+after(() => road.close());
+beforeEach(async () => {
+  await at.setStatus('active');
+  instance = await road.connect();
+});
+
+describe('suspending a company', () => {
+  test('disconnects its instances, which go on as they were when it is reactivated', async () => {
+    const idle = await seedInstance(road.api.parts.db, road.company.companyId, { state: 'DISCONNECTED' });
+    await road.call(instance, 'PATCH', '/settings', { auto_read: true });
+    const was = await at.row(instance.id);
+    await at.setStatus('suspended');
+    await at.stateBecomes('DISCONNECTED', instance.id);
+    const told = await road.event(instance, 'instance.disconnected');
+    assert.equal(told.data.reason, 'company_suspended');
+    assert.deepEqual({ ...(await at.row(instance.id)), state: '' }, { ...was, state: '' });
+    await at.setStatus('active');
+    await at.stateBecomes('CONNECTED', instance.id);
+    assert.deepEqual(await at.row(instance.id), was, 'pairing, settings and all');
+    assert.equal((await at.row(idle)).state, 'DISCONNECTED');
+    assert.equal((await road.call(instance, 'GET', '/connection')).body.moves[1].reason, 'company_suspended');
+  });
+
+  test('keeps what is queued: sent once, when it is reactivated', async () => {
+    const phone = road.newPhone();
+    const typed = { humanize_enabled: true };
+    await road.call(instance, 'PATCH', '/settings', typed);
+    // The typing of the first takes longer than this test lets it.
+    for (const text of ['x'.repeat(4_000), 'second'])
+      await road.send(instance, '/messages/text', { to: phone, text });
+    await at.setStatus('suspended');
+    await at.stateBecomes('DISCONNECTED', instance.id);
+    await road.api.parts.db.query(
+      `UPDATE instances SET settings = '{"humanize_enabled": false}' WHERE id = $1`,
+      [instance.id],
+    );
+    await aWhile();
+    assert.equal(await at.ledgerOf(phone), 0);
+    await at.setStatus('active');
+    at.clock.advance(3_600_000);
+    await waitFor(async () => (await at.ledgerOf(phone)) === 2, 10_000);
+  });
+
+  test('a task that its worker has not heard of is not handed out while it lasts', async () => {
+    const { createPendingLoader } = await import('@posthorn/core/messages/load-pending.ts');
+    const away = await seedInstance(road.api.parts.db, road.company.companyId, { state: 'CONNECTED' });
+    await road.api.parts.db.query(`UPDATE instances SET state = 'CONNECTED' WHERE id = $1`, [away]);
+    const other = { ...instance, id: away };
+    await road.send(other, '/messages/text', { to: road.newPhone(), text: 'wait' });
+    const pending = () => createPendingLoader(road.api.parts).push({ instanceId: away, afterSeq: 0 });
+    assert.equal((await pending()).length, 1);
+    await at.setStatus('suspended');
+    assert.equal((await pending()).length, 0);
+    await at.setStatus('active');
+    await at.suspendSubscription(true);
+    assert.equal((await pending()).length, 0);
+    await at.suspendSubscription(false);
+    assert.equal((await pending()).length, 1);
+  });
+
+  test('leaves what is sent to its numbers to the network, which gives it afterwards', async () => {
+    await at.setStatus('suspended');
+    await at.stateBecomes('DISCONNECTED', instance.id);
+    const phone = road.newPhone();
+    await road.sandbox.post('/phones', { phone, name: 'Ana' });
+    await road.sandbox.post(`/phones/${phone}/messages`, {
+      to: instance.phone,
+      type: 'text',
+      text: 'hello?',
+    });
+    await aWhile();
+    const received = async () =>
+      (
+        await road.api.parts.db.query(
+          `SELECT FROM messages WHERE instance_id = $1 AND direction = 'inbound'`,
+          [instance.id],
+        )
+      ).rowCount;
+    assert.equal(await received(), 0);
+    await at.setStatus('active');
+    await waitFor(async () => (await received()) === 1, 10_000);
+  });
+});
+
+describe('scheduled sends of a suspended company', () => {
+  const MINUTE_MS = 60_000;
+  const schedule = async (phone: string) => {
+    const send_at = new Date(at.clock.now().getTime() + MINUTE_MS).toISOString();
+    const body = { type: 'text', send_at, body: { to: phone, text: 'later' } };
+    const answer = await road.call(instance, 'POST', '/messages/scheduled', body);
+    assert.equal(answer.status, 202, answer.text);
+    return answer.body.id as string;
+  };
+  const scheduled = async (id: string) =>
+    (
+      await road.api.parts.db.query<{ status: string; failed_reason: string | null }>(
+        'SELECT status, failed_reason FROM scheduled_sends WHERE id = $1',
+        [id],
+      )
+    ).rows[0]!;
+  const claimed = (id: string) =>
+    waitFor(async () => {
+      at.clock.advance(1_000);
+      return (await scheduled(id)).status === 'claimed';
+    }, 10_000);
+
+  test('wait when they fall due, and go out when it is reactivated soon', async () => {
+    const phone = road.newPhone();
+    const id = await schedule(phone);
+    await at.setStatus('suspended');
+    at.clock.advance(2 * MINUTE_MS);
+    await claimed(id);
+    await aWhile();
+    assert.equal(await at.ledgerOf(phone), 0);
+    await at.setStatus('active');
+    await at.stateBecomes('CONNECTED', instance.id);
+    await waitFor(async () => {
+      at.clock.advance(1_000);
+      return (await at.ledgerOf(phone)) === 1;
+    }, 15_000);
+  });
+
+  test('fail with company_suspended when that takes longer than a send may be late', async () => {
+    const phone = road.newPhone();
+    const id = await schedule(phone);
+    await at.setStatus('suspended');
+    at.clock.advance(2 * MINUTE_MS);
+    await claimed(id);
+    at.clock.advance(20 * MINUTE_MS);
+    await waitFor(async () => {
+      at.clock.advance(1_000);
+      return (await scheduled(id)).status === 'failed';
+    }, 10_000);
+    assert.equal((await scheduled(id)).failed_reason, 'company_suspended');
+    await at.setStatus('active');
+    await at.stateBecomes('CONNECTED', instance.id);
+    await aWhile();
+    assert.equal(await at.ledgerOf(phone), 0);
+  });
+});

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { setCompanyStatus } from '@posthorn/core/accounts/set-company-status.ts';
+import { systemClock } from '@posthorn/core/platform/clock.ts';
+import { createParts, type Parts } from '../support/parts.ts';
+import { waitFor } from '../support/process.ts';
+import { type SeededCompany, seedCompany } from '../support/seed.ts';
+import {
+  emitEvents,
+  logsOf,
+  pendingOf,
+  type Receiver,
+  seedWebhook,
+  startDispatcher,
+  startReceiver,
+  type TestDispatcher,
+} from './support.ts';
+
+describe('webhooks of a suspended company', () => {
+  let parts: Parts;
+  let company: SeededCompany;
+  let dispatcher: TestDispatcher;
+  before(async () => {
+    parts = await createParts();
+    dispatcher = await startDispatcher(parts);
+  });
+  after(async () => {
+    await dispatcher.close();
+    await parts.close();
+  });
+
+  const setStatus = (status: 'active' | 'suspended') =>
+    setCompanyStatus(
+      { db: parts.db, clock: systemClock, forget: () => undefined },
+      { companyId: company.companyId, status, by: { userId: company.userId }, traceId: null },
+    );
+  /** Two scans of everything that is due, and then some. */
+  const aWhile = () => new Promise((resolve) => setTimeout(resolve, 2_500));
+
+  test('get neither first attempts nor retries; reactivated, they get what has waited, once each', async () => {
+    company = await seedCompany(parts.db);
+    const receiver = await startReceiver();
+    const webhook = await seedWebhook(parts.db, company.companyId, receiver.url);
+    await setStatus('suspended');
+    const fresh = await emitEvents(parts, company.companyId, 3);
+    const retried = await emitEvents(parts, company.companyId, 2);
+    await parts.db.query(`UPDATE webhook_deliveries SET attempts = 1 WHERE event_id = ANY ($1::uuid[])`, [
+      retried.map(({ eventId }) => eventId),
+    ]);
+    parts.bus.notify('deliveries', 'retries');
+    await aWhile();
+    assert.equal(receiver.requests, 0);
+    assert.equal(await pendingOf(parts.db, webhook.id), 5, 'nothing of it is lost');
+    await setStatus('active');
+    await waitFor(async () => (await logsOf(parts.db, webhook.id)).length === 5, 10_000);
+    assert.deepEqual(
+      receiver.received.map(({ headers }) => headers['webhook-id']).toSorted(),
+      [...fresh, ...retried].map(({ eventId }) => eventId).toSorted(),
+    );
+    await receiver.close();
+  });
+
+  test('what a worker holds already is given back, attempts under way aside', async () => {
+    company = await seedCompany(parts.db);
+    const answers: (() => void)[] = [];
+    const receiver: Receiver = await startReceiver((_req, res) => {
+      answers.push(() => res.end('ok'));
+    });
+    const webhook = await seedWebhook(parts.db, company.companyId, receiver.url);
+    await emitEvents(parts, company.companyId, 40);
+    await waitFor(() => receiver.requests > 0);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await setStatus('suspended');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const underWay = receiver.requests;
+    for (const answer of answers.splice(0)) answer();
+    await aWhile();
+    assert.equal(receiver.requests, underWay);
+    assert.ok(underWay < 40);
+    await setStatus('active');
+    await waitFor(async () => {
+      for (const answer of answers.splice(0)) answer();
+      return (await pendingOf(parts.db, webhook.id)) === 0;
+    }, 10_000);
+    assert.equal(receiver.requests, 40);
+    await receiver.close();
+  });
+});
