@@ -68,7 +68,11 @@ export function toApiError(thrown: unknown): ApiError {
       return apiError('BAD_REQUEST', { message: 'the content type must be application/json' });
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
     case 'FST_ERR_BAD_URL':
+    case 'FST_ERR_INVALID_URL':
       return apiError('BAD_REQUEST');
+    // No id is as long as that.
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return apiError('NOT_FOUND');
     // Text that PostgreSQL cannot store: a NUL, or half a surrogate pair, that no check before has seen.
     case '22021':
     case '22P05':

@@ -143,9 +143,11 @@ function parseCall(prepared: PreparedRoute, call: Call): void {
     if (shape.test(call.params[name]!)) continue;
     throw apiError(notFound, notFoundMessage === undefined ? {} : { message: notFoundMessage });
   }
-  if (request.raw.url!.includes('%00'))
-    throw apiError('BAD_REQUEST', { message: 'the path or query holds a NUL' });
-  if (prepared.query !== null) call.query = parseInput(prepared.query, request.query, 'query');
+  if (prepared.query !== null) {
+    if (request.raw.url!.includes('%00'))
+      throw apiError('BAD_REQUEST', { message: 'the path or query holds a NUL' });
+    call.query = parseInput(prepared.query, request.query, 'query');
+  }
   // A body with media is read by the handler's own wrapper.
   if (prepared.body !== null && prepared.meta.raw !== 'multipart')
     call.body = parseInput(prepared.body, request.body, 'body', prepared.meta.bodyCodes);
