@@ -74,7 +74,7 @@ export const URL_MAX_CHARS = 2048;
 export const WEBHOOK_PATTERNS_MAX = 100;
 export const WEBHOOK_HEADERS_MAX = 20;
 export const WEBHOOK_HEADER_VALUE_MAX_CHARS = 1024;
-/** JSON bodies that carry no media. */
+/** JSON bodies that carry no media, and all text fields of a form together. */
 export const JSON_BODY_MAX_BYTES = 1024 * 1024;
 /** Objects and lists inside each other; no body that the contract knows has more than 5. */
 export const JSON_DEPTH_MAX = 64;
@@ -82,8 +82,6 @@ export const JSON_DEPTH_MAX = 64;
 export const JSON_FIELDS_MAX = 10_000;
 /** Text fields of a form: mentions may come one by one. */
 export const FORM_FIELDS_MAX = MENTIONS_MAX + 64;
-/** All text fields of a form together, as much as any JSON body. */
-export const FORM_FIELDS_MAX_BYTES = JSON_BODY_MAX_BYTES;
 /** Fields of the body of a scheduled send, those that it does not know included. */
 export const SCHEDULED_FIELDS_MAX = 100;
 /** One parameter of the query, again and again. */

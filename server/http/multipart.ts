@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { FORM_FIELDS_MAX, FORM_FIELDS_MAX_BYTES, MEDIA_MAX_BYTES } from '@posthorn/contract/limits.ts';
+import { FORM_FIELDS_MAX, JSON_BODY_MAX_BYTES, MEDIA_MAX_BYTES } from '@posthorn/contract/limits.ts';
 import { MediaRejected } from '@posthorn/core/media/media-rejected.ts';
 import type { Spool, SpooledFile } from '@posthorn/core/media/spool.ts';
 import busboy from 'busboy';
@@ -49,7 +49,7 @@ export async function readMultipart({ spool }: { spool: Spool }, request: Incomi
     fieldBytes += Buffer.byteLength(name) + Buffer.byteLength(value);
     if (nameTruncated || valueTruncated) fail(refusal(`${name.slice(0, 50)}: is too long`));
     else if (value.includes('\0')) fail(refusal(`${name}: has characters that cannot be stored`));
-    else if (fieldBytes > FORM_FIELDS_MAX_BYTES) fail(apiError('PAYLOAD_TOO_LARGE'));
+    else if (fieldBytes > JSON_BODY_MAX_BYTES) fail(apiError('PAYLOAD_TOO_LARGE'));
     else fields.push([name, value]);
   });
   parser.on('file', (name, stream, { filename, mimeType }) => {

@@ -47,9 +47,13 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const INTEGER = /^[1-9]\d{0,8}$/;
 const BIG_INTEGER = /^[1-9]\d{0,14}$/;
 
+/** PostgreSQL stores no NUL. */
+const STORABLE = /^[^\0]*$/;
+
 /**
  * Ids that are looked up as what they are; one of another shape names nothing and answers like an unknown
- * one (design 6). A parameter that is not listed (a message's id, a JID, a phone) is its use case's to judge.
+ * one. A parameter that is not listed (a message's id, a JID, a phone) is its use case's to judge, unless no
+ * column can hold it.
  */
 const SHAPES: Record<string, RegExp> = {
   instanceId: UUID,
@@ -109,12 +113,13 @@ function paramsOf(route: AppRoute): PreparedParam[] {
   const documented = errorsOf(route);
   const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
   return names.flatMap((name, at) => {
-    const shape = SHAPES[name];
-    if (!shape) return [];
     const own = [`${name.replace(/Id$/, '').toUpperCase()}_NOT_FOUND`, 'NOT_FOUND'] as ErrorCode[];
     // INVALID_ID speaks of the shape itself, of every id (billing, spec 4.9).
     const ofAll = at === 0 || notFound === 'INVALID_ID';
     const code = ofAll ? notFound : own.find((candidate) => documented.includes(candidate));
+    const shape = SHAPES[name] ?? STORABLE;
+    // A provider of logins has codes of its own, and what is no name of one is none of these shapes.
+    if (shape === STORABLE && code === undefined && notFound === undefined) return [];
     return [
       { name, shape, notFound: code ?? notFound ?? 'NOT_FOUND', notFoundMessage: notFoundMessages[name] },
     ];

@@ -186,13 +186,17 @@ async function receiveMedia(deps: ServeDeps, prepared: PreparedRoute, request: R
   return media.body;
 }
 
+/** The id of a whole chat or of a network message fits; a longer one names nothing. */
+const PARAM_MAX_CHARS = 256;
+
 /** Throws what a path says that names nothing; an id of the wrong shape answers like an unknown one. */
 function checkPath(prepared: PreparedRoute, call: Call): void {
   for (const { name, shape, notFound, notFoundMessage } of prepared.params) {
-    if (shape.test(call.params[name]!)) continue;
+    const value = call.params[name]!;
+    if (value.length <= PARAM_MAX_CHARS && shape.test(value)) continue;
     throw apiError(notFound, notFoundMessage === undefined ? {} : { message: notFoundMessage });
   }
-  if (call.request.url.includes('%00'))
+  if (prepared.query !== null && call.request.url.includes('%00'))
     throw apiError('BAD_REQUEST', { message: 'the path or query holds a NUL' });
 }
 

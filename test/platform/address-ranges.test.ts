@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { isPrivateAddress } from '@posthorn/core/platform/address-ranges.ts';
-import ipaddr from 'ipaddr.js';
 
 /** https://www.iana.org/assignments/iana-ipv4-special-registry, and multicast, which has a registry of its own. */
 const IPV4_REGISTRY = `
@@ -59,13 +58,33 @@ function words([a, b, c, d]: number[]): string {
   return `${hex(a!, b!)}:${hex(c!, d!)}`;
 }
 
+/** By hand: the library that the judge uses must not judge itself. */
+function bytesOf(address: string): number[] {
+  if (!address.includes(':')) return address.split('.').map(Number);
+  const [head = '', tail = ''] = address.split('::');
+  const left = head === '' ? [] : head.split(':');
+  const right = tail === '' ? [] : tail.split(':');
+  const zeros = new Array(8 - left.length - right.length).fill('0');
+  return [...left, ...zeros, ...right].flatMap((word) => {
+    const value = Number.parseInt(word, 16);
+    return [value >> 8, value & 0xff];
+  });
+}
+
+function textOf(bytes: number[]): string {
+  if (bytes.length === 4) return bytes.join('.');
+  return Array.from({ length: 8 }, (_, at) => hex(bytes[2 * at]!, bytes[2 * at + 1]!)).join(':');
+}
+
 /** First, last, and one in between. */
 function addressesOf(range: string): string[] {
-  const [address, bits] = ipaddr.parseCIDR(range);
-  const first = address.toByteArray();
-  const last = first.map((byte, at) => byte | (0xff >> Math.min(8, Math.max(0, bits - at * 8))));
-  const between = last.map((byte, at) => (at === last.length - 1 ? byte & 0xfe : byte));
-  return [first, last, between].map((bytes) => ipaddr.fromByteArray(bytes).toString());
+  const [address = '', bits = ''] = range.split('/');
+  const first = bytesOf(address);
+  const last = first.map((byte, at) => byte | (0xff >> Math.min(8, Math.max(0, Number(bits) - at * 8))));
+  const between = last.map((byte, at) =>
+    at === last.length - 1 && Number(bits) < last.length * 8 ? byte & 0xfe : byte,
+  );
+  return [first, last, between].map(textOf);
 }
 
 const ranges = (registry: string) => registry.trim().split(/\s+/);
@@ -81,15 +100,14 @@ describe('an IPv6 address that carries one of IPv4', () => {
   const special = ranges(IPV4_REGISTRY).flatMap(addressesOf);
   for (const [what, carry] of Object.entries(CARRIERS))
     test(`is as public as that one: ${what}`, () => {
-      for (const address of special)
-        assert.equal(isPrivateAddress(carry(ipaddr.parse(address).toByteArray())), true, address);
+      for (const address of special) assert.equal(isPrivateAddress(carry(bytesOf(address))), true, address);
       for (const address of PUBLIC_IPV4)
-        assert.equal(isPrivateAddress(carry(ipaddr.parse(address).toByteArray())), false, address);
+        assert.equal(isPrivateAddress(carry(bytesOf(address))), false, address);
     });
   for (const [what, carry] of Object.entries(CLOSED_CARRIERS))
     test(`is never public: ${what}`, () => {
       for (const address of [...special, ...PUBLIC_IPV4])
-        assert.equal(isPrivateAddress(carry(ipaddr.parse(address).toByteArray())), true, address);
+        assert.equal(isPrivateAddress(carry(bytesOf(address))), true, address);
     });
 });
 
