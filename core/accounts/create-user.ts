@@ -6,6 +6,7 @@ import type { Sql } from '../platform/db.ts';
 import { refuseKnownEmail, uniqueError } from './create-company.ts';
 import type { AccountDeps } from './deps.ts';
 import { FREE_LIMITS } from './free-limits.ts';
+import { holdPrincipal } from './hold-principal.ts';
 import { mailboxFull } from './mailbox-full.ts';
 import { INVITE_LINK_DAYS, writePasswordLink } from './password-link.ts';
 import type { Principal } from './principal.ts';
@@ -39,6 +40,7 @@ async function create(
   const { principal, passwordHash, traceId } = input;
   const { companyId } = principal;
   const now = deps.clock.now();
+  await holdPrincipal(sql, principal);
   const companyName = await takePlace(sql, companyId);
   const { rows } = await sql.query<UserRow>(
     `INSERT INTO users (company_id, email, name, role, password_hash, password_changed_at, email_verified_at,

@@ -13,6 +13,8 @@ export interface Principal {
   /** The JWT's id, for revocation; null with a key. */
   jti: string | null;
   emailVerified: boolean;
+  /** The last change of the user's password when this was proven, in Unix ms: see hold-principal.ts. */
+  passwordChangedAtMs?: number;
   /** Requests per minute the company may make (its plan's, or the free limit). */
   requestsPerMinute: number;
 }

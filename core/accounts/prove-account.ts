@@ -40,10 +40,12 @@ interface AccountRow {
   email_verified: boolean;
   status: 'active' | 'suspended' | 'deleted' | null;
   requests_per_minute: number | null;
+  pwd_changed_at_ms: number;
 }
 
 const ACCOUNT_COLUMNS = `u.id AS user_id, u.email, u.role, u.is_superadmin,
-  u.email_verified_at IS NOT NULL AS email_verified, c.status, c.requests_per_minute`;
+  u.email_verified_at IS NOT NULL AS email_verified, c.status, c.requests_per_minute,
+  floor(extract(epoch FROM u.password_changed_at) * 1000)::bigint AS pwd_changed_at_ms`;
 
 type KeyRow = AccountRow & { token_id: number; stale: boolean };
 
@@ -75,7 +77,6 @@ export async function proveKey(deps: ProofDeps, key: string): Promise<Proven> {
 }
 
 type JwtRow = AccountRow & {
-  pwd_changed_at_ms: number;
   password_changed_jti: string | null;
   revoked: boolean;
 };
@@ -94,7 +95,6 @@ export async function proveJwt(
     deps,
     'auth-jwt',
     `SELECT ${ACCOUNT_COLUMNS}, claim.company_id, u.password_changed_jti,
-            floor(extract(epoch FROM u.password_changed_at) * 1000)::bigint AS pwd_changed_at_ms,
             EXISTS (SELECT 1 FROM revoked_jwts r WHERE r.jti = claim.jti) AS revoked
      FROM (SELECT $1::int AS user_id, $2::int AS company_id, $3::text AS jti) claim
      LEFT JOIN users u ON u.id = claim.user_id AND u.company_id = claim.company_id
@@ -156,6 +156,7 @@ function principalOf(
     role: row.role === 'superadmin' && !superadmin ? 'agent' : row.role,
     isSuperadmin: superadmin,
     emailVerified: row.email_verified,
+    passwordChangedAtMs: row.pwd_changed_at_ms,
     requestsPerMinute: row.requests_per_minute ?? deps.requestsPerMinute ?? DEFAULT_REQUESTS_PER_MINUTE,
   };
 }

@@ -3,6 +3,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { CreatedWebhook, CreateWebhookBody } from '@posthorn/contract/messaging/webhooks.ts';
 import { FREE_LIMITS } from '../accounts/free-limits.ts';
+import { holdPrincipal } from '../accounts/hold-principal.ts';
 import type { Principal } from '../accounts/principal.ts';
 import { InstanceSchema } from '../instances/entities.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -26,6 +27,7 @@ export async function createWebhook(
   checkWebhookHeaders(body.headers);
   const secret = newSecret();
   const webhook = await deps.orm.forCompany(companyId).transactional(async (em) => {
+    await holdPrincipal(em, input.principal);
     await checkOwnInstance(em, body.instance_id);
     await checkLimit(em, companyId);
     const now = deps.clock.now();

@@ -1,5 +1,6 @@
 import type { UpdateWebhookBody, Webhook as WebhookView } from '@posthorn/contract/messaging/webhooks.ts';
 import { reachOf } from '../accounts/company-scope.ts';
+import { holdPrincipal } from '../accounts/hold-principal.ts';
 import type { Principal } from '../accounts/principal.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -20,28 +21,31 @@ export async function updateWebhook(
   input: { principal: Principal; webhookId: number; body: UpdateWebhookBody },
 ): Promise<WebhookView> {
   const { body } = input;
-  const em = reachOf(deps.orm, input.principal);
-  const webhook = await loadWebhook(em, input.webhookId);
-  if (body.url !== undefined) {
-    checkWebhookUrl(body.url, deps.policy);
-    webhook.url = body.url;
-  }
-  if (body.headers !== undefined) {
-    checkWebhookHeaders(body.headers);
-    webhook.headers = sealHeaders(deps.cipher, body.headers);
-  }
-  if (body.instance_id !== undefined) {
-    // A superadmin's reach is wider than the webhook's company: its instances alone will do.
-    await checkOwnInstance(em, body.instance_id, webhook.companyId);
-    webhook.instanceId = body.instance_id;
-  }
-  if (body.events !== undefined) webhook.patterns = body.events;
-  if (body.enabled !== undefined) {
-    webhook.enabled = body.enabled;
-    if (body.enabled) webhook.disabledReason = null;
-  }
-  if (Object.values(body).some((value) => value !== undefined)) webhook.updatedAt = deps.clock.now();
-  await em.flush();
+  const webhook = await reachOf(deps.orm, input.principal).transactional(async (em) => {
+    await holdPrincipal(em, input.principal);
+    const webhook = await loadWebhook(em, input.webhookId);
+    if (body.url !== undefined) {
+      checkWebhookUrl(body.url, deps.policy);
+      webhook.url = body.url;
+    }
+    if (body.headers !== undefined) {
+      checkWebhookHeaders(body.headers);
+      webhook.headers = sealHeaders(deps.cipher, body.headers);
+    }
+    if (body.instance_id !== undefined) {
+      // A superadmin's reach is wider than the webhook's company: its instances alone will do.
+      await checkOwnInstance(em, body.instance_id, webhook.companyId);
+      webhook.instanceId = body.instance_id;
+    }
+    if (body.events !== undefined) webhook.patterns = body.events;
+    if (body.enabled !== undefined) {
+      webhook.enabled = body.enabled;
+      if (body.enabled) webhook.disabledReason = null;
+    }
+    if (Object.values(body).some((value) => value !== undefined)) webhook.updatedAt = deps.clock.now();
+    await em.flush();
+    return webhook;
+  });
   deps.bus.notify('deliveries', changedHint(webhook.id));
   return webhookView(deps.cipher, webhook);
 }

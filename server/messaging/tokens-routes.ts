@@ -1,6 +1,7 @@
 import type { tokens } from '@posthorn/contract/messaging/tokens.ts';
 import { createToken } from '@posthorn/core/accounts/create-token.ts';
 import type { AccountDeps } from '@posthorn/core/accounts/deps.ts';
+import { holdPrincipal } from '@posthorn/core/accounts/hold-principal.ts';
 import { listTokens } from '@posthorn/core/accounts/list-tokens.ts';
 import { revokeToken } from '@posthorn/core/accounts/revoke-token.ts';
 import type { Orm } from '@posthorn/core/platform/orm.ts';
@@ -19,9 +20,10 @@ export function tokensRoutes(deps: TokensRoutesDeps): Handlers<typeof tokens> {
     },
     async create({ principal, body, traceId }) {
       const { companyId, userId, tokenId } = principal;
-      const created = await deps.db.transaction((sql) =>
-        createToken(deps, sql, { companyId, userId, name: body.name, byTokenId: tokenId, traceId }),
-      );
+      const created = await deps.db.transaction(async (sql) => {
+        await holdPrincipal(sql, principal);
+        return createToken(deps, sql, { companyId, userId, name: body.name, byTokenId: tokenId, traceId });
+      });
       return {
         status: 201,
         body: {

@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { mailboxOf } from '@posthorn/core/mail/mail-budget.ts';
 import { mailName } from '@posthorn/core/mail/mail-name.ts';
 import { mails } from '@posthorn/core/mail/mails.ts';
+import { assertUnhurt, probeWhile } from '../support/probe.ts';
 import { type AccountServer, startAccountServer } from './support/account-server.ts';
 import { type ApiAnswer, refused } from './support/api-client.ts';
 import { newCompanyName, newEmail, newOwner, PASSWORD, type Person } from './support/people.ts';
@@ -44,10 +45,18 @@ describe('mails to one mailbox', () => {
     refused(await startChange(later, victim), 429, 'RATE_LIMITED');
   });
 
-  test('of many at once no more pass than fit', async () => {
+  test('of many at once no more pass than fit, and nobody else waits for them', async () => {
     const victim = newEmail();
-    const people = await Promise.all(Array.from({ length: 8 }, () => newOwner(server)));
-    const answers = await Promise.all(people.map((person) => startChange(person, victim)));
+    const people: Person[] = [];
+    for (let i = 0; i < 8; i++) people.push(await newOwner(server));
+    const { result: answers, probed } = await probeWhile(
+      {
+        url: `${server.baseUrl}/v1/tokens`,
+        headers: { 'x-api-key': (await newOwner(server)).key },
+      },
+      () => Promise.all(people.map((person) => startChange(person, victim))),
+    );
+    assertUnhurt(probed, 'eight e-mail changes to one address at once');
     assert.equal(answers.filter((answer) => answer.status === 202).length, 5);
     assert.equal((await server.mailsTo(victim)).length, 5);
   });

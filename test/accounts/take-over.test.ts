@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { findAccountUser } from '@posthorn/core/accounts/account-user.ts';
+import { takeOver } from '@posthorn/core/accounts/take-over.ts';
+import { waitFor } from '../support/process.ts';
 import type { AccountServer } from './support/account-server.ts';
 import { cookiesOf, refused } from './support/api-client.ts';
 import { codeIn, linkTokenIn } from './support/mailbox.ts';
@@ -205,6 +208,25 @@ describe('an address that its owner never proved', () => {
     await isShutOut(email, held);
   });
 
+  test('registered and deleted: its owner signs up by a provider as if nothing had been', async () => {
+    const email = newEmail();
+    const { password } = await quickRegister(email);
+    const squat = (await logIn(server, email, password)).body;
+    await server.db.query(`UPDATE companies SET status = 'deleted', deleted_at = now() WHERE id = $1`, [
+      squat.company_id,
+    ]);
+    const answer = await loginWithGoogle(setup, googlePerson({ email }));
+    const body = {
+      token: sentTo(answer, '/oauth/complete', {}).get('token')!,
+      company_name: newCompanyName(),
+    };
+    const signedUp = await api('POST', '/v1/auth/oauth/complete-signup', { body });
+    assert.equal(signedUp.status, 200, signedUp.text);
+    assert.notEqual(signedUp.body.company_id, squat.company_id);
+    const login = await api('POST', '/v1/auth/login', { body: { email, password } });
+    refused(login, 401, 'INVALID_CREDENTIALS');
+  });
+
   test('a move to the address of somebody else gives nothing: not the address, nor what they register with it', async () => {
     const squatter = await newOwner(server);
     const email = newEmail();
@@ -263,6 +285,51 @@ describe('an address that its owner never proved', () => {
     const wrong = code === '000000' ? '000001' : '000000';
     for (let i = 0; i < 5; i++) refused(await type(wrong), 409, 'EMAIL_ALREADY_VERIFIED');
     refused(await type(code), 409, 'EMAIL_ALREADY_VERIFIED');
+  });
+
+  test('what was asked for a moment before its owner came, and is still under way, is not made after', async () => {
+    const email = newEmail();
+    const { password, key } = await quickRegister(email);
+    const { jwt, userId, companyId } = personOf(await logIn(server, email, password), email, password, key);
+    const url = 'https://hooks.example.test/';
+    const hook = await api('POST', '/v1/webhooks', { jwt, body: { url, enabled: false } });
+    const count = async () => {
+      const { rows } = await server.db.query(
+        `SELECT (SELECT count(*) FROM api_tokens WHERE company_id = $1 AND revoked_at IS NULL) AS keys,
+                (SELECT count(*) FROM users WHERE company_id = $1) AS users,
+                (SELECT count(*) FROM webhooks WHERE company_id = $1) AS webhooks,
+                (SELECT count(*) FROM webhooks WHERE company_id = $1 AND enabled) AS enabled`,
+        [companyId],
+      );
+      return rows[0];
+    };
+    const user = { email: newEmail(), name: 'M', role: 'owner', password: PASSWORD };
+    const client = await server.db.pool.connect();
+    await client.query('BEGIN');
+    await client.query('SELECT 1 FROM users WHERE id = $1 FOR UPDATE', [userId]);
+    const underWay = [{ jwt }, { key }].flatMap((who) => [
+      api('POST', '/v1/tokens', { ...who, body: {} }),
+      api('POST', '/v1/users', { ...who, body: user }),
+      api('POST', '/v1/webhooks', { ...who, body: { url } }),
+      api('PATCH', `/v1/webhooks/${hook.body.id}`, { ...who, body: { enabled: true } }),
+    ]);
+    await waitFor(async () => {
+      const { rows } = await server.db.query<{ n: number }>(
+        `SELECT count(*) AS n FROM pg_stat_activity
+         WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      );
+      return rows[0]!.n === underWay.length;
+    }, 20_000);
+    const known = (await findAccountUser(client, userId))!;
+    await takeOver({ clock: server.clock, mails: { queue: async () => null } as never }, client, {
+      user: known,
+      by: 'google',
+      traceId: null,
+    });
+    await client.query('COMMIT');
+    client.release();
+    for (const answer of await Promise.all(underWay)) assert.equal(answer.status, 401, answer.text);
+    assert.deepEqual(await count(), { keys: 0, users: 1, webhooks: 1, enabled: 0 });
   });
 
   describe('that registered a company', () => {

@@ -84,7 +84,7 @@ async function settle(
     'u.id = (SELECT user_id FROM oauth_identities WHERE provider = $1 AND subject = $2)',
     [provider, identity.subject],
   );
-  const user = known ?? (await findUser(sql, 'lower(u.email) = $1', [identity.email]));
+  const user = known ?? (await findByAddress(sql, identity.email));
   if (!user) return { is: 'pending', token: await writePending(deps, sql, provider, identity) };
   if (user.company_status === 'deleted') throw apiError('ACCOUNT_DELETED');
   if (user.company_status !== 'active' && !isUsersSuperadmin(user, deps.settings.superadminEmails))
@@ -101,6 +101,17 @@ async function settle(
     at: deps.clock.now(),
   });
   return { is: 'session', grant: await issueSession(deps, sql, linked) };
+}
+
+/**
+ * By a provider's verified address. A deleted company keeps its users for as long as its data; one whose
+ * address nobody ever proved may have been registered and deleted to keep its owner out: it lets go of it.
+ */
+async function findByAddress(sql: Sql, email: string): Promise<AccountUser | null> {
+  const user = await findUser(sql, 'lower(u.email) = $1', [email]);
+  if (!user || user.email_proven || user.company_status !== 'deleted') return user;
+  await sql.query('UPDATE users SET email = $2 WHERE id = $1', [user.id, `user-${user.id}@deleted.invalid`]);
+  return null;
 }
 
 async function findUser(sql: Sql, where: string, values: unknown[]): Promise<AccountUser | null> {
