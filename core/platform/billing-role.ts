@@ -7,13 +7,18 @@ export const BILLING_ROLE = 'posthorn_billing';
 /** What billing reads of messaging's tables: who is asking, and whether the company is there (spec 5.5). */
 const READ_TABLES = ['companies', 'users', 'api_tokens', 'revoked_jwts'];
 
+/** Makes the schema and, where the migrating user may, the role. */
+export async function makeBillingSchema(client: pg.Client): Promise<void> {
+  await client.query('CREATE SCHEMA IF NOT EXISTS billing');
+  await makeBillingRole(client);
+}
+
 /**
- * Makes the schema and, where the migrating user may, the role. Roles belong to the whole cluster: another
+ * Makes the role where the user may; true when it is there. Roles belong to the whole cluster: another
  * database's migration may be making the same one, and a user without CREATEROLE makes none (billing then
  * works as the user it logs in with; see {@link billingConnectionUrl}).
  */
-export async function makeBillingRole(client: pg.Client): Promise<void> {
-  await client.query('CREATE SCHEMA IF NOT EXISTS billing');
+export async function makeBillingRole(client: pg.Client): Promise<boolean> {
   await client.query(`
     DO $$ BEGIN
       IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '${BILLING_ROLE}') THEN
@@ -24,12 +29,17 @@ export async function makeBillingRole(client: pg.Client): Promise<void> {
       END IF;
     EXCEPTION WHEN duplicate_object OR unique_violation OR insufficient_privilege THEN NULL;
     END $$`);
+  return hasBillingRole(client);
+}
+
+async function hasBillingRole(client: pg.Client): Promise<boolean> {
+  const { rowCount } = await client.query('SELECT FROM pg_roles WHERE rolname = $1', [BILLING_ROLE]);
+  return rowCount === 1;
 }
 
 /** After the migrations, each time: a new table must not wait for somebody to remember its grant. */
 export async function grantToBillingRole(client: pg.Client): Promise<void> {
-  const { rows } = await client.query('SELECT FROM pg_roles WHERE rolname = $1', [BILLING_ROLE]);
-  if (rows.length === 0) return;
+  if (!(await hasBillingRole(client))) return;
   await client.query(`
     GRANT USAGE ON SCHEMA billing, public TO ${BILLING_ROLE};
     GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA billing TO ${BILLING_ROLE};
