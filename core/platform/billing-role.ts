@@ -24,13 +24,18 @@ export const BILLING_READS: Readonly<Record<string, readonly string[]>> = {
   revoked_jwts: ['jti'],
 };
 
+/** Makes the schema and, where the migrating user may, the role. */
+export async function makeBillingSchema(client: pg.Client): Promise<void> {
+  await client.query('CREATE SCHEMA IF NOT EXISTS billing');
+  await makeBillingRole(client);
+}
+
 /**
- * Makes the schema and, where the migrating user may, the role. Roles belong to the whole cluster: another
+ * Makes the role where the user may; true when it is there. Roles belong to the whole cluster: another
  * database's migration may be making the same one, and a user without CREATEROLE makes none (billing then
  * works as the user it logs in with; see {@link billingConnectionUrl}).
  */
-export async function makeBillingRole(client: pg.Client): Promise<void> {
-  await client.query('CREATE SCHEMA IF NOT EXISTS billing');
+export async function makeBillingRole(client: pg.Client): Promise<boolean> {
   await client.query(`
     DO $$ BEGIN
       IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '${BILLING_ROLE}') THEN
@@ -41,6 +46,12 @@ export async function makeBillingRole(client: pg.Client): Promise<void> {
       END IF;
     EXCEPTION WHEN duplicate_object OR unique_violation OR insufficient_privilege THEN NULL;
     END $$`);
+  return hasBillingRole(client);
+}
+
+async function hasBillingRole(client: pg.Client): Promise<boolean> {
+  const { rowCount } = await client.query('SELECT FROM pg_roles WHERE rolname = $1', [BILLING_ROLE]);
+  return rowCount === 1;
 }
 
 /**
@@ -49,8 +60,7 @@ export async function makeBillingRole(client: pg.Client): Promise<void> {
  * billing's queries never see a moment without their rights.
  */
 export async function grantToBillingRole(client: pg.Client): Promise<void> {
-  const { rows } = await client.query('SELECT FROM pg_roles WHERE rolname = $1', [BILLING_ROLE]);
-  if (rows.length === 0) return;
+  if (!(await hasBillingRole(client))) return;
   const grants = Object.entries(BILLING_READS).map(
     ([table, columns]) => `GRANT SELECT (${columns.join(', ')}) ON ${table} TO ${BILLING_ROLE};`,
   );

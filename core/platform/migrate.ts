@@ -1,7 +1,7 @@
 import { type Migration, Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
-import { grantToBillingRole, makeBillingRole } from './billing-role.ts';
+import { grantToBillingRole, makeBillingRole, makeBillingSchema } from './billing-role.ts';
 import { migrations } from './migrations/index.ts';
 import { billingMigrations } from './migrations-billing/index.ts';
 
@@ -16,11 +16,25 @@ export async function migrate(databaseUrl: string): Promise<void> {
     await lock.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
     await runMigrations(databaseUrl, 'migrations', migrations);
     await keepEventClockGrowing(lock);
-    await makeBillingRole(lock);
+    await makeBillingSchema(lock);
     await runMigrations(databaseUrl, 'billing.migrations', billingMigrations);
     await grantToBillingRole(lock);
   } finally {
     await lock.end();
+  }
+}
+
+/**
+ * Makes what a database needs of its cluster and a dump of it does not hold: the role that it grants to.
+ * Before a restore. False when this user may make no roles and nobody has made it.
+ */
+export async function prepareCluster(databaseUrl: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'posthorn migrate' });
+  await client.connect();
+  try {
+    return await makeBillingRole(client);
+  } finally {
+    await client.end();
   }
 }
 

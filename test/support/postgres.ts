@@ -25,6 +25,13 @@ import { reap } from './reaper.ts';
 const run = promisify(execFile);
 const TEMPLATE = 'posthorn_template';
 
+/** Of initdb, that a server from elsewhere may be too old for. */
+const NEWER_FLAGS = [
+  ...['--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
+  // Real passwords, so that roles are told apart; cheap ones, since each test file connects anew.
+  ...['--set', 'scram_iterations=1'],
+];
+
 export interface PostgresServer {
   /** The superuser's way into the database `postgres`. */
   url: string;
@@ -45,17 +52,18 @@ export interface PostgresServer {
 /**
  * Starts a private PostgreSQL on 127.0.0.1, its binaries from npm. It works as root (the server then
  * runs as another user) and as an ordinary user, and it never outlives the process that started it.
- * `fsync` off makes it lose data when the machine crashes, not when a process is killed.
+ * `fsync` off makes it lose data when the machine crashes, not when a process is killed. `binaries` is the
+ * folder of another PostgreSQL, whose `bin` holds initdb and postgres.
  */
 export async function startPostgres(
-  options: { dir?: string; port?: number; fsync?: boolean } = {},
+  options: { dir?: string; port?: number; fsync?: boolean; binaries?: string } = {},
 ): Promise<PostgresServer> {
   const as = chooseServerUser();
   const dir = options.dir ?? makeReachableDir('posthorn-pg-', as);
   mkdirSync(dir, { recursive: true });
   const port = options.port ?? (await freePort());
   const password = randomBytes(12).toString('hex');
-  const binaries = findBinaries(dir, as);
+  const binaries = options.binaries ?? findBinaries(dir, as);
   const data = path.join(dir, 'data');
   const env = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
   const forgetDir = reap({ dir });
@@ -70,9 +78,8 @@ export async function startPostgres(
     path.join(binaries, 'bin', 'initdb'),
     [
       ...['-D', data, '-U', 'postgres', '--auth=scram-sha-256', `--pwfile=${passwordFile}`, '--no-sync'],
-      ...['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
-      // Real passwords, so that roles are told apart; cheap ones, since each test file connects anew.
-      ...['--set', 'scram_iterations=1'],
+      ...['--encoding=UTF8', '--locale=C'],
+      ...(options.binaries ? [] : NEWER_FLAGS),
     ],
     { ...as, env, cwd: dir },
   );

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import { createParts, type Parts } from '../support/parts.ts';
+import { baseEnv, freePort, projectRoot } from '../support/process.ts';
+
+const run = promisify(execFile);
+const ROLES = {
+  posthorn: { entry: 'standalone/main.ts', port: 'PORT' },
+  messaging: { entry: 'server/messaging/main.ts', port: 'PORT' },
+  billing: { entry: 'server/billing/main.ts', port: 'BILLING_PORT' },
+  worker: { entry: 'worker/main.ts', port: 'WORKER_PORT' },
+  sandbox: { entry: 'network/sandbox/main.ts', port: 'SANDBOX_PORT' },
+} as const;
+type Role = keyof typeof ROLES;
+
+describe('what stops a start is told in one line', () => {
+  let parts: Parts;
+  let dir: string;
+  const noFolder = () => path.join(dir, 'a-file', 'data');
+  before(async () => {
+    parts = await createParts();
+    dir = mkdtempSync(path.join(tmpdir(), 'posthorn-failures-'));
+    writeFileSync(path.join(dir, 'a-file'), '');
+    await parts.db.query('CREATE DATABASE not_migrated TEMPLATE template0');
+  });
+  after(async () => {
+    await parts.db.query('DROP DATABASE not_migrated WITH (FORCE)');
+    await parts.close();
+    rmSync(dir, { recursive: true });
+  });
+
+  async function assertOneLine(role: Role, more: Record<string, string>, line: RegExp): Promise<void> {
+    const ports = ['PORT', 'BILLING_PORT', 'SANDBOX_PORT', 'WORKER_PORT'];
+    const free = await Promise.all(ports.map(async (name) => [name, String(await freePort())]));
+    const env = {
+      ...baseEnv(),
+      ...Object.fromEntries(free),
+      NODE_ENV: 'test',
+      LOG_LEVEL: 'silent',
+      DATABASE_URL: parts.url,
+      AMQP_URL: 'amqp://127.0.0.1:1',
+      JWT_SECRET: 'a secret of the tests, long enough for HS256',
+      ENCRYPTION_KEY: '5a'.repeat(32),
+      DATA_DIR: path.join(dir, 'data'),
+      ...more,
+    };
+    const ended = await run(process.execPath, [ROLES[role].entry], {
+      cwd: projectRoot,
+      env,
+      timeout: 60_000,
+    }).catch((err) => err);
+    assert.equal(ended.code, 1, ended.stderr);
+    assert.match(ended.stderr, line);
+    assert.equal(ended.stderr.split('\n').length, 2, ended.stderr);
+    assert.ok(ended.stderr.startsWith(`${role}: `), ended.stderr);
+  }
+
+  for (const role of Object.keys(ROLES) as Role[])
+    it(`${role}: its port is in use`, async () => {
+      const taken = createServer().listen(0, '127.0.0.1');
+      await once(taken, 'listening');
+      const { port } = taken.address() as { port: number };
+      await assertOneLine(role, { [ROLES[role].port]: String(port) }, new RegExp(`port ${port} is in use`));
+      taken.close();
+    });
+
+  for (const role of ['posthorn', 'messaging', 'worker', 'sandbox'] as const)
+    it(`${role}: its folder cannot be made`, () =>
+      assertOneLine(role, { DATA_DIR: noFolder() }, /a-file.* cannot be used: .*(no folder|ENOTDIR)/));
+
+  // Messaging starts all the same and says so in /ready: it is there as soon as somebody has migrated.
+  it('worker: nobody has migrated the database', () => {
+    const url = new URL(parts.url);
+    url.pathname = '/not_migrated';
+    return assertOneLine('worker', { DATABASE_URL: url.href }, /run npm run migrate first/);
+  });
+});
