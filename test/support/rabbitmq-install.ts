@@ -1,11 +1,10 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { canInstallPackages, installDebianPackage } from './debian-package.ts';
 
 /** How this machine can run a RabbitMQ. */
 export type RabbitSource = { kind: 'program'; path: string } | { kind: 'docker' };
-
-const POLICY = '/usr/sbin/policy-rc.d';
 
 /**
  * Finds a RabbitMQ to start, installing Debian's package when we are root there, else looking for
@@ -14,8 +13,8 @@ const POLICY = '/usr/sbin/policy-rc.d';
 export function ensureRabbitSource(): RabbitSource {
   const found = findProgram();
   if (found) return { kind: 'program', path: found };
-  if (process.getuid?.() === 0 && existsSync('/etc/debian_version')) {
-    installDebianPackage();
+  if (canInstallPackages()) {
+    installDebianPackage('rabbitmq-server');
     const installed = findProgram();
     if (installed) return { kind: 'program', path: installed };
   }
@@ -32,23 +31,4 @@ function findProgram(): string | undefined {
   // calls is in /usr/lib and goes by the environment.
   const folders = ['/usr/lib/rabbitmq/bin', ...onPath, '/usr/sbin', '/usr/local/sbin', '/opt/homebrew/sbin'];
   return folders.map((folder) => path.join(folder, 'rabbitmq-server')).find((file) => existsSync(file));
-}
-
-/** Installs the package without letting it start the system's service. */
-function installDebianPackage(): void {
-  console.log('RabbitMQ is missing: installing rabbitmq-server with apt-get');
-  const ownPolicy = '#!/bin/sh\n# no service is started while the tests install a package\nexit 101\n';
-  const hadPolicy = existsSync(POLICY);
-  if (!hadPolicy) writeFileSync(POLICY, ownPolicy, { mode: 0o755 });
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const apt = (...args: string[]) => execFileSync('apt-get', ['-q', ...args], { env, stdio: 'pipe' });
-  try {
-    apt('update');
-    apt('install', '-y', '--no-install-recommends', 'rabbitmq-server');
-  } catch (err) {
-    const stderr = String((err as { stderr?: Buffer }).stderr ?? '').trim();
-    console.error(`apt-get failed: ${stderr.split('\n').at(-1)}`);
-  } finally {
-    if (!hadPolicy && readFileSync(POLICY, 'utf8') === ownPolicy) rmSync(POLICY);
-  }
 }
