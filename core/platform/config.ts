@@ -70,7 +70,7 @@ export const configSchema = z.object({
         .map((host) => host.trim().toLowerCase())
         .filter(Boolean),
     ),
-  /** The ffmpeg program; without it one is looked for (docs: ffmpeg-static, PATH, @ffmpeg-installer). */
+  /** The ffmpeg program; without it one is looked for on PATH. */
   FFMPEG_PATH: z.string().min(1).optional(),
   PASSWORD_RESET_TTL: positive.default(30).describe('minutes'),
   /** Days after which an unused session ends. */

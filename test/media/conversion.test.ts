@@ -5,11 +5,24 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { path as ffprobe } from '@ffprobe-installer/ffprobe';
 import { type MediaPreparer, MediaUnusable, type PreparedMedia } from '@posthorn/core/media/media-port.ts';
 import { openWorkerMedia } from '@posthorn/worker/media/open-worker-media.ts';
 import sharp from 'sharp';
-import { animatedWebp, emptyPng, gif, jpeg, made, mp3, mp4, opus, pdf, png, wav, webp } from './samples.ts';
+import {
+  amr,
+  animatedWebp,
+  emptyPng,
+  gif,
+  jpeg,
+  made,
+  mp3,
+  mp4,
+  opus,
+  pdf,
+  png,
+  wav,
+  webp,
+} from './samples.ts';
 import { type MediaServer, startMediaServer } from './support.ts';
 
 const run = promisify(execFile);
@@ -65,7 +78,7 @@ interface Probe {
 async function probe(bytes: Buffer): Promise<Probe> {
   const file = path.join(media.config.DATA_DIR, 'probed');
   await writeFile(file, bytes);
-  const { stdout } = await run(ffprobe, [
+  const { stdout } = await run('ffprobe', [
     '-v',
     'error',
     '-show_streams',
@@ -95,20 +108,7 @@ describe('a voice note', () => {
       made('ogg', '-f', 'lavfi', '-i', 'sine=frequency=440:duration=3', '-c:a', 'libvorbis'),
     'webm as browsers record': () =>
       made('webm', '-f', 'lavfi', '-i', 'sine=frequency=440:duration=3', '-c:a', 'libopus'),
-    amr: () =>
-      made(
-        'amr',
-        '-f',
-        'lavfi',
-        '-i',
-        'sine=frequency=440:duration=3',
-        '-ar',
-        '8000',
-        '-ac',
-        '1',
-        '-c:a',
-        'libopencore_amrnb',
-      ),
+    amr: async () => amr(3),
     'the sound of a video': () => mp4(3),
   };
   for (const [name, make] of Object.entries(sources)) {

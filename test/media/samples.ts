@@ -97,12 +97,12 @@ export function pdf(): Buffer {
 
 /** Whatever ffmpeg makes of these options, its output's name in their place of `OUT`. */
 export async function made(extension: string, ...options: string[]): Promise<Buffer> {
-  const ffmpeg = await findFfmpeg({});
+  const { ffmpeg } = await findFfmpeg({});
   if (ffmpeg === null) throw new Error('the tests need ffmpeg');
   const dir = await mkdtemp(path.join(tmpdir(), 'posthorn-sample-'));
   try {
     const out = path.join(dir, `sample.${extension}`);
-    await run(ffmpeg, ['-v', 'error', '-nostdin', ...options, out]);
+    await run(ffmpeg.path, ['-v', 'error', '-nostdin', ...options, out]);
     return await readFile(out);
   } finally {
     await rm(dir, { recursive: true, force: true });
@@ -154,4 +154,16 @@ function chunk(type: string, data: Buffer): Buffer {
   length.writeUInt32BE(data.length);
   check.writeUInt32BE(crc32(body));
   return Buffer.concat([length, body, check]);
+}
+
+/** Noise as old phones recorded it, frame by frame of 20 ms: few builds of ffmpeg can write it. */
+export function amr(seconds = 2): Buffer {
+  const frames = Array.from({ length: seconds * 50 }, (_, nth) => {
+    const frame = Buffer.alloc(32);
+    for (let i = 1; i < frame.length; i += 1) frame[i] = (nth * 31 + i * 97 + i * i * nth) % 256;
+    // 12.2 kbit/s, a good frame.
+    frame[0] = 0x3c;
+    return frame;
+  });
+  return Buffer.concat([Buffer.from('#!AMR\n', 'latin1'), ...frames]);
 }

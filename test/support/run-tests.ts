@@ -4,6 +4,7 @@ import path from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
+import { ensureFfmpeg } from './ffmpeg-install.ts';
 import { startTestPostgres } from './postgres.ts';
 import { projectRoot } from './process.ts';
 import { claimsOf, startRabbit } from './rabbitmq.ts';
@@ -47,6 +48,8 @@ async function main(): Promise<number> {
     process.once(signal, () => void stopAll().finally(() => process.exit(130)));
   }
   try {
+    // Before the servers: only one package can be installed at a time.
+    await ensureFfmpeg();
     await startServers(stops);
     if (full) process.env.POSTHORN_FAULTS = 'full';
     const alone = files.filter(runsAlone);

@@ -1,3 +1,4 @@
+import type { Ffmpeg } from './find-ffmpeg.ts';
 import { runFfmpeg } from './run-ffmpeg.ts';
 
 export const LOOP_TYPE = 'video/mp4';
@@ -12,7 +13,7 @@ const LOOP = [
 
 /** Makes the looping animation of a GIF (spec 4.2, gif). Throws ConversionFailed. */
 export async function convertLoop(
-  ffmpeg: string,
+  ffmpeg: Ffmpeg,
   files: { input: string; output: string },
   signal: AbortSignal,
 ): Promise<void> {

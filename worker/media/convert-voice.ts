@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { MEDIA_MAX_BYTES } from '@posthorn/contract/limits.ts';
+import type { Ffmpeg } from './find-ffmpeg.ts';
 import { ConversionFailed, runFfmpeg } from './run-ffmpeg.ts';
 import { createWaveformMeter } from './waveform.ts';
 
@@ -26,7 +27,7 @@ export interface Voice {
  * Throws {@link ConversionFailed} when there is no sound in it.
  */
 export async function convertVoice(
-  ffmpeg: string,
+  ffmpeg: Ffmpeg,
   files: { input: string; output?: string },
   signal: AbortSignal,
 ): Promise<Voice> {

@@ -1,43 +1,77 @@
 import { execFile } from 'node:child_process';
-import { chmod } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import path from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-// Optional packages: an `import` of one that is not installed would not compile.
-const require = createRequire(import.meta.url);
+const TIMEOUT_MS = 10_000;
 
-/**
- * The ffmpeg program: FFMPEG_PATH, then what the package ffmpeg-static has downloaded, the one on PATH, and
- * the older one that @ffmpeg-installer carries along. Each is run once, since a file that is there need not
- * be for this machine. Null when none runs. A FFMPEG_PATH that does not run throws: somebody meant it.
- */
-export async function findFfmpeg(options: { path?: string | undefined }): Promise<string | null> {
-  if (options.path !== undefined) {
-    if (await runs(options.path)) return options.path;
-    throw new Error('FFMPEG_PATH: this program does not run');
-  }
-  const candidates = [
-    async () => require('ffmpeg-static') as string | null,
-    async () => 'ffmpeg',
-    async () => {
-      const { path } = require('@ffmpeg-installer/ffmpeg') as { path: string };
-      // Its install script makes it executable, and install scripts are often switched off.
-      await chmod(path, 0o755).catch(() => undefined);
-      return path;
-    },
-  ];
-  for (const candidate of candidates) {
-    // Not installed, or without a build for this machine.
-    const path = await candidate().catch(() => null);
-    if (path && (await runs(path))) return path;
-  }
-  return null;
+/** An ffmpeg that may be given what strangers made. */
+export interface Ffmpeg {
+  path: string;
+  /** What it runs in, before its own path; empty where this machine has nothing of the kind. */
+  wrap: readonly string[];
 }
 
-async function runs(path: string): Promise<boolean> {
-  return run(path, ['-hide_banner', '-version'], { timeout: 10_000 }).then(
-    () => true,
-    () => false,
+export interface FoundFfmpeg {
+  ffmpeg: Ffmpeg | null;
+  /** Why there is none, in words that an operator can act on. */
+  problem?: string;
+}
+
+/** Of ffmpeg 5.1, which distributions still mend. Its library tells it for development builds as well. */
+const LIBAVUTIL_MIN = [57, 28] as const;
+const WANTED = 'ffmpeg 5.1 or newer (Debian and Ubuntu: apt-get install ffmpeg; macOS: brew install ffmpeg)';
+
+/**
+ * The ffmpeg program: FFMPEG_PATH, else the one on PATH. It comes from the distribution, which mends it; what
+ * npm has carries a build of some year along, and this one reads the files of strangers. A FFMPEG_PATH that
+ * does not run, or is too old, throws: somebody meant it.
+ */
+export async function findFfmpeg(options: { path?: string | undefined }): Promise<FoundFfmpeg> {
+  const candidates = options.path === undefined ? onPath() : [options.path];
+  let problem = `no ffmpeg found: install ${WANTED}`;
+  for (const candidate of candidates) {
+    const version = await versionOf(candidate);
+    if (version === null) continue;
+    if (isRecent(version)) return { ffmpeg: { path: candidate, wrap: await withoutNetwork() } };
+    problem = `${candidate} is too old: install ${WANTED}`;
+  }
+  if (options.path !== undefined)
+    throw new Error(`FFMPEG_PATH: this program does not run or is no ${WANTED}`);
+  return { ffmpeg: null, problem };
+}
+
+/** Absolute, since the program runs without an environment. */
+function onPath(): string[] {
+  const folders = (process.env.PATH ?? '').split(path.delimiter).filter(Boolean);
+  const name = process.platform === 'win32' ? 'ffmpeg.exe' : 'ffmpeg';
+  return folders.map((folder) => path.resolve(folder, name));
+}
+
+/** What it says of itself; null when it does not run. */
+async function versionOf(program: string): Promise<string | null> {
+  return run(program, ['-hide_banner', '-version'], { timeout: TIMEOUT_MS }).then(
+    ({ stdout }) => stdout,
+    () => null,
+  );
+}
+
+/** `libavutil      57. 28.100 / 57. 28.100`: what runs is the second. */
+export function isRecent(version: string): boolean {
+  const found = /^libavutil .*\/ *(\d+)\. *(\d+)\./m.exec(version);
+  if (!found) return false;
+  const [major, minor] = [Number(found[1]), Number(found[2])];
+  return major > LIBAVUTIL_MIN[0] || (major === LIBAVUTIL_MIN[0] && minor >= LIBAVUTIL_MIN[1]);
+}
+
+const UNSHARE = ['/usr/bin/unshare', '--user', '--map-root-user', '--net', '--'];
+
+/** A network namespace with nothing in it, where the kernel gives one to everybody; many containers don't. */
+async function withoutNetwork(): Promise<readonly string[]> {
+  if (process.platform !== 'linux') return [];
+  const [program, ...args] = UNSHARE as [string, ...string[]];
+  return run(program, [...args, '/bin/true'], { timeout: TIMEOUT_MS }).then(
+    () => UNSHARE,
+    () => [],
   );
 }

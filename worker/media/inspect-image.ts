@@ -9,8 +9,8 @@ export interface ImageLook {
 }
 
 const THUMBNAIL_PX = 200;
-/** As large as cameras go; a bomb of a few kilobytes that unpacks to gigabytes is larger. */
-const PIXELS_MAX = 120_000_000;
+/** Read from the head, before anything is unpacked: 30 megapixels are 120 MB, of whatever a few kilobytes claim. */
+const PIXELS_MAX = 30_000_000;
 const TIMEOUT_S = 20;
 /** What this build of the library reads; of the others, e.g. HEIC, nothing can be told. */
 const READABLE = /^image\/(jpeg|png|webp|gif|tiff|avif)$/;
@@ -22,6 +22,11 @@ export function isReadableImage(mimeType: string): boolean {
 // Files are looked at once; memory kept for a second look is memory lost.
 sharp.cache(false);
 sharp.concurrency(1);
+// The library goes by the content, whatever we took it for. Just these: SVG and its like can name other files.
+sharp.block({ operation: ['VipsForeignLoad'] });
+sharp.unblock({
+  operation: ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Tiff', 'Heif'].map((format) => `VipsForeignLoad${format}`),
+});
 
 /**
  * The size of a picture as it is shown, and a small one of it. The whole of it is decoded: one that is cut
@@ -35,6 +40,8 @@ export async function inspectImage(path: string): Promise<ImageLook> {
       sequentialRead: true,
     }).timeout({ seconds: TIMEOUT_S });
     const { autoOrient } = await picture.metadata();
+    // The library looks too, but not in every format before it has begun.
+    if (autoOrient.width * autoOrient.height > PIXELS_MAX) throw new ConversionFailed('too many pixels');
     const thumbnail = await picture
       .rotate()
       .resize({ width: THUMBNAIL_PX, height: THUMBNAIL_PX, fit: 'inside', withoutEnlargement: true })

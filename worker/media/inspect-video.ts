@@ -1,3 +1,4 @@
+import type { Ffmpeg } from './find-ffmpeg.ts';
 import { ConversionFailed, runFfmpeg } from './run-ffmpeg.ts';
 
 export interface VideoLook {
@@ -25,7 +26,7 @@ const THUMBNAIL = [
  * The size, length and first picture of a video. Throws {@link ConversionFailed} when there is no picture
  * in it that can be decoded.
  */
-export async function inspectVideo(ffmpeg: string, input: string, signal: AbortSignal): Promise<VideoLook> {
+export async function inspectVideo(ffmpeg: Ffmpeg, input: string, signal: AbortSignal): Promise<VideoLook> {
   const chunks: Buffer[] = [];
   const { report } = await runFfmpeg(
     ffmpeg,
@@ -42,7 +43,7 @@ export async function inspectVideo(ffmpeg: string, input: string, signal: AbortS
 
 /** The length of sound that is sent as it is. */
 export async function inspectSound(
-  ffmpeg: string,
+  ffmpeg: Ffmpeg,
   input: string,
   signal: AbortSignal,
 ): Promise<{ durationS?: number }> {

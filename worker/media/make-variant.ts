@@ -5,6 +5,7 @@ import type { NewVariant, VariantDetails, VariantName } from '@posthorn/core/med
 import { isWholeWebp } from '@posthorn/core/media/webp.ts';
 import { convertLoop, LOOP_TYPE } from './convert-loop.ts';
 import { convertVoice, VOICE_TYPE } from './convert-voice.ts';
+import type { Ffmpeg } from './find-ffmpeg.ts';
 import { inspectImage, isReadableImage } from './inspect-image.ts';
 import { inspectSound, inspectVideo } from './inspect-video.ts';
 import type { PreparerDeps } from './prepare-media.ts';
@@ -128,7 +129,7 @@ async function checkSticker(path: string, sizeBytes: number): Promise<void> {
   }
 }
 
-function requireFfmpeg({ ffmpeg }: Pick<PreparerDeps, 'ffmpeg'>): string {
+function requireFfmpeg({ ffmpeg }: Pick<PreparerDeps, 'ffmpeg'>): Ffmpeg {
   if (ffmpeg === null) throw new MediaUnusable('media_conversion_unavailable');
   return ffmpeg;
 }

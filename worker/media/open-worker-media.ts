@@ -24,8 +24,11 @@ export async function openWorkerMedia(deps: {
   const { config, media, log } = deps;
   const { storage, sources } = media;
   if (storage === null) return noWorkerMedia;
-  const ffmpeg = await findFfmpeg({ path: config.FFMPEG_PATH });
-  if (ffmpeg === null) log.warn('no ffmpeg found: voice notes of other formats than OGG Opus will fail');
+  const { ffmpeg, problem } = await findFfmpeg({ path: config.FFMPEG_PATH });
+  if (ffmpeg === null)
+    log.warn(`${problem}. Until then voice notes and GIFs fail: media_conversion_unavailable`);
+  else if (ffmpeg.wrap.length === 0)
+    log.info('ffmpeg runs with a network: user namespaces are not allowed here');
   const opened = { ...media, storage };
   return {
     sources,

@@ -8,6 +8,7 @@ import { findVariant, type MediaVariant, saveVariant } from '@posthorn/core/medi
 import type { Log } from '@posthorn/core/platform/log.ts';
 import type { Storage } from '@posthorn/core/platform/storage.ts';
 import { StorageMissing } from '@posthorn/core/platform/storage.ts';
+import type { Ffmpeg } from './find-ffmpeg.ts';
 import type { Limiter } from './limiter.ts';
 import { makeVariant, variantFor } from './make-variant.ts';
 import { ConversionFailed } from './run-ffmpeg.ts';
@@ -15,7 +16,7 @@ import { ConversionFailed } from './run-ffmpeg.ts';
 export interface PreparerDeps {
   media: OpenedMedia & { storage: Storage };
   /** Null: there is none on this machine. */
-  ffmpeg: string | null;
+  ffmpeg: Ffmpeg | null;
   /** How much is converted at a time, in this process. */
   limiter: Limiter;
   log: Log;

@@ -1,6 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type SpawnOptionsWithStdioTuple, spawn } from 'node:child_process';
 import { setPriority } from 'node:os';
 import type { Readable } from 'node:stream';
+import { MEDIA_MAX_BYTES } from '@posthorn/contract/limits.ts';
+import type { Ffmpeg } from './find-ffmpeg.ts';
 
 /** ffmpeg gave up on its input, or we on it. */
 export class ConversionFailed extends Error {
@@ -16,19 +18,38 @@ const TIMEOUT_MS = 120_000;
 const REPORT_MAX_CHARS = 64 * 1024;
 /** One allocation of the program, e.g. of a frame: a picture of 40,000 x 40,000 pixels ends here. */
 const ALLOCATION_MAX_BYTES = 256 * 1024 * 1024;
-/** All of its memory, where the system can hold it to that. */
-const MEMORY_MAX_KB = 2 * 1024 * 1024;
+/**
+ * What the system holds it to, where there is a `ulimit`: address space, time on the processor, the size of
+ * a file it writes (in blocks of 512 bytes: twice what a network takes), open files, no core dumps.
+ */
+const LIMITS = {
+  v: 2 * 1024 * 1024,
+  t: 100,
+  f: (2 * MEDIA_MAX_BYTES) / 512,
+  n: 64,
+  c: 0,
+};
 /** Containers and raw streams that people send. No playlists and nothing that names other files. */
 const FORMATS =
   'mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,ogg,mp3,aac,wav,w64,flac,amr,avi,asf,flv,mpeg,mpegts,mpegvideo,m4v,gif,caf,aiff,ac3,ape,dsf,wv,au';
 
+/** Decoders of what those hold. Each one left out is one less that a stranger's file can attack. */
+const CODECS =
+  'h264,hevc,libdav1d,libaom-av1,av1,vp8,vp9,libvpx,libvpx-vp9,mpeg4,mpeg1video,mpeg2video,h263,msmpeg4,msmpeg4v1,' +
+  'msmpeg4v2,wmv1,wmv2,wmv3,vc1,flv,theora,mjpeg,gif,png,' +
+  'aac,aac_latm,mp3,mp3float,mp2,mp2float,opus,libopus,vorbis,libvorbis,flac,alac,amrnb,amrwb,libopencore_amrnb,' +
+  'libopencore_amrwb,ac3,eac3,ape,speex,libspeex,wmav1,wmav2,wmapro,adpcm_ms,adpcm_ima_wav,adpcm_ima_qt,' +
+  'dsd_lsbf,dsd_msbf,dsd_lsbf_planar,dsd_msbf_planar,pcm_u8,pcm_s8,pcm_alaw,pcm_mulaw,pcm_s16le,pcm_s16be,' +
+  'pcm_s24le,pcm_s24be,pcm_s32le,pcm_s32be,pcm_f32le,pcm_f32be,pcm_f64le,pcm_f64be';
+
 /**
- * Runs ffmpeg on a file that a stranger made: it reads that one file and no other, as one of the formats we
- * know, on one thread, bounded in memory and time, and after everybody else. `onData` gets what it writes to
+ * Runs ffmpeg on a file that a stranger made: it reads that one file and no other, as one of the formats and
+ * codecs we know, on one thread, bounded in memory and time, without our environment, and where the kernel
+ * has it without a network, and after everybody else. `onData` gets what it writes to
  * its standard output. Throws {@link ConversionFailed}, or what `signal` says.
  */
 export async function runFfmpeg(
-  program: string,
+  ffmpeg: Ffmpeg,
   job: {
     input: string;
     /** Options and outputs, after the input. */
@@ -43,10 +64,10 @@ export async function runFfmpeg(
   const args = [
     ...['-hide_banner', '-nostdin', '-y', '-v', 'info', '-nostats'],
     ...['-max_alloc', String(ALLOCATION_MAX_BYTES), '-threads', '1'],
-    ...['-protocol_whitelist', 'file,pipe', '-format_whitelist', FORMATS],
-    ...['-i', job.input, ...job.output],
+    ...['-protocol_whitelist', 'file,pipe', '-format_whitelist', FORMATS, '-codec_whitelist', CODECS],
+    ...['-i', `file:${job.input}`, ...job.output],
   ];
-  const child = start(program, args);
+  const child = start(ffmpeg, args);
   if (child.pid !== undefined) lowerPriority(child.pid);
   let report = '';
   child.stderr.on('data', (chunk: Buffer) => {
@@ -74,12 +95,18 @@ export async function runFfmpeg(
 
 type Child = ChildProcess & { stdout: Readable; stderr: Readable };
 
-function start(program: string, args: readonly string[]): Child {
-  const stdio: ['ignore', 'pipe', 'pipe'] = ['ignore', 'pipe', 'pipe'];
-  if (process.platform !== 'linux') return spawn(program, args, { stdio });
-  // The shell sets the limit and becomes the program: the process id stays the same.
-  const limited = `ulimit -v ${MEMORY_MAX_KB} 2>/dev/null; exec "$0" "$@"`;
-  return spawn('/bin/sh', ['-c', limited, program, ...args], { stdio });
+function start({ path, wrap }: Ffmpeg, args: readonly string[]): Child {
+  // Our environment holds secrets, and its messages are read as they are in English.
+  const options: SpawnOptionsWithStdioTuple<'ignore', 'pipe', 'pipe'> = {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { LC_ALL: 'C' },
+    cwd: '/',
+  };
+  if (process.platform === 'win32') return spawn(path, args, { ...options, cwd: undefined });
+  // The shell sets the limits and becomes the program: the process id stays the same. A limit that the
+  // system does not know, or that is lower already, is passed over.
+  const limits = Object.entries(LIMITS).map(([name, value]) => `ulimit -${name} ${value} 2>/dev/null;`);
+  return spawn('/bin/sh', ['-c', `${limits.join(' ')} exec "$0" "$@"`, ...wrap, path, ...args], options);
 }
 
 function lowerPriority(pid: number): void {
