@@ -104,5 +104,20 @@ export function pageOf<T extends z.ZodType>(item: T) {
   return z.object({ data: z.array(item), total: z.int(), page: z.int(), limit: z.int() });
 }
 
+const totalCapped = z
+  .literal(true)
+  .optional()
+  .meta({ description: 'There are more than `total` says: it is not counted further' });
+
+/** As {@link pageOf}, for lists of logs: a total of millions would cost a scan, so it is counted to a bound. */
+export function cappedPageOf<T extends z.ZodType>(item: T) {
+  return pageOf(item).extend({ total_capped: totalCapped });
+}
+
+/** `{logs, total}` that is cut and counted to a bound. */
+export function cappedLogsOf<T extends z.ZodType>(item: T) {
+  return z.object({ logs: z.array(item), total: z.int(), total_capped: totalCapped });
+}
+
 /** A time in the query string. */
 export const sinceQuery = z.iso.datetime({ offset: true }).optional();

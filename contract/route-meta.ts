@@ -76,7 +76,12 @@ const ACCESS_ERRORS = {
 
 const BODY_ERRORS = ['INVALID_JSON', 'MISSING_FIELD', 'BAD_REQUEST', 'PAYLOAD_TOO_LARGE'] as const;
 const QUERY_ERRORS = ['BAD_REQUEST'] as const;
-const OPERATION_ERRORS = ['IDEMPOTENCY_KEY_REQUIRED', 'IDEMPOTENCY_KEY_REUSED', 'BAD_REQUEST'] as const;
+const OPERATION_ERRORS = [
+  'IDEMPOTENCY_KEY_REQUIRED',
+  'IDEMPOTENCY_KEY_REUSED',
+  'BAD_REQUEST',
+  'NOT_IMPLEMENTED',
+] as const;
 
 /** The codes that every route with these credentials can answer. */
 export function commonErrors(auth: RouteAuth): readonly ErrorCode[] {

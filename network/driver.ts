@@ -4,9 +4,26 @@
  */
 import type { Readable } from 'node:stream';
 import type { Jid } from '@posthorn/contract/jid.ts';
+import { OPERATIONS, type Operation } from '@posthorn/contract/message-types.ts';
+
+/**
+ * What a network may be asked for, by the words of the API: every send operation, every question of
+ * {@link NetworkActions}, and pairing by a code.
+ */
+export const ABILITIES = [
+  ...OPERATIONS,
+  'pin',
+  'poll_vote',
+  'star',
+  'status_privacy',
+  'pairing_code',
+] as const satisfies readonly (Operation | keyof NetworkActions | 'pairing_code')[];
+export type Ability = (typeof ABILITIES)[number];
 
 export interface NetworkDriver {
   readonly name: string;
+  /** What it can do. What is not among it is refused with 501 before anything is queued or asked. */
+  readonly can: ReadonlySet<Ability>;
   /** True when the same network id sent twice is one message: then an unknown outcome is simply repeated. */
   readonly dedupes: boolean;
   /**

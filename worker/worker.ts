@@ -1,3 +1,4 @@
+import { tellAbilities } from '@posthorn/core/instances/driver-abilities.ts';
 import { SHARD_COUNT, shardQueue } from '@posthorn/core/instances/shard.ts';
 import type { WorkerMedia } from '@posthorn/core/media/media-port.ts';
 import { noWorkerMedia } from '@posthorn/core/media/no-storage.ts';
@@ -14,7 +15,7 @@ import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
 import type { Cipher } from '@posthorn/core/platform/encryption.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
-import type { NetworkDriver } from '@posthorn/network/driver.ts';
+import { ABILITIES, type NetworkDriver } from '@posthorn/network/driver.ts';
 import { startCallServer } from './actions/call-server.ts';
 import type { LaneDeps } from './dispatch/lane.ts';
 import { startShardOwner } from './ownership/shard-owner.ts';
@@ -52,6 +53,8 @@ const RELAY_SHARD = 0;
 
 /** The road's consumers: the relay, and the sessions and lanes of the shards this worker owns. */
 export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
+  const lacks = ABILITIES.filter((ability) => !deps.driver.can.has(ability));
+  await tellAbilities(deps.db, { name: deps.driver.name, lacks });
   await deps.broker.declare(Array.from({ length: SHARD_COUNT }, (_, shard) => shardQueue(shard)));
   const recorder = createProgressRecorder(deps);
   const inbound = createInboundRecorder(deps);

@@ -2,11 +2,11 @@ import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
 import { boundedArray } from '../bounded.ts';
 import {
+  cappedPageOf,
   failsWith,
   integerId,
   integerQuery,
   integerRange,
-  pageOf,
   pageQuery,
   sinceQuery,
   timestamp,
@@ -68,7 +68,7 @@ export const deliveredEvent = z
   .meta({ id: 'DeliveredEvent' });
 export type DeliveredEvent = z.infer<typeof deliveredEvent>;
 
-const deliveredEvents = pageOf(deliveredEvent).meta({ id: 'DeliveredEventList' });
+const deliveredEvents = cappedPageOf(deliveredEvent).meta({ id: 'DeliveredEventList' });
 
 const count = z.int().nonnegative();
 const successRate = z.number().min(0).max(100).meta({ description: '0 to 100; 100 without deliveries' });
@@ -211,7 +211,7 @@ export const deliveries = {
         since: sinceQuery.meta({ description: 'default 24 hours ago' }),
         ...pageQuery(COMPANY_DELIVERY_LOGS_LIMIT),
       }),
-      responses: { 200: pageOf(companyDeliveryLog).meta({ id: 'CompanyDeliveryLogList' }) },
+      responses: { 200: cappedPageOf(companyDeliveryLog).meta({ id: 'CompanyDeliveryLogList' }) },
     },
   ),
   logs: route(
@@ -220,7 +220,7 @@ export const deliveries = {
       method: 'GET',
       path: '/v1/webhooks/delivery-logs',
       query: z.object({ instance_id: z.string().optional(), ...pageQuery(DELIVERY_LOGS_LIMIT) }),
-      responses: { 200: pageOf(deliveryLog).meta({ id: 'LatestDeliveryLogList' }) },
+      responses: { 200: cappedPageOf(deliveryLog).meta({ id: 'LatestDeliveryLogList' }) },
     },
   ),
   retryBulk: route(

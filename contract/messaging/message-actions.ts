@@ -28,6 +28,8 @@ function needsSender(field: string) {
 }
 
 export const PIN_DURATIONS_S = [0, 86_400, 604_800, 2_592_000] as const;
+/** Stands for any other value, which an unpin ignores and a pin refuses. */
+const WRONG_DURATION = -1;
 
 export const pinBody = z
   .object({
@@ -38,10 +40,17 @@ export const pinBody = z
     pin: z.boolean().meta({ description: 'true pins for all, false unpins' }),
     duration_seconds: z
       .literal(PIN_DURATIONS_S)
+      // Judged below, where it is known whether it counts at all.
+      .catch(WRONG_DURATION as 0)
       .default(0)
       .meta({ description: '0: the default of the network, 24 h. Ignored on unpin' }),
   })
   .superRefine(needsSender('target_sender_jid'))
+  .superRefine(({ pin, duration_seconds }, context) => {
+    if (!pin || (duration_seconds as number) !== WRONG_DURATION) return;
+    const message = `must be one of ${PIN_DURATIONS_S.join(', ')}`;
+    context.addIssue({ code: 'custom', path: ['duration_seconds'], message, input: duration_seconds });
+  })
   .meta({ id: 'PinRequest' });
 export type PinBody = z.infer<typeof pinBody>;
 

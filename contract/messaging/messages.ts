@@ -64,6 +64,7 @@ const ACTION_ERRORS = [
   'INSTANCE_BANNED',
   'INSTANCE_HARD_PAUSED',
   'SEND_FAILED',
+  'NOT_IMPLEMENTED',
 ] as const;
 
 const QUEUED =

@@ -191,7 +191,13 @@ export const status = {
     {
       ...READ,
       access: 'owner_admin',
-      errors: ['INSTANCE_NOT_CONNECTED', 'INSTANCE_BANNED', 'INSTANCE_HARD_PAUSED', 'SEND_FAILED'],
+      errors: [
+        'INSTANCE_NOT_CONNECTED',
+        'INSTANCE_BANNED',
+        'INSTANCE_HARD_PAUSED',
+        'SEND_FAILED',
+        'NOT_IMPLEMENTED',
+      ],
       summary: 'Read who sees the statuses of this account',
     },
     { method: 'GET', path: `${INSTANCE}/status/privacy`, responses: { 200: statusPrivacy } },

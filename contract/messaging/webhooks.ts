@@ -2,7 +2,16 @@ import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
 import { boundedArray, boundedRecord } from '../bounded.ts';
 import { eventPattern } from '../events.ts';
-import { failsWith, integerId, pageOf, pageQuery, timestamp, uuid } from '../fields.ts';
+import {
+  cappedLogsOf,
+  cappedPageOf,
+  failsWith,
+  integerId,
+  pageOf,
+  pageQuery,
+  timestamp,
+  uuid,
+} from '../fields.ts';
 import {
   DELIVERY_LOGS_LIMIT,
   LIST_LIMIT,
@@ -211,7 +220,7 @@ export const webhooks = {
       method: 'GET',
       path: `${WEBHOOK}/logs`,
       query: z.object(pageQuery(DELIVERY_LOGS_LIMIT)),
-      responses: { 200: pageOf(deliveryLog).meta({ id: 'DeliveryLogList' }) },
+      responses: { 200: cappedPageOf(deliveryLog).meta({ id: 'DeliveryLogList' }) },
     },
   ),
   rotateSecret: route(
@@ -264,7 +273,7 @@ export const webhooks = {
       path: '/v1/event-deliveries',
       query: z.object({ event_id: z.string().min(1) }),
       responses: {
-        200: z.object({ logs: z.array(deliveryLog), total: z.int() }).meta({ id: 'EventDeliveries' }),
+        200: cappedLogsOf(deliveryLog).meta({ id: 'EventDeliveries' }),
       },
     },
   ),

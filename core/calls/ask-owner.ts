@@ -2,6 +2,7 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import { SYNC_ACTION_TIMEOUT_MS } from '@posthorn/contract/limits.ts';
 import { reachOf } from '../accounts/company-scope.ts';
 import type { Principal } from '../accounts/principal.ts';
+import { requireAbility } from '../instances/driver-abilities.ts';
 import { loadInstance } from '../instances/find-instance.ts';
 import { instanceRefusal } from '../messages/guard.ts';
 import type { Bus } from '../platform/bus.ts';
@@ -44,16 +45,19 @@ export class CallRefused extends Error {
 
 /** Refusal of a call that means "the network could not be asked". */
 export const UNAVAILABLE = 'unavailable';
+/** Refusal of a driver whose network has no such thing, although it did not say so beforehand. */
+const UNSUPPORTED = 'unsupported_call';
 
 /**
  * Asks the worker that owns the instance and waits for what it says. Throws ApiError 404
- * INSTANCE_NOT_FOUND, 409 INSTANCE_NOT_CONNECTED and the like, 503 SERVICE_UNAVAILABLE with Retry-After
+ * INSTANCE_NOT_FOUND, 501 NOT_IMPLEMENTED, 409 INSTANCE_NOT_CONNECTED and the like, 503 SERVICE_UNAVAILABLE with Retry-After
  * when no answer came in time (the outcome is then unknown); {@link CallRefused} when the answer is no.
  */
 export async function askOwner(deps: AskDeps, question: Question): Promise<unknown> {
   const { principal, op, args, signal } = question;
   const instance = await loadInstance(reachOf(deps.orm, principal), question.instanceId);
   const refusal = question.offline ? null : instanceRefusal(instance.state);
+  if (!question.offline) await requireAbility(deps.db, instance.driver, op);
   if (refusal) throw refusal;
   const id = newId();
   const timeoutMs = deps.callTimeoutMs ?? SYNC_ACTION_TIMEOUT_MS;
@@ -69,6 +73,7 @@ export async function askOwner(deps: AskDeps, question: Question): Promise<unkno
       cause: answer ? 'the network could not be asked' : 'no answer in time',
     });
   }
+  if ('error' in answer && answer.error === UNSUPPORTED) throw apiError('NOT_IMPLEMENTED');
   if ('error' in answer) throw new CallRefused(answer.error);
   return answer.value;
 }

@@ -5,8 +5,10 @@ import { reachOf } from '../accounts/company-scope.ts';
 import type { Principal } from '../accounts/principal.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Db } from '../platform/db.ts';
 import type { Orm } from '../platform/orm.ts';
 import { holdRefusal, readHold } from './company-hold.ts';
+import { requireAbility } from './driver-abilities.ts';
 import { InstancePairingSchema } from './entities.ts';
 import { loadInstance } from './find-instance.ts';
 import { type InstanceHints, waitForInstance } from './instance-hints.ts';
@@ -17,10 +19,11 @@ const CODE_LIFETIME_MS = 60_000;
 /**
  * Asks the worker that owns the instance for a code to type on `phone`, and waits for it. Connects an
  * instance that is not. 409 INVALID_INSTANCE_TRANSITION when it is paired or restricted; 403 COMPANY_SUSPENDED
- * as connecting; 503 with Retry-After when no code came in time.
+ * as connecting; 501
+ * NOT_IMPLEMENTED on a network without such codes; 503 with Retry-After when no code came in time.
  */
 export async function requestPairingCode(
-  deps: { orm: Orm; bus: Bus; clock: Clock; hints: InstanceHints },
+  deps: { orm: Orm; db: Db; bus: Bus; clock: Clock; hints: InstanceHints },
   input: { principal: Principal; instanceId: string; phone: string; signal: AbortSignal },
 ): Promise<{ code: string; phone: string; expiresAt: Date }> {
   const phone = phoneOf(jidOfPhone(input.phone));
@@ -47,7 +50,7 @@ export async function requestPairingCode(
 
 /** The phone is the request: the owner answers it in the same row (pairing.ts). */
 async function writeRequest(
-  deps: { orm: Orm; clock: Clock },
+  deps: { orm: Orm; db: Db; clock: Clock },
   input: { principal: Principal; instanceId: string; phone: string; requestedAt: Date },
 ): Promise<void> {
   await reachOf(deps.orm, input.principal).transactional(async (em) => {
@@ -55,6 +58,7 @@ async function writeRequest(
     const instance = await loadInstance(em, input.instanceId, { lock: true });
     const held = holdRefusal(hold);
     if (held) throw held;
+    await requireAbility(deps.db, instance.driver, 'pairing_code');
     if (!['CREATED', 'PAIRING', 'DISCONNECTED'].includes(instance.state) || instance.phone)
       throw apiError('INVALID_INSTANCE_TRANSITION', { message: 'the instance cannot be paired now' });
     if (instance.wanted !== 'connected') {

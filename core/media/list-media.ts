@@ -15,7 +15,7 @@ export interface MediaFilter {
 
 /**
  * The media of an instance, newest first (spec 4.7). The total is a sum over the tallies, a row for each chat
- * and type; with a type filter the index of each type that fits is read from its newest end. Throws 404
+ * and type, less what has expired and waits for the job that removes it: the rows do not show it either. With a type filter the index of each type that fits is read from its newest end. Throws 404
  * NOT_FOUND.
  */
 export async function listMedia(
@@ -26,18 +26,22 @@ export async function listMedia(
   const scope = await findScope(deps, input);
   const prefix = filter.mime_type === undefined ? null : likePrefix(filter.mime_type);
   const chat = filter.remote_jid ?? null;
+  const now = deps.clock.now();
   const offset = (filter.page - 1) * filter.limit;
   const tallied = await deps.db.query<{ total: number; types: string[] | null }>({
     name: 'media-list-tallies',
-    text: `SELECT coalesce(sum(media_count), 0)::int AS total, array_agg(DISTINCT mime_type) AS types
+    text: `SELECT coalesce(sum(media_count), 0)::int - (
+             SELECT count(*)::int FROM media
+             WHERE instance_id = $1 AND expires_at <= $4 AND ($2::text IS NULL OR mime_type LIKE $2)
+               AND ($3::text IS NULL OR remote_jid = $3)) AS total,
+             array_agg(DISTINCT mime_type) AS types
            FROM media_tallies
            WHERE instance_id = $1 AND media_count > 0 AND ($2::text IS NULL OR mime_type LIKE $2)
              AND ($3::text IS NULL OR remote_jid = $3)`,
-    values: [scope.instanceId, prefix, chat],
+    values: [scope.instanceId, prefix, chat, now],
   });
   const { total, types } = tallied.rows[0]!;
   if (types === null || offset >= total) return { data: [], total };
-  const now = deps.clock.now();
   const byType = prefix !== null && chat === null;
   const found = await deps.db.query<Row>({
     name: byType ? 'media-list-types' : 'media-list',

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import { IDEMPOTENCY_KEY_LIFETIME_S } from '@posthorn/contract/limits.ts';
 import { type CompanyHold, holdRefusal } from '../instances/company-hold.ts';
+import { abilityRefusal } from '../instances/driver-abilities.ts';
 import { settingsOf } from '../instances/settings.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -32,7 +33,8 @@ export interface Acceptor {
   /**
    * Accepts one send durably: when it resolves, the message will be sent. Throws ApiError: 404
    * INSTANCE_NOT_FOUND, MESSAGE_NOT_FOUND (quoted UUID); 409 INSTANCE_NOT_CONNECTED, INSTANCE_BANNED,
-   * INSTANCE_HARD_PAUSED, PASSIVE_MODE_ENABLED, BLOCKED_*; 403 COMPANY_SUSPENDED; 422 IDEMPOTENCY_KEY_REUSED; 503
+   * INSTANCE_HARD_PAUSED, PASSIVE_MODE_ENABLED, BLOCKED_*; 403 COMPANY_SUSPENDED; 501 NOT_IMPLEMENTED (not of this
+   * network); 422 IDEMPOTENCY_KEY_REUSED; 503
    * SERVICE_UNAVAILABLE when the database can't say (fails closed).
    */
   acceptSend(command: SendCommand): Promise<AcceptedSend>;
@@ -147,7 +149,7 @@ function decide(
     return { status: earlier.status, messageId: earlier.messageId, taskId: earlier.taskId, replayed: true };
   }
 
-  const unfit = unfitness(instance) ?? command.refusal;
+  const unfit = abilityRefusal(instance.lacks, command.operation) ?? unfitness(instance) ?? command.refusal;
   if (unfit) return unfit;
 
   let quotedNetworkId: string | undefined = command.message.quotedId;

@@ -1,5 +1,6 @@
 import { DUPLICATE_CONTENT_WINDOW_S } from '@posthorn/contract/limits.ts';
 import { type CompanyHold, holdSql } from '../instances/company-hold.ts';
+import { lacksSql } from '../instances/driver-abilities.ts';
 import type { InstanceSettings } from '../instances/settings.ts';
 import type { Client } from '../platform/db.ts';
 import type { ContactState } from './guard.ts';
@@ -24,6 +25,8 @@ interface InstanceRow {
   state: string;
   /** Why its company may not use it, or null. */
   hold: CompanyHold | null;
+  /** What its network cannot do. */
+  lacks: string[] | null;
   settings: Partial<InstanceSettings>;
 }
 
@@ -147,7 +150,7 @@ interface Read {
 const READ = `
 SELECT
   (SELECT json_agg(json_build_object('id', i.id, 'company_id', i.company_id, 'shard', i.shard, 'state', i.state,
-                                     'hold', ${holdSql('c')}, 'settings', i.settings))
+                                     'hold', ${holdSql('c')}, 'lacks', ${lacksSql('i')}, 'settings', i.settings))
    FROM instances i JOIN companies c ON c.id = ANY (ARRAY[i.company_id])
    WHERE i.id = ANY ($1::uuid[])) AS instances,
   (SELECT json_agg(json_build_object(

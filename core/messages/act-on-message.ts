@@ -37,7 +37,7 @@ export async function pinMessage(deps: AskDeps, input: ActionInput<PinBody>): Pr
     sender: body.target_sender_jid,
     fromMe: body.target_from_me,
   });
-  const args = { chat, target, pin: body.pin, duration_s: body.duration_seconds };
+  const args = { chat, target, pin: body.pin, duration_s: body.pin ? body.duration_seconds : 0 };
   const { envelope_id } = (await act(deps, input, 'pin', args)) as Envelope;
   return {
     instance_id: instanceId,

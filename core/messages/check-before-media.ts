@@ -1,5 +1,7 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { IDEMPOTENCY_KEY_LIFETIME_S } from '@posthorn/contract/limits.ts';
+import { type CompanyHold, holdRefusal, holdSql } from '../instances/company-hold.ts';
+import { abilityRefusal, lacksSql } from '../instances/driver-abilities.ts';
 import { settingsOf } from '../instances/settings.ts';
 import type { MediaRecord, MediaScope } from '../media/media-port.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -10,7 +12,7 @@ import type { SendInput } from './prepare-send.ts';
 
 /**
  * What the accept would refuse anyway is refused before media is fetched or stored for it: an instance that
- * is not the caller's or not connected, and passive mode. A key that was used before needs no media at
+ * is not the caller's or not connected, what its network cannot do, and passive mode. A key that was used before needs no media at
  * all: `replay` stands in for it, and the accept answers from the key. Throws ApiError.
  */
 export async function checkBeforeMedia(
@@ -20,9 +22,9 @@ export async function checkBeforeMedia(
   const { principal, instanceId, operation } = input;
   const found = await deps.db.query<Row>({
     name: 'send-check-before-media',
-    text: `SELECT i.company_id, i.state, i.settings,
+    text: `SELECT i.company_id, i.state, i.settings, ${lacksSql('i')} AS lacks, ${holdSql('c')} AS hold,
              EXISTS (SELECT 1 FROM idempotency_keys WHERE id = $2 AND created_at > $3) AS repeated
-           FROM instances i WHERE i.id = $1`,
+           FROM instances i JOIN companies c ON c.id = i.company_id WHERE i.id = $1`,
     values: [
       instanceId,
       hashKey(instanceId, input.keyScope ?? operation, input.idempotencyKey),
@@ -35,7 +37,9 @@ export async function checkBeforeMedia(
   }
   const scope = { companyId: row.company_id, instanceId };
   if (row.repeated) return { scope, replay: UNREAD };
-  const refusal = input.keyScope === undefined ? instanceRefusal(row.state) : null;
+  const unable = abilityRefusal(row.lacks, operation);
+  if (unable) throw unable;
+  const refusal = input.keyScope === undefined ? (instanceRefusal(row.state) ?? holdRefusal(row.hold)) : null;
   if (refusal) throw refusal;
   if (!input.force && settingsOf(row.settings).passive_mode_enabled) throw apiError('PASSIVE_MODE_ENABLED');
   return { scope, replay: null };
@@ -48,5 +52,7 @@ interface Row {
   company_id: number;
   state: string;
   settings: unknown;
+  lacks: string[] | null;
+  hold: CompanyHold | null;
   repeated: boolean;
 }

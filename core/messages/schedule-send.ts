@@ -4,6 +4,7 @@ import type { ScheduleAccepted, ScheduleBody } from '@posthorn/contract/messagin
 import { parseInput } from '@posthorn/contract/validation-error.ts';
 import { z } from 'zod/v4';
 import type { Principal } from '../accounts/principal.ts';
+import { abilityRefusal, lacksSql } from '../instances/driver-abilities.ts';
 import { settingsOf } from '../instances/settings.ts';
 import type { Client } from '../platform/db.ts';
 import { newId } from '../platform/ids.ts';
@@ -98,7 +99,7 @@ async function writeOnce(
     keyId,
     new Date(row.now.getTime() - IDEMPOTENCY_KEY_LIFETIME_S * 1000),
   ]);
-  const { company_id, settings, earlier } = known.rows[0] ?? { company_id: null };
+  const { company_id, settings, lacks, earlier } = known.rows[0] ?? { company_id: null };
   if (company_id === null || (company_id !== principal.companyId && !principal.isSuperadmin)) {
     throw apiError('INSTANCE_NOT_FOUND');
   }
@@ -107,7 +108,8 @@ async function writeOnce(
     const sendAt = new Date(earlier.send_at);
     return { ...accepted(earlier.id, earlier.status, sendAt, idempotencyKey), replayed: true };
   }
-  if (refusal) throw refusal;
+  const unfit = abilityRefusal(lacks, row.type) ?? refusal;
+  if (unfit) throw unfit;
   if (!input.force && settingsOf(settings).passive_mode_enabled) throw apiError('PASSIVE_MODE_ENABLED');
   await client.query(INSERT, [
     row.id,
@@ -141,11 +143,12 @@ function accepted(
 interface Known {
   company_id: number | null;
   settings?: unknown;
+  lacks?: string[] | null;
   earlier?: { id: string; body_hash: string; status: ScheduleAccepted['status']; send_at: string } | null;
 }
 
 const KNOWN = `
-SELECT i.company_id, i.settings,
+SELECT i.company_id, i.settings, ${lacksSql('i')} AS lacks,
   (SELECT json_build_object('id', s.id, 'body_hash', k.body_hash, 'status', s.status, 'send_at', s.send_at)
    FROM idempotency_keys k JOIN scheduled_sends s ON s.id = k.message_id
    WHERE k.id = $2 AND k.created_at > $3) AS earlier

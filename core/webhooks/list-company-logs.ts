@@ -4,7 +4,14 @@ import type { Principal } from '../accounts/principal.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
 import { deliveryLogView, type LogRow, logColumns } from './delivery-log-view.ts';
-import { instanceCondition, instanceParam, periodStart, reportCompany, TOTAL_MAX } from './report-scope.ts';
+import {
+  boundedTotal,
+  COUNTED_MAX,
+  instanceCondition,
+  instanceParam,
+  periodStart,
+  reportCompany,
+} from './report-scope.ts';
 
 export interface CompanyLogsQuery {
   principal: Principal;
@@ -23,10 +30,10 @@ export interface CompanyLogsQuery {
 export async function listCompanyLogs(
   deps: { db: Db; clock: Clock },
   query: CompanyLogsQuery,
-): Promise<{ data: CompanyDeliveryLog[]; total: number }> {
+): Promise<{ data: CompanyDeliveryLog[]; total: number; total_capped?: true }> {
   const companyId = reportCompany(query.principal);
   const now = deps.clock.now();
-  const { data, total } = await list(deps.db, {
+  const { data, ...total } = await list(deps.db, {
     companyId,
     page: query.page,
     limit: query.limit,
@@ -41,7 +48,7 @@ export async function listCompanyLogs(
     ],
   });
   return {
-    total,
+    ...total,
     data: data.map(({ company_id, company_name, ...log }) =>
       companyId === null
         ? { ...log, company_id, company_name }
@@ -54,10 +61,10 @@ export async function listCompanyLogs(
 export async function listLatestLogs(
   deps: { db: Db; clock: Clock },
   query: { principal: Principal; instanceId?: string | undefined; page: number; limit: number },
-): Promise<{ data: DeliveryLog[]; total: number }> {
+): Promise<{ data: DeliveryLog[]; total: number; total_capped?: true }> {
   const instanceId = query.instanceId === undefined ? null : instanceParam(query.instanceId);
   if (query.instanceId !== undefined && instanceId === null) return { data: [], total: 0 };
-  const { data, total } = await list(deps.db, {
+  const { data, ...total } = await list(deps.db, {
     companyId: reportCompany(query.principal),
     page: query.page,
     limit: query.limit,
@@ -65,7 +72,7 @@ export async function listLatestLogs(
     where: instanceId === null ? '$3::uuid IS NULL' : instanceCondition('$3::uuid'),
     values: [instanceId],
   });
-  return { total, data: data.map(({ company_id: _, company_name: __, ...log }) => log) };
+  return { ...total, data: data.map(({ company_id: _, company_name: __, ...log }) => log) };
 }
 
 interface ListQuery {
@@ -82,7 +89,7 @@ interface ListQuery {
 async function list(
   db: Db,
   query: ListQuery,
-): Promise<{ data: Required<CompanyDeliveryLog>[]; total: number }> {
+): Promise<{ data: Required<CompanyDeliveryLog>[]; total: number; total_capped?: true }> {
   const matching = `
     SELECT l.id, l.created_at, c.id AS company_id, c.name AS company_name
     FROM companies c CROSS JOIN LATERAL (
@@ -101,12 +108,12 @@ async function list(
       [query.companyId, offset + query.limit, ...query.values, query.now],
     ),
     db.query<{ total: number }>(
-      `SELECT count(*)::int AS total FROM (SELECT 1 FROM (${matching}) m LIMIT ${TOTAL_MAX}) AS bounded`,
-      [query.companyId, TOTAL_MAX, ...query.values],
+      `SELECT count(*)::int AS total FROM (SELECT 1 FROM (${matching}) m LIMIT ${COUNTED_MAX}) AS bounded`,
+      [query.companyId, COUNTED_MAX, ...query.values],
     ),
   ]);
   return {
-    total: counted.rows[0]!.total,
+    ...boundedTotal(counted.rows[0]!.total),
     data: page.rows.map((row) => ({
       ...deliveryLogView(row),
       company_id: row.company_id,

@@ -4,12 +4,13 @@ import type { Principal } from '../accounts/principal.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
 import {
+  boundedTotal,
+  COUNTED_MAX,
   instanceCondition,
   instanceParam,
   payloadSql,
   periodStart,
   reportCompany,
-  TOTAL_MAX,
 } from './report-scope.ts';
 
 export interface DeliveredEventsQuery {
@@ -32,7 +33,7 @@ export interface DeliveredEventsQuery {
 export async function listDeliveredEvents(
   deps: { db: Db; clock: Clock },
   query: DeliveredEventsQuery,
-): Promise<{ data: DeliveredEvent[]; total: number }> {
+): Promise<{ data: DeliveredEvent[]; total: number; total_capped?: true }> {
   const instanceId = query.instanceId === undefined ? null : instanceParam(query.instanceId);
   if (query.instanceId !== undefined && instanceId === null) return { data: [], total: 0 };
   const now = deps.clock.now();
@@ -49,12 +50,12 @@ export async function listDeliveredEvents(
     ]),
     deps.db.query<{ total: number }>(
       `SELECT count(*)::int AS total FROM (SELECT 1 FROM (${latest('$4')}) l LIMIT $4) AS bounded`,
-      [...scope, TOTAL_MAX],
+      [...scope, COUNTED_MAX],
     ),
   ]);
   return {
     data: rows.rows.map((row) => ({ ...row, created_at: row.created_at.toISOString() })),
-    total: counted.rows[0]!.total,
+    ...boundedTotal(counted.rows[0]!.total),
   };
 }
 

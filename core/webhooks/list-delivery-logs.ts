@@ -6,15 +6,13 @@ import type { Db } from '../platform/db.ts';
 import type { Orm } from '../platform/orm.ts';
 import { deliveryLogView, type LogRow, logColumns } from './delivery-log-view.ts';
 import { loadWebhook } from './find-webhook.ts';
-
-/** A count above this is answered as this: exact totals of millions of attempts would cost a scan. */
-const TOTAL_MAX = 10_000;
+import { boundedTotal, COUNTED_MAX } from './report-scope.ts';
 
 /** The attempts of one webhook, newest first. 404 WEBHOOK_NOT_FOUND. */
 export async function listDeliveryLogs(
   deps: { orm: Orm; db: Db; clock: Clock },
   input: { principal: Principal; webhookId: number; page: number; limit: number },
-): Promise<{ data: DeliveryLog[]; total: number }> {
+): Promise<{ data: DeliveryLog[]; total: number; total_capped?: true }> {
   const { id } = await loadWebhook(reachOf(deps.orm, input.principal), input.webhookId);
   // The ids of the page first, from the index alone; bodies are made for those only.
   const [page, counted] = await Promise.all([
@@ -29,9 +27,9 @@ export async function listDeliveryLogs(
     ),
     deps.db.query<{ total: number }>(
       `SELECT count(*)::int AS total
-       FROM (SELECT 1 FROM webhook_delivery_logs WHERE webhook_id = $1 LIMIT ${TOTAL_MAX}) AS bounded`,
+       FROM (SELECT 1 FROM webhook_delivery_logs WHERE webhook_id = $1 LIMIT ${COUNTED_MAX}) AS bounded`,
       [id],
     ),
   ]);
-  return { data: page.rows.map(deliveryLogView), total: counted.rows[0]!.total };
+  return { data: page.rows.map(deliveryLogView), ...boundedTotal(counted.rows[0]!.total) };
 }

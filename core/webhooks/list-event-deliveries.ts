@@ -15,14 +15,16 @@ const LOGS_MAX = 1_000;
 export async function listEventDeliveries(
   deps: { db: Db; clock: Clock },
   input: { principal: Principal; eventId: string },
-): Promise<{ logs: DeliveryLog[]; total: number }> {
+): Promise<{ logs: DeliveryLog[]; total: number; total_capped?: true }> {
   if (!UUID.test(input.eventId)) return { logs: [], total: 0 };
   const { principal } = input;
   const found = await deps.db.query<LogRow>(
     `SELECT ${logColumns('$3')} FROM webhook_delivery_logs l
      WHERE l.event_id = $1 AND ($2::int IS NULL OR l.company_id = $2)
-     ORDER BY l.id LIMIT ${LOGS_MAX}`,
+     ORDER BY l.id LIMIT ${LOGS_MAX + 1}`,
     [input.eventId, principal.isSuperadmin ? null : principal.companyId, deps.clock.now()],
   );
-  return { logs: found.rows.map(deliveryLogView), total: found.rows.length };
+  const logs = found.rows.slice(0, LOGS_MAX).map(deliveryLogView);
+  const isCut = found.rows.length > LOGS_MAX;
+  return { logs, total: logs.length, ...(isCut ? { total_capped: true } : {}) };
 }

@@ -4,8 +4,16 @@ import { eventBodySql } from '../events/event-body.ts';
 const HOUR_MS = 3_600_000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** A count above this is answered as this: exact totals of millions of attempts would cost a scan. */
-export const TOTAL_MAX = 10_000;
+/** Totals of logs are counted to here; above it the answer says so. */
+const TOTAL_MAX = 10_000;
+
+/** What a count looks at: one more than is told, to know that there is more. */
+export const COUNTED_MAX = TOTAL_MAX + 1;
+
+/** The total of a count over {@link COUNTED_MAX} rows at most. */
+export function boundedTotal(counted: number): { total: number; total_capped?: true } {
+  return counted > TOTAL_MAX ? { total: TOTAL_MAX, total_capped: true } : { total: counted };
+}
 
 /** The company whose deliveries someone sees; null for a superadmin, who sees every company's (spec 4.8). */
 export function reportCompany(principal: Principal): number | null {

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '@posthorn/core/platform/clock.ts';
-import type { NetworkDriver } from '../driver.ts';
+import { ABILITIES, type NetworkDriver } from '../driver.ts';
 import { openSession } from './client/session.ts';
 import { type SandboxLog, silentLog } from './log.ts';
 
@@ -29,6 +29,7 @@ export function createSandboxDriver(options: SandboxDriverOptions): NetworkDrive
   };
   return {
     name: 'sandbox',
+    can: new Set(ABILITIES),
     dedupes: true,
     open: async (request, sink) => openSession(deps, request, sink),
   };

@@ -6,6 +6,7 @@ import { freePort, type RunningProcess, startProcess, waitFor } from '../support
 import { startAsaasServer } from './asaas-server.ts';
 import {
   drainEvents,
+  newCpf,
   PROFILE,
   startTestBilling,
   type TestBilling,
@@ -235,7 +236,11 @@ describe('a process that is killed', () => {
     const companies = [];
     for (let i = 0; i < 10; i += 1) {
       const company = await billing.company();
-      assert.equal((await post('/v1/billing/profile', company.apiKey, PROFILE))?.status, 201);
+      assert.equal(
+        (await post('/v1/billing/profile', company.apiKey, { ...PROFILE, document_number: newCpf() }))
+          ?.status,
+        201,
+      );
       companies.push(company);
     }
     for (const [i, company] of companies.entries()) {

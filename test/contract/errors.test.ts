@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { describe, it } from 'node:test';
 import { ApiError, apiError } from '@posthorn/contract/api-error.ts';
+import { billingContract } from '@posthorn/contract/billing/index.ts';
+import { billingInternal } from '@posthorn/contract/billing/internal.ts';
 import { type ErrorSpec, errorCatalogue, errorEnvelope, isErrorCode } from '@posthorn/contract/errors.ts';
+import { listRoutes } from '@posthorn/contract/list-routes.ts';
+import { messagingContract } from '@posthorn/contract/messaging/index.ts';
+import { errorsOf } from '@posthorn/contract/route-meta.ts';
 import { SPEC_CODES, SPEC_CODES_WITHOUT_STATUS } from './spec-codes.ts';
 
 const catalogue: Record<string, ErrorSpec> = errorCatalogue;
@@ -45,6 +52,55 @@ describe('the error catalogue', () => {
     assert.deepEqual(errorEnvelope.parse(body), body);
   });
 });
+
+describe('the catalogue and the code, both ways', () => {
+  const contracts = [messagingContract, billingContract, billingInternal];
+  const documented = new Set<string>(
+    contracts.flatMap((contract) => listRoutes(contract).flatMap(({ route }) => errorsOf(route))),
+  );
+  const thrown = codesInSource();
+
+  it('every code is thrown somewhere, those that nothing answers yet aside', () => {
+    const missing = Object.keys(catalogue).filter((code) => !thrown.has(code) && !catalogue[code]!.planned);
+    assert.deepEqual(missing, []);
+  });
+
+  it('every code that is thrown is documented by a route', () => {
+    const silent = Object.keys(catalogue).filter((code) => thrown.has(code) && !documented.has(code));
+    assert.deepEqual(silent, []);
+  });
+
+  it('a code that is marked as planned is neither thrown nor documented, and says why', () => {
+    const planned = Object.keys(catalogue).filter((code) => catalogue[code]!.planned !== undefined);
+    for (const code of planned)
+      assert.ok(!thrown.has(code) && !documented.has(code), `${code} is no plan any more`);
+    for (const code of planned) assert.ok(catalogue[code]!.planned!.length > 10, code);
+    assert.ok(planned.length < 20);
+  });
+});
+
+/**
+ * The codes that the code names outside of comments: anywhere in what answers requests, and in the contract where a
+ * check or a missing id gives its own code.
+ */
+function codesInSource(): Set<string> {
+  const root = path.join(import.meta.dirname, '../..');
+  const own = (pattern: string) =>
+    globSync(pattern, { cwd: root, exclude: (name) => name.includes('node_modules') });
+  const codes = new Set<string>();
+  const collect = (files: string[], pattern: RegExp) => {
+    for (const file of files) {
+      const source = readFileSync(path.join(root, file), 'utf8')
+        .replace(/\/\*[\s\S]*?\*\//g, '')
+        .replace(/^\s*\/\/.*$/gm, '');
+      for (const [, code] of source.matchAll(pattern)) codes.add(code!);
+    }
+  };
+  collect(own('{core,server,worker}/**/*.ts'), /'([A-Z]+(?:_[A-Z]+)*)'/g);
+  const ownCodes = /(?:(?:code|notFound|missing|invalid|error): |failsWith\()'([A-Z]+(?:_[A-Z]+)*)'/g;
+  collect(own('contract/**/*.ts'), ownCodes);
+  return codes;
+}
 
 describe('an API error', () => {
   it('takes status and message from the catalogue', () => {

@@ -148,6 +148,9 @@ describe('scheduled sends of a suspended company', () => {
     }, 10_000);
     assert.equal((await scheduled(id)).failed_reason, 'company_suspended');
     await at.setStatus('active');
+    const { body } = await road.call(instance, 'GET', '/messages/scheduled?status=failed');
+    const shown = body.data.find((row: { id: string }) => row.id === id);
+    assert.deepEqual([shown.status, shown.failed_reason], ['failed', 'company_suspended']);
     await at.stateBecomes('CONNECTED', instance.id);
     await aWhile();
     assert.equal(await at.ledgerOf(phone), 0);

@@ -211,3 +211,24 @@ test('a company sees its own media only, and a purge leaves nothing of it but tr
   const trash = await media.parts.db.query(`SELECT 1 FROM media_trash WHERE storage_key LIKE 'key/%'`);
   assert.ok(trash.rowCount! >= 20);
 });
+
+test('what has expired is neither listed nor counted, before and after it is removed', async () => {
+  const company = await seedCompany(media.parts.db);
+  const instanceId = await seedInstance(media.parts.db, company.companyId);
+  const all = await seed(company.companyId, instanceId, 30);
+  const gone = all.filter((_, at) => at % 3 === 0);
+  await media.parts.db.query('UPDATE media SET expires_at = $2 WHERE id = ANY ($1::uuid[])', [
+    gone.map(({ id }) => id),
+    new Date(media.parts.clock.now().getTime() - 1_000),
+  ]);
+  const left = all.filter((item) => !gone.includes(item));
+  for (const [query, fits] of [
+    [{}, () => true],
+    [{ mime_type: 'image/' }, ({ mime }: Seeded) => mime.startsWith('image/')],
+    [{ remote_jid: CHATS[1]! }, ({ chat }: Seeded) => chat === CHATS[1]],
+  ] as const) {
+    const expected = left.filter(fits).length;
+    const answer = await list(instanceId, company.apiKey, { ...query, limit: '100' });
+    assert.deepEqual([answer.total, answer.data.length], [expected, expected], JSON.stringify(query));
+  }
+});

@@ -34,6 +34,20 @@ async function post(path: string, body: object) {
 }
 
 describe('pinning', () => {
+  test('an unpin ignores its duration, whatever that is; a pin refuses a wrong one', async () => {
+    const phone = road.newPhone();
+    const id = await sent('/messages/text', phone, { text: 'unpin me' });
+    for (const duration_seconds of [60, -1, 86_400, 1.5, 'a day', null, {}]) {
+      const body = { chat_jid: phone, message_id: id, duration_seconds };
+      const off = await post('/messages/pin', { ...body, pin: false });
+      assert.deepEqual([off.status, off.body.action], [200, 'unpinned'], JSON.stringify(duration_seconds));
+      if (duration_seconds === 86_400) continue;
+      const on = await post('/messages/pin', { ...body, pin: true });
+      assert.deepEqual([on.status, on.code], [400, 'BAD_REQUEST'], JSON.stringify(duration_seconds));
+      assert.match(on.message, /^duration_seconds: must be one of 0, 86400/);
+    }
+  });
+
   test('pins for all and unpins, answered at once without an Idempotency-Key', async () => {
     const phone = road.newPhone();
     const id = await sent('/messages/text', phone, { text: 'pin me' });

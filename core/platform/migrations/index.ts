@@ -12,6 +12,7 @@ import { StorageQuota } from './0026-storage-quota.ts';
 import { EmailProof } from './0030-email-proof.ts';
 import { MailBudgets } from './0031-mail-budgets.ts';
 import { FailedLogins } from './0032-failed-logins.ts';
+import { NetworkDrivers } from './0041-network-drivers.ts';
 import { WriteProbes } from './0050-write-probes.ts';
 
 /** Every migration of the messaging schema, oldest first. A landed one is never edited. */
@@ -30,5 +31,6 @@ export const migrations = [
   EmailProof,
   MailBudgets,
   FailedLogins,
+  NetworkDrivers,
   WriteProbes,
 ];

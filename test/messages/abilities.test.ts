@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { listRoutes } from '@posthorn/contract/list-routes.ts';
+import { messagingContract } from '@posthorn/contract/messaging/index.ts';
+import { metaOf } from '@posthorn/contract/route-meta.ts';
+import { tellAbilities } from '@posthorn/core/instances/driver-abilities.ts';
+import { ABILITIES } from '@posthorn/network/driver.ts';
+import { databaseState } from '../accounts/support/database-state.ts';
+import { sampleBody } from '../accounts/support/sample-body.ts';
+import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
+
+/** The routes that ask a network for something, by the ability they need. */
+const ACTIONS: Record<string, string> = {
+  'messages.pin': 'pin',
+  'messages.votePoll': 'poll_vote',
+  'messages.star': 'star',
+  'status.privacy': 'status_privacy',
+  'instances.pairingCode': 'pairing_code',
+};
+
+describe('what a network cannot do', () => {
+  let road: Sending;
+  let instance: TestInstance;
+  let unpaired: TestInstance;
+  before(async () => {
+    road = await startSending();
+    instance = await road.connect();
+    const made = await road.api.call('POST', '/v1/instances', {
+      key: road.company.apiKey,
+      body: { name: 'not paired' },
+    });
+    unpaired = { id: made.body.id, phone: '', jid: '' };
+    await tellAbilities(road.api.parts.db, { name: 'sandbox', lacks: [...ABILITIES] });
+  });
+  after(() => road.close());
+
+  const routes = listRoutes(messagingContract).flatMap(({ name, route }) => {
+    const { operation } = metaOf(route);
+    const ability = operation ?? ACTIONS[name];
+    return ability === undefined ? [] : [{ name, route, ability }];
+  });
+
+  test('every ability is some route’s', () => {
+    const used = new Set(routes.map(({ ability }) => ability));
+    assert.deepEqual(
+      ABILITIES.filter((ability) => !used.has(ability)),
+      [],
+    );
+  });
+
+  for (const { name, route } of routes) {
+    test(`501 NOT_IMPLEMENTED, and nothing is queued: ${name}`, async () => {
+      const target = name === 'instances.pairingCode' ? unpaired : instance;
+      const path = route.path.replace('/v1/instances/:instanceId', '').replace(/:\w+/g, () => randomUUID());
+      const body = bodyOf(name, sampleBody(route));
+      const before = await databaseState(road.api.parts.db);
+      const answer = await road.call(target, route.method, path, body);
+      assert.deepEqual([answer.status, answer.body.error_code], [501, 'NOT_IMPLEMENTED'], answer.text);
+      const after = await databaseState(road.api.parts.db);
+      for (const table of ['outbox', 'messages', 'scheduled_sends', 'network_calls', 'idempotency_keys'])
+        assert.equal(after.get(`public.${table}`), before.get(`public.${table}`), table);
+    });
+  }
+
+  test('is told by the worker when it starts, and a driver that can everything lacks nothing', async () => {
+    await tellAbilities(road.api.parts.db, { name: 'sandbox', lacks: [] });
+    const sent = await road.call(instance, 'POST', '/messages/text', { to: road.newPhone(), text: 'can' });
+    assert.equal(sent.status, 202, sent.text);
+  });
+});
+
+/** Media would have to be there, and the operation of a scheduled send is in its body. */
+function bodyOf(name: string, body: unknown): unknown {
+  const { media_id, ...rest } = (body ?? {}) as Record<string, unknown>;
+  if (media_id !== undefined) return { ...rest, media_base64: `data:image/png;base64,${PNG}` };
+  return name === 'scheduled.create' ? { ...rest, type: 'text' } : body;
+}
+
+const PNG =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
