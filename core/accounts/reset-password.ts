@@ -13,7 +13,7 @@ import { setPassword } from './set-password.ts';
  */
 export async function resetPassword(
   deps: Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'mails' | 'forget'>,
-  input: { token: string; password: string; traceId: string | null },
+  input: { token: string; password: string; address: string; traceId: string | null },
 ): Promise<void> {
   const tokenHash = hashSecret(input.token);
   // Judged before the password is hashed: a guessed token costs no argon2id.
@@ -23,7 +23,10 @@ export async function resetPassword(
   );
   if (!found.rows[0]) throw apiError('RESET_TOKEN_INVALID');
   if (found.rows[0].expires_at <= deps.clock.now()) throw apiError('RESET_TOKEN_EXPIRED');
-  const passwordHash = await deps.passwords.hashPassword(input.password);
+  const passwordHash = await deps.passwords.hashPassword(input.password, {
+    key: input.address,
+    isTrusted: true,
+  });
   const userId = await deps.db.transaction(async (sql) => {
     const spent = await sql.query<{ user_id: number; purpose: 'reset' | 'invite' }>(
       'DELETE FROM password_links WHERE token_hash = $1 RETURNING user_id, purpose',

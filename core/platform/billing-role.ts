@@ -6,6 +6,8 @@ export const BILLING_ROLE = 'posthorn_billing';
 
 /** What billing reads of messaging's tables: who is asking, and whether the company is there (spec 5.5). */
 const READ_TABLES = ['companies', 'users', 'api_tokens', 'revoked_jwts'];
+/** What it writes there: the counts of requests, which hold for both services together. */
+const COUNT_TABLES = ['rate_windows', 'address_windows'];
 
 /**
  * Makes the schema and, where the migrating user may, the role. Roles belong to the whole cluster: another
@@ -34,13 +36,13 @@ export async function grantToBillingRole(client: pg.Client): Promise<void> {
     GRANT USAGE ON SCHEMA billing, public TO ${BILLING_ROLE};
     GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA billing TO ${BILLING_ROLE};
     GRANT USAGE ON ALL SEQUENCES IN SCHEMA billing TO ${BILLING_ROLE};
-    GRANT SELECT ON ${READ_TABLES.join(', ')} TO ${BILLING_ROLE};`);
+    GRANT SELECT ON ${READ_TABLES.join(', ')} TO ${BILLING_ROLE};
+    GRANT SELECT, INSERT, UPDATE ON ${COUNT_TABLES.join(', ')} TO ${BILLING_ROLE};`);
 }
 
 /**
  * How the billing service connects: `own` as it is when given, otherwise messaging's URL, become the
- * billing role. `billing` stands first in the search path, so that the shared rate limiter counts in
- * billing's own table and never writes messaging's.
+ * billing role. `billing` stands first in the search path: what is not named in full is billing's own.
  */
 export async function billingConnectionUrl(options: {
   databaseUrl: string;

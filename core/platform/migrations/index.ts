@@ -7,6 +7,8 @@ import { Media } from './0007-media.ts';
 import { PlanLimits } from './0010-plan-limits.ts';
 import { DeliveryRoom } from './0011-delivery-room.ts';
 import { RefusedLogs } from './0012-refused-logs.ts';
+import { LimitsOfStrangers } from './0035-limits-of-strangers.ts';
+import { EventsTickets } from './0036-events-tickets.ts';
 
 /** Every migration of the messaging schema, oldest first. A landed one is never edited. */
 export const migrations = [
@@ -19,4 +21,6 @@ export const migrations = [
   PlanLimits,
   DeliveryRoom,
   RefusedLogs,
+  LimitsOfStrangers,
+  EventsTickets,
 ];
