@@ -47,6 +47,7 @@ export function send(
   const { raw } = reply;
   reply.hijack();
   call.route.observe(status, performance.now() - call.startedAt);
+  call.settleProof?.(status === 401);
   if (raw.headersSent || raw.destroyed) return;
   const headers: Record<string, string | string[] | number> = call.answerHeaders;
   if (type !== undefined) headers['content-type'] = type;

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Duplex } from 'node:stream';
 import type { Principal } from '@posthorn/core/accounts/principal.ts';
 import type { UploadedFile } from '@posthorn/core/media/media-port.ts';
+import { type AddressReader, addressGroup } from '@posthorn/core/platform/client-address.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { PreparedRoute } from './prepared-route.ts';
 
@@ -18,6 +19,7 @@ export interface HandlerInput {
   readonly traceId: string;
   readonly headers: IncomingHttpHeaders;
   readonly cookies: Readonly<Record<string, string | undefined>>;
+  /** Of the client, as far as the trusted proxies vouch for it. */
   readonly ip: string;
   /** Fires when the client goes away before it was answered. */
   readonly signal: AbortSignal;
@@ -51,6 +53,9 @@ export class Call implements HandlerInput {
   /** True until the gate has let it pass: its refusals have the full envelope everywhere (spec 7.1). */
   inGate = true;
   readonly answerHeaders: Record<string, string>;
+  /** Set while the proof that came along is the handler's to judge: told whether it failed. */
+  settleProof: ((failed: boolean) => void) | null = null;
+  readonly #addressOf: AddressReader;
   #cookies: Record<string, string | undefined> | null = null;
   #controller: AbortController | null = null;
 
@@ -59,6 +64,7 @@ export class Call implements HandlerInput {
     reply: FastifyReply,
     route: PreparedRoute,
     answerHeaders: Record<string, string>,
+    addressOf: AddressReader,
   ) {
     this.request = request;
     this.reply = reply;
@@ -67,6 +73,7 @@ export class Call implements HandlerInput {
     this.startedAt = performance.now();
     this.params = request.params as Record<string, string>;
     this.answerHeaders = answerHeaders;
+    this.#addressOf = addressOf;
   }
 
   get principal(): Principal {
@@ -88,7 +95,12 @@ export class Call implements HandlerInput {
   }
 
   get ip(): string {
-    return this.request.ip;
+    return this.#addressOf(this.request.raw);
+  }
+
+  /** What the client is counted as where it has proven nothing. */
+  get addressGroup(): string {
+    return addressGroup(this.ip);
   }
 
   get signal(): AbortSignal {

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http';
 import { apiError } from '@posthorn/contract/api-error.ts';
+import { type ErrorCode, errorCatalogue } from '@posthorn/contract/errors.ts';
 import { JSON_BODY_MAX_BYTES } from '@posthorn/contract/limits.ts';
+import type { AddressReader } from '@posthorn/core/platform/client-address.ts';
 import type { Metrics } from '@posthorn/core/platform/metrics.ts';
+import { limitTransfers, type TransferLimits } from '@posthorn/core/platform/transfer-limits.ts';
 import { type FastifyInstance, fastify } from 'fastify';
 import { type ErrorDeps, sendError } from './answer-error.ts';
 import { Call, UPGRADE, type Upgrade } from './call.ts';
@@ -13,6 +16,8 @@ import { type PreparedRoute, unmatchedRoute } from './prepared-route.ts';
 export interface AppDeps extends ErrorDeps {
   cors: Cors;
   metrics: Metrics;
+  addressOf: AddressReader;
+  transfers: TransferLimits;
 }
 
 declare module 'fastify' {
@@ -35,14 +40,18 @@ export function createApp(deps: AppDeps): FastifyInstance {
     // While draining, requests on open connections are still answered, with `connection: close`.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    // Behind our own proxy or none: the client's word on its address is not believed.
+    // Whose word on the client's address is believed, our own reader says.
     trustProxy: false,
     // Not every `Upgrade` is ours to follow: HTTP/2 clients offer h2c with ordinary requests.
-    http: { shouldUpgradeCallback: isWebSocket } as object,
+    http: { shouldUpgradeCallback: isWebSocket, connectionsCheckingInterval: 1_000 } as object,
     frameworkErrors: (err, request, reply) => {
       sendError(deps, callOf(deps, request as never, reply as never, unmatched), err);
     },
     clientErrorHandler: answerBadHttp,
+  });
+  limitTransfers(app.server, {
+    ...deps.transfers,
+    timeoutAnswer: (traceId) => fullEnvelope('REQUEST_TIMEOUT', REQUEST_TIMEOUT, traceId),
   });
   app.decorateRequest('call', null);
   app.removeAllContentTypeParsers();
@@ -87,14 +96,14 @@ export async function closeApp(app: FastifyInstance): Promise<void> {
 
 /** The record of a request, with the headers that every answer carries. */
 export function callOf(
-  deps: { cors: Cors },
+  deps: Pick<AppDeps, 'cors' | 'addressOf'>,
   request: Call['request'],
   reply: Call['reply'],
   route: PreparedRoute,
 ): Call {
   const headers: Record<string, string> = { 'x-trace-id': request.id };
   deps.cors.apply(request.raw.headers, headers);
-  const call = new Call(request, reply, route, headers);
+  const call = new Call(request, reply, route, headers, deps.addressOf);
   request.call = call;
   return call;
 }
@@ -121,17 +130,26 @@ function runUpgrade(app: FastifyInstance, request: IncomingMessage, upgrade: Upg
   app.routing(request, response);
 }
 
+const REQUEST_TIMEOUT = errorCatalogue.REQUEST_TIMEOUT.message;
+
+function fullEnvelope(code: ErrorCode, message: string, traceId: string): object {
+  return { error_code: code, message, trace_id: traceId, error: message };
+}
+
 /** What Node could not parse never becomes a request; it is answered on the bare socket. */
 function answerBadHttp(err: Error & { code?: string }, socket: import('node:net').Socket): void {
   if (err.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
-  const status =
-    err.code === 'HPE_HEADER_OVERFLOW' ? 431 : err.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
+  const isLate = err.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+  const status = err.code === 'HPE_HEADER_OVERFLOW' ? 431 : isLate ? 408 : 400;
   const traceId = randomUUID();
-  const message = 'the request is not valid HTTP';
-  const body = JSON.stringify({ error_code: 'BAD_REQUEST', message, trace_id: traceId, error: message });
+  const body = JSON.stringify(
+    isLate
+      ? fullEnvelope('REQUEST_TIMEOUT', REQUEST_TIMEOUT, traceId)
+      : fullEnvelope('BAD_REQUEST', 'the request is not valid HTTP', traceId),
+  );
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nX-Trace-ID: ${traceId}\r\nConnection: close\r\n` +
       `Content-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,

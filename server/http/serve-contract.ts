@@ -67,7 +67,12 @@ export function serveContract<C extends AppRouter>(
 function withMedia(deps: ServeDeps, prepared: PreparedRoute, handler: AnyHandler): AnyHandler {
   return async (input) => {
     const call = input as Call;
-    const received = await readMediaBody(deps.intake ?? null, prepared, call.request.raw);
+    const received = await readMediaBody(
+      deps.intake ?? null,
+      prepared,
+      call.request.raw,
+      call.principal.companyId,
+    );
     try {
       call.body = parseInput(prepared.body!, received.body, 'body', prepared.meta.bodyCodes);
       call.file = received.file;
