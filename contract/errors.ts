@@ -8,7 +8,7 @@
  */
 import { z } from 'zod/v4';
 
-export type ErrorStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 422 | 429 | 500 | 501 | 502 | 503;
+export type ErrorStatus = 400 | 401 | 403 | 404 | 408 | 409 | 413 | 415 | 422 | 429 | 500 | 501 | 502 | 503;
 
 export interface ErrorSpec {
   status: ErrorStatus;
@@ -40,6 +40,7 @@ export const errorCatalogue = {
   INVALID_JSON: { status: 400, message: 'the body is not valid JSON' },
   MISSING_FIELD: { status: 400, message: 'a required field is missing' },
   PAYLOAD_TOO_LARGE: { status: 413, message: 'the request body is too large' },
+  REQUEST_TIMEOUT: { status: 408, message: 'the request took too long to arrive' },
 
   // Auth and session
   INVALID_CREDENTIALS: { status: 401, message: 'e-mail or password is wrong' },

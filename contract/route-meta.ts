@@ -37,6 +37,8 @@ export interface RouteMeta {
   statuses?: Readonly<Partial<Record<ErrorCode, readonly ErrorStatus[]>>>;
   /** Also takes `?ticket=` from `POST /v1/events/ticket`, for browsers. */
   ticket?: true;
+  /** Asked by what watches the process: answered without the database, and limited less than other routes. */
+  probe?: true;
   /** Served by hand, not as a JSON body. */
   raw?: 'sse' | 'ws' | 'binary' | 'text' | 'multipart';
   /** Content types of the success answer other than its JSON. */
@@ -59,11 +61,11 @@ const JWT_ERRORS = [
 ] as const;
 
 const AUTH_ERRORS = {
-  none: ['INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'],
+  none: ['RATE_LIMITED', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'],
   jwt: JWT_ERRORS,
   any: JWT_ERRORS,
   jwt_or_cookie: JWT_ERRORS,
-  refresh: ['REFRESH_FAILED', 'CSRF_INVALID', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'],
+  refresh: ['REFRESH_FAILED', 'CSRF_INVALID', 'RATE_LIMITED', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'],
 } as const satisfies Record<RouteAuth, readonly ErrorCode[]>;
 
 const ACCESS_ERRORS = {
@@ -74,7 +76,13 @@ const ACCESS_ERRORS = {
   superadmin: ['SUPERADMIN_REQUIRED'],
 } as const satisfies Record<RouteAccess, readonly ErrorCode[]>;
 
-const BODY_ERRORS = ['INVALID_JSON', 'MISSING_FIELD', 'BAD_REQUEST', 'PAYLOAD_TOO_LARGE'] as const;
+const BODY_ERRORS = [
+  'INVALID_JSON',
+  'MISSING_FIELD',
+  'BAD_REQUEST',
+  'REQUEST_TIMEOUT',
+  'PAYLOAD_TOO_LARGE',
+] as const;
 const QUERY_ERRORS = ['BAD_REQUEST'] as const;
 const OPERATION_ERRORS = [
   'IDEMPOTENCY_KEY_REQUIRED',
@@ -173,5 +181,5 @@ function codesOf(meta: RouteMeta, def: { body?: unknown; query?: unknown }): Err
 function bodyErrors({ bodyCodes }: RouteMeta): readonly ErrorCode[] {
   if (!bodyCodes) return BODY_ERRORS;
   const { missing, invalid, malformed = 'INVALID_JSON' } = bodyCodes;
-  return [missing, invalid, malformed, 'BAD_REQUEST', 'PAYLOAD_TOO_LARGE'];
+  return [missing, invalid, malformed, 'BAD_REQUEST', 'REQUEST_TIMEOUT', 'PAYLOAD_TOO_LARGE'];
 }

@@ -11,7 +11,7 @@ import { createBus } from '@posthorn/core/platform/bus.ts';
 import { systemClock } from '@posthorn/core/platform/clock.ts';
 import { createDb } from '@posthorn/core/platform/db.ts';
 import { createLog } from '@posthorn/core/platform/log.ts';
-import { createLiveConnections } from '@posthorn/server/http/event-stream.ts';
+import { createLiveConnections } from '@posthorn/server/http/live-connections.ts';
 import { openEventStream } from '@posthorn/server/http/sse.ts';
 
 const { MODE, DATABASE_URL, COMPANY_ID, EVENTS, FRAME } = process.env;
@@ -22,7 +22,7 @@ async function serveFeed() {
   const db = createDb({ url: DATABASE_URL!, poolSize: 4, log, name: 'bench sse', plans: 'indexed' });
   const bus = await createBus({ url: DATABASE_URL!, log, name: 'bench sse' });
   const feed = createEventFeed({ db, bus, clock: systemClock, log, retentionDays: 14 });
-  const connections = createLiveConnections({ bus });
+  const connections = createLiveConnections({ bus, clock: systemClock });
   const principal = { companyId: Number(COMPANY_ID), userId: 1, tokenId: null } as Principal;
   const server = createServer((request, response) => {
     const takeResponse = () => ({ request, response, headers: {} });

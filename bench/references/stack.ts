@@ -93,6 +93,7 @@ function posthornServer(): Server {
     tokenId: 1,
     jti: null,
     emailVerified: true,
+    endsAtMs: null,
     requestsPerMinute: 1_000_000_000,
   };
   const slot = { allowed: true, limit: 1_000_000_000, remaining: 1, resetAtS: 0, retryAfterS: 0 };
@@ -104,6 +105,8 @@ function posthornServer(): Server {
     envelope: 'full' as const,
     cors: createCors('http://127.0.0.1'),
     authenticator: { authenticateCached: () => principal, authenticate: async () => principal },
+    addressOf: () => '127.0.0.1',
+    transfers: { graceMs: 15_000, minBytesPerS: 16_384 },
     rateLimiter: { takeCached: () => slot, take: async () => slot },
   };
   const app = createApp(deps as never);

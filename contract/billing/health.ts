@@ -14,15 +14,21 @@ export const billingReadiness = z
 
 export const health = {
   health: billingRoute(
-    { auth: 'none', access: 'public', summary: 'The process is alive' },
+    { auth: 'none', access: 'public', probe: true, summary: 'The process is alive' },
     { method: 'GET', path: '/health', responses: { 200: healthStatus } },
   ),
   ready: billingRoute(
-    { auth: 'none', access: 'public', summary: 'The process can serve' },
+    { auth: 'none', access: 'public', probe: true, summary: 'The process can serve' },
     { method: 'GET', path: '/ready', responses: { 200: billingReadiness } },
   ),
   metrics: billingRoute(
-    { auth: 'none', access: 'public', raw: 'text', summary: 'Metrics in the Prometheus text format' },
+    {
+      auth: 'none',
+      access: 'public',
+      probe: true,
+      raw: 'text',
+      summary: 'Metrics in the Prometheus text format',
+    },
     {
       method: 'GET',
       path: '/metrics',

@@ -12,13 +12,13 @@ type BillingMeta = Omit<RouteMeta, 'errors'> & { errors?: readonly ErrorCode[] }
 type BillingDef = Parameters<typeof route>[1];
 
 /** What the gate refuses has the full envelope, what a handler refuses the reduced one (spec 7.1, 5.5). */
-const GATE_STATUSES = [401, 403, 429] as const;
+const GATE_STATUSES = [401, 403, 408, 429] as const;
 type GateStatus = (typeof GATE_STATUSES)[number];
 
 type DerivedStatus<M extends BillingMeta> =
   | 500
   | 503
-  | (M['auth'] extends 'none' ? never : GateStatus)
+  | (M['auth'] extends 'none' ? 429 : Exclude<GateStatus, 408>)
   | (M extends { notFound: infer N extends ErrorCode } ? StatusOf<N> : never)
   | (M extends { errors: readonly (infer E extends ErrorCode)[] } ? StatusOf<E> : never);
 
@@ -26,7 +26,7 @@ type ErrorResponses<S extends number> = {
   [K in S]: K extends GateStatus ? typeof errorEnvelope : typeof billingErrorEnvelope;
 };
 
-type BodyStatus<D> = D extends { body: { safeParse: unknown } } ? 400 | 413 : never;
+type BodyStatus<D> = D extends { body: { safeParse: unknown } } ? 400 | 408 | 413 : never;
 type QueryStatus<D> = D extends { query: unknown } ? 400 : never;
 
 type BillingRoute<M extends BillingMeta, D extends BillingDef> = Omit<D, 'responses'> & {

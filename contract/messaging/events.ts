@@ -59,7 +59,7 @@ const liveQuery = {
 };
 
 const RESUME =
-  'Resumes after the last cursor seen and misses nothing; without one it begins with the present.';
+  'A stream ends with the credentials it was opened with. Resumes after the last cursor seen and misses nothing; without one it begins with the present.';
 
 export const events = {
   stream: route(
@@ -125,7 +125,8 @@ export const events = {
       auth: 'any',
       access: 'all',
       summary: 'A ticket for a live connection from a browser',
-      description: 'Valid for one minute.',
+      description:
+        'For one connection, to be opened within a minute; ends with the credentials that asked for it.',
     },
     { method: 'POST', path: '/v1/events/ticket', body: c.noBody(), responses: { 201: eventsTicket } },
   ),

@@ -16,20 +16,27 @@ export type Readiness = z.infer<typeof readiness>;
 
 export const health = {
   health: route(
-    { auth: 'none', access: 'public', summary: 'The process is alive' },
+    { auth: 'none', access: 'public', probe: true, summary: 'The process is alive' },
     { method: 'GET', path: '/health', responses: { 200: healthStatus } },
   ),
   ready: route(
     {
       auth: 'none',
       access: 'public',
+      probe: true,
       summary: 'The process can serve',
       description: '503 names what is missing.',
     },
     { method: 'GET', path: '/ready', responses: { 200: readiness, 503: readiness } },
   ),
   metrics: route(
-    { auth: 'none', access: 'public', raw: 'text', summary: 'Metrics in the Prometheus text format' },
+    {
+      auth: 'none',
+      access: 'public',
+      probe: true,
+      raw: 'text',
+      summary: 'Metrics in the Prometheus text format',
+    },
     {
       method: 'GET',
       path: '/metrics',

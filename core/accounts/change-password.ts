@@ -22,7 +22,10 @@ export async function changePassword(
 ): Promise<void> {
   const { userId, jti, traceId } = input;
   const checked = await checkCurrentPassword(deps, input);
-  const passwordHash = await deps.passwords.hashPassword(input.newPassword);
+  const passwordHash = await deps.passwords.hashPassword(input.newPassword, {
+    key: `user ${userId}`,
+    isTrusted: true,
+  });
   await deps.db.transaction(async (sql) => {
     const user = await findAccountUser(sql, userId, { lock: true });
     // Changed by somebody else meanwhile: what was proven is no longer the password.

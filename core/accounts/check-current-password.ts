@@ -8,7 +8,12 @@ export async function checkCurrentPassword(
   input: { userId: number; currentPassword: string },
 ): Promise<AccountUser> {
   const user = await findAccountUser(deps.db, input.userId);
-  const right = await deps.passwords.verifyPassword(user?.password_hash ?? null, input.currentPassword);
+  const asker = { key: `user ${input.userId}`, isTrusted: true };
+  const right = await deps.passwords.verifyPassword(
+    user?.password_hash ?? null,
+    input.currentPassword,
+    asker,
+  );
   if (!right || !user) throw apiError('INVALID_CURRENT_PASSWORD');
   return user;
 }

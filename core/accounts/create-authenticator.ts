@@ -1,9 +1,13 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { AuthSubject } from './forget-cached.ts';
+import { isApiErrorOf } from './is-api-error.ts';
 import type { Authenticator, Credentials, Principal } from './principal.ts';
 import { createPrincipalCache } from './principal-cache.ts';
 import { type ProofDeps, proveJwt, proveKey, proveRefreshCookie } from './prove-account.ts';
+import { hashSecret } from './secret-digest.ts';
+
+const KNOWN_MAX = 20_000;
 
 export interface AuthenticatorDeps extends ProofDeps {
   bus: Bus;
@@ -32,13 +36,26 @@ export function createAuthenticator(deps: AuthenticatorDeps): LocalAuthenticator
     clock: deps.clock,
     ttlMs: deps.cacheTtlMs ?? 30_000,
   });
+  /** Proofs that held, by their digest; a revoked one leaves when it is next looked up. */
+  const known = new Set<string>();
   /** Look-ups under way, so that a burst with one key asks once. */
   const running = new Map<string, { mark: number; answer: Promise<Principal> }>();
 
   async function lookUp(proof: string, isKey: boolean, mark: number): Promise<Principal> {
-    const { principal, endsAtMs } = await (isKey ? proveKey(deps, proof) : proveJwt(deps, proof));
-    cache.set(proof, principal, mark, endsAtMs);
-    return principal;
+    const id = hashSecret(proof).toString('base64');
+    try {
+      const { principal, endsAtMs } = await (isKey ? proveKey(deps, proof) : proveJwt(deps, proof));
+      cache.set(proof, principal, mark, endsAtMs);
+      // The newest last: the oldest go first.
+      known.delete(id);
+      if (known.size >= KNOWN_MAX) known.delete(known.keys().next().value as string);
+      known.add(id);
+      return principal;
+    } catch (err) {
+      // While the database is away nothing is said about the proof.
+      if (!isApiErrorOf(err, 'SERVICE_UNAVAILABLE')) known.delete(id);
+      throw err;
+    }
   }
 
   return {
@@ -49,6 +66,10 @@ export function createAuthenticator(deps: AuthenticatorDeps): LocalAuthenticator
       if (principal === null) return null;
       if ((principal.via === 'key') !== (credentials.apiKey !== undefined)) return null;
       return principal;
+    },
+    isKnown(credentials) {
+      const proof = proofOf(credentials);
+      return proof !== null && known.has(hashSecret(proof).toString('base64'));
     },
     async authenticate(credentials) {
       const proof = proofOf(credentials);

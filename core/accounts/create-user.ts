@@ -24,7 +24,8 @@ export async function createUser(
   input: CreateUserBody & { principal: Principal; traceId: string | null },
 ): Promise<UserDto> {
   await refuseKnownEmail(deps.db, input.email);
-  const passwordHash = input.password ? await deps.passwords.hashPassword(input.password) : null;
+  const asker = { key: `user ${input.principal.userId}`, isTrusted: true };
+  const passwordHash = input.password ? await deps.passwords.hashPassword(input.password, asker) : null;
   try {
     return await deps.db.transaction((sql) => create(deps, sql, { ...input, passwordHash }));
   } catch (cause) {

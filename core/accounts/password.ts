@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { apiError } from '@posthorn/contract/api-error.ts';
+import { createFairQueue, type PasswordAsker } from './password-queue.ts';
 import type { PasswordJob, PasswordResult } from './password-worker.ts';
 
 /**
@@ -8,12 +9,12 @@ import type { PasswordJob, PasswordResult } from './password-worker.ts';
  * 9 ms of a core and 19 MiB, so an unbounded burst of logins would starve everything else.
  */
 export interface PasswordHasher {
-  hashPassword(password: string): Promise<string>;
+  hashPassword(password: string, asker?: PasswordAsker): Promise<string>;
   /**
    * False without a `hash` too (unknown account, or one without a password), after the same work:
    * the time it takes tells no account from another.
    */
-  verifyPassword(hash: string | null, password: string): Promise<boolean>;
+  verifyPassword(hash: string | null, password: string, asker?: PasswordAsker): Promise<boolean>;
 }
 
 interface Waiting {
@@ -25,25 +26,33 @@ interface Waiting {
 /** What one is taken to cost until some have been measured. */
 const FIRST_GUESS_MS = 10;
 
+/** The process itself, when it says nothing else. */
+const OURSELVES: PasswordAsker = { key: 'process', isTrusted: true };
+
 /**
- * Threads start when they are first needed and hold no process open. Throws SERVICE_UNAVAILABLE (with
- * Retry-After) to who would wait for longer than `waitMaxMs`: a login that comes too late helps nobody.
+ * Threads start when they are first needed and hold no process open. So many may wait as are done within
+ * `waitMaxMs`, since a login that comes too late helps nobody; who finds no room is told 503
+ * SERVICE_UNAVAILABLE with Retry-After. Whose turn it is, password-queue.ts says.
  */
 export function createPasswordHasher(
   options: { parallel?: number; waitMaxMs?: number } = {},
 ): PasswordHasher {
   const parallel = options.parallel ?? Math.max(1, Math.floor(availableParallelism() / 2));
   const waitMaxMs = options.waitMaxMs ?? 3_000;
-  const waiting: Waiting[] = [];
+  const waiting = createFairQueue<Waiting>({
+    capacity: () => (waitMaxMs / costMs) * parallel,
+    lost: ({ reject }) => reject(tooMany()),
+  });
   const idle: Worker[] = [];
   let threads = 0;
   let costMs = FIRST_GUESS_MS;
 
-  function run(job: PasswordJob): Promise<PasswordResult> {
-    if ((waiting.length / parallel) * costMs > waitMaxMs)
-      return Promise.reject(apiError('SERVICE_UNAVAILABLE', { headers: { 'retry-after': '2' } }));
+  function run(job: PasswordJob, asker: PasswordAsker): Promise<PasswordResult> {
     return new Promise((resolve, reject) => {
-      waiting.push({ job, resolve, reject });
+      if (!waiting.push({ job, resolve, reject }, asker)) {
+        reject(tooMany());
+        return;
+      }
       const thread = idle.pop() ?? (threads < parallel ? startThread() : undefined);
       if (thread) takeNext(thread);
     });
@@ -61,7 +70,7 @@ export function createPasswordHasher(
   }
 
   function takeNext(thread: Worker): void {
-    const next = waiting.shift();
+    const next = waiting.next();
     if (!next) {
       thread.unref();
       idle.push(thread);
@@ -82,7 +91,7 @@ export function createPasswordHasher(
       settle();
       next.reject(err);
       // This thread is gone; those who wait get another.
-      if (waiting.length > 0) takeNext(startThread());
+      if (waiting.size() > 0) takeNext(startThread());
     };
     thread.ref();
     thread.on('message', done);
@@ -91,15 +100,19 @@ export function createPasswordHasher(
   }
 
   return {
-    async hashPassword(password) {
-      const result = await run({ password });
+    async hashPassword(password, asker = OURSELVES) {
+      const result = await run({ password }, asker);
       if (!('hash' in result)) throw new Error('a password could not be hashed', { cause: result });
       return result.hash;
     },
-    async verifyPassword(stored, password) {
-      const result = await run({ password, stored });
+    async verifyPassword(stored, password, asker = OURSELVES) {
+      const result = await run({ password, stored }, asker);
       if (!('right' in result)) throw new Error('a password could not be verified', { cause: result });
       return result.right;
     },
   };
+}
+
+function tooMany() {
+  return apiError('SERVICE_UNAVAILABLE', { headers: { 'retry-after': '2' } });
 }

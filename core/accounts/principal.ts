@@ -12,6 +12,8 @@ export interface Principal {
   tokenId: number | null;
   /** The JWT's id, for revocation; null with a key. */
   jti: string | null;
+  /** When the proof itself ends, Unix ms: a JWT's. Null with a key, which lasts until it is revoked. */
+  endsAtMs: number | null;
   emailVerified: boolean;
   /** The last change of the user's password when this was proven, in Unix ms: see hold-principal.ts. */
   passwordChangedAtMs?: number;
@@ -35,5 +37,10 @@ export interface Credentials {
  */
 export interface Authenticator {
   authenticateCached(credentials: Credentials): Principal | null;
+  /**
+   * True for what this process has seen proven before and not seen fail since: worth a look-up even from an
+   * address from which others try keys.
+   */
+  isKnown(credentials: Credentials): boolean;
   authenticate(credentials: Credentials): Promise<Principal>;
 }

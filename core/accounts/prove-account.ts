@@ -71,7 +71,13 @@ export async function proveKey(deps: ProofDeps, key: string): Promise<Proven> {
   checkCompany(row);
   if (row.stale && deps.notesKeyUse !== false) noteUse(deps, row.token_id);
   return {
-    principal: { ...principalOf(deps, row, superadmin), via: 'key', tokenId: row.token_id, jti: null },
+    principal: {
+      ...principalOf(deps, row, superadmin),
+      via: 'key',
+      tokenId: row.token_id,
+      jti: null,
+      endsAtMs: null,
+    },
     endsAtMs: Number.POSITIVE_INFINITY,
   };
 }
@@ -107,13 +113,20 @@ export async function proveJwt(
   if (row.user_id === null) throw apiError('TOKEN_INVALID');
   if (claims.pwdChangedAtMs < row.pwd_changed_at_ms && row.password_changed_jti !== claims.jti)
     throw apiError('PASSWORD_CHANGED');
+  const endsAtMs = claims.exp * 1000;
   // Both the token and the user as of now: neither a promotion nor a demotion waits in a token.
   const superadmin = claims.isSuperadmin && isSuperadminRow(deps, row);
   // Superadmin JWTs are exempt from the company's state (spec 3.3).
   if (!superadmin && !(options.evenDeleted && row.status === 'deleted')) checkCompany(row);
   return {
-    principal: { ...principalOf(deps, row, superadmin), via: 'jwt', tokenId: null, jti: claims.jti },
-    endsAtMs: claims.exp * 1000,
+    principal: {
+      ...principalOf(deps, row, superadmin),
+      via: 'jwt',
+      tokenId: null,
+      jti: claims.jti,
+      endsAtMs,
+    },
+    endsAtMs,
   };
 }
 
@@ -134,7 +147,7 @@ export async function proveRefreshCookie(deps: ProofDeps, refreshToken: string):
   if (!row) throw apiError('UNAUTHORIZED');
   const superadmin = isSuperadminRow(deps, row);
   if (!superadmin) checkCompany(row);
-  return { ...principalOf(deps, row, superadmin), via: 'jwt', tokenId: null, jti: null };
+  return { ...principalOf(deps, row, superadmin), via: 'jwt', tokenId: null, jti: null, endsAtMs: null };
 }
 
 function isSuperadminRow(deps: ProofDeps, row: AccountRow): boolean {
@@ -148,7 +161,7 @@ function principalOf(
   deps: ProofDeps,
   row: AccountRow,
   superadmin: boolean,
-): Omit<Principal, 'via' | 'tokenId' | 'jti'> {
+): Omit<Principal, 'via' | 'tokenId' | 'jti' | 'endsAtMs'> {
   return {
     companyId: row.company_id,
     userId: row.user_id!,

@@ -25,11 +25,11 @@ export interface QuickRegistered {
  */
 export async function quickRegister(
   deps: Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'mails' | 'digest' | 'settings'>,
-  input: { email: string; traceId: string | null },
+  input: { email: string; address: string; traceId: string | null },
 ): Promise<QuickRegistered> {
   await refuseKnownEmail(deps.db, input.email);
   const password = randomBytes(8).toString('hex');
-  const passwordHash = await deps.passwords.hashPassword(password);
+  const passwordHash = await deps.passwords.hashPassword(password, { key: input.address, isTrusted: false });
   const mailbox = input.email.split('@')[0] ?? '';
   const name = mailbox.replace(/[^\p{L}\p{N}]+/gu, ' ').trim() || 'Company';
   try {

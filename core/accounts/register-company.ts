@@ -14,11 +14,14 @@ export const BOOTSTRAP_TOKEN_NAME = 'Bootstrap key';
  */
 export function registerCompany(
   deps: Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'mails' | 'digest'>,
-  input: RegisterBody & { traceId: string | null },
+  input: RegisterBody & { address: string; traceId: string | null },
 ): Promise<Registered> {
   return asRegistration(async () => {
     await refuseKnownEmail(deps.db, input.owner_email);
-    const passwordHash = await deps.passwords.hashPassword(input.password);
+    const passwordHash = await deps.passwords.hashPassword(input.password, {
+      key: input.address,
+      isTrusted: false,
+    });
     return deps.db.transaction(async (sql) => {
       const user = await createCompany(deps, sql, {
         companyName: input.company_name,

@@ -14,7 +14,7 @@ import { takeOver } from './take-over.ts';
  */
 export async function resetPassword(
   deps: Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'mails' | 'forget'>,
-  input: { token: string; password: string; traceId: string | null },
+  input: { token: string; password: string; address: string; traceId: string | null },
 ): Promise<void> {
   const tokenHash = hashSecret(input.token);
   // Judged before the password is hashed: a guessed token costs no argon2id.
@@ -24,7 +24,10 @@ export async function resetPassword(
   );
   if (!found.rows[0]) throw apiError('RESET_TOKEN_INVALID');
   if (found.rows[0].expires_at <= deps.clock.now()) throw apiError('RESET_TOKEN_EXPIRED');
-  const passwordHash = await deps.passwords.hashPassword(input.password);
+  const passwordHash = await deps.passwords.hashPassword(input.password, {
+    key: input.address,
+    isTrusted: true,
+  });
   const changed = await deps.db.transaction(async (sql) => {
     // The user's row before the link's, as everybody holds them who ends links with something else.
     const user = await findAccountUser(sql, found.rows[0]!.user_id, { lock: true });

@@ -1,4 +1,5 @@
 import type { Db } from '../platform/db.ts';
+import { LOGIN_REMEMBERED_DAYS } from './remember-logins.ts';
 
 /** Days that a spent link is still told apart from an unknown one (RESET_TOKEN_EXPIRED). */
 const LINKS_KEPT_DAYS = 7;
@@ -24,6 +25,13 @@ export async function sweepExpired(deps: { db: Db }, now: Date): Promise<void> {
     ],
     ['DELETE FROM mails WHERE failed_at <= $1', linksUntil],
     ['DELETE FROM mail_budgets WHERE full_at <= $1', now],
+    [
+      'DELETE FROM login_successes WHERE last_at <= $1',
+      new Date(now.getTime() - LOGIN_REMEMBERED_DAYS * 86_400_000),
+    ],
+    ['DELETE FROM spent_tickets WHERE expires_at <= $1', now],
+    // Minutes, not days: what is an hour old counts for nothing.
+    ['DELETE FROM address_windows WHERE minute < extract(epoch FROM $1::timestamptz) / 60', hourAgo],
   ];
   for (const [text, before] of statements) await deps.db.query(text, [before]);
 }

@@ -39,8 +39,8 @@ interface Waiter {
 }
 
 /**
- * Counts the requests of each company and minute, exactly across processes: no more than the limit ever
- * pass (spec 8, "Request rate").
+ * Counts the requests of each company and minute, exactly across processes and across both services: no more
+ * than the limit ever pass (spec 8, "Request rate").
  *
  * A process leases slots from `rate_windows` and hands them out from memory: one at a time under small
  * limits, a hundredth of the limit under big ones, so that the hot path stays in the process while what
@@ -147,7 +147,7 @@ async function leaseSlots(
   const result = await db.query<{ minute: number; used: number }>({
     name: 'rate-windows-lease',
     text: `
-      INSERT INTO rate_windows AS w (company_id, minute, used) VALUES ($1, $2, $3)
+      INSERT INTO public.rate_windows AS w (company_id, minute, used) VALUES ($1, $2, $3)
       ON CONFLICT (company_id) DO UPDATE
       SET minute = greatest(w.minute, excluded.minute),
           used = CASE WHEN w.minute < excluded.minute THEN 0 ELSE w.used END + excluded.used

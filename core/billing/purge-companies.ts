@@ -10,7 +10,6 @@ const TABLES = [
   'provider_tasks',
   'provider_intents',
   'outbox',
-  'rate_windows',
   'accounts',
 ];
 

@@ -11,7 +11,7 @@ export interface EventBatch {
 }
 
 /** Why a stream ended. The reader may come back with its cursor and misses nothing. */
-export type StreamEnd = 'slow_reader' | 'credentials_changed' | 'shutdown';
+export type StreamEnd = 'slow_reader' | 'credentials_changed' | 'credentials_expired' | 'shutdown';
 
 /** One connected reader, whatever the wire: SSE or WebSocket. */
 export interface EventSink {

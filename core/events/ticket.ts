@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { EVENTS_TICKET_LIFETIME_S } from '@posthorn/contract/limits.ts';
 import type { Principal } from '../accounts/principal.ts';
@@ -7,25 +7,39 @@ import type { Sql } from '../platform/db.ts';
 
 /**
  * Tickets let a browser open a live connection: EventSource and WebSocket can't send a header, and a
- * JWT does not belong into a URL. Signed rather than stored, so any process can check one, and short-lived
- * because URLs end up in access logs.
+ * JWT does not belong into a URL. Signed rather than stored, so any process can check one; short-lived and good
+ * for one connection, because URLs end up in access logs.
  */
 export interface Tickets {
-  issue(principal: Principal): { ticket: string; expires_at: string };
+  issue(principal: Principal): Promise<{ ticket: string; expires_at: string }>;
   /**
-   * Who it was issued to. Throws TOKEN_INVALID (forged), TOKEN_EXPIRED (older than a minute) and, for what
-   * happened since it was issued, COMPANY_SUSPENDED, FORBIDDEN (company gone) and TOKEN_INVALID (key revoked, user
-   * gone); SERVICE_UNAVAILABLE when that can't be looked up.
+   * Who it was issued to, once. Throws TOKEN_INVALID (forged, or used before), TOKEN_EXPIRED (older than a
+   * minute, or than the JWT it was issued to) and, for what happened since it was issued, COMPANY_SUSPENDED,
+   * FORBIDDEN (company gone), PASSWORD_CHANGED and TOKEN_INVALID (logged out, key revoked, user gone);
+   * SERVICE_UNAVAILABLE when that can't be looked up.
    */
   redeem(ticket: string): Promise<Principal>;
 }
 
+interface Content {
+  id: string;
+  principal: Principal;
+  /** Unix ms. */
+  exp: number;
+  /** As {@link PASSWORD_AT} said when it was issued. */
+  passwordAt: number;
+}
+
+/** Unix ms; no two passwords of a user have the same. */
+const PASSWORD_AT = 'coalesce(floor(extract(epoch FROM u.password_changed_at) * 1000), 0)::bigint';
+
 export function createTickets(deps: { db: Sql; secret: string; clock: Clock }): Tickets {
+  const { db, clock } = deps;
   // A key of its own: what is signed here can never be taken for a JWT, nor the other way round.
-  const key = createHmac('sha256', deps.secret).update('posthorn events ticket v1').digest();
+  const key = createHmac('sha256', deps.secret).update('posthorn events ticket v2').digest();
   const sign = (payload: string) => createHmac('sha256', key).update(payload).digest();
 
-  function open(ticket: string): { principal: Principal; exp: number } {
+  function open(ticket: string): Content {
     const [payload, signature, ...rest] = ticket.split('.');
     if (!payload || !signature || rest.length > 0) throw apiError('TOKEN_INVALID');
     const given = Buffer.from(signature, 'base64url');
@@ -35,21 +49,29 @@ export function createTickets(deps: { db: Sql; secret: string; clock: Clock }): 
   }
 
   return {
-    issue(principal) {
-      const expiresAt = new Date(deps.clock.now().getTime() + EVENTS_TICKET_LIFETIME_S * 1000);
-      const content = JSON.stringify({ principal, exp: expiresAt.getTime() });
-      const payload = Buffer.from(content).toString('base64url');
+    async issue(principal) {
+      const { rows } = await db.query<{ at: number }>({
+        name: 'ticket-issue',
+        text: `SELECT ${PASSWORD_AT} AS at FROM users u WHERE u.id = $1`,
+        values: [principal.userId],
+      });
+      if (!rows[0]) throw apiError('TOKEN_INVALID');
+      const lastsUntil = clock.now().getTime() + EVENTS_TICKET_LIFETIME_S * 1000;
+      const exp = Math.min(lastsUntil, principal.endsAtMs ?? lastsUntil);
+      const content: Content = { id: randomUUID(), principal, exp, passwordAt: rows[0].at };
+      const payload = Buffer.from(JSON.stringify(content)).toString('base64url');
       return {
         ticket: `${payload}.${sign(payload).toString('base64url')}`,
-        expires_at: expiresAt.toISOString(),
+        expires_at: new Date(exp).toISOString(),
       };
     },
     async redeem(ticket) {
-      const { principal, exp } = open(ticket);
-      if (exp <= deps.clock.now().getTime()) throw apiError('TOKEN_EXPIRED');
-      const holder = await readHolder(deps.db, principal);
+      const { id, principal, exp, passwordAt } = open(ticket);
+      if (exp <= clock.now().getTime()) throw apiError('TOKEN_EXPIRED');
+      const holder = await redeemFor(db, principal, { id, exp });
       if (!holder) throw apiError('FORBIDDEN', { message: 'company not found' });
-      if (!holder.there || holder.revoked) throw apiError('TOKEN_INVALID');
+      if (!holder.there || !holder.first_use || holder.revoked) throw apiError('TOKEN_INVALID');
+      if (holder.password_at !== passwordAt) throw apiError('PASSWORD_CHANGED');
       if (holder.status !== 'active' && !principal.isSuperadmin) throw apiError('COMPANY_SUSPENDED');
       return principal;
     },
@@ -60,20 +82,34 @@ interface Holder {
   status: string;
   there: boolean;
   revoked: boolean;
+  first_use: boolean;
+  password_at: number;
 }
 
 /** Null when the company is gone. Whatever goes wrong here, nothing is known about the ticket: 503. */
-async function readHolder(sql: Sql, { companyId, userId, tokenId }: Principal): Promise<Holder | null> {
+async function redeemFor(
+  sql: Sql,
+  { companyId, userId, tokenId, jti }: Principal,
+  ticket: { id: string; exp: number },
+): Promise<Holder | null> {
   try {
-    const values = [companyId, userId, tokenId];
-    return (await sql.query<Holder>({ name: 'ticket-holder', text: HOLDER, values })).rows[0] ?? null;
+    const values = [companyId, userId, tokenId, jti, ticket.id, new Date(ticket.exp)];
+    return (await sql.query<Holder>({ name: 'ticket-redeem', text: REDEEM, values })).rows[0] ?? null;
   } catch (cause) {
     throw apiError('SERVICE_UNAVAILABLE', { cause, headers: { 'retry-after': '1' } });
   }
 }
 
-const HOLDER = `
-SELECT c.status, u.id IS NOT NULL AS there, t.revoked_at IS NOT NULL AS revoked
+/** Spends the ticket and looks at its holder: of two who come at the same time one inserts the row. */
+const REDEEM = `
+WITH spent AS (
+  INSERT INTO spent_tickets (id, expires_at) VALUES ($5, $6) ON CONFLICT DO NOTHING RETURNING id
+)
+SELECT c.status, u.id IS NOT NULL AS there,
+       EXISTS (SELECT 1 FROM spent) AS first_use,
+       ($3::int IS NOT NULL AND t.revoked_at IS NOT NULL)
+         OR EXISTS (SELECT 1 FROM revoked_jwts r WHERE r.jti = $4) AS revoked,
+       ${PASSWORD_AT} AS password_at
 FROM companies c
 LEFT JOIN users u ON u.company_id = c.id AND u.id = $2
 LEFT JOIN api_tokens t ON t.id = $3

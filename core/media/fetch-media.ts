@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { MEDIA_MAX_BYTES } from '@posthorn/contract/limits.ts';
 import { faultOf, type Outbound } from '../platform/outbound-http.ts';
 import { MediaRejected } from './media-rejected.ts';
@@ -8,7 +9,9 @@ export class FetchFailed extends Error {
 }
 
 export interface FetchedMedia {
-  body: AsyncIterable<Uint8Array>;
+  body: Readable;
+  /** As the server says; null when it does not. */
+  lengthBytes: number | null;
   declaredType: string;
   fileName: string;
 }
@@ -91,6 +94,7 @@ function accept(url: URL, headers: Answer['headers'], body: Answer['body']): Fet
   }
   return {
     body,
+    lengthBytes: length > 0 ? length : null,
     declaredType: headerOf(headers, 'content-type'),
     fileName: dispositionName(headerOf(headers, 'content-disposition')) || pathName(url),
   };

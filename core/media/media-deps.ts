@@ -2,7 +2,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
 import type { Outbound } from '../platform/outbound-http.ts';
 import type { Storage } from '../platform/storage.ts';
-import type { MemoryBudget } from './memory-budget.ts';
+import type { SharedBudget } from './shared-budget.ts';
 import type { Spool } from './spool.ts';
 
 /** What the use cases of media share. */
@@ -12,7 +12,10 @@ export interface MediaDeps {
   /** Null: not configured, everything that needs it answers 503 (spec 4.7). */
   storage: Storage | null;
   spool: Spool;
-  budget: MemoryBudget;
+  /** Bytes of memory. */
+  budget: SharedBudget;
+  /** Bytes of the spool. */
+  room: SharedBudget;
   outbound: Outbound;
   retentionDays: number;
   /** Of a fetch by URL, all in all (HTTP_TIMEOUT, spec 4.7). */

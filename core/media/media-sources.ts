@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { URL_CACHE_DAYS } from '@posthorn/contract/limits.ts';
+import { MEDIA_MAX_BYTES, URL_CACHE_DAYS } from '@posthorn/contract/limits.ts';
 import { createBase64Decoder } from './base64-decoder.ts';
 import { FetchFailed, fetchMedia } from './fetch-media.ts';
 import { isExpired, type MediaFinder, type StoredMedia } from './find-media.ts';
@@ -35,7 +35,7 @@ export function createMediaSources(deps: MediaDeps & { finder: MediaFinder }): M
     },
     async fromBase64(scope, data, kind) {
       const storage = requireStorage(deps);
-      const release = deps.budget.take(data.length);
+      const release = deps.budget.take(scope.companyId, data.length);
       try {
         const decoder = createBase64Decoder();
         const file = await deps.spool.write(decoded(data, decoder));
@@ -51,7 +51,7 @@ export function createMediaSources(deps: MediaDeps & { finder: MediaFinder }): M
     async fromUpload(scope, upload, kind) {
       const storage = requireStorage(deps);
       const { stream, spooled, fileName, mimeType, isBase64 } = upload;
-      const release = deps.budget.take(spooled ? 0 : storage.writeMemoryBytes);
+      const release = deps.budget.take(scope.companyId, spooled ? 0 : storage.writeMemoryBytes);
       try {
         return await saveMedia(
           { ...deps, storage },
@@ -101,10 +101,12 @@ async function fetchOnce(
     if (!canBeSentAs(cached.mimeType, kind)) throw fetchErrorOf(new MediaRejected('unsupported'));
     return cached;
   }
-  const release = deps.budget.take(storage.writeMemoryBytes);
+  const release = deps.budget.take(scope.companyId, storage.writeMemoryBytes);
+  let leave: () => void = () => undefined;
   try {
     await requireRoom(deps, scope.companyId, 1);
-    const { file, ...named } = await fetchToSpool(deps, url);
+    const { file, leave: leaveSpool, ...named } = await fetchToSpool(deps, scope, url);
+    leave = leaveSpool;
     return await saveMedia(
       { ...deps, storage },
       {
@@ -120,20 +122,33 @@ async function fetchOnce(
   } catch (err) {
     throw err instanceof MediaRejected ? fetchErrorOf(err) : err;
   } finally {
+    leave();
     release();
   }
 }
 
-/** Throws ApiError 502 MEDIA_FETCH_FAILED, or {@link MediaRejected} for what came but cannot be taken. */
+/**
+ * `leave` gives the room in the spool back, once the file is stored or gone. Throws ApiError 502
+ * MEDIA_FETCH_FAILED, 503 SERVICE_UNAVAILABLE, or {@link MediaRejected} for what came but cannot be taken.
+ */
 export async function fetchToSpool(
-  deps: Pick<MediaDeps, 'outbound' | 'spool' | 'fetchTimeoutMs'>,
+  deps: Pick<MediaDeps, 'outbound' | 'spool' | 'room' | 'fetchTimeoutMs'>,
+  scope: MediaScope,
   url: string,
 ) {
   const signal = AbortSignal.timeout(deps.fetchTimeoutMs);
+  let leave: () => void = () => undefined;
   try {
-    const { body, declaredType, fileName } = await fetchMedia(deps, url, signal);
-    return { file: await deps.spool.write(body), declaredType, fileName };
+    const { body, declaredType, fileName, lengthBytes } = await fetchMedia(deps, url, signal);
+    try {
+      leave = deps.room.take(scope.companyId, lengthBytes ?? MEDIA_MAX_BYTES);
+    } catch (err) {
+      body.on('error', () => undefined).destroy();
+      throw err;
+    }
+    return { file: await deps.spool.write(body), declaredType, fileName, leave };
   } catch (cause) {
+    leave();
     const failed = (why: string) =>
       apiError('MEDIA_FETCH_FAILED', { message: `the media could not be fetched: ${why}`, cause });
     if (signal.aborted) throw failed('it took too long');

@@ -8,7 +8,7 @@ import { createMediaFinder, type MediaFinder } from './find-media.ts';
 import type { MediaDeps } from './media-deps.ts';
 import type { MediaSources } from './media-port.ts';
 import { createMediaSources } from './media-sources.ts';
-import { createMemoryBudget } from './memory-budget.ts';
+import { createSharedBudget } from './shared-budget.ts';
 import { createSpool, openSpool } from './spool.ts';
 
 /** Media as one process holds it. */
@@ -44,6 +44,7 @@ export async function openMedia(deps: {
     | 'GCS_PROJECT_ID'
     | 'MEDIA_RETENTION_DAYS'
     | 'MEDIA_MEMORY_MB'
+    | 'MEDIA_SPOOL_MB'
     | 'MEDIA_PRIVATE_HOSTS'
     | 'HTTP_TIMEOUT'
   >;
@@ -67,7 +68,8 @@ export async function openMedia(deps: {
     storage,
     spool,
     outbound,
-    budget: createMemoryBudget(config.MEDIA_MEMORY_MB * 1024 * 1024),
+    budget: createSharedBudget(config.MEDIA_MEMORY_MB * 1024 * 1024),
+    room: createSharedBudget(config.MEDIA_SPOOL_MB * 1024 * 1024),
     retentionDays: config.MEDIA_RETENTION_DAYS,
     fetchTimeoutMs: config.HTTP_TIMEOUT * 1000,
     finder: createMediaFinder({ db }),

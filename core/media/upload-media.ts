@@ -3,7 +3,7 @@ import type { UploadResult } from '@posthorn/contract/messaging/media.ts';
 import type { Principal } from '../accounts/principal.ts';
 import { findScope } from './find-scope.ts';
 import type { MediaDeps } from './media-deps.ts';
-import type { UploadedFile } from './media-port.ts';
+import type { MediaScope, UploadedFile } from './media-port.ts';
 import { MediaRejected, uploadErrorOf } from './media-rejected.ts';
 import { fetchToSpool } from './media-sources.ts';
 import { isUploadable } from './media-type.ts';
@@ -28,10 +28,12 @@ export interface UploadInput {
 export async function uploadMedia(deps: MediaDeps, input: UploadInput): Promise<UploadResult> {
   const storage = requireStorage(deps);
   const scope = await findScope(deps, input);
-  const release = deps.budget.take(input.file?.spooled ? 0 : storage.writeMemoryBytes);
+  const release = deps.budget.take(scope.companyId, input.file?.spooled ? 0 : storage.writeMemoryBytes);
+  let leave: () => void = () => undefined;
   try {
     if (input.url !== undefined) await requireRoom(deps, scope.companyId, 1);
-    const { file, declaredType, fileName } = await receive(deps, input);
+    const { file, declaredType, fileName, ...received } = await receive(deps, scope, input);
+    leave = received.leave;
     const saved = await saveMedia(
       { ...deps, storage },
       {
@@ -52,15 +54,16 @@ export async function uploadMedia(deps: MediaDeps, input: UploadInput): Promise<
   } catch (err) {
     throw err instanceof MediaRejected ? uploadErrorOf(err) : err;
   } finally {
+    leave();
     release();
   }
 }
 
-async function receive(deps: MediaDeps, { file, url }: UploadInput) {
+async function receive(deps: MediaDeps, scope: MediaScope, { file, url }: UploadInput) {
   if (file) {
     const spooled = file.spooled ?? (await deps.spool.write(file.stream));
-    return { file: spooled, declaredType: file.mimeType, fileName: file.fileName };
+    return { file: spooled, declaredType: file.mimeType, fileName: file.fileName, leave: () => undefined };
   }
   if (url === undefined) throw apiError('BAD_REQUEST', { message: 'file required' });
-  return fetchToSpool(deps, url);
+  return fetchToSpool(deps, scope, url);
 }

@@ -111,6 +111,7 @@ function principalOf(row: Due): Principal {
     via: row.token_id === null ? 'jwt' : 'key',
     tokenId: row.token_id,
     jti: null,
+    endsAtMs: null,
     emailVerified: true,
     requestsPerMinute: 0,
   };

@@ -24,6 +24,9 @@ export const BILLING_READS: Readonly<Record<string, readonly string[]>> = {
   revoked_jwts: ['jti'],
 };
 
+/** What it writes there: the counts of requests, which hold for both services together. */
+const COUNT_TABLES = ['rate_windows', 'address_windows'];
+
 /** Makes the schema and, where the migrating user may, the role. */
 export async function makeBillingSchema(client: pg.Client): Promise<void> {
   await client.query('CREATE SCHEMA IF NOT EXISTS billing');
@@ -69,13 +72,13 @@ export async function grantToBillingRole(client: pg.Client): Promise<void> {
     GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA billing TO ${BILLING_ROLE};
     GRANT USAGE ON ALL SEQUENCES IN SCHEMA billing TO ${BILLING_ROLE};
     REVOKE ALL ON ALL TABLES IN SCHEMA public FROM ${BILLING_ROLE};
-    ${grants.join('\n    ')}`);
+    ${grants.join('\n    ')}
+    GRANT SELECT, INSERT, UPDATE ON ${COUNT_TABLES.join(', ')} TO ${BILLING_ROLE};`);
 }
 
 /**
  * How the billing service connects: `own` as it is when given, otherwise messaging's URL, become the
- * billing role. `billing` stands first in the search path, so that the shared rate limiter counts in
- * billing's own table and never writes messaging's.
+ * billing role. `billing` stands first in the search path: what is not named in full is billing's own.
  */
 export async function billingConnectionUrl(options: {
   databaseUrl: string;

@@ -1,9 +1,27 @@
 import { MEDIA_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
 import { z } from 'zod/v4';
+import { type AddressRange, parseAddressRange } from './client-address.ts';
 
 const flag = z.stringbool();
 const port = z.coerce.number().int().min(0).max(65535);
 const positive = z.coerce.number().int().positive();
+
+/** Comma-separated ranges or addresses. */
+const addressRanges = z
+  .string()
+  .default('')
+  .transform((list, context): AddressRange[] => {
+    const given = list
+      .split(',')
+      .map((text) => text.trim())
+      .filter(Boolean);
+    try {
+      return given.map(parseAddressRange);
+    } catch {
+      context.addIssue('must be addresses or ranges like 10.0.0.0/8, separated by commas');
+      return [];
+    }
+  });
 
 /**
  * Every setting of every role, read from the environment once, at start (design 5). Each variable
@@ -60,6 +78,8 @@ export const configSchema = z.object({
   MEDIA_RETENTION_DAYS: positive.default(MEDIA_RETENTION_DAYS),
   /** What uploads and other media bodies may hold in memory together, in each process. */
   MEDIA_MEMORY_MB: positive.default(128),
+  /** What media on its way in may take of the disk, in each process. */
+  MEDIA_SPOOL_MB: positive.default(4096),
   /** `host:port`, comma-separated: private servers that media may be fetched from all the same. */
   MEDIA_PRIVATE_HOSTS: z
     .string()
@@ -108,6 +128,17 @@ export const configSchema = z.object({
   OAUTH_GITHUB_API_URL: z.url().default('https://api.github.com'),
   /** Requests per minute of a company without a plan (spec 8). */
   RATE_LIMIT_PER_MINUTE: positive.default(60),
+  /** Requests per minute of an address to each route that takes no credential, and wrong credentials of it. */
+  PUBLIC_RATE_PER_MINUTE: positive.default(20),
+  /** Proxies whose X-Forwarded-For is believed. */
+  TRUSTED_PROXIES: addressRanges,
+  /** Event streams that a company, and one key or user of it, may have open in each process. */
+  STREAMS_PER_COMPANY: positive.default(200),
+  STREAMS_PER_KEY: positive.default(50),
+  /** How long a request or an answer may stand still before its connection is cut. */
+  TRANSFER_GRACE_SECONDS: positive.default(15),
+  /** What requests and answers must make on average beyond that, bytes a second. */
+  TRANSFER_MIN_BYTES_PER_SECOND: positive.default(16 * 1024),
   /** How long messaging and billing go on as before after SIGTERM, while /ready says that they drain. */
   SHUTDOWN_DELAY_SECONDS: z.coerce.number().min(0).max(3_600).optional(),
   /** How long what is under way may take to end after that. */

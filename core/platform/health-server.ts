@@ -4,6 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { createHttpServerCloser } from './close-http-server.ts';
 import type { Metrics } from './metrics.ts';
 import { type Check, checkReadiness } from './readiness.ts';
+import { limitTransfers } from './transfer-limits.ts';
+
+/** Nobody has reason to send anything here. */
+const TRANSFER_GRACE_MS = 5_000;
+const TRANSFER_MIN_BYTES_PER_S = 16 * 1024;
 
 export interface HealthServer {
   port: number;
@@ -45,7 +50,7 @@ export async function startHealthServer(options: {
     }
   }
 
-  const server = createServer((request, response) => {
+  const server = createServer({ connectionsCheckingInterval: 1_000 }, (request, response) => {
     answer((request.url ?? '').split('?')[0]!).then(
       ({ status, type, body }) => {
         if (options.isDraining()) response.setHeader('connection', 'close');
@@ -55,6 +60,11 @@ export async function startHealthServer(options: {
     );
   });
   const closer = createHttpServerCloser(server);
+  limitTransfers(server, {
+    graceMs: TRANSFER_GRACE_MS,
+    minBytesPerS: TRANSFER_MIN_BYTES_PER_S,
+    timeoutAnswer: () => ({ status: 'request timeout', service }),
+  });
   server.listen(options.port, options.host);
   await once(server, 'listening');
   return {

@@ -4,6 +4,7 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { limitTransfers, type TransferLimits } from '@posthorn/core/platform/transfer-limits.ts';
 import { WebSocketServer } from 'ws';
 import { CDN_PATH, serveCdn } from './control/cdn-http.ts';
 import { createGuard } from './control/guard.ts';
@@ -39,6 +40,8 @@ export interface SandboxOptions {
   qrTtlMs?: number;
   codeTtlMs?: number;
   log?: SandboxLog;
+  /** How slow those may be who ask over HTTP. */
+  transfers?: TransferLimits;
 }
 
 export interface SandboxServer {
@@ -52,6 +55,7 @@ export interface SandboxServer {
 }
 
 const HEARTBEAT_MS = 30_000;
+const TRANSFERS: TransferLimits = { graceMs: 15_000, minBytesPerS: 16 * 1024 };
 const MAX_FRAME_BYTES = 8 * 1024 * 1024;
 
 /** Starts the network. Rejects when the port is taken or the data folder cannot be read. */
@@ -73,7 +77,11 @@ export async function createSandboxServer(options: SandboxOptions = {}): Promise
     wake: outbox.wake,
     flush: outbox.flush,
   };
-  const http = createServer(answerStarting);
+  const http = createServer({ connectionsCheckingInterval: 1_000 }, answerStarting);
+  limitTransfers(http, {
+    ...(options.transfers ?? TRANSFERS),
+    timeoutAnswer: () => ({ error_code: 'REQUEST_TIMEOUT', message: 'the request took too long to arrive' }),
+  });
   const host = options.host ?? '127.0.0.1';
   const guard = createGuard({ host, allowedHosts: options.allowedHosts ?? [] });
   // The port is the lock: who does not get it must not touch the journal of the one who holds it.
@@ -91,7 +99,7 @@ export async function createSandboxServer(options: SandboxOptions = {}): Promise
   });
 
   const routes = [...phoneRoutes(world), ...phoneActions(world), ...networkRoutes(world, desk, sessions)];
-  http.removeAllListeners('request').on('request', (request, response) => {
+  http.off('request', answerStarting).on('request', (request, response) => {
     if (request.url?.startsWith(CDN_PATH)) void serveCdn({ world, guard }, request, response);
     else void serveControl({ routes, guard, beforeReply: world.flush, log }, request, response);
   });

@@ -1,11 +1,14 @@
 import { billingContract } from '@posthorn/contract/billing/index.ts';
 import { billingInternal } from '@posthorn/contract/billing/internal.ts';
+import type { StrangerLimits } from '@posthorn/core/accounts/limit-strangers.ts';
 import type { Authenticator } from '@posthorn/core/accounts/principal.ts';
 import type { RateLimiter } from '@posthorn/core/accounts/take-rate-slots.ts';
 import { cancelCompany } from '@posthorn/core/billing/cancel-company.ts';
 import type { BillingDeps } from '@posthorn/core/billing/deps.ts';
 import { checkSecret } from '@posthorn/core/billing/ingest-event.ts';
+import type { AddressReader } from '@posthorn/core/platform/client-address.ts';
 import type { Metrics } from '@posthorn/core/platform/metrics.ts';
+import type { TransferLimits } from '@posthorn/core/platform/transfer-limits.ts';
 import { createCors } from '../http/cors.ts';
 import { createApp } from '../http/create-app.ts';
 import { serveContract } from '../http/serve-contract.ts';
@@ -16,6 +19,9 @@ export interface BillingServerDeps extends BillingDeps {
   /** Of the main service: billing takes the same JWTs and keys (spec 5.5). */
   authenticator: Authenticator;
   rateLimiter: RateLimiter;
+  strangers: StrangerLimits;
+  addressOf: AddressReader;
+  transfers: TransferLimits;
   metrics: Metrics;
   frontendUrl: string;
   /** What the provider proves its webhooks with (ASAAS_WEBHOOK_SECRET). */
@@ -48,6 +54,9 @@ export async function createBillingServer(deps: BillingServerDeps): Promise<Bill
     cors: createCors(deps.frontendUrl),
     authenticator: deps.authenticator,
     rateLimiter: deps.rateLimiter,
+    strangers: deps.strangers,
+    addressOf: deps.addressOf,
+    transfers: deps.transfers,
     guards: {
       'providerWebhook.ingest': (headers: NodeJS.Dict<string | string[]>) =>
         checkSecret(headers['asaas-access-token'], deps.webhookSecret),

@@ -1,13 +1,16 @@
 import { createAuthenticator } from '@posthorn/core/accounts/create-authenticator.ts';
 import { createJwt } from '@posthorn/core/accounts/jwt.ts';
+import { createStrangerLimits } from '@posthorn/core/accounts/limit-strangers.ts';
 import { createRateLimiter } from '@posthorn/core/accounts/take-rate-slots.ts';
 import { openBilling } from '@posthorn/core/billing/open-billing.ts';
 import { createBus } from '@posthorn/core/platform/bus.ts';
+import { createAddressReader } from '@posthorn/core/platform/client-address.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import type { Metrics } from '@posthorn/core/platform/metrics.ts';
 import type { Shutdown } from '@posthorn/core/platform/shutdown.ts';
+import { transferLimits } from '@posthorn/core/platform/transfer-limits.ts';
 import { createBillingServer } from './app.ts';
 
 /**
@@ -39,6 +42,9 @@ export async function startBilling(deps: {
     ...billing,
     authenticator,
     rateLimiter: createRateLimiter({ db: billing.db, clock }),
+    strangers: createStrangerLimits({ db: billing.db, clock, perMinute: config.PUBLIC_RATE_PER_MINUTE }),
+    addressOf: createAddressReader(config.TRUSTED_PROXIES),
+    transfers: transferLimits(config),
     metrics: deps.metrics,
     frontendUrl: config.FRONTEND_URL,
     internalSecret: config.INTERNAL_SECRET,

@@ -38,6 +38,7 @@ export function send(
 ): void {
   const { response, answerHeaders } = call;
   call.route.observe(status, performance.now() - call.startedAt);
+  call.settleProof?.(status === 401);
   if (response.headersSent || response.destroyed) return;
   const headers: Record<string, string | string[] | number> = answerHeaders;
   if (type !== undefined) headers['content-type'] = type;
@@ -50,6 +51,7 @@ export function send(
 function setHead(deps: Pick<AnswerDeps, 'isDraining'>, call: Call, status: number): void {
   const { response, answerHeaders } = call;
   call.route.observe(status, performance.now() - call.startedAt);
+  call.settleProof?.(false);
   if (response.headersSent || response.destroyed) return;
   for (const name in answerHeaders) response.setHeader(name, answerHeaders[name]!);
   if (status !== 204 && status !== 304) response.setHeader('content-length', 0);

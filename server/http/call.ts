@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Duplex } from 'node:stream';
 import type { Principal } from '@posthorn/core/accounts/principal.ts';
 import type { UploadedFile } from '@posthorn/core/media/media-port.ts';
+import { type AddressReader, addressGroup } from '@posthorn/core/platform/client-address.ts';
 import type { Request, Response } from 'express';
 import type { PreparedRoute } from './prepared-route.ts';
 
@@ -18,6 +19,7 @@ export interface HandlerInput {
   readonly traceId: string;
   readonly headers: IncomingHttpHeaders;
   readonly cookies: Readonly<Record<string, string | undefined>>;
+  /** Of the client, as far as the trusted proxies vouch for it. */
   readonly ip: string;
   /** Fires when the client goes away before it was answered. */
   readonly signal: AbortSignal;
@@ -55,6 +57,9 @@ export class Call implements HandlerInput {
   inGate = true;
   readonly answerHeaders: AnswerHeaders;
   #release: (() => Promise<void>) | null = null;
+  /** Set while the proof that came along is the handler's to judge: told whether it failed. */
+  settleProof: ((failed: boolean) => void) | null = null;
+  readonly #addressOf: AddressReader;
   #cookies: Record<string, string | undefined> | null = null;
   #controller: AbortController | null = null;
 
@@ -62,7 +67,7 @@ export class Call implements HandlerInput {
     request: Request,
     response: Response,
     route: PreparedRoute,
-    identity: { traceId: string; answerHeaders: AnswerHeaders },
+    identity: { traceId: string; answerHeaders: AnswerHeaders; addressOf: AddressReader },
   ) {
     this.request = request;
     this.response = response;
@@ -71,6 +76,7 @@ export class Call implements HandlerInput {
     this.startedAt = performance.now();
     this.params = request.params as Record<string, string>;
     this.answerHeaders = identity.answerHeaders;
+    this.#addressOf = identity.addressOf;
   }
 
   get principal(): Principal {
@@ -92,7 +98,12 @@ export class Call implements HandlerInput {
   }
 
   get ip(): string {
-    return this.request.socket.remoteAddress ?? '';
+    return this.#addressOf(this.request);
+  }
+
+  /** What the client is counted as where it has proven nothing. */
+  get addressGroup(): string {
+    return addressGroup(this.ip);
   }
 
   get signal(): AbortSignal {

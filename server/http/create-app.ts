@@ -2,8 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { apiError } from '@posthorn/contract/api-error.ts';
+import { type ErrorCode, errorCatalogue } from '@posthorn/contract/errors.ts';
+import type { AddressReader } from '@posthorn/core/platform/client-address.ts';
 import { createHttpServerCloser } from '@posthorn/core/platform/close-http-server.ts';
 import type { Metrics } from '@posthorn/core/platform/metrics.ts';
+import { limitTransfers, type TransferLimits } from '@posthorn/core/platform/transfer-limits.ts';
 import express, { type Request, type Response } from 'express';
 import { type AnswerDeps, JSON_TYPE, send } from './answer.ts';
 import { type ErrorDeps, sendError } from './answer-error.ts';
@@ -14,6 +17,8 @@ import { type PreparedRoute, unmatchedRoute } from './prepared-route.ts';
 export interface AppDeps extends ErrorDeps {
   cors: Cors;
   metrics: Metrics;
+  addressOf: AddressReader;
+  transfers: TransferLimits;
 }
 
 declare global {
@@ -39,6 +44,8 @@ export interface HttpApp {
 
 /** How long an idle connection is kept: longer than load balancers keep theirs, so that they end it first. */
 const KEEP_ALIVE_MS = 72_000;
+/** How often Node looks for heads that do not arrive. */
+const CHECK_CONNECTIONS_MS = 1_000;
 
 /** An Express application that answers our way wherever it speaks: unknown routes, bad bodies, bad HTTP. */
 export function createApp(deps: AppDeps): HttpApp {
@@ -60,7 +67,18 @@ export function createApp(deps: AppDeps): HttpApp {
     else handle(request as Request, response as Response);
   };
   // Not every `Upgrade` is ours to follow: HTTP/2 clients offer h2c with ordinary requests.
-  const server = createServer({ shouldUpgradeCallback: isWebSocket, keepAliveTimeout: KEEP_ALIVE_MS }, serve);
+  const server = createServer(
+    {
+      shouldUpgradeCallback: isWebSocket,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      connectionsCheckingInterval: CHECK_CONNECTIONS_MS,
+    },
+    serve,
+  );
+  limitTransfers(server, {
+    ...deps.transfers,
+    timeoutAnswer: (traceId) => fullEnvelope('REQUEST_TIMEOUT', REQUEST_TIMEOUT, traceId),
+  });
   const closer = createHttpServerCloser(server);
   server.on('clientError', answerBadHttp);
   server.on('upgrade', (request, socket, head) => runUpgrade(serve, request, { socket, head }));
@@ -101,7 +119,7 @@ function createExpress(deps: AnswerDeps): express.Express {
 
 /** The record of a request, with the headers that every answer carries. */
 export function openCall(
-  deps: { cors: Cors },
+  deps: Pick<AppDeps, 'cors' | 'addressOf'>,
   request: Request,
   response: Response,
   route: PreparedRoute,
@@ -109,7 +127,7 @@ export function openCall(
   const traceId = randomUUID();
   const answerHeaders: Record<string, string> = { 'x-trace-id': traceId };
   deps.cors.apply(request.headers, answerHeaders);
-  const call = new Call(request, response, route, { traceId, answerHeaders });
+  const call = new Call(request, response, route, { traceId, answerHeaders, addressOf: deps.addressOf });
   request.call = call;
   return call;
 }
@@ -145,17 +163,26 @@ function runUpgrade(
   serve(request, response);
 }
 
+const REQUEST_TIMEOUT = errorCatalogue.REQUEST_TIMEOUT.message;
+
+function fullEnvelope(code: ErrorCode, message: string, traceId: string): object {
+  return { error_code: code, message, trace_id: traceId, error: message };
+}
+
 /** What Node could not parse never becomes a request; it is answered on the bare socket. */
 function answerBadHttp(err: Error & { code?: string }, socket: import('node:stream').Duplex): void {
   if (err.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
-  const status =
-    err.code === 'HPE_HEADER_OVERFLOW' ? 431 : err.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
+  const isLate = err.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+  const status = err.code === 'HPE_HEADER_OVERFLOW' ? 431 : isLate ? 408 : 400;
   const traceId = randomUUID();
-  const message = 'the request is not valid HTTP';
-  const body = JSON.stringify({ error_code: 'BAD_REQUEST', message, trace_id: traceId, error: message });
+  const body = JSON.stringify(
+    isLate
+      ? fullEnvelope('REQUEST_TIMEOUT', REQUEST_TIMEOUT, traceId)
+      : fullEnvelope('BAD_REQUEST', 'the request is not valid HTTP', traceId),
+  );
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nX-Trace-ID: ${traceId}\r\nConnection: close\r\n` +
       `Content-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,

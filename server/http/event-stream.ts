@@ -6,8 +6,8 @@ import type { EventFeed } from '@posthorn/core/events/event-feed.ts';
 import type { EventFilter } from '@posthorn/core/events/event-filter.ts';
 import type { EventSink } from '@posthorn/core/events/event-sink.ts';
 import { cursorOf } from '@posthorn/core/events/list-events.ts';
-import type { Bus } from '@posthorn/core/platform/bus.ts';
 import type { Sql } from '@posthorn/core/platform/db.ts';
+import type { WatchedCredentials } from './live-connections.ts';
 
 /** What SSE and WebSocket ask for: the validated query of the contract. */
 export interface LiveQuery {
@@ -56,77 +56,8 @@ export async function requireInstance(db: Sql, companyId: number, instanceId: st
   if (!rowCount) throw apiError('INSTANCE_NOT_FOUND');
 }
 
-/** The credentials of a live connection, from the moment they were proven. */
-export interface WatchedCredentials {
-  /** `end` is called once, when something about them changes; at once when it already has. */
-  onChanged(end: () => void): void;
-  /** To be called when the connection is closed. */
-  forget(): void;
-}
-
-/** The live connections of this process by who opened them. */
-export interface LiveConnections {
-  watch(principal: Principal): WatchedCredentials;
-}
-
-/** After the bus was away, connections are ended within this time, not all at once. */
-const SPREAD_MS = 1_000;
-
 /**
- * Ends the connections of a company, user or key when something about it changed (suspended, revoked,
- * password changed): whoever may still come back does so at once with its cursor, and proves it anew. What
- * changed while the bus was away nobody knows: then everybody does.
- */
-export function createLiveConnections(deps: { bus: Bus }): LiveConnections {
-  const byOwner = new Map<string, Set<() => void>>();
-  const all = new Set<() => void>();
-  deps.bus.on('auth', (payload) => {
-    for (const change of [...(byOwner.get(payload) ?? [])]) change();
-  });
-  deps.bus.onReset((up) => {
-    if (up) for (const change of all) setTimeout(change, Math.random() * SPREAD_MS).unref();
-  });
-  return {
-    watch(principal) {
-      const owners = [
-        `company:${principal.companyId}`,
-        `user:${principal.userId}`,
-        ...(principal.tokenId === null ? [] : [`token:${principal.tokenId}`]),
-      ];
-      let changed = false;
-      let end: (() => void) | null = null;
-      const change = () => {
-        if (!all.has(change)) return;
-        forget();
-        changed = true;
-        end?.();
-      };
-      const forget = () => {
-        all.delete(change);
-        for (const owner of owners) {
-          const set = byOwner.get(owner);
-          if (set?.delete(change) && set.size === 0) byOwner.delete(owner);
-        }
-      };
-      all.add(change);
-      for (const owner of owners) {
-        const set = byOwner.get(owner);
-        if (set) set.add(change);
-        else byOwner.set(owner, new Set([change]));
-      }
-      return {
-        onChanged(onEnd) {
-          end = onEnd;
-          if (changed) onEnd();
-        },
-        forget,
-      };
-    },
-  };
-}
-
-/**
- * Subscribes a connection whose head is out, until it closes or its credentials change. Rejects when the log
+ * Subscribes a connection whose head is out, until it closes or its credentials end. Rejects when the log
  * can't be read.
  */
 export async function serveReader(
@@ -153,8 +84,8 @@ export async function serveReader(
   close = () => subscription.close();
   if (over) close();
   else
-    credentials.onChanged(() => {
-      sink.end('credentials_changed', subscription.position());
+    credentials.onEnd((reason) => {
+      sink.end(reason, subscription.position());
       subscription.close();
     });
 }

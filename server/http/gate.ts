@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { apiError } from '@posthorn/contract/api-error.ts';
+import { ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import { idempotencyKey } from '@posthorn/contract/messaging/message.ts';
+import type { StrangerLimits } from '@posthorn/core/accounts/limit-strangers.ts';
 import type { Authenticator, Credentials, Principal } from '@posthorn/core/accounts/principal.ts';
 import type { RateLimiter } from '@posthorn/core/accounts/take-rate-slots.ts';
 import type { Call } from './call.ts';
@@ -10,6 +11,8 @@ import { applyRateSlot } from './rate-limit.ts';
 export interface GateDeps {
   authenticator: Authenticator;
   rateLimiter: RateLimiter;
+  /** What those may ask for who have proven nothing yet, by address. */
+  strangers: StrangerLimits;
   /** Spends a ticket of `POST /v1/events/ticket` in place of credentials; only routes with `ticket`. */
   redeemTicket?: (ticket: string) => Promise<Principal>;
   /** JWT, or the refresh cookie in its place; only routes with `jwt_or_cookie` (spec 4.1, account deletion). */
@@ -33,11 +36,11 @@ export function admit(deps: GateDeps, call: Call): undefined | Promise<undefined
   const { route } = call;
   const { headers } = call;
   if (route.checksCsrf && headers.cookie !== undefined) checkCsrf(call);
-  deps.guards?.[route.name]?.(headers);
-  if (!route.authenticates) return undefined;
+  if (!route.authenticates) return admitStranger(deps, call);
   if (route.meta.auth === 'jwt_or_cookie') {
     const proof = { authorization: headers.authorization, refreshToken: call.cookies[REFRESH_COOKIE] };
-    return deps.authenticateAccount!(proof).then((found) => admitPrincipal(deps, call, found));
+    const prove = () => deps.authenticateAccount!(proof);
+    return asStranger(deps, call, prove).then((found) => admitPrincipal(deps, call, found));
   }
   const credentials: Credentials = {
     authorization: headers.authorization,
@@ -50,11 +53,67 @@ export function admit(deps: GateDeps, call: Call): undefined | Promise<undefined
 }
 
 function authenticate(deps: GateDeps, call: Call, credentials: Credentials): Promise<Principal> {
-  if (call.route.meta.ticket && deps.redeemTicket && !credentials.authorization && !credentials.apiKey) {
+  const { authenticator, redeemTicket } = deps;
+  if (!credentials.authorization && !credentials.apiKey) {
     const { ticket } = call.request.query as { ticket?: unknown };
-    if (typeof ticket === 'string') return deps.redeemTicket(ticket);
+    if (call.route.meta.ticket && redeemTicket && typeof ticket === 'string')
+      return asStranger(deps, call, () => redeemTicket(ticket));
+    // Nothing is looked up for nothing.
+    return authenticator.authenticate(credentials);
   }
-  return deps.authenticator.authenticate(credentials);
+  const prove = () => authenticator.authenticate(credentials);
+  return authenticator.isKnown(credentials) ? prove() : asStranger(deps, call, prove);
+}
+
+/**
+ * Routes that nobody has to prove anything for, and those whose proof is not an account's: a secret that
+ * machines share is looked at here, the refresh cookie by its handler.
+ */
+function admitStranger(deps: GateDeps, call: Call): undefined | Promise<undefined> {
+  const { route, headers } = call;
+  const guard = deps.guards?.[route.name];
+  if (guard)
+    return asStranger(deps, call, async () => {
+      guard(headers);
+      return undefined;
+    });
+  if (route.meta.auth === 'refresh') return enterRefresh(deps, call);
+  if (route.meta.probe) {
+    deps.strangers.takeProbe(call.addressGroup, route.name);
+    return undefined;
+  }
+  return deps.strangers.takeRoute(call.addressGroup, route.name);
+}
+
+/** Proves something that this process does not know: so many failures a minute, and the address is refused. */
+async function asStranger<T>(deps: GateDeps, call: Call, prove: () => Promise<T>): Promise<T> {
+  const settle = await deps.strangers.enterProof(call.addressGroup);
+  try {
+    const proven = await prove();
+    settle(false);
+    return proven;
+  } catch (err) {
+    settle(isFailedProof(err));
+    throw err;
+  }
+}
+
+/**
+ * What a stranger could send without end. Not a token that has merely expired: it is genuine, costs no look-up
+ * and comes from every browser each 15 minutes. Nor what we could not look up.
+ */
+function isFailedProof(err: unknown): boolean {
+  return (
+    err instanceof ApiError && (err.status === 401 || err.status === 403) && err.code !== 'TOKEN_EXPIRED'
+  );
+}
+
+async function enterRefresh(deps: GateDeps, call: Call): Promise<undefined> {
+  const settle = await deps.strangers.enterProof(call.addressGroup);
+  call.settleProof = settle;
+  // Whatever becomes of the request, its turn ends with it.
+  call.response.once('close', () => settle(false));
+  return undefined;
 }
 
 function admitPrincipal(deps: GateDeps, call: Call, principal: Principal): undefined | Promise<undefined> {

@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
+import { MEDIA_MAX_BYTES } from '@posthorn/contract/limits.ts';
 import { lazyFile } from '@posthorn/core/media/lazy-file.ts';
 import type { UploadedFile } from '@posthorn/core/media/media-port.ts';
 import { MediaRejected, sendErrorOf, uploadErrorOf } from '@posthorn/core/media/media-rejected.ts';
-import type { MemoryBudget } from '@posthorn/core/media/memory-budget.ts';
+import type { SharedBudget } from '@posthorn/core/media/shared-budget.ts';
 import type { Spool, SpooledFile } from '@posthorn/core/media/spool.ts';
 import { bodyOfForm } from './form-fields.ts';
 import { readMediaJson } from './json-media.ts';
@@ -16,7 +17,9 @@ import { isEmpty, readText } from './read-json.ts';
 /** What the bodies that can carry media need of the process; null: no media storage is configured. */
 export type MediaIntake = {
   spool: Spool;
-  budget: MemoryBudget;
+  /** Bytes of memory, and of the spool. */
+  budget: SharedBudget;
+  room: SharedBudget;
   /** What receiving and storing one file holds in memory at most. */
   bodyMemoryBytes: number;
 } | null;
@@ -38,20 +41,22 @@ export async function readMediaBody(
   intake: MediaIntake,
   route: PreparedRoute,
   request: IncomingMessage,
+  companyId: number,
 ): Promise<MediaBody> {
-  let free: () => void = () => undefined;
+  const taken: (() => void)[] = [];
   let spooled: SpooledFile | undefined;
   const open = (): NonNullable<MediaIntake> => {
     if (!intake) throw apiError('SERVICE_UNAVAILABLE', { message: 'media storage not configured' });
     return intake;
   };
   const reserve = () => {
-    const { budget, bodyMemoryBytes } = open();
-    free = budget.take(bodyMemoryBytes);
+    const { budget, room, bodyMemoryBytes } = open();
+    taken.push(budget.take(companyId, bodyMemoryBytes));
+    taken.push(room.take(companyId, spooledBytes(request)));
   };
   const release = async () => {
-    free();
     await spooled?.discard();
+    for (const free of taken.splice(0)) free();
   };
 
   try {
@@ -127,6 +132,12 @@ function parse(route: PreparedRoute, text: string): unknown {
 function refuseTooLong(request: IncomingMessage): void {
   const length = Number(request.headers['content-length'] ?? 0);
   if (length > FORM_MAX_BYTES) throw new MediaRejected('too_large');
+}
+
+/** What it may come to in the spool: nobody knows better than its sender, who may not say. */
+function spooledBytes({ headers }: IncomingMessage): number {
+  const length = Number(headers['content-length'] ?? 0);
+  return length > 0 ? Math.min(length, MEDIA_MAX_BYTES) : MEDIA_MAX_BYTES;
 }
 
 function inWordsOf(route: PreparedRoute, err: unknown): unknown {

@@ -179,8 +179,8 @@ function withFallback(route: AppRoute, { body, meta }: PreparedRoute): AppRoute 
 }
 
 async function receiveMedia(deps: ServeDeps, prepared: PreparedRoute, request: Request): Promise<unknown> {
-  const media = await readMediaBody(deps.intake ?? null, prepared, request);
   const call = request.call!;
+  const media = await readMediaBody(deps.intake ?? null, prepared, request, call.principal.companyId);
   call.file = media.file;
   call.keep(media.release);
   return media.body;

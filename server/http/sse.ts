@@ -3,13 +3,8 @@ import { type Cursor, encodeCursor } from '@posthorn/core/events/cursor.ts';
 import type { EventBatch, EventSink, StreamEnd } from '@posthorn/core/events/event-sink.ts';
 import { Connection, createEventBuffer, createSession, type EventBuffer, type Session } from 'better-sse';
 import type { AnswerHeaders, HandlerInput } from './call.ts';
-import {
-  type LiveConnections,
-  type LiveQuery,
-  type LiveStreamDeps,
-  resolveLiveQuery,
-  serveReader,
-} from './event-stream.ts';
+import { type LiveQuery, type LiveStreamDeps, resolveLiveQuery, serveReader } from './event-stream.ts';
+import type { LiveConnections } from './live-connections.ts';
 
 /** How long a reader has to take what is left after the stream was ended. */
 const LINGER_MS = 5_000;

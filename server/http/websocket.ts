@@ -3,20 +3,20 @@ import { encodeCursor } from '@posthorn/core/events/cursor.ts';
 import type { EventBatch, EventSink } from '@posthorn/core/events/event-sink.ts';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { HandlerInput } from './call.ts';
-import {
-  type LiveConnections,
-  type LiveQuery,
-  type LiveStreamDeps,
-  resolveLiveQuery,
-  serveReader,
-} from './event-stream.ts';
+import { type LiveQuery, type LiveStreamDeps, resolveLiveQuery, serveReader } from './event-stream.ts';
+import type { LiveConnections } from './live-connections.ts';
 
 /** Readers have nothing to say but pongs and a close. */
 const INBOUND_MAX_BYTES = 1024;
 const LINGER_MS = 5_000;
 const PONG_WITHIN_MS = 10_000;
 /** Private close codes (RFC 6455 7.4.2); the reason of each is the cursor to come back with. */
-const CLOSE_CODES = { shutdown: 1012, slow_reader: 4008, credentials_changed: 4001 } as const;
+const CLOSE_CODES = {
+  shutdown: 1012,
+  slow_reader: 4008,
+  credentials_changed: 4001,
+  credentials_expired: 4003,
+} as const;
 const CLOSE_TRY_AGAIN = 1013;
 
 export interface EventSockets {

@@ -3,6 +3,7 @@ import { messagingContract } from '@posthorn/contract/messaging/index.ts';
 import { createBillingClient } from '@posthorn/core/accounts/billing-client.ts';
 import { createAccounts } from '@posthorn/core/accounts/create-accounts.ts';
 import { ensureSuperadmins } from '@posthorn/core/accounts/ensure-superadmins.ts';
+import { createStrangerLimits } from '@posthorn/core/accounts/limit-strangers.ts';
 import { createOAuthProviders } from '@posthorn/core/accounts/oauth/create-providers.ts';
 import { createRateLimiter } from '@posthorn/core/accounts/take-rate-slots.ts';
 import { createAnswers } from '@posthorn/core/calls/answers.ts';
@@ -13,15 +14,17 @@ import { type OpenedMedia, openMedia } from '@posthorn/core/media/open-media.ts'
 import { createAcceptor } from '@posthorn/core/messages/accept-send.ts';
 import { withoutTrailingSlashes } from '@posthorn/core/platform/base-url.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
+import { createAddressReader } from '@posthorn/core/platform/client-address.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import type { Metrics } from '@posthorn/core/platform/metrics.ts';
 import type { Orm } from '@posthorn/core/platform/orm.ts';
+import { transferLimits } from '@posthorn/core/platform/transfer-limits.ts';
 import { createCors } from '../http/cors.ts';
 import { createApp } from '../http/create-app.ts';
-import { createLiveConnections } from '../http/event-stream.ts';
+import { createLiveConnections } from '../http/live-connections.ts';
 import { serveContract } from '../http/serve-contract.ts';
 import { createEventSockets } from '../http/websocket.ts';
 import { messagingHandlers } from './handlers.ts';
@@ -67,7 +70,11 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
   const acceptor = createAcceptor({ db: hotDb, bus, clock, onAccepted: deps.onAccepted });
   const tickets = createTickets({ db, secret: config.JWT_SECRET, clock });
   const feed = createEventFeed({ db: hotDb, bus, clock, log, retentionDays: WEBHOOK_PAYLOAD_RETENTION_DAYS });
-  const connections = createLiveConnections({ bus });
+  const connections = createLiveConnections({
+    bus,
+    clock,
+    limits: { perCompany: config.STREAMS_PER_COMPANY, perCredential: config.STREAMS_PER_KEY },
+  });
   const sockets = createEventSockets({ db, feed, connections });
   metrics.gauge('event_stream_readers', 'Open SSE and WebSocket connections', () => feed.readerCount());
 
@@ -76,6 +83,7 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     intake: media.storage && {
       spool: media.spool,
       budget: media.budget,
+      room: media.room,
       bodyMemoryBytes: media.storage.writeMemoryBytes + SPOOL_MEMORY_BYTES,
     },
     log,
@@ -88,6 +96,9 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     authenticateAccount: accounts.authenticator.authenticateAccount,
     redeemTicket: tickets.redeem,
     rateLimiter: createRateLimiter({ db: hotDb, clock }),
+    strangers: createStrangerLimits({ db: hotDb, clock, perMinute: config.PUBLIC_RATE_PER_MINUTE }),
+    addressOf: createAddressReader(config.TRUSTED_PROXIES),
+    transfers: transferLimits(config),
   };
   const app = createApp(serving);
   const handlers = messagingHandlers({

@@ -17,6 +17,7 @@ import { resetPassword } from '@posthorn/core/accounts/reset-password.ts';
 import { startEmailChange } from '@posthorn/core/accounts/start-email-change.ts';
 import { updateProfile } from '@posthorn/core/accounts/update-profile.ts';
 import { verifyEmail } from '@posthorn/core/accounts/verify-email.ts';
+import { addressGroup } from '@posthorn/core/platform/client-address.ts';
 import { type CookieSettings, clearedCookies, sessionCookies } from '../http/cookies.ts';
 import { CSRF_COOKIE, REFRESH_COOKIE } from '../http/csrf.ts';
 import type { Handlers } from '../http/handler.ts';
@@ -30,14 +31,16 @@ export interface AuthRoutesDeps extends AccountDeps {
 /** Accounts and sessions (spec 4.1). */
 export function authRoutes(deps: AuthRoutesDeps): Handlers<typeof auth> {
   return {
-    async register({ body, traceId }) {
-      return { status: 201, body: await registerCompany(deps, { ...body, traceId }) };
+    async register({ body, ip, traceId }) {
+      const address = addressGroup(ip);
+      return { status: 201, body: await registerCompany(deps, { ...body, address, traceId }) };
     },
-    async quickRegister({ body, traceId }) {
-      return { status: 201, body: await quickRegister(deps, { email: body.email, traceId }) };
+    async quickRegister({ body, ip, traceId }) {
+      const address = addressGroup(ip);
+      return { status: 201, body: await quickRegister(deps, { email: body.email, address, traceId }) };
     },
-    async login({ body, traceId }) {
-      return withSession(deps, await logIn(deps, { ...body, traceId }));
+    async login({ body, ip, traceId }) {
+      return withSession(deps, await logIn(deps, { ...body, address: addressGroup(ip), traceId }));
     },
     async refresh({ cookies, traceId }) {
       const grant = await refreshSession(deps, { refreshToken: cookies[REFRESH_COOKIE], traceId });
@@ -51,8 +54,8 @@ export function authRoutes(deps: AuthRoutesDeps): Handlers<typeof auth> {
       await requestPasswordReset(deps, { email: body.email, traceId });
       return { status: 202, body: { message: 'if the account exists, a reset link was sent to it' } };
     },
-    async resetPassword({ body, traceId }) {
-      await resetPassword(deps, { ...body, traceId });
+    async resetPassword({ body, ip, traceId }) {
+      await resetPassword(deps, { ...body, address: addressGroup(ip), traceId });
       return { status: 200, body: { message: 'the password was changed; log in with it' } };
     },
     async verifyEmail({ principal, body, traceId }) {

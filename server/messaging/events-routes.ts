@@ -5,8 +5,9 @@ import { readEvent } from '@posthorn/core/events/read-events.ts';
 import type { Tickets } from '@posthorn/core/events/ticket.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
-import { type LiveConnections, type LiveStreamDeps, requireInstance } from '../http/event-stream.ts';
+import { type LiveStreamDeps, requireInstance } from '../http/event-stream.ts';
 import type { Handlers } from '../http/handler.ts';
+import type { LiveConnections } from '../http/live-connections.ts';
 import { openEventStream } from '../http/sse.ts';
 import type { EventSockets } from '../http/websocket.ts';
 
@@ -46,7 +47,7 @@ export function eventsRoutes(deps: EventsRoutesDeps): Handlers<typeof events> {
       return { status: 200, body: JSON.parse(body) };
     },
     async ticket({ principal }) {
-      return { status: 201, body: deps.tickets.issue(principal) };
+      return { status: 201, body: await deps.tickets.issue(principal) };
     },
   };
 }

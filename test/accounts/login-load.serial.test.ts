@@ -45,6 +45,7 @@ describe('a storm of logins', () => {
         AMQP_URL: 'amqp://127.0.0.1:1',
         JWT_SECRET,
         ENCRYPTION_KEY,
+        PUBLIC_RATE_PER_MINUTE: '1000000',
       },
       ready: { url: `${baseUrl}/ready` },
     });

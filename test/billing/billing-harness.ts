@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createAuthenticator } from '@posthorn/core/accounts/create-authenticator.ts';
 import { createJwt } from '@posthorn/core/accounts/jwt.ts';
+import { createStrangerLimits } from '@posthorn/core/accounts/limit-strangers.ts';
 import { createRateLimiter } from '@posthorn/core/accounts/take-rate-slots.ts';
 import type { BillingDeps } from '@posthorn/core/billing/deps.ts';
 import { billingEntities } from '@posthorn/core/billing/entities.ts';
@@ -10,11 +11,13 @@ import { createSimulatedProvider } from '@posthorn/core/billing/provider/simulat
 import { billingConnectionUrl } from '@posthorn/core/platform/billing-role.ts';
 import { createInProcessBroker } from '@posthorn/core/platform/broker-in-process.ts';
 import { createBus } from '@posthorn/core/platform/bus.ts';
+import { createAddressReader } from '@posthorn/core/platform/client-address.ts';
 import { createDb } from '@posthorn/core/platform/db.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import { createMetrics } from '@posthorn/core/platform/metrics.ts';
 import { createOrm } from '@posthorn/core/platform/orm.ts';
+import { type TransferLimits, transferLimits } from '@posthorn/core/platform/transfer-limits.ts';
 import { createBillingServer } from '@posthorn/server/billing/app.ts';
 import { startBillingWorker } from '@posthorn/worker/billing/billing-worker.ts';
 import { consumeBillingNews } from '@posthorn/worker/billing/consume-news.ts';
@@ -54,6 +57,9 @@ export async function startTestBilling(
     asaasUrl?: string;
     asaasTimeoutMs?: number;
     log?: Log;
+    /** Of an address, to each route without a credential. */
+    publicPerMinute?: number;
+    transfers?: TransferLimits;
     /** Commits do not wait for the disk: for tests that make very many and cut no power. */
     relaxed?: boolean;
   } = {},
@@ -69,7 +75,7 @@ export async function startTestBilling(
   const db = createDb({ url: databaseUrl, poolSize: 20, log, name: 'test billing' });
   const orm = await createOrm({ url: databaseUrl, ...billingEntities, name: 'test billing' });
   const bus = await createBus({ url: databaseUrl, log, name: 'test billing' });
-  const config = testConfig();
+  const config = testConfig({ TRUSTED_PROXIES: '127.0.0.1' });
   const provider: PaymentProvider = options.asaasUrl
     ? createAsaasProvider({
         apiKey: '$aact_hmlg_test',
@@ -91,6 +97,9 @@ export async function startTestBilling(
       notesKeyUse: false,
     }),
     rateLimiter: createRateLimiter({ db, clock }),
+    strangers: createStrangerLimits({ db, clock, perMinute: options.publicPerMinute ?? 1_000_000 }),
+    addressOf: createAddressReader(config.TRUSTED_PROXIES),
+    transfers: options.transfers ?? transferLimits(config),
     metrics: createMetrics({ collectProcess: false }),
     frontendUrl: 'http://127.0.0.1',
     webhookSecret: WEBHOOK_SECRET,

@@ -142,7 +142,7 @@ describe('authentication', () => {
     assert.ok(body.trace_id);
   });
 
-  it('counts requests a minute per company, in a table of its own', async () => {
+  it('counts requests a minute per company', async () => {
     const company = await billing.company();
     await billing.parts.db.query('UPDATE companies SET requests_per_minute = 2 WHERE id = $1', [
       company.companyId,
@@ -156,10 +156,6 @@ describe('authentication', () => {
     );
     assert.equal(answers[2]!.headers.get('x-ratelimit-limit'), '2');
     assert.ok(Number(answers[2]!.headers.get('retry-after')) >= 1);
-    const { rows } = await billing.parts.db.query('SELECT FROM public.rate_windows WHERE company_id = $1', [
-      company.companyId,
-    ]);
-    assert.equal(rows.length, 0);
   });
 
   it('may read who is asking, and write none of messaging’s tables', async () => {

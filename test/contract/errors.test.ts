@@ -26,11 +26,11 @@ describe('the error catalogue', () => {
     );
   });
 
-  it('adds no code of its own but the one for bodies that are too large', () => {
+  it('adds no code of its own but those for bodies that are too large or too slow', () => {
     const known = new Set([...Object.keys(SPEC_CODES), ...SPEC_CODES_WITHOUT_STATUS]);
     assert.deepEqual(
       Object.keys(catalogue).filter((code) => !known.has(code)),
-      ['PAYLOAD_TOO_LARGE'],
+      ['PAYLOAD_TOO_LARGE', 'REQUEST_TIMEOUT'],
     );
   });
 

@@ -76,7 +76,7 @@ Redirects are not followed. For 24 hours after a rotation each delivery carries 
 Each SSE frame has the cursor as its \`id\`, the type as its \`event\` and the event as its \`data\`. A client that
 comes back with \`Last-Event-ID\` (or \`?after=\`) misses nothing for 14 days. Two frames are not events: \`reset\`
 says that the cursor was too old, or not of this log (a backup was restored), and gives one to go on with, \`end\` that the server closes the stream
-(\`slow_reader\`, \`credentials_changed\`, \`shutdown\`) and gives the cursor to come back with. Over WebSocket these are
+(\`slow_reader\`, \`credentials_changed\`, \`credentials_expired\`, \`shutdown\`) and gives the cursor to come back with. Over WebSocket these are
 \`{"reset": {...}}\` and the close reason, and \`{"heartbeat": {"cursor"}}\` comes every 15 seconds.
 
 ## The events and their \`data\`

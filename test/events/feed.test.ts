@@ -7,8 +7,9 @@ import type { Cursor } from '@posthorn/core/events/cursor.ts';
 import { createEventFeed } from '@posthorn/core/events/event-feed.ts';
 import type { EventSink, StreamEnd } from '@posthorn/core/events/event-sink.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
+import { createTestClock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
-import { createLiveConnections } from '@posthorn/server/http/event-stream.ts';
+import { createLiveConnections } from '@posthorn/server/http/live-connections.ts';
 import { createEventSockets } from '@posthorn/server/http/websocket.ts';
 import { WebSocket } from 'ws';
 import { createParts, type Parts } from '../support/parts.ts';
@@ -157,10 +158,10 @@ describe('the credentials of a live connection', () => {
 
   test('are watched before there is anything to end', () => {
     const { bus, change } = fakeBus();
-    const credentials = createLiveConnections({ bus }).watch(company.principal);
+    const credentials = createLiveConnections({ bus, clock: createTestClock() }).watch(company.principal);
     change();
     let ended = 0;
-    credentials.onChanged(() => {
+    credentials.onEnd(() => {
       ended += 1;
     });
     assert.equal(ended, 1, 'at once');
@@ -170,11 +171,11 @@ describe('the credentials of a live connection', () => {
 
   test('are proven anew after the bus was away, by all that are still connected', async () => {
     const { bus, reset } = fakeBus();
-    const connections = createLiveConnections({ bus });
+    const connections = createLiveConnections({ bus, clock: createTestClock() });
     const ended: string[] = [];
     const open = (name: string) => {
       const credentials = connections.watch(company.principal);
-      credentials.onChanged(() => void ended.push(name));
+      credentials.onEnd(() => void ended.push(name));
       return credentials;
     };
     open('stays');

@@ -1,15 +1,19 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { JWT_LIFETIME_S } from '@posthorn/contract/limits.ts';
+import { createJwt } from '@posthorn/core/accounts/jwt.ts';
 import { decodeCursor, encodeCursor } from '@posthorn/core/events/cursor.ts';
 import { createEventFeed } from '@posthorn/core/events/event-feed.ts';
 import { insertEvents } from '@posthorn/core/events/insert-events.ts';
 import { listEvents } from '@posthorn/core/events/list-events.ts';
-import { createLiveConnections } from '@posthorn/server/http/event-stream.ts';
+import { createLiveConnections } from '@posthorn/server/http/live-connections.ts';
 import { openEventStream } from '@posthorn/server/http/sse.ts';
 import { WebSocket } from 'ws';
+import { testConfig } from '../support/config.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
 import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
@@ -167,12 +171,129 @@ describe('GET /v1/events/stream', () => {
     assert.equal(JSON.parse(reader.frames[0]!.data).event_id, event.eventId);
     const forged = ticket.replace(/^./, (letter) => (letter === 'e' ? 'f' : 'e'));
     assert.equal((await readSse(stream(`?ticket=${forged}`), {})).status, 401);
+    const late = await newTicket();
     parts.clock.advance(61_000);
-    const late = await readSse(stream(`?ticket=${ticket}`), {});
-    await late.closed;
-    assert.equal(late.status, 401);
-    assert.equal(JSON.parse(late.body).error_code, 'TOKEN_EXPIRED');
+    assert.deepEqual(await refusal(late), [401, 'TOKEN_EXPIRED']);
   });
+
+  async function newTicket(headers: Record<string, string> = auth): Promise<string> {
+    const issued = await fetch(`${server.url}/v1/events/ticket`, { method: 'POST', headers });
+    assert.equal(issued.status, 201);
+    return ((await issued.json()) as { ticket: string }).ticket;
+  }
+
+  async function refusal(ticket: string): Promise<[status: number, code: string]> {
+    const answer = await fetch(stream(`?ticket=${ticket}`));
+    const { error_code } = (await answer.json()) as { error_code: string };
+    return [answer.status, error_code];
+  }
+
+  test('a ticket opens one stream, also when two come at the same time', async () => {
+    const ticket = await newTicket();
+    const opened = await Promise.all([1, 2, 3].map(() => readSse(stream(`?ticket=${ticket}`), {})));
+    assert.deepEqual(opened.map(({ status }) => status).sort(), [200, 401, 401]);
+    for (const reader of opened) reader.cut();
+    assert.deepEqual(await refusal(ticket), [401, 'TOKEN_INVALID']);
+  });
+
+  test('a ticket dies with the logout, the password and the end of the JWT that asked for it', async () => {
+    const session = await newSession();
+    const bearer = { authorization: `Bearer ${session.token}` };
+    const logout = await newTicket(bearer);
+    await parts.db.query('INSERT INTO revoked_jwts (jti, company_id, expires_at) VALUES ($1, $2, $3)', [
+      session.jti,
+      company.companyId,
+      new Date(parts.clock.now().getTime() + 3_600_000),
+    ]);
+    assert.deepEqual(await refusal(logout), [401, 'TOKEN_INVALID']);
+
+    const changed = await newTicket();
+    await parts.db.query(
+      `UPDATE users SET password_changed_at = password_changed_at + interval '1 ms' WHERE id = $1`,
+      [company.userId],
+    );
+    assert.deepEqual(await refusal(changed), [401, 'PASSWORD_CHANGED']);
+
+    const brief = await newSession();
+    parts.clock.advance((JWT_LIFETIME_S - 10) * 1000);
+    const last = await newTicket({ authorization: `Bearer ${brief.token}` });
+    parts.clock.advance(11_000);
+    assert.deepEqual(await refusal(last), [401, 'TOKEN_EXPIRED']);
+  });
+
+  test('a stream ends with the JWT it was opened with, also through a ticket, and not before', async () => {
+    const { token } = await newSession();
+    const bearer = { authorization: `Bearer ${token}` };
+    const direct = await readSse(stream(), bearer);
+    const ticketed = await readSse(stream(`?ticket=${await newTicket(bearer)}`), {});
+    const byKey = await readSse(stream(), auth);
+    parts.clock.advance((JWT_LIFETIME_S - 1) * 1000);
+    await emit();
+    await waitFor(() => direct.frames.some(({ event }) => event !== 'end') && ticketed.frames.length > 0);
+    assert.ok(![...direct.frames, ...ticketed.frames].some(({ event }) => event === 'end'));
+    parts.clock.advance(2_000);
+    for (const reader of [direct, ticketed]) {
+      await reader.closed;
+      const last = reader.frames.at(-1)!;
+      assert.deepEqual([last.event, JSON.parse(last.data).reason], ['end', 'credentials_expired']);
+    }
+    const after = await emit();
+    await waitFor(() => byKey.frames.some(({ data }) => data.includes(after.eventId)));
+    byKey.cut();
+  });
+
+  test('a company and a key have so many streams, and get one back when one closes', async () => {
+    const limited = await startMessaging(parts, { STREAMS_PER_KEY: '2', STREAMS_PER_COMPANY: '3' });
+    const mine = await seedCompany(parts.db);
+    const bearer = { authorization: `Bearer ${(await newSession(mine)).token}` };
+    const byKey = { 'x-api-key': mine.apiKey };
+    const open = (headers: Record<string, string>) => readSse(`${limited.url}/v1/events/stream`, headers);
+    try {
+      const readers = [await open(byKey), await open(byKey)];
+      const refused = await fetch(`${limited.url}/v1/events/stream`, { headers: byKey });
+      assert.equal(refused.status, 429);
+      assert.equal(((await refused.json()) as { error_code: string }).error_code, 'RATE_LIMITED');
+      assert.ok(Number(refused.headers.get('retry-after')) >= 1);
+      const third = await open(bearer);
+      assert.deepEqual(
+        [...readers, third].map(({ status }) => status),
+        [200, 200, 200],
+      );
+      // The company has its three: its user has no second one, over a WebSocket neither.
+      assert.equal((await fetch(`${limited.url}/v1/events/stream`, { headers: bearer })).status, 429);
+      const socket = new WebSocket(`${limited.url.replace('http', 'ws')}/v1/events/ws`, { headers: bearer });
+      socket.on('error', () => undefined);
+      const status = await new Promise((resolve) => {
+        socket.once('unexpected-response', (_request, response) => resolve(response.statusCode));
+        socket.once('open', () => resolve('open'));
+      });
+      assert.equal(status, 429);
+      socket.terminate();
+      readers[0]!.cut();
+      await waitFor(async () => {
+        const again = await open(byKey);
+        again.cut();
+        return again.status === 200;
+      });
+      for (const reader of [...readers, third]) reader.cut();
+    } finally {
+      await limited.close();
+    }
+  });
+
+  async function newSession(of = company): Promise<{ token: string; jti: string }> {
+    const jwt = createJwt({ secret: testConfig().JWT_SECRET, clock: parts.clock });
+    const token = await jwt.sign({
+      companyId: of.companyId,
+      userId: of.userId,
+      role: 'owner',
+      isSuperadmin: false,
+      // Of the future: what a test does to the password is not what ends it.
+      pwdChangedAtMs: parts.clock.now().getTime() + 86_400_000,
+      familyId: randomUUID(),
+    });
+    return { token, jti: (await jwt.verify(token)).jti };
+  }
 });
 
 describe('GET /v1/events/ws', () => {

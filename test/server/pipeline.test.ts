@@ -7,8 +7,11 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import { c, route } from '@posthorn/contract/route-meta.ts';
 import { createAccounts } from '@posthorn/core/accounts/create-accounts.ts';
 import type { Jwt } from '@posthorn/core/accounts/jwt.ts';
+import { createStrangerLimits } from '@posthorn/core/accounts/limit-strangers.ts';
 import { createRateLimiter } from '@posthorn/core/accounts/take-rate-slots.ts';
+import { createAddressReader } from '@posthorn/core/platform/client-address.ts';
 import { createMetrics } from '@posthorn/core/platform/metrics.ts';
+import { transferLimits } from '@posthorn/core/platform/transfer-limits.ts';
 import { createCors } from '@posthorn/server/http/cors.ts';
 import { createApp, type HttpApp } from '@posthorn/server/http/create-app.ts';
 import { serveContract } from '@posthorn/server/http/serve-contract.ts';
@@ -82,6 +85,9 @@ describe('the pipeline that every request passes', () => {
       metrics,
       authenticator,
       rateLimiter: createRateLimiter(parts),
+      strangers: createStrangerLimits({ ...parts, perMinute: config.PUBLIC_RATE_PER_MINUTE }),
+      addressOf: createAddressReader(config.TRUSTED_PROXIES),
+      transfers: transferLimits(config),
     };
     app = createApp(deps);
     serveContract(

@@ -9,6 +9,8 @@ export function testConfig(env: Record<string, string> = {}): Config {
     AMQP_URL: 'amqp://127.0.0.1',
     JWT_SECRET: 'a secret of the tests, long enough for HS256',
     ENCRYPTION_KEY: '5a'.repeat(32),
+    // Every test asks from the same address.
+    PUBLIC_RATE_PER_MINUTE: '1000000',
     ...env,
   });
 }

@@ -46,6 +46,7 @@ export async function seedCompany(
     via: 'key',
     tokenId: token.rows[0]!.id,
     jti: null,
+    endsAtMs: null,
     emailVerified: true,
     requestsPerMinute,
   };

@@ -12,6 +12,8 @@ import { StorageQuota } from './0026-storage-quota.ts';
 import { EmailProof } from './0030-email-proof.ts';
 import { MailBudgets } from './0031-mail-budgets.ts';
 import { FailedLogins } from './0032-failed-logins.ts';
+import { LimitsOfStrangers } from './0035-limits-of-strangers.ts';
+import { EventsTickets } from './0036-events-tickets.ts';
 import { NetworkDrivers } from './0041-network-drivers.ts';
 import { WriteProbes } from './0050-write-probes.ts';
 
@@ -31,6 +33,8 @@ export const migrations = [
   EmailProof,
   MailBudgets,
   FailedLogins,
+  LimitsOfStrangers,
+  EventsTickets,
   NetworkDrivers,
   WriteProbes,
 ];

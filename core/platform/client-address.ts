@@ -1,0 +1,79 @@
+import type { IncomingMessage } from 'node:http';
+import ipaddr from 'ipaddr.js';
+
+/** A range of addresses, e.g. of proxies whose word is believed. */
+export type AddressRange = [ipaddr.IPv4 | ipaddr.IPv6, number];
+
+/** The address of the client that sent a request, without a zone and never as IPv4 in IPv6. */
+export type AddressReader = (request: Pick<IncomingMessage, 'headers' | 'socket'>) => string;
+
+const UNKNOWN = 'unknown';
+/** Longer chains of proxies are nobody's; what a header claims beyond is not worth the time to read it. */
+const HOPS_MAX = 20;
+
+/** Reads `10.0.0.0/8` or a single address. Throws what is wrong with it. */
+export function parseAddressRange(text: string): AddressRange {
+  return text.includes('/') ? ipaddr.parseCIDR(text) : single(ipaddr.parse(text));
+}
+
+function single(address: ipaddr.IPv4 | ipaddr.IPv6): AddressRange {
+  return [address, address.kind() === 'ipv4' ? 32 : 128];
+}
+
+/**
+ * Says who is asking, through the proxies that are trusted. X-Forwarded-For is read from the right: each
+ * trusted hop vouches for the one before it, and the first that is not trusted is the client. What stands
+ * further left is the client's own word, which anybody can make up.
+ */
+export function createAddressReader(trusted: readonly AddressRange[]): AddressReader {
+  const isTrusted = (address: ipaddr.IPv4 | ipaddr.IPv6) =>
+    trusted.some(([range, bits]) => range.kind() === address.kind() && address.match([range, bits] as never));
+  return ({ headers, socket }) => {
+    let address = parseAddress(socket.remoteAddress ?? '');
+    if (address === null) return UNKNOWN;
+    if (trusted.length === 0 || headers['x-forwarded-for'] === undefined) return textOf(address);
+    const hops = [headers['x-forwarded-for']].flat().join(',').split(',').slice(-HOPS_MAX);
+    while (hops.length > 0 && isTrusted(address)) {
+      // A hop that is no address was not added by a proxy of ours: the last one that was stays.
+      const before = parseAddress(hopAddress(hops.pop()!));
+      if (before === null) break;
+      address = before;
+    }
+    return textOf(address);
+  };
+}
+
+/**
+ * What one client may be counted as: an IPv4 address, or the /64 of an IPv6 one. A /64 is what one line gets,
+ * and whoever has one has 2^64 addresses to ask from.
+ */
+export function addressGroup(address: string): string {
+  const parsed = parseAddress(address);
+  if (parsed === null || parsed.kind() === 'ipv4') return address;
+  const network = (parsed as ipaddr.IPv6).parts.slice(0, 4).map((part) => part.toString(16));
+  return `${network.join(':')}::/64`;
+}
+
+/** True for a request that came from this machine, and not through a proxy on it. */
+export function isLocal({ headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>): boolean {
+  const forwarded = headers['x-forwarded-for'] ?? headers.forwarded ?? headers.via ?? headers['x-real-ip'];
+  return forwarded === undefined && parseAddress(socket.remoteAddress ?? '')?.range() === 'loopback';
+}
+
+function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
+  const bare = text.split('%', 1)[0]!;
+  // Four decimal parts, or anything with a colon: what else the library reads as IPv4 (`1`, `0x7f.1`) is none.
+  if (!bare.includes(':') && !ipaddr.IPv4.isValidFourPartDecimal(bare)) return null;
+  return ipaddr.isValid(bare) ? ipaddr.process(bare) : null;
+}
+
+function textOf(address: ipaddr.IPv4 | ipaddr.IPv6): string {
+  return address.toString();
+}
+
+/** `203.0.113.7:4711`, `[2001:db8::1]:4711` and `2001:db8::1` are all seen in the wild. */
+function hopAddress(hop: string): string {
+  const text = hop.trim();
+  if (text.startsWith('[')) return text.slice(1).split(']', 1)[0]!;
+  return text.indexOf(':') === text.lastIndexOf(':') ? text.split(':', 1)[0]! : text;
+}

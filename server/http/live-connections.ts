@@ -1,0 +1,128 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import type { Principal } from '@posthorn/core/accounts/principal.ts';
+import type { Bus } from '@posthorn/core/platform/bus.ts';
+import type { Clock } from '@posthorn/core/platform/clock.ts';
+
+/** Why the credentials of a live connection are none any more. */
+export type CredentialsEnd = 'credentials_changed' | 'credentials_expired';
+
+/** The credentials of a live connection, from the moment they were proven. */
+export interface WatchedCredentials {
+  /** `end` is called once, when something about them changes or they expire; at once when they already have. */
+  onEnd(end: (reason: CredentialsEnd) => void): void;
+  /** To be called when the connection is closed. */
+  forget(): void;
+}
+
+/** How many may be open at the same time, in this process. */
+export interface StreamLimits {
+  perCompany: number;
+  /** Of one key, or of one user with a JWT. */
+  perCredential: number;
+}
+
+/** The live connections of this process by who opened them. */
+export interface LiveConnections {
+  /** Throws 429 RATE_LIMITED when the company or the credential has as many open as it may. */
+  watch(principal: Principal): WatchedCredentials;
+}
+
+/** After the bus was away, connections are ended within this time, not all at once. */
+const SPREAD_MS = 1_000;
+/** A stream that is in the way ends when its client wants: nobody knows when. */
+const RETRY_AFTER_S = 10;
+
+interface Watched {
+  owners: readonly string[];
+  change(): void;
+}
+
+/**
+ * Ends the connections of a company, user or key when something about it changed (suspended, revoked, logged
+ * out, password changed), and those of a JWT when it expires: whoever may still come back does so at once with
+ * its cursor, and proves it anew. What changed while the bus was away nobody knows: then everybody does.
+ */
+export function createLiveConnections(deps: {
+  bus: Bus;
+  clock: Clock;
+  /** Absent: without limits. */
+  limits?: StreamLimits;
+}): LiveConnections {
+  const { clock, limits } = deps;
+  const byOwner = new Map<string, Set<Watched>>();
+  const all = new Set<Watched>();
+  deps.bus.on('auth', (payload) => {
+    for (const { change } of [...(byOwner.get(payload) ?? [])]) change();
+  });
+  deps.bus.onReset((up) => {
+    if (up) for (const { change } of all) setTimeout(change, Math.random() * SPREAD_MS).unref();
+  });
+
+  function checkRoom(owner: string, most: number | undefined): void {
+    if (most === undefined || (byOwner.get(owner)?.size ?? 0) < most) return;
+    throw apiError('RATE_LIMITED', {
+      message: `no more than ${most} event streams can be open`,
+      headers: { 'retry-after': String(RETRY_AFTER_S) },
+    });
+  }
+
+  function add(watched: Watched): void {
+    all.add(watched);
+    for (const owner of watched.owners) {
+      const set = byOwner.get(owner);
+      if (set) set.add(watched);
+      else byOwner.set(owner, new Set([watched]));
+    }
+  }
+
+  function remove(watched: Watched): void {
+    all.delete(watched);
+    for (const owner of watched.owners) {
+      const set = byOwner.get(owner);
+      if (set?.delete(watched) && set.size === 0) byOwner.delete(owner);
+    }
+  }
+
+  return {
+    watch(principal) {
+      const company = `company:${principal.companyId}`;
+      const user = `user:${principal.userId}`;
+      const credential = principal.tokenId === null ? `jwt of ${user}` : `token:${principal.tokenId}`;
+      checkRoom(company, limits?.perCompany);
+      checkRoom(credential, limits?.perCredential);
+
+      let ended: CredentialsEnd | null = null;
+      let onEnd: ((reason: CredentialsEnd) => void) | null = null;
+      const expiry = new AbortController();
+      const forget = () => {
+        expiry.abort();
+        remove(watched);
+      };
+      const end = (reason: CredentialsEnd) => {
+        if (!all.has(watched)) return;
+        forget();
+        ended = reason;
+        onEnd?.(reason);
+      };
+      const watched: Watched = {
+        owners: [company, user, credential],
+        change: () => end('credentials_changed'),
+      };
+      add(watched);
+      if (principal.endsAtMs != null) {
+        const leftMs = principal.endsAtMs - clock.now().getTime();
+        clock.sleep(leftMs, expiry.signal).then(
+          () => end('credentials_expired'),
+          () => undefined,
+        );
+      }
+      return {
+        onEnd(then) {
+          onEnd = then;
+          if (ended !== null) then(ended);
+        },
+        forget,
+      };
+    },
+  };
+}

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { billingContract } from '@posthorn/contract/billing/index.ts';
+import { listRoutes, type NamedRoute } from '@posthorn/contract/list-routes.ts';
+import { messagingContract } from '@posthorn/contract/messaging/index.ts';
+import { metaOf } from '@posthorn/contract/route-meta.ts';
+import { createRateLimiter } from '@posthorn/core/accounts/take-rate-slots.ts';
+import { startTestBilling, type TestBilling } from '../billing/billing-harness.ts';
+import { startTestMessaging, type TestMessaging } from '../support/messaging.ts';
+import { assertUnhurt, probeWhile } from '../support/probe.ts';
+import { type SeededCompany, seedCompany } from '../support/seed.ts';
+import { validBodies } from './fixtures.ts';
+
+const LIMIT = 20;
+/** Probes of the process are asked for by machines, and cost next to nothing. */
+const PROBE_LIMIT = 30 * LIMIT;
+const FLOOD = 100;
+const LANES = 8;
+
+interface Asked {
+  status: number;
+  headers: Headers;
+  code: string | undefined;
+}
+
+let messaging: TestMessaging;
+let billing: TestBilling;
+let company: SeededCompany;
+before(async () => {
+  messaging = await startTestMessaging({
+    PUBLIC_RATE_PER_MINUTE: String(LIMIT),
+    TRUSTED_PROXIES: '127.0.0.1',
+  });
+  billing = await startTestBilling({ publicPerMinute: LIMIT });
+  company = await seedCompany(messaging.parts.db);
+});
+after(async () => {
+  await messaging.close();
+  await billing.close();
+});
+
+const open = (contract: Parameters<typeof listRoutes>[0]) =>
+  listRoutes(contract).filter(({ route }) => ['none', 'refresh'].includes(metaOf(route).auth));
+
+function asking(
+  service: 'messaging' | 'billing',
+  { name, route }: NamedRoute,
+  address: string,
+): Promise<Asked> {
+  const path = route.path.replace(':provider', 'github').replaceAll(/:\w+/g, '1');
+  const headers: Record<string, string> = { 'x-forwarded-for': address };
+  if (metaOf(route).auth === 'refresh') {
+    headers.cookie = 'svc_refresh_token=nobodys; svc_csrf_token=x';
+    headers['x-csrf-token'] = 'x';
+  }
+  const body = 'body' in route && typeof route.body === 'object' ? (validBodies[name] ?? {}) : undefined;
+  const { url } = service === 'messaging' ? messaging : billing;
+  return ask(url + path, {
+    method: route.method,
+    redirect: 'manual',
+    headers: { ...headers, ...(body ? { 'content-type': 'application/json' } : {}) },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  });
+}
+
+async function ask(url: string, init: RequestInit): Promise<Asked> {
+  const { status, headers, ...response } = await fetch(url, init).then(async (answer) => ({
+    status: answer.status,
+    headers: answer.headers,
+    text: await answer.text(),
+  }));
+  return { status, headers, code: status < 400 ? undefined : JSON.parse(response.text).error_code };
+}
+
+/** So many at a time: this process is the flood and the server that it hits. */
+async function flood(times: number, one: (i: number) => Promise<Asked>): Promise<Asked[]> {
+  const answers: Asked[] = [];
+  let next = 0;
+  const lane = async () => {
+    for (let i = next++; i < times; i = next++) answers.push(await one(i));
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+  return answers;
+}
+
+/** What another company, from another address, sees meanwhile. */
+function probe<T>(hostile: () => Promise<T>) {
+  const target = { url: `${messaging.url}/v1/tokens`, headers: { 'x-api-key': company.apiKey } };
+  return probeWhile(target, hostile);
+}
+
+let addresses = 0;
+/** One that no test has asked from before. */
+function newAddress(): string {
+  addresses += 1;
+  return `198.51.${addresses >> 8}.${addresses & 255}`;
+}
+
+describe('a flood of one address', () => {
+  for (const [service, contract] of [
+    ['messaging', messagingContract],
+    ['billing', billingContract],
+  ] as const)
+    test(`on any route of ${service} without a credential is refused, and nobody else`, async () => {
+      const { probed } = await probe(async () => {
+        for (const each of open(contract)) await floodRoute(service, each);
+      });
+      assertUnhurt(probed, `floods of ${service}`);
+    });
+
+  async function floodRoute(service: 'messaging' | 'billing', each: NamedRoute): Promise<void> {
+    const address = newAddress();
+    const limit = metaOf(each.route).probe ? PROBE_LIMIT : LIMIT;
+    const answers = await flood(limit + FLOOD, () => asking(service, each, address));
+    const refused = answers.filter(({ status }) => status === 429);
+    // A minute may have ended in between, and given as many again.
+    const least = metaOf(each.route).probe ? 1 : FLOOD - limit;
+    assert.ok(refused.length >= least, `${each.name}: ${refused.length} of ${answers.length} refused`);
+    for (const { code, headers } of refused) {
+      assert.equal(code, 'RATE_LIMITED');
+      const seconds = Number(headers.get('retry-after'));
+      assert.ok(seconds >= 1 && seconds <= 60, `${each.name}: Retry-After ${seconds}`);
+    }
+    const other = await asking(service, each, newAddress());
+    assert.notEqual(other.status, 429, `${each.name}: another address is not meant`);
+  }
+});
+
+describe('proofs that fail', () => {
+  const unknownKey = (i: number) => `svc_${String(i).padStart(64, '0')}`;
+
+  test('a burst of unknown keys is looked up as often as the limit says, and then refused', async () => {
+    const address = newAddress();
+    const tokens = (key: string) =>
+      ask(`${messaging.url}/v1/tokens`, { headers: { 'x-api-key': key, 'x-forwarded-for': address } });
+    const { result, probed } = await probe(() => flood(FLOOD, (i) => tokens(unknownKey(i))));
+    const looked = result.filter(({ status }) => status === 401).length;
+    assert.ok(looked >= 1 && looked <= 2 * LIMIT, `${looked} looked up`);
+    assert.equal(result.filter(({ status }) => status === 429).length, FLOOD - looked);
+    assertUnhurt(probed, 'unknown keys');
+    // Whoever has proven a key here before is not the one who guesses.
+    assert.equal((await tokens(company.apiKey)).status, 200);
+  });
+
+  test('forged tokens and tickets count as well', async () => {
+    for (const request of [
+      { path: '/v1/tokens', headers: { authorization: 'Bearer a.b.c' } as Record<string, string> },
+      { path: '/v1/events?ticket=a.b', headers: {} },
+      { path: '/v1/events/stream?ticket=a.b', headers: {} },
+    ]) {
+      const headers = { ...request.headers, 'x-forwarded-for': newAddress() };
+      const answers = await Promise.all(
+        Array.from({ length: 3 * LIMIT }, () => messaging.call('GET', request.path, { headers })),
+      );
+      const kinds = new Set(answers.map(({ status }) => status));
+      if (request.path.startsWith('/v1/events?')) assert.deepEqual([...kinds], [401]);
+      else assert.ok(kinds.has(429), request.path);
+    }
+  });
+
+  test('a burst of good keys from one address passes', async () => {
+    const companies = await Promise.all(
+      Array.from({ length: 3 * LIMIT }, () => seedCompany(messaging.parts.db)),
+    );
+    const headers = { 'x-forwarded-for': newAddress() };
+    const answers = await Promise.all(
+      companies.map(({ apiKey }) => messaging.call('GET', '/v1/tokens', { key: apiKey, headers })),
+    );
+    assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
+  });
+
+  test('a token that has merely expired costs its address nothing', async () => {
+    const headers = { 'x-forwarded-for': newAddress() };
+    const jwt = await messaging.jwtOf(company);
+    messaging.parts.clock.advance(16 * 60_000);
+    for (let i = 0; i < 2 * LIMIT; i += 1)
+      assert.equal(
+        (await messaging.call('GET', '/v1/tokens', { jwt, headers })).body.error_code,
+        'TOKEN_EXPIRED',
+      );
+    const { apiKey } = await seedCompany(messaging.parts.db);
+    assert.equal((await messaging.call('GET', '/v1/tokens', { key: apiKey, headers })).status, 200);
+  });
+
+  test('a wrong secret of the payment provider counts, the right one never', async () => {
+    const deliver = (secret: string, address: string) =>
+      billing.call('POST', '/v1/webhooks/asaas', {
+        headers: { 'asaas-access-token': secret, 'x-forwarded-for': address },
+        body: {},
+      });
+    const address = newAddress();
+    const answers = await Promise.all(Array.from({ length: 3 * LIMIT }, () => deliver('wrong', address)));
+    assert.ok(answers.some(({ status }) => status === 429));
+  });
+});
+
+describe('one budget of requests', () => {
+  test('is spent by messaging and billing together', async () => {
+    const { db, clock } = billing.parts;
+    const { companyId } = await seedCompany(db);
+    const limiters = [createRateLimiter({ db, clock }), createRateLimiter({ db: billing.billing.db, clock })];
+    let allowed = 0;
+    for (let i = 0; i < 40; i += 1)
+      for (const limiter of limiters) if ((await limiter.take(companyId, 60)).allowed) allowed += 1;
+    assert.equal(allowed, 60);
+  });
+});

@@ -1,0 +1,33 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+
+/** A connection by hand, for clients that no library would be. */
+export interface SlowClient {
+  socket: Socket;
+  /** What the server has said so far. */
+  text(): string;
+  /** Resolves with how long it stood, in ms, when the server has closed it. */
+  closed: Promise<number>;
+}
+
+export async function openSlowClient(url: string): Promise<SlowClient> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  let text = '';
+  const begun = performance.now();
+  socket.on('data', (chunk) => {
+    text += chunk.toString('latin1');
+  });
+  socket.on('error', () => undefined);
+  const closed = new Promise<number>((resolve) =>
+    socket.once('close', () => resolve(performance.now() - begun)),
+  );
+  await once(socket, 'connect');
+  return { socket, text: () => text, closed };
+}
+
+/** The head of a request whose body is announced and does not come. */
+export function headOf(method: string, path: string, headers: Record<string, string | number>): string {
+  const lines = Object.entries({ host: 'x', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
+}
