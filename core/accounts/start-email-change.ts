@@ -29,14 +29,6 @@ export async function startEmailChange(
       purpose: 'change',
       newEmail,
     });
-    const refused = await deps.mails.queue(sql, {
-      ...mails.emailChangeCode({ name: user.name, code }),
-      to: newEmail,
-      kind: 'email_change_code',
-      companyId,
-      traceId,
-    });
-    if (refused) throw mailboxFull(refused);
     await deps.mails.queue(sql, {
       ...mails.emailChangeNotice({ name: user.name }),
       to: user.email,
@@ -51,5 +43,14 @@ export async function startEmailChange(
       traceId,
       at: deps.clock.now(),
     });
+    // Last: the new mailbox is held until the commit, and others may be writing to it.
+    const refused = await deps.mails.queue(sql, {
+      ...mails.emailChangeCode({ name: user.name, code }),
+      to: newEmail,
+      kind: 'email_change_code',
+      companyId,
+      traceId,
+    });
+    if (refused) throw mailboxFull(refused);
   });
 }

@@ -44,27 +44,26 @@ export async function takeMailSlot(
   const mailbox = deps.cipher.digest('mailbox', mailboxOf(mail.to));
   const now = deps.clock.now();
   const nowMs = now.getTime();
+  const roomUntil = new Date(nowMs + intervalMs * (burst - 1));
+  const wait = async () => {
+    const { rows } = await sql.query<{ full_at: Date }>(
+      'SELECT full_at FROM mail_budgets WHERE mailbox = $1 AND kind = $2 AND full_at > $3',
+      [mailbox, kind, roomUntil],
+    );
+    const tooFullMs = rows[0] && rows[0].full_at.getTime() - roomUntil.getTime();
+    return tooFullMs === undefined ? null : { retryAfterS: Math.max(1, Math.ceil(tooFullMs / 1000)) };
+  };
+  // Looked at first without a lock: who is refused makes nobody wait.
+  const refused = await wait();
+  if (refused) return refused;
   const taken = await sql.query(
     `INSERT INTO mail_budgets AS b (mailbox, kind, full_at) VALUES ($1, $2, $4)
      ON CONFLICT (mailbox, kind) DO UPDATE
      SET full_at = greatest(b.full_at, $3) + make_interval(secs => $6)
      WHERE b.full_at <= $5`,
-    [
-      mailbox,
-      kind,
-      now,
-      new Date(nowMs + intervalMs),
-      new Date(nowMs + intervalMs * (burst - 1)),
-      intervalMs / 1000,
-    ],
+    [mailbox, kind, now, new Date(nowMs + intervalMs), roomUntil, intervalMs / 1000],
   );
-  if (taken.rowCount === 1) return null;
-  const { rows } = await sql.query<{ full_at: Date }>(
-    'SELECT full_at FROM mail_budgets WHERE mailbox = $1 AND kind = $2',
-    [mailbox, kind],
-  );
-  const roomAtMs = (rows[0]?.full_at.getTime() ?? nowMs) - intervalMs * (burst - 1);
-  return { retryAfterS: Math.max(1, Math.ceil((roomAtMs - nowMs) / 1000)) };
+  return taken.rowCount === 1 ? null : ((await wait()) ?? { retryAfterS: 1 });
 }
 
 /** Providers that deliver to one mailbox whatever dots are written in its name. */
