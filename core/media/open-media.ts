@@ -10,6 +10,7 @@ import type { MediaSources } from './media-port.ts';
 import { createMediaSources } from './media-sources.ts';
 import { createMemoryBudget } from './memory-budget.ts';
 import { createSpool, openSpool } from './spool.ts';
+import { createTypeDetector } from './type-detector.ts';
 
 /** Media as one process holds it. */
 export interface OpenedMedia extends MediaDeps {
@@ -66,6 +67,7 @@ export async function openMedia(deps: {
     clock,
     storage,
     spool,
+    types: createTypeDetector(),
     outbound,
     budget: createMemoryBudget(config.MEDIA_MEMORY_MB * 1024 * 1024),
     retentionDays: config.MEDIA_RETENTION_DAYS,
@@ -77,6 +79,7 @@ export async function openMedia(deps: {
     sources: createMediaSources(parts),
     async close() {
       await outbound.close();
+      await parts.types.close();
       await storage?.close();
     },
   };
