@@ -4,6 +4,7 @@ import type { Outbound } from '../platform/outbound-http.ts';
 import type { Storage } from '../platform/storage.ts';
 import type { SharedBudget } from './shared-budget.ts';
 import type { Spool } from './spool.ts';
+import type { TypeDetector } from './type-detector.ts';
 
 /** What the use cases of media share. */
 export interface MediaDeps {
@@ -12,6 +13,7 @@ export interface MediaDeps {
   /** Null: not configured, everything that needs it answers 503 (spec 4.7). */
   storage: Storage | null;
   spool: Spool;
+  types: TypeDetector;
   /** Bytes of memory. */
   budget: SharedBudget;
   /** Bytes of the spool. */

@@ -10,6 +10,7 @@ import type { MediaSources } from './media-port.ts';
 import { createMediaSources } from './media-sources.ts';
 import { createSharedBudget } from './shared-budget.ts';
 import { createSpool, openSpool } from './spool.ts';
+import { createTypeDetector } from './type-detector.ts';
 
 /** Media as one process holds it. */
 export interface OpenedMedia extends MediaDeps {
@@ -67,6 +68,7 @@ export async function openMedia(deps: {
     clock,
     storage,
     spool,
+    types: createTypeDetector(),
     outbound,
     budget: createSharedBudget(config.MEDIA_MEMORY_MB * 1024 * 1024),
     room: createSharedBudget(config.MEDIA_SPOOL_MB * 1024 * 1024),
@@ -79,6 +81,7 @@ export async function openMedia(deps: {
     sources: createMediaSources(parts),
     async close() {
       await outbound.close();
+      await parts.types.close();
       await storage?.close();
     },
   };

@@ -6,9 +6,9 @@ import { type Db, isUnavailable } from '../platform/db.ts';
 import type { Storage } from '../platform/storage.ts';
 import type { MediaRecord, MediaScope } from './media-port.ts';
 import { MediaRejected } from './media-rejected.ts';
-import { detectType } from './media-type.ts';
 import type { SpooledFile } from './spool.ts';
 import { requireRoom, roomSql, storageFull } from './storage-quota.ts';
+import type { TypeDetector } from './type-detector.ts';
 
 /** Where media came from, as stored (spec 2.11). `base64` is kept for good, the others for a time. */
 export type MediaOrigin = 'uploads' | 'url-cache' | 'base64' | 'inbound';
@@ -17,6 +17,7 @@ export interface SaveDeps {
   db: Db;
   clock: Clock;
   storage: Storage;
+  types: TypeDetector;
   retentionDays: number;
 }
 
@@ -54,7 +55,7 @@ const FILE_NAME_MAX_CHARS = 255;
 export async function saveMedia(deps: SaveDeps, media: NewMedia): Promise<SavedMedia> {
   const { file, scope } = media;
   try {
-    const { mimeType, animated } = await detectType(file.path, media.declaredType);
+    const { mimeType, animated } = await deps.types.detect(file.path, media.declaredType);
     if (!media.takes(mimeType)) throw new MediaRejected('unsupported');
     // What is kept for good is sent again and again: found here, it is not even written.
     const twin = media.origin === 'base64' ? await findTwin(deps.db, media) : undefined;

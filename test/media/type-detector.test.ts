@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { createTypeDetector } from '@posthorn/core/media/type-detector.ts';
+import { assertUnhurt, probeWhile } from '../support/probe.ts';
+import { png } from './samples.ts';
+import { type MediaServer, startMediaServer } from './support.ts';
+
+let media: MediaServer;
+let dir: string;
+before(async () => {
+  media = await startMediaServer();
+  dir = await mkdtemp(path.join(tmpdir(), 'posthorn-types-'));
+});
+after(async () => {
+  await media.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+describe('a file that leads its parser astray', () => {
+  test('costs its own type and a moment, and nobody else anything', async () => {
+    const bombs = ['<!-- -->', '<!---->', '<!doctype svg>', '<?xml ?>', ' '].map((part) =>
+      Buffer.from(`${part.repeat(Math.floor(4_000 / part.length))}<`),
+    );
+    const target = { url: `${media.url}/v1/instances`, expect: 401 };
+    const { probed } = await probeWhile(target, async () => {
+      const answers = await Promise.all(bombs.map((bomb) => media.upload(bomb, { name: 'a.svg' })));
+      for (const { status, body } of answers) {
+        assert.deepEqual([status, body.error_code], [400, 'BAD_REQUEST']);
+      }
+      assert.equal((await media.upload(await png())).status, 201);
+    });
+    assertUnhurt(probed, 'files that lead the type detection astray');
+  });
+});
+
+describe('the type detector', () => {
+  test('ends a thread that stands still or dies, and goes on with the next', async () => {
+    const entry = path.join(dir, 'thread.mjs');
+    await writeFile(
+      entry,
+      `import { parentPort } from 'node:worker_threads';
+       parentPort.on('message', ({ path }) => {
+         if (path === 'hang') for (;;);
+         if (path === 'die') process.exit(1);
+         if (path === 'throw') throw new Error('out of the handler');
+         parentPort.postMessage({ type: { mimeType: path, animated: false } });
+       });
+       parentPort.postMessage('ready');`,
+    );
+    const detector = createTypeDetector({ limitMs: 200, entry: new URL(`file://${entry}`) });
+    const paths = ['a', 'hang', 'b', 'hang', 'die', 'c', 'hang', 'throw', 'd', 'hang', 'e'];
+    const types = await Promise.all(paths.map((each) => detector.detect(each, '')));
+    assert.deepEqual(
+      types.map(({ mimeType }) => mimeType),
+      paths.map((each) => (each.length === 1 ? each : 'application/octet-stream')),
+    );
+    await detector.close();
+  });
+});
