@@ -1,7 +1,7 @@
 import { phoneOf } from '@posthorn/contract/jid.ts';
 import { INBOUND_FAMILIES } from '@posthorn/contract/message-types.ts';
 import { insertEvents, type NewEvent } from '../events/insert-events.ts';
-import type { Lease } from '../instances/hold-leases.ts';
+import type { Lease, Recorded } from '../instances/hold-leases.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Coalescer } from '../platform/coalesce.ts';
@@ -35,12 +35,13 @@ export interface Received {
   at: Date;
 }
 
-export type InboundRecorder = Coalescer<Received, void>;
+export type InboundRecorder = Coalescer<Received, Recorded>;
 
 /**
  * Records what instances receive: the message, its two events, the contact's temperature
  * and the usage counters in one transaction. The network repeats what was not acknowledged; the pair
- * (instance, network id) is unique, so a repeat changes nothing.
+ * (instance, network id) is unique, so a repeat changes nothing. Rejects with LeaseLost what was received
+ * under a lease that has passed.
  */
 export function createInboundRecorder(deps: { db: Db; bus: Bus; clock: Clock }): InboundRecorder {
   return createRecorder<Received>(deps, { maxBatch: 128, record });

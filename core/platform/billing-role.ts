@@ -4,8 +4,8 @@ import type { Log } from './log.ts';
 /** The role that the billing service works as: owner of nothing, at home in the schema `billing`. */
 export const BILLING_ROLE = 'posthorn_billing';
 
-/** What billing reads of messaging's tables: who is asking, and whether the company is there (spec 5.5). */
-const READ_TABLES = ['companies', 'users', 'api_tokens', 'revoked_jwts'];
+/** What billing reads of messaging's tables: who is asking, whether the company is there, and which workers live. */
+const READ_TABLES = ['companies', 'users', 'api_tokens', 'revoked_jwts', 'workers'];
 
 /**
  * Makes the schema and, where the migrating user may, the role. Roles belong to the whole cluster: another

@@ -1,5 +1,5 @@
 import { isGroupJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
-import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
+import { type Lease, LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
 import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
 import { type InboundMediaStore, MediaUnusable } from '@posthorn/core/media/media-port.ts';
 import type { InboundRecorder } from '@posthorn/core/messages/record-inbound.ts';
@@ -28,6 +28,8 @@ export interface ArrivalsDeps {
   inbound: InboundRecorder;
   /** Null where media is not stored at all. */
   inboundMedia: InboundMediaStore | null;
+  /** Something could not be recorded, because another worker owns the shard by now: let go of it. */
+  onLeaseLost(lease: Lease): void;
 }
 
 /** The instance that things arrive at; asked each time, since settings and session change. */
@@ -42,7 +44,10 @@ export interface ArrivalsScope {
 /** Media of one batch that is fetched at the same time. */
 const DOWNLOADS = 4;
 
-/** Records what a session hears: receipts, messages, statuses and changes. Rejects when it could not. */
+/**
+ * Records what a session hears: receipts, messages, statuses and changes. Rejects when it could not: the
+ * driver does not acknowledge then, and the network tells again, a new owner if there is one.
+ */
 export function createArrivals(
   deps: ArrivalsDeps,
   scope: ArrivalsScope,
@@ -78,16 +83,24 @@ export function createArrivals(
     }
   }
 
+  /** Resolves when all of it is recorded. */
+  async function recorded(work: Promise<unknown>): Promise<void> {
+    try {
+      await work;
+    } catch (err) {
+      if (err instanceof LeaseLost) deps.onLeaseLost(scope.lease);
+      throw err;
+    }
+  }
+
   return {
-    async receipts(receipts) {
+    receipts(receipts) {
       const [views, progress] = split(receipts, isView);
-      await Promise.all([
-        recordStatusFacts(deps, scope, views.map(viewOf)),
-        ...progress.flatMap(({ networkId, kind, by, at }) => {
-          const messageId = messageIdOf(networkId);
-          return messageId ? [deps.recorder.push({ messageId, lease: scope.lease, to: kind, by, at })] : [];
-        }),
-      ]);
+      const pushed = progress.flatMap(({ networkId, kind, by, at }) => {
+        const messageId = messageIdOf(networkId);
+        return messageId ? [deps.recorder.push({ messageId, lease: scope.lease, to: kind, by, at })] : [];
+      });
+      return recorded(Promise.all([recordStatusFacts(deps, scope, views.map(viewOf)), ...pushed]));
     },
 
     async inbound(messages) {
@@ -95,8 +108,9 @@ export function createArrivals(
       const wanted = messages.filter(({ chat }) => !(settings.ignore_groups && isGroupJid(chat)));
       const stored = await mapBounded(wanted, DOWNLOADS, store);
       const { companyId, instanceId, lease } = scope;
-      await Promise.all(
-        stored.filter(isMessage).map(({ message: { chat, from, ...message }, mediaId, mimeType, animated }) =>
+      const pushed = stored
+        .filter(isMessage)
+        .map(({ message: { chat, from, ...message }, mediaId, mimeType, animated }) =>
           deps.inbound.push({
             ...message,
             companyId,
@@ -108,9 +122,9 @@ export function createArrivals(
             mimeType,
             animated,
           }),
-        ),
-      );
-      await recordStatusFacts(deps, scope, stored.flatMap(statusFactOf));
+        );
+      await recorded(Promise.all(pushed));
+      await recorded(recordStatusFacts(deps, scope, stored.flatMap(statusFactOf)));
       if (settings.auto_read) {
         await markRead(
           deps,
@@ -122,11 +136,11 @@ export function createArrivals(
 
     async changes(changes) {
       const [statuses, messages] = split(changes, ({ chat }) => chat === STATUS_BROADCAST);
-      if (messages.length > 0) await recordNetworkChanges(deps, scope, messages);
+      if (messages.length > 0) await recorded(recordNetworkChanges(deps, scope, messages));
       const deleted = statuses.flatMap(({ kind, networkId, from, at }): StatusFact[] =>
         kind === 'deleted' ? [{ kind, statusId: networkId, from, at }] : [],
       );
-      await recordStatusFacts(deps, scope, deleted);
+      await recorded(recordStatusFacts(deps, scope, deleted));
     },
   };
 }

@@ -7,6 +7,7 @@ import { Media } from './0007-media.ts';
 import { PlanLimits } from './0010-plan-limits.ts';
 import { DeliveryRoom } from './0011-delivery-room.ts';
 import { RefusedLogs } from './0012-refused-logs.ts';
+import { Owners } from './0045-owners.ts';
 
 /** Every migration of the messaging schema, oldest first. A landed one is never edited. */
 export const migrations = [
@@ -19,4 +20,5 @@ export const migrations = [
   PlanLimits,
   DeliveryRoom,
   RefusedLogs,
+  Owners,
 ];
