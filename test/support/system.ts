@@ -17,8 +17,13 @@ export interface System {
   messaging: RunningProcess[];
   workers: RunningProcess[];
   addWorker(): Promise<RunningProcess>;
+  /** Fires when it stops: whoever sends to it ends too. */
+  stopping: AbortSignal;
   stop(): Promise<void>;
 }
+
+/** Half a minute was not enough on a machine that is busy with others. */
+const START_MS = 120_000;
 
 /** Starts a sandbox network, `messaging` API servers and `workers` workers on the given parts. */
 export async function startSystem(options: {
@@ -45,6 +50,7 @@ export async function startSystem(options: {
   };
   const sandboxUrl = `http://127.0.0.1:${sandboxPort}`;
   const sandbox = await startProcess({
+    timeoutMs: START_MS,
     entry: 'network/sandbox/main.ts',
     env,
     ready: { url: `${sandboxUrl}/health` },
@@ -57,6 +63,7 @@ export async function startSystem(options: {
     urls.push(url);
     messaging.push(
       await startProcess({
+        timeoutMs: START_MS,
         entry: 'server/messaging/main.ts',
         env: { ...env, PORT: String(port) },
         ready: { url: `${url}/ready` },
@@ -66,6 +73,7 @@ export async function startSystem(options: {
   const addWorker = async () => {
     const port = await freePort();
     return startProcess({
+      timeoutMs: START_MS,
       entry: 'worker/main.ts',
       env: { ...env, WORKER_PORT: String(port) },
       ready: { url: `http://127.0.0.1:${port}/ready` },
@@ -73,6 +81,7 @@ export async function startSystem(options: {
   };
   const workers: RunningProcess[] = [];
   for (let i = 0; i < (options.workers ?? 1); i += 1) workers.push(await addWorker());
+  const stopping = new AbortController();
   const log = createLog({ level: 'silent', role: 'test' });
   const db = createDb({ url: options.databaseUrl, poolSize: 8, log, name: 'test' });
   return {
@@ -88,7 +97,9 @@ export async function startSystem(options: {
       workers.push(worker);
       return worker;
     },
+    stopping: stopping.signal,
     async stop() {
+      stopping.abort(new Error('the system was stopped'));
       await Promise.all([...messaging, ...workers].map((process) => process.kill('SIGTERM')));
       await sandbox.kill('SIGTERM');
       await db.close();
