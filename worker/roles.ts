@@ -2,9 +2,10 @@ import { hostname } from 'node:os';
 import { type OpenedMedia, openMedia } from '@posthorn/core/media/open-media.ts';
 import { withoutTrailingSlashes } from '@posthorn/core/platform/base-url.ts';
 import type { Broker } from '@posthorn/core/platform/broker.ts';
-import { createBus } from '@posthorn/core/platform/bus.ts';
+import { type Bus, createBus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
+import { PATIENT_LIMITS } from '@posthorn/core/platform/connection-limits.ts';
 import { createMailer, mailFolder } from '@posthorn/core/platform/create-mailer.ts';
 import { createDb } from '@posthorn/core/platform/db.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
@@ -14,15 +15,17 @@ import type { Metrics } from '@posthorn/core/platform/metrics.ts';
 import { createOutbound } from '@posthorn/core/platform/outbound-http.ts';
 import type { Check } from '@posthorn/core/platform/readiness.ts';
 import type { Shutdown } from '@posthorn/core/platform/shutdown.ts';
+import { RETRIES_HINT } from '@posthorn/core/webhooks/delivery/hints.ts';
 import { startBillingRoles } from './billing/start.ts';
 import { createMailSender } from './mail/mail-sender.ts';
 import { createMediaRetentionJob } from './media/media-retention-job.ts';
 import { openWorkerMedia } from './media/open-worker-media.ts';
 import { createNetworkDriver } from './network-driver.ts';
+import { type Membership, newWorkerTag, startMembership } from './ownership/membership.ts';
 import { createPurgeJob } from './purge/purge-job.ts';
 import { createRetentionJob } from './retention/retention-job.ts';
 import { createWebhookDispatcher, HELD_WITH_SLOW_MAX } from './webhooks/webhook-dispatcher.ts';
-import { startWorker } from './worker.ts';
+import { type RunningWorker, startWorker } from './worker.ts';
 
 export interface WorkerRolesDeps {
   config: Config;
@@ -43,6 +46,9 @@ export interface WorkerRoles {
   wakeRelay(): void;
 }
 
+/** Messages of connected instances that get on no more for so long: this worker does not do its work. */
+const LATE_MS = 30_000;
+
 /**
  * Every role of a worker, the same set in `npm run worker` and in standalone. Any number of processes may
  * run them: shards are owned, mails and deliveries are claimed row by row, and the jobs that clean up
@@ -51,15 +57,34 @@ export interface WorkerRoles {
 export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRoles> {
   const { config, broker, log, shutdown } = deps;
   const url = config.DATABASE_URL;
-  const db = createDb({ url, poolSize: config.DATABASE_POOL_SIZE, log, name: 'worker', plans: 'indexed' });
+  const tag = newWorkerTag();
+  const poolSize = config.DATABASE_POOL_SIZE;
+  const db = createDb({ url, poolSize, log, name: `worker ${tag}`, plans: 'indexed' });
   shutdown.add('worker database', () => db.close());
-  const bus = await createBus({ url, log, name: 'worker' });
+  const bus = await createBus({ url, log, name: `worker ${tag}` });
   shutdown.add('worker bus', () => bus.close());
   let wakeRelay = () => {};
-  let running = false;
+  let running: { membership: Membership; road: RunningWorker } | null = null;
 
   async function start(): Promise<void> {
-    const parts = { ...deps, db, bus, cipher: createCipher(config.ENCRYPTION_KEY) };
+    const name = `${hostname()} ${process.pid}`;
+    const membership = startMembership({
+      databaseUrl: url,
+      log,
+      name,
+      tag,
+      onOthersFenced: () => tellOfFreeClaims(bus),
+    });
+    // Closed after everything that claims: with its end all claims are free.
+    shutdown.add('membership', () => membership.stop());
+    const parts: Parts = {
+      ...deps,
+      db,
+      bus,
+      tag,
+      pulse: membership,
+      cipher: createCipher(config.ENCRYPTION_KEY),
+    };
     // Webhooks and mails need no broker, so they do not wait for one that is away.
     await startDelivery(parts);
     const stored = await openMedia(parts);
@@ -69,19 +94,25 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
       media: await openWorkerMedia({ ...parts, media: stored }),
       databaseUrl: url,
       driver: createNetworkDriver(deps, config),
-      name: `${hostname()} ${process.pid}`,
+      name,
+      membership,
     });
     wakeRelay = road.wakeRelay;
     await startBillingRoles(parts);
     startJobs(parts, stored);
     // Closed first: other workers wait for these shards, and nobody for an attempt under way.
     shutdown.add('road', () => road.stop());
-    running = true;
+    running = { membership, road };
     deps.metrics.gauge('posthorn_shards_owned', 'Shards owned by this worker', () => road.counts().shards);
     deps.metrics.gauge(
       'posthorn_sessions',
       'Network sessions held by this worker',
       () => road.counts().sessions,
+    );
+    deps.metrics.gauge(
+      'posthorn_sends_late_seconds',
+      'The longest time that a connected instance of this worker has had something to send that does not get on',
+      () => road.lateMs() / 1000,
     );
   }
 
@@ -91,7 +122,9 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
       database: () => db.query('SELECT 1'),
       bus: () => bus.isUp(),
       broker: () => broker.isUp(),
-      roles: () => running,
+      roles: () => running !== null,
+      heartbeat: () => running?.membership.isAlive() ?? false,
+      sends: () => running !== null && running.road.lateMs() < LATE_MS,
       ...(mails && { mails: createFolderProbe(mails) }),
     },
     start: () =>
@@ -103,7 +136,15 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
   };
 }
 
-type Parts = WorkerRolesDeps & Omit<Parameters<typeof createWebhookDispatcher>[0], 'outbound'>;
+type Parts = WorkerRolesDeps &
+  Omit<Parameters<typeof createWebhookDispatcher>[0], 'outbound'> & { pulse: Membership; tag: string };
+
+/** Those of workers that are no more: looked for at once, everywhere. */
+function tellOfFreeClaims(bus: Bus): void {
+  bus.notify('deliveries', RETRIES_HINT);
+  bus.notify('mail');
+  bus.notify('billing', 'tasks');
+}
 
 /** Events to webhooks, and mails to their receivers. */
 async function startDelivery(parts: Parts): Promise<void> {
@@ -135,8 +176,24 @@ async function startDelivery(parts: Parts): Promise<void> {
   shutdown.add('mails', () => mails.stop());
 }
 
-/** What cleans up. */
-function startJobs(parts: Parts, media: OpenedMedia): void {
+/** A job holds its lock on one connection and works on another. */
+const JOB_CONNECTIONS = 6;
+
+/** What cleans up, over connections of its own: its statements may take their time. */
+function startJobs(shared: Parts, media: OpenedMedia): void {
+  const { log } = shared;
+  const url = shared.config.DATABASE_URL;
+  const name = `worker jobs ${shared.tag}`;
+  const db = createDb({
+    url,
+    poolSize: JOB_CONNECTIONS,
+    log,
+    name,
+    plans: 'indexed',
+    limits: PATIENT_LIMITS,
+  });
+  shared.shutdown.add('jobs database', () => db.close());
+  const parts = { ...shared, db };
   for (const [name, job] of Object.entries({
     retention: createRetentionJob(parts),
     purge: createPurgeJob(parts),

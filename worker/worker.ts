@@ -18,9 +18,11 @@ import type { Log } from '@posthorn/core/platform/log.ts';
 import { ABILITIES, type NetworkDriver } from '@posthorn/network/driver.ts';
 import { startCallServer } from './actions/call-server.ts';
 import type { LaneDeps } from './dispatch/lane.ts';
+import { type Membership, newWorkerTag, startMembership } from './ownership/membership.ts';
 import { startShardOwner } from './ownership/shard-owner.ts';
 import { startRelay } from './relay/relay.ts';
 import { createScheduleRunner } from './schedule/schedule-runner.ts';
+import { fencedDriver } from './sessions/fenced-driver.ts';
 import { startSessionKeeper } from './sessions/session-keeper.ts';
 
 export interface WorkerDeps {
@@ -38,12 +40,16 @@ export interface WorkerDeps {
   deferral?: LaneDeps['deferral'];
   /** Names this worker to operators, e.g. host and process id. */
   name: string;
+  /** Its place among the living, kept by the caller; without it the worker keeps one of its own. */
+  membership?: Membership;
 }
 
 export interface RunningWorker {
   /** Rows were accepted in this very process: the relay need not wait for the hint. */
   wakeRelay(): void;
   counts(): { shards: number; sessions: number };
+  /** The longest time that a connected instance here has had something to send that does not get on. */
+  lateMs(): number;
   /** Hands its shards over, records what is under way, and ends. */
   stop(): Promise<void>;
 }
@@ -60,8 +66,10 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
   const inbound = createInboundRecorder(deps);
   const media = deps.media ?? noWorkerMedia;
   const recordChange = (ended: EndedChange) => recordChangeTask(deps, ended);
+  const membership = deps.membership ?? startMembership({ ...deps, tag: newWorkerTag() });
   const keeper = startSessionKeeper({
     ...deps,
+    driver: fencedDriver(deps.driver, membership),
     recorder,
     recordChange,
     inbound,
@@ -69,24 +77,21 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     media: media.preparer,
     inboundMedia: media.inbound,
     loader: createPendingLoader(deps),
-    beginAttempt: (taskId) => beginAttempt(deps.db, taskId),
+    beginAttempt: (attempt) => beginAttempt(deps.db, attempt),
+    onLeaseLost: (lease) => owner.giveUp(lease),
     random: Math.random,
   });
   const owner = startShardOwner({
-    databaseUrl: deps.databaseUrl,
+    membership,
     log: deps.log,
-    name: deps.name,
     onAcquire: (lease) => keeper.acquire(lease),
     onRelease: (shard) => keeper.release(shard),
-    onLost: (shards) => {
-      for (const shard of shards) void keeper.release(shard);
-    },
   });
   const calls = startCallServer({
     ...deps,
     recorder,
     recordChange,
-    leases: keeper.leases,
+    leases: () => owner.owned(),
     instance(instanceId) {
       const held = keeper.find(instanceId);
       return held && { lane: held.lane, session: held.network() };
@@ -97,16 +102,18 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     isLeader: () => owner.owned().some((lease) => lease.shard === RELAY_SHARD),
   });
   const acceptor = createAcceptor({ ...deps, onAccepted: relay.wake });
-  const schedule = createScheduleRunner({ ...deps, acceptor, media: media.sources });
+  const schedule = createScheduleRunner({ ...deps, acceptor, media: media.sources, pulse: membership });
   schedule.start();
   return {
     wakeRelay: relay.wake,
     counts: () => keeper.counts(),
+    lateMs: () => keeper.lateMs(),
     async stop() {
       await Promise.all([schedule.stop(), relay.stop(), calls.stop()]);
       await owner.stop();
       await keeper.stop();
       await Promise.all([recorder.idle(), inbound.idle()]);
+      if (!deps.membership) await membership.stop();
     },
   };
 }

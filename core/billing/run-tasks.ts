@@ -1,5 +1,6 @@
 import type { BillingCycle } from '@posthorn/contract/billing/catalog.ts';
 import type { SubscriptionStatus } from '@posthorn/contract/billing/subscriptions.ts';
+import { holderIsGone, type Pulse } from '../workers/pulse.ts';
 import type { BillingDeps } from './deps.ts';
 import { ProfileSchema } from './entities.ts';
 import { lockCompany } from './lock-company.ts';
@@ -11,7 +12,10 @@ import { settleSubscription } from './settle-subscription.ts';
 import { customerFields } from './tokenize-card.ts';
 import { writeCharge } from './write-charge.ts';
 
-type TaskDeps = Pick<BillingDeps, 'db' | 'orm' | 'clock' | 'provider' | 'log'>;
+type TaskDeps = Pick<BillingDeps, 'db' | 'orm' | 'clock' | 'provider' | 'log'> & {
+  /** Absent: nobody can take this worker's tasks but by time. */
+  pulse?: Pulse;
+};
 
 interface Task {
   id: number;
@@ -22,7 +26,7 @@ interface Task {
   attempts: number;
 }
 
-/** Longer than any task's calls take; a worker that died lets go of its task after this. */
+/** Longer than any task's calls take; a worker that is no more lets go of its tasks at once. */
 const LEASE_MS = 120_000;
 const RETRY_MS = [5_000, 60_000, 300_000, 900_000, 3_600_000, 21_600_000];
 
@@ -41,19 +45,23 @@ export async function runDueTask(deps: TaskDeps): Promise<boolean> {
     task.id,
     task.version,
   ]);
-  await deps.db.query('UPDATE billing.provider_tasks SET leased_until = NULL WHERE id = $1', [task.id]);
+  await deps.db.query(
+    'UPDATE billing.provider_tasks SET leased_until = NULL, claimed_by = NULL WHERE id = $1',
+    [task.id],
+  );
   return true;
 }
 
 async function takeTask(deps: TaskDeps): Promise<Task | undefined> {
+  if (deps.pulse && !deps.pulse.isAlive()) return undefined;
   const now = deps.clock.now();
   const { rows } = await deps.db.query<Task>(
-    `UPDATE billing.provider_tasks SET leased_until = $2
+    `UPDATE billing.provider_tasks SET leased_until = $2, claimed_by = $3
      WHERE id = (SELECT id FROM billing.provider_tasks
-                 WHERE next_attempt_at <= $1 AND (leased_until IS NULL OR leased_until <= $1)
+                 WHERE next_attempt_at <= $1 AND (leased_until IS NULL OR leased_until <= $1 OR ${holderIsGone('claimed_by')})
                  ORDER BY next_attempt_at LIMIT 1 FOR UPDATE SKIP LOCKED)
      RETURNING id, kind, company_id, subject_id, version, attempts`,
-    [now, new Date(now.getTime() + LEASE_MS)],
+    [now, new Date(now.getTime() + LEASE_MS), deps.pulse?.id() ?? null],
   );
   return rows[0];
 }
@@ -63,7 +71,7 @@ async function postpone(deps: TaskDeps, task: Task, err: unknown): Promise<void>
   const why = err instanceof ProviderError ? `${err.fault} ${err.code ?? ''}`.trim() : 'error';
   await deps.db.query(
     `UPDATE billing.provider_tasks
-     SET attempts = attempts + 1, last_error = $3, leased_until = NULL,
+     SET attempts = attempts + 1, last_error = $3, leased_until = NULL, claimed_by = NULL,
          next_attempt_at = CASE WHEN version = $2 THEN $4 ELSE next_attempt_at END
      WHERE id = $1`,
     [task.id, task.version, why, new Date(deps.clock.now().getTime() + waitMs)],

@@ -1,3 +1,4 @@
+import type { Lease } from '../instances/hold-leases.ts';
 import { SHARD_COUNT } from '../instances/shard.ts';
 import type { Sql } from '../platform/db.ts';
 
@@ -37,9 +38,9 @@ export async function dropCall(sql: Sql, id: string): Promise<void> {
   await sql.query(`DELETE FROM network_calls WHERE id = $1 AND state <> 'taken'`, [id]);
 }
 
-/** Takes the questions that wait for these shards; each goes to one taker. */
-export async function takeCalls(sql: Sql, shards: readonly number[], now: Date): Promise<NetworkCall[]> {
-  if (shards.length === 0) return [];
+/** Takes the questions that wait for the shards of these leases, as far as they stand; each goes to one taker. */
+export async function takeCalls(sql: Sql, leases: readonly Lease[], now: Date): Promise<NetworkCall[]> {
+  if (leases.length === 0) return [];
   const found = await sql.query<{
     id: string;
     instance_id: string;
@@ -49,11 +50,13 @@ export async function takeCalls(sql: Sql, shards: readonly number[], now: Date):
     name: 'network-calls-take',
     text: `UPDATE network_calls SET state = 'taken'
            WHERE id IN (
-             SELECT id FROM network_calls
-             WHERE state = 'asked' AND shard = ANY ($1::smallint[]) AND expires_at > $2
-             LIMIT ${SHARD_COUNT * 8} FOR UPDATE SKIP LOCKED)
+             SELECT call.id FROM unnest($1::smallint[], $2::bigint[]) AS lease (shard, epoch)
+             JOIN shards ON shards.shard = lease.shard AND shards.epoch = lease.epoch
+             JOIN network_calls call ON call.shard = lease.shard
+             WHERE call.state = 'asked' AND call.expires_at > $3
+             LIMIT ${SHARD_COUNT * 8} FOR UPDATE OF call SKIP LOCKED)
            RETURNING id, instance_id, op, args`,
-    values: [shards, now],
+    values: [leases.map((lease) => lease.shard), leases.map((lease) => lease.epoch), now],
   });
   return found.rows.map(({ instance_id, ...call }) => ({ ...call, instanceId: instance_id }));
 }

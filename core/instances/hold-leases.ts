@@ -1,4 +1,4 @@
-import type { Sql } from '../platform/db.ts';
+import type { Client, Db, Sql } from '../platform/db.ts';
 
 /** Ownership of a shard: the epoch grows with every new owner. */
 export interface Lease {
@@ -9,17 +9,69 @@ export interface Lease {
 }
 
 /**
- * Which of these leases still stand, held until the transaction ends: a new owner's epoch waits for
- * this commit, and a worker that lost a shard finds its lease gone. Call it first in a transaction.
+ * The lease under which something was seen has passed: nothing of it was written. Whoever gets this must not
+ * acknowledge what it wanted to record; the network tells the new owner again.
  */
-export async function holdLeases(sql: Sql, leases: readonly Lease[]): Promise<Set<number>> {
-  const wanted = new Map(leases.map((lease) => [lease.shard, lease.epoch]));
-  const held = await sql.query<{ shard: number }>({
-    name: 'shards-hold-leases',
-    text: `SELECT shards.shard FROM unnest($1::smallint[], $2::bigint[]) AS lease (shard, epoch)
-           JOIN shards ON shards.shard = lease.shard AND shards.epoch = lease.epoch
-           ORDER BY shards.shard FOR SHARE OF shards`,
-    values: [[...wanted.keys()], [...wanted.values()]],
+export class LeaseLost extends Error {
+  readonly lease: Lease;
+  constructor(lease: Lease) {
+    super(`shard ${lease.shard} is no longer owned under epoch ${lease.epoch}`);
+    this.name = 'LeaseLost';
+    this.lease = lease;
+  }
+}
+
+/**
+ * What a recorder answers. A literal and not `void`: what was not recorded cannot pass for recorded by way of
+ * an `undefined`.
+ */
+export type Recorded = 'recorded';
+
+/**
+ * Runs `work` in a transaction in which the lease stands until the commit: a new owner's epoch waits for it.
+ * Throws {@link LeaseLost} when the lease has passed; nothing was written then.
+ *
+ * Everything that a session or a lane writes goes through here or through {@link underLeases}; there is no
+ * other way to ask for leases, so none that can drop what it was given.
+ */
+export async function underLease<T>(db: Db, lease: Lease, work: (client: Client) => Promise<T>): Promise<T> {
+  return db.transaction(async (client) => {
+    const stands = await holdLeases(client, [lease]);
+    if (!stands(lease)) throw new LeaseLost(lease);
+    return work(client);
   });
-  return new Set(held.rows.map((row) => row.shard));
+}
+
+/**
+ * The same for entries of many leases in one transaction. `work` gets those whose lease stands; `outcomes`
+ * says of each entry, in order, that it was recorded or that its lease was lost. `result` is null when none
+ * stands, and `work` was not run.
+ */
+export async function underLeases<In extends { lease: Lease }, T>(
+  db: Db,
+  entries: readonly In[],
+  work: (client: Client, current: In[]) => Promise<T>,
+): Promise<{ outcomes: (Recorded | LeaseLost)[]; result: T | null }> {
+  return db.transaction(async (client) => {
+    const stands = await holdLeases(
+      client,
+      entries.map((entry) => entry.lease),
+    );
+    const current = entries.filter((entry) => stands(entry.lease));
+    const result = current.length > 0 ? await work(client, current) : null;
+    const outcomes = entries.map(({ lease }) => (stands(lease) ? 'recorded' : new LeaseLost(lease)));
+    return { outcomes, result };
+  });
+}
+
+/** Which of these leases stand. One worker may ask for a shard under two epochs, its present and a former one. */
+async function holdLeases(sql: Sql, leases: readonly Lease[]): Promise<(lease: Lease) => boolean> {
+  const shards = [...new Set(leases.map((lease) => lease.shard))];
+  const held = await sql.query<{ shard: number; epoch: number }>({
+    name: 'shards-hold-leases',
+    text: `SELECT shard, epoch FROM shards WHERE shard = ANY ($1::smallint[]) ORDER BY shard FOR SHARE`,
+    values: [shards],
+  });
+  const epochs = new Map(held.rows.map((row) => [row.shard, row.epoch]));
+  return ({ shard, epoch }) => epochs.get(shard) === epoch;
 }

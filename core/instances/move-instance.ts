@@ -4,7 +4,7 @@ import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Client, Db } from '../platform/db.ts';
 import { newId } from '../platform/ids.ts';
-import { holdLeases, type Lease } from './hold-leases.ts';
+import { type Lease, underLease } from './hold-leases.ts';
 import { type InstanceState, mayMove, type WantedState } from './transitions.ts';
 
 /** Columns that change together with the state. What is not named stays. */
@@ -21,7 +21,7 @@ export interface MoveFields {
 
 export interface InstanceMove {
   instanceId: string;
-  /** The mover's ownership: a move under an epoch that has passed writes nothing. */
+  /** The mover's ownership: a move under an epoch that has passed throws LeaseLost. */
   lease: Lease;
   to: InstanceState;
   /** Stable snake_case, e.g. `connection_lost`; reaches users in moves and events. */
@@ -29,23 +29,27 @@ export interface InstanceMove {
   fields?: MoveFields;
 }
 
+/** `gone`: the instance was deleted. `refused`: the table of transitions does not have the move. */
+export type MoveOutcome = 'moved' | 'gone' | 'refused';
+
 /**
  * Writes the state of an instance, the move and its event in one transaction, by the worker that owns
- * it. False when nothing was written: the lease has passed, the instance was deleted, or the table of
- * transitions does not have the move.
+ * it. Nothing was written unless it answers `moved`. Throws LeaseLost when another worker owns it by now.
  *
  * In a state it is in already only the fields are written, and no event but the end of a pairing.
  */
 export async function moveInstance(
   deps: { db: Db; bus: Bus; clock: Clock },
   move: InstanceMove,
-): Promise<boolean> {
-  const companyId = await deps.db.transaction((client) => writeMove(client, move, deps.clock.now()));
-  if (companyId === null) return false;
+): Promise<MoveOutcome> {
+  const written = await underLease(deps.db, move.lease, (client) =>
+    writeMove(client, move, deps.clock.now()),
+  );
+  if (typeof written === 'string') return written;
   deps.bus.notify('instance', move.instanceId);
-  deps.bus.notify('events', String(companyId));
+  deps.bus.notify('events', String(written));
   deps.bus.notify('deliveries');
-  return true;
+  return 'moved';
 }
 
 interface Row {
@@ -55,17 +59,20 @@ interface Row {
   jid: string | null;
 }
 
-async function writeMove(client: Client, move: InstanceMove, now: Date): Promise<number | null> {
-  const held = await holdLeases(client, [move.lease]);
-  if (!held.has(move.lease.shard)) return null;
+/** Gives the company to tell, or why nothing was written. */
+async function writeMove(
+  client: Client,
+  move: InstanceMove,
+  now: Date,
+): Promise<number | Exclude<MoveOutcome, 'moved'>> {
   const found = await client.query<Row>(
     'SELECT company_id, state, phone, jid FROM instances WHERE id = $1 FOR NO KEY UPDATE',
     [move.instanceId],
   );
   const row = found.rows[0];
-  if (!row) return null;
+  if (!row) return 'gone';
   const moves = row.state !== move.to;
-  if (moves && !mayMove(row.state, move.to)) return null;
+  if (moves && !mayMove(row.state, move.to)) return 'refused';
 
   const columns: Record<string, unknown> = {
     ...columnsOf(moves, move.to, now),

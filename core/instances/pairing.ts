@@ -1,4 +1,5 @@
-import type { Sql } from '../platform/db.ts';
+import type { Db, Sql } from '../platform/db.ts';
+import { type Lease, underLease } from './hold-leases.ts';
 
 /** Shows the QR that the network gave; a newer one takes its place. */
 export async function showQr(sql: Sql, instanceId: string, qr: string, expiresAt: Date): Promise<void> {
@@ -10,20 +11,24 @@ export async function showQr(sql: Sql, instanceId: string, qr: string, expiresAt
   );
 }
 
-/** Nothing is left to scan or to type: paired, or given up. */
-export async function endPairing(sql: Sql, instanceId: string): Promise<void> {
-  await sql.query('DELETE FROM instance_pairings WHERE instance_id = $1', [instanceId]);
+/** Nothing is left to scan or to type: paired, or given up. Throws LeaseLost. */
+export async function endPairing(db: Db, instance: { id: string; lease: Lease }): Promise<void> {
+  await underLease(db, instance.lease, (client) =>
+    client.query('DELETE FROM instance_pairings WHERE instance_id = $1', [instance.id]),
+  );
 }
 
-/** Answers a request for a pairing code with the code, or with why there is none. */
+/** Answers a request for a pairing code with the code, or with why there is none. Throws LeaseLost. */
 export async function answerPairingCode(
-  sql: Sql,
-  instanceId: string,
+  db: Db,
+  instance: { id: string; lease: Lease },
   phone: string,
   answer: { code: string } | { error: string },
 ): Promise<void> {
-  await sql.query(
-    `UPDATE instance_pairings SET code = $3, code_error = $4 WHERE instance_id = $1 AND code_phone = $2`,
-    [instanceId, phone, 'code' in answer ? answer.code : null, 'error' in answer ? answer.error : null],
+  await underLease(db, instance.lease, (client) =>
+    client.query(
+      `UPDATE instance_pairings SET code = $3, code_error = $4 WHERE instance_id = $1 AND code_phone = $2`,
+      [instance.id, phone, 'code' in answer ? answer.code : null, 'error' in answer ? answer.error : null],
+    ),
   );
 }

@@ -1,5 +1,6 @@
 import type { QueryResultRow } from 'pg';
 import type { Db, Sql } from '../platform/db.ts';
+import { holderIsGone } from '../workers/pulse.ts';
 
 export interface ClaimedMail extends QueryResultRow {
   id: number;
@@ -11,19 +12,26 @@ export interface ClaimedMail extends QueryResultRow {
   trace_id: string | null;
 }
 
-/** A mail that a worker took and did not settle within this time is another's to try. */
+/** A mail that a living worker took and did not settle within this time is another's to try. */
 const LEASE_MS = 120_000;
 
-/** Takes due mails for one try each; two workers never take the same one. */
-export async function claimMails(db: Db, input: { now: Date; limit: number }): Promise<ClaimedMail[]> {
+/**
+ * Takes due mails for one try each; two workers never take the same one. Those of a worker that is no more are
+ * due at once.
+ */
+export async function claimMails(
+  db: Db,
+  input: { now: Date; limit: number; worker?: number | null },
+): Promise<ClaimedMail[]> {
   const { rows } = await db.query<ClaimedMail>(
-    `UPDATE mails SET attempts = attempts + 1, next_attempt_at = $2
+    `UPDATE mails SET attempts = attempts + 1, next_attempt_at = $2, claimed_by = $4
      WHERE id IN (
-       SELECT id FROM mails WHERE failed_at IS NULL AND next_attempt_at <= $1
+       SELECT id FROM mails
+       WHERE failed_at IS NULL AND (next_attempt_at <= $1 OR ${holderIsGone('claimed_by')})
        ORDER BY next_attempt_at LIMIT $3 FOR UPDATE SKIP LOCKED
      )
      RETURNING id, kind, sealed, attempts, created_at, trace_id`,
-    [input.now, new Date(input.now.getTime() + LEASE_MS), input.limit],
+    [input.now, new Date(input.now.getTime() + LEASE_MS), input.limit, input.worker ?? null],
   );
   return rows;
 }
@@ -34,7 +42,7 @@ export async function dropMail(sql: Sql, id: number): Promise<void> {
 }
 
 export async function retryMail(sql: Sql, input: { id: number; at: Date; error: string }): Promise<void> {
-  await sql.query('UPDATE mails SET next_attempt_at = $2, last_error = $3 WHERE id = $1', [
+  await sql.query('UPDATE mails SET next_attempt_at = $2, last_error = $3, claimed_by = NULL WHERE id = $1', [
     input.id,
     input.at,
     input.error,

@@ -6,6 +6,7 @@ import { insertEvents } from '../events/insert-events.ts';
 import type { Bus } from '../platform/bus.ts';
 import { newId } from '../platform/ids.ts';
 import type { Log } from '../platform/log.ts';
+import { holderIsGone, type Pulse } from '../workers/pulse.ts';
 import { findReferenced } from './find-referenced.ts';
 import { type PreparedSend, prepareSend } from './prepare-send.ts';
 import type { SendDeps } from './send.ts';
@@ -13,9 +14,11 @@ import type { SendDeps } from './send.ts';
 export interface FireDeps extends SendDeps {
   bus: Bus;
   log: Log;
+  /** Absent: nobody can take this worker's claims but by time. */
+  pulse?: Pulse;
 }
 
-/** Claimed so long ago and not finished: its worker died, and whoever comes next takes it over. */
+/** Claimed so long ago and not finished: whoever comes next takes it over. Of a worker that is no more, at once. */
 const CLAIM_MS = 60_000;
 const RETRY_MS = 10_000;
 /** An instance may be away, or its company suspended, when the time comes; later than this, what was to be said is no longer due. */
@@ -38,6 +41,8 @@ interface Due {
   body: Record<string, unknown>;
   idempotency_key: string;
   force: boolean;
+  /** This claim, as opposed to a later one. */
+  claimed_at: Date;
   user_id: number;
   token_id: number | null;
   is_superadmin: boolean;
@@ -50,8 +55,10 @@ interface Due {
  * refuses ends as `<type>.delivery_failed` with the code as its reason. Returns how many it claimed.
  */
 export async function fireScheduled(deps: FireDeps): Promise<number> {
+  if (deps.pulse && !deps.pulse.isAlive()) return 0;
   const now = deps.clock.now();
-  const due = await deps.db.query<Due>(CLAIM, [now, new Date(now.getTime() - CLAIM_MS), BATCH]);
+  const claim = [now, new Date(now.getTime() - CLAIM_MS), BATCH, deps.pulse?.id() ?? null];
+  const due = await deps.db.query<Due>(CLAIM, claim);
   await Promise.all(due.rows.map((row) => fire(deps, row)));
   return due.rows.length;
 }
@@ -129,7 +136,10 @@ async function conclude(
   if (passing && now.getTime() - row.send_at.getTime() < LATE_MAX_MS) {
     // Claimed as of then: it comes up again when that claim has run out.
     const claimedAt = new Date(now.getTime() - CLAIM_MS + RETRY_MS);
-    await deps.db.query('UPDATE scheduled_sends SET claimed_at = $2 WHERE id = $1', [row.id, claimedAt]);
+    await deps.db.query(
+      'UPDATE scheduled_sends SET claimed_at = $2, claimed_by = NULL WHERE id = $1 AND claimed_at = $3',
+      [row.id, claimedAt, row.claimed_at],
+    );
     return;
   }
   await fail(deps, row, prepared, err instanceof ApiError ? err.code.toLowerCase() : 'send_failed', now);
@@ -145,8 +155,10 @@ async function fail(
   const { type, chat } = await familyOf(deps, row, prepared);
   await deps.db.transaction(async (client) => {
     const failed = await client.query(
-      `UPDATE scheduled_sends SET status = 'failed', failed_reason = $2 WHERE id = $1 AND status = 'claimed'`,
-      [row.id, reason],
+      // A claim that another took over is the other's to end.
+      `UPDATE scheduled_sends SET status = 'failed', failed_reason = $2
+       WHERE id = $1 AND status = 'claimed' AND claimed_at = $3`,
+      [row.id, reason, row.claimed_at],
     );
     if (failed.rowCount === 0) return;
     const data = {
@@ -200,10 +212,10 @@ function chatOf(row: Due): string {
 }
 
 const CLAIM = `
-UPDATE scheduled_sends SET status = 'claimed', claimed_at = $1
+UPDATE scheduled_sends SET status = 'claimed', claimed_at = $1, claimed_by = $4
 WHERE id IN (
   SELECT id FROM scheduled_sends
-  WHERE send_at <= $1 AND (status = 'scheduled' OR (status = 'claimed' AND claimed_at < $2))
+  WHERE send_at <= $1 AND (status = 'scheduled' OR (status = 'claimed' AND (claimed_at < $2 OR ${holderIsGone('claimed_by')})))
   ORDER BY send_at LIMIT $3 FOR UPDATE SKIP LOCKED)
-RETURNING id, company_id, instance_id, type, send_at, body, idempotency_key, force, user_id, token_id,
-          is_superadmin, trace_id`;
+RETURNING id, company_id, instance_id, type, send_at, body, idempotency_key, force, claimed_at, user_id,
+          token_id, is_superadmin, trace_id`;

@@ -1,5 +1,5 @@
 import { insertEvents, type NewEvent } from '../events/insert-events.ts';
-import { holdLeases, type Lease } from '../instances/hold-leases.ts';
+import { type Lease, type Recorded, underLease } from '../instances/hold-leases.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Client, Db } from '../platform/db.ts';
@@ -24,22 +24,23 @@ export interface EndedChange {
 
 /**
  * Records the end of a delete or edit: the message's change with its events, or the failure, and the end of
- * the task commit together. A task that is gone was recorded before: nothing happens.
+ * the task commit together. A task that is gone was recorded before: nothing happens. Throws LeaseLost.
  */
 export async function recordChangeTask(
   deps: { db: Db; bus: Bus; clock: Clock },
   ended: EndedChange,
-): Promise<void> {
+): Promise<Recorded> {
   const now = deps.clock.now();
-  const company = await deps.db.transaction((client) => recordEnd(client, ended, now));
-  if (company === null) return;
-  deps.bus.notify('events', String(company));
-  deps.bus.notify('deliveries');
+  const company = await underLease(deps.db, ended.lease, (client) => recordEnd(client, ended, now));
+  if (company !== null) {
+    deps.bus.notify('events', String(company));
+    deps.bus.notify('deliveries');
+  }
+  return 'recorded';
 }
 
+/** Gives the company to tell; null when there is nothing to tell. */
 async function recordEnd(client: Client, ended: EndedChange, now: Date): Promise<number | null> {
-  const held = await holdLeases(client, [ended.lease]);
-  if (!held.has(ended.lease.shard)) return null;
   const tasks = await client.query<Task>(
     'DELETE FROM outbox WHERE task_id = $1 RETURNING message_id, payload, trace_id',
     [ended.taskId],

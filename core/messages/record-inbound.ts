@@ -1,7 +1,7 @@
 import { phoneOf } from '@posthorn/contract/jid.ts';
 import { INBOUND_FAMILIES } from '@posthorn/contract/message-types.ts';
 import { insertEvents, type NewEvent } from '../events/insert-events.ts';
-import type { Lease } from '../instances/hold-leases.ts';
+import type { Lease, Recorded } from '../instances/hold-leases.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Coalescer } from '../platform/coalesce.ts';
@@ -42,7 +42,7 @@ export interface ReceivedBatch {
   messages: readonly Received[];
 }
 
-export type InboundRecorder = Coalescer<ReceivedBatch, void>;
+export type InboundRecorder = Coalescer<ReceivedBatch, Recorded>;
 
 /** Messages in one {@link ReceivedBatch} at most. */
 export const RECEIVED_BATCH_MAX = 128;
@@ -50,7 +50,8 @@ export const RECEIVED_BATCH_MAX = 128;
 /**
  * Records what instances receive: the message, its two events, the contact's temperature
  * and the usage counters in one transaction. The network repeats what was not acknowledged; the pair
- * (instance, network id) is unique, so a repeat changes nothing.
+ * (instance, network id) is unique, so a repeat changes nothing. Rejects with LeaseLost what was received
+ * under a lease that has passed.
  */
 export function createInboundRecorder(deps: { db: Db; bus: Bus; clock: Clock }): InboundRecorder {
   return createRecorder<ReceivedBatch>(deps, { maxBatch: 16, record });

@@ -1,5 +1,5 @@
 import { insertEvents, type NewEvent } from '../events/insert-events.ts';
-import { holdLeases, type Lease } from '../instances/hold-leases.ts';
+import { type Lease, type Recorded, underLease } from '../instances/hold-leases.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Client, Db } from '../platform/db.ts';
@@ -24,17 +24,15 @@ export type NetworkChangeOf = { networkId: string; at: Date } & (
 /**
  * Records changes that came from the network, in their order, each with its events: message.edited,
  * message.deleted with `<family>.deleted`, message.starred (spec 6.1). A change of a message that we never
- * had tells nobody anything.
+ * had tells nobody anything. Throws LeaseLost.
  */
 export async function recordNetworkChanges(
   deps: { db: Db; bus: Bus; clock: Clock },
   scope: { companyId: number; instanceId: string; lease: Lease },
   changes: readonly NetworkChangeOf[],
-): Promise<void> {
+): Promise<Recorded> {
   const now = deps.clock.now();
-  const told = await deps.db.transaction(async (client) => {
-    const held = await holdLeases(client, [scope.lease]);
-    if (!held.has(scope.lease.shard)) return false;
+  const told = await underLease(deps.db, scope.lease, async (client) => {
     const events: NewEvent[] = [];
     for (const change of changes) {
       const eventId = hashKey(scope.instanceId, change.kind, change.networkId, change.at.toISOString());
@@ -45,9 +43,11 @@ export async function recordNetworkChanges(
     await insertEvents(client, events);
     return events.length > 0;
   });
-  if (!told) return;
-  deps.bus.notify('events', String(scope.companyId));
-  deps.bus.notify('deliveries');
+  if (told) {
+    deps.bus.notify('events', String(scope.companyId));
+    deps.bus.notify('deliveries');
+  }
+  return 'recorded';
 }
 
 /** The network repeats what was not acknowledged: the first event's id is made of what happened. */

@@ -1,6 +1,6 @@
 import type { Jid } from '@posthorn/contract/jid.ts';
 import { insertEvents, type NewEvent } from '../events/insert-events.ts';
-import type { Lease } from '../instances/hold-leases.ts';
+import type { Lease, Recorded } from '../instances/hold-leases.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Coalescer } from '../platform/coalesce.ts';
@@ -14,7 +14,7 @@ import { type MessageStatus, type Step, stepsBetween } from './progress.ts';
 /** The network proved that a message got somewhere, or will not. */
 export interface Progress {
   messageId: string;
-  /** The lease of the worker that saw it: a worker that lost the shard records nothing. */
+  /** The lease of the worker that saw it: of a worker that lost the shard nothing is recorded. */
   lease: Lease;
   to: Step;
   at: Date;
@@ -25,12 +25,13 @@ export interface Progress {
   wireState?: 'not_sent' | 'unknown';
 }
 
-export type ProgressRecorder = Coalescer<Progress, void>;
+export type ProgressRecorder = Coalescer<Progress, Recorded>;
 
 /**
  * Records progress: the message's state, its events, the usage counters and the end of its task commit
  * together, many messages in one transaction. Progress that comes late or twice changes nothing, so
- * each event of a message is written exactly once. Order of pushes is the order of events.
+ * each event of a message is written exactly once. Order of pushes is the order of events. Rejects with
+ * LeaseLost what was seen under a lease that has passed.
  */
 export function createProgressRecorder(deps: { db: Db; bus: Bus; clock: Clock }): ProgressRecorder {
   return createRecorder<Progress>(deps, { maxBatch: 256, record });

@@ -22,6 +22,8 @@ export const BILLING_READS: Readonly<Record<string, readonly string[]>> = {
   ],
   api_tokens: ['id', 'company_id', 'user_id', 'key_hash', 'revoked_at', 'last_used_at'],
   revoked_jwts: ['jti'],
+  // Which workers live.
+  workers: ['id'],
 };
 
 /** What it writes there: the counts of requests, which hold for both services together. */

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { connectionWith, KEEP_ALIVE, KEEP_ALIVE_SETTINGS } from './connection-limits.ts';
 import type { Log } from './log.ts';
 
 /**
@@ -49,9 +50,9 @@ export async function createBus(options: { url: string; log: Log; name: string }
 
   async function connect(): Promise<void> {
     const next = new pg.Client({
-      connectionString: options.url,
+      ...connectionWith(options.url, KEEP_ALIVE_SETTINGS),
       application_name: `${options.name} bus`,
-      keepAlive: true,
+      ...KEEP_ALIVE,
       connectionTimeoutMillis: 5_000,
     });
     next.on('notification', (message) => {

@@ -36,6 +36,9 @@ export function createCoalescer<In, Out>(options: {
   async function runBatch(batch: Waiting[]): Promise<void> {
     try {
       const outcomes = await options.run(batch.map((waiting) => waiting.input));
+      // An input without an outcome must not pass for one that was dealt with.
+      if (outcomes.length !== batch.length)
+        throw new Error(`${batch.length} inputs got ${outcomes.length} outcomes`);
       batch.forEach((waiting, i) => {
         const outcome = outcomes[i] as Out | Error;
         if (outcome instanceof Error) waiting.reject(outcome);

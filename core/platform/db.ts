@@ -1,4 +1,11 @@
 import pg from 'pg';
+import {
+  type ConnectionLimits,
+  connectionWith,
+  KEEP_ALIVE,
+  limitSettings,
+  QUICK_LIMITS,
+} from './connection-limits.ts';
 import type { Log } from './log.ts';
 
 export type Client = pg.PoolClient;
@@ -47,7 +54,9 @@ const INDEXED_PLANS = [
   '-c enable_hashjoin=off',
   '-c enable_mergejoin=off',
   '-c plan_cache_mode=force_generic_plan',
-].join(' ');
+];
+
+const ANSWER_MARGIN_MS = 5_000;
 
 export interface DbOptions {
   url: string;
@@ -56,18 +65,26 @@ export interface DbOptions {
   name: string;
   /** `indexed`: for the pool of the hot statements, whose plans must not depend on when they were made. */
   plans?: 'indexed';
+  /** Default {@link QUICK_LIMITS}. */
+  limits?: ConnectionLimits;
 }
 
 export function createDb(options: DbOptions): Db {
+  const limits = options.limits ?? QUICK_LIMITS;
   const pool = new pg.Pool({
-    connectionString: options.url,
+    ...connectionWith(options.url, [
+      '-c jit=off',
+      ...(options.plans === 'indexed' ? INDEXED_PLANS : []),
+      ...limitSettings(limits),
+    ]),
     max: options.poolSize,
     application_name: options.name,
-    options: `-c jit=off ${options.plans === 'indexed' ? INDEXED_PLANS : ''}`,
     types: pgTypes,
     connectionTimeoutMillis: 5_000,
     idleTimeoutMillis: 60_000,
-    keepAlive: true,
+    // The database ends what takes too long; this is for a database that vanished with our question.
+    query_timeout: limits.statementMs + ANSWER_MARGIN_MS,
+    ...KEEP_ALIVE,
   });
   // A client that is handed out has no listener of the pool's, and dying between two queries it would take
   // the process with it. Its holder's next query fails; nothing else need be done.
@@ -112,14 +129,15 @@ export function isUnavailable(err: unknown): boolean {
   const code = (err as { code?: unknown }).code;
   if (typeof code === 'string') {
     // 08: connection; 53: too many connections, disk or memory; 57P: shut down, starting; 25006: read-only, as
-    // a standby is, or a primary that has just become one; Node's own E...
+    // a standby is, or a primary that has just become one; 57014, 55P03, 25P0x: a limit of time
+    // (connection-limits.ts), its own or that of who held the lock; Node's own E...
     if (
-      /^(08|53|57P0|25006$)/.test(code) ||
+      /^(08|53|57P0|57014|55P03|25P0[34]|25006$)/.test(code) ||
       /^(ECONN|EPIPE|ETIMEDOUT|ENOENT|EAI_AGAIN|EHOSTUNREACH)/.test(code)
     )
       return true;
   }
-  return /Connection terminated|is not currently accepting connections|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
+  return /Connection terminated|Query read timeout|is not currently accepting connections|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
     err.message,
   );
 }

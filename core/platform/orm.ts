@@ -1,5 +1,6 @@
 import type { AnyEntity, EntityName, EventArgs, EventSubscriber } from '@mikro-orm/core';
 import { type EntityManager, MikroORM, type Options, SqlEntityManager } from '@mikro-orm/postgresql';
+import { KEEP_ALIVE, limitSettings, QUICK_LIMITS } from './connection-limits.ts';
 
 /** Entities through MikroORM: one fork a request or message, closed to other companies. */
 export interface Orm {
@@ -39,7 +40,9 @@ export async function createOrm(options: {
     pool: { min: 0, max: options.poolSize ?? 4, idleTimeoutMillis: 60_000 },
     driverOptions: {
       application_name: `${options.name ?? 'posthorn'} orm`,
-      keepAlive: true,
+      options: limitSettings(QUICK_LIMITS).join(' '),
+      query_timeout: QUICK_LIMITS.statementMs + 5_000,
+      ...KEEP_ALIVE,
       connectionTimeoutMillis: 5_000,
     },
     subscribers: [new TenantWrites()],

@@ -1,6 +1,6 @@
 import { phoneOf } from '@posthorn/contract/jid.ts';
 import { insertEvents, type NewEvent } from '../events/insert-events.ts';
-import { holdLeases, type Lease } from '../instances/hold-leases.ts';
+import { type Lease, type Recorded, underLease } from '../instances/hold-leases.ts';
 import { isUuid } from '../messages/content/target.ts';
 import { hashKey } from '../messages/hashes.ts';
 import type { Bus } from '../platform/bus.ts';
@@ -41,18 +41,16 @@ export interface StatusScope {
 
 /**
  * Records status facts in their order, each once, with its event: status.received, .viewed, .reaction,
- * .reply. A status that its author deleted leaves the feed.
+ * .reply. A status that its author deleted leaves the feed. Throws LeaseLost.
  */
 export async function recordStatusFacts(
   deps: { db: Db; bus: Bus; clock: Clock },
   scope: StatusScope,
   facts: readonly StatusFact[],
-): Promise<void> {
-  if (facts.length === 0) return;
+): Promise<Recorded> {
+  if (facts.length === 0) return 'recorded';
   const now = deps.clock.now();
-  const told = await deps.db.transaction(async (client) => {
-    const held = await holdLeases(client, [scope.lease]);
-    if (!held.has(scope.lease.shard)) return false;
+  const told = await underLease(deps.db, scope.lease, async (client) => {
     const events: NewEvent[] = [];
     for (const fact of facts) {
       const told = await record(client, scope, fact);
@@ -62,9 +60,11 @@ export async function recordStatusFacts(
     await insertEvents(client, events);
     return events.length > 0;
   });
-  if (!told) return;
-  deps.bus.notify('events', String(scope.companyId));
-  deps.bus.notify('deliveries');
+  if (told) {
+    deps.bus.notify('events', String(scope.companyId));
+    deps.bus.notify('deliveries');
+  }
+  return 'recorded';
 }
 
 type Told = { type: string; eventId: string; data: Record<string, unknown> } | null;

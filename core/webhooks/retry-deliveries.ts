@@ -7,6 +7,7 @@ import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
 import type { Orm } from '../platform/orm.ts';
+import { holderIsGone } from '../workers/pulse.ts';
 import { RETRIES_HINT } from './delivery/hints.ts';
 import { loadWebhook } from './find-webhook.ts';
 import { reportCompany } from './report-scope.ts';
@@ -128,5 +129,5 @@ FROM (SELECT DISTINCT * FROM unnest($1::uuid[], $2::int[])) AS t (event_id, webh
 JOIN webhook_delivery_logs l ON l.event_id = t.event_id AND l.webhook_id = t.webhook_id
 GROUP BY l.company_id, t.webhook_id, t.event_id
 ON CONFLICT (event_id, webhook_id) DO UPDATE SET next_attempt_at = excluded.next_attempt_at
-  WHERE d.leased_until IS NULL OR d.leased_until < excluded.next_attempt_at
+  WHERE d.leased_until IS NULL OR d.leased_until < excluded.next_attempt_at OR ${holderIsGone('d.claimed_by')}
 RETURNING d.event_id, d.webhook_id`;

@@ -18,6 +18,9 @@ export async function useSystem(
   const amqpUrl = options.amqpUrl ?? (await createTestVhost()).url;
   const system = await startSystem({ ...options, databaseUrl: database.url, amqpUrl });
   t.after(async () => {
+    // What a failed test left frozen could not end.
+    for (const process of [...system.messaging, ...system.billing, ...system.workers])
+      process.signal('SIGCONT');
     await system.stop();
     await database.drop();
   });

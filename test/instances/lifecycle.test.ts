@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type EventType, eventPayloads } from '@posthorn/contract/events.ts';
+import { LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
 import { type InstanceMove, moveInstance } from '@posthorn/core/instances/move-instance.ts';
 import { shardOf } from '@posthorn/core/instances/shard.ts';
 import { type InstanceState, mayMove } from '@posthorn/core/instances/transitions.ts';
@@ -126,12 +127,12 @@ describe('the life of an instance', () => {
       push_name: 'Desk',
       credentials: Buffer.from('sealed'),
     };
-    assert.equal(await move(id, 'CONNECTED', { reason: 'paired', fields: paired }), true);
+    assert.equal(await move(id, 'CONNECTED', { reason: 'paired', fields: paired }), 'moved');
     api.parts.clock.advance(1_000);
     const later = api.parts.clock.now().toISOString();
     assert.equal(
       await move(id, 'DISCONNECTED', { reason: 'connection_lost', fields: { last_error: 'reset' } }),
-      true,
+      'moved',
     );
 
     const { body } = await api.call('GET', `/v1/instances/${id}/connection`, { key: owner.apiKey });
@@ -175,7 +176,7 @@ describe('the life of an instance', () => {
   test('a worker that has lost the shard writes nothing', async () => {
     const id = await seed('CONNECTED', 'connected');
     const old = { shard: shardOf(id), epoch: -1 };
-    assert.equal(await move(id, 'DISCONNECTED', { lease: old }), false);
+    await assert.rejects(move(id, 'DISCONNECTED', { lease: old }), LeaseLost);
     assert.equal((await rowOf(id)).state, 'CONNECTED');
     assert.deepEqual(await eventsOf(id), []);
   });
@@ -185,7 +186,7 @@ describe('the life of an instance', () => {
       for (const to of STATES) {
         if (from === to || mayMove(from, to)) continue;
         const id = await seed(from);
-        assert.equal(await move(id, to), false, `${from} -> ${to}`);
+        assert.equal(await move(id, to), 'refused', `${from} -> ${to}`);
         assert.equal((await rowOf(id)).state, from);
       }
     }

@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { announceQr } from '@posthorn/core/instances/announce-qr.ts';
 import { loadSessionRows } from '@posthorn/core/instances/load-sessions.ts';
 import { answerPairingCode } from '@posthorn/core/instances/pairing.ts';
+import { shardOf } from '@posthorn/core/instances/shard.ts';
 import { startTestMessaging, type TestMessaging } from '../support/messaging.ts';
 import { waitFor } from '../support/process.ts';
 import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
@@ -23,10 +24,11 @@ describe('pairing an instance', () => {
       key: owner.apiKey,
       ...(accept ? { headers: { accept } } : {}),
     });
+  const leaseOf = (id: string) => ({ shard: shardOf(id), epoch: 0 });
   const showQr = (id: string, qr: string, lifeMs = 60_000) =>
     announceQr(
       api.parts,
-      { id, companyId: owner.companyId },
+      { id, companyId: owner.companyId, lease: leaseOf(id) },
       qr,
       new Date(api.parts.clock.now().getTime() + lifeMs),
     );
@@ -83,7 +85,7 @@ describe('pairing an instance', () => {
       return found?.codePhone ? found : null;
     });
     assert.deepEqual([row.codePhone, row.wanted], ['5511999990000', 'connected']);
-    await answerPairingCode(api.parts.db, id, '5511999990000', { code: 'ABCD1234' });
+    await answerPairingCode(api.parts.db, { id, lease: leaseOf(id) }, '5511999990000', { code: 'ABCD1234' });
     api.parts.bus.notify('instance', id);
     const { status, body } = await asked;
     assert.equal(status, 200);
@@ -98,7 +100,9 @@ describe('pairing an instance', () => {
       body: { phone: '5511999990001' },
     });
     await waitFor(async () => (await loadSessionRows(api.parts.db, { instanceId: id }))[0]?.codePhone);
-    await answerPairingCode(api.parts.db, id, '5511999990001', { error: 'socket hang up at 10.0.0.1' });
+    await answerPairingCode(api.parts.db, { id, lease: leaseOf(id) }, '5511999990001', {
+      error: 'socket hang up at 10.0.0.1',
+    });
     const { status, body, text, headers } = await asked;
     assert.deepEqual([status, body.error_code], [503, 'SERVICE_UNAVAILABLE']);
     assert.ok(Number(headers.get('retry-after')) >= 1);

@@ -23,6 +23,8 @@ export interface System {
   billing: RunningProcess[];
   workers: RunningProcess[];
   addWorker(): Promise<RunningProcess>;
+  /** Fires when it stops: whoever sends to it ends too. */
+  stopping: AbortSignal;
   stop(): Promise<void>;
 }
 
@@ -52,6 +54,7 @@ export async function startSystem(options: {
   };
   const sandboxUrl = `http://127.0.0.1:${sandboxPort}`;
   const sandbox = await startProcess({
+    timeoutMs: START_TIMEOUT_MS,
     entry: 'network/sandbox/main.ts',
     env,
     ready: { url: `${sandboxUrl}/health` },
@@ -87,6 +90,7 @@ export async function startSystem(options: {
   };
   const workers: RunningProcess[] = [];
   for (let i = 0; i < (options.workers ?? 1); i += 1) workers.push(await addWorker());
+  const stopping = new AbortController();
   const log = createLog({ level: 'silent', role: 'test' });
   const db = createDb({ url: options.databaseUrl, poolSize: 8, log, name: 'test' });
   return {
@@ -104,7 +108,9 @@ export async function startSystem(options: {
       workers.push(worker);
       return worker;
     },
+    stopping: stopping.signal,
     async stop() {
+      stopping.abort(new Error('the system was stopped'));
       await Promise.all([...messaging, ...billing, ...workers].map((process) => process.kill('SIGTERM')));
       await sandbox.kill('SIGTERM');
       await db.close();

@@ -21,6 +21,7 @@ function deliveryOf(webhookId: number, id: number): HeldDelivery {
     body: '{}',
     beginUntilMs: Number.POSITIVE_INFINITY,
     leasedUntilMs: Number.POSITIVE_INFINITY,
+    claimedBy: null,
   };
 }
 
@@ -35,6 +36,7 @@ function createRefused(told: Partial<AttemptsDeps>) {
     } as unknown as Outbound,
     random: Math.random,
     timeoutMs: 1_000,
+    isAlive: () => true,
     onResult: () => assert.fail('nothing was attempted'),
     onSlow: () => undefined,
     giveBack: () => assert.fail('nothing was given back'),

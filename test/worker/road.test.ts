@@ -226,34 +226,56 @@ test('a send whose outcome is unknown on a network that does not drop duplicates
   );
 });
 
-test('a broker that loses every wake-up delays a message and does not lose it', async () => {
-  const honest = createInProcessBroker();
-  let lossy = true;
-  let cameBack: () => void = () => assert.fail('the relay listens for the broker');
-  const broker: Broker = {
-    ...honest,
-    publish: (queue, body) => (lossy ? Promise.resolve() : honest.publish(queue, body)),
-    onUp(listener) {
-      cameBack = listener;
-      honest.onUp(listener);
-    },
-  };
-  await start({ broker });
+test('a broker that loses every wake-up delays a message by seconds and does not lose it', async () => {
+  const lossy: Broker = { ...createInProcessBroker(), publish: () => Promise.resolve() };
+  await start({ broker: lossy });
   const instance = await connectedInstance();
   const phone = newPhone();
   // The session looks by itself when it attaches: only later work depends on a wake-up.
   await waitFor(async () => (await parts.db.query('SELECT 1 FROM outbox')).rows.length === 0, 5_000);
-  const accepted = await send(instance.id, phone, 'late');
-  await waitFor(async () => {
-    const row = await parts.db.query('SELECT 1 FROM outbox WHERE task_id = $1 AND published_at IS NOT NULL', [
-      accepted.taskId,
-    ]);
-    return row.rows.length === 1;
-  }, 5_000);
-  assert.deepEqual(await shownTexts(phone), []);
-  lossy = false;
-  cameBack();
-  await waitFor(async () => (await shownTexts(phone)).length === 1, 5_000);
+  await send(instance.id, phone, 'late');
+  await waitFor(async () => (await shownTexts(phone)).length === 1, 15_000);
+});
+
+test('with a relay that is frozen and a broker that is away, sends go on within seconds', async () => {
+  const away: Broker = { ...createInProcessBroker(), isUp: () => false };
+  await start({ broker: away });
+  const instances = [await connectedInstance(), await connectedInstance(), await connectedInstance()];
+  const phone = newPhone();
+  for (let nth = 0; nth < 3; nth += 1) {
+    for (const { id } of instances) await send(id, phone, `text ${nth}`);
+    await waitFor(async () => (await shownTexts(phone)).length === 3 * (nth + 1), 15_000);
+  }
+  const left = await parts.db.query('SELECT 1 FROM outbox WHERE published_at IS NOT NULL');
+  assert.equal(left.rows.length, 0);
+});
+
+test('a send that does not get on makes its worker late, and work that gets on does not', async () => {
+  const driver = createSandboxDriver({ url: sandbox.url });
+  let answers = true;
+  const answer = Promise.withResolvers<{ at: Date }>();
+  const worker = await start({
+    driver: {
+      ...driver,
+      async open(request, sink) {
+        const session = await driver.open(request, sink);
+        return {
+          ...session,
+          send: (message) => (answers ? session.send(message) : answer.promise),
+        };
+      },
+    },
+  });
+  const instance = await connectedInstance();
+  const phone = newPhone();
+  await send(instance.id, phone, 'gets on');
+  await waitFor(async () => (await shownTexts(phone)).length === 1, 15_000);
+  await waitFor(() => worker.lateMs() === 0, 5_000);
+  answers = false;
+  await send(instance.id, phone, 'does not');
+  await waitFor(() => worker.lateMs() > 1_500, 15_000);
+  answer.resolve({ at: new Date() });
+  await waitFor(() => worker.lateMs() === 0, 5_000);
 });
 
 test('an instance is disconnected, connected again and logged out as its users want', async () => {

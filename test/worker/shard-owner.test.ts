@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
 import { SHARD_COUNT } from '@posthorn/core/instances/shard.ts';
 import { fairShare } from '@posthorn/worker/ownership/fair-share.ts';
-import { type ShardOwner, startShardOwner } from '@posthorn/worker/ownership/shard-owner.ts';
+import { type Membership, newWorkerTag, startMembership } from '@posthorn/worker/ownership/membership.ts';
+import { startShardOwner } from '@posthorn/worker/ownership/shard-owner.ts';
 import fc from 'fast-check';
 import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
@@ -23,17 +25,18 @@ interface Hold {
   to: number;
 }
 
-function startOwner(name: string, holds: Hold[], releaseMs = 0): ShardOwner {
+interface TestOwner {
+  owned(): Lease[];
+  membership: Membership;
+  stop(): Promise<void>;
+}
+
+function startOwner(name: string, holds: Hold[], releaseMs = 0): TestOwner {
   const open = new Map<number, Hold>();
-  const close = (shard: number) => {
-    const hold = open.get(shard);
-    if (hold) hold.to = performance.now();
-    open.delete(shard);
-  };
-  return startShardOwner({
-    databaseUrl: parts.url,
+  const membership = startMembership({ databaseUrl: parts.url, log: parts.log, name, tag: newWorkerTag() });
+  const owner = startShardOwner({
+    membership,
     log: parts.log,
-    name,
     onAcquire({ shard, epoch }) {
       const hold = { worker: name, shard, epoch, from: performance.now(), to: Number.POSITIVE_INFINITY };
       open.set(shard, hold);
@@ -41,13 +44,22 @@ function startOwner(name: string, holds: Hold[], releaseMs = 0): ShardOwner {
     },
     async onRelease(shard) {
       if (releaseMs > 0) await delay(releaseMs);
-      close(shard);
+      const hold = open.get(shard);
+      if (hold) hold.to = performance.now();
+      open.delete(shard);
     },
-    onLost: (shards) => shards.forEach(close),
   });
+  return {
+    owned: () => owner.owned(),
+    membership,
+    async stop() {
+      await owner.stop();
+      await membership.stop();
+    },
+  };
 }
 
-function sizes(...owners: ShardOwner[]): number[] {
+function sizes(...owners: TestOwner[]): number[] {
   return owners.map((owner) => owner.owned().length).sort((a, b) => a - b);
 }
 
@@ -96,7 +108,7 @@ test('a worker whose database connection is cut closes its shards and takes its 
   const owner = startOwner('cut', holds);
   await waitFor(() => sizes(owner)[0] === 32, 10_000);
   await parts.db.query(
-    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'cut shards'`,
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE '%shards cut'`,
   );
   await waitFor(() => holds.filter((hold) => hold.to < Number.POSITIVE_INFINITY).length >= 32, 5_000);
   await waitFor(() => sizes(owner)[0] === 32, 10_000);

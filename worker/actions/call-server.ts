@@ -72,12 +72,12 @@ export function startCallServer(deps: CallServerDeps): CallServer {
 
   async function takeAndAnswer(): Promise<void> {
     const now = deps.clock.now();
-    const shards = deps.leases().map((lease) => lease.shard);
-    for (const call of await takeCalls(deps.db, shards, now)) {
+    const leases = deps.leases();
+    for (const call of await takeCalls(deps.db, leases, now)) {
       const answered = answer(call).finally(() => answering.delete(answered));
       answering.add(answered);
     }
-    if (shards.length > 0 && now.getTime() - lastForgottenMs > FORGET_AFTER_MS) {
+    if (leases.length > 0 && now.getTime() - lastForgottenMs > FORGET_AFTER_MS) {
       lastForgottenMs = now.getTime();
       await forgetCalls(deps.db, new Date(now.getTime() - FORGET_AFTER_MS));
     }

@@ -1,4 +1,4 @@
-import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
+import type { Lease, Recorded } from '@posthorn/core/instances/hold-leases.ts';
 import type { CancelAnswer } from '@posthorn/core/messages/cancel-queued.ts';
 import type { EndedChange } from '@posthorn/core/messages/record-change-task.ts';
 import type { ProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
@@ -11,7 +11,7 @@ export interface CancelTasksDeps {
   db: Sql;
   clock: Clock;
   recorder: ProgressRecorder;
-  recordChange(ended: EndedChange): Promise<void>;
+  recordChange(ended: EndedChange): Promise<Recorded>;
 }
 
 /**
@@ -41,7 +41,7 @@ export async function cancelTasks(
   return { cancelled: tasks.map((task) => task.taskId), under_way: [] };
 }
 
-function recordCancelled(deps: CancelTasksDeps, lease: Lease, task: TaskRef): Promise<void> {
+function recordCancelled(deps: CancelTasksDeps, lease: Lease, task: TaskRef): Promise<Recorded> {
   const at = deps.clock.now();
   const end = { reason: 'cancelled', wireState: 'not_sent' } as const;
   if (!isChange(task))

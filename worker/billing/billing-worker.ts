@@ -11,6 +11,7 @@ import { purgeCompanies } from '@posthorn/core/billing/purge-companies.ts';
 import { runDueTask } from '@posthorn/core/billing/run-tasks.ts';
 import type { Broker } from '@posthorn/core/platform/broker.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
+import type { Pulse } from '@posthorn/core/workers/pulse.ts';
 import { type Loop, startLoop } from './loop.ts';
 
 export interface BillingWorkerDeps extends BillingDeps {
@@ -19,6 +20,7 @@ export interface BillingWorkerDeps extends BillingDeps {
   /** Where the simulated provider sends its webhooks; without it they wait. */
   ingestionUrl: string | undefined;
   webhookSecret: string;
+  pulse?: Pulse;
 }
 
 export interface BillingWorker {

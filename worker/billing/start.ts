@@ -7,6 +7,7 @@ import type { Config } from '@posthorn/core/platform/config.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import type { Shutdown } from '@posthorn/core/platform/shutdown.ts';
+import type { Pulse } from '@posthorn/core/workers/pulse.ts';
 import { startBillingWorker } from './billing-worker.ts';
 import { consumeBillingNews } from './consume-news.ts';
 
@@ -23,6 +24,9 @@ export async function startBillingRoles(deps: {
   clock: Clock;
   log: Log;
   shutdown: Shutdown;
+  pulse: Pulse;
+  /** Stands in the name of each connection. */
+  tag: string;
 }): Promise<void> {
   const { shutdown } = deps;
   if (hasProvider(deps.config)) await startWork(deps);
@@ -33,13 +37,14 @@ export async function startBillingRoles(deps: {
 
 async function startWork(deps: Parameters<typeof startBillingRoles>[0]): Promise<void> {
   const { config, shutdown } = deps;
-  const billing = await openBilling({ ...deps, name: 'billing worker' });
+  const billing = await openBilling({ ...deps, name: `billing worker ${deps.tag}` });
   const base = config.BILLING_INTERNAL_URL ?? `http://127.0.0.1:${config.BILLING_PORT}`;
   const worker = await startBillingWorker({
     ...billing,
     bus: deps.bus,
     broker: deps.broker,
     ingestionUrl: `${withoutTrailingSlashes(base)}/v1/webhooks/asaas`,
+    pulse: deps.pulse,
   });
   shutdown.add('billing work', () => worker.stop());
 }

@@ -1,4 +1,4 @@
-import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
+import { type Lease, LeaseLost, type Recorded } from '@posthorn/core/instances/hold-leases.ts';
 import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
 import { PENDING_PAGE, type PendingLoader, type PendingTask } from '@posthorn/core/messages/load-pending.ts';
 import type { EndedChange } from '@posthorn/core/messages/record-change-task.ts';
@@ -15,6 +15,7 @@ import { createTaskTries } from './task-tries.ts';
 /** Sends whose outcome is not recorded yet, of one instance, at most. */
 const MAX_UNRECORDED = 256;
 const RETRY_MS = 1_000;
+/** Whoever looks for all lanes wakes this one (look-for-work.ts). */
 const IDLE_MS = 60_000;
 /** Of a record that the database refuses, which is not there to refuse it while it is away. */
 const RECORD_TRIES = 10;
@@ -27,7 +28,9 @@ export interface LaneDeps extends SendTaskDeps {
   recorder: ProgressRecorder;
   tries: WorkTries;
   /** Records how a delete or edit ended. */
-  recordChange(ended: EndedChange): Promise<void>;
+  recordChange(ended: EndedChange): Promise<Recorded>;
+  /** Something could not be recorded, because another worker owns the shard by now: let go of it. */
+  onLeaseLost(lease: Lease): void;
   log: Log;
   /** In place of {@link SEND_EXPIRES_MS} and {@link DEFERRED_RETRY_MS}. */
   deferral?: { expiresMs: number; retryMs: number };
@@ -49,11 +52,15 @@ export type TaskRef = Pick<PendingTask, 'taskId' | 'messageId' | 'operation'>;
 export interface Lane {
   /** There is work up to this seq; without one, look anyway. */
   wake(upToSeq?: number): void;
+  /** The seq that is handled, while it knows of nothing to do; null while it is at work or has no session. */
+  idleAt(): number | null;
+  /** For how long it has known of work and got nowhere; waits that are meant, as for typing, do not count. */
+  lateMs(): number;
   attach(session: NetworkSession): void;
   detach(): void;
   /**
    * Takes tasks out that wait: recorded as cancelled when it resolves, and never sent. `underWay` are those
-   * that the network has or is getting.
+   * that the network has or is getting. Rejects when some could not be recorded: they may still be sent.
    */
   cancel(tasks: readonly TaskRef[]): Promise<{ cancelled: string[]; underWay: string[] }>;
   /** Stops after the send that is under way; resolves when its outcome is recorded. */
@@ -87,11 +94,19 @@ export function startLane(deps: LaneDeps, options: LaneOptions): Lane {
   let session: NetworkSession | null = null;
   let handledSeq = 0;
   let dirty = true;
+  let idle = false;
+  /** Getting the task ready that comes next: takes as long as it takes. */
+  let preparing = false;
+  /** Of the last thing that got on, monotonic. */
+  let progressAtMs = performance.now();
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       if (!session || (!dirty && !hasDueDeferred())) {
+        idle = true;
         await waker.wait(deferred.size > 0 ? retryMs : IDLE_MS);
+        idle = false;
+        if (!dirty) progressAtMs = performance.now();
         continue;
       }
       dirty = false;
@@ -101,11 +116,18 @@ export function startLane(deps: LaneDeps, options: LaneOptions): Lane {
       } catch (err) {
         dirty = true;
         if (stopping.signal.aborted) break;
+        if (err instanceof LeaseLost) letGo();
         deps.log.warn({ err, instance_id: options.instanceId }, 'dispatch interrupted');
         await waker.wait(RETRY_MS);
       }
     }
     await Promise.all(unrecorded);
+  }
+
+  /** What is still here to be sent is the new owner's. */
+  function letGo(): void {
+    session = null;
+    deps.onLeaseLost(options.lease);
   }
 
   async function drain(): Promise<void> {
@@ -130,13 +152,18 @@ export function startLane(deps: LaneDeps, options: LaneOptions): Lane {
       return false;
     }
     if (cancelled.has(task.taskId)) return true;
+    preparing = true;
     const outcome = await bounded
       .attempt(task, () => sendTask(deps, scopeOf(task), current, task))
       .catch((err) => {
         underWay.delete(task.taskId);
         throw err;
+      })
+      .finally(() => {
+        preparing = false;
       });
     await conclude(task, outcome);
+    progressAtMs = performance.now();
     return true;
   }
 
@@ -145,6 +172,7 @@ export function startLane(deps: LaneDeps, options: LaneOptions): Lane {
       ...options,
       signal: stopping.signal,
       begin() {
+        preparing = false;
         if (cancelled.has(task.taskId)) return false;
         underWay.add(task.taskId);
         return true;
@@ -193,11 +221,14 @@ export function startLane(deps: LaneDeps, options: LaneOptions): Lane {
       await Promise.all(before);
       for (let refusals = 0; ; ) {
         try {
-          await record(task, outcome);
-          return true;
+          return (await record(task, outcome)) === 'recorded';
         } catch (err) {
-          // Not recorded and stopping: the next owner sends it again, under the same network id.
+          // Not recorded: the next owner sends it again, under the same network id.
           if (stopping.signal.aborted) return false;
+          if (err instanceof LeaseLost) {
+            letGo();
+            return false;
+          }
           if (!isUnavailable(err)) refusals += 1;
           if (refusals >= RECORD_TRIES) {
             deps.log.error({ err, instance_id: options.instanceId }, 'given up: progress that is not taken');
@@ -216,7 +247,7 @@ export function startLane(deps: LaneDeps, options: LaneOptions): Lane {
     return recorded;
   }
 
-  function record(task: TaskRef, outcome: Extract<TaskOutcome, { at: Date }>): Promise<void> {
+  function record(task: TaskRef, outcome: Extract<TaskOutcome, { at: Date }>): Promise<Recorded> {
     const { at, to, reason, wireState } = outcome;
     if (!isChange(task)) {
       return deps.recorder.push({
@@ -243,11 +274,15 @@ export function startLane(deps: LaneDeps, options: LaneOptions): Lane {
   return {
     wake(upToSeq) {
       if (upToSeq !== undefined && upToSeq <= handledSeq) return;
+      if (idle && !dirty) progressAtMs = performance.now();
       dirty = true;
       waker.wake();
     },
+    idleAt: () => (idle && session && !dirty ? handledSeq : null),
+    lateMs: () => (preparing || (idle && !dirty) ? 0 : performance.now() - progressAtMs),
     attach(next) {
       session = next;
+      progressAtMs = performance.now();
       dirty = true;
       waker.wake();
     },
@@ -267,8 +302,9 @@ export function startLane(deps: LaneDeps, options: LaneOptions): Lane {
         );
       });
       const recorded = await Promise.all(ended);
+      if (recorded.includes(false)) throw new LeaseLost(options.lease);
       return {
-        cancelled: waiting.filter((_, i) => recorded[i]).map((task) => task.taskId),
+        cancelled: waiting.map((task) => task.taskId),
         underWay: late.map((task) => task.taskId),
       };
     },

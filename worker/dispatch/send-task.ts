@@ -1,4 +1,5 @@
 import { isUserJid } from '@posthorn/contract/jid.ts';
+import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
 import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
 import { type MediaPreparer, MediaUnusable } from '@posthorn/core/media/media-port.ts';
 import type { PendingTask } from '@posthorn/core/messages/load-pending.ts';
@@ -11,13 +12,14 @@ export interface SendTaskDeps {
   clock: Clock;
   media: MediaPreparer;
   /** Notes durably that a send begins, for networks that don't drop duplicates. */
-  beginAttempt(taskId: string): Promise<void>;
+  beginAttempt(attempt: { taskId: string; lease: Lease }): Promise<void>;
   /** A number in [0, 1), for the humanize delay. */
   random(): number;
 }
 
 export interface SendTaskScope {
   instanceId: string;
+  lease: Lease;
   /** Whether the network drops a second message with the same id. */
   dedupes: boolean;
   settings(): InstanceSettings;
@@ -57,7 +59,7 @@ export async function sendTask(
       ));
     await humanize(deps, scope, session, task);
     if (!scope.begin()) return { to: 'cancelled' };
-    if (!scope.dedupes) await deps.beginAttempt(task.taskId);
+    if (!scope.dedupes) await deps.beginAttempt({ taskId: task.taskId, lease: scope.lease });
     const receipt = await session.send(outboundOf(task, media ?? undefined));
     return { to: 'sent', at: receipt.at };
   } catch (err) {

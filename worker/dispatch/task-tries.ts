@@ -1,4 +1,5 @@
 import { ApiError } from '@posthorn/contract/api-error.ts';
+import { LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
 import type { PendingTask } from '@posthorn/core/messages/load-pending.ts';
 import type { TriesScope, WorkTries } from '@posthorn/core/messages/work-tries.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
@@ -55,6 +56,7 @@ export function createTaskTries(
 function isForeseen(err: unknown): boolean {
   return (
     err instanceof SendUnavailable ||
+    err instanceof LeaseLost ||
     (err instanceof ApiError && err.status === 503) ||
     (err instanceof Error && (err.name === 'AbortError' || err.name === 'TimeoutError')) ||
     isUnavailable(err) ||

@@ -20,6 +20,7 @@ import type { Cipher } from '@posthorn/core/platform/encryption.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import { type Mailer, MailRefused } from '@posthorn/core/platform/mail.ts';
 import { createWaker } from '@posthorn/core/platform/waker.ts';
+import type { Pulse } from '@posthorn/core/workers/pulse.ts';
 
 export interface MailSenderDeps {
   db: Db;
@@ -29,6 +30,8 @@ export interface MailSenderDeps {
   cipher: Cipher;
   mailer: Mailer;
   settings: Pick<AccountSettings, 'frontendUrl' | 'passwordResetTtlMinutes'>;
+  /** Absent: nobody can take this worker's mails but by time. */
+  pulse?: Pulse;
 }
 
 export interface MailSender {
@@ -58,16 +61,23 @@ export function createMailSender(deps: MailSenderDeps): MailSender {
   let running: Promise<void> = Promise.resolve();
 
   async function runOnce(): Promise<number> {
-    const claimed = await claimMails(db, { now: clock.now(), limit: BATCH });
+    if (!isAlive()) return 0;
+    const worker = deps.pulse?.id() ?? null;
+    const claimed = await claimMails(db, { now: clock.now(), limit: BATCH, worker });
     await Promise.all(claimed.map(settle));
     return claimed.length;
   }
 
+  const isAlive = () => deps.pulse?.isAlive() ?? true;
+
   async function settle(mail: ClaimedMail): Promise<void> {
+    // Frozen since it was taken: it is another's by now, or soon.
+    if (!isAlive()) return;
     try {
       if (mail.kind === RESET_REQUEST) await prepareReset(mail);
       else await send(mail);
     } catch (err) {
+      if (!isAlive()) return;
       await postpone(mail, err).catch((failure) =>
         log.warn({ err: failure, mail_id: mail.id }, 'mail lost track of'),
       );

@@ -2,138 +2,129 @@ import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
 import { SHARD_COUNT } from '@posthorn/core/instances/shard.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import { createWaker } from '@posthorn/core/platform/waker.ts';
-import pg from 'pg';
+import { SHARD_LOCK, WORKER_LOCK } from '@posthorn/core/workers/members.ts';
 import { fairShare, pickShards } from './fair-share.ts';
-
-/** First halves of the advisory locks' keys: a live worker, an owned shard. */
-const WORKER_LOCK = 7201;
-const SHARD_LOCK = 7202;
+import type { LockConnection } from './lock-connection.ts';
+import type { Membership } from './membership.ts';
 
 const ROUND_MS = 500;
-/** A round that takes longer means that the database, or the way to it, is gone. */
-const ROUND_TIMEOUT_MS = 5_000;
 
 export interface ShardOwnerDeps {
-  databaseUrl: string;
+  membership: Membership;
   log: Log;
-  /** Names this worker in the shards table. */
-  name: string;
   /** A shard is ours: open its sessions. */
   onAcquire(lease: Lease): void;
-  /** Give a shard back: resolves when its sessions are closed; only then may another take it. */
+  /**
+   * A shard is no longer ours, given back or lost: resolves when its sessions are closed. What is given back
+   * is another's only then; what was lost may be another's already.
+   */
   onRelease(shard: number): Promise<void>;
-  /** The locks are gone (database connection lost): another may own the shards by now. Close at once. */
-  onLost(shards: readonly number[]): void;
 }
 
 export interface ShardOwner {
   owned(): Lease[];
+  /** Something could not be recorded under this lease: whoever has the shard, we don't. */
+  giveUp(lease: Lease): void;
   /** Hands all shards over, then lets go. */
   stop(): Promise<void>;
 }
 
 /**
- * Owns this worker's fair share of the shards (design 3.3).
+ * Owns this worker's fair share of the shards.
  *
- * A shard is owned by holding a session-level advisory lock on one dedicated connection: PostgreSQL
- * itself releases it the moment the process dies, so there is no lease time to wait out. Who is alive is
- * read from the locks too. The epoch, raised at each acquisition, fences writes of a worker that does
- * not know yet that it lost its connection.
+ * A shard is owned by holding a session-level advisory lock on the connection of our membership: PostgreSQL
+ * itself releases it the moment the process dies, and whoever declares a frozen one dead ends its connection
+ * (docs/decisions/0450-owners-prove-life-by-time.md). The epoch, raised at each acquisition, fences writes of
+ * a worker that does not know yet that it lost its shard.
  */
 export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {
+  const { membership } = deps;
   const leases = new Map<number, Lease>();
-  // 31 random bits: the second half of an advisory lock's key is a signed integer.
-  const workerId = Math.floor(Math.random() * 0x7fffffff);
-  let client: pg.Client | null = null;
+  /** Shards whose sessions are still closing: not to be opened again before. */
+  const closing = new Map<number, Promise<void>>();
   let stopping = false;
   const waker = createWaker();
 
-  async function connect(): Promise<pg.Client> {
-    const next = new pg.Client({
-      connectionString: deps.databaseUrl,
-      application_name: `${deps.name} shards`,
-      connectionTimeoutMillis: ROUND_TIMEOUT_MS,
-      query_timeout: ROUND_TIMEOUT_MS,
-      keepAlive: true,
-    });
-    next.on('error', () => lose(next));
-    next.on('end', () => lose(next));
-    await next.connect();
-    // A host that vanished without a word keeps its locks only until its connection is given up.
-    await next.query(
-      'SET tcp_keepalives_idle = 3; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3',
-    );
-    await next.query('SELECT pg_advisory_lock($1, $2)', [WORKER_LOCK, workerId]);
-    return next;
-  }
-
-  function lose(which: pg.Client): void {
-    if (client !== which) return;
-    client = null;
+  membership.onAlive(waker.wake);
+  membership.onLost(() => {
     const shards = [...leases.keys()];
     leases.clear();
-    if (shards.length > 0) {
-      deps.log.warn({ shards: shards.length }, 'shard locks lost');
-      deps.onLost(shards);
-    }
-    waker.wake();
+    if (shards.length > 0) deps.log.warn({ shards: shards.length }, 'shard locks lost');
+    for (const shard of shards) void close(shard);
+  });
+
+  function close(shard: number): Promise<void> {
+    const closed = deps
+      .onRelease(shard)
+      .catch((err) => deps.log.warn({ err, shard }, 'closing the sessions of a shard failed'))
+      .finally(() => closing.get(shard) === closed && closing.delete(shard));
+    closing.set(shard, closed);
+    return closed;
   }
 
-  async function round(): Promise<void> {
-    client ??= await connect();
-    const current = client;
+  async function round(current: LockConnection, self: number): Promise<void> {
     const { workers, taken } = await readLocks(current);
-    const quota = fairShare(SHARD_COUNT, workers, workerId);
+    const quota = fairShare(SHARD_COUNT, workers, self);
     const surplus = [...leases.keys()].slice(quota);
-    for (const shard of surplus) await release(current, shard);
-    const wanted = pickShards(SHARD_COUNT, taken, workerId).slice(0, Math.max(0, quota - leases.size));
-    for (const shard of wanted) await acquire(current, shard);
+    await Promise.all(surplus.map((shard) => release(current, shard)));
+    const wanted = pickShards(SHARD_COUNT, taken, self)
+      .filter((shard) => !closing.has(shard))
+      .slice(0, Math.max(0, quota - leases.size));
+    for (const shard of wanted) await acquire(current, self, shard);
   }
 
-  async function acquire(current: pg.Client, shard: number): Promise<void> {
+  async function acquire(current: LockConnection, self: number, shard: number): Promise<void> {
     const got = await current.query<{ ok: boolean }>('SELECT pg_try_advisory_lock($1, $2) AS ok', [
       SHARD_LOCK,
       shard,
     ]);
     if (!got.rows[0]?.ok) return;
-    const raised = await current.query<{ epoch: string; after_crash: boolean }>(
-      `UPDATE shards SET epoch = last.epoch + 1, owner = $2, acquired_at = now()
-       FROM (SELECT shard, epoch, owner FROM shards WHERE shard = $1 FOR UPDATE) AS last
-       WHERE shards.shard = last.shard
-       RETURNING shards.epoch, last.owner IS NOT NULL AS after_crash`,
-      [shard, deps.name],
-    );
+    const raised = await raiseEpoch(current, self, shard).catch(async (err) => {
+      // A writer of its former owner is still at it: not ours yet.
+      await unlock(current, shard);
+      deps.log.debug({ err, shard }, 'a shard could not be taken yet');
+      return null;
+    });
     // The connection may have ended in between: then the lock is gone too.
-    if (client !== current) return;
-    const lease = {
-      shard,
-      epoch: Number(raised.rows[0]?.epoch),
-      afterCrash: raised.rows[0]?.after_crash ?? false,
-    };
+    if (raised === null || membership.connection() !== current) return;
+    const lease = { shard, epoch: raised.epoch, afterCrash: raised.after_crash };
     leases.set(shard, lease);
     deps.onAcquire(lease);
   }
 
-  async function release(current: pg.Client, shard: number): Promise<void> {
-    const lease = leases.get(shard)!;
+  async function raiseEpoch(current: LockConnection, self: number, shard: number): Promise<Raised> {
+    const raised = await current.query<Raised>(
+      `UPDATE shards SET epoch = last.epoch + 1, owner = $2, owner_id = $3, acquired_at = now()
+       FROM (SELECT shard, epoch, owner FROM shards WHERE shard = $1 FOR UPDATE) AS last
+       WHERE shards.shard = last.shard
+       RETURNING shards.epoch, last.owner IS NOT NULL AS after_crash`,
+      [shard, membership.name, self],
+    );
+    return raised.rows[0]!;
+  }
+
+  async function release(current: LockConnection, shard: number): Promise<void> {
+    const lease = leases.get(shard);
     leases.delete(shard);
-    await deps.onRelease(shard);
-    if (client !== current) return;
-    await handOver(current, [lease]);
+    await close(shard);
+    if (membership.connection() !== current) return;
+    if (lease) await handOver(current, lease);
+    await unlock(current, shard);
+  }
+
+  async function unlock(current: LockConnection, shard: number): Promise<void> {
     await current.query('SELECT pg_advisory_unlock($1, $2)', [SHARD_LOCK, shard]);
   }
 
   async function run(): Promise<void> {
     while (!stopping) {
-      try {
-        await round();
-      } catch (err) {
-        deps.log.warn({ err }, 'shard round failed');
-        const broken = client;
-        if (broken) {
-          lose(broken);
-          broken.end().catch(() => undefined);
-        }
+      const current = membership.connection();
+      const self = membership.id();
+      if (current && self !== null) {
+        await round(current, self).catch((err) => {
+          deps.log.warn({ err }, 'shard round failed');
+          membership.drop(current);
+        });
       }
       if (!stopping) await waker.wait(ROUND_MS);
     }
@@ -141,34 +132,48 @@ export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {
 
   const running = run();
   return {
-    owned: () => [...leases.values()],
+    owned: () => (membership.isAlive() ? [...leases.values()] : []),
+    giveUp(lease) {
+      const current = membership.connection();
+      if (leases.get(lease.shard)?.epoch !== lease.epoch) return;
+      deps.log.warn(lease, 'a shard was taken from us');
+      if (!current) {
+        leases.delete(lease.shard);
+        void close(lease.shard);
+        return;
+      }
+      release(current, lease.shard).catch(() => membership.drop(current));
+    },
     async stop() {
       stopping = true;
       waker.wake();
       await running;
-      const last = client;
-      const held = [...leases.values()];
+      const current = membership.connection();
+      const shards = [...leases.keys()];
+      await Promise.all(
+        shards.map((shard) => (current ? release(current, shard).catch(() => undefined) : close(shard))),
+      );
       leases.clear();
-      await Promise.all(held.map(({ shard }) => deps.onRelease(shard)));
-      client = null;
-      if (last) await handOver(last, held).catch(() => undefined);
-      // Ending the connection releases every lock at once.
-      await last?.end().catch(() => undefined);
+      await Promise.all(closing.values());
     },
   };
 }
 
-/** A shard without an owner was handed over; the next owner of one that still names its last is careful. */
-async function handOver(client: pg.Client, leases: readonly Lease[]): Promise<void> {
-  await client.query(
-    `UPDATE shards SET owner = NULL FROM unnest($1::smallint[], $2::bigint[]) AS lease (shard, epoch)
-     WHERE shards.shard = lease.shard AND shards.epoch = lease.epoch`,
-    [leases.map(({ shard }) => shard), leases.map(({ epoch }) => epoch)],
-  );
+interface Raised {
+  epoch: number;
+  after_crash: boolean;
 }
 
-async function readLocks(client: pg.Client): Promise<{ workers: number[]; taken: Set<number> }> {
-  const locks = await client.query<{ kind: string; id: string }>(
+/** A shard without an owner was handed over; the next owner of one that still names its last is careful. */
+async function handOver(client: LockConnection, { shard, epoch }: Lease): Promise<void> {
+  await client.query('UPDATE shards SET owner = NULL, owner_id = NULL WHERE shard = $1 AND epoch = $2', [
+    shard,
+    epoch,
+  ]);
+}
+
+async function readLocks(client: LockConnection): Promise<{ workers: number[]; taken: Set<number> }> {
+  const locks = await client.query<{ kind: number; id: number }>(
     `SELECT classid::bigint AS kind, objid::bigint AS id FROM pg_locks
      WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND classid IN ($1, $2)
        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
@@ -177,8 +182,8 @@ async function readLocks(client: pg.Client): Promise<{ workers: number[]; taken:
   const workers: number[] = [];
   const taken = new Set<number>();
   for (const lock of locks.rows) {
-    if (Number(lock.kind) === WORKER_LOCK) workers.push(Number(lock.id));
-    else taken.add(Number(lock.id));
+    if (lock.kind === WORKER_LOCK) workers.push(lock.id);
+    else taken.add(lock.id);
   }
   return { workers, taken };
 }

@@ -1,6 +1,6 @@
 import { ApiError } from '@posthorn/contract/api-error.ts';
 import { isGroupJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
-import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
+import { type Lease, LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
 import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
 import { type InboundMediaStore, MediaUnusable } from '@posthorn/core/media/media-port.ts';
 import { hashKey } from '@posthorn/core/messages/hashes.ts';
@@ -40,6 +40,8 @@ export interface ArrivalsDeps {
   tries: WorkTries;
   /** Null where media is not stored at all. */
   inboundMedia: InboundMediaStore | null;
+  /** Something could not be recorded, because another worker owns the shard by now: let go of it. */
+  onLeaseLost(lease: Lease): void;
 }
 
 /** The instance that things arrive at; asked each time, since settings and session change. */
@@ -57,8 +59,9 @@ const DOWNLOADS = 4;
 const STORAGE_PATIENCE_MS = 10 * 60_000;
 
 /**
- * Records what a session hears: receipts, messages, statuses and changes. Rejects when it could not, and
- * wants to be told again. Whatever is wrong with one of them ends with that one (`createBoundedTries`).
+ * Records what a session hears: receipts, messages, statuses and changes. Rejects when it could not: the
+ * driver does not acknowledge then, and the network tells again, a new owner if there is one. Whatever is
+ * wrong with one of them ends with that one (`createBoundedTries`).
  */
 export function createArrivals(
   deps: ArrivalsDeps,
@@ -203,10 +206,20 @@ export function createArrivals(
     },
   );
 
+  /** Resolves when all of it is recorded. */
+  async function recorded(work: Promise<void>): Promise<void> {
+    try {
+      await work;
+    } catch (err) {
+      if (err instanceof LeaseLost) deps.onLeaseLost(scope.lease);
+      throw err;
+    }
+  }
+
   return {
-    receipts: (receipts) => bounded.record(receiptRoad, receipts),
-    inbound: (messages) => bounded.record(messageRoad, messages),
-    changes: (changes) => bounded.record(changeRoad, changes),
+    receipts: (receipts) => recorded(bounded.record(receiptRoad, receipts)),
+    inbound: (messages) => recorded(bounded.record(messageRoad, messages)),
+    changes: (changes) => recorded(bounded.record(changeRoad, changes)),
   };
 }
 

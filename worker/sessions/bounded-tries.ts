@@ -1,3 +1,4 @@
+import { LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
 import type { TriesScope, WorkTries } from '@posthorn/core/messages/work-tries.ts';
 import { isUnavailable } from '@posthorn/core/platform/db.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
@@ -112,5 +113,5 @@ export function createBoundedTries(
 }
 
 function isOutage(err: unknown): boolean {
-  return isUnavailable(err) || err instanceof OurTrouble;
+  return isUnavailable(err) || err instanceof OurTrouble || err instanceof LeaseLost;
 }

@@ -1,7 +1,7 @@
 import { announceQr } from '@posthorn/core/instances/announce-qr.ts';
-import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
+import { type Lease, LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
 import { loadSessionRows, type SessionRow } from '@posthorn/core/instances/load-sessions.ts';
-import { moveInstance } from '@posthorn/core/instances/move-instance.ts';
+import { type MoveOutcome, moveInstance } from '@posthorn/core/instances/move-instance.ts';
 import { answerPairingCode, endPairing } from '@posthorn/core/instances/pairing.ts';
 import type { InboundRecorder } from '@posthorn/core/messages/record-inbound.ts';
 import type { ProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
@@ -41,6 +41,8 @@ export interface InstanceSession {
   readonly lane: Lane;
   /** The session, while one is open. */
   network(): NetworkSession | null;
+  /** For how long there has been work that does not get on, while users are told that it is connected. */
+  lateMs(): number;
   /** Reads the row again and moves toward what it wants. */
   reconcile(): void;
   /** Whether the row asks for something that this session has not seen. */
@@ -79,12 +81,19 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
     settings: () => row.settings,
   });
 
-  function step(what: string, work: () => Promise<void>): Promise<void> {
-    chain = chain.then(work).catch((err) => {
+  /** Rejects as `work` does, for those who must know; a failure is logged and holds up no later step. */
+  function tryStep(what: string, work: () => Promise<void>): Promise<void> {
+    const done = chain.then(work);
+    chain = done.catch((err) => {
+      if (err instanceof LeaseLost) deps.onLeaseLost(lease);
       log.warn({ err, step: what }, 'session step failed');
-      // Whatever it was, the next look at the row tries again.
     });
-    return chain;
+    return done;
+  }
+
+  /** For steps that nobody waits for: the next look at the row tries again. */
+  function step(what: string, work: () => Promise<void>): Promise<void> {
+    return tryStep(what, work).catch(() => undefined);
   }
 
   async function settle(): Promise<void> {
@@ -124,19 +133,21 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
       qr: (qr, expiresAt) =>
         void step('qr', async () => {
           if (row.state !== 'PAIRING') await move('PAIRING', null);
-          await announceQr(deps, row, qr, expiresAt);
+          await announceQr(deps, { id: row.id, companyId: row.companyId, lease }, qr, expiresAt);
         }),
       paired: (identity) =>
-        step('paired', async () => {
+        tryStep('paired', async () => {
           const credentials = deps.cipher.seal(identity.credentials);
-          row = { ...row, credentials };
-          await endPairing(deps.db, row.id);
-          await move('CONNECTED', 'paired', {
+          await endPairing(deps.db, { id: row.id, lease });
+          const outcome = await move('CONNECTED', 'paired', {
             credentials,
             phone: identity.phone,
             jid: identity.jid,
             push_name: identity.pushName,
           });
+          // The network must not take the pairing for done: the credentials are kept nowhere.
+          if (outcome === 'refused') throw new Error(`a ${row.state} instance was paired`);
+          row = { ...row, credentials };
         }),
       connected: () => {
         if (!isCurrent()) return;
@@ -167,7 +178,7 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
     }
     stopGrace();
     if (reason === 'logged_out') return forget('logged_out');
-    if (reason === 'banned') return move('BANNED', reason, { restriction: 'banned' });
+    if (reason === 'banned') return void (await move('BANNED', reason, { restriction: 'banned' }));
     if (reason === 'hard_paused') {
       await move('HARD_PAUSED', reason, { restriction: 'hard_paused' });
       return retryLater(HARD_PAUSED_RETRY_MS);
@@ -195,7 +206,7 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
   function startGrace(): void {
     graceTimer ??= setTimeout(() => {
       graceTimer = null;
-      void step('grace over', () => move('DISCONNECTED', 'connection_lost'));
+      void step('grace over', async () => void (await move('DISCONNECTED', 'connection_lost')));
     }, GRACE_MS);
   }
 
@@ -210,7 +221,7 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
       (code) => ({ code }),
       (err: Error) => ({ error: err.message }),
     );
-    await answerPairingCode(deps.db, row.id, phone, answer);
+    await answerPairingCode(deps.db, { id: row.id, lease }, phone, answer);
     deps.bus.notify('instance', row.id);
   }
 
@@ -224,7 +235,7 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
   }
 
   async function forget(reason: string): Promise<void> {
-    await endPairing(deps.db, row.id);
+    await endPairing(deps.db, { id: row.id, lease });
     if (row.credentials === null && row.state === 'DISCONNECTED') return;
     row = { ...row, credentials: null };
     await move('DISCONNECTED', reason === 'requested' ? 'logged_out' : reason, {
@@ -253,15 +264,17 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
     to: SessionRow['state'],
     reason: string | null,
     fields: Parameters<typeof moveInstance>[1]['fields'] = {},
-  ): Promise<void> {
-    const moved = await moveInstance(deps, { instanceId: row.id, lease, to, reason, fields });
-    if (moved) row = { ...row, state: to };
+  ): Promise<MoveOutcome> {
+    const outcome = await moveInstance(deps, { instanceId: row.id, lease, to, reason, fields });
+    if (outcome === 'moved') row = { ...row, state: to };
+    return outcome;
   }
 
   void step('open', settle);
   return {
     lane,
     network: () => session,
+    lateMs: () => (row.state === 'CONNECTED' ? lane.lateMs() : 0),
     reconcile: () =>
       void step('reconcile', async () => {
         // Read among the steps: a row read outside could be older than what a step just wrote.

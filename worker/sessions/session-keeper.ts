@@ -3,6 +3,7 @@ import { loadSessionRows, type SessionRow } from '@posthorn/core/instances/load-
 import { shardQueue } from '@posthorn/core/instances/shard.ts';
 import type { WakeUp } from '@posthorn/core/messages/publish-outbox.ts';
 import type { Broker, Consumer } from '@posthorn/core/platform/broker.ts';
+import { startLookingForWork } from '../dispatch/look-for-work.ts';
 import { type InstanceSession, type SessionDeps, startInstanceSession } from './instance-session.ts';
 
 /** Hints can be lost: rows are compared this often anyway. */
@@ -19,8 +20,8 @@ export interface SessionKeeper {
   /** Resolves when the shard's sessions are closed and what they did is recorded. */
   release(shard: number): Promise<void>;
   counts(): { shards: number; sessions: number };
-  /** The shards held at this moment. */
-  leases(): readonly Lease[];
+  /** The longest time that an instance here has had work that does not get on. */
+  lateMs(): number;
   /** What is held of an instance, or null. */
   find(instanceId: string): InstanceSession | null;
   stop(): Promise<void>;
@@ -50,6 +51,12 @@ export function startSessionKeeper(deps: SessionKeeperDeps): SessionKeeper {
   deps.bus.on('instance', (instanceId) => void lookAt(instanceId));
   deps.bus.onReset((up) => up && compareAll());
   const timer = setInterval(compareAll, COMPARE_MS);
+  const looking = startLookingForWork({ ...deps, lanes });
+
+  function* lanes() {
+    for (const owned of shards.values())
+      for (const [id, session] of owned.sessions) yield [id, session.lane] as const;
+  }
 
   async function lookAt(instanceId: string): Promise<void> {
     for (const owned of shards.values()) {
@@ -142,7 +149,6 @@ export function startSessionKeeper(deps: SessionKeeperDeps): SessionKeeper {
       void load({ shards: [lease.shard] }).then(adopt);
     },
     release,
-    leases: () => [...shards.values()].map((owned) => owned.lease),
     find(instanceId) {
       for (const owned of shards.values()) {
         const session = owned.sessions.get(instanceId);
@@ -154,9 +160,16 @@ export function startSessionKeeper(deps: SessionKeeperDeps): SessionKeeper {
       shards: shards.size,
       sessions: [...shards.values()].reduce((sum, owned) => sum + owned.sessions.size, 0),
     }),
+    lateMs: () =>
+      Math.max(
+        0,
+        ...[...shards.values()].flatMap((owned) =>
+          [...owned.sessions.values()].map((session) => session.lateMs()),
+        ),
+      ),
     async stop() {
       clearInterval(timer);
-      await comparing;
+      await Promise.all([comparing, looking.stop()]);
       await Promise.all([...shards.keys()].map((shard) => release(shard)));
     },
   };

@@ -17,6 +17,8 @@ export interface AttemptsDeps {
   random: () => number;
   /** For an attempt in all, body read included. */
   timeoutMs: number;
+  /** False: what is held here may be another's by now. Nothing is begun; {@link Attempts.begin} is called again. */
+  isAlive(): boolean;
   /** How one ended. Not told of those that end with the process: they were none. */
   onResult(endpoint: Endpoint, result: AttemptResult): void;
   /** An attempt has become slow: it no longer counts among what is held for the quick ones. */
@@ -80,6 +82,7 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
   }
 
   function beginUpTo(endpoint: Endpoint, most: number): number {
+    if (!deps.isAlive()) return 0;
     const now = performance.now();
     const { config } = endpoint;
     // Kept here they would fill its room, and nothing would ever ask it again. Without a configuration the

@@ -11,6 +11,8 @@ export interface HeldDelivery extends ClaimedDelivery {
   /** Begun later, its attempt might outlast the lease, and another worker would make it too. */
   beginUntilMs: number;
   leasedUntilMs: number;
+  /** The id under which it was claimed; null: by time alone. */
+  claimedBy: number | null;
 }
 
 /** What this process knows of an endpoint and holds for it. */

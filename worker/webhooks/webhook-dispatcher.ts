@@ -15,6 +15,7 @@ import {
 import { readEndpointConfigs } from '@posthorn/core/webhooks/delivery/endpoint-config.ts';
 import { changedCompany, changedWebhook, RETRIES_HINT } from '@posthorn/core/webhooks/delivery/hints.ts';
 import { type AttemptResult, disableGoneWebhook } from '@posthorn/core/webhooks/delivery/record-attempts.ts';
+import type { Pulse } from '@posthorn/core/workers/pulse.ts';
 import { createAttemptRecorder } from './attempt-recorder.ts';
 import { createAttempts } from './attempts.ts';
 import {
@@ -34,6 +35,8 @@ export interface WebhookDispatcherDeps {
   log: Log;
   cipher: Cipher;
   outbound: Outbound;
+  /** Absent: its claims end by time alone. */
+  pulse?: Pulse;
   /** In [0, 1); for the jitter of retries. */
   random?: () => number;
   /** For an attempt in all, body read included. Default 15 s (design 4). */
@@ -94,8 +97,11 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
   const endpoints = createEndpoints();
   const recorder = createAttemptRecorder({ db, log });
   const finder = createWorkFinder({ db, clock, log, endpoints, onFound: wantClaim });
+  const isAlive = () => deps.pulse?.isAlive() ?? true;
+  const workerId = () => deps.pulse?.id() ?? null;
   const attempts = createAttempts({
     clock,
+    isAlive,
     outbound: deps.outbound,
     random: deps.random ?? Math.random,
     timeoutMs,
@@ -210,7 +216,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
       HELD_WITH_SLOW_MAX - expected,
       CLAIM_MAX,
     );
-    const blocked = budget <= 0 || recorder.backlog() > RECORD_BACKLOG_MAX;
+    const blocked = budget <= 0 || !isAlive() || recorder.backlog() > RECORD_BACKLOG_MAX;
     const monotonicMs = performance.now();
     const retries = monotonicMs >= retriesFromMs ? RETRIES_MAX : 0;
     const quotas = blocked
@@ -231,7 +237,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
       // Nor may it be forgotten as idle meanwhile.
       endpoint.askedAtMs = performance.now();
     }
-    const claimed = await claimPaced(quotas);
+    const claimed = (await claimPaced(quotas)).filter(isStillOurs);
     for (const delivery of claimed) finder.sawId(delivery.id);
     for (const quota of quotas)
       learnFromClaim(
@@ -248,16 +254,24 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
       );
   }
 
+  /** Claimed under a name that was taken from us meanwhile: free again, and somebody else's to claim. */
+  function isStillOurs({ claimedBy }: HeldDelivery): boolean {
+    return claimedBy === workerId();
+  }
+
   async function claimPaced(quotas: Quota[]): Promise<HeldDelivery[]> {
     const asksRetries = quotas.some(({ retries }) => retries > 0);
     if (asksRetries) retriesFromMs = Number.POSITIVE_INFINITY;
     const startedAtMs = performance.now();
     let restMs = 0;
     try {
-      const found = await claimDeliveries(db, { quotas, now: clock.now(), leaseMs });
+      const claimedBy = workerId();
+      const found = await claimDeliveries(db, { quotas, now: clock.now(), leaseMs, worker: claimedBy });
       const leasedUntilMs = startedAtMs + leaseMs;
       const beginUntilMs = leasedUntilMs - Math.min(timeoutMs + LEASE_MARGIN_MS, leaseMs / 2);
-      const claimed = found.map((delivery) => Object.assign(delivery, { leasedUntilMs, beginUntilMs }));
+      const claimed = found.map((delivery) =>
+        Object.assign(delivery, { leasedUntilMs, beginUntilMs, claimedBy }),
+      );
       const now = performance.now();
       if (claimed.some(({ attempts }) => attempts === 0)) freshAtMs = now;
       if (claimed.some(({ attempts }) => attempts > 0) && now - freshAtMs < LIVE_MS)
@@ -321,18 +335,41 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
     for (const { webhookId } of deliveries) endpoints.all.get(webhookId)!.freshFromId = 0;
     // Those whose lease is over may be another worker's by now.
     const now = performance.now();
-    const ours = deliveries.filter(({ leasedUntilMs }) => leasedUntilMs > now);
+    const ours = deliveries.filter(
+      (delivery) => delivery.leasedUntilMs > now && isStillOurs(delivery) && isAlive(),
+    );
     const release = releaseDeliveries(
       db,
       ours.map((delivery) => delivery.id),
+      workerId(),
     )
       .catch((err) => log.warn({ err }, 'giving back webhook deliveries failed, their leases will end'))
       .finally(() => releases.delete(release));
     releases.add(release);
   }
 
+  function takeWaiting(): HeldDelivery[] {
+    return [...endpoints.all.values()].flatMap((endpoint) => [
+      ...endpoint.fresh.splice(0),
+      ...endpoint.retries.splice(0),
+    ]);
+  }
+
+  /** Others make what waits here. What is under way ends here all the same, and is recorded if nobody was faster. */
+  function onFenced(): void {
+    held -= takeWaiting().length;
+    finder.onRetries();
+  }
+
+  function onAlive(): void {
+    for (const endpoint of endpoints.all.values()) attempts.begin(endpoint);
+    wantClaim();
+  }
+
   return {
     async start() {
+      deps.pulse?.onFenced(onFenced);
+      deps.pulse?.onAlive(onAlive);
       await finder.prepare();
       bus.on('deliveries', (hint) => onHint(hint));
       bus.onReset((up) => (up ? onHint() : undefined));
@@ -342,8 +379,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
     async stop() {
       stopping.abort();
       await Promise.all([scanning, ...claims]);
-      for (const endpoint of endpoints.all.values())
-        giveBack([...endpoint.fresh.splice(0), ...endpoint.retries.splice(0)]);
+      giveBack(takeWaiting());
       const cutOff = await attempts.stop(STOP_MS);
       await recorder.stop();
       giveBack(cutOff);

@@ -15,6 +15,7 @@ import { FailedLogins } from './0032-failed-logins.ts';
 import { LimitsOfStrangers } from './0035-limits-of-strangers.ts';
 import { EventsTickets } from './0036-events-tickets.ts';
 import { NetworkDrivers } from './0041-network-drivers.ts';
+import { Owners } from './0045-owners.ts';
 import { WriteProbes } from './0050-write-probes.ts';
 
 /** Every migration of the messaging schema, oldest first. A landed one is never edited. */
@@ -36,5 +37,6 @@ export const migrations = [
   LimitsOfStrangers,
   EventsTickets,
   NetworkDrivers,
+  Owners,
   WriteProbes,
 ];

@@ -1,5 +1,6 @@
 import { eventBodySql } from '../../events/event-body.ts';
 import type { Sql } from '../../platform/db.ts';
+import { holderIsGone } from '../../workers/pulse.ts';
 
 /** What one endpoint may be given now. */
 export interface Quota {
@@ -28,8 +29,8 @@ export interface ClaimedDelivery {
 }
 
 /**
- * Takes due deliveries, by endpoint, and leases them: those of a worker that dies come back when the
- * lease ends. The caller says how many each endpoint may have, so one that is at its cap or broken is
+ * Takes due deliveries, by endpoint, and leases them in the name of a worker: those of one that dies come back
+ * the moment it is known to be dead, and in any case when the lease ends. The caller says how many each endpoint may have, so one that is at its cap or broken is
  * not even looked at, however much waits for it.
  *
  * The lease moves no index entry (a HOT update), and the statement does not wait for the disk: a lease
@@ -37,7 +38,7 @@ export interface ClaimedDelivery {
  */
 export async function claimDeliveries(
   db: Sql,
-  options: { quotas: readonly Quota[]; now: Date; leaseMs: number },
+  options: { quotas: readonly Quota[]; now: Date; leaseMs: number; worker?: number | null },
 ): Promise<ClaimedDelivery[]> {
   const { quotas, now } = options;
   const { rows } = await db.query<ClaimedRow>({
@@ -50,6 +51,7 @@ export async function claimDeliveries(
       quotas.map((quota) => quota.fromId),
       now,
       new Date(now.getTime() + options.leaseMs),
+      options.worker ?? null,
     ],
   });
   return rows.map((row) => ({
@@ -81,6 +83,7 @@ interface ClaimedRow {
 //
 // First attempts are bounded by a row comparison and not by `webhook_id =`: the planner would take the
 // order by id from the primary key and walk the deliveries of everybody else.
+const HOLDER_IS_GONE = holderIsGone('claimed_by');
 const CLAIM = `
 WITH quota AS (
   SELECT q.webhook_id, q.fresh, q.retries, q.from_id, w.xmin::text AS version
@@ -93,16 +96,16 @@ WITH quota AS (
   SELECT d.id, q.version FROM quota q CROSS JOIN LATERAL (
     SELECT id FROM webhook_deliveries
     WHERE (webhook_id, id) >= (q.webhook_id, q.from_id) AND webhook_id <= q.webhook_id AND attempts = 0
-      AND next_attempt_at <= $5 AND (leased_until IS NULL OR leased_until < $5)
+      AND next_attempt_at <= $5 AND (leased_until IS NULL OR leased_until < $5 OR ${HOLDER_IS_GONE})
     ORDER BY webhook_id, id LIMIT q.fresh FOR UPDATE SKIP LOCKED) d
   UNION ALL
   SELECT d.id, q.version FROM quota q CROSS JOIN LATERAL (
     SELECT id FROM webhook_deliveries
     WHERE webhook_id = q.webhook_id AND attempts > 0
-      AND next_attempt_at <= $5 AND (leased_until IS NULL OR leased_until < $5)
+      AND next_attempt_at <= $5 AND (leased_until IS NULL OR leased_until < $5 OR ${HOLDER_IS_GONE})
     ORDER BY next_attempt_at LIMIT q.retries FOR UPDATE SKIP LOCKED) d
 ), claimed AS (
-  UPDATE webhook_deliveries d SET leased_until = $6
+  UPDATE webhook_deliveries d SET leased_until = $6, claimed_by = $7
   FROM picked WHERE d.id = ANY (ARRAY[picked.id])
   RETURNING d.id, d.webhook_id, d.event_id, d.event_created_at, d.attempts, picked.version
 )
@@ -115,13 +118,21 @@ LEFT JOIN LATERAL (
 ) e ON true
 ORDER BY c.id`;
 
-/** Gives leased deliveries back untried: at shutdown, or when their endpoint turned out to be broken. */
-export async function releaseDeliveries(db: Sql, ids: readonly number[]): Promise<void> {
+/**
+ * Gives leased deliveries back untried: at shutdown, or when their endpoint turned out to be broken. Only those
+ * that `worker` holds: what it lost is another's.
+ */
+export async function releaseDeliveries(
+  db: Sql,
+  ids: readonly number[],
+  worker: number | null,
+): Promise<void> {
   if (ids.length === 0) return;
   await db.query({
     name: 'deliveries-release',
-    text: 'UPDATE webhook_deliveries SET leased_until = NULL WHERE id = ANY ($1::bigint[])',
-    values: [ids],
+    text: `UPDATE webhook_deliveries SET leased_until = NULL, claimed_by = NULL
+           WHERE id = ANY ($1::bigint[]) AND claimed_by IS NOT DISTINCT FROM $2`,
+    values: [ids, worker],
   });
 }
 

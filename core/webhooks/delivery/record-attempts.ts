@@ -71,7 +71,9 @@ WITH r AS MATERIALIZED (
   WHERE d.id = ANY (ARRAY[r.delivery_id]) AND d.attempts = r.attempt - 1 AND r.next_at IS NULL
   RETURNING ${TOUCHED}
 ), postponed AS (
-  UPDATE webhook_deliveries d SET attempts = r.attempt, next_attempt_at = r.next_at, leased_until = NULL FROM r
+  UPDATE webhook_deliveries d SET attempts = r.attempt, next_attempt_at = r.next_at, leased_until = NULL,
+    claimed_by = NULL
+  FROM r
   WHERE d.id = ANY (ARRAY[r.delivery_id]) AND d.attempts = r.attempt - 1 AND r.next_at IS NOT NULL
   RETURNING ${TOUCHED}
 )

@@ -1,0 +1,64 @@
+/**
+ * How long the database lets one of our connections go on when its process does not. A process can be frozen
+ * in the middle of a transaction; its locks and, worse, its place in the order of events would then be held
+ * for as long as it is.
+ */
+export interface ConnectionLimits {
+  /** A transaction that waits for its process. */
+  idleInTransactionMs: number;
+  /** A wait for a lock; longer than the above, so that whoever waits for a frozen one outlasts it. */
+  lockMs: number;
+  statementMs: number;
+}
+
+/** For everything that answers requests and moves messages. Readers of events stand still no longer than this. */
+export const QUICK_LIMITS: ConnectionLimits = {
+  idleInTransactionMs: 8_000,
+  lockMs: 12_000,
+  statementMs: 30_000,
+};
+
+/** For what cleans up and administers, whose statements may take their time; their transactions may not wait. */
+export const PATIENT_LIMITS: ConnectionLimits = { ...QUICK_LIMITS, lockMs: 60_000, statementMs: 900_000 };
+
+/**
+ * A peer that vanished without a word is noticed within about this time, on both sides: by probes of the idle
+ * connection, and by what is sent and not acknowledged.
+ */
+export const VANISHED_AFTER_MS = 10_000;
+
+/** Client side of {@link VANISHED_AFTER_MS}: Node's own default is two hours. */
+export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 5_000 } as const;
+
+/** Start parameters for these limits. */
+export function limitSettings(limits: ConnectionLimits): string[] {
+  return [
+    `-c idle_in_transaction_session_timeout=${limits.idleInTransactionMs}`,
+    `-c lock_timeout=${limits.lockMs}`,
+    `-c statement_timeout=${limits.statementMs}`,
+    ...KEEP_ALIVE_SETTINGS,
+  ];
+}
+
+/** For connections that only listen: nothing of theirs can be held up. */
+export const KEEP_ALIVE_SETTINGS = [
+  '-c tcp_keepalives_idle=4',
+  '-c tcp_keepalives_interval=2',
+  '-c tcp_keepalives_count=3',
+  `-c tcp_user_timeout=${VANISHED_AFTER_MS}`,
+];
+
+/**
+ * A connection string and start parameters for it. The driver lets a URL's own `options` stand in place of
+ * what it is given besides; here they are added, and win where both name a setting.
+ */
+export function connectionWith(
+  url: string,
+  settings: readonly string[],
+): { connectionString: string; options: string } {
+  const parsed = new URL(url);
+  const own = parsed.searchParams.get('options');
+  if (own === null) return { connectionString: url, options: settings.join(' ') };
+  parsed.searchParams.delete('options');
+  return { connectionString: parsed.href, options: [...settings, own].join(' ') };
+}

@@ -1,0 +1,83 @@
+import type { Sql } from '../platform/db.ts';
+
+/** First halves of the advisory locks' keys: a live worker, an owned shard. */
+export const WORKER_LOCK = 7201;
+export const SHARD_LOCK = 7202;
+
+/** Without its lock, and without a heartbeat for so long: the process is dead. A cut connection is back sooner. */
+const GONE_AFTER_MS = 2_000;
+/** With its lock, but without a heartbeat for so long: the process is frozen. */
+const FROZEN_AFTER_MS = 8_000;
+
+/** Enters a worker among the living, on the connection that will hold its locks. Gives its id. */
+export async function enterWorker(sql: Sql, worker: { name: string; tag: string }): Promise<number> {
+  const { rows } = await sql.query<{ id: number }>(
+    'INSERT INTO workers (name, tag, backend_pid) VALUES ($1, $2, pg_backend_pid()) RETURNING id',
+    [worker.name, worker.tag],
+  );
+  return rows[0]!.id;
+}
+
+/** A heartbeat; false when the worker was declared dead. It need not survive a crash of the database. */
+export async function beat(sql: Sql, id: number): Promise<boolean> {
+  const { rowCount } = await sql.query({
+    name: 'workers-beat',
+    text: `WITH nowait AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
+           UPDATE workers SET beat_at = clock_timestamp(), backend_pid = pg_backend_pid()
+           FROM nowait WHERE id = $1`,
+    values: [id],
+  });
+  return rowCount === 1;
+}
+
+export async function leaveWorker(sql: Sql, id: number): Promise<void> {
+  await sql.query('DELETE FROM workers WHERE id = $1', [id]);
+}
+
+const DEAD = `
+  (worker.beat_at < clock_timestamp() - interval '${FROZEN_AFTER_MS} ms'
+   OR worker.beat_at < clock_timestamp() - interval '${GONE_AFTER_MS} ms' AND NOT EXISTS (
+     SELECT FROM pg_locks l
+     WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.classid = ${WORKER_LOCK}
+       AND l.objid = worker.id::oid
+       AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())))`;
+
+/** Workers that give no sign of life any more. */
+export async function findDead(sql: Sql, self: number): Promise<{ id: number; name: string }[]> {
+  const { rows } = await sql.query<{ id: number; name: string }>({
+    name: 'workers-find-dead',
+    text: `SELECT worker.id, worker.name FROM workers worker WHERE worker.id <> $1 AND ${DEAD}`,
+    values: [self],
+  });
+  return rows;
+}
+
+/**
+ * Declares workers dead, unless they gave a sign of life meanwhile; gives those that it was done to. First
+ * their connections are ended: that frees their locks and rolls back what they were frozen in. Then, in one
+ * statement, the epochs of their shards are raised, so that nothing of theirs is recorded any more, and their
+ * rows go, with which their claims are free. The name of the last owner stays in its shards: nobody handed them
+ * over, so the next owner is careful with what they were at. A caller that dies in between leaves it to the next one.
+ *
+ * Connections of other database roles may not be ended by us, and are passed over: those have time limits.
+ */
+export async function fenceDead(sql: Sql, ids: readonly number[]): Promise<number[]> {
+  await sql.query(
+    `SELECT pg_terminate_backend(a.pid) FROM workers worker
+     JOIN pg_stat_activity a ON a.usename = session_user
+       AND (a.application_name LIKE '%' || worker.tag || '%' OR a.pid = worker.backend_pid
+            AND a.backend_start <= worker.beat_at)
+     WHERE worker.id = ANY ($1::int[]) AND ${DEAD} AND a.pid <> pg_backend_pid()`,
+    [ids],
+  );
+  const { rows } = await sql.query<{ id: number }>(
+    `WITH dead AS (
+       DELETE FROM workers worker WHERE worker.id = ANY ($1::int[]) AND ${DEAD} RETURNING worker.id
+     ), fenced AS (
+       UPDATE shards SET epoch = epoch + 1, owner_id = NULL FROM dead WHERE owner_id = dead.id
+     )
+     SELECT id FROM dead`,
+    [ids],
+  );
+  return rows.map((row) => row.id);
+}

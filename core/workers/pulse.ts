@@ -1,0 +1,22 @@
+/**
+ * What a worker knows of its own standing. A process can be frozen between any two of its statements and
+ * does not notice by itself, so it asks before each thing that it does to the world outside.
+ */
+export interface Pulse {
+  /**
+   * True while nobody can have declared this worker dead: its last heartbeat is young. False says: do
+   * nothing, neither send nor write, until it is true again or what you hold is taken from you.
+   */
+  isAlive(): boolean;
+  /** Names this worker in its claims; null while it has no standing, and then it claims nothing. */
+  id(): number | null;
+  /** Called when others declared it dead: what it had claimed is theirs. */
+  onFenced(handler: () => void): void;
+  /** Called when it is alive again after it was not. */
+  onAlive(handler: () => void): void;
+}
+
+/** SQL: the claim in this column is of a worker that is no more. Claims without a name end by time alone. */
+export function holderIsGone(column: string): string {
+  return `(${column} IS NOT NULL AND NOT EXISTS (SELECT FROM workers holder WHERE holder.id = ${column}))`;
+}

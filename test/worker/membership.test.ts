@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { claimMails } from '@posthorn/core/mail/claim-mails.ts';
+import { claimDeliveries } from '@posthorn/core/webhooks/delivery/claim-deliveries.ts';
+import { SHARD_LOCK, WORKER_LOCK } from '@posthorn/core/workers/members.ts';
+import type { NetworkDriver, NetworkSession } from '@posthorn/network/driver.ts';
+import { SendUnavailable } from '@posthorn/network/driver.ts';
+import { type Membership, newWorkerTag, startMembership } from '@posthorn/worker/ownership/membership.ts';
+import { fencedDriver } from '@posthorn/worker/sessions/fenced-driver.ts';
+import pg from 'pg';
+import { createParts, type Parts } from '../support/parts.ts';
+import { waitFor } from '../support/process.ts';
+import { seedCompany } from '../support/seed.ts';
+import { emitEvents, seedWebhook } from '../webhooks/support.ts';
+
+let parts: Parts;
+before(async () => {
+  parts = await createParts();
+});
+after(() => parts.close());
+
+function join(name: string): Membership {
+  return startMembership({ databaseUrl: parts.url, log: parts.log, name, tag: newWorkerTag() });
+}
+
+/** A worker that holds its locks and a transaction, and sends no heartbeat any more. */
+async function frozenWorker(): Promise<{ id: number; ended: Promise<unknown> }> {
+  const tag = newWorkerTag();
+  const connect = async (name: string) => {
+    const client = new pg.Client({ connectionString: parts.url, application_name: `${name} ${tag}` });
+    const ended = new Promise((resolve) => client.on('error', resolve));
+    await client.connect();
+    return { client, ended };
+  };
+  const locks = await connect('frozen shards');
+  const { rows } = await locks.client.query(
+    `INSERT INTO workers (name, tag, backend_pid, beat_at)
+     VALUES ('frozen', $1, pg_backend_pid(), clock_timestamp() + interval '1 s') RETURNING id`,
+    [tag],
+  );
+  const id = rows[0].id as number;
+  await locks.client.query('SELECT pg_advisory_lock($1, $2), pg_advisory_lock($3, 5)', [
+    WORKER_LOCK,
+    id,
+    SHARD_LOCK,
+  ]);
+  await locks.client.query('UPDATE shards SET owner_id = $1 WHERE shard = 5', [id]);
+  const pool = await connect('worker');
+  await pool.client.query('BEGIN; SELECT event_tx(); SELECT 1 FROM shards WHERE shard = 5 FOR SHARE');
+  return { id, ended: Promise.all([locks.ended, pool.ended]) };
+}
+
+test('a frozen worker is declared dead within 15 s: its connections end, its epochs rise and its claims are free', async (t) => {
+  const { companyId } = await seedCompany(parts.db);
+  const webhook = await seedWebhook(parts.db, companyId, 'http://127.0.0.1:9/');
+  await emitEvents(parts, companyId, 3);
+  const { id, ended } = await frozenWorker();
+  const claim = (worker: number | null) =>
+    claimDeliveries(parts.db, {
+      quotas: [{ webhookId: webhook.id, fresh: 10, retries: 10, fromId: 0 }],
+      now: new Date(Date.now() + 1_000),
+      leaseMs: 60_000,
+      worker,
+    });
+  await parts.db.query(
+    `INSERT INTO mails (kind, sealed, next_attempt_at, created_at) VALUES ('test', '', now(), now())`,
+  );
+  const now = new Date(Date.now() + 1_000);
+  assert.equal((await claim(id)).length, 3);
+  assert.equal((await claimMails(parts.db, { now, limit: 5, worker: id })).length, 1);
+  assert.equal((await claim(null)).length, 0);
+  assert.equal((await claimMails(parts.db, { now, limit: 5, worker: null })).length, 0);
+  const before = await parts.db.query<{ epoch: number }>('SELECT epoch FROM shards WHERE shard = 5');
+  const watcher = join('watcher');
+  t.after(() => watcher.stop());
+  const startedAt = performance.now();
+  await ended;
+  await waitFor(
+    async () => (await parts.db.query('SELECT 1 FROM workers WHERE id = $1', [id])).rows.length === 0,
+    10_000,
+  );
+  t.diagnostic(`declared dead after ${Math.round(performance.now() - startedAt)} ms`);
+  const shard = await parts.db.query<{ epoch: number; owner_id: number | null }>(
+    'SELECT epoch, owner_id FROM shards WHERE shard = 5',
+  );
+  assert.ok(shard.rows[0]!.epoch > before.rows[0]!.epoch);
+  assert.equal((await claim(watcher.id())).length, 3);
+  assert.equal((await claimMails(parts.db, { now, limit: 5, worker: watcher.id() })).length, 1);
+});
+
+test('a worker that was declared dead learns of it, and begins anew under another id', async (t) => {
+  const worker = join('fenced');
+  t.after(() => worker.stop());
+  const told: string[] = [];
+  worker.onFenced(() => told.push('fenced'));
+  worker.onLost(() => told.push('lost'));
+  await waitFor(() => worker.isAlive(), 10_000);
+  const former = worker.id();
+  await parts.db.query('DELETE FROM workers WHERE id = $1', [former]);
+  await waitFor(() => told.length === 2 && worker.isAlive(), 10_000);
+  assert.deepEqual(told, ['fenced', 'lost']);
+  assert.notEqual(worker.id(), former);
+});
+
+test('a cut connection is no death: the id and with it all claims stay, and the locks are lost', async (t) => {
+  const [cut, watcher] = [join('cut'), join('watcher')];
+  t.after(() => Promise.all([cut.stop(), watcher.stop()]));
+  let lost = 0;
+  cut.onLost(() => {
+    lost += 1;
+  });
+  cut.onFenced(() => assert.fail('nobody was dead'));
+  await waitFor(() => cut.isAlive() && watcher.isAlive(), 10_000);
+  const id = cut.id();
+  for (let nth = 1; nth <= 5; nth += 1) {
+    await waitFor(() => cut.connection() !== null, 10_000);
+    await parts.db.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE '%shards cut'`,
+    );
+    await waitFor(() => lost === nth, 10_000);
+  }
+  await waitFor(() => cut.connection() !== null, 10_000);
+  assert.equal(cut.id(), id);
+});
+
+test('without a pulse nothing is said to the network, whatever it is asked', async () => {
+  let alive = true;
+  const said: string[] = [];
+  const session = new Proxy({} as NetworkSession, {
+    // Not a promise, or it would be waited for.
+    get: (_, verb) => (verb === 'then' ? undefined : async () => void said.push(String(verb))),
+  });
+  const driver: NetworkDriver = {
+    name: 'listening',
+    dedupes: true,
+    can: new Set(),
+    open: async () => session,
+  };
+  const fenced = fencedDriver(driver, { isAlive: () => alive });
+  const opened = await fenced.open({} as never, {} as never);
+  alive = false;
+  await assert.rejects(fenced.open({} as never, {} as never), SendUnavailable);
+  const verbs = Object.keys(opened).filter((verb) => verb !== 'close');
+  assert.ok(verbs.length >= 7);
+  for (const verb of verbs as (keyof NetworkSession)[]) {
+    const say = opened[verb] as (...args: unknown[]) => Promise<unknown>;
+    await assert.rejects(say(), SendUnavailable, verb);
+  }
+  assert.deepEqual(said, []);
+});

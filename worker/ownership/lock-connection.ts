@@ -1,0 +1,54 @@
+import {
+  connectionWith,
+  KEEP_ALIVE,
+  KEEP_ALIVE_SETTINGS,
+} from '@posthorn/core/platform/connection-limits.ts';
+import { pgTypes, type Sql } from '@posthorn/core/platform/db.ts';
+import pg from 'pg';
+
+/** A statement that takes longer means that the database, or the way to it, is gone. */
+const ANSWER_MS = 3_000;
+/** A shard whose former owner is still writing is tried again in the next round. */
+const LOCK_MS = 1_000;
+
+/** Statements take turns: heartbeats, and what the shards need. */
+export interface LockConnection extends Sql {
+  /** Never rejects. With it every lock is free. */
+  end(): Promise<void>;
+}
+
+/**
+ * The one connection that holds a worker's locks and carries its heartbeats. Its statements are short, so
+ * that a heartbeat never waits long behind another one.
+ */
+export async function connectForLocks(
+  deps: { databaseUrl: string; name: string },
+  onEnd: (connection: LockConnection) => void,
+): Promise<LockConnection> {
+  const client = new pg.Client({
+    ...connectionWith(deps.databaseUrl, [
+      `-c statement_timeout=${ANSWER_MS}`,
+      `-c lock_timeout=${LOCK_MS}`,
+      `-c idle_in_transaction_session_timeout=${ANSWER_MS}`,
+      ...KEEP_ALIVE_SETTINGS,
+    ]),
+    application_name: deps.name,
+    types: pgTypes,
+    connectionTimeoutMillis: ANSWER_MS,
+    query_timeout: ANSWER_MS,
+    ...KEEP_ALIVE,
+  });
+  let last: Promise<unknown> = Promise.resolve();
+  const connection: LockConnection = {
+    query(query, values) {
+      const answer = last.then(() => client.query(query as string, values));
+      last = answer.catch(() => undefined);
+      return answer as never;
+    },
+    end: () => client.end().catch(() => undefined),
+  };
+  client.on('error', () => onEnd(connection));
+  client.on('end', () => onEnd(connection));
+  await client.connect();
+  return connection;
+}
