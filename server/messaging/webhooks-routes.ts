@@ -51,8 +51,8 @@ export function webhooksRoutes(deps: WebhooksRoutesDeps): Handlers<typeof webhoo
     },
     logs: async ({ principal, params, query }) => {
       const webhookId = Number(params.webhookId);
-      const { data, total } = await listDeliveryLogs(deps, { principal, webhookId, ...query });
-      return { status: 200, body: { data, total, page: query.page, limit: query.limit } };
+      const logs = await listDeliveryLogs(deps, { principal, webhookId, ...query });
+      return { status: 200, body: { ...logs, page: query.page, limit: query.limit } };
     },
     rotateSecret: async ({ principal, params }) => ({
       status: 200,

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { createAuthenticator } from '@posthorn/core/accounts/create-authenticator.ts';
 import { createJwt } from '@posthorn/core/accounts/jwt.ts';
 import { createStrangerLimits } from '@posthorn/core/accounts/limit-strangers.ts';
@@ -21,7 +21,6 @@ import { type TransferLimits, transferLimits } from '@posthorn/core/platform/tra
 import { createBillingServer } from '@posthorn/server/billing/app.ts';
 import { startBillingWorker } from '@posthorn/worker/billing/billing-worker.ts';
 import { consumeBillingNews } from '@posthorn/worker/billing/consume-news.ts';
-import { cpf } from 'cpf-cnpj-validator';
 import { testConfig } from '../support/config.ts';
 import type { Answer, Request } from '../support/messaging.ts';
 import { createParts, type Parts } from '../support/parts.ts';
@@ -218,7 +217,14 @@ export const PROFILE = {
 };
 
 /** Valid digits that nobody else has: a document has one trial. */
-export const newCpf = (): string => cpf.generate();
+export function newCpf(): string {
+  const digits = Array.from({ length: 9 }, () => randomInt(10));
+  for (const length of [9, 10]) {
+    const sum = digits.reduce((total, digit, at) => total + digit * (length + 1 - at), 0);
+    digits.push(((sum * 10) % 11) % 10);
+  }
+  return digits.join('');
+}
 
 /** A company with a billing profile. */
 export async function withProfile(
