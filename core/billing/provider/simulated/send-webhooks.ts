@@ -10,7 +10,8 @@ export interface SendDeps {
   secret: string;
 }
 
-const TIMEOUT_MS = 10_000;
+/** The transaction waits for the answer: below what the database lets one wait (connection-limits.ts). */
+const TIMEOUT_MS = 5_000;
 const RETRY_MS = [1_000, 5_000, 30_000, 300_000];
 
 /**
