@@ -49,7 +49,7 @@ interface Order {
  * before, and until it is paid the subscription is expired like a trial without a payment. On both sides or on
  * none: what the provider made for a request that failed is undone (provider-intents.ts).
  *
- * Throws the codes of spec 4.9; 422 CARD_REJECTED, 503 SERVICE_UNAVAILABLE for the provider's part.
+ * Throws the codes of spec 4.9; 403 COMPANY_SUSPENDED; 422 CARD_REJECTED, 503 SERVICE_UNAVAILABLE for the provider's part.
  */
 export async function createSubscription(
   deps: CreateDeps,
@@ -110,6 +110,7 @@ interface Begun {
 async function begin(deps: CreateDeps, sql: Sql, order: Order, remoteIp: string): Promise<Begun> {
   const { companyId } = order;
   const { now } = await lockCompany(sql, companyId, deps.clock);
+  await requireActive(sql, companyId);
   const profile = await deps.orm.forCompany(companyId).findOne(ProfileSchema, {});
   if (!profile) throw apiError('PROFILE_REQUIRED');
   const live = await sql.query(
@@ -138,6 +139,14 @@ async function begin(deps: CreateDeps, sql: Sql, order: Order, remoteIp: string)
       remoteIp,
     },
   };
+}
+
+/** Who was let in before the company was suspended or deleted gets no subscription after it. */
+async function requireActive(sql: Sql, companyId: number): Promise<void> {
+  const { rowCount } = await sql.query(`SELECT FROM public.companies WHERE id = $1 AND status = 'active'`, [
+    companyId,
+  ]);
+  if (rowCount === 0) throw apiError('COMPANY_SUSPENDED');
 }
 
 async function openCardToken(deps: CreateDeps, sql: Sql, companyId: number, cardId: number): Promise<string> {
@@ -187,6 +196,7 @@ async function commit(
   const { companyId } = order;
   const realNow = deps.clock.now();
   const time = await lockCompany(sql, companyId, deps.clock);
+  await requireActive(sql, companyId);
   if (!(await completeIntent(sql, begun.request.reference)))
     throw apiError('SERVICE_UNAVAILABLE', { cause: new Error('the request took too long and was undone') });
   if (begun.hasTrial && !(await useTrial(sql, begun.request.reference, realNow)))

@@ -41,10 +41,13 @@ export function sendError(deps: ErrorDeps, call: Call, thrown: unknown): void {
   send(deps, call, error.status, body, JSON_TYPE);
 }
 
+const GATE_STATUSES: readonly number[] = [401, 403, 429];
+
 function envelopeOf(deps: ErrorDeps, call: Call, error: ApiError): Record<string, unknown> {
   const message = error.publicMessage;
-  // The gate's errors have the full envelope in both services (spec 7.1, 5.5).
-  const full = deps.envelope === 'full' || call.inGate;
+  // The gate's errors have the full envelope in both services, and so has what a handler says of the same kind: the
+  // contract has one shape for a status.
+  const full = deps.envelope === 'full' || call.inGate || GATE_STATUSES.includes(error.status);
   const base = full
     ? { error_code: error.code, message, trace_id: call.traceId, error: message }
     : {

@@ -157,7 +157,7 @@ describe('GET /v1/billing/profile', () => {
 
 describe('PATCH /v1/billing/profile', () => {
   it('changes the mutable fields, leaves the document alone, and tells the provider', async () => {
-    const company = await withProfile(billing);
+    const company = await withProfile(billing, CPF);
     const { status, body } = await billing.call('PATCH', PATH, {
       key: company.apiKey,
       body: {

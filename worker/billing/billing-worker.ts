@@ -1,4 +1,5 @@
 import type { BillingWork } from '@posthorn/core/billing/billing-bus.ts';
+import { cancelDeleted } from '@posthorn/core/billing/cancel-deleted.ts';
 import type { BillingDeps } from '@posthorn/core/billing/deps.ts';
 import { BILLING_NEWS_QUEUE } from '@posthorn/core/billing/entitlements.ts';
 import { moveByClock } from '@posthorn/core/billing/move-by-clock.ts';
@@ -43,12 +44,13 @@ export async function startBillingWorker(deps: BillingWorkerDeps): Promise<Billi
   await deps.broker.declare([BILLING_NEWS_QUEUE]);
   const loop = (name: string, round: () => Promise<boolean>, everyMs = LOOK_EVERY_MS) =>
     startLoop({ name: `billing ${name}`, log: deps.log, everyMs, round });
-  const loops: Partial<Record<BillingWork | 'purge' | 'time', Loop>> = {
+  const loops: Partial<Record<BillingWork | 'deleted' | 'purge' | 'time', Loop>> = {
     events: loop('events', () => processDueEvents(deps)),
     tasks: loop('tasks', () => runDueTask(deps)),
     intents: loop('intents', async () => (await undoDueIntents(deps)) > 0),
     moves: loop('moves', async () => (await moveByClock(deps)) > 0),
     news: loop('news', async () => (await publishNews(deps)) > 0),
+    deleted: loop('deleted', async () => (await cancelDeleted(deps)) > 0, MINUTE_MS),
     purge: loop('purge', async () => (await purgeCompanies(deps)) > 0, HOUR_MS),
     ...simulatedLoops(deps, loop),
   };
