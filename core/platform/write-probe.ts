@@ -51,17 +51,34 @@ async function tidy(db: Sql): Promise<void> {
     .catch(() => undefined);
 }
 
-/** One run at a time; who asks meanwhile, or within `intervalMs` of the end of one, gets its outcome. */
+/** A run that takes longer than this is itself what is wrong. */
+const PATIENCE_MS = 10_000;
+/** An outcome older than this says nothing any more: who asks so seldom waits for a new one. */
+const STALE_AFTER_MS = 30_000;
+
+/**
+ * One run at a time, and the next one `intervalMs` after its end at the earliest. Who asks meanwhile gets
+ * the outcome before: a disk that is slow for some seconds must not take every server out of rotation.
+ */
 export function atMostEvery(intervalMs: number, check: () => Promise<void>): () => Promise<void> {
-  let last: { outcome: Promise<void>; endedAtMs: number } | null = null;
-  return () => {
-    if (last && performance.now() - last.endedAtMs < intervalMs) return last.outcome;
-    const current = { outcome: check(), endedAtMs: Number.POSITIVE_INFINITY };
+  let known: { outcome: Promise<void>; endedAtMs: number } | null = null;
+  let running: { outcome: Promise<void>; begunAtMs: number } | null = null;
+
+  function run(): { outcome: Promise<void>; begunAtMs: number } {
+    const outcome = check();
     const end = () => {
-      current.endedAtMs = performance.now();
+      known = { outcome, endedAtMs: performance.now() };
+      running = null;
     };
-    current.outcome.then(end, end);
-    last = current;
-    return current.outcome;
+    outcome.then(end, end);
+    return { outcome, begunAtMs: performance.now() };
+  }
+
+  return () => {
+    const nowMs = performance.now();
+    if (!running && (!known || nowMs - known.endedAtMs >= intervalMs)) running = run();
+    if (!running) return known!.outcome;
+    const isKnown = known && nowMs - known.endedAtMs < STALE_AFTER_MS;
+    return isKnown && nowMs - running.begunAtMs < PATIENCE_MS ? known!.outcome : running.outcome;
   };
 }

@@ -193,6 +193,8 @@ describe('the write probe', () => {
     await Promise.all([check(), check(), check()]);
     assert.equal(runs, 1);
     await new Promise((resolve) => setTimeout(resolve, 80));
+    await check();
+    assert.equal(runs, 2, 'a new run has begun, and nobody waits for it');
     await assert.rejects(check);
     await assert.rejects(check, 'a failure holds as long as a success');
     assert.equal(runs, 2);

@@ -63,12 +63,12 @@ describe('what stops a start is told in one line', () => {
   }
 
   for (const role of Object.keys(ROLES) as Role[])
-    it(`${role}: its port is in use`, async () => {
+    it(`${role}: its port is in use`, async (t) => {
       const taken = createServer().listen(0, '127.0.0.1');
       await once(taken, 'listening');
+      t.after(() => taken.close());
       const { port } = taken.address() as { port: number };
       await assertOneLine(role, { [ROLES[role].port]: String(port) }, new RegExp(`port ${port} is in use`));
-      taken.close();
     });
 
   for (const role of ['posthorn', 'messaging', 'worker', 'sandbox'] as const)

@@ -14,28 +14,38 @@ export interface Balancer {
 
 const LOOK_EVERY_MS = 200;
 const LOOK_TIMEOUT_MS = 2_000;
+/** Looks without an answer that it takes; an answer that says no, and a refused connection, count at once. */
+const SILENT_LOOKS = 3;
 
 /**
  * Passes requests to the `targets` in turn over connections that it keeps, as nginx and HAProxy do. A
  * target is in while `/ready` answers 200 and its `status` does not say that it drains, which is all that
- * billing tells. What fails is answered with 502.
+ * billing tells; one that is merely slow to answer stays in for a while. What fails is answered with 502.
  */
 export async function startBalancer(targets: readonly string[]): Promise<Balancer> {
   const agent = new Agent({ keepAlive: true });
   const inTurn = new Set<string>();
   const failures: string[] = [];
   let turn = 0;
+  const silent = new Map<string, number>();
+  let wentOut = '';
 
   async function look(target: string): Promise<void> {
-    const isReady = await fetch(`${target}/ready`, { signal: AbortSignal.timeout(LOOK_TIMEOUT_MS) }).then(
-      async (answer) => {
-        const { status } = (await answer.json()) as { status: string };
-        return answer.ok && status !== 'draining';
-      },
-      () => false,
-    );
-    if (isReady) inTurn.add(target);
-    else inTurn.delete(target);
+    try {
+      const answer = await fetch(`${target}/ready`, { signal: AbortSignal.timeout(LOOK_TIMEOUT_MS) });
+      const text = await answer.text();
+      silent.delete(target);
+      if (answer.ok && JSON.parse(text).status !== 'draining') inTurn.add(target);
+      else takeOut(target, `${answer.status} ${text}`);
+    } catch (err) {
+      const looks = (silent.get(target) ?? 0) + 1;
+      silent.set(target, looks);
+      if ((err as Error).name !== 'TimeoutError' || looks >= SILENT_LOOKS) takeOut(target, String(err));
+    }
+  }
+
+  function takeOut(target: string, why: string): void {
+    if (inTurn.delete(target)) wentOut = `${target}: ${why}`;
   }
 
   function pass(incoming: IncomingMessage, response: ServerResponse): void {
@@ -48,7 +58,7 @@ export async function startBalancer(targets: readonly string[]): Promise<Balance
         response.writeHead(502, { 'content-type': 'application/json' }).end('{"error_code":"BAD_GATEWAY"}');
     };
     if (target === undefined) {
-      fail('no server is ready');
+      fail(`no server is ready; the last one to go was ${wentOut}`);
       return;
     }
     const { connection: _, ...headers } = incoming.headers;
