@@ -124,7 +124,8 @@ export const events = {
       auth: 'any',
       access: 'all',
       summary: 'A ticket for a live connection from a browser',
-      description: 'For one connection, to be opened within a minute; ends with the credentials that asked for it.',
+      description:
+        'For one connection, to be opened within a minute; ends with the credentials that asked for it.',
     },
     { method: 'POST', path: '/v1/events/ticket', body: c.noBody(), responses: { 201: eventsTicket } },
   ),

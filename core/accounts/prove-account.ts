@@ -69,7 +69,13 @@ export async function proveKey(deps: ProofDeps, key: string): Promise<Proven> {
   checkCompany(row);
   if (row.stale && deps.notesKeyUse !== false) noteUse(deps, row.token_id);
   return {
-    principal: { ...principalOf(deps, row, superadmin), via: 'key', tokenId: row.token_id, jti: null, endsAtMs: null },
+    principal: {
+      ...principalOf(deps, row, superadmin),
+      via: 'key',
+      tokenId: row.token_id,
+      jti: null,
+      endsAtMs: null,
+    },
     endsAtMs: Number.POSITIVE_INFINITY,
   };
 }
@@ -113,7 +119,13 @@ export async function proveJwt(
   // Superadmin JWTs are exempt from the company's state (spec 3.3).
   if (!superadmin && !(options.evenDeleted && row.status === 'deleted')) checkCompany(row);
   return {
-    principal: { ...principalOf(deps, row, superadmin), via: 'jwt', tokenId: null, jti: claims.jti, endsAtMs },
+    principal: {
+      ...principalOf(deps, row, superadmin),
+      via: 'jwt',
+      tokenId: null,
+      jti: claims.jti,
+      endsAtMs,
+    },
     endsAtMs,
   };
 }

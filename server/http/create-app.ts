@@ -18,6 +18,8 @@ export interface AppDeps extends ErrorDeps {
   metrics: Metrics;
   addressOf: AddressReader;
   transfers: TransferLimits;
+  /** Behind TLS, so that browsers are told to stay there. */
+  isProduction: boolean;
 }
 
 declare module 'fastify' {
@@ -76,7 +78,11 @@ export function createApp(deps: AppDeps): FastifyInstance {
     sendError(deps, request.call ?? callOf(deps, request, reply, unmatched), err);
   });
   app.options('*', (request, reply) => {
-    reply.headers({ ...deps.cors.preflight(request.headers), 'x-trace-id': request.id });
+    reply.headers({
+      ...deps.cors.preflight(request.headers),
+      'x-trace-id': request.id,
+      ...alwaysHeaders(deps),
+    });
     reply.code(204).send();
   });
   app.server.on('upgrade', (request, socket, head) => {
@@ -96,16 +102,27 @@ export async function closeApp(app: FastifyInstance): Promise<void> {
 
 /** The record of a request, with the headers that every answer carries. */
 export function callOf(
-  deps: Pick<AppDeps, 'cors' | 'addressOf'>,
+  deps: Pick<AppDeps, 'cors' | 'addressOf' | 'isProduction'>,
   request: Call['request'],
   reply: Call['reply'],
   route: PreparedRoute,
 ): Call {
-  const headers: Record<string, string> = { 'x-trace-id': request.id };
+  const headers: Record<string, string> = { 'x-trace-id': request.id, ...alwaysHeaders(deps) };
   deps.cors.apply(request.raw.headers, headers);
   const call = new Call(request, reply, route, headers, deps.addressOf);
   request.call = call;
   return call;
+}
+
+const ALWAYS = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' };
+const ALWAYS_IN_PRODUCTION = { ...ALWAYS, 'strict-transport-security': 'max-age=31536000' };
+
+/**
+ * No answer is kept by a cache or read as another type than it says, unless its handler says otherwise
+ * (media): most hold somebody's data, many a secret, and one that is forgotten in a list would be the one.
+ */
+function alwaysHeaders({ isProduction }: { isProduction: boolean }): Record<string, string> {
+  return isProduction ? ALWAYS_IN_PRODUCTION : ALWAYS;
 }
 
 function isWebSocket(request: IncomingMessage): boolean {
@@ -152,6 +169,7 @@ function answerBadHttp(err: Error & { code?: string }, socket: import('node:net'
   );
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nX-Trace-ID: ${traceId}\r\nConnection: close\r\n` +
+      'X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n' +
       `Content-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 }

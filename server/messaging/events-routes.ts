@@ -6,8 +6,8 @@ import type { Tickets } from '@posthorn/core/events/ticket.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
 import { type LiveStreamDeps, requireInstance } from '../http/event-stream.ts';
-import type { LiveConnections } from '../http/live-connections.ts';
 import type { Handlers } from '../http/handler.ts';
+import type { LiveConnections } from '../http/live-connections.ts';
 import { openEventStream } from '../http/sse.ts';
 import type { EventSockets } from '../http/websocket.ts';
 
