@@ -4,6 +4,7 @@ import { loadConfig } from '@posthorn/core/platform/config.ts';
 import { startHealthServer } from '@posthorn/core/platform/health-server.ts';
 import { createLog } from '@posthorn/core/platform/log.ts';
 import { createMetrics } from '@posthorn/core/platform/metrics.ts';
+import { createMetricsAccess } from '@posthorn/core/platform/metrics-access.ts';
 import { runMain } from '@posthorn/core/platform/run-main.ts';
 import { createShutdown, shutdownTimes } from '@posthorn/core/platform/shutdown.ts';
 import { openWorkerRoles } from './roles.ts';
@@ -20,6 +21,7 @@ await runMain('worker', async () => {
   const roles = await openWorkerRoles({ config, broker, clock: systemClock, log, metrics, shutdown });
   if (config.WORKER_PORT !== undefined) {
     const health = await startHealthServer({
+      mayReadMetrics: createMetricsAccess(config.METRICS_TOKEN),
       service: 'worker',
       host: config.HOST,
       port: config.WORKER_PORT,

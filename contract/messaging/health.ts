@@ -33,9 +33,10 @@ export const health = {
     {
       auth: 'none',
       access: 'public',
-      probe: true,
       raw: 'text',
+      errors: ['UNAUTHORIZED'],
       summary: 'Metrics in the Prometheus text format',
+      description: 'For whoever sends METRICS_TOKEN as a Bearer token; without one, for the machine itself.',
     },
     {
       method: 'GET',

@@ -130,6 +130,8 @@ export const configSchema = z.object({
   RATE_LIMIT_PER_MINUTE: positive.default(60),
   /** Requests per minute of an address to each route that takes no credential, and wrong credentials of it. */
   PUBLIC_RATE_PER_MINUTE: positive.default(20),
+  /** What /metrics is read with; without it only this machine may. */
+  METRICS_TOKEN: z.string().min(16).optional(),
   /** Proxies whose X-Forwarded-For is believed. */
   TRUSTED_PROXIES: addressRanges,
   /** Event streams that a company, and one key or user of it, may have open in each process. */

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createHttpServerCloser } from './close-http-server.ts';
 import type { Metrics } from './metrics.ts';
+import type { MetricsAccess } from './metrics-access.ts';
 import { type Check, checkReadiness } from './readiness.ts';
 import { limitTransfers } from './transfer-limits.ts';
 
@@ -27,16 +28,17 @@ export async function startHealthServer(options: {
   checks: Readonly<Record<string, Check>>;
   isDraining: () => boolean;
   metrics: Metrics;
+  mayReadMetrics: MetricsAccess;
 }): Promise<HealthServer> {
   const { service, metrics } = options;
 
-  async function answer(path: string): Promise<{ status: number; type: string; body: string }> {
+  async function answer(request: IncomingMessage): Promise<{ status: number; type: string; body: string }> {
     const json = (status: number, body: object) => ({
       status,
       type: 'application/json; charset=utf-8',
       body: JSON.stringify(body),
     });
-    switch (path) {
+    switch ((request.url ?? '').split('?')[0]) {
       case '/health':
         return json(200, { status: 'ok', service });
       case '/ready': {
@@ -44,6 +46,7 @@ export async function startHealthServer(options: {
         return json(ready ? 200 : 503, { status: ready ? 'ready' : 'unavailable', service, checks });
       }
       case '/metrics':
+        if (!options.mayReadMetrics(request)) return json(401, { status: 'unauthorized', service });
         return { status: 200, type: metrics.contentType, body: await metrics.read() };
       default:
         return json(404, { status: 'not found', service });
@@ -51,10 +54,16 @@ export async function startHealthServer(options: {
   }
 
   const server = createServer({ connectionsCheckingInterval: 1_000 }, (request, response) => {
-    answer((request.url ?? '').split('?')[0]!).then(
+    answer(request).then(
       ({ status, type, body }) => {
         if (options.isDraining()) response.setHeader('connection', 'close');
-        response.writeHead(status, { 'content-type': type }).end(body);
+        response
+          .writeHead(status, {
+            'content-type': type,
+            'cache-control': 'no-store',
+            'x-content-type-options': 'nosniff',
+          })
+          .end(body);
       },
       () => response.writeHead(500).end(),
     );

@@ -1,13 +1,23 @@
-import { type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
+import { stormHooks } from './log-storms.ts';
 
 export type Log = Logger;
+
+/** Equal failures within it are counted, not written. */
+const STORM_WINDOW_MS = 10_000;
 
 /**
  * One JSON line an entry. Bodies, phone numbers, tokens and keys are never logged (design 6): callers
  * name ids only.
  */
-export function createLog(options: { level: string; role: string }): Log {
-  return pino({
+export function createLog(options: {
+  level: string;
+  role: string;
+  stormWindowMs?: number;
+  /** Default: stdout. */
+  to?: DestinationStream;
+}): Log {
+  const settings: LoggerOptions = {
     level: options.level,
     base: { role: options.role },
     redact: {
@@ -15,7 +25,9 @@ export function createLog(options: { level: string; role: string }): Log {
       censor: '[redacted]',
     },
     serializers: { err: describeError },
-  });
+    hooks: stormHooks({ windowMs: options.stormWindowMs ?? STORM_WINDOW_MS }),
+  };
+  return options.to ? pino(settings, options.to) : pino(settings);
 }
 
 /**

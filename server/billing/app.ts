@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { billingContract } from '@posthorn/contract/billing/index.ts';
 import { billingInternal } from '@posthorn/contract/billing/internal.ts';
 import type { StrangerLimits } from '@posthorn/core/accounts/limit-strangers.ts';
@@ -8,9 +9,11 @@ import type { BillingDeps } from '@posthorn/core/billing/deps.ts';
 import { checkSecret } from '@posthorn/core/billing/ingest-event.ts';
 import type { AddressReader } from '@posthorn/core/platform/client-address.ts';
 import type { Metrics } from '@posthorn/core/platform/metrics.ts';
+import type { MetricsAccess } from '@posthorn/core/platform/metrics-access.ts';
 import type { TransferLimits } from '@posthorn/core/platform/transfer-limits.ts';
 import { createCors } from '../http/cors.ts';
 import { createApp } from '../http/create-app.ts';
+import { guardMetrics } from '../http/guard-metrics.ts';
 import { serveContract } from '../http/serve-contract.ts';
 import { billingRoutes } from './routes.ts';
 import { simulatorRoutes } from './simulator-routes.ts';
@@ -22,6 +25,9 @@ export interface BillingServerDeps extends BillingDeps {
   strangers: StrangerLimits;
   addressOf: AddressReader;
   transfers: TransferLimits;
+  mayReadMetrics: MetricsAccess;
+  /** HSTS on every answer. */
+  isProduction: boolean;
   metrics: Metrics;
   frontendUrl: string;
   /** What the provider proves its webhooks with (ASAAS_WEBHOOK_SECRET). */
@@ -57,10 +63,12 @@ export async function createBillingServer(deps: BillingServerDeps): Promise<Bill
     strangers: deps.strangers,
     addressOf: deps.addressOf,
     transfers: deps.transfers,
+    isProduction: deps.isProduction,
     guards: {
-      'providerWebhook.ingest': (headers: NodeJS.Dict<string | string[]>) =>
+      'health.metrics': guardMetrics(deps.mayReadMetrics),
+      'providerWebhook.ingest': ({ headers }: IncomingMessage) =>
         checkSecret(headers['asaas-access-token'], deps.webhookSecret),
-      cancelSubscriptions: (headers: NodeJS.Dict<string | string[]>) =>
+      cancelSubscriptions: ({ headers }: IncomingMessage) =>
         checkSecret(headers['x-internal-secret'], internalSecret),
     },
   };

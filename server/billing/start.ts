@@ -9,6 +9,7 @@ import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import type { Metrics } from '@posthorn/core/platform/metrics.ts';
+import { createMetricsAccess } from '@posthorn/core/platform/metrics-access.ts';
 import type { Shutdown } from '@posthorn/core/platform/shutdown.ts';
 import { transferLimits } from '@posthorn/core/platform/transfer-limits.ts';
 import { createBillingServer } from './app.ts';
@@ -45,6 +46,8 @@ export async function startBilling(deps: {
     strangers: createStrangerLimits({ db: billing.db, clock, perMinute: config.PUBLIC_RATE_PER_MINUTE }),
     addressOf: createAddressReader(config.TRUSTED_PROXIES),
     transfers: transferLimits(config),
+    mayReadMetrics: createMetricsAccess(config.METRICS_TOKEN),
+    isProduction: config.NODE_ENV === 'production',
     metrics: deps.metrics,
     frontendUrl: config.FRONTEND_URL,
     internalSecret: config.INTERNAL_SECRET,

@@ -18,6 +18,8 @@ export interface HandlerInput {
   readonly principal: Principal;
   readonly traceId: string;
   readonly headers: IncomingHttpHeaders;
+  /** As it came in. */
+  readonly incoming: IncomingMessage;
   readonly cookies: Readonly<Record<string, string | undefined>>;
   /** Of the client, as far as the trusted proxies vouch for it. */
   readonly ip: string;
@@ -90,6 +92,10 @@ export class Call implements HandlerInput {
 
   get headers(): IncomingHttpHeaders {
     return this.request.headers;
+  }
+
+  get incoming(): IncomingMessage {
+    return this.request;
   }
 
   get cookies(): Readonly<Record<string, string | undefined>> {

@@ -19,6 +19,8 @@ export interface AppDeps extends ErrorDeps {
   metrics: Metrics;
   addressOf: AddressReader;
   transfers: TransferLimits;
+  /** Behind TLS, so that browsers are told to stay there. */
+  isProduction: boolean;
 }
 
 declare global {
@@ -119,22 +121,37 @@ function createExpress(deps: AnswerDeps): express.Express {
 
 /** The record of a request, with the headers that every answer carries. */
 export function openCall(
-  deps: Pick<AppDeps, 'cors' | 'addressOf'>,
+  deps: Pick<AppDeps, 'cors' | 'addressOf' | 'isProduction'>,
   request: Request,
   response: Response,
   route: PreparedRoute,
 ): Call {
   const traceId = randomUUID();
-  const answerHeaders: Record<string, string> = { 'x-trace-id': traceId };
+  const answerHeaders: Record<string, string> = { 'x-trace-id': traceId, ...alwaysHeaders(deps) };
   deps.cors.apply(request.headers, answerHeaders);
   const call = new Call(request, response, route, { traceId, answerHeaders, addressOf: deps.addressOf });
   request.call = call;
   return call;
 }
 
-function answerPreflight({ cors }: AppDeps, request: IncomingMessage, response: ServerResponse): void {
-  response.writeHead(204, { ...cors.preflight(request.headers), 'x-trace-id': randomUUID() });
+function answerPreflight(deps: AppDeps, request: IncomingMessage, response: ServerResponse): void {
+  response.writeHead(204, {
+    ...deps.cors.preflight(request.headers),
+    'x-trace-id': randomUUID(),
+    ...alwaysHeaders(deps),
+  });
   response.end();
+}
+
+const ALWAYS = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' };
+const ALWAYS_IN_PRODUCTION = { ...ALWAYS, 'strict-transport-security': 'max-age=31536000' };
+
+/**
+ * No answer is kept by a cache or read as another type than it says, unless its handler says otherwise
+ * (media): most hold somebody's data, many a secret, and one that is forgotten in a list would be the one.
+ */
+function alwaysHeaders({ isProduction }: { isProduction: boolean }): Record<string, string> {
+  return isProduction ? ALWAYS_IN_PRODUCTION : ALWAYS;
 }
 
 function isWebSocket(request: IncomingMessage): boolean {
@@ -185,6 +202,7 @@ function answerBadHttp(err: Error & { code?: string }, socket: import('node:stre
   );
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nX-Trace-ID: ${traceId}\r\nConnection: close\r\n` +
+      'X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n' +
       `Content-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 }

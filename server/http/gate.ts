@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import { idempotencyKey } from '@posthorn/contract/messaging/message.ts';
 import type { StrangerLimits } from '@posthorn/core/accounts/limit-strangers.ts';
@@ -21,7 +21,7 @@ export interface GateDeps {
     refreshToken: string | undefined;
   }) => Promise<Principal>;
   /** Routes that other machines call with a secret, by name: throws what is wrong with the proof. */
-  guards?: Readonly<Record<string, (headers: IncomingHttpHeaders) => void>>;
+  guards?: Readonly<Record<string, (request: IncomingMessage) => void>>;
 }
 
 /**
@@ -70,11 +70,11 @@ function authenticate(deps: GateDeps, call: Call, credentials: Credentials): Pro
  * machines share is looked at here, the refresh cookie by its handler.
  */
 function admitStranger(deps: GateDeps, call: Call): undefined | Promise<undefined> {
-  const { route, headers } = call;
+  const { route } = call;
   const guard = deps.guards?.[route.name];
   if (guard)
     return asStranger(deps, call, async () => {
-      guard(headers);
+      guard(call.incoming);
       return undefined;
     });
   if (route.meta.auth === 'refresh') return enterRefresh(deps, call);

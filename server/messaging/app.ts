@@ -20,10 +20,12 @@ import type { Config } from '@posthorn/core/platform/config.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import type { Metrics } from '@posthorn/core/platform/metrics.ts';
+import { createMetricsAccess } from '@posthorn/core/platform/metrics-access.ts';
 import type { Orm } from '@posthorn/core/platform/orm.ts';
 import { transferLimits } from '@posthorn/core/platform/transfer-limits.ts';
 import { createCors } from '../http/cors.ts';
 import { createApp } from '../http/create-app.ts';
+import { guardMetrics } from '../http/guard-metrics.ts';
 import { createLiveConnections } from '../http/live-connections.ts';
 import { serveContract } from '../http/serve-contract.ts';
 import { createEventSockets } from '../http/websocket.ts';
@@ -95,10 +97,12 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     authenticator: accounts.authenticator,
     authenticateAccount: accounts.authenticator.authenticateAccount,
     redeemTicket: tickets.redeem,
+    guards: { 'health.metrics': guardMetrics(createMetricsAccess(config.METRICS_TOKEN)) },
     rateLimiter: createRateLimiter({ db: hotDb, clock }),
     strangers: createStrangerLimits({ db: hotDb, clock, perMinute: config.PUBLIC_RATE_PER_MINUTE }),
     addressOf: createAddressReader(config.TRUSTED_PROXIES),
     transfers: transferLimits(config),
+    isProduction: config.NODE_ENV === 'production',
   };
   const app = createApp(serving);
   const handlers = messagingHandlers({

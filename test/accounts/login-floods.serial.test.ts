@@ -4,7 +4,9 @@ import { tellFigure } from '../support/figures.ts';
 import { type AccountServer, startAccountServer } from './support/account-server.ts';
 import { newCompanyName, newEmail, PASSWORD } from './support/people.ts';
 
-const ADDRESSES = 400;
+/** Requests under way; each comes from an address that has not asked before. */
+const LANES = 60;
+const ROUNDS = 4;
 
 let server: AccountServer;
 before(async () => {
@@ -29,9 +31,9 @@ const logIn = (email: string, password: string, address: string) =>
 function startFlood() {
   let going = true;
   const statuses = new Map<number, number>();
-  const lanes = Array.from({ length: ADDRESSES }, async (_, i) => {
+  const lanes = Array.from({ length: LANES }, async (_, i) => {
     for (let nth = 0; going; nth += 1) {
-      const address = `203.0.${(i >> 8) + 2 * (nth % 100)}.${i & 255}`;
+      const address = `203.${nth & 255}.${nth >> 8}.${i}`;
       const { status } = await logIn(`nobody-${i}-${nth}@example.test`, 'a wrong password', address);
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
     }
@@ -45,7 +47,7 @@ function startFlood() {
   };
 }
 
-test('wrong logins from 400 addresses shut out nobody who has logged in before', async () => {
+test('wrong logins from hundreds of addresses shut out nobody who has logged in before', async () => {
   const byAddress = await newAccount('198.51.100.1');
   const byAccount = await newAccount('198.51.100.2');
   const first = await logIn(byAddress, PASSWORD, '198.51.100.1');
@@ -54,7 +56,7 @@ test('wrong logins from 400 addresses shut out nobody who has logged in before',
   const flood = startFlood();
   let slowestMs = 0;
   try {
-    for (let i = 0; i < 6; i += 1) {
+    for (let i = 0; i < ROUNDS; i += 1) {
       const begun = performance.now();
       // The one from where it always logs in, the other from a place that is new; and who is logged in.
       const logins = await Promise.all([
@@ -75,6 +77,6 @@ test('wrong logins from 400 addresses shut out nobody who has logged in before',
     await flood.stop();
   }
   console.log(`the flood was answered ${[...flood.statuses].map(([s, n]) => `${n} × ${s}`).join(', ')}`);
-  assert.ok([...flood.statuses.values()].reduce((sum, n) => sum + n, 0) >= ADDRESSES);
+  assert.ok([...flood.statuses.values()].reduce((sum, n) => sum + n, 0) >= LANES);
   tellFigure('slowest login of a known one, ms', Math.round(slowestMs), { atMost: 2_000 });
 });

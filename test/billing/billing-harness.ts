@@ -16,6 +16,7 @@ import { createDb } from '@posthorn/core/platform/db.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import { createMetrics } from '@posthorn/core/platform/metrics.ts';
+import { createMetricsAccess } from '@posthorn/core/platform/metrics-access.ts';
 import { createOrm } from '@posthorn/core/platform/orm.ts';
 import { type TransferLimits, transferLimits } from '@posthorn/core/platform/transfer-limits.ts';
 import { createBillingServer } from '@posthorn/server/billing/app.ts';
@@ -101,6 +102,8 @@ export async function startTestBilling(
     transfers: options.transfers ?? transferLimits(config),
     metrics: createMetrics({ collectProcess: false }),
     frontendUrl: 'http://127.0.0.1',
+    mayReadMetrics: createMetricsAccess(config.METRICS_TOKEN),
+    isProduction: false,
     webhookSecret: WEBHOOK_SECRET,
     internalSecret: INTERNAL_SECRET,
     validateResponses: true,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type HealthServer, startHealthServer } from '@posthorn/core/platform/health-server.ts';
 import { createMetrics } from '@posthorn/core/platform/metrics.ts';
+import { createMetricsAccess } from '@posthorn/core/platform/metrics-access.ts';
 
 describe('the health of a process that serves nothing else', () => {
   let server: HealthServer;
@@ -21,12 +22,13 @@ describe('the health of a process that serves nothing else', () => {
       },
       isDraining: () => isDraining,
       metrics,
+      mayReadMetrics: createMetricsAccess(undefined),
     });
   });
   after(() => server.close());
 
-  async function get(path: string) {
-    const answer = await fetch(`http://127.0.0.1:${server.port}${path}`);
+  async function get(path: string, headers: Record<string, string> = {}) {
+    const answer = await fetch(`http://127.0.0.1:${server.port}${path}`, { headers });
     return { status: answer.status, text: await answer.text() };
   }
 
@@ -34,6 +36,10 @@ describe('the health of a process that serves nothing else', () => {
     assert.deepEqual(await get('/health'), { status: 200, text: '{"status":"ok","service":"worker"}' });
     assert.match((await get('/metrics')).text, /^posthorn_sessions 7$/m);
     assert.equal((await get('/elsewhere')).status, 404);
+  });
+
+  it('shows its metrics to this machine alone, and not through a proxy on it', async () => {
+    assert.equal((await get('/metrics', { 'x-forwarded-for': '198.51.100.1' })).status, 401);
   });
 
   it('is ready while what it needs is there, and names what is not without telling hosts', async () => {

@@ -81,6 +81,7 @@ describe('the pipeline that every request passes', () => {
       validateResponses: true,
       isDraining: () => false,
       envelope: 'full' as const,
+      isProduction: false,
       cors: createCors(config.FRONTEND_URL),
       metrics,
       authenticator,

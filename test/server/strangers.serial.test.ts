@@ -11,11 +11,16 @@ import { assertUnhurt, probeWhile } from '../support/probe.ts';
 import { type SeededCompany, seedCompany } from '../support/seed.ts';
 import { validBodies } from './fixtures.ts';
 
-const LIMIT = 20;
+const LIMIT = 5;
 /** Probes of the process are asked for by machines, and cost next to nothing. */
 const PROBE_LIMIT = 30 * LIMIT;
-const FLOOD = 100;
+const FLOOD = 60;
 const LANES = 8;
+
+const SERVICES = [
+  ['messaging', messagingContract],
+  ['billing', billingContract],
+] as const;
 
 interface Asked {
   status: number;
@@ -33,6 +38,10 @@ before(async () => {
   });
   billing = await startTestBilling({ publicPerMinute: LIMIT });
   company = await seedCompany(messaging.parts.db);
+  // What is measured is not how long a process takes to do anything for the first time.
+  for (const [service, contract] of SERVICES)
+    for (const each of open(contract)) await asking(service, each, newAddress());
+  for (let i = 0; i < 20; i += 1) await messaging.call('GET', '/v1/tokens', { key: company.apiKey });
 });
 after(async () => {
   await messaging.close();
@@ -97,33 +106,39 @@ function newAddress(): string {
 }
 
 describe('a flood of one address', () => {
-  for (const [service, contract] of [
-    ['messaging', messagingContract],
-    ['billing', billingContract],
-  ] as const)
+  for (const [service, contract] of SERVICES)
     test(`on any route of ${service} without a credential is refused, and nobody else`, async () => {
-      const { probed } = await probe(async () => {
-        for (const each of open(contract)) await floodRoute(service, each);
+      const floods = open(contract).map((each) => ({ each, address: newAddress() }));
+      // What is within the limit is traffic like any other, with all the work that it makes.
+      for (const { each, address } of floods) {
+        const within = await flood(limitOf(each), () => asking(service, each, address));
+        assert.ok(
+          within.every(({ status }) => status !== 429),
+          `${each.name}: refused within its limit`,
+        );
+      }
+      const { result, probed } = await probe(async () => {
+        const all: { name: string; answers: Asked[] }[] = [];
+        for (const { each, address } of floods)
+          all.push({ name: each.name, answers: await flood(FLOOD, () => asking(service, each, address)) });
+        return all;
       });
       assertUnhurt(probed, `floods of ${service}`);
+      for (const { name, answers } of result)
+        for (const { status, code, headers } of answers) {
+          assert.deepEqual([status, code], [429, 'RATE_LIMITED'], name);
+          const seconds = Number(headers.get('retry-after'));
+          assert.ok(seconds >= 1 && seconds <= 60, `${name}: Retry-After ${seconds}`);
+        }
+      for (const { each } of floods)
+        assert.notEqual(
+          (await asking(service, each, newAddress())).status,
+          429,
+          `${each.name}: another address`,
+        );
     });
 
-  async function floodRoute(service: 'messaging' | 'billing', each: NamedRoute): Promise<void> {
-    const address = newAddress();
-    const limit = metaOf(each.route).probe ? PROBE_LIMIT : LIMIT;
-    const answers = await flood(limit + FLOOD, () => asking(service, each, address));
-    const refused = answers.filter(({ status }) => status === 429);
-    // A minute may have ended in between, and given as many again.
-    const least = metaOf(each.route).probe ? 1 : FLOOD - limit;
-    assert.ok(refused.length >= least, `${each.name}: ${refused.length} of ${answers.length} refused`);
-    for (const { code, headers } of refused) {
-      assert.equal(code, 'RATE_LIMITED');
-      const seconds = Number(headers.get('retry-after'));
-      assert.ok(seconds >= 1 && seconds <= 60, `${each.name}: Retry-After ${seconds}`);
-    }
-    const other = await asking(service, each, newAddress());
-    assert.notEqual(other.status, 429, `${each.name}: another address is not meant`);
-  }
+  const limitOf = ({ route }: NamedRoute) => (metaOf(route).probe ? PROBE_LIMIT : LIMIT);
 });
 
 describe('proofs that fail', () => {
