@@ -10,7 +10,8 @@ export function mailName(text: string): string {
   const flat = text
     // Control, format (zero-width, right-to-left overrides), separators of lines, private use.
     .replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ')
-    .replace(/[:/\\@<>()[\]{}"“”|]/g, ' ')
+    // Schemes, paths and addresses; and the quotation marks that we put around names.
+    .replace(/[:/\\@“”]/g, ' ')
     // "evil.example" is a link by itself; "J. Doe" and "Ltd." are not.
     .replace(/[.。．｡](?=[\p{L}\p{N}-])/gu, '·')
     .replace(/\s+/g, ' ')

@@ -170,18 +170,12 @@ describe('names in mails', () => {
     test(`${JSON.stringify(name.slice(0, 40))} is one plain short line`, () => {
       const plain = mailName(name);
       assert.doesNotMatch(plain, /[\p{C}\p{Zl}\p{Zp}]/u);
-      assert.doesNotMatch(plain, /[:/@<>\\]|\.[\p{L}\p{N}]/u, plain);
+      assert.doesNotMatch(plain, /[:/@\\]|\.[\p{L}\p{N}]/u, plain);
       assert.ok([...plain].length <= 60, plain);
     });
 
   test('honest ones stay as they are', () => {
-    for (const name of [
-      'Ana',
-      'Müller & Söhne',
-      'J. R. Doe Ltd.',
-      "O'Neill (Lisboa)".replace(/[()]/g, ''),
-      '日本電気',
-    ])
+    for (const name of ['Ana', 'Müller & Söhne', 'J. R. Doe Ltd.', "O'Neill (Lisboa)", '日本電気'])
       assert.equal(mailName(name), name);
   });
 

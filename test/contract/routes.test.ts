@@ -94,7 +94,7 @@ describe('the messaging contract', () => {
     const wanting = routes
       .filter(({ route }) => metaOf(route).requiresVerifiedEmail)
       .map(({ route }) => route.path);
-    assert.deepEqual(wanting.sort(), ['/v1/instances', '/v1/tokens', '/v1/webhooks']);
+    assert.deepEqual(wanting.sort(), ['/v1/instances', '/v1/tokens', '/v1/users', '/v1/webhooks']);
   });
 
   it('wants an Idempotency-Key of each send, whose missing key and guard answers are declared', () => {

@@ -91,7 +91,11 @@ export const codesOfUnknown: Record<string, ErrorCode> = {
 };
 
 /** Parameters that a route answers whatever they name: a status that nobody viewed has no views (spec 4.3). */
-export const takesAny: ReadonlySet<string> = new Set(['status.views statusId']);
+export const takesAny: ReadonlySet<string> = new Set([
+  'status.views statusId',
+  // The reference lists no refusal for a mode: what is none counts as the default.
+  'oauth.start mode',
+]);
 
 /** Which ids of seed-ids.ts stand for a parameter: its own name, unless several resources share the name. */
 export function paramKind(routeName: string, param: string): string {
