@@ -33,6 +33,7 @@ describe('the messaging server as a process', () => {
     ENCRYPTION_KEY: '5a'.repeat(32),
     PORT: String(port),
     SHUTDOWN_GRACE_SECONDS: '5',
+    PUBLIC_RATE_PER_MINUTE: '1000000',
     ...more,
   });
   async function start(
