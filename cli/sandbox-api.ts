@@ -1,6 +1,6 @@
 import { createClient, PosthornError, type RawRequest } from '@posthorn/sdk/index.ts';
 
-/** The control API of the sandbox network (design 5). Its errors read like those of the service. */
+/** The control API of the sandbox network (ERR-20). Its errors read like those of the service. */
 export interface SandboxApi {
   call<T = Record<string, unknown>>(request: RawRequest): Promise<T>;
 }

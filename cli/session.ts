@@ -6,7 +6,7 @@ import type { Profile, StoredSession } from './profile.ts';
 const MARGIN_MS = 30_000;
 const FALLBACK_LIFETIME_MS = 15 * 60_000;
 
-/** What is kept of a login: the JWT and the cookies that renew it (spec 5.1). */
+/** What is kept of a login: the JWT and the cookies that renew it (ACC-5, ACC-11). */
 export function sessionOf(answer: Session, headers: Headers): StoredSession {
   const cookies = new Map(
     headers.getSetCookie().map((line) => {

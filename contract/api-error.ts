@@ -3,7 +3,7 @@ import { type ErrorCode, type ErrorStatus, errorCatalogue } from './errors.ts';
 export interface ApiErrorOptions {
   /** Public text in place of the catalogue's default. Never an internal cause. */
   message?: string;
-  /** Extra top-level fields of the envelope, as the guard codes carry (spec 4.2 rule 8). */
+  /** Extra top-level fields of the envelope, as the guard codes carry: `remote_jid`, `count` and the like. */
   fields?: Record<string, unknown>;
   /** Response headers, e.g. `{ 'retry-after': '30' }`. */
   headers?: Record<string, string>;
@@ -13,7 +13,10 @@ export interface ApiErrorOptions {
   status?: ErrorStatus;
 }
 
-/** An error with a public face. The one mapper of the server turns it into the envelope (spec 7.1). */
+/**
+ * An error with a public face. The one mapper of the server turns it into the envelope `{error_code, message,
+ * trace_id, error}`.
+ */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly status: ErrorStatus;

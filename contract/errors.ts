@@ -1,8 +1,8 @@
 /**
- * The one error catalogue: every code, its HTTP status and its default public message (spec 7).
+ * The one error catalogue: every code, its HTTP status and its default public message.
  *
- * Statuses come from the tables of spec 4.x, 7.2 and 7.3, then from design 7. Where neither gives one,
- * the HTTP meaning of the condition decides and the line says so. `alsoStatuses` lists further statuses
+ * A code has one status wherever it is answered. Where a line says "not given", the HTTP meaning of the condition
+ * decided. `alsoStatuses` lists further statuses
  * that a code has in another area; the thrower then names the one it means. `planned` marks the codes that nothing
  * answers; a test holds it both ways.
  */
@@ -14,12 +14,12 @@ export interface ErrorSpec {
   status: ErrorStatus;
   message: string;
   alsoStatuses?: readonly ErrorStatus[];
-  /** Nothing answers it now, and why: a name that the specification gives, kept for what will use it. */
+  /** Nothing answers it now, and why: a documented name, kept for what will use it. */
   planned?: string;
 }
 
 export const errorCatalogue = {
-  // Defaults by status (spec 7.2)
+  // What each status says when no other code fits better
   BAD_REQUEST: { status: 400, message: 'the request is not valid' },
   UNAUTHORIZED: { status: 401, message: 'authentication is required' },
   FORBIDDEN: { status: 403, message: 'access denied' },
@@ -214,7 +214,7 @@ export function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === 'string' && Object.hasOwn(errorCatalogue, code);
 }
 
-/** Every messaging error (spec 7.1). Loose: guard codes add top-level fields (spec 4.2 rule 8, design 7). */
+/** Every messaging error. Loose: guard codes add top-level fields. */
 export const errorEnvelope = z
   .looseObject({
     error_code: z.string().meta({ description: 'Stable code in SCREAMING_SNAKE_CASE' }),
@@ -225,7 +225,7 @@ export const errorEnvelope = z
   .meta({ id: 'Error' });
 export type ErrorEnvelope = z.infer<typeof errorEnvelope>;
 
-/** Errors of billing handlers (spec 7.1); `incident_id` on internal ones. */
+/** Errors of billing handlers; `incident_id` on internal ones. */
 export const billingErrorEnvelope = z
   .looseObject({ error_code: z.string(), message: z.string(), incident_id: z.string().optional() })
   .meta({ id: 'BillingError' });

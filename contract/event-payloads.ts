@@ -1,4 +1,4 @@
-/** The `data` of each kind of event (spec 6.1, 6.2). */
+/** The `data` of each kind of event. */
 import { z } from 'zod/v4';
 import { timestamp, uuid } from './fields.ts';
 import { MESSAGE_TYPES } from './message-types.ts';
@@ -87,7 +87,7 @@ export const labelAssociation = z
   .object({ label_id: z.string(), chat: z.string().optional(), message_id: z.string().optional(), timestamp })
   .meta({ id: 'LabelAssociationEvent' });
 
-/** Unix seconds: the time stamps of status events are integers (spec 6.2). */
+/** Unix seconds: the time stamps of status events are integers. */
 const unixSeconds = z.int().nonnegative();
 const statusType = z.enum(['text', 'image', 'video', 'audio']);
 const statusParty = { phone: z.string(), from: z.string(), status_message_id: z.string() };

@@ -1,4 +1,4 @@
-/** Event names, what each carries, and the patterns that subscribe to them (spec 6, design 4). */
+/** Event names, what each carries, and the patterns that subscribe to them. */
 import { z } from 'zod/v4';
 import * as payload from './event-payloads.ts';
 import { integerId, timestamp, uuid } from './fields.ts';
@@ -74,7 +74,7 @@ export function isEventType(type: string): type is EventType {
   return Object.hasOwn(eventPayloads, type);
 }
 
-/** What every consumer receives: the body of a webhook, the data of an SSE frame (design 4). */
+/** What every consumer receives: the body of a webhook, the data of an SSE frame. */
 export const eventEnvelope = z
   .object({
     event_id: uuid,

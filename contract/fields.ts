@@ -1,4 +1,4 @@
-/** Schemas that several resources share. Request schemas drop unknown fields (design 6). */
+/** Schemas that several resources share. Request schemas drop unknown fields. */
 import { z } from 'zod/v4';
 import { boundedArray } from './bounded.ts';
 import type { ErrorCode } from './errors.ts';
@@ -28,8 +28,7 @@ export function failsWith(
 }
 
 /**
- * For a check whose whole message the spec writes out: it reaches the caller without the field's path
- * (spec 7.3, "a plain message").
+ * For a check whose message is promised word for word: it reaches the caller without the field's path.
  */
 export function saysExactly(
   message: string,
@@ -38,7 +37,7 @@ export function saysExactly(
   return { message, params: { code, exact: true } };
 }
 
-/** A phone number, an individual JID or a group JID (spec 4.2 rule 5). */
+/** A phone number, an individual JID or a group JID. */
 export const recipient = z
   .string()
   .min(1)
@@ -99,7 +98,7 @@ export function pageQuery(limit: { default: number; max: number }) {
   return { page: integerQuery({ default: 1, max: 1_000_000 }), limit: integerQuery(limit) };
 }
 
-/** `{data, total, page, limit}`, the list shape of spec 4.7 and 4.8. */
+/** `{data, total, page, limit}`, the shape of every list with page numbers. */
 export function pageOf<T extends z.ZodType>(item: T) {
   return z.object({ data: z.array(item), total: z.int(), page: z.int(), limit: z.int() });
 }

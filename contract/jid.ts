@@ -1,4 +1,4 @@
-/** Addresses on the messaging network, defined once (design 7, "JIDs"). */
+/** Addresses on the messaging network, defined once. */
 
 export const USER_SERVER = 's.whatsapp.net';
 export const GROUP_SERVER = 'g.us';
@@ -15,7 +15,7 @@ const LID_JID = /^\d{5,20}@lid$/;
 
 /**
  * The JID of a recipient as a user writes it: a phone number (digits, optional leading +, spaces,
- * dots, dashes and brackets between), an individual JID or a group JID (spec 4.2 rule 5).
+ * dots, dashes and brackets between), an individual JID or a group JID.
  * Otherwise the error code that says what is wrong with it.
  */
 export function parseRecipient(to: string): { jid: Jid } | { error: 'INVALID_PHONE' | 'INVALID_RECIPIENT' } {

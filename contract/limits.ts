@@ -1,9 +1,9 @@
-/** Every limit a user can meet: spec 8 to the letter, then the bounds that the spec leaves open. */
+/** Every limit a user can meet. */
 
 const MINUTE_S = 60;
 const DAY_S = 86_400;
 
-// Spec 8
+// Limits that users are promised
 export const DEFAULT_REQUESTS_PER_MINUTE = 60;
 export const MEDIA_MAX_BYTES = 64 * 1024 * 1024;
 export const MEDIA_MIME_TYPES = ['image/*', 'video/*', 'audio/*', 'application/pdf'] as const;
@@ -16,7 +16,7 @@ export const LABELS_MAX = 20;
 export const LABEL_COLOR_MAX = 19;
 export const NOTE_MAX_CHARS = 8192;
 export const POLL_OPTIONS_MIN = 2;
-/** What the networks show; the spec sets only the lower bound. */
+/** As many as the networks show. */
 export const POLL_OPTIONS_MAX = 12;
 export const TEMPLATE_BUTTONS_MAX = 3;
 export const EDIT_WINDOW_S = 15 * MINUTE_S;
@@ -51,7 +51,7 @@ export const CHARGES_LIMIT = { default: 50, max: 200 } as const;
 export const INSTANCE_NAME_MIN_CHARS = 3;
 export const INSTANCE_NAME_MAX_CHARS = 80;
 
-// Design 3 and 7
+// Limits of keys, retries, tickets and synchronous actions
 export const IDEMPOTENCY_KEY_LIFETIME_S = 72 * 3600;
 export const NO_RECIPROCITY_LIMIT = 3;
 export const RETRY_BULK_MAX = 500;
@@ -59,7 +59,7 @@ export const WEBHOOK_RESPONSE_STORED_MAX_BYTES = 4096;
 export const EVENTS_TICKET_LIFETIME_S = 60;
 export const SYNC_ACTION_TIMEOUT_MS = 15_000;
 
-// Bounds of ours, where the spec is silent
+// Bounds that keep what a request may cost known in advance
 export const SCHEDULE_AHEAD_MAX_DAYS = 366;
 export const TEXT_MAX_CHARS = 65_536;
 /** Names, titles, addresses and the like. */

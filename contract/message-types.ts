@@ -1,6 +1,6 @@
 /** The kinds of content, in one place: send routes, message records and event names use these words. */
 
-/** Types the service sends. `<type>.delivery_failed` exists for each (spec 6.1). */
+/** Types the service sends. `<type>.delivery_failed` exists for each. */
 export const OUTBOUND_TYPES = [
   'text',
   'image',
@@ -23,7 +23,7 @@ export const OUTBOUND_TYPES = [
 ] as const;
 export type OutboundType = (typeof OUTBOUND_TYPES)[number];
 
-/** The asynchronous operations of spec 4.2 and 4.3: words of the task queue, the guard and schedules. */
+/** The asynchronous operations: words of the task queue, the guard and schedules. */
 export const OPERATIONS = [
   'text',
   'image',

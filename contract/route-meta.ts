@@ -8,12 +8,11 @@ export const c = initContract();
 
 /**
  * Credentials a route takes. `any`: JWT or API key; `jwt`: a browser session's JWT; `refresh`: the
- * refresh cookie with its CSRF header; `jwt_or_cookie`: either of the two, also of a deleted company
- * (spec 5.1, 4.1).
+ * refresh cookie with its CSRF header; `jwt_or_cookie`: either of the two, also of a deleted company.
  */
 export type RouteAuth = 'none' | 'jwt' | 'any' | 'refresh' | 'jwt_or_cookie';
 
-/** Who may call it (spec 5.4). `superadmin` passes everywhere. */
+/** Who may call it. `superadmin` passes everywhere. */
 export type RouteAccess = 'public' | 'all' | 'owner_admin' | 'owner' | 'superadmin';
 
 export interface RouteMeta {
@@ -21,19 +20,19 @@ export interface RouteMeta {
   access: RouteAccess;
   /** Codes of this route beyond those that `errorsOf` derives from the rest of this record. */
   errors: readonly ErrorCode[];
-  /** What an unknown, foreign or misshapen id in the path answers, all the same bytes (design 6). */
+  /** What an unknown, foreign or misshapen id in the path answers, all the same bytes. */
   notFound?: ErrorCode;
   /** By parameter: what that answer says where it is not the catalogue's message. */
   notFoundMessages?: Readonly<Record<string, string>>;
-  /** The asynchronous send operation: requires Idempotency-Key and honours X-Force-Send (spec 4.2). */
+  /** The asynchronous send operation: requires Idempotency-Key and honours X-Force-Send. */
   operation?: string;
-  /** 403 EMAIL_NOT_VERIFIED until the e-mail is verified (spec 5.3). */
+  /** 403 EMAIL_NOT_VERIFIED until the e-mail is verified. */
   requiresVerifiedEmail?: true;
-  /** With the refresh cookie, X-CSRF-Token is recommended and not required: logging out (spec 4.1). */
+  /** With the refresh cookie, X-CSRF-Token is recommended and not required: logging out. */
   csrf?: 'optional';
   /** What a body of a wrong shape answers where that is not MISSING_FIELD, BAD_REQUEST and INVALID_JSON. */
   bodyCodes?: InputCodes;
-  /** Statuses that codes have here and not in the catalogue: 400 PLAN_NOT_FOUND on create (spec 7.3). */
+  /** Statuses that codes have here and not in the catalogue: 400 PLAN_NOT_FOUND on create. */
   statuses?: Readonly<Partial<Record<ErrorCode, readonly ErrorStatus[]>>>;
   /** Also takes `?ticket=` from `POST /v1/events/ticket`, for browsers. */
   ticket?: true;

@@ -24,7 +24,7 @@ const DEFAULT_CODES: InputCodes = { missing: 'MISSING_FIELD', invalid: 'BAD_REQU
  * The code and public message of a failed validation: what is missing or empty is MISSING_FIELD, a check
  * made with `failsWith` gives its own code, the rest is BAD_REQUEST. Of several issues a missing
  * field speaks first: it is what the caller has to mend first. In the query a missing value is
- * BAD_REQUEST (spec 4.8).
+ * BAD_REQUEST.
  *
  * `input` is the value that was parsed. Zod does not say whether a value was absent or of a wrong type for
  * enums, so the path is followed in it; without `input` the issue's text decides.

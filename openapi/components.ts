@@ -27,7 +27,7 @@ export const BILLING_TAGS: Json[] = [
 const integer = { type: 'integer' };
 const string = { type: 'string' };
 
-/** Security schemes, header parameters and response headers (spec 5.1, 7.1, 8; design 3, 4). */
+/** Security schemes, header parameters and response headers that many operations share. */
 export const COMPONENTS: Json = {
   securitySchemes: {
     bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'From POST /v1/auth/login' },

@@ -22,7 +22,7 @@ type ParamsPart<R> = R extends { path: infer P extends string }
   ? { [K in ParamName<P>]: string | number }
   : never;
 type QueryPart<R> = R extends { query: infer Q extends z.ZodType } ? Field<'query', Query<Q>> : unknown;
-/** In place of naming the media, its bytes: sent as a form (spec 4.2, media source 4). */
+/** In place of naming the media, its bytes: sent as a form. */
 type WithFile<B> = Flat<Omit<B, 'media_url' | 'media_id' | 'media_base64'> & { file: Blob }>;
 type BodyPart<R> = R extends { body: infer B }
   ? B extends z.ZodType
@@ -33,9 +33,12 @@ type BodyPart<R> = R extends { body: infer B }
   : unknown;
 type KeyedPart<R> = R extends { metadata: { operation: string } }
   ? {
-      /** Made by the client when absent. The same key again creates no second message (spec 4.2 rule 2). */
+      /**
+       * Made by the client when absent. The same key again creates no second message: it answers the first one's
+       * ids.
+       */
       idempotencyKey?: string;
-      /** Passes the guard and passive mode by: `X-Force-Send: true` (spec 1.6). */
+      /** Passes the guard and passive mode by: `X-Force-Send: true`. */
       force?: boolean;
     }
   : unknown;

@@ -57,7 +57,7 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-/** The client of one billing service; its credentials are those of the messaging service (spec 5.5). */
+/** The client of one billing service; its credentials are those of the messaging service. */
 export function createBillingClient(options: ClientOptions): BillingClient {
   const transport = createTransport(options);
   return {
@@ -107,7 +107,7 @@ async function call(
   input: CallInput,
   options: CallOptions,
 ): Promise<unknown> {
-  // One key for all attempts: that is what makes repeating a send harmless (spec 4.2 rule 2).
+  // One key for all attempts: that is what makes repeating a send harmless.
   const key = spec.keyed ? (input.idempotencyKey ?? randomUUID()) : undefined;
   const { body, response } = await transport.send(
     {

@@ -33,7 +33,7 @@ export class PosthornError extends Error {
   readonly status: number;
   /** For support: names the request in the service's log. */
   readonly traceId: string | null;
-  /** Further fields of the error, e.g. `threshold` of BLOCKED_NO_RECIPROCITY (spec 4.2 rule 8). */
+  /** Further fields of the error, e.g. `threshold` of BLOCKED_NO_RECIPROCITY. */
   readonly fields: Record<string, unknown>;
   /** How long the service asks to wait before the next try. */
   readonly retryAfterMs: number | null;
@@ -69,7 +69,7 @@ const CODE_OF_STATUS: Readonly<Record<number, string>> = {
 };
 
 /**
- * The error of an answer that is not a success: the service's envelope (spec 7.1) where there is one,
+ * The error of an answer that is not a success: the service's envelope where there is one,
  * otherwise what the status says, since proxies answer with pages of their own.
  */
 export function errorOfAnswer(status: number, headers: Headers, text: string): PosthornError {

@@ -3,7 +3,7 @@ export interface RouteSpec {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** With parameters as `:name`. */
   path: string;
-  /** Requires an Idempotency-Key, which the client makes when none is given (spec 4.2 rule 1). */
+  /** Requires an Idempotency-Key, which the client makes when none is given. */
   keyed: boolean;
   /** `form`: multipart/form-data; `json` also when some of its fields are optional; `none`: no body at all. */
   body: 'json' | 'form' | 'none';

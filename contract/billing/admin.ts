@@ -5,7 +5,7 @@ import { LIST_LIMIT } from '../limits.ts';
 import { c } from '../route-meta.ts';
 import { billingRoute } from './route.ts';
 
-/** Spec 2.15. */
+/** Subscriptions by state, and what recurs each month. */
 export const billingMetrics = z
   .object({
     total_active_subs: z.int(),

@@ -5,7 +5,7 @@ import { NAME_MAX_CHARS } from '../limits.ts';
 import { c } from '../route-meta.ts';
 import { billingRoute } from './route.ts';
 
-/** Spec 2.15: the number, the CVV and the provider's token are never shown. */
+/** The number, the CVV and the provider's token are never shown. */
 export const card = z
   .object({
     id: integerId,

@@ -7,7 +7,7 @@ export type BillingCycle = z.infer<typeof billingCycle>;
 
 const cents = z.int().nonnegative();
 
-/** Spec 2.15. */
+/** A plan on offer, with its price for one cycle. */
 export const plan = z
   .object({
     code: z.string(),

@@ -17,7 +17,7 @@ export const chargeStatus = z.enum([
 ]);
 export type ChargeStatus = z.infer<typeof chargeStatus>;
 
-/** Spec 2.15, with its fill rules. */
+/** A charge. Slip, PIX code and `paid_at` are filled only where they say so, and null elsewhere. */
 export const charge = z
   .object({
     id: integerId,
@@ -50,7 +50,7 @@ export const charges = {
       path: '/v1/billing/charges',
       query: z.object({
         status: z.string().max(40).optional().meta({ enum: chargeStatus.options }),
-        // Text, since what is no number of 1 to 200 counts as 50 and is never refused (spec 4.9).
+        // Text, since what is no number of 1 to 200 counts as 50 and is never refused.
         limit: z
           .string()
           .optional()

@@ -34,7 +34,7 @@ export const address = z
   .meta({ id: 'BillingAddress' });
 export type AddressDto = z.infer<typeof address>;
 
-/** Spec 2.15. */
+/** Who pays. The document is shown as digits and never changes. */
 export const billingProfile = z
   .object({
     id: integerId,

@@ -11,7 +11,7 @@ import { errorsOf, type RouteMeta, route } from '../route-meta.ts';
 type BillingMeta = Omit<RouteMeta, 'errors'> & { errors?: readonly ErrorCode[] };
 type BillingDef = Parameters<typeof route>[1];
 
-/** What the gate refuses has the full envelope, what a handler refuses the reduced one (spec 7.1, 5.5). */
+/** What the gate refuses has the full envelope, what a handler refuses the reduced one `{error_code, message}`. */
 const GATE_STATUSES = [401, 403, 408, 429] as const;
 type GateStatus = (typeof GATE_STATUSES)[number];
 
@@ -41,7 +41,7 @@ type BillingRoute<M extends BillingMeta, D extends BillingDef> = Omit<D, 'respon
 /**
  * One endpoint of the billing service: as {@link route}, but its handlers answer errors in the reduced
  * envelope, a wrong role the full one, a body of a wrong shape is INVALID_JSON (or what `bodyCodes` says), and what fails inside is
- * INTERNAL with an incident id (spec 4.9, 7.1).
+ * INTERNAL with an incident id.
  */
 export function billingRoute<const M extends BillingMeta, const D extends BillingDef>(
   meta: M,

@@ -19,7 +19,7 @@ export type SubscriptionStatus = z.infer<typeof subscriptionStatus>;
 export const billingType = z.enum(['pix', 'boleto', 'credit_card']);
 export type BillingType = z.infer<typeof billingType>;
 
-/** Spec 2.15: the plan line always has quantity 1. */
+/** A line of the subscription. The plan's line always has quantity 1. */
 export const subscriptionItem = z
   .object({
     id: integerId,

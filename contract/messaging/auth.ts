@@ -41,7 +41,7 @@ export const registerBody = z
   .meta({ id: 'RegisterRequest' });
 export type RegisterBody = z.infer<typeof registerBody>;
 
-/** Spec 2.3. `token` and `api_token` are the same API key, shown this once. */
+/** `token` and `api_token` are the same API key, shown this once. */
 export const registered = z
   .object({
     company_id: integerId,
@@ -58,7 +58,7 @@ export type Registered = z.infer<typeof registered>;
 
 export const quickRegisterBody = z.object({ email: emailField }).meta({ id: 'QuickRegisterRequest' });
 
-/** Spec 2.4. */
+/** The first API key and the generated password, both shown this once. */
 export const quickRegistered = z
   .object({
     company_id: integerId,
@@ -84,7 +84,7 @@ export const loginBody = z
   .meta({ id: 'LoginRequest' });
 export type LoginBody = z.infer<typeof loginBody>;
 
-/** Spec 2.2. */
+/** What every way of logging in answers, beside the session cookies. */
 export const session = z
   .object({
     token: z.string().meta({ description: 'JWT, HS256, 15 minutes' }),
@@ -184,7 +184,7 @@ export const deleteAccountBody = z
   .object({ current_password: currentPassword })
   .meta({ id: 'DeleteAccountRequest' });
 
-/** The counts and the time are absent when the account was deleted before (spec 4.1). */
+/** The counts and the time are absent when the account was deleted before. */
 export const accountDeleted = z
   .object({
     message: z.string(),

@@ -46,7 +46,7 @@ const optionalHours = integerRange(WEBHOOK_HOURS)
   .optional()
   .meta({ description: 'at most 168; ignored when since is given' });
 
-/** Spec 2.13: the attempts of one event, summed up. */
+/** The attempts of one event, summed up. */
 export const deliveredEvent = z
   .object({
     log_id: integerId.meta({ description: 'The latest attempt; takes retry-bulk' }),
@@ -73,7 +73,7 @@ const deliveredEvents = cappedPageOf(deliveredEvent).meta({ id: 'DeliveredEventL
 const count = z.int().nonnegative();
 const successRate = z.number().min(0).max(100).meta({ description: '0 to 100; 100 without deliveries' });
 
-/** Spec 2.14. */
+/** Attempts of an instance's events; those by webhooks of all instances count too. */
 export const instanceMetrics = z
   .object({
     instance_id: z.string(),
@@ -120,7 +120,7 @@ export const retryBulkBody = z
 const view = { auth: 'any', access: 'all' } as const;
 const PERIOD = 'Events with an attempt in the period, one row an event, latest attempt first.';
 
-/** How deliveries went, over all webhooks of a company (spec 4.8). A superadmin sees every company. */
+/** How deliveries went, over all webhooks of a company. A superadmin sees every company. */
 export const deliveries = {
   instanceEvents: route(
     {

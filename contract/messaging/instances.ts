@@ -101,15 +101,15 @@ export const connection = z
   .meta({ id: 'Connection' });
 export type Connection = z.infer<typeof connection>;
 
-/** Design 7, row "settings". */
+/** What users may choose for an instance. Only what was chosen is stored. */
 export const settings = z
   .object({
     passive_mode_enabled: z
       .boolean()
-      .meta({ description: 'Every send is refused unless forced (spec 4.2 rule 7)' }),
+      .meta({ description: 'Every send is refused unless X-Force-Send: true is set' }),
     anti_spam_guard_enabled: z
       .boolean()
-      .meta({ description: 'The duplicate rule, and with it the consecutive-sends rules (spec 4.2 rule 8)' }),
+      .meta({ description: 'The duplicate rule, and with it the limit of sends without an answer' }),
     anti_spam_temperature_enabled: z.boolean().meta({
       description: 'Consecutive sends are limited by the temperature of the contact, not by the fixed number',
     }),

@@ -1,4 +1,4 @@
-/** The bodies of the sends that carry media: their own fields, and one of four sources (spec 4.2). */
+/** The bodies of the sends that carry media: their own fields, and one of four sources. */
 import { z } from 'zod/v4';
 import { mentions, recipient, saysExactly, uuid } from '../fields.ts';
 import { FIELD_MAX_CHARS, TEXT_MAX_CHARS, URL_MAX_CHARS } from '../limits.ts';
@@ -22,7 +22,7 @@ export interface MediaSourceFields {
   media_base64?: string | undefined;
 }
 
-/** The message that spec 7.3 quotes. */
+/** Promised word for word. */
 export const ONE_SOURCE = 'provide only one of media_url, media_id, media_base64';
 export const NO_SOURCE = 'one of media_url, media_id, media_base64 or a file is required';
 

@@ -4,7 +4,7 @@ import { pageOf, pageQuery, saysExactly, timestamp, uuid } from '../fields.ts';
 import { FIELD_MAX_CHARS, MEDIA_LIST_LIMIT, URL_MAX_CHARS } from '../limits.ts';
 import { c, route } from '../route-meta.ts';
 
-/** What an upload without a file and without an address is told (spec 4.7). */
+/** What an upload without a file and without an address is told. */
 export const FILE_OR_URL = 'media_url or file upload required';
 
 /** The JSON form; in a multipart form the file stands in the field `file`. */
@@ -83,7 +83,7 @@ const mimePrefix = z
   .meta({ description: 'A prefix: `image/`, `image/png`' });
 
 const INSTANCE = '/v1/instances/:instanceId' as const;
-/** Spec 4.7 names NOT_FOUND, not INSTANCE_NOT_FOUND, for the instance too. */
+/** Here the instance too answers NOT_FOUND, not INSTANCE_NOT_FOUND. */
 const COMMON = {
   auth: 'any',
   access: 'all',
@@ -92,7 +92,7 @@ const COMMON = {
 } as const;
 const BYTES = c.otherResponse({ contentType: 'application/octet-stream', body: z.string() });
 
-/** Upload, download and lists of media (spec 4.7). */
+/** Upload, download and lists of media. */
 export const media = {
   upload: route(
     {

@@ -1,4 +1,4 @@
-/** The actions that the network answers at once: pin, poll vote, star (spec 4.2, synchronous actions). */
+/** The actions that the network answers at once: pin, poll vote, star. */
 
 import { z } from 'zod/v4';
 import { boundedArray } from '../bounded.ts';

@@ -4,18 +4,18 @@ import { timestamp, uuid } from '../fields.ts';
 import { IDEMPOTENCY_KEY_MAX_CHARS } from '../limits.ts';
 import { MESSAGE_TYPES } from '../message-types.ts';
 
-/** Header Idempotency-Key: 1..255 printable ASCII characters (ours; the spec sets no bound). */
+/** Header Idempotency-Key: 1..255 printable ASCII characters. */
 export const idempotencyKey = z
   .string()
   .min(1)
   .max(IDEMPOTENCY_KEY_MAX_CHARS)
   .regex(/^[\x21-\x7e][\x20-\x7e]*$/, 'must be printable ASCII');
 
-/** The state a replay may show (spec 4.2 rule 2, design 7 "sends"). */
+/** The state a replay may show; `sent` also once it was delivered or read. */
 export const sendState = z.enum(['queued', 'sent', 'failed']);
 export type SendState = z.infer<typeof sendState>;
 
-/** 202 of every operation that creates a message (spec 4.2 rule 3). */
+/** 202 of every operation that creates a message. */
 export const sendAccepted = z
   .object({
     status: sendState,
@@ -26,7 +26,7 @@ export const sendAccepted = z
   .meta({ id: 'SendAccepted' });
 export type SendAccepted = z.infer<typeof sendAccepted>;
 
-/** 202 of delete and edit, which change a message that is there (spec 4.2 rule 3). */
+/** 202 of delete and edit, which change a message that is there. */
 export const changeAccepted = z
   .object({ status: sendState, task_id: z.string(), idempotency_key: z.string() })
   .meta({ id: 'ChangeAccepted' });

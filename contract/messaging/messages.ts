@@ -31,7 +31,7 @@ import {
 
 const INSTANCE = '/v1/instances/:instanceId' as const;
 
-/** What every asynchronous send can answer before it queues (spec 4.2 rules 5 to 8). */
+/** What every asynchronous send can answer before it queues. */
 export const SEND_ERRORS = [
   'INVALID_PHONE',
   'INVALID_RECIPIENT',
@@ -45,7 +45,7 @@ export const SEND_ERRORS = [
   'BLOCKED_TEMPERATURE_LIMIT',
 ] as const;
 
-/** What a send with media adds (spec 4.2, media source). NOT_FOUND is an unknown media_id. */
+/** What a send with media adds. NOT_FOUND is an unknown media_id. */
 export const MEDIA_SEND_ERRORS = [
   ...SEND_ERRORS,
   'NOT_FOUND',
@@ -84,7 +84,7 @@ const OFF = {
   description: 'Disabled: always answers 403 INTERACTIVE_DISABLED.',
 } as const;
 
-/** Sending and reading messages (spec 4.2). `operation` is the word of the table of sends in core. */
+/** Sending and reading messages. `operation` is the word of the table of sends in core. */
 export const messages = {
   sendText: route(
     { ...SEND, operation: 'text', summary: 'Send a text', description: QUEUED },

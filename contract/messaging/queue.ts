@@ -22,7 +22,7 @@ const QUEUE = { auth: 'any', access: 'owner_admin', notFound: 'INSTANCE_NOT_FOUN
 const CANCELLED =
   'Each cancelled send fails: <type>.delivery_failed with reason cancelled and wire_state not_sent.';
 
-/** What was accepted and is not sent yet (design 7, "queue"). */
+/** What was accepted and is not sent yet. */
 export const queue = {
   list: route(
     { ...QUEUE, summary: 'List the queue of an instance', description: 'In the order of sending.' },

@@ -55,7 +55,7 @@ export type ScheduleAccepted = z.infer<typeof scheduleAccepted>;
 const INSTANCE = '/v1/instances/:instanceId' as const;
 const READ = { auth: 'any', access: 'all', notFound: 'INSTANCE_NOT_FOUND' } as const;
 
-/** Sends with a time of their own (design 7, "messages"). */
+/** Sends with a time of their own. */
 export const scheduled = {
   create: route(
     {

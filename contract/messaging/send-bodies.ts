@@ -1,4 +1,4 @@
-/** The bodies of the sends that carry no media (spec 4.2, endpoint table). */
+/** The bodies of the sends that carry no media. */
 import { z } from 'zod/v4';
 import { boundedArray } from '../bounded.ts';
 import { failsWith, mentions, messageRef, optionalMessageRef, recipient, saysExactly } from '../fields.ts';
@@ -21,7 +21,7 @@ export const quotedId = optionalMessageRef.meta({
   description: 'The message answered: its UUID or network id',
 });
 
-/** What quotes and mentions (spec 4.2 rule 6). */
+/** What quotes and mentions. */
 export const answering = { quoted_id: quotedId, mentions: mentions.optional() };
 
 export const sendTextBody = z.object({ to: recipient, text, ...answering }).meta({ id: 'SendTextRequest' });
@@ -72,7 +72,7 @@ export type ContactItem = z.infer<typeof contactItem>;
 const INCOMPLETE = 'valid contact_name and contact_phone (or a vcard) are required';
 const BAD_VCARD = 'vcard must be a vCard 3.0 string under 8 KB';
 
-/** What is wrong with one contact, in the spec's own words; a vcard goes before name and phone. */
+/** What is wrong with one contact, in words that are promised; a vcard goes before name and phone. */
 function contactFault({ vcard, contact_name, contact_phone }: ContactItem): string | null {
   if (vcard) {
     const whole = vcard.includes('BEGIN:VCARD') && vcard.includes('END:VCARD');

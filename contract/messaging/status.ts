@@ -15,7 +15,7 @@ import {
 import { sendAccepted } from './message.ts';
 import { MEDIA_SEND_ERRORS, SEND_ERRORS } from './messages.ts';
 
-/** Font ids and their names (spec 4.3). */
+/** Font ids and their names. */
 export const STATUS_FONTS = {
   0: 'system',
   1: 'system_text',
@@ -131,7 +131,7 @@ const POST_MEDIA = {
 const READ = { auth: 'any', notFound: 'INSTANCE_NOT_FOUND' } as const;
 const ACCEPTED = { 202: sendAccepted };
 
-/** Status stories (spec 4.3). */
+/** Status stories. */
 export const status = {
   postText: route(
     { ...POST, operation: 'status_text', summary: 'Post a text status' },

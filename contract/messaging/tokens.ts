@@ -16,7 +16,7 @@ export const token = z
   .meta({ id: 'Token' });
 export type Token = z.infer<typeof token>;
 
-/** The key itself is shown this once; only its hash is stored (spec 5.3). */
+/** The key itself is shown this once; only its hash is stored. */
 export const createdToken = token
   .extend({ token: z.string().meta({ description: 'The API key: svc_ and 64 hex characters' }) })
   .meta({ id: 'CreatedToken' });

@@ -4,7 +4,7 @@ import { route } from '../route-meta.ts';
 
 const count = z.int().nonnegative();
 
-/** Spec 2.12: the last 24 hours. */
+/** Counts of the last 24 hours. */
 export const usageCounts = z
   .object({
     messages_today: count,

@@ -99,7 +99,7 @@ export const createdWebhook = webhook
   .meta({ id: 'CreatedWebhook' });
 export type CreatedWebhook = z.infer<typeof createdWebhook>;
 
-/** Why an attempt failed (design 4); the empty string on success (spec 2.13). */
+/** Why an attempt failed; the empty string on success. */
 export const ERROR_CLASSES = [
   '',
   'permanent_4xx',
@@ -110,14 +110,14 @@ export const ERROR_CLASSES = [
   'dns',
   'server_5xx',
   'rate_limited',
-  // Beyond design 4: 409 and 425, an answer that redirects, an address that is never reached.
+  // In this order: 409 and 425, an answer that redirects, an address that is never reached.
   'retryable_4xx',
   'redirect',
   'blocked',
 ] as const;
 export type ErrorClass = (typeof ERROR_CLASSES)[number];
 
-/** Spec 2.13: one attempt. */
+/** One attempt. */
 export const deliveryLog = z
   .object({
     id: integerId,
@@ -152,7 +152,7 @@ export type RotatedSecret = z.infer<typeof rotatedSecret>;
 export const sentTestEvent = z.object({ event_id: uuid }).meta({ id: 'SentTestEvent' });
 export type SentTestEvent = z.infer<typeof sentTestEvent>;
 
-/** Design 7. Why a log was skipped: `not_found`, `payload_expired`, `webhook_disabled`, `in_progress`. */
+/** Why a log was skipped: `not_found`, `payload_expired`, `webhook_disabled`, `in_progress`. */
 export const retryResult = z
   .object({
     queued: z.int().meta({ description: 'Deliveries that will be attempted again at once' }),

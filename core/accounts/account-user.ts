@@ -51,7 +51,7 @@ export function isUsersSuperadmin(user: AccountUser, allowlist: readonly string[
   );
 }
 
-/** The session payload of spec 2.2. */
+/** The session payload (ACC-5). */
 export function sessionPayload(user: AccountUser, token: string, allowlist: readonly string[]): Session {
   return {
     token,

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-/** `svc_`, or `old_` for keys from before the rename, and 32 bytes in hex (spec 5.3). */
+/** `svc_`, or `old_` for keys from before the rename, and 32 bytes in hex (ACC-32). */
 const FORM = /^(svc|old)_[0-9a-f]{64}$/;
 
 export interface NewApiKey {

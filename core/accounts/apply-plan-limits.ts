@@ -3,12 +3,15 @@ import type { Clock } from '../platform/clock.ts';
 import type { Db, Sql } from '../platform/db.ts';
 import { forgetCached } from './forget-cached.ts';
 
-/** What billing tells of a company (its `BillingNews`, read here without importing billing; design 2). */
+/**
+ * What billing tells of a company (its `BillingNews`, read here without importing billing: neither of the two
+ * imports the other).
+ */
 export interface PlanNews {
   company_id: number;
   /** Grows with each change of a company; older news that come late are dropped. */
   version: number;
-  /** Null: the free limits (design 7). */
+  /** Null: the free limits (LIM-4). */
   limits: {
     max_instances: number;
     max_users: number;

@@ -1,7 +1,7 @@
 import { fetch } from 'undici';
 import { withoutTrailingSlashes } from '../platform/base-url.ts';
 
-/** The one thing messaging asks of billing, over the internal address (design 2). */
+/** The one thing messaging asks of billing, over the internal address (BIL-21). */
 export interface BillingClient {
   /** Cancels, at once and at the provider, what the company still pays for; how many that were. */
   cancelSubscriptions(input: { companyId: number; traceId: string | null }): Promise<number>;
@@ -12,7 +12,7 @@ const TIMEOUT_MS = 20_000;
 /**
  * `POST {base}/internal/v1/companies/{id}/cancel-subscriptions` with the header X-Internal-Secret; billing
  * answers 200 `{cancelled}`. Asking again is safe: what is cancelled counts no more. Null when billing is not
- * configured, which account deletion answers with 502 (spec 4.1).
+ * configured, which account deletion answers with 502 (ACC-25).
  */
 export function createBillingClient(options: {
   baseUrl: string | undefined;

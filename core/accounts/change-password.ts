@@ -8,7 +8,7 @@ import { setPassword } from './set-password.ts';
 
 /**
  * Changes the password: refresh tokens end, the JWT that asked stays valid until it expires, every other
- * older one answers PASSWORD_CHANGED (spec 4.1, design 7). Throws 401 INVALID_CURRENT_PASSWORD.
+ * older one answers PASSWORD_CHANGED (ACC-10, ACC-22). Throws 401 INVALID_CURRENT_PASSWORD.
  */
 export async function changePassword(
   deps: Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'mails' | 'forget'>,

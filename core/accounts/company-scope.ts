@@ -4,7 +4,7 @@ import type { Principal } from './principal.ts';
 
 /**
  * The rows that someone may reach by an id in the path: their company's, or every company's for a
- * superadmin (spec 4.8, 5.3: the tenant is then that of the row).
+ * superadmin (WHK-25, ACC-39: the tenant is then that of the row).
  */
 export function reachOf(orm: Orm, principal: Principal): EntityManager {
   return principal.isSuperadmin ? orm.forAllCompanies() : orm.forCompany(principal.companyId);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 /**
- * URL-safe, derived from the company's first name and never changed after (spec 2.1). A name without a
+ * URL-safe, derived from the company's first name and never changed after (ACC-3). A name without a
  * single Latin letter or digit gets one from its hash.
  */
 export function slugOf(companyName: string): string {

@@ -8,7 +8,7 @@ import { endSessions } from './end-sessions.ts';
 import { isApiErrorOf } from './is-api-error.ts';
 
 /**
- * Replaces the e-mail once the code from the new mailbox is typed; refresh tokens end (spec 3.5, 4.1).
+ * Replaces the e-mail once the code from the new mailbox is typed; refresh tokens end (ACC-24).
  * Throws 404 EMAIL_CHANGE_NOT_FOUND (none pending, expired or destroyed), 400 EMAIL_CHANGE_CODE_INVALID, 429
  * EMAIL_CHANGE_LOCKED at the fifth wrong one, 409 EMAIL_ALREADY_TAKEN when somebody was faster.
  */

@@ -29,7 +29,7 @@ export interface LocalAuthenticator extends Authenticator {
   }): Promise<Principal>;
 }
 
-/** See {@link Authenticator}. Spec 3.3, 5.1-5.3; design 3. */
+/** See {@link Authenticator}. See ACC-9, ACC-32, ACC-33, ACC-41 and ACC-42. */
 export function createAuthenticator(deps: AuthenticatorDeps): LocalAuthenticator {
   const cache = createPrincipalCache({
     bus: deps.bus,

@@ -16,7 +16,7 @@ type CreateUserDeps = Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'mails' |
 
 /**
  * A user of the company: with a password the owner chose, or invited by a link that lets them choose one
- * (design 7). Throws 409 EMAIL_ALREADY_REGISTERED; 403 PLAN_LIMIT_REACHED, counted under a lock on the
+ * (ACC-35). Throws 409 EMAIL_ALREADY_REGISTERED; 403 PLAN_LIMIT_REACHED, counted under a lock on the
  * company so that two at once can't both be the last; 429 RATE_LIMITED when the mailbox got too many invites.
  */
 export async function createUser(

@@ -18,7 +18,7 @@ type DeleteDeps = Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'mails' | 'fo
 };
 
 /**
- * Deletes the company (spec 3.3): subscriptions cancelled first, and nothing changed when that fails; then,
+ * Deletes the company (ACC-25): subscriptions cancelled first, and nothing changed when that fails; then,
  * in one transaction, the logout of every instance, the end of every refresh token, and the status that
  * blocks all later requests. The purge job removes the data 30 days on. A second deletion answers 200
  * without counts. Throws 403 OWNER_ONLY, 401 INVALID_CURRENT_PASSWORD, 502 or 500 ACCOUNT_DELETION_FAILED.

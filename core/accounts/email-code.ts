@@ -13,7 +13,7 @@ export type CodeOutcome =
 
 type CodeDeps = Pick<AccountDeps, 'clock' | 'digest'>;
 
-/** Puts a fresh code in the place of any earlier one, with five new attempts (spec 3.5), and returns it. */
+/** Puts a fresh code in the place of any earlier one, with five new attempts (ACC-18), and returns it. */
 export async function writeEmailCode(
   deps: CodeDeps,
   sql: Sql,

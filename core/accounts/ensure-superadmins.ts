@@ -6,7 +6,7 @@ import { PLATFORM_COMPANY_ID } from './superadmin.ts';
 
 /**
  * Makes a user of company 1 for each address of SUPERADMIN_EMAILS that nobody has yet, without a password,
- * and mails a link to choose one (design 7). So nobody becomes a superadmin by registering an address
+ * and mails a link to choose one (ACC-38). So nobody becomes a superadmin by registering an address
  * that is on the list. Run at start, by any number of processes.
  */
 export async function ensureSuperadmins(

@@ -8,7 +8,7 @@ import type { Role } from './principal.ts';
 /** Who issues our JWTs; the messaging and billing services accept no other. */
 export const JWT_ISSUER = 'posthorn';
 
-/** Spec 5.2. */
+/** See ACC-9. */
 export interface JwtClaims {
   companyId: number;
   userId: number;

@@ -13,7 +13,7 @@ type LoginDeps = Pick<AccountDeps, 'db' | 'clock' | 'log' | 'jwt' | 'passwords' 
  * E-mail and password for a session. Known, unknown, locked and social-only accounts take the same road
  * (one look-up, one argon2id, one count), so that neither bytes nor time tell them apart. `address` is whose
  * turn in the queue of hashes it takes: a better one where a login succeeded lately. Throws 401
- * INVALID_CREDENTIALS, 429 ACCOUNT_LOCKED, 403 ACCOUNT_DELETED or COMPANY_SUSPENDED (spec 4.1, 5.2).
+ * INVALID_CREDENTIALS, 429 ACCOUNT_LOCKED, 403 ACCOUNT_DELETED or COMPANY_SUSPENDED (ACC-6, ACC-8).
  */
 export async function logIn(
   deps: LoginDeps,

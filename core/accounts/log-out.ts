@@ -9,7 +9,7 @@ import { hashSecret } from './secret-digest.ts';
 
 /**
  * Ends the session of a JWT: the JWT itself, the refresh tokens it came with, and those of the cookie that was
- * sent along, if it is the same user's. With an API key it ends nothing (spec 4.1).
+ * sent along, if it is the same user's. With an API key it ends nothing (ACC-15).
  */
 export async function logOut(
   deps: Pick<AccountDeps, 'db' | 'clock' | 'forget'>,

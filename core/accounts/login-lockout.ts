@@ -11,7 +11,7 @@ export function lockoutKey(deps: LockoutDeps, email: string): Buffer {
 }
 
 /**
- * Counts a failed login: the fifth within 15 minutes locks for 15 more (spec 5.2). One statement for every
+ * Counts a failed login: the fifth within 15 minutes locks for 15 more (ACC-8). One statement for every
  * kind of account and for locked ones too, so that they cost alike. What it answers is decided on the row:
  * of many guesses at once no more than five are told whether they were wrong. Failing while locked does
  * not prolong the lock, or anybody could keep anybody out.

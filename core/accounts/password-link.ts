@@ -8,7 +8,7 @@ export const INVITE_LINK_DAYS = 7;
 const OPEN_LINKS_MAX = 5;
 
 /**
- * A link that lets its bearer choose the user's password, once; only its hash is stored (spec 4.1). Null
+ * A link that lets its bearer choose the user's password, once; only its hash is stored (ACC-16). Null
  * when five are open already.
  */
 export async function writePasswordLink(

@@ -30,7 +30,7 @@ export interface Credentials {
 /**
  * Tells who is asking. Throws ApiError: 401 UNAUTHORIZED (nothing given), TOKEN_INVALID,
  * TOKEN_EXPIRED, PASSWORD_CHANGED; 403 COMPANY_SUSPENDED, FORBIDDEN (company not found); 503
- * SERVICE_UNAVAILABLE when it can't be looked up (spec 3.3, 5).
+ * SERVICE_UNAVAILABLE when it can't be looked up (ACC-41).
  *
  * `authenticateCached` answers at once from what was proven seconds ago, or null; the cache is emptied
  * by the bus, and not used while the bus is down.

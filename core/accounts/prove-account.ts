@@ -16,7 +16,7 @@ export interface ProofDeps {
   log: Log;
   jwt: Jwt;
   superadminEmails: readonly string[];
-  /** Of a company without a plan (spec 8). */
+  /** Of a company without a plan (LIM-1). */
   requestsPerMinute?: number;
   /** False in a service that may only read these tables: the use of keys is not noted then. */
   notesKeyUse?: boolean;
@@ -49,7 +49,7 @@ const ACCOUNT_COLUMNS = `u.id AS user_id, u.email, u.role, u.is_superadmin,
 
 type KeyRow = AccountRow & { token_id: number; stale: boolean };
 
-/** By API key. Throws 401 TOKEN_INVALID; 403, 503 as spec 3.3 says. */
+/** By API key. Throws 401 TOKEN_INVALID; 403, 503 as ACC-41 says. */
 export async function proveKey(deps: ProofDeps, key: string): Promise<Proven> {
   if (!isApiKey(key)) throw apiError('TOKEN_INVALID');
   const { rows } = await look<KeyRow>(
@@ -66,7 +66,7 @@ export async function proveKey(deps: ProofDeps, key: string): Promise<Proven> {
   const row = rows[0];
   if (!row || row.user_id === null) throw apiError('TOKEN_INVALID');
   const superadmin = isSuperadminRow(deps, row);
-  // Company 1 is reserved: its keys serve superadmins alone (spec 5.3).
+  // Company 1 is reserved: its keys serve superadmins alone (ACC-39).
   if (row.company_id === PLATFORM_COMPANY_ID && !superadmin) throw apiError('TOKEN_INVALID');
   checkCompany(row);
   if (row.stale && deps.notesKeyUse !== false) noteUse(deps, row.token_id);
@@ -88,7 +88,7 @@ type JwtRow = AccountRow & {
 };
 
 /**
- * By JWT. Throws 401 TOKEN_INVALID, TOKEN_EXPIRED, PASSWORD_CHANGED; 403, 503 as spec 3.3 says.
+ * By JWT. Throws 401 TOKEN_INVALID, TOKEN_EXPIRED, PASSWORD_CHANGED; 403, 503 as ACC-41 says.
  * `evenDeleted` lets the users of a deleted company pass: for asking to delete it again.
  */
 export async function proveJwt(
@@ -116,7 +116,7 @@ export async function proveJwt(
   const endsAtMs = claims.exp * 1000;
   // Both the token and the user as of now: neither a promotion nor a demotion waits in a token.
   const superadmin = claims.isSuperadmin && isSuperadminRow(deps, row);
-  // Superadmin JWTs are exempt from the company's state (spec 3.3).
+  // Superadmin JWTs are exempt from the company's state (ACC-40).
   if (!superadmin && !(options.evenDeleted && row.status === 'deleted')) checkCompany(row);
   return {
     principal: {
@@ -130,7 +130,7 @@ export async function proveJwt(
   };
 }
 
-/** By refresh cookie, which stays as it is: for the one route that takes it in place of a JWT (spec 4.1). */
+/** By refresh cookie, which stays as it is: for the one route that takes it in place of a JWT (ACC-25). */
 export async function proveRefreshCookie(deps: ProofDeps, refreshToken: string): Promise<Principal> {
   const { rows } = await look<AccountRow>(
     deps,
@@ -178,13 +178,13 @@ function companyNotFound(): ApiError {
   return apiError('FORBIDDEN', { message: 'company not found' });
 }
 
-/** Spec 3.3; a deleted company's requests are blocked like a suspended one's (7.3: "status not active"). */
+/** A deleted company's requests are blocked like a suspended one's: neither is active (ACC-41). */
 function checkCompany(row: AccountRow): void {
   if (row.status === null) throw companyNotFound();
   if (row.status !== 'active') throw apiError('COMPANY_SUSPENDED');
 }
 
-/** Whatever goes wrong in a look-up, nothing is known about the credentials: 503 (spec 3.3). */
+/** Whatever goes wrong in a look-up, nothing is known about the credentials: 503 (ACC-41). */
 async function look<Row extends object>(deps: ProofDeps, name: string, text: string, values: unknown[]) {
   try {
     return await deps.db.query<Row>({ name, text, values });

@@ -4,7 +4,7 @@ import type { Db } from '../platform/db.ts';
 const BATCH = 5_000;
 const FOREIGN_KEY_VIOLATION = '23503';
 
-/** The companies whose 30 days are over (spec 3.3), oldest first. */
+/** The companies whose 30 days are over (ACC-26), oldest first. */
 export async function companiesToPurge(deps: { db: Db }, now: Date): Promise<number[]> {
   const { rows } = await deps.db.query<{ id: number }>(
     `SELECT id FROM companies WHERE status = 'deleted' AND deleted_at <= $1 ORDER BY deleted_at, id`,

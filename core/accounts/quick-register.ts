@@ -7,7 +7,7 @@ import { writeEmailCode } from './email-code.ts';
 import { isApiErrorOf } from './is-api-error.ts';
 import { BOOTSTRAP_TOKEN_NAME } from './register-company.ts';
 
-/** Spec 2.4. */
+/** The answer of ACC-4. */
 export interface QuickRegistered {
   company_id: number;
   api_key: string;

@@ -25,7 +25,7 @@ type TokenRow = AccountUser & {
 };
 
 /**
- * Rotates a refresh token (spec 4.1). Throws 401 REFRESH_FAILED, 403 COMPANY_SUSPENDED.
+ * Rotates a refresh token (ACC-13, ACC-14). Throws 401 REFRESH_FAILED, 403 COMPANY_SUSPENDED.
  *
  * The successor is derived from its predecessor under a key of ours, not drawn. So all who come with the
  * same token within the overlap get the same successor: there is one lineage, and the loser of a race is

@@ -9,7 +9,7 @@ import { writeEmailCode } from './email-code.ts';
 export const BOOTSTRAP_TOKEN_NAME = 'Bootstrap key';
 
 /**
- * Company, owner, first API key and verification mail in one transaction (spec 4.1, 2.3). Throws 409
+ * Company, owner, first API key and verification mail in one transaction (ACC-1, ACC-2). Throws 409
  * CONFLICT, EMAIL_ALREADY_REGISTERED; 500 REGISTRATION_FAILED.
  */
 export function registerCompany(

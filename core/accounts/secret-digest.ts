@@ -33,7 +33,7 @@ export function hashSecret(secret: string): Buffer {
   return createHash('sha256').update(secret).digest();
 }
 
-/** Six digits (spec 3.5). */
+/** Six digits (ACC-18). */
 export function newCode(): string {
   return String(randomInt(1_000_000)).padStart(6, '0');
 }

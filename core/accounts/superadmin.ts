@@ -1,9 +1,9 @@
-/** Company 1 is the platform itself (design 7). */
+/** Company 1 is the platform itself (ACC-38). */
 export const PLATFORM_COMPANY_ID = 1;
 
 /**
  * Whether a user is the platform's administrator: of company 1, with the role and the flag, and on the
- * allowlist at this very moment (spec 5.3). Taking an address off the list is enough to end it.
+ * allowlist at this very moment (ACC-38). Taking an address off the list is enough to end it.
  */
 export function isSuperadmin(
   user: { companyId: number; role: string; flag: boolean; email: string },

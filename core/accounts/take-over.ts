@@ -18,7 +18,7 @@ export type Arrival = 'google' | 'github' | 'reset' | 'invite';
  * registering it, or by making a user of it with a password that the maker knows. So everything ends that
  * could let somebody else in: password, keys, sessions, JWTs, links, a pending move to another address,
  * other identities. Who registered a company with it gets the company as its only user (clear-company.ts;
- * docs/decisions/0300-oauth-takes-over-unverified-accounts.md). Part of the caller's transaction, which
+ * docs/decisions/0008-oauth-takes-over-unverified-accounts.md). Part of the caller's transaction, which
  * holds the user's row; `deps.forget` for the user and the company is the caller's, after its commit.
  */
 export async function takeOver(

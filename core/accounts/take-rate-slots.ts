@@ -40,7 +40,7 @@ interface Waiter {
 
 /**
  * Counts the requests of each company and minute, exactly across processes and across both services: no more
- * than the limit ever pass (spec 8, "Request rate").
+ * than the limit ever pass (LIM-1).
  *
  * A process leases slots from `rate_windows` and hands them out from memory: one at a time under small
  * limits, a hundredth of the limit under big ones, so that the hot path stays in the process while what

@@ -7,7 +7,7 @@ import type { AccountDeps } from './deps.ts';
 import type { Principal } from './principal.ts';
 
 /**
- * A user's own name, and for the owner the company's; the slug stays (spec 2.1, 4.1). No field at all changes
+ * A user's own name, and for the owner the company's; the slug stays (ACC-3, ACC-21). No field at all changes
  * nothing. Throws 403 OWNER_ONLY, 409 CONFLICT for a name that another company has.
  */
 export async function updateProfile(

@@ -69,7 +69,7 @@ export async function reprocessEvent(
   if (queued === 0) throw apiError('EVENT_NOT_FOUND');
 }
 
-/** Spec 2.15. What recurs is what active and past-due subscriptions pay, yearly ones by a twelfth. */
+/** The figures of BIL-20. What recurs is what active and past-due subscriptions pay, yearly ones by a twelfth. */
 export async function readMetrics(deps: Pick<BillingDeps, 'db'>): Promise<BillingMetrics> {
   const { rows } = await deps.db.query<BillingMetrics>(
     `SELECT count(*) FILTER (WHERE subscription.status = 'active')::int AS total_active_subs,

@@ -8,7 +8,7 @@ type CancelDeps = Pick<BillingDeps, 'db' | 'clock' | 'provider'>;
 
 /**
  * Cancels, at the provider and here, whatever a company still pays for: for the deletion of its account
- * (spec 4.1). The provider comes first: when it cannot be asked or its answer is lost this throws 503
+ * (BIL-21). The provider comes first: when it cannot be asked or its answer is lost this throws 503
  * SERVICE_UNAVAILABLE with nothing changed here, and what it did nevertheless is found out by a task. Gives
  * the number of subscriptions cancelled; asking again is safe.
  */

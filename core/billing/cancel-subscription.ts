@@ -6,7 +6,7 @@ import { lockCompany } from './lock-company.ts';
 import { settleSubscription } from './settle-subscription.ts';
 
 /**
- * Cancels at once, or at the end of the period by default (spec 4.9). The provider stops charging as soon
+ * Cancels at once, or at the end of the period by default (BIL-11). The provider stops charging as soon
  * as it can be reached; until then its payments bring nothing back. Cancelling a cancelled one changes
  * nothing. Throws 404 SUBSCRIPTION_NOT_FOUND, 400 SUBSCRIPTION_NOT_ACTIVE for a suspended or expired one.
  */

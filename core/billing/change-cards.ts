@@ -7,7 +7,7 @@ type CardDeps = Pick<BillingDeps, 'db' | 'clock'>;
 
 /**
  * Makes a card the only default. 404 NOT_FOUND for a card that is not the company's, so that no default is
- * taken away for nothing; 500 DB_ERROR when it can't be stored (spec 4.9).
+ * taken away for nothing; 500 DB_ERROR when it can't be stored (BIL-4).
  */
 export async function makeCardDefault(
   deps: CardDeps,
@@ -58,7 +58,7 @@ export async function removeCard(
   );
 }
 
-/** A database that can't be reached is 503 as everywhere; one that refuses is what the spec calls DB_ERROR. */
+/** A database that can't be reached is 503 as everywhere; one that refuses is DB_ERROR (BIL-4). */
 async function stored<T>(writing: Promise<T>): Promise<T> {
   try {
     return await writing;

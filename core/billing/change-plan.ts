@@ -5,7 +5,7 @@ import { lockCompany } from './lock-company.ts';
 import { queueTask } from './provider-tasks.ts';
 
 /**
- * Schedules a plan: it is swapped by the next PAYMENT_RECEIVED (spec 3.1), and the provider is told the new
+ * Schedules a plan: it is swapped by the next PAYMENT_RECEIVED (BIL-10), and the provider is told the new
  * price so that the payment is one for the new plan. Throws 404 SUBSCRIPTION_NOT_FOUND, PLAN_NOT_FOUND, 400
  * SUBSCRIPTION_NOT_ACTIVE, ALREADY_ON_PLAN.
  */

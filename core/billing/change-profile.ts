@@ -7,7 +7,7 @@ import { queueTask } from './provider-tasks.ts';
 
 /**
  * Changes what was given; null or an empty text empties a field, an address is replaced as a whole. The
- * document stays (spec 2.15). The provider's customer follows, as soon as the provider can be reached.
+ * document stays (BIL-3). The provider's customer follows, as soon as the provider can be reached.
  * Throws 404 PROFILE_NOT_FOUND.
  */
 export async function changeProfile(

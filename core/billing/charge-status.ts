@@ -1,6 +1,6 @@
 import type { ChargeStatus } from '@posthorn/contract/billing/charges.ts';
 
-/** What each provider event says of its charge (spec 3.2). */
+/** What each provider event says of its charge (BIL-13). */
 export const CHARGE_STATUS_OF = {
   PAYMENT_CREATED: 'pending',
   PAYMENT_CONFIRMED: 'confirmed',

@@ -49,7 +49,7 @@ interface Order {
  * before, and until it is paid the subscription is expired like a trial without a payment. On both sides or on
  * none: what the provider made for a request that failed is undone (provider-intents.ts).
  *
- * Throws the codes of spec 4.9; 403 COMPANY_SUSPENDED; 422 CARD_REJECTED, 503 SERVICE_UNAVAILABLE for the provider's part.
+ * Throws the codes of BIL-7; 403 COMPANY_SUSPENDED; 422 CARD_REJECTED, 503 SERVICE_UNAVAILABLE for the provider's part.
  */
 export async function createSubscription(
   deps: CreateDeps,

@@ -51,9 +51,9 @@ export interface DerivedState {
 }
 
 /**
- * The state of a subscription as a function of what happened and of the time (spec 3.1, 3.2). Not a machine
+ * The state of a subscription as a function of what happened and of the time (BIL-6, BIL-8, BIL-13). Not a machine
  * that is moved event by event: provider events come late, twice and in any order, and the same facts must
- * give the same state. What the spec's tables leave open is settled in docs/billing.md.
+ * give the same state. What these rules leave open is settled in docs/billing.md.
  */
 export function deriveState(facts: SubscriptionFacts, now: Date): DerivedState {
   const story = tell(facts);

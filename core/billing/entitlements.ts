@@ -24,7 +24,7 @@ export interface BillingNews {
   company_id: number;
   version: number;
   limits: PlanLimits | null;
-  /** Instances are disconnected and stay so (spec 3.1). */
+  /** Instances are disconnected and stay so (BIL-18). */
   suspended: boolean;
 }
 

@@ -7,7 +7,7 @@ import { withoutCard } from './provider-event.ts';
 
 /**
  * Stores an event of the provider, to be processed afterwards: once it is answered it is not lost. One that
- * is known by its id is answered the same and not stored again (spec 4.9). Throws what the database throws:
+ * is known by its id is answered the same and not stored again (BIL-15). Throws what the database throws:
  * the provider then sends it again.
  */
 export async function ingestEvent(

@@ -3,7 +3,7 @@ import type { BillingDeps } from './deps.ts';
 import { AddonSchema, PlanSchema } from './entities.ts';
 import { addonView, planView } from './views.ts';
 
-/** The plans on offer, by sort_order; of one cycle when asked (spec 4.9). */
+/** The plans on offer, by sort_order; of one cycle when asked (BIL-1). */
 export async function listPlans(
   deps: Pick<BillingDeps, 'orm'>,
   input: { cycle?: BillingCycle | undefined },

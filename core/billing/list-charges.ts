@@ -5,7 +5,7 @@ import { ChargeSchema } from './entities.ts';
 import { chargeView } from './views.ts';
 
 /**
- * Charges by due date, newest first. A limit that is no number of 1 to 200 counts as 50 (spec 4.9); a status
+ * Charges by due date, newest first. A limit that is no number of 1 to 200 counts as 50 (BIL-14); a status
  * that does not exist has no charges.
  */
 export async function listCharges(

@@ -26,7 +26,7 @@ export async function loadOwn(
   return rows[0];
 }
 
-/** The states in which a subscription can be changed (spec 3.1). */
+/** The states in which a subscription can be changed (BIL-10). */
 export function isChangeable(status: SubscriptionStatus): boolean {
   return status === 'trialing' || status === 'active' || status === 'past_due';
 }

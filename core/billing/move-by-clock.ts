@@ -4,7 +4,7 @@ import { settleSubscription } from './settle-subscription.ts';
 
 /**
  * Moves the subscriptions whose time has come: a trial that ended, a grace period that ran out, a period
- * that closed on a cancelled one (spec 3.1). One transaction each; the number moved. Safe to run anywhere,
+ * that closed on a cancelled one (BIL-8, BIL-11). One transaction each; the number moved. Safe to run anywhere,
  * any number of times: the state follows from the facts and the clock.
  */
 export async function moveByClock(deps: Pick<BillingDeps, 'db' | 'clock'>): Promise<number> {

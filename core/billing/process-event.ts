@@ -9,7 +9,7 @@ import { type CompanyTime, lockCompany } from './lock-company.ts';
 import { readEventPayment } from './provider-event.ts';
 import { settleSubscription } from './settle-subscription.ts';
 
-/** Waits between the attempts (spec 6.3); after the last one the event is marked failed. */
+/** Waits between the attempts (BIL-16); after the last one the event is marked failed. */
 const BACKOFF_MS = [1, 5, 15, 60, 360].map((minutes) => minutes * 60_000);
 
 /** What an event speaks of is not here (yet): tried again, since our own rows may be on their way. */
@@ -74,7 +74,7 @@ async function takeEvent(deps: ProcessDeps, sql: Sql, eventId: number): Promise<
   return rows[0] ?? null;
 }
 
-/** False: the event is none of those that have an effect here (spec 6.3). */
+/** False: the event is none of those that have an effect here (BIL-16). */
 async function apply(deps: ProcessDeps, sql: Sql, row: EventRow): Promise<boolean> {
   const { payload } = row;
   if (isChargeEvent(row.event) && payload.payment) {
@@ -111,7 +111,7 @@ async function apply(deps: ProcessDeps, sql: Sql, row: EventRow): Promise<boolea
   return false;
 }
 
-/** The provider's subscription is gone: cancelled (spec 3.1), unless we ended it ourselves after the trial. */
+/** The provider's subscription is gone: cancelled (BIL-8), unless we ended it ourselves after the trial. */
 export async function endByProvider(
   sql: Sql,
   input: { subscriptionId: number; fact: Fact; time: CompanyTime },

@@ -20,7 +20,7 @@ export interface EventPayment {
   bankSlipUrl: string | null;
 }
 
-/** Reads leniently: payloads vary by event (spec 6.3), and what is missing is known from elsewhere. */
+/** Reads leniently: payloads vary by event (BIL-15), and what is missing is known from elsewhere. */
 export function readEventPayment(payment: NonNullable<ProviderEventBody['payment']>): EventPayment {
   return {
     id: payment.id,
@@ -45,8 +45,8 @@ function textOf(value: unknown): string | null {
 }
 
 /**
- * The payload as it may be stored: without what the provider tells of the card, its token above all (spec
- * 2.15: never exposed; a table of events is no place for it).
+ * The payload as it may be stored: without what the provider tells of the card, its token above all (BIL-4, BIL-15:
+ * never exposed; a table of events is no place for it).
  */
 export function withoutCard(event: ProviderEventBody): ProviderEventBody {
   return JSON.parse(

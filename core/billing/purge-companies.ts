@@ -15,7 +15,7 @@ const TABLES = [
 
 /**
  * Removes what billing keeps of companies whose data messaging has purged, 30 days after their deletion
- * (spec 3.3): their row is gone there. Gives the number of companies.
+ * (ACC-26): their row is gone there. Gives the number of companies.
  */
 export async function purgeCompanies(deps: Pick<BillingDeps, 'db'>): Promise<number> {
   const { rows } = await deps.db.query<{ company_id: number }>(

@@ -4,7 +4,7 @@ import { type Fact, isLater } from './derive-state.ts';
 import { addonPriceCents } from './prices.ts';
 
 /**
- * What a payment brings about on the items: a scheduled plan takes its place (spec 3.1), add-ons are priced
+ * What a payment brings about on the items: a scheduled plan takes its place (BIL-8), add-ons are priced
  * by its cycle, and those that waited for an invoice have had it. Nothing on a subscription that was over
  * when it was paid. Gives the cycle that the payment pays for.
  */

@@ -4,7 +4,7 @@ export type DocumentType = 'cpf' | 'cnpj';
 
 /**
  * The digits of a CPF or CNPJ, punctuation dropped; null when it is none or its check digits are wrong.
- * Digits only, as the profile shows them (spec 2.15): the CNPJ with letters is not taken.
+ * Digits only, as the profile shows them (BIL-3): the CNPJ with letters is not taken.
  */
 export function parseTaxDocument(type: string, text: string): { type: DocumentType; number: string } | null {
   if (type !== 'cpf' && type !== 'cnpj') return null;

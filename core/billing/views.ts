@@ -4,7 +4,7 @@ import type { ChargeDto } from '@posthorn/contract/billing/charges.ts';
 import type { ProfileDto } from '@posthorn/contract/billing/profile.ts';
 import type { Addon, Card, Charge, Plan, Profile } from './entities.ts';
 
-/** The entities as users see them (spec 2.15). */
+/** The entities as users see them (BIL-1, BIL-3, BIL-4, BIL-9, BIL-14). */
 
 export function planView(plan: Plan): PlanDto {
   return {

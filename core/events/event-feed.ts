@@ -37,7 +37,7 @@ export interface EventFeedDeps {
   bus: Bus;
   clock: Clock;
   log: Log;
-  /** Days the log is kept (spec 8: payloads 14 days). */
+  /** Days the log is kept (EVT-10). */
   retentionDays: number;
   /** Time between heartbeats. Default 15 s. */
   heartbeatMs?: number;

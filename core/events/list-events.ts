@@ -11,7 +11,7 @@ import { type LoggedEvent, readEvents, readEventsBefore } from './read-events.ts
 const PAGES_MAX = 20;
 
 /**
- * `GET /v1/events`: newest first, or with `after` oldest first from there (design 7). `next_cursor`
+ * `GET /v1/events`: newest first, or with `after` oldest first from there (EVT-15). `next_cursor`
  * goes on in the same direction and is null at the end. `reset` says that events after the given cursor may be
  * missing: it had expired, or is not of this log's history. Throws BAD_REQUEST for a malformed cursor.
  */

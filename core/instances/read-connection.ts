@@ -7,7 +7,7 @@ import { loadInstance } from './find-instance.ts';
 
 const MOVES_SHOWN = 20;
 
-/** The state of the connection, since when, and how it came there (design 7, "lifecycle"). */
+/** The state of the connection, since when, and how it came there (INS-7). */
 export async function readConnection(
   deps: { orm: Orm },
   input: { principal: Principal; instanceId: string },

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Instances are spread over this many shards for ever: the number is written into every row (design 3). */
+/** Instances are spread over this many shards for ever: the number is written into every row (INS-15). */
 export const SHARD_COUNT = 32;
 
 /** The shard of an instance: the same for the same id on every machine and in every version. */

@@ -1,4 +1,4 @@
-/** Where an instance stands with its network (spec 3.4, design 7). */
+/** Where an instance stands with its network (INS-5). */
 export type InstanceState = 'CREATED' | 'PAIRING' | 'CONNECTED' | 'DISCONNECTED' | 'HARD_PAUSED' | 'BANNED';
 
 /** What the users last asked for; the worker that owns the shard brings the session there. */

@@ -9,7 +9,7 @@ export interface SealedMail extends MailContent {
   to: string;
 }
 
-/** Asks for a password reset; the worker finds out whether somebody has that address (spec 4.1). */
+/** Asks for a password reset; the worker finds out whether somebody has that address (ACC-16). */
 export interface SealedResetRequest {
   resetFor: string;
 }

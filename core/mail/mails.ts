@@ -6,7 +6,7 @@ import { mailName } from './mail-name.ts';
  * subject has one.
  */
 export const mails = {
-  /** After registration with a password, and again on request (spec 3.5). */
+  /** After registration with a password, and again on request (ACC-18, ACC-19). */
   verificationCode: (mail: { name: string; code: string }): MailContent =>
     renderMail('Your verification code', [
       hello(mail.name),
@@ -15,7 +15,7 @@ export const mails = {
       'It is good for 30 minutes. If you did not register, ignore this mail.',
     ]),
 
-  /** One-step registration (spec 2.4): the only copy of the generated password that is kept anywhere. */
+  /** One-step registration (ACC-4): the only copy of the generated password that is kept anywhere. */
   quickRegistration: (mail: {
     email: string;
     password: string;

@@ -1,8 +1,8 @@
 import { MediaRejected } from './media-rejected.ts';
 
 /**
- * Decodes base64 that arrives in pieces: a data URI (`data:<mime>;base64,<data>`) or bare (spec 4.2, media
- * source 3). Line breaks and both alphabets are taken, as senders differ. Throws {@link MediaRejected}
+ * Decodes base64 that arrives in pieces: a data URI (`data:<mime>;base64,<data>`) or bare (MED-4). Line breaks and
+ * both alphabets are taken, as senders differ. Throws {@link MediaRejected}
  * `not_base64`.
  */
 export interface Base64Decoder {

@@ -3,7 +3,7 @@ import type { Principal } from '../accounts/principal.ts';
 import type { Sql } from '../platform/db.ts';
 import type { MediaScope } from './media-port.ts';
 
-/** The instance within reach of the caller. 404 NOT_FOUND for an unknown and a foreign one alike (spec 4.7). */
+/** The instance within reach of the caller. 404 NOT_FOUND for an unknown and a foreign one alike (MED-10). */
 export async function findScope(
   { db }: { db: Sql },
   { principal, instanceId }: { principal: Principal; instanceId: string },

@@ -11,7 +11,7 @@ import { requireRoom } from './storage-quota.ts';
 const WHOLE_FACTOR = 12;
 
 /**
- * Stores what the network delivered (spec 4.7). Throws {@link MediaUnusable} `media_empty` or
+ * Stores what the network delivered (MED-15). Throws {@link MediaUnusable} `media_empty` or
  * `media_too_large` for what will never be stored, anything else to be tried again. It ends in any case: a
  * download has its time, since everything that arrives later waits for it. ApiError 403 PLAN_LIMIT_REACHED
  * when the company's storage is full.

@@ -2,7 +2,7 @@ import type { OpenedMedia } from './open-media.ts';
 
 /**
  * Notes the first chat that media was sent to, and moves it there in the tallies: from then on it counts for
- * that conversation (spec 2.11).
+ * that conversation (MED-13).
  */
 export async function linkToChat(
   { db }: Pick<OpenedMedia, 'db'>,

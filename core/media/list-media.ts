@@ -14,7 +14,7 @@ export interface MediaFilter {
 }
 
 /**
- * The media of an instance, newest first (spec 4.7). The total is a sum over the tallies, a row for each chat
+ * The media of an instance, newest first (MED-13). The total is a sum over the tallies, a row for each chat
  * and type, less what has expired and waits for the job that removes it: the rows do not show it either. With a type filter the index of each type that fits is read from its newest end. Throws 404
  * NOT_FOUND.
  */

@@ -10,7 +10,7 @@ import type { TypeDetector } from './type-detector.ts';
 export interface MediaDeps {
   db: Db;
   clock: Clock;
-  /** Null: not configured, everything that needs it answers 503 (spec 4.7). */
+  /** Null: not configured, everything that needs it answers 503 (MED-17). */
   storage: Storage | null;
   spool: Spool;
   types: TypeDetector;
@@ -20,6 +20,6 @@ export interface MediaDeps {
   room: SharedBudget;
   outbound: Outbound;
   retentionDays: number;
-  /** Of a fetch by URL, all in all (HTTP_TIMEOUT, spec 4.7). */
+  /** Of a fetch by URL, all in all (HTTP_TIMEOUT, MED-2). */
   fetchTimeoutMs: number;
 }

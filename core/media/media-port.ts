@@ -24,7 +24,7 @@ export interface UploadedFile {
   mimeType: string;
   /** Set by the server, which has written the body to a file: measured and hashed already. */
   spooled?: SpooledFile;
-  /** True for `media_base64`, which is kept for good and, in an instance, once (spec 2.11). */
+  /** True for `media_base64`, which is kept for good and, in an instance, once (MED-4). */
   isBase64?: boolean;
 }
 
@@ -38,7 +38,7 @@ export interface MediaRecord {
   sha256: string;
 }
 
-/** The sources of a send's media (spec 4.2, media source), before it is accepted. */
+/** The sources of a send's media (MED-1), before it is accepted. */
 export interface MediaSources {
   /**
    * Fetches and stores, or takes it from the cache of 7 days. Throws ApiError 502 MEDIA_FETCH_FAILED, 503
@@ -92,7 +92,7 @@ export class MediaUnusable extends Error {
 export interface MediaPreparer {
   /**
    * `type` is the message's type (`audio`, `status_video`, ...); with `voice` anything becomes OGG Opus
-   * with a waveform (spec 4.2, audio). Throws {@link MediaUnusable} for good, anything else to be tried
+   * with a waveform (MED-18). Throws {@link MediaUnusable} for good, anything else to be tried
    * again.
    */
   prepare(
@@ -101,14 +101,14 @@ export interface MediaPreparer {
       mediaId: string;
       type: string;
       voice: boolean;
-      /** The chat it is sent to: media that belongs to none yet is linked to it (spec 2.11). */
+      /** The chat it is sent to: media that belongs to none yet is linked to it (MED-13). */
       remoteJid?: string;
     },
     signal: AbortSignal,
   ): Promise<PreparedMedia>;
 }
 
-/** What arrived from the network: stored, so that its event can carry a media_id (spec 4.7). */
+/** What arrived from the network: stored, so that its event can carry a media_id (MED-15). */
 export interface InboundMediaStore {
   /**
    * `key` names the received message within its instance: the same key again answers the same media, so

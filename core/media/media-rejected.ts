@@ -13,7 +13,7 @@ export class MediaRejected extends Error {
   }
 }
 
-/** As the sends say it (spec 4.2, 7.3). */
+/** As the sends say it (MED-6). */
 export function sendErrorOf({ flaw }: MediaRejected): ApiError {
   switch (flaw) {
     case 'empty':
@@ -29,7 +29,7 @@ export function sendErrorOf({ flaw }: MediaRejected): ApiError {
   }
 }
 
-/** As the upload says it: every refusal is 400 BAD_REQUEST with a message of its own (spec 4.7). */
+/** As the upload says it: every refusal is 400 BAD_REQUEST with a message of its own (MED-10). */
 export function uploadErrorOf({ flaw }: MediaRejected): ApiError {
   return apiError('BAD_REQUEST', { message: UPLOAD_MESSAGES[flaw] });
 }
@@ -42,7 +42,7 @@ const UPLOAD_MESSAGES: Record<MediaFlaw, string> = {
   not_base64: 'failed to read file',
 };
 
-/** As a fetch says it: 502, whatever it was, before anything is queued (spec 4.2). */
+/** As a fetch says it: 502, whatever it was, before anything is queued (MED-2). */
 export function fetchErrorOf(err: MediaRejected): ApiError {
   return apiError('MEDIA_FETCH_FAILED', { message: FETCH_MESSAGES[err.flaw], cause: err });
 }

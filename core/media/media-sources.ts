@@ -16,7 +16,7 @@ const DAY_MS = 86_400_000;
 /** Of base64 text decoded at once: what goes through memory beside the text itself. */
 const SLICE_CHARS = 1 << 20;
 
-/** The sources of a send's media (spec 4.2, media source). */
+/** The sources of a send's media (MED-1). */
 export function createMediaSources(deps: MediaDeps & { finder: MediaFinder }): MediaSources {
   const fetching = new Map<string, Promise<MediaRecord>>();
 

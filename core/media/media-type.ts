@@ -19,7 +19,7 @@ const OCTETS = 'application/octet-stream';
 
 /**
  * The type of a file by its content; neither its name nor what its sender calls it can make it another
- * (spec 4.2). `declared` only chooses among what the content leaves open: which text it is, and which of the
+ * (MED-7). `declared` only chooses among what the content leaves open: which text it is, and which of the
  * old office formats, which all look alike.
  */
 export async function detectType(path: string, declared: string): Promise<DetectedType> {

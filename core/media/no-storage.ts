@@ -5,7 +5,7 @@ function refuse(): never {
   throw apiError('SERVICE_UNAVAILABLE', { message: 'media storage not configured' });
 }
 
-/** An installation without media storage: sends with media answer 503 (spec 4.7), everything else works. */
+/** An installation without media storage: sends with media answer 503 (MED-17), everything else works. */
 export const noMediaSources: MediaSources = {
   fromUrl: async () => refuse(),
   fromBase64: async () => refuse(),

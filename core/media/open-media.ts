@@ -21,7 +21,7 @@ export interface OpenedMedia extends MediaDeps {
 
 /**
  * Where the networks themselves keep media: its addresses are secrets of theirs, short-lived and bound to an
- * account, so nothing there is for a server to fetch (spec 4.7).
+ * account, so nothing there is for a server to fetch (MED-8).
  */
 export const NETWORK_DOMAINS = [
   'whatsapp.net',

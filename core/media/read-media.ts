@@ -35,7 +35,7 @@ function missing(cause?: unknown) {
   return apiError('NOT_FOUND', { message: MEDIA_NOT_FOUND, cause });
 }
 
-/** The record of spec 2.11; `expires_at` only where it has one. */
+/** The record of MED-12; `expires_at` only where it has one. */
 export async function readMediaInfo(
   deps: ReadDeps & { publicUrl: string },
   input: MediaInput,

@@ -1,7 +1,7 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { Storage } from '../platform/storage.ts';
 
-/** Throws ApiError 503 SERVICE_UNAVAILABLE when there is none (spec 4.7). */
+/** Throws ApiError 503 SERVICE_UNAVAILABLE when there is none (MED-17). */
 export function requireStorage({ storage }: { storage: Storage | null }): Storage {
   if (storage === null) {
     throw apiError('SERVICE_UNAVAILABLE', {

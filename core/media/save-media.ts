@@ -10,7 +10,7 @@ import type { SpooledFile } from './spool.ts';
 import { requireRoom, roomSql, storageFull } from './storage-quota.ts';
 import type { TypeDetector } from './type-detector.ts';
 
-/** Where media came from, as stored (spec 2.11). `base64` is kept for good, the others for a time. */
+/** Where media came from, as stored (MED-2, MED-4). `base64` is kept for good, the others for a time. */
 export type MediaOrigin = 'uploads' | 'url-cache' | 'base64' | 'inbound';
 
 export interface SaveDeps {

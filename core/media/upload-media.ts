@@ -21,8 +21,8 @@ export interface UploadInput {
 }
 
 /**
- * Stores a file, or what an address gives, under a new media_id (spec 4.7). Throws ApiError 400 BAD_REQUEST
- * with the messages of spec 4.7, 404 NOT_FOUND, 500 INTERNAL_SERVER_ERROR, 502 MEDIA_FETCH_FAILED, 503
+ * Stores a file, or what an address gives, under a new media_id (MED-9). Throws ApiError 400 BAD_REQUEST
+ * with the messages of MED-10, 404 NOT_FOUND, 500 INTERNAL_SERVER_ERROR, 502 MEDIA_FETCH_FAILED, 503
  * SERVICE_UNAVAILABLE.
  */
 export async function uploadMedia(deps: MediaDeps, input: UploadInput): Promise<UploadResult> {

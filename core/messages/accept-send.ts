@@ -249,7 +249,7 @@ function remember(
   known.contacts.set(contactKey, next);
 }
 
-/** What a forced send went past, for the audit log (spec 4.2 rules 7 and 8). */
+/** What a forced send went past, for the audit log (SND-12). */
 function forcedAudits(
   send: Prepared,
   settings: ReturnType<typeof settingsOf>,

@@ -28,7 +28,7 @@ export interface ActionInput<Body> {
   signal: AbortSignal;
 }
 
-/** Pins or unpins a message for all (spec 4.2). 403 FORBIDDEN when the instance is no admin of the group. */
+/** Pins or unpins a message for all (SND-41). 403 FORBIDDEN when the instance is no admin of the group. */
 export async function pinMessage(deps: AskDeps, input: ActionInput<PinBody>): Promise<PinDone> {
   const { body, instanceId } = input;
   const chat = jidOf(body.chat_jid);

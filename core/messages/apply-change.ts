@@ -27,7 +27,7 @@ export const CHANGED_COLUMNS = `id, company_id, instance_id, direction, type, ch
 
 const FAMILIES: ReadonlySet<string> = new Set(INBOUND_FAMILIES);
 
-/** The fields that events about a message begin with: who wrote it, ours or theirs (spec 6.1). */
+/** The fields that events about a message begin with: who wrote it, ours or theirs (EVT-5). */
 export function changedFamily(message: ChangedMessage, at: Date): Record<string, unknown> {
   const data = outboundFamily(message, at);
   if (message.direction === 'outbound') return data;

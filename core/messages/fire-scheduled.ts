@@ -191,7 +191,7 @@ async function fail(
 
 /**
  * The family of the failure: of the content, where it could be made; else of the message that it was about
- * (spec 4.2: a forward fails in the family of its source), or of what was asked for.
+ * (SND-28: a forward fails in the family of its source), or of what was asked for.
  */
 async function familyOf(
   deps: FireDeps,

@@ -2,7 +2,7 @@ import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import type { InstanceSettings } from '../instances/settings.ts';
 
 /**
- * The anti-spam guard (spec 4.2 rules 7 and 8): pure rules over what is known of a contact. Reading
+ * The anti-spam guard (SND-13 to SND-16): pure rules over what is known of a contact. Reading
  * and keeping that knowledge is the acceptor's part, under the instance's lock, so counts are exact
  * however many requests arrive at once.
  */
@@ -24,14 +24,14 @@ const TIERS: readonly { below: number; tier: Tier; maxConsecutive: number }[] = 
   { below: Number.POSITIVE_INFINITY, tier: 'very_hot', maxConsecutive: 15 },
 ];
 
-/** Consecutive sends without an answer when the temperature is off (design 7). */
+/** Consecutive sends without an answer when the temperature is off (SND-14). */
 export const NO_RECIPROCITY_LIMIT = 3;
 
 const HALF_LIFE_MS = 7 * 24 * 3600_000;
 const INBOUND_WARMS = 10;
 const OUTBOUND_COOLS = 1;
 
-/** The first four skip the duplicate rule but count toward the consecutive limit; stories skip it all (spec 4.2). */
+/** The first four skip the duplicate rule but count toward the consecutive limit; stories skip it all (SND-16). */
 const SKIPS_DUPLICATE_RULE = new Set([
   'delete',
   'edit',
@@ -72,7 +72,7 @@ export function afterInbound(contact: ContactState, nowMs: number): ContactState
   };
 }
 
-/** Why an instance in this state takes no sends; null when it does (spec 7.3, instance). */
+/** Why an instance in this state takes no sends; null when it does (SND-10). */
 export function instanceRefusal(state: string): ApiError | null {
   if (state === 'CONNECTED') return null;
   if (state === 'BANNED') return apiError('INSTANCE_BANNED');

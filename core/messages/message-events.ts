@@ -19,7 +19,7 @@ export interface OutboundFacts {
   content: Record<string, unknown> | null;
 }
 
-/** The fields that every event about an outbound message begins with (spec 6.1). */
+/** The fields that every event about an outbound message begins with (EVT-5). */
 export function outboundFamily(
   message: Pick<OutboundFacts, 'id' | 'type' | 'chat_jid' | 'media_id' | 'is_forwarded' | 'forwarding_score'>,
   at: Date,
@@ -34,7 +34,7 @@ export function outboundFamily(
     timestamp: at.toISOString(),
   };
   if (message.media_id) data.media_id = message.media_id;
-  // They describe the wire: a clean copy has neither (spec 4.2, forward rules).
+  // They describe the wire: a clean copy has neither (EVT-6).
   if (message.is_forwarded) {
     data.is_forwarded = true;
     data.forwarding_score = message.forwarding_score;
@@ -42,7 +42,7 @@ export function outboundFamily(
   return data;
 }
 
-/** The event of one step of an outbound message (spec 6.1). */
+/** The event of one step of an outbound message (EVT-3). */
 export function progressEvent(
   message: OutboundFacts,
   step: Step,

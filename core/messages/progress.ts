@@ -1,5 +1,5 @@
 /**
- * The states of an outbound message and the one rule about them: never backwards (design 3.5).
+ * The states of an outbound message and the one rule about them: never backwards (SND-35).
  * queued < sent < delivered < read, played; failed is final and only a queued message can fail.
  */
 export type MessageStatus = 'queued' | 'sent' | 'delivered' | 'read' | 'played' | 'failed';

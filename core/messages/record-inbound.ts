@@ -103,7 +103,7 @@ function ownIds(content: Record<string, unknown>): Record<string, unknown> {
   return own;
 }
 
-/** message.received, and the same under the name of its family (spec 6.1). */
+/** message.received, and the same under the name of its family (EVT-7). */
 function receivedEvents(message: Received & { id: string }, now: Date): NewEvent[] {
   const data: Record<string, unknown> = {
     message_ids: [message.id],

@@ -23,7 +23,7 @@ export type NetworkChangeOf = { networkId: string; at: Date } & (
 
 /**
  * Records changes that came from the network, in their order, each with its events: message.edited,
- * message.deleted with `<family>.deleted`, message.starred (spec 6.1). A change of a message that we never
+ * message.deleted with `<family>.deleted`, message.starred (EVT-8). A change of a message that we never
  * had tells nobody anything. Throws LeaseLost.
  */
 export async function recordNetworkChanges(

@@ -20,7 +20,7 @@ export interface Progress {
   at: Date;
   /** With a receipt: who received, read or played it; in a group, that member. */
   by?: Jid;
-  /** With `failed`: why, and whether anything reached the wire (spec 4.2, forward rules). */
+  /** With `failed`: why, and whether anything reached the wire (EVT-9, SND-28). */
   reason?: string;
   wireState?: 'not_sent' | 'unknown';
 }

@@ -26,7 +26,7 @@ export interface NewMessage {
   type: string;
   chatJid: string;
   content: Record<string, unknown>;
-  /** Service UUID or network hex id of the quoted message (spec 4.2 rule 6). */
+  /** Service UUID or network hex id of the quoted message (SND-9). */
   quotedId?: string | undefined;
   mediaId?: string | undefined;
   /** Hex SHA-256 of the media: part of what makes two contents identical. */
@@ -40,7 +40,7 @@ export interface NewMessage {
 }
 
 export interface AcceptedSend {
-  /** The current state: a replay may find it further than queued (spec 4.2 rule 2). */
+  /** The current state: a replay may find it further than queued (SND-3). */
   status: 'queued' | 'sent' | 'failed';
   /** For delete and edit: of the message that they change. */
   messageId: string;

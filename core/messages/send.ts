@@ -7,7 +7,7 @@ export interface SendDeps extends PrepareDeps {
 }
 
 /**
- * Sends, forwards, deletes and edits: prepares what was asked for and accepts it durably (spec 4.2). Throws
+ * Sends, forwards, deletes and edits: prepares what was asked for and accepts it durably (SND-1). Throws
  * ApiError: what the rule of the operation, its media source and the acceptor say.
  */
 export function send(deps: SendDeps, input: SendInput & { traceId: string }): Promise<AcceptedSend> {

@@ -24,7 +24,7 @@ const addressRanges = z
   });
 
 /**
- * Every setting of every role, read from the environment once, at start (design 5). Each variable
+ * Every setting of every role, read from the environment once, at start (ERR-16). Each variable
  * swaps one embedded part for the real one, alone.
  */
 export const configSchema = z.object({
@@ -126,7 +126,7 @@ export const configSchema = z.object({
   /** GitHub itself and its API; others for GitHub Enterprise. */
   OAUTH_GITHUB_URL: z.url().default('https://github.com'),
   OAUTH_GITHUB_API_URL: z.url().default('https://api.github.com'),
-  /** Requests per minute of a company without a plan (spec 8). */
+  /** Requests per minute of a company without a plan (LIM-1). */
   RATE_LIMIT_PER_MINUTE: positive.default(60),
   /** Requests per minute of an address to each route that takes no credential, and wrong credentials of it. */
   PUBLIC_RATE_PER_MINUTE: positive.default(20),

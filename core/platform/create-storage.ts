@@ -4,8 +4,8 @@ import type { Storage } from './storage.ts';
 import { createDiskStorage } from './storage-disk.ts';
 
 /**
- * The bucket when GCS_BUCKET is set, else files under DATA_DIR/media (design 5); null with
- * `MEDIA_STORAGE=none`: then everything that needs it answers 503 (spec 4.7).
+ * The bucket when GCS_BUCKET is set, else files under DATA_DIR/media (ERR-16); null with
+ * `MEDIA_STORAGE=none`: then everything that needs it answers 503 (MED-17).
  */
 export async function createStorage(
   config: Pick<Config, 'MEDIA_STORAGE' | 'DATA_DIR' | 'GCS_BUCKET' | 'GCS_API_ENDPOINT' | 'GCS_PROJECT_ID'>,

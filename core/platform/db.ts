@@ -47,7 +47,7 @@ export const pgTypes = {
  *
  * It does not keep a join from reading a whole index in its order where a queue was empty when it was last
  * analyzed (64 instead of 1 ms for a claim of 32, among 20,000). Hence `x.id = ANY (ARRAY[y.id])` in the
- * hot joins: that no order serves, only a probe for each row. See docs/decisions/0502-plans-of-queues.md.
+ * hot joins: that no order serves, only a probe for each row. See docs/decisions/0018-plans-of-queues.md.
  */
 const INDEXED_PLANS = [
   '-c enable_seqscan=off',

@@ -17,7 +17,7 @@ export interface HealthServer {
 }
 
 /**
- * /health, /ready and /metrics of a process that serves nothing else (design 5). `port` 0 takes a free
+ * /health, /ready and /metrics of a process that serves nothing else (ERR-13). `port` 0 takes a free
  * one. Rejects when the port is taken.
  */
 export async function startHealthServer(options: {

@@ -7,7 +7,7 @@ export type Log = Logger;
 const STORM_WINDOW_MS = 10_000;
 
 /**
- * One JSON line an entry. Bodies, phone numbers, tokens and keys are never logged (design 6): callers
+ * One JSON line an entry. Bodies, phone numbers, tokens and keys are never logged (ERR-11): callers
  * name ids only.
  */
 export function createLog(options: {

@@ -20,7 +20,7 @@ const FILTER = 'company';
 
 /**
  * Every entity with a `companyId` is a tenant entity: the filter `company` is on for it and throws when
- * nobody said which company (design 6). An entity without one must be named in `shared`, so that a
+ * nobody said which company (ERR-10). An entity without one must be named in `shared`, so that a
  * forgotten column is found at start and not by a neighbour.
  */
 export async function createOrm(options: {

@@ -42,7 +42,7 @@ export function statusItem(row: StatusRow): StatusItem {
   };
 }
 
-/** One status of the feed (spec 4.3). 404 INSTANCE_NOT_FOUND or NOT_FOUND, by what is missing or foreign. */
+/** One status of the feed (STA-6). 404 INSTANCE_NOT_FOUND or NOT_FOUND, by what is missing or foreign. */
 export async function findStatus(
   deps: { orm: Orm; db: Db },
   input: { principal: Principal; instanceId: string; statusId: string },

@@ -6,7 +6,7 @@ import type { Db } from '../platform/db.ts';
 import type { Orm } from '../platform/orm.ts';
 import { STATUS_COLUMNS, type StatusRow, statusItem } from './find-status.ts';
 
-/** The feed of one instance, newest first (spec 4.3). 404 INSTANCE_NOT_FOUND. */
+/** The feed of one instance, newest first (STA-6). 404 INSTANCE_NOT_FOUND. */
 export async function listStatus(
   deps: { orm: Orm; db: Db },
   input: {

@@ -7,7 +7,7 @@ import type { Db } from '../platform/db.ts';
 import type { Orm } from '../platform/orm.ts';
 import { statusKey } from './find-status.ts';
 
-/** Who viewed a status, one row a contact; nobody for a status that nobody knows (spec 4.3). */
+/** Who viewed a status, one row a contact; nobody for a status that nobody knows (STA-9). */
 export async function listStatusViews(
   deps: { orm: Orm; db: Db },
   input: { principal: Principal; instanceId: string; statusId: string },

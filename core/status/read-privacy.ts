@@ -3,7 +3,7 @@ import { type StatusPrivacy, statusPrivacy } from '@posthorn/contract/messaging/
 import type { Principal } from '../accounts/principal.ts';
 import { type AskDeps, askOwner, CallRefused } from '../calls/ask-owner.ts';
 
-/** Who sees the statuses of this account, as the network has it (spec 4.3). Throws as askOwner does. */
+/** Who sees the statuses of this account, as the network has it (STA-8). Throws as askOwner does. */
 export async function readStatusPrivacy(
   deps: AskDeps,
   input: { principal: Principal; instanceId: string; signal: AbortSignal },

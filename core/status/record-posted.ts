@@ -3,7 +3,7 @@ import type { OutboundFacts } from '../messages/message-events.ts';
 import type { Client } from '../platform/db.ts';
 import { newId } from '../platform/ids.ts';
 
-/** An outbound status, or an outbound answer to one: either is a row of the feed (spec 4.3). */
+/** An outbound status, or an outbound answer to one: either is a row of the feed (STA-5, STA-6). */
 export interface PostedStory {
   message: OutboundFacts;
   type: 'text' | 'image' | 'video' | 'audio';
@@ -23,7 +23,7 @@ export function storyOf(message: OutboundFacts, at: Date): PostedStory | null {
   }
   const reply = content.status_reply as { status_message_id: string; phone: string } | undefined;
   if (!reply) return null;
-  // A sticker is a picture: the feed has no type of its own for it (spec 2.9).
+  // A sticker is a picture: the feed has no type of its own for it (STA-7).
   const shown = type === 'sticker' ? 'image' : (type as PostedStory['type']);
   return {
     message,
@@ -35,8 +35,8 @@ export function storyOf(message: OutboundFacts, at: Date): PostedStory | null {
 }
 
 /**
- * Writes the feed's rows, under the message's id, and gives the events of answers: status.reply_sent (spec
- * 6.2). Part of the caller's transaction.
+ * Writes the feed's rows, under the message's id, and gives the events of answers: status.reply_sent (STA-12). Part
+ * of the caller's transaction.
  */
 export async function recordPosted(
   client: Client,

@@ -17,7 +17,7 @@ interface Fact {
   at: Date;
 }
 
-/** What happens around statuses, as a session learns it (spec 6.2). */
+/** What happens around statuses, as a session learns it (STA-12). */
 export type StatusFact = Fact &
   (
     | {

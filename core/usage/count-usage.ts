@@ -6,7 +6,7 @@ export interface UsageCount {
   what: 'sent' | 'received' | 'delivered' | 'failed';
 }
 
-/** Adds to the usage counters of the minute, in the transaction of what is counted (spec 2.12). */
+/** Adds to the usage counters of the minute, in the transaction of what is counted (INS-21, SND-36). */
 export async function countUsage(sql: Sql, counts: readonly UsageCount[], now: Date): Promise<void> {
   if (counts.length === 0) return;
   const rows = new Map<string, Record<string, unknown> & Record<UsageCount['what'], number>>();

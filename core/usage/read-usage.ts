@@ -8,7 +8,7 @@ import type { Orm } from '../platform/orm.ts';
 
 const DAY_MS = 24 * 3600_000;
 
-/** What an instance sent and received in the last 24 hours: a sum over at most 1,441 rows (spec 2.12). */
+/** What an instance sent and received in the last 24 hours: a sum over at most 1,441 rows (INS-21). */
 export async function readUsage(
   deps: { orm: Orm; db: Db; clock: Clock },
   input: { principal: Principal; instanceId: string },

@@ -4,7 +4,7 @@ import { isPrivateAddress } from '../platform/address-ranges.ts';
 export interface WebhookPolicy {
   /** Private addresses, any port and plain http: for webhooks to localhost in standalone. */
   allowPrivate: boolean;
-  /** Production: https only (spec 7.3, WEBHOOK_URL_INVALID). */
+  /** Production: https only (WHK-2). */
   requireHttps: boolean;
 }
 
@@ -13,7 +13,7 @@ const PORTS: ReadonlySet<string> = new Set(['', '80', '443', '8080', '8443']);
 const LOCAL_NAME = /(^|\.)(localhost|local|internal|home\.arpa)\.?$/;
 
 /**
- * Refuses what can be judged from the URL alone: 400 WEBHOOK_URL_INVALID (spec 7.3: plain HTTP in production,
+ * Refuses what can be judged from the URL alone: 400 WEBHOOK_URL_INVALID (WHK-2: plain HTTP in production,
  * unsupported scheme, SSRF), WEBHOOK_URL_BLOCKED (a port that is not reached). What a name resolves to is judged
  * at each delivery, since it may change after this.
  */

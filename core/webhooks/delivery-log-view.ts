@@ -26,7 +26,7 @@ export interface LogRow {
   payload: string;
 }
 
-/** One attempt as the API shows it (spec 2.13). */
+/** One attempt as the API shows it (WHK-17). */
 export function deliveryLogView(row: LogRow): DeliveryLog {
   return { ...row, created_at: row.created_at.toISOString() };
 }

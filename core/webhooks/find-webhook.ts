@@ -8,7 +8,7 @@ import type { Orm } from '../platform/orm.ts';
 import { type Webhook, WebhookSchema } from './entities.ts';
 import { webhookView } from './webhook-view.ts';
 
-/** 404 WEBHOOK_NOT_FOUND for an unknown and a foreign id alike (spec 4.8). */
+/** 404 WEBHOOK_NOT_FOUND for an unknown and a foreign id alike (WHK-4). */
 export async function loadWebhook(em: EntityManager, webhookId: number): Promise<Webhook> {
   const found = await em.findOne(WebhookSchema, { id: webhookId });
   if (!found) throw apiError('WEBHOOK_NOT_FOUND');

@@ -25,7 +25,7 @@ export interface CompanyLogsQuery {
 
 /**
  * The attempts of a company, newest first, by default of the last 24 hours; a superadmin sees every
- * company's, with its name. A foreign webhook has none (spec 4.8).
+ * company's, with its name. A foreign webhook has none (WHK-24).
  */
 export async function listCompanyLogs(
   deps: { db: Db; clock: Clock },
@@ -57,7 +57,7 @@ export async function listCompanyLogs(
   };
 }
 
-/** The latest attempts of a company, all or those of one instance's events (spec 4.8). */
+/** The latest attempts of a company, all or those of one instance's events (WHK-24). */
 export async function listLatestLogs(
   deps: { db: Db; clock: Clock },
   query: { principal: Principal; instanceId?: string | undefined; page: number; limit: number },

@@ -27,7 +27,7 @@ export interface DeliveredEventsQuery {
 
 /**
  * The events with attempts in a period, one row an event, the latest first. The latest attempt (the
- * highest log id) says how it went; `attempts` is the highest number (spec 4.8). Unknown and foreign
+ * highest log id) says how it went; `attempts` is the highest number (WHK-19). Unknown and foreign
  * instances have none.
  */
 export async function listDeliveredEvents(

@@ -10,7 +10,7 @@ const LOGS_MAX = 1_000;
 
 /**
  * The attempts of one event, oldest first; none for an event that is unknown, and for anybody else's
- * except to a superadmin (spec 4.8).
+ * except to a superadmin (WHK-18, WHK-25).
  */
 export async function listEventDeliveries(
   deps: { db: Db; clock: Clock },

@@ -4,7 +4,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
 import { instanceCondition, instanceParam, periodStart, reportCompany, successRate } from './report-scope.ts';
 
-/** Attempts of an instance's events in the last hours, and its webhooks, global ones included (spec 2.14). */
+/** Attempts of an instance's events in the last hours, and its webhooks, global ones included (WHK-22). */
 export async function readInstanceMetrics(
   deps: { db: Db; clock: Clock },
   query: { principal: Principal; instanceId: string; hours: number },

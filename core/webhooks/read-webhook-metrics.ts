@@ -4,7 +4,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
 import { periodStart, reportCompany, successRate } from './report-scope.ts';
 
-/** Attempts by webhook in the last hours; webhooks without any are listed with zeros (spec 4.8). */
+/** Attempts by webhook in the last hours; webhooks without any are listed with zeros (WHK-23). */
 export async function readWebhookMetrics(
   deps: { db: Db; clock: Clock },
   query: { principal: Principal; hours: number },

@@ -15,7 +15,7 @@ export function boundedTotal(counted: number): { total: number; total_capped?: t
   return counted > TOTAL_MAX ? { total: TOTAL_MAX, total_capped: true } : { total: counted };
 }
 
-/** The company whose deliveries someone sees; null for a superadmin, who sees every company's (spec 4.8). */
+/** The company whose deliveries someone sees; null for a superadmin, who sees every company's (WHK-25). */
 export function reportCompany(principal: Principal): number | null {
   return principal.isSuperadmin ? null : principal.companyId;
 }
@@ -37,7 +37,7 @@ export function instanceParam(instanceId: string): string | null {
 /**
  * The condition that a log `l` belongs to the view of an instance (parameter `param`): its event is the
  * instance's, by whatever webhook; or its event is nobody's in particular (a test) and went to a
- * global webhook, which counts for every instance (spec 4.8).
+ * global webhook, which counts for every instance (WHK-21).
  */
 export function instanceCondition(param: string): string {
   return `(l.instance_id = ${param} OR (l.instance_id IS NULL AND EXISTS (
@@ -55,7 +55,7 @@ export function payloadSql(now: string): string {
       AND e.created_at > ${now}::timestamptz - interval '14 days' LIMIT 1)`;
 }
 
-/** Successes of all attempts in percent, to two digits; 100 without attempts (spec 2.14). */
+/** Successes of all attempts in percent, to two digits; 100 without attempts (WHK-22). */
 export function successRate(total: number, successes: number): number {
   return total === 0 ? 100 : Math.round((successes / total) * 10_000) / 100;
 }

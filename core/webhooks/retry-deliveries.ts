@@ -19,7 +19,7 @@ export interface RetryDeps {
 }
 
 /**
- * Attempts deliveries again at once, by the ids of their logs (design 7). A retry that was scheduled is
+ * Attempts deliveries again at once, by the ids of their logs (WHK-15, WHK-16). A retry that was scheduled is
  * replaced, not added to; the attempt numbers go on. A delivery whose attempt is under way is left to it.
  */
 export async function retryDeliveries(

@@ -1,6 +1,6 @@
 /**
  * The sandbox network: a messaging network of one process, with virtual phones, that instances reach
- * over a real connection and testers over a control API (design 5).
+ * over a real connection and testers over a control API (ERR-20).
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -19,7 +19,7 @@ import { billingRoutes } from './routes.ts';
 import { simulatorRoutes } from './simulator-routes.ts';
 
 export interface BillingServerDeps extends BillingDeps {
-  /** Of the main service: billing takes the same JWTs and keys (spec 5.5). */
+  /** Of the main service: billing takes the same JWTs and keys (BIL-2). */
   authenticator: Authenticator;
   rateLimiter: RateLimiter;
   strangers: StrangerLimits;

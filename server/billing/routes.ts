@@ -19,7 +19,7 @@ import type { Handlers } from '../http/handler.ts';
 
 type Routes = Omit<Handlers<typeof billingContract>, 'health' | 'simulator'>;
 
-/** The endpoints of spec 4.9 and the admin ones of design 7: parse, one use case, map. */
+/** The endpoints of billing, the admin ones included (docs/reference/billing.md): parse, one use case, map. */
 export function billingRoutes(deps: BillingDeps): Routes {
   return {
     catalog: {

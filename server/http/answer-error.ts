@@ -3,7 +3,7 @@ import { isUnavailable } from '@posthorn/core/platform/db.ts';
 import { type AnswerDeps, JSON_TYPE, send } from './answer.ts';
 import type { Call } from './call.ts';
 
-/** `full` is spec 7.1's envelope; `reduced` what billing handlers answer below 500. */
+/** `full` is the envelope of ERR-2; `reduced` what billing handlers answer below 500. */
 export type EnvelopeKind = 'full' | 'reduced';
 
 export interface ErrorDeps extends AnswerDeps {
@@ -12,7 +12,7 @@ export interface ErrorDeps extends AnswerDeps {
 
 /**
  * The one mapper: whatever was thrown becomes a catalogued error, and its cause goes to the log with the
- * trace id, never into the answer (spec 7.1).
+ * trace id, never into the answer (ERR-4).
  */
 export function sendError(deps: ErrorDeps, call: Call, thrown: unknown): void {
   const gone = call.response.destroyed;
@@ -23,7 +23,7 @@ export function sendError(deps: ErrorDeps, call: Call, thrown: unknown): void {
     });
     error = apiError('INTERNAL_ERROR', { cause });
   }
-  // What billing handlers call it (spec 7.3).
+  // What billing handlers call it (ERR-3).
   if (deps.envelope === 'reduced' && !call.inGate && error.code === 'INTERNAL_ERROR')
     error = apiError('INTERNAL', { cause: error.cause ?? error });
   if (error.status >= 500 && !gone) {
@@ -53,7 +53,7 @@ function envelopeOf(deps: ErrorDeps, call: Call, error: ApiError): Record<string
     : {
         error_code: error.code,
         message,
-        // Internal errors carry what support asks for; it is the trace id of the log (spec 7.1).
+        // Internal errors carry what support asks for; it is the trace id of the log (ERR-3).
         ...(error.status === 500 ? { incident_id: call.traceId } : {}),
       };
   return error.fields ? { ...error.fields, ...base } : base;

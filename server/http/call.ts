@@ -55,7 +55,7 @@ export class Call implements HandlerInput {
   file: UploadedFile | undefined = undefined;
   /** Set by the gate. */
   admitted: Principal | null = null;
-  /** True until the gate has let it pass: its refusals have the full envelope everywhere (spec 7.1). */
+  /** True until the gate has let it pass: its refusals have the full envelope everywhere (ERR-3). */
   inGate = true;
   readonly answerHeaders: AnswerHeaders;
   #release: (() => Promise<void>) | null = null;

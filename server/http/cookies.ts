@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { SessionGrant } from '@posthorn/core/accounts/issue-session.ts';
 import { CSRF_COOKIE, REFRESH_COOKIE } from './csrf.ts';
 
-/** How cookies are written: Secure everywhere but in development (spec 5.2). */
+/** How cookies are written: Secure everywhere but in development (ACC-11). */
 export interface CookieSettings {
   secure: boolean;
 }

@@ -13,7 +13,7 @@ export interface Cors {
 }
 
 /**
- * Any page may call the API with a key or a token (spec 4.2). Cookies are for our own console alone:
+ * Any page may call the API with a key or a token (ERR-12). Cookies are for our own console alone:
  * only `frontendUrl` is told that it may send them.
  */
 export function createCors(frontendUrl: string): Cors {

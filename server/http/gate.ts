@@ -15,7 +15,7 @@ export interface GateDeps {
   strangers: StrangerLimits;
   /** Spends a ticket of `POST /v1/events/ticket` in place of credentials; only routes with `ticket`. */
   redeemTicket?: (ticket: string) => Promise<Principal>;
-  /** JWT, or the refresh cookie in its place; only routes with `jwt_or_cookie` (spec 4.1, account deletion). */
+  /** JWT, or the refresh cookie in its place; only routes with `jwt_or_cookie` (ACC-25). */
   authenticateAccount?: (proof: {
     authorization: string | undefined;
     refreshToken: string | undefined;
@@ -30,7 +30,7 @@ export interface GateDeps {
  * synchronous when the caches know the answers: the hot path never leaves the event loop's turn.
  *
  * The rate is counted before the role is looked at, so that refusals for a wrong role are counted too and
- * every authenticated answer carries the rate headers (spec 8).
+ * every authenticated answer carries the rate headers (LIM-2).
  */
 export function admit(deps: GateDeps, call: Call): undefined | Promise<undefined> {
   const { route } = call;

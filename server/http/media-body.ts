@@ -35,7 +35,7 @@ export interface MediaBody {
 /**
  * Reads the body of a route that takes media: JSON, with the bytes in it or without, or a multipart form.
  * Throws ApiError with the words of the route: the sends have codes of their own for what is wrong with
- * media, the upload says everything with 400 (spec 4.2, 4.7). 503 with Retry-After when no memory is left.
+ * media, the upload says everything with 400 (MED-6, MED-10). 503 with Retry-After when no memory is left.
  */
 export async function readMediaBody(
   intake: MediaIntake,
@@ -117,7 +117,7 @@ export function forgetPlaceholder(body: Record<string, unknown>): void {
   for (const name of ['media_base64', 'media_url']) if (body[name] === PLACEHOLDER) delete body[name];
 }
 
-/** The upload calls it a bad request, like everything else (spec 4.7). */
+/** The upload calls it a bad request, like everything else (MED-10). */
 function parse(route: PreparedRoute, text: string): unknown {
   try {
     return parseJson(text);

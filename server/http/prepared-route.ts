@@ -16,7 +16,7 @@ export interface PreparedRoute {
   takesKey: boolean;
   /** Null: every role. */
   roles: ReadonlySet<Role> | null;
-  /** Anything but GET: guarded by the CSRF token when the browser's cookie comes along (spec 5.2). */
+  /** Anything but GET: guarded by the CSRF token when the browser's cookie comes along (ACC-12). */
   checksCsrf: boolean;
   params: readonly PreparedParam[];
   body: z.ZodType | null;
@@ -114,7 +114,7 @@ function paramsOf(route: AppRoute): PreparedParam[] {
   const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
   return names.flatMap((name, at) => {
     const own = [`${name.replace(/Id$/, '').toUpperCase()}_NOT_FOUND`, 'NOT_FOUND'] as ErrorCode[];
-    // INVALID_ID speaks of the shape itself, of every id (billing, spec 4.9).
+    // INVALID_ID speaks of the shape itself, of every id (billing, ERR-9).
     const ofAll = at === 0 || notFound === 'INVALID_ID';
     const code = ofAll ? notFound : own.find((candidate) => documented.includes(candidate));
     const shape = SHAPES[name] ?? STORABLE;

@@ -6,7 +6,7 @@ import type { Handlers } from '../http/handler.ts';
 
 export type AdminRoutesDeps = Pick<AccountDeps, 'db' | 'clock' | 'forget'>;
 
-/** The platform's own view of its companies (spec 5.4, design 7). */
+/** The platform's own view of its companies (ACC-43). */
 export function adminRoutes(deps: AdminRoutesDeps): Handlers<typeof admin> {
   return {
     async listCompanies({ query }) {

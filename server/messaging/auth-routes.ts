@@ -28,7 +28,7 @@ export interface AuthRoutesDeps extends AccountDeps {
   billing: BillingClient | null;
 }
 
-/** Accounts and sessions (spec 4.1). */
+/** Accounts and sessions (ACC-1 to ACC-25). */
 export function authRoutes(deps: AuthRoutesDeps): Handlers<typeof auth> {
   return {
     async register({ body, ip, traceId }) {

@@ -19,7 +19,7 @@ export interface EventsRoutesDeps extends LiveStreamDeps {
   tickets: Tickets;
 }
 
-/** The event log: list, one event, the live connections and the tickets for them (design 7). */
+/** The event log: list, one event, the live connections and the tickets for them (EVT-13 to EVT-16). */
 export function eventsRoutes(deps: EventsRoutesDeps): Handlers<typeof events> {
   return {
     async stream(input) {

@@ -30,7 +30,7 @@ export interface InstancesRoutesDeps {
 
 const QR_WIDTH_PX = 512;
 
-/** The lifecycle and settings of instances (design 7). */
+/** The lifecycle and settings of instances (docs/reference/instances.md). */
 export function instancesRoutes(deps: InstancesRoutesDeps): Handlers<typeof instances> {
   const action =
     (name: LifecycleAction): Handler<typeof instances.connect> =>

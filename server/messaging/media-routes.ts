@@ -13,7 +13,7 @@ export interface MediaRoutesDeps {
   publicUrl: string;
 }
 
-/** Upload, download and lists of media (spec 4.7). */
+/** Upload, download and lists of media (MED-9 to MED-14). */
 export function mediaRoutes({ storedMedia, publicUrl }: MediaRoutesDeps): Handlers<typeof media> {
   const deps = { ...storedMedia, publicUrl };
   return {

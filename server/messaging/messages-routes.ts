@@ -13,7 +13,7 @@ import { changeHandler, sendHandler } from './send-handler.ts';
 
 export type MessagesRoutesDeps = SendDeps & AskDeps;
 
-/** Sending, changing and reading messages (spec 4.2). */
+/** Sending, changing and reading messages (docs/reference/sending.md). */
 export function messagesRoutes(deps: MessagesRoutesDeps): Handlers<typeof messages> {
   const disabled = async ({
     principal,

@@ -20,7 +20,7 @@ export interface OAuthRoutesDeps extends AccountDeps {
   oauthFrontendUrl: string;
 }
 
-/** Social login and sign-up (spec 4.1). */
+/** Social login and sign-up (ACC-27 to ACC-31). */
 export function oauthRoutes(deps: OAuthRoutesDeps): Handlers<typeof oauth> {
   function page(path: string, query: Record<string, string>): string {
     return `${withoutTrailingSlashes(deps.oauthFrontendUrl)}${path}?${new URLSearchParams(query)}`;

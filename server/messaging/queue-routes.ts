@@ -4,7 +4,7 @@ import { cancelQueued, clearQueue } from '@posthorn/core/messages/cancel-queued.
 import { countQueue, listQueue } from '@posthorn/core/messages/list-queue.ts';
 import type { Handlers } from '../http/handler.ts';
 
-/** What waits to be sent (design 7, "queue"). */
+/** What waits to be sent (SND-46). */
 export function queueRoutes(deps: AskDeps): Handlers<typeof queue> {
   return {
     list: async ({ principal, params, query }) => {

@@ -7,7 +7,7 @@ import type { Orm } from '@posthorn/core/platform/orm.ts';
 import type { Handlers } from '../http/handler.ts';
 import { isForced, keyOf, replayHeaders } from './send-handler.ts';
 
-/** Sends with a time of their own (design 7, "messages"). */
+/** Sends with a time of their own (SND-44, SND-45). */
 export function scheduledRoutes(deps: PrepareDeps & { orm: Orm }): Handlers<typeof scheduled> {
   return {
     create: async (input) => {

@@ -15,7 +15,7 @@ export interface SendRequest extends Pick<HandlerInput, 'principal' | 'traceId' 
 
 const REPLAYED = { 'idempotent-replayed': 'true' };
 
-/** The 202 of an operation that creates a message (spec 4.2 rules 2 and 3). `more`: what the path names. */
+/** The 202 of an operation that creates a message (SND-3, SND-6). `more`: what the path names. */
 export function sendHandler<Params>(
   deps: SendDeps,
   operation: Operation,

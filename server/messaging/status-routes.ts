@@ -8,7 +8,7 @@ import { readStatusPrivacy } from '@posthorn/core/status/read-privacy.ts';
 import type { Handlers } from '../http/handler.ts';
 import { sendHandler } from './send-handler.ts';
 
-/** Status stories (spec 4.3). */
+/** Status stories (docs/reference/status.md). */
 export function statusRoutes(deps: SendDeps & AskDeps): Handlers<typeof status> {
   return {
     postText: sendHandler(deps, 'status_text'),

@@ -11,7 +11,7 @@ export interface TokensRoutesDeps extends Pick<AccountDeps, 'db' | 'clock' | 'fo
   orm: Orm;
 }
 
-/** API keys (spec 5.3, design 7). */
+/** API keys (ACC-32, ACC-34). */
 export function tokensRoutes(deps: TokensRoutesDeps): Handlers<typeof tokens> {
   return {
     async list({ principal, query }) {

@@ -5,7 +5,7 @@ import type { Orm } from '@posthorn/core/platform/orm.ts';
 import { readUsage } from '@posthorn/core/usage/read-usage.ts';
 import type { Handlers } from '../http/handler.ts';
 
-/** What an instance sent and received (spec 2.12, 4.8). */
+/** What an instance sent and received (INS-21). */
 export function usageRoutes(deps: { orm: Orm; db: Db; clock: Clock }): Handlers<typeof usage> {
   return {
     get: async ({ principal, params }) => ({

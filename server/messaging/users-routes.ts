@@ -12,7 +12,7 @@ export interface UsersRoutesDeps
   orm: Orm;
 }
 
-/** The users of the company (spec 5.4, design 7). */
+/** The users of the company (ACC-35, ACC-36). */
 export function usersRoutes(deps: UsersRoutesDeps): Handlers<typeof users> {
   return {
     async list({ principal, query }) {

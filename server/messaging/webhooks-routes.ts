@@ -26,7 +26,7 @@ export interface WebhooksRoutesDeps {
   policy: WebhookPolicy;
 }
 
-/** Subscriptions to events and the logs of their deliveries (spec 4.8, design 7). */
+/** Subscriptions to events and the logs of their deliveries (docs/reference/webhooks.md). */
 export function webhooksRoutes(deps: WebhooksRoutesDeps): Handlers<typeof webhooks> {
   return {
     create: async ({ principal, body }) => ({

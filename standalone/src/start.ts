@@ -35,7 +35,7 @@ interface StandaloneDeps {
 }
 
 /**
- * All roles in one process, every part that no setting names embedded (design 5). What is opened is closed
+ * All roles in one process, every part that no setting names embedded (ERR-16). What is opened is closed
  * by `shutdown`, the last first. Rejects with a StartError, or as the roles do.
  */
 export async function startStandalone(deps: StandaloneDeps): Promise<Standalone> {

@@ -22,7 +22,7 @@ describe('POST /v1/auth/login', () => {
     return answers;
   };
 
-  test('200: the session payload, and a JWT with the claims of spec 5.2', async () => {
+  test('200: the session payload, and a JWT with the claims of ACC-9', async () => {
     const email = newEmail();
     const { company_id } = (await register(server, email)).body;
     const answer = await login(email);

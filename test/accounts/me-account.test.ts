@@ -25,7 +25,7 @@ describe('DELETE /v1/auth/me/account', () => {
     (await server.db.query<{ status: string }>('SELECT status FROM companies WHERE id = $1', [companyId]))
       .rows[0]!.status;
 
-  test('200: with two instances and a subscription, exactly the effects of spec 3.3', async () => {
+  test('200: with two instances and a subscription, exactly the effects of ACC-25', async () => {
     const owner = await newOwner(server);
     const agent = await newMember(server, owner, 'agent');
     const neighbour = await newOwner(server);

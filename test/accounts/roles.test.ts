@@ -9,14 +9,14 @@ import { createApi, refused } from './support/api-client.ts';
 import { logIn, newMember, newOwner, type Person } from './support/people.ts';
 import { newSuperadmin, ROOT_EMAIL } from './support/superadmin.ts';
 
-/** Spec 5.4, by path: what the contract says of each route must be this. The first match counts. */
+/** ACC-37, by path: what the contract says of each route must be this. The first match counts. */
 const SPEC_ACCESS: [RegExp, RouteAccess][] = [
   [/^\/(health|ready|metrics)$/, 'public'],
   [/^\/v1\/auth\/(logout|me\b|verify-email)/, 'all'],
   [/^\/v1\/auth\//, 'public'],
   [/^\/v1\/admin\//, 'superadmin'],
   [/^\/v1\/(tokens|users|audit)\b/, 'owner'],
-  // Spec 4.8: usage and delivery views for any role; the webhooks themselves for owner and admin.
+  // WHK-25 and INS-21: usage and delivery views for any role; the webhooks themselves for owner and admin.
   [
     /^\/v1\/webhooks\/(instance-events|events|instance-metrics|metrics|company-delivery-logs|delivery-logs|retry-bulk|stuck)$/,
     'all',
@@ -61,7 +61,7 @@ describe('roles, on every route of the contract', () => {
 
   const routes = listRoutes(messagingContract);
 
-  test('the contract grants what spec 5.4 grants', () => {
+  test('the contract grants what ACC-37 grants', () => {
     const wrong = routes.filter(({ route }) => {
       const expected = SPEC_ACCESS.find(([path]) => path.test(route.path))?.[1];
       return metaOf(route).access !== expected;

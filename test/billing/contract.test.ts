@@ -25,7 +25,7 @@ const document = JSON.parse(
 ) as Document;
 const routes = listRoutes(billingContract);
 
-/** Every row of spec 4.9 with its credentials, its answer and its own codes, written down from the spec. */
+/** Every route of billing with its credentials, its answer and its own codes, written down apart from the contract. */
 const ROWS: [string, 'none' | 'any', number, Record<string, number>][] = [
   ['GET /health', 'none', 200, {}],
   ['GET /ready', 'none', 200, {}],
@@ -121,7 +121,7 @@ describe('the billing contract', () => {
     });
 
   for (const { name, route } of routes)
-    it(`answers the errors of ${name} in the envelope of spec 7.1, and documents them all`, () => {
+    it(`answers the errors of ${name} in the envelope of ERR-3, and documents them all`, () => {
       const operation = document.paths[route.path.replace(/:(\w+)/g, '{$1}')]?.[route.method.toLowerCase()];
       assert.ok(operation);
       assert.deepEqual(Object.keys(operation.responses), Object.keys(route.responses));

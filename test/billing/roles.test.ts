@@ -43,7 +43,7 @@ describe('roles, on every route of the billing contract', () => {
 
   const routes = listRoutes(billingContract);
 
-  it('are what the design grants', () => {
+  it('are what the reference grants', () => {
     const wrong = routes.filter(({ route }) => {
       const line = `${route.method} ${route.path}`;
       return metaOf(route).access !== GRANTS.find(([pattern]) => pattern.test(line))?.[1];

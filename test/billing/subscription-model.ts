@@ -1,7 +1,7 @@
 import { addCycle, localDate, startOfLocalDay } from '@posthorn/core/billing/dates.ts';
 
 /**
- * What billing should do, written down from the tables of spec 3.1 and 3.2 and from docs/billing.md, with no
+ * What billing should do, written down from BIL-8, BIL-13 and docs/billing.md, with no
  * database and no concurrency: events move the state one by one, in the order in which they happened.
  */
 

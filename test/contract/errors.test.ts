@@ -14,12 +14,12 @@ import { SPEC_CODES, SPEC_CODES_WITHOUT_STATUS } from './spec-codes.ts';
 const catalogue: Record<string, ErrorSpec> = errorCatalogue;
 
 describe('the error catalogue', () => {
-  it('gives every code of the spec the status that the spec gives it', () => {
+  it('gives every code the status that is promised', () => {
     for (const [code, status] of Object.entries(SPEC_CODES))
       assert.equal(catalogue[code]?.status, status, code);
   });
 
-  it('has every code that the spec names without a status', () => {
+  it('has every code that is promised without a status', () => {
     assert.deepEqual(
       SPEC_CODES_WITHOUT_STATUS.filter((code) => !isErrorCode(code)),
       [],

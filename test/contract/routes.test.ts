@@ -8,7 +8,7 @@ import type { AppRoute } from '@ts-rest/core';
 
 const routes = listRoutes(messagingContract);
 
-/** Method, path, credentials, who may call and the success statuses: from spec 4, 5.3, 5.4 and design 7. */
+/** Method, path, credentials, who may call and the success statuses, written down apart from the contract. */
 const EXPECTED: [string, string, string, number[]][] = [
   ['POST /v1/auth/register', 'none', 'public', [201]],
   ['POST /v1/auth/login', 'none', 'public', [200]],

@@ -1,6 +1,9 @@
-/** Every error code that the spec or the design names, with its status; written down from the documents, not from the code. */
+/**
+ * Every promised error code with its status, written down apart from the catalogue, so that neither changes alone
+ * (ERR-5).
+ */
 export const SPEC_CODES: Record<string, number> = {
-  // 4.1, 7.2, 7.3
+  // Accounts, and the defaults by status
   INVALID_JSON: 400,
   MISSING_FIELD: 400,
   BAD_REQUEST: 400,
@@ -49,7 +52,7 @@ export const SPEC_CODES: Record<string, number> = {
   UNPROCESSABLE_ENTITY: 422,
   RATE_LIMITED: 429,
   NOT_IMPLEMENTED: 501,
-  // 4.2
+  // Sends
   PASSIVE_MODE_ENABLED: 409,
   BLOCKED_DUPLICATE_CONTENT: 409,
   BLOCKED_NO_RECIPROCITY: 409,
@@ -61,11 +64,11 @@ export const SPEC_CODES: Record<string, number> = {
   FORWARD_SOURCE_DELETED: 422,
   INTERACTIVE_DISABLED: 403,
   INVALID_PIX_KEY: 400,
-  // 4.7, 4.8
+  // Media and webhooks
   INTERNAL_SERVER_ERROR: 500,
   INSTANCE_ID_REQUIRED: 400,
   INVALID_STATUS: 400,
-  // 4.9
+  // Billing
   PROFILE_NOT_FOUND: 404,
   PROFILE_EXISTS: 409,
   PROFILE_REQUIRED: 400,
@@ -88,7 +91,7 @@ export const SPEC_CODES: Record<string, number> = {
   EVENT_NOT_FOUND: 404,
   ENQUEUE_FAILED: 502,
   INTERNAL: 500,
-  // Design 3 and 7
+  // Conditions whose status was settled here
   IDEMPOTENCY_KEY_REUSED: 422,
   IDEMPOTENCY_KEY_REQUIRED: 400,
   INVALID_INSTANCE_NAME: 400,
@@ -100,7 +103,7 @@ export const SPEC_CODES: Record<string, number> = {
   PLAN_LIMIT_REACHED: 403,
 };
 
-/** Named by spec 7.3 without a status. */
+/** Promised by name alone. */
 export const SPEC_CODES_WITHOUT_STATUS = [
   'TOKEN_EXPIRED',
   'OAUTH_STATE_INVALID',

@@ -1,7 +1,7 @@
 import { EVENT_TYPES, type EventType, matchesPattern } from '@posthorn/contract/events.ts';
 import { eventFixtures } from './fixtures.ts';
 
-/** When each is emitted (spec 6.1, 6.2). The first pattern that matches a name tells of it. */
+/** When each is emitted (EVT-3 to EVT-9, STA-12). The first pattern that matches a name tells of it. */
 const EMITTED: [pattern: string, text: string][] = [
   ['message.sent', 'the network accepted the message'],
   ['message.delivered', 'it reached the recipient\u2019s device'],

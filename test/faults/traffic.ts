@@ -181,7 +181,7 @@ export async function proveExactlyOnce(
   return { repeatsDropped };
 }
 
-/** The usage counters (spec 2.12) say what was sent and delivered, to the message. */
+/** The usage counters (INS-21) say what was sent and delivered, to the message. */
 export async function proveUsage(
   system: System,
   company: SeededCompany,

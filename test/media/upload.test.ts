@@ -122,7 +122,7 @@ describe('an uploaded file', () => {
     assert.equal(((await response.json()) as { message: string }).message, 'file required');
   });
 
-  test('of a broken form is refused with the words of the specification', async () => {
+  test('of a broken form is refused with the words of MED-10', async () => {
     for (const [type, raw] of [
       ['multipart/form-data', 'x'],
       [

@@ -55,7 +55,7 @@ describe('editing', () => {
     });
   }
 
-  test('without content is refused in the words of the specification', async () => {
+  test('without content is refused in the words of SND-30', async () => {
     const { id } = await sentText();
     for (const body of [{}, { content: '' }, { content: '  ' }, { content: 5 }]) {
       const answer = await road.call(instance, 'PUT', `/messages/${id}/edit`, body);

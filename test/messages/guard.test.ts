@@ -17,7 +17,7 @@ const on = DEFAULT_SETTINGS;
 const temperatureOff = { ...on, anti_spam_temperature_enabled: false };
 const off = { ...on, anti_spam_guard_enabled: false };
 
-test('tiers and their limits are those of the specification', () => {
+test('tiers and their limits are those of SND-15', () => {
   const table = [0, 19.9, 20, 39.9, 40, 59.9, 60, 79.9, 80, 100].map((score) => tierOf(score));
   assert.deepEqual(
     table.map((row) => `${row.tier} ${row.maxConsecutive}`),

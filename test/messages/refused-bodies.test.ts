@@ -24,7 +24,7 @@ const ONE_SOURCE = 'provide only one of media_url, media_id, media_base64';
 const poll = { to, question: 'q', options: ['a', 'b'] };
 const buttons = [{ text: 'x', id: 'x' }];
 
-/** Path, body, code; with a message where the specification writes it out. All are 400. */
+/** Path, body, code; with a message where it is promised (ERR-7). All are 400. */
 const CASES: [string, object, string, string?][] = [
   ['contact', { to }, 'BAD_REQUEST', INCOMPLETE],
   ['contact', { to, contact_name: 'Bia' }, 'BAD_REQUEST', INCOMPLETE],

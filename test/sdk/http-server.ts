@@ -53,7 +53,7 @@ export function json(res: ServerResponse, status: number, body: unknown, headers
   res.end(JSON.stringify(body));
 }
 
-/** An error as the service writes it (spec 7.1). */
+/** An error as the service writes it (ERR-2). */
 export function refuse(res: ServerResponse, status: number, code: string, extra = {}, headers = {}): void {
   const message = code.toLowerCase().replaceAll('_', ' ');
   json(res, status, { ...extra, error_code: code, message, trace_id: TRACE_ID, error: message }, headers);

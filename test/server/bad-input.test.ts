@@ -71,7 +71,7 @@ for (const named of routes) {
           meta.auth === 'any' ? 'TOKEN_INVALID' : 'UNAUTHORIZED',
         );
         refused(named, await call(named, { key: '', jwt: 'not.a.jwt' }), 'TOKEN_INVALID');
-        // An API key is no Bearer token (spec 5.1).
+        // An API key is no Bearer token (ACC-33).
         refused(named, await call(named, { key: '', jwt: who.owner.apiKey }), 'TOKEN_INVALID');
       });
 
@@ -193,7 +193,7 @@ async function refusesQueries(named: NamedRoute): Promise<void> {
   }
 }
 
-/** An unknown, a foreign and a misshapen id answer the same status and the same bytes (design 6). */
+/** An unknown, a foreign and a misshapen id answer the same status and the same bytes (ERR-9). */
 async function hidesForeign(named: NamedRoute, param: string): Promise<void> {
   const kind = ids[paramKind(named.name, param)];
   assert.ok(kind, `seed-ids.ts has no ids for the parameter ${param} of ${named.name}`);

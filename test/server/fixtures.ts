@@ -90,7 +90,7 @@ export const codesOfUnknown: Record<string, ErrorCode> = {
   'webhooks.retryLog logId': 'NOT_FOUND',
 };
 
-/** Parameters that a route answers whatever they name: a status that nobody viewed has no views (spec 4.3). */
+/** Parameters that a route answers whatever they name: a status that nobody viewed has no views (STA-9). */
 export const takesAny: ReadonlySet<string> = new Set([
   'status.views statusId',
   // The reference lists no refusal for a mode: what is none counts as the default.

@@ -138,7 +138,7 @@ const get = async (world: World, path: string) => {
   return answer.body;
 };
 
-/** Spec 4.8, by reading every log. */
+/** WHK-19 to WHK-23, by reading every log. */
 function within(world: World, hours: number, instanceId?: string): Log[] {
   const since = messaging.parts.clock.now().getTime() - hours * HOUR_MS;
   const isGlobal = (id: number) => world.webhooks.find((webhook) => webhook.id === id)!.instanceId === null;

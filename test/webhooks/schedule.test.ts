@@ -21,7 +21,7 @@ before(async () => {
 });
 after(() => parts.close());
 
-/** Design 4: 5 s, 1 m, 5 m, 15 m, 1 h, 6 h, 6 h. */
+/** WHK-8: 5 s, 1 m, 5 m, 15 m, 1 h, 6 h, 6 h. */
 const SCHEDULE_S = [5, 60, 300, 900, 3600, 21_600, 21_600];
 
 for (const [random, factor] of [

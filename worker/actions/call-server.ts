@@ -37,7 +37,7 @@ const LOOK_EVERY_MS = 1_000;
 const FORGET_AFTER_MS = 60_000;
 
 /**
- * Answers what API processes ask about the instances of this worker (docs/decisions/0400-calls-to-owners.md): pin,
+ * Answers what API processes ask about the instances of this worker (docs/decisions/0013-calls-to-owners.md): pin,
  * vote, star and whatever else the network answers at once, and the cancelling of queued tasks.
  */
 export function startCallServer(deps: CallServerDeps): CallServer {

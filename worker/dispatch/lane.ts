@@ -19,7 +19,7 @@ const RETRY_MS = 1_000;
 const IDLE_MS = 60_000;
 /** Of a record that the database refuses, which is not there to refuse it while it is away. */
 const RECORD_TRIES = 10;
-/** What the network could not take is tried again until it is this old (spec 4.2, forward rules). */
+/** What the network could not take is tried again until it is this old (SND-28). */
 const SEND_EXPIRES_MS = 10 * 60_000;
 const DEFERRED_RETRY_MS = 5_000;
 
@@ -48,7 +48,7 @@ export interface LaneOptions {
 /** A task by the ids that recording its end takes. */
 export type TaskRef = Pick<PendingTask, 'taskId' | 'messageId' | 'operation'>;
 
-/** The dispatch of one instance: its tasks in accept order, one at a time (design 3.4). */
+/** The dispatch of one instance: its tasks in accept order, one at a time (SND-32). */
 export interface Lane {
   /** There is work up to this seq; without one, look anyway. */
   wake(upToSeq?: number): void;

@@ -69,7 +69,7 @@ export async function sendTask(
   }
 }
 
-/** Typing first, then (characters x 0.1..0.5) seconds: one-to-one texts only (spec 4.2, humanize). */
+/** Typing first, then (characters x 0.1..0.5) seconds: one-to-one texts only (SND-38). */
 async function humanize(
   deps: SendTaskDeps,
   scope: SendTaskScope,

@@ -11,7 +11,7 @@ const LOOP = [
   ...['-movflags', '+faststart', '-f', 'mp4'],
 ];
 
-/** Makes the looping animation of a GIF (spec 4.2, gif). Throws ConversionFailed. */
+/** Makes the looping animation of a GIF (MED-19). Throws ConversionFailed. */
 export async function convertLoop(
   ffmpeg: Ffmpeg,
   files: { input: string; output: string },

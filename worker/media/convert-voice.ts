@@ -22,7 +22,7 @@ export interface Voice {
 }
 
 /**
- * Makes a voice note: OGG Opus, mono, 16 kHz, 32 kbps, with the waveform that phones draw (spec 4.2, audio).
+ * Makes a voice note: OGG Opus, mono, 16 kHz, 32 kbps, with the waveform that phones draw (MED-18).
  * Any file with sound will do. Without `output` only the waveform is made, of what is OGG Opus already.
  * Throws {@link ConversionFailed} when there is no sound in it.
  */

@@ -71,7 +71,7 @@ async function makeVoice(
   signal: AbortSignal,
 ): Promise<NewVariant> {
   const ffmpeg = requireFfmpeg(deps);
-  // Opus in OGG is what is wanted: only the waveform is missing (spec 4.2, audio).
+  // Opus in OGG is what is wanted: only the waveform is missing (MED-18).
   if (stored.mimeType === VOICE_TYPE) {
     const details = await convertVoice(ffmpeg, { input: files.input }, signal);
     return { name: 'voice', mimeType: VOICE_TYPE, sizeBytes: stored.sizeBytes, details };

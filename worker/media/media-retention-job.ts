@@ -11,7 +11,7 @@ const EVERY_MS = 600_000;
 /** A round tells how many rows and how many objects went. */
 export type MediaRetentionJob = LoneJob<{ rows: number; objects: number }>;
 
-/** Removes media past its time, that of deleted instances, and what left no row (spec 8, media ids). */
+/** Removes media past its time, that of deleted instances, and what left no row (MED-16). */
 export function createMediaRetentionJob(deps: {
   db: Db;
   clock: Clock;

@@ -1,4 +1,4 @@
-/** How many bars a voice note shows (spec 4.2, audio). */
+/** How many bars a voice note shows (MED-18). */
 const BARS = 64;
 const LOUDEST = 100;
 /** Windows kept while the length is not known; a longer note merges them in pairs. */

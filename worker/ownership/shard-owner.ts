@@ -34,7 +34,7 @@ export interface ShardOwner {
  *
  * A shard is owned by holding a session-level advisory lock on the connection of our membership: PostgreSQL
  * itself releases it the moment the process dies, and whoever declares a frozen one dead ends its connection
- * (docs/decisions/0450-owners-prove-life-by-time.md). The epoch, raised at each acquisition, fences writes of
+ * (docs/decisions/0015-owners-prove-life-by-time.md). The epoch, raised at each acquisition, fences writes of
  * a worker that does not know yet that it lost its shard.
  */
 export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {

@@ -7,7 +7,7 @@ import { createLoneJob, type LoneJob } from '../lone-job.ts';
 
 /** One process at a time; any other finds the lock taken and leaves. */
 const PURGE_LOCK = 7_071_004;
-/** More often than the daily job that spec 3.3 asks for: nobody's data is kept a day longer than promised. */
+/** More often than daily (ACC-26): nobody's data is kept a day longer than promised. */
 const EVERY_MS = 3_600_000;
 
 /** A round tells how many companies it purged. */

@@ -15,7 +15,7 @@ import { createWaker } from '@posthorn/core/platform/waker.ts';
 const BATCH = 1_000;
 /** A hint may be lost: the outbox is looked at this often anyway. */
 const POLL_MS = 500;
-/** Published and still not finished after this long: published again (design 1). */
+/** Published and still not finished after this long: published again (SND-37). */
 const REPUBLISH_AFTER_MS = 30_000;
 const SWEEP_MS = 10_000;
 /** After a failed round: the broker is away; its return wakes us anyway. */

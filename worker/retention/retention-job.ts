@@ -19,7 +19,7 @@ const RETENTION_LOCK = 7_071_003;
 const EVERY_MS = 600_000;
 const AHEAD_DAYS = 7;
 const DAY_MS = 86_400_000;
-/** Payloads are the events themselves (spec 8: 14 days); the views of logs reach back 7 days at most. */
+/** Payloads are the events themselves (LIM-8: 14 days); the views of logs reach back 7 days at most. */
 const LOGS: readonly DayPartitionedTable[] = [
   { name: 'events', retentionDays: WEBHOOK_PAYLOAD_RETENTION_DAYS },
   { name: 'webhook_delivery_logs', retentionDays: 30 },
@@ -49,7 +49,7 @@ interface Deps {
 
 export type RetentionJob = LoneJob<true>;
 
-/** Prepares the partitions of the days to come and removes what is past its retention (spec 8, design 6). */
+/** Prepares the partitions of the days to come and removes what is past its retention (LIM-8). */
 export function createRetentionJob(deps: Deps): RetentionJob {
   return createLoneJob(deps, {
     name: 'the retention job',

@@ -241,7 +241,7 @@ interface StoredInbound {
   incomplete?: string | undefined;
 }
 
-/** Opening a status is told as a view, not as a step of a message (spec 6.2). */
+/** Opening a status is told as a view, not as a step of a message (STA-11). */
 function isView({ chat, kind }: NetworkReceipt): boolean {
   return chat === STATUS_BROADCAST && kind !== 'delivered';
 }

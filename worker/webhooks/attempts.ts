@@ -48,7 +48,7 @@ const ENDPOINT_TURN = 4;
 /** First attempts go before retries, but one retry is begun after so many: a long backlog would starve them. */
 const FRESH_IN_ROW = 7;
 
-/** Makes attempts: signs, sends, and says what came of each and when to try again (design 4). */
+/** Makes attempts: signs, sends, and says what came of each and when to try again (WHK-5 to WHK-9). */
 export function createAttempts(deps: AttemptsDeps): Attempts {
   const { clock, timeoutMs } = deps;
   /** In the order they began: the first to time out stands first. */
@@ -229,7 +229,7 @@ function nextOf(endpoint: Endpoint): HeldDelivery | undefined {
 
 /**
  * An answer whose status came has told the outcome, even if its body was cut off after that: sent again, a 2xx
- * would be a duplicate. Only time counts the body in (design 4).
+ * would be a duplicate. Only time counts the body in (WHK-7).
  */
 function classOf({ err, statusCode }: PostAnswer): ErrorClass {
   const fault = err && faultOf(err);

@@ -39,7 +39,7 @@ export interface WebhookDispatcherDeps {
   pulse?: Pulse;
   /** In [0, 1); for the jitter of retries. */
   random?: () => number;
-  /** For an attempt in all, body read included. Default 15 s (design 4). */
+  /** For an attempt in all, body read included. Default 15 s (WHK-7). */
   timeoutMs?: number;
   /** Default 60 s; must outlast a wait for a slot and an attempt. */
   leaseMs?: number;
@@ -85,7 +85,7 @@ const STOP_MS = 5_000;
 const LEASE_MARGIN_MS = 5_000;
 
 /**
- * Makes the due deliveries of `webhook_deliveries` (design 4). Any number of processes may run one.
+ * Makes the due deliveries of `webhook_deliveries` (WHK-13). Any number of processes may run one.
  *
  * It works by endpoint: hints and scans say which endpoints have work, claims are made for those that
  * have room, and results are written in batches. An endpoint that hangs holds only its own slots.

@@ -6,7 +6,7 @@ import { hashSecret } from '../secret-digest.ts';
 import type { PendingProfile } from './finish-oauth-login.ts';
 
 /**
- * Company, owner and provider link for a proven identity that was new (spec 4.1). A taken name leaves the
+ * Company, owner and provider link for a proven identity that was new (ACC-31). A taken name leaves the
  * pending token good for another try. Throws 400 OAUTH_PENDING_INVALID; 409 EMAIL_ALREADY_REGISTERED,
  * CONFLICT; 500 REGISTRATION_FAILED.
  */

@@ -4,7 +4,7 @@ import { createGithubProvider } from './github-provider.ts';
 import { createOpenIdProvider } from './openid-provider.ts';
 import type { OAuthProviders, ProviderCredentials, ProviderName } from './provider.ts';
 
-/** The social logins of the settings: a provider is null unless enabled and given both credentials (spec 4.1). */
+/** The social logins of the settings: a provider is null unless enabled and given both credentials (ACC-27). */
 export function createOAuthProviders(config: Config): OAuthProviders {
   const google = credentials('google', config.OAUTH_GOOGLE_ENABLED, {
     clientId: config.OAUTH_GOOGLE_CLIENT_ID,

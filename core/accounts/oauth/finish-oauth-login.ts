@@ -23,7 +23,7 @@ export type OAuthOutcome = { is: 'session'; grant: SessionGrant } | { is: 'pendi
 const PENDING_TTL_MINUTES = 15;
 
 /**
- * The callback of a provider (spec 4.1). The state serves once, in the browser that began. A known identity
+ * The callback of a provider (ACC-29). The state serves once, in the browser that began. A known identity
  * gets its session, a verified e-mail that is registered gets the provider linked and its session, a new one
  * a pending token. Throws OAUTH_PROVIDER_INVALID, OAUTH_PROVIDER_DISABLED, OAUTH_STATE_INVALID,
  * OAUTH_EMAIL_UNVERIFIED, OAUTH_UPSTREAM_FAILED, ACCOUNT_DELETED, COMPANY_SUSPENDED.

@@ -12,7 +12,7 @@ export interface ProviderIdentity {
 
 /** One social login. Both calls throw whatever went wrong on the way to the provider. */
 export interface OAuthProvider {
-  /** Where to send the browser (spec 4.1): state, redirect_uri, client_id, response_type, scope, PKCE, nonce. */
+  /** Where to send the browser (ACC-28): state, redirect_uri, client_id, response_type, scope, PKCE, nonce. */
   authorizationUrl(login: { state: string; nonce: string; codeVerifier: string }): Promise<URL>;
   /** Exchanges the code of the callback and asks who it was. */
   identify(callback: {
@@ -23,7 +23,7 @@ export interface OAuthProvider {
   }): Promise<ProviderIdentity>;
 }
 
-/** Null: not enabled, or without credentials (spec 4.1). */
+/** Null: not enabled, or without credentials (ACC-27). */
 export type OAuthProviders = Readonly<Record<ProviderName, OAuthProvider | null>>;
 
 export interface ProviderCredentials {

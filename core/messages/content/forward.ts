@@ -17,7 +17,7 @@ const NOT_FORWARDED = new Set([
 
 /**
  * A message of the source's type and content. Received or already forwarded sources give the recipient the
- * forwarded mark, one's own give a clean copy (spec 4.2, forward rules).
+ * forwarded mark, one's own give a clean copy (SND-27).
  */
 export const forward = rule({
   body: sendForwardBody,

@@ -60,7 +60,7 @@ export const video = rule({
     withMedia('video', body, found, { caption: body.caption, view_once: onlyIf(body.view_once) }),
 });
 
-/** Content `{ptt, view_once?, mentions?}`: a voice note unless ptt is false (spec 4.2, audio). */
+/** Content `{ptt, view_once?, mentions?}`: a voice note unless ptt is false (MED-18). */
 export const audio = rule({
   body: audioBody.json,
   form: audioBody.form,

@@ -5,7 +5,7 @@ import { isUuid, wireTarget } from './target.ts';
 
 /**
  * Content `{message_id, emoji, removed?}`. A network id that is not in our history may be one that only
- * the device knows; an unknown UUID can be nobody's (spec 4.2: 404 MESSAGE_NOT_FOUND).
+ * the device knows; an unknown UUID can be nobody's (SND-21: 404 MESSAGE_NOT_FOUND).
  */
 export const reaction = rule({
   body: sendReactionBody,

@@ -13,7 +13,7 @@ export const text = rule({
   }),
 });
 
-/** A text with a preview of its link: message_type text (spec 4.2). Content `{text, preview}`. */
+/** A text with a preview of its link: message_type text (SND-17). Content `{text, preview}`. */
 export const linkPreview = rule({
   body: sendLinkPreviewBody,
   toMessage: ({ to, text, url, title, description, quoted_id }) => ({

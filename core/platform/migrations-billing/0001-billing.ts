@@ -24,7 +24,7 @@ CREATE TABLE billing.plans (
   price_cents         integer NOT NULL CHECK (price_cents >= 0),
   trial_days          integer NOT NULL,
   sort_order          integer NOT NULL,
-  -- what it allows; see spec 7.3, PLAN_LIMIT_REACHED
+  -- what it allows; see LIM-4, PLAN_LIMIT_REACHED
   max_instances       integer NOT NULL,
   max_users           integer NOT NULL,
   max_webhooks        integer NOT NULL,

@@ -217,7 +217,7 @@ CREATE TABLE idempotency_keys (
 );
 CREATE INDEX idempotency_keys_created ON idempotency_keys USING brin (created_at);
 
--- What the anti-spam guard knows of a contact (spec 4.2 rule 8).
+-- What the anti-spam guard knows of a contact (SND-14).
 CREATE TABLE chat_guards (
   instance_id          uuid NOT NULL,
   chat_jid             text NOT NULL,
@@ -342,7 +342,7 @@ SELECT ensure_day_partitions('webhook_delivery_logs',
 `;
 
 const platformCompany = `
--- Company 1 is the platform itself (design 7).
+-- Company 1 is the platform itself (ACC-38).
 INSERT INTO companies (id, name, slug) VALUES (1, 'Platform', 'platform');
 SELECT setval(pg_get_serial_sequence('companies', 'id'), 1);
 `;

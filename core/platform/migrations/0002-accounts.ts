@@ -13,7 +13,7 @@ export class Accounts extends Migration {
 }
 
 const sessions = `
--- The JWT that changed the password stays valid, every other older one is refused (design 7).
+-- The JWT that changed the password stays valid, every other older one is refused (ACC-10).
 ALTER TABLE users ADD COLUMN password_changed_jti text;
 
 -- A login begins a family of refresh tokens; each use of one rotates it into the next.
@@ -54,7 +54,7 @@ CREATE TABLE login_failures (
 `;
 
 const codes = `
--- Six digits, kept as a keyed hash. No code_hash: cleared after five wrong ones (spec 3.5).
+-- Six digits, kept as a keyed hash. No code_hash: cleared after five wrong ones (ACC-18).
 CREATE TABLE email_codes (
   user_id    integer NOT NULL REFERENCES users (id) ON DELETE CASCADE,
   purpose    text NOT NULL CHECK (purpose IN ('verify', 'change')),

@@ -77,7 +77,7 @@ CREATE TABLE status_views (
 
 const calls = `
 -- Questions of API processes to the worker that owns an instance, answered within seconds; a crash of
--- the database may forget them (unlogged), as it breaks the request that waits (docs/decisions/0400).
+-- the database may forget them (unlogged), as it breaks the request that waits (docs/decisions/0013).
 CREATE UNLOGGED TABLE network_calls (
   id          uuid PRIMARY KEY,
   instance_id uuid NOT NULL,

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** What the delivery views of spec 4.8 look for is rare among many successes. */
+/** What the delivery views (WHK-19, WHK-20) look for is rare among many successes. */
 export class DeliveryReports extends Migration {
   override name = '0006-delivery-reports';
 

@@ -56,7 +56,7 @@ CREATE TABLE media_variants (
 `;
 
 /*
- * Lists show a total, and conversations their sums; neither may count rows (design 6). Triggers rather than
+ * Lists show a total, and conversations their sums; neither may count rows (ERR-18). Triggers rather than
  * statements next to each use case, because rows also go by way of purges that know nothing of media.
  */
 const tallies = `

@@ -1,16 +1,16 @@
 import { HARD_FAIL_ATTEMPTS } from '@posthorn/contract/limits.ts';
 import type { ErrorClass } from '@posthorn/contract/messaging/webhooks.ts';
 
-/** Waits before the attempts 2 to 8 (design 4). */
+/** Waits before the attempts 2 to 8 (WHK-8). */
 export const RETRY_DELAYS_MS = [5_000, 60_000, 300_000, 900_000, 3_600_000, 21_600_000, 21_600_000] as const;
 const JITTER = 0.2;
 /** A receiver may ask for a longer wait than the schedule's, not for silence without end. */
 const RETRY_AFTER_MAX_MS = 86_400_000;
 
-/** Classes that more attempts won't change: the receiver understood and refused (spec 2.13). */
+/** Classes that more attempts won't change: the receiver understood and refused (WHK-10). */
 export const HARD_FAIL_CLASSES: readonly ErrorClass[] = ['permanent_4xx', 'payload_rejected'];
 
-/** The class of an answer; the empty string is success (design 4). */
+/** The class of an answer; the empty string is success (WHK-9). */
 export function classOfStatus(status: number): ErrorClass {
   if (status >= 200 && status < 300) return '';
   if (status < 400) return 'redirect';
@@ -32,7 +32,7 @@ export function classOfStatus(status: number): ErrorClass {
   }
 }
 
-/** True when an attempt of this class and number was the last by itself (spec 4.8: stuck). */
+/** True when an attempt of this class and number was the last by itself (WHK-10). */
 export function isHardFailed(errorClass: ErrorClass, attempt: number): boolean {
   return attempt >= HARD_FAIL_ATTEMPTS && HARD_FAIL_CLASSES.includes(errorClass);
 }

@@ -85,7 +85,7 @@ FROM (SELECT * FROM finished UNION ALL SELECT * FROM postponed) touched
 ORDER BY ended_at, delivery_id`;
 
 /**
- * An endpoint that answered 410 gets nothing more until its owner enables it again (design 4). If the webhook
+ * An endpoint that answered 410 gets nothing more until its owner enables it again (WHK-11). If the webhook
  * has another URL by now, the answer was not its endpoint's.
  */
 export async function disableGoneWebhook(

@@ -12,7 +12,7 @@ const source = z.object({
 
 /**
  * `{source: {chat, id}}`: enters as a copy of the source, from the device of the sender. What others wrote,
- * and what was forwarded before, carries the forwarded mark (spec 4.2, forward rules).
+ * and what was forwarded before, carries the forwarded mark (SND-27).
  */
 export const forwardFamily: ContentFamily = {
   type: 'forward',

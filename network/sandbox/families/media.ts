@@ -56,7 +56,7 @@ function mediaFamily(
 
 const read = () => 'read' as const;
 const played = () => 'played' as const;
-/** Opening a view-once picture uses it up: that is playing it (spec 6.1). */
+/** Opening a view-once picture uses it up: that is playing it (EVT-3). */
 const onceOr = (otherwise: 'read' | 'played') => (content: Record<string, unknown>) =>
   content.view_once === true ? 'played' : otherwise;
 

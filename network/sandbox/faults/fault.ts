@@ -1,4 +1,4 @@
-/** The faults that a tester can order, and what each does (design 5, `POST /faults`). */
+/** The faults that a tester can order, and what each does (ERR-20, `POST /faults`). */
 import { z } from 'zod/v4';
 import { phoneNumber } from '../control/phone-number.ts';
 

@@ -2,7 +2,7 @@
 import { jidOfPhone, phoneOf } from '@posthorn/contract/jid.ts';
 import type { Phone, PhoneSettings, World } from './world.ts';
 
-/** The phone with this number; one that nobody made comes to life here (design 5). */
+/** The phone with this number; one that nobody made comes to life here (ERR-20). */
 export function phoneFor(world: World, phone: string): Phone {
   const known = world.phones.get(phone);
   if (known) return known;

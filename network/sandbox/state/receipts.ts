@@ -14,7 +14,7 @@ export function advance(message: Message, status: MessageStatus, by: Phone): voi
 
 /**
  * Notes that `by` has received, read or played a message, and tells the instance that sent it.
- * Reading is told only by phones with read receipts on (spec 6.1).
+ * Reading is told only by phones with read receipts on (EVT-4).
  */
 export function recordReceipt(
   world: World,

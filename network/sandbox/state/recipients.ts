@@ -15,7 +15,7 @@ export function recipientsOf(world: World, message: Message): Phone[] {
   return [...(world.groups.get(to)?.participants ?? [])].filter((phone) => phone !== from);
 }
 
-/** Contacts that the author lets see it and that have saved the author too (spec 6.2). */
+/** Contacts that the author lets see it and that have saved the author too (STA-10). */
 function audienceOf(world: World, author: Phone): Phone[] {
   const { type, list } = author.statusPrivacy;
   return [...author.contacts].flatMap((number) => {

@@ -37,7 +37,7 @@ export interface PhoneSettings {
   read_delay_ms: number;
   /** How long a message travels to a phone that is online; 0 is within the tick. */
   delivery_delay_ms: number;
-  /** Off: reading is kept to oneself. Delivery is always told (spec 6.1). */
+  /** Off: reading is kept to oneself. Delivery is always told (EVT-4). */
   read_receipts: boolean;
   /** Answers each text with this text; null answers nothing. */
   auto_reply: string | null;

@@ -62,7 +62,7 @@ export function cookiesOf(answer: ApiAnswer): Record<string, string> {
   );
 }
 
-/** Asserts a refusal: its status, its code and the whole envelope of spec 7.1. */
+/** Asserts a refusal: its status, its code and the whole envelope of ERR-2. */
 export function refused(answer: ApiAnswer, status: number, code: string): void {
   assert.equal(answer.body?.error_code, code, answer.text);
   assert.equal(answer.status, status);
