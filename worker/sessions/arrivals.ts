@@ -28,6 +28,7 @@ import {
   type SessionSink,
 } from '@posthorn/network/driver.ts';
 import { type Care, createBoundedTries, OurTrouble, type Road } from './bounded-tries.ts';
+import { mapBounded, split } from './lists.ts';
 import { type Tamed, tameChange, tameMessage, tameReceipt } from './tame.ts';
 
 export interface ArrivalsDeps {
@@ -291,26 +292,4 @@ async function markRead(
       .markRead(chat, ids)
       .catch((err) => deps.log.debug({ err, instance_id: scope.instanceId }, 'marking as read failed'));
   }
-}
-
-function split<T>(items: readonly T[], first: (item: T) => boolean): [T[], T[]] {
-  const matching: T[] = [];
-  const others: T[] = [];
-  for (const item of items) (first(item) ? matching : others).push(item);
-  return [matching, others];
-}
-
-/** The results in order, `limit` at work at a time. */
-async function mapBounded<In, Out>(
-  items: readonly In[],
-  limit: number,
-  work: (item: In) => Promise<Out>,
-): Promise<Out[]> {
-  const results = new Array<Out>(items.length);
-  let next = 0;
-  const runner = async () => {
-    for (let i = next++; i < items.length; i = next++) results[i] = await work(items[i]!);
-  };
-  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, runner));
-  return results;
 }
