@@ -33,6 +33,8 @@ export interface MediaBody {
 
 /** Boundaries and fields around the file. */
 const FORM_SLACK_BYTES = 2 * 1024 * 1024;
+/** Parsers and the like, of a body that is nearly nothing. */
+const SMALL_BODY_BYTES = 64 * 1024;
 
 /**
  * Reads the body of a route that takes media: JSON, with the bytes in it or without, or a multipart form.
@@ -53,7 +55,7 @@ export async function readMediaBody(
   };
   const reserve = () => {
     const { budget, room, bodyMemoryBytes } = open();
-    taken.push(budget.take(companyId, bodyMemoryBytes));
+    taken.push(budget.take(companyId, Math.min(bodyMemoryBytes, memoryFor(request))));
     taken.push(room.take(companyId, spooledBytes(request)));
   };
   const release = async () => {
@@ -146,6 +148,12 @@ function parse(route: PreparedRoute, text: string): unknown {
 function refuseTooLong(request: IncomingMessage): void {
   const length = Number(request.headers['content-length'] ?? 0);
   if (length > MEDIA_MAX_BYTES + FORM_SLACK_BYTES) throw new MediaRejected('too_large');
+}
+
+/** A small body fills no buffer of those that a large one does: it comes in once, and goes out once. */
+function memoryFor({ headers }: IncomingMessage): number {
+  const length = Number(headers['content-length'] ?? 0);
+  return length > 0 ? 2 * length + SMALL_BODY_BYTES : Number.POSITIVE_INFINITY;
 }
 
 /** What it may come to in the spool: nobody knows better than its sender, who may not say. */
