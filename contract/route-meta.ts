@@ -32,6 +32,11 @@ export interface RouteMeta {
   csrf?: 'optional';
   /** What a body of a wrong shape answers where that is not MISSING_FIELD, BAD_REQUEST and INVALID_JSON. */
   bodyCodes?: InputCodes;
+  /**
+   * Its handler tells a browser by a redirect that the database is away. So a request that could not be counted
+   * for the same reason reaches it; it gets no further there.
+   */
+  tellsOutages?: true;
   /** Statuses that codes have here and not in the catalogue: 400 PLAN_NOT_FOUND on create. */
   statuses?: Readonly<Partial<Record<ErrorCode, readonly ErrorStatus[]>>>;
   /** Also takes `?ticket=` from `POST /v1/events/ticket`, for browsers. */

@@ -23,6 +23,7 @@ export const oauth = {
       auth: 'none',
       access: 'public',
       errors: ['OAUTH_PROVIDER_INVALID', 'OAUTH_PROVIDER_DISABLED'],
+      tellsOutages: true,
       summary: 'Log in or sign up with google or github',
       description:
         'Redirects to the provider. Errors are JSON, or with `Accept: text/html` a redirect to /login?oauth_error=<ERROR_CODE>.',
@@ -38,6 +39,7 @@ export const oauth = {
     {
       auth: 'none',
       access: 'public',
+      tellsOutages: true,
       errors: ['OAUTH_STATE_INVALID', 'OAUTH_EMAIL_UNVERIFIED', 'OAUTH_UPSTREAM_FAILED'],
       summary: 'Where the provider sends the browser back to',
       description:

@@ -5,9 +5,10 @@ import { apiError } from '@posthorn/contract/api-error.ts';
  * the spool. Who would exceed it is told to come again rather than let in: a process that is out of memory
  * loses everybody's requests.
  *
- * A company may hold half of what the others leave free: a third of all when it is alone, a fifth each when
- * three do, and so on. So whatever some hold, there is room for the next one, and it never takes a setting of
- * how many companies there will be.
+ * A company may hold a quarter of what is free, and of that a quarter of all is left aside for companies that
+ * hold nothing yet: 15 % of all when it is alone, less the more others hold. So many greedy companies leave
+ * room for each other, the last quarter goes to one request each, and no setting has to know how many companies
+ * there will be.
  */
 export interface SharedBudget {
   /**
@@ -20,7 +21,9 @@ export interface SharedBudget {
 
 const RETRY_AFTER_S = 2;
 /** Of what is free once it has been taken, the part that one company may hold. */
-const SHARE = 1 / 2;
+const SHARE = 1 / 4;
+/** Of all, the part that is for the first request of a company. */
+const FOR_FIRSTS = 1 / 4;
 
 export function createSharedBudget(limit: number): SharedBudget {
   let used = 0;
@@ -32,7 +35,7 @@ export function createSharedBudget(limit: number): SharedBudget {
     if (used + amount > limit) return false;
     const held = byCompany.get(companyId) ?? 0;
     // The first of a company has a place as long as there is one.
-    return held === 0 || held + amount <= SHARE * (limit - used - amount);
+    return held === 0 || held + amount <= SHARE * ((1 - FOR_FIRSTS) * limit - used - amount);
   }
 
   return {

@@ -79,7 +79,7 @@ export const configSchema = z.object({
   /** What uploads and other media bodies may hold in memory together, in each process. */
   MEDIA_MEMORY_MB: positive.default(128),
   /** What media on its way in may take of the disk, in each process. */
-  MEDIA_SPOOL_MB: positive.default(4096),
+  MEDIA_SPOOL_MB: positive.default(8192),
   /** `host:port`, comma-separated: private servers that media may be fetched from all the same. */
   MEDIA_PRIVATE_HOSTS: z
     .string()

@@ -82,7 +82,13 @@ function admitStranger(deps: GateDeps, call: Call): undefined | Promise<undefine
     deps.strangers.takeProbe(call.addressGroup, route.name);
     return undefined;
   }
-  return deps.strangers.takeRoute(call.addressGroup, route.name);
+  const counted = deps.strangers.takeRoute(call.addressGroup, route.name);
+  if (!route.meta.tellsOutages) return counted;
+  // What can't be counted can't be looked up either: the handler finds that out and says it on the page.
+  return counted?.catch((err) => {
+    if (!(err instanceof ApiError) || err.code !== 'SERVICE_UNAVAILABLE') throw err;
+    return undefined;
+  });
 }
 
 /** Proves something that this process does not know: so many failures a minute, and the address is refused. */

@@ -32,6 +32,9 @@ export interface MediaBody {
   release(): Promise<void>;
 }
 
+/** Parsers and the like, of a body that is nearly nothing. */
+const SMALL_BODY_BYTES = 64 * 1024;
+
 /**
  * Reads the body of a route that takes media: JSON, with the bytes in it or without, or a multipart form.
  * Throws ApiError with the words of the route: the sends have codes of their own for what is wrong with
@@ -51,7 +54,7 @@ export async function readMediaBody(
   };
   const reserve = () => {
     const { budget, room, bodyMemoryBytes } = open();
-    taken.push(budget.take(companyId, bodyMemoryBytes));
+    taken.push(budget.take(companyId, Math.min(bodyMemoryBytes, memoryFor(request))));
     taken.push(room.take(companyId, spooledBytes(request)));
   };
   const release = async () => {
@@ -132,6 +135,12 @@ function parse(route: PreparedRoute, text: string): unknown {
 function refuseTooLong(request: IncomingMessage): void {
   const length = Number(request.headers['content-length'] ?? 0);
   if (length > FORM_MAX_BYTES) throw new MediaRejected('too_large');
+}
+
+/** A small body fills no buffer of those that a large one does: it comes in once, and goes out once. */
+function memoryFor({ headers }: IncomingMessage): number {
+  const length = Number(headers['content-length'] ?? 0);
+  return length > 0 ? 2 * length + SMALL_BODY_BYTES : Number.POSITIVE_INFINITY;
 }
 
 /** What it may come to in the spool: nobody knows better than its sender, who may not say. */

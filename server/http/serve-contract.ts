@@ -220,5 +220,5 @@ function errorOfInput({ query, body }: RequestValidationError, { call }: Request
   const part = query ? 'query' : 'body';
   const { issues } = (query ?? body) as unknown as { issues: readonly Issue[] };
   const value = query ? call!.request.query : call!.request.body;
-  return inputError(issues, part, value, call!.route.meta.bodyCodes);
+  return inputError(issues, part, value, query ? undefined : call!.route.meta.bodyCodes);
 }
