@@ -16,7 +16,7 @@ export type DetectAnswer = 'ready' | { type: DetectedType } | { error: Error };
 
 const THREADS = 2;
 /** From the moment a thread has it. A file takes a few milliseconds; the rest is for machines that are busy. */
-const LIMIT_MS = 3_000;
+const LIMIT_MS = 10_000;
 const UNKNOWN: DetectedType = { mimeType: 'application/octet-stream', animated: false };
 
 interface Waiting {

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createPurgeJob } from '@posthorn/worker/purge/purge-job.ts';
-import { INTERNAL_SECRET, PROFILE, startTestBilling, type TestBilling } from '../billing/billing-harness.ts';
+import {
+  INTERNAL_SECRET,
+  newCpf,
+  PROFILE,
+  startTestBilling,
+  type TestBilling,
+} from '../billing/billing-harness.ts';
 import { seedInstance } from '../support/seed.ts';
 import { type AccountServer, startAccountServer } from './support/account-server.ts';
 import { refused } from './support/api-client.ts';
@@ -11,7 +17,7 @@ describe('deleting an account with both services running', () => {
   let billing: TestBilling;
   let server: AccountServer;
   before(async () => {
-    billing = await startTestBilling();
+    billing = await startTestBilling({ requestsPerMinute: 1_000_000 });
     server = await startAccountServer(
       { BILLING_INTERNAL_URL: billing.url, INTERNAL_SECRET },
       { parts: billing.parts },
@@ -26,7 +32,7 @@ describe('deleting an account with both services running', () => {
   async function subscriber(): Promise<Person> {
     const owner = await newOwner(server);
     const call = (path: string, body: unknown) => billing.call('POST', path, { jwt: owner.jwt, body });
-    assert.equal((await call('/v1/billing/profile', PROFILE)).status, 201);
+    assert.equal((await call('/v1/billing/profile', { ...PROFILE, document_number: newCpf() })).status, 201);
     const plan = { plan_code: 'pro_yearly', billing_type: 'boleto' };
     assert.equal((await call('/v1/billing/subscriptions', plan)).status, 201);
     return owner;

@@ -57,6 +57,8 @@ export async function startTestBilling(
     asaasUrl?: string;
     asaasTimeoutMs?: number;
     log?: Log;
+    /** Of a company without a plan; both services share its count, so they have to agree on it. */
+    requestsPerMinute?: number;
     /** Of an address, to each route without a credential. */
     publicPerMinute?: number;
     transfers?: TransferLimits;
@@ -95,6 +97,7 @@ export async function startTestBilling(
       jwt,
       superadminEmails: [SUPERADMIN],
       notesKeyUse: false,
+      requestsPerMinute: options.requestsPerMinute,
     }),
     rateLimiter: createRateLimiter({ db, clock }),
     strangers: createStrangerLimits({ db, clock, perMinute: options.publicPerMinute ?? 1_000_000 }),

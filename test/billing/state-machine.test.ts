@@ -15,7 +15,7 @@ import { readCurrentSubscription } from '@posthorn/core/billing/read-subscriptio
 import { runDueTask } from '@posthorn/core/billing/run-tasks.ts';
 import fc from 'fast-check';
 import { waitFor } from '../support/process.ts';
-import { CPF, startTestBilling, type TestBilling } from './billing-harness.ts';
+import { newCpf, startTestBilling, type TestBilling } from './billing-harness.ts';
 import * as model from './subscription-model.ts';
 
 /** At least 1,000 sequences; eight at a time, each a company of its own. */
@@ -132,7 +132,7 @@ async function play(steps: Step[]): Promise<void> {
   const { companyId } = await billing.company();
   await createProfile(billing.billing, {
     companyId,
-    profile: { document_type: 'cpf', document_number: CPF, legal_name: 'Maria' },
+    profile: { document_type: 'cpf', document_number: newCpf(), legal_name: 'Maria' },
   });
   const game: Play = { companyId, now: billing.parts.clock.now().getTime(), subscriptions: [] };
   await subscribe(game, { plan: 'starter_monthly', addons: {} });
@@ -348,7 +348,7 @@ async function subscribe(game: Play, input: { plan: string; addons: Record<strin
     id,
     providerId: asaas_subscription_id!,
     firstCharge: first!.id,
-    state: model.subscribe({ ...input, now: game.now, firstCharge: first!.id }),
+    state: model.subscribe({ ...input, now: game.now, firstCharge: first!.id, hasTrial: !current }),
   });
 }
 

@@ -64,8 +64,10 @@ export function subscribe(input: {
   addons: Record<string, number>;
   now: number;
   firstCharge: string;
+  /** One for each company and document; without one the first charge is due at once. */
+  hasTrial: boolean;
 }): ModelSubscription {
-  const trialEndsAt = input.now + 30 * DAY_MS;
+  const trialEndsAt = input.hasTrial ? input.now + 30 * DAY_MS : input.now;
   const addons = new Map(
     Object.entries(input.addons).map(([code, quantity]) => [
       code,

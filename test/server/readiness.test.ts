@@ -56,6 +56,8 @@ describe('the readiness of messaging', () => {
         JWT_SECRET: 'a secret of the tests, long enough for HS256',
         ENCRYPTION_KEY: '5a'.repeat(32),
         PORT: String(port),
+        // /ready is asked without a pause here.
+        PUBLIC_RATE_PER_MINUTE: '1000000',
       },
       ready: { url: `${url}/ready` },
       timeoutMs: 90_000,

@@ -46,7 +46,9 @@ async function halfSend(
   headers: Record<string, string>,
 ): Promise<{ status: number; body: Record<string, string>; ms: number }> {
   const client = await openSlowClient(url);
-  client.socket.write(headOf(method, target, { 'content-length': 1_000, ...headers }));
+  client.socket.write(
+    headOf(method, target, { host: new URL(url).host, 'content-length': 1_000, ...headers }),
+  );
   client.socket.write('{"half":');
   const ms = await client.closed;
   const text = client.text();
