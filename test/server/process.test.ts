@@ -197,6 +197,7 @@ describe('the billing server as a process', () => {
         ENCRYPTION_KEY: '5a'.repeat(32),
         BILLING_PORT: String(port),
         SHUTDOWN_DELAY_SECONDS: '2',
+        PUBLIC_RATE_PER_MINUTE: '1000000',
       },
       ready: { url: `${url}/ready` },
     });
