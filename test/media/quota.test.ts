@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { purgeCompany } from '@posthorn/core/accounts/purge-company.ts';
 import { createInboundStore } from '@posthorn/core/media/inbound-store.ts';
 import { MediaUnusable } from '@posthorn/core/media/media-port.ts';
@@ -59,6 +60,15 @@ async function used(): Promise<number> {
   return row.used;
 }
 
+/** A company has a share of the memory for media: who is above it comes again, as it is told. */
+async function patient<T extends { status: number }>(request: () => Promise<T>): Promise<T> {
+  for (;;) {
+    const answer = await request();
+    if (answer.status !== 503) return answer;
+    await sleep(50);
+  }
+}
+
 function refused(answer: { status: number; body: { error_code?: string } }): void {
   assert.deepEqual([answer.status, answer.body.error_code], [403, 'PLAN_LIMIT_REACHED']);
 }
@@ -87,7 +97,7 @@ describe('POST /media 403 PLAN_LIMIT_REACHED', () => {
 
   test('of as many uploads at the same time as there may be, just those that fit are stored', async () => {
     const answers = await Promise.all(
-      Array.from({ length: 24 }, (_, i) => (i % 2 ? upload(bigJpeg(MB + i)) : send(bigJpeg(MB + i)))),
+      Array.from({ length: 24 }, (_, i) => patient(() => (i % 2 ? upload : send)(bigJpeg(MB + i)))),
     );
     const stored = answers.filter(({ status }) => status === 201 || status === 202);
     assert.equal(stored.length, 3);
