@@ -1,7 +1,7 @@
 /** The types of the methods, derived from the contract: nothing here is written twice. */
 import type { AppRoute, AppRouter, ContractNoBodyType } from '@ts-rest/core';
 import type { z } from 'zod/v4';
-import type { CallOptions } from './transport.ts';
+import type { CallOptions } from './call-options.ts';
 
 type ParamName<P extends string> = P extends `${string}:${infer Rest}`
   ? Rest extends `${infer Name}/${infer Tail}`

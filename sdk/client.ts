@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import type { CallOptions } from './call-options.ts';
 import type { BillingMethods, ContractMethods } from './contract-types.ts';
 import { encodeBody, fillPath, type QueryValue } from './encode-request.ts';
 import type { StreamedEvent } from './event-types.ts';
 import type { RouteSpec, RouteTable } from './route-spec.ts';
 import { billingRoutes, messagingRoutes } from './routes.ts';
 import { type StreamOptions, streamEvents } from './stream-events.ts';
-import { type CallOptions, createTransport, type Transport, type TransportOptions } from './transport.ts';
+import { createTransport, type Transport, type TransportOptions } from './transport.ts';
 
 export type ClientOptions = TransportOptions;
 

@@ -1,4 +1,6 @@
 /** What `@posthorn/sdk` exports. */
+
+export type { CallOptions } from './call-options.ts';
 export {
   type BillingClient,
   type Client,
@@ -11,7 +13,6 @@ export type * from './contract-types.ts';
 export { type ClientErrorCode, PosthornError } from './error.ts';
 export type { StreamedEvent, WebhookEvent } from './event-types.ts';
 export type { StreamOptions } from './stream-events.ts';
-export type { CallOptions } from './transport.ts';
 export {
   type VerifyOptions,
   verifyWebhook,

@@ -1,4 +1,5 @@
 import { type Attempted, attempt, type HttpRequest } from './attempt.ts';
+import type { CallOptions } from './call-options.ts';
 import {
   type EncodedBody,
   encodeQuery,
@@ -9,19 +10,6 @@ import {
 import { PosthornError } from './error.ts';
 import { isTransient, retryDelayMs } from './retry.ts';
 import { sleep } from './wait.ts';
-
-export interface CallOptions {
-  /** Calls it off; the call then rejects with the signal's reason. */
-  signal?: AbortSignal | undefined;
-  /** Of one attempt, the answer's body included. */
-  timeoutMs?: number | undefined;
-  /** Of all attempts together with the waits between them. */
-  deadlineMs?: number | undefined;
-  /** Tries after the first one, for requests that may be repeated. */
-  retries?: number | undefined;
-  /** Shows the answer's status and headers, e.g. X-RateLimit-Remaining or Idempotent-Replayed. */
-  onResponse?: (response: { status: number; headers: Headers }) => void;
-}
 
 export interface TransportOptions {
   /** e.g. `http://127.0.0.1:8080`; a path in it is kept in front. */

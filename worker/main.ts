@@ -1,4 +1,4 @@
-import { createRabbitBroker } from '@posthorn/core/platform/broker-rabbitmq.ts';
+import { createRabbitBroker } from '@posthorn/core/platform/broker/rabbitmq.ts';
 import { systemClock } from '@posthorn/core/platform/clock.ts';
 import { loadConfig } from '@posthorn/core/platform/config.ts';
 import { startHealthServer } from '@posthorn/core/platform/health-server.ts';

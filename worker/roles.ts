@@ -1,16 +1,16 @@
 import { hostname } from 'node:os';
 import { type OpenedMedia, openMedia } from '@posthorn/core/media/open-media.ts';
 import { withoutTrailingSlashes } from '@posthorn/core/platform/base-url.ts';
-import type { Broker } from '@posthorn/core/platform/broker.ts';
+import type { Broker } from '@posthorn/core/platform/broker/broker.ts';
 import { type Bus, createBus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
 import { PATIENT_LIMITS } from '@posthorn/core/platform/connection-limits.ts';
-import { createMailer, mailFolder } from '@posthorn/core/platform/create-mailer.ts';
 import { createDb } from '@posthorn/core/platform/db.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
 import { createFolderProbe } from '@posthorn/core/platform/folder-probe.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
+import { createMailer, mailFolder } from '@posthorn/core/platform/mail/create-mailer.ts';
 import type { Metrics } from '@posthorn/core/platform/metrics.ts';
 import { createOutbound } from '@posthorn/core/platform/outbound-http.ts';
 import type { Check } from '@posthorn/core/platform/readiness.ts';

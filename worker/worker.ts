@@ -9,7 +9,7 @@ import { type EndedChange, recordChangeTask } from '@posthorn/core/messages/reco
 import { createInboundRecorder } from '@posthorn/core/messages/record-inbound.ts';
 import { createProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
 import { createWorkTries } from '@posthorn/core/messages/work-tries.ts';
-import type { Broker } from '@posthorn/core/platform/broker.ts';
+import type { Broker } from '@posthorn/core/platform/broker/broker.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';

@@ -5,7 +5,7 @@
  */
 import { createServer, type ServerResponse } from 'node:http';
 import { createInterface } from 'node:readline';
-import type { Principal } from '@posthorn/core/accounts/principal.ts';
+import type { Principal } from '@posthorn/core/access/principal.ts';
 import { createEventFeed } from '@posthorn/core/events/event-feed.ts';
 import { createBus } from '@posthorn/core/platform/bus.ts';
 import { systemClock } from '@posthorn/core/platform/clock.ts';

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import { messagingContract } from '@posthorn/contract/messaging/index.ts';
 import { sendTextBody } from '@posthorn/contract/messaging/send-bodies.ts';
-import type { Principal } from '@posthorn/core/accounts/principal.ts';
+import type { Principal } from '@posthorn/core/access/principal.ts';
 import { createLog } from '@posthorn/core/platform/log.ts';
 import { createMetrics } from '@posthorn/core/platform/metrics.ts';
 import { createCors } from '@posthorn/server/http/cors.ts';

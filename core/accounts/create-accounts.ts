@@ -6,10 +6,10 @@ import type { Config } from '../platform/config.ts';
 import type { Db } from '../platform/db.ts';
 import { createCipher } from '../platform/encryption.ts';
 import type { Log } from '../platform/log.ts';
-import { createAuthenticator, type LocalAuthenticator } from './create-authenticator.ts';
+import { createAuthenticator, type LocalAuthenticator } from './authentication/create-authenticator.ts';
+import { createJwt } from './authentication/jwt.ts';
 import type { AccountDeps } from './deps.ts';
-import { createJwt } from './jwt.ts';
-import { createPasswordHasher } from './password.ts';
+import { createPasswordHasher } from './passwords/password.ts';
 import { createSecretDigest } from './secret-digest.ts';
 
 /** Everything that accounts need in one process: the authenticator, and what the use cases take. */

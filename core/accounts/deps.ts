@@ -1,11 +1,11 @@
+import type { AuthSubject } from '../access/forget-cached.ts';
 import type { MailQueue } from '../mail/mail-queue.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
 import type { Cipher } from '../platform/encryption.ts';
 import type { Log } from '../platform/log.ts';
-import type { AuthSubject } from './forget-cached.ts';
-import type { Jwt } from './jwt.ts';
-import type { PasswordHasher } from './password.ts';
+import type { Jwt } from './authentication/jwt.ts';
+import type { PasswordHasher } from './passwords/password.ts';
 import type { SecretDigest } from './secret-digest.ts';
 
 /** What the use cases of accounts share. Each names what it uses with `Pick`. */

@@ -1,5 +1,5 @@
 import type { Db } from '../platform/db.ts';
-import { LOGIN_REMEMBERED_DAYS } from './remember-logins.ts';
+import { LOGIN_REMEMBERED_DAYS } from './sessions/remember-logins.ts';
 
 /** Days that a spent link is still told apart from an unknown one (RESET_TOKEN_EXPIRED). */
 const LINKS_KEPT_DAYS = 7;

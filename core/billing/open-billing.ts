@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { billingConnectionUrl } from '../platform/billing-role.ts';
+import { billingConnectionUrl } from '../migrations/billing-role.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type Config, ConfigError } from '../platform/config.ts';
 import { createDb } from '../platform/db.ts';

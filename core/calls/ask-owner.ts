@@ -1,10 +1,10 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { SYNC_ACTION_TIMEOUT_MS } from '@posthorn/contract/limits.ts';
-import { reachOf } from '../accounts/company-scope.ts';
-import type { Principal } from '../accounts/principal.ts';
+import { reachOf } from '../access/company-scope.ts';
+import type { Principal } from '../access/principal.ts';
 import { requireAbility } from '../instances/driver-abilities.ts';
 import { loadInstance } from '../instances/find-instance.ts';
-import { instanceRefusal } from '../messages/guard.ts';
+import { instanceRefusal } from '../instances/instance-refusal.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';

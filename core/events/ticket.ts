@@ -1,7 +1,7 @@
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { EVENTS_TICKET_LIFETIME_S } from '@posthorn/contract/limits.ts';
-import type { Principal } from '../accounts/principal.ts';
+import type { Principal } from '../access/principal.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Sql } from '../platform/db.ts';
 

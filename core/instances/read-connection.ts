@@ -1,6 +1,6 @@
 import type { Connection } from '@posthorn/contract/messaging/instances.ts';
-import { reachOf } from '../accounts/company-scope.ts';
-import type { Principal } from '../accounts/principal.ts';
+import { reachOf } from '../access/company-scope.ts';
+import type { Principal } from '../access/principal.ts';
 import type { Orm } from '../platform/orm.ts';
 import { InstanceMoveSchema } from './entities.ts';
 import { loadInstance } from './find-instance.ts';

@@ -1,9 +1,9 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { reachOf } from '../accounts/company-scope.ts';
-import type { Principal } from '../accounts/principal.ts';
+import { holdRefusal, readHold } from '../access/company-hold.ts';
+import { reachOf } from '../access/company-scope.ts';
+import type { Principal } from '../access/principal.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Orm } from '../platform/orm.ts';
-import { holdRefusal, readHold } from './company-hold.ts';
 import { InstancePairingSchema } from './entities.ts';
 import { loadInstance } from './find-instance.ts';
 import { type InstanceHints, waitForInstance } from './instance-hints.ts';

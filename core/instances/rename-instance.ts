@@ -1,6 +1,6 @@
 import type { Instance as InstanceView } from '@posthorn/contract/messaging/instances.ts';
-import { reachOf } from '../accounts/company-scope.ts';
-import type { Principal } from '../accounts/principal.ts';
+import { reachOf } from '../access/company-scope.ts';
+import type { Principal } from '../access/principal.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Orm } from '../platform/orm.ts';
 import { duplicateNamesRefused } from './create-instance.ts';

@@ -1,11 +1,11 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { Instance as InstanceView } from '@posthorn/contract/messaging/instances.ts';
-import { reachOf } from '../accounts/company-scope.ts';
-import type { Principal } from '../accounts/principal.ts';
+import { holdRefusal, readHold } from '../access/company-hold.ts';
+import { reachOf } from '../access/company-scope.ts';
+import type { Principal } from '../access/principal.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Orm } from '../platform/orm.ts';
-import { holdRefusal, readHold } from './company-hold.ts';
 import { loadInstance } from './find-instance.ts';
 import { instanceView } from './instance-view.ts';
 import { ACTIONS, type LifecycleAction } from './transitions.ts';

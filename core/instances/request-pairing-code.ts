@@ -1,13 +1,13 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { jidOfPhone, phoneOf } from '@posthorn/contract/jid.ts';
 import { SYNC_ACTION_TIMEOUT_MS } from '@posthorn/contract/limits.ts';
-import { reachOf } from '../accounts/company-scope.ts';
-import type { Principal } from '../accounts/principal.ts';
+import { holdRefusal, readHold } from '../access/company-hold.ts';
+import { reachOf } from '../access/company-scope.ts';
+import type { Principal } from '../access/principal.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
 import type { Orm } from '../platform/orm.ts';
-import { holdRefusal, readHold } from './company-hold.ts';
 import { requireAbility } from './driver-abilities.ts';
 import { InstancePairingSchema } from './entities.ts';
 import { loadInstance } from './find-instance.ts';

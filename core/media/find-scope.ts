@@ -1,5 +1,5 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import type { Principal } from '../accounts/principal.ts';
+import type { Principal } from '../access/principal.ts';
 import type { Sql } from '../platform/db.ts';
 import type { MediaScope } from './media-port.ts';
 

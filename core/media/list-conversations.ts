@@ -1,5 +1,5 @@
 import type { MediaConversation } from '@posthorn/contract/messaging/media.ts';
-import type { Principal } from '../accounts/principal.ts';
+import type { Principal } from '../access/principal.ts';
 import type { Db } from '../platform/db.ts';
 import { findScope } from './find-scope.ts';
 import { likePrefix } from './list-media.ts';

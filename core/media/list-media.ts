@@ -1,5 +1,5 @@
 import type { MediaItem } from '@posthorn/contract/messaging/media.ts';
-import type { Principal } from '../accounts/principal.ts';
+import type { Principal } from '../access/principal.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
 import { type Row, toStored } from './find-media.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
 import type { Outbound } from '../platform/outbound-http.ts';
-import type { Storage } from '../platform/storage.ts';
+import type { Storage } from '../platform/storage/storage.ts';
 import type { SharedBudget } from './shared-budget.ts';
 import type { Spool } from './spool.ts';
 import type { TypeDetector } from './type-detector.ts';

@@ -1,9 +1,9 @@
 import path from 'node:path';
 import type { Clock } from '../platform/clock.ts';
 import type { Config } from '../platform/config.ts';
-import { createStorage } from '../platform/create-storage.ts';
 import type { Db } from '../platform/db.ts';
 import { createOutbound } from '../platform/outbound-http.ts';
+import { createStorage } from '../platform/storage/create-storage.ts';
 import { createMediaFinder, type MediaFinder } from './find-media.ts';
 import type { MediaDeps } from './media-deps.ts';
 import type { MediaSources } from './media-port.ts';

@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { MediaInfo } from '@posthorn/contract/messaging/media.ts';
-import type { Principal } from '../accounts/principal.ts';
+import type { Principal } from '../access/principal.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
-import { type Storage, StorageMissing } from '../platform/storage.ts';
+import { type Storage, StorageMissing } from '../platform/storage/storage.ts';
 import { isExpired, type MediaFinder, type StoredMedia } from './find-media.ts';
 import { findScope } from './find-scope.ts';
 import { requireStorage } from './require-storage.ts';

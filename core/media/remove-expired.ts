@@ -1,6 +1,6 @@
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
-import type { Storage } from '../platform/storage.ts';
+import type { Storage } from '../platform/storage/storage.ts';
 
 const BATCH = 500;
 const REMOVALS_AT_ONCE = 8;

@@ -1,5 +1,5 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import type { Storage } from '../platform/storage.ts';
+import type { Storage } from '../platform/storage/storage.ts';
 
 /** Throws ApiError 503 SERVICE_UNAVAILABLE when there is none (MED-17). */
 export function requireStorage({ storage }: { storage: Storage | null }): Storage {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { FREE_LIMITS } from '../accounts/free-limits.ts';
+import { FREE_LIMITS } from '../access/free-limits.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type Db, isUnavailable } from '../platform/db.ts';
-import type { Storage } from '../platform/storage.ts';
+import type { Storage } from '../platform/storage/storage.ts';
 import type { MediaRecord, MediaScope } from './media-port.ts';
 import { MediaRejected } from './media-rejected.ts';
 import type { SpooledFile } from './spool.ts';

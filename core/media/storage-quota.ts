@@ -1,5 +1,5 @@
 import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
-import { FREE_LIMITS } from '../accounts/free-limits.ts';
+import { FREE_LIMITS } from '../access/free-limits.ts';
 import type { Db } from '../platform/db.ts';
 
 export const MB = 1024 * 1024;

@@ -1,6 +1,6 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { UploadResult } from '@posthorn/contract/messaging/media.ts';
-import type { Principal } from '../accounts/principal.ts';
+import type { Principal } from '../access/principal.ts';
 import { findScope } from './find-scope.ts';
 import type { MediaDeps } from './media-deps.ts';
 import type { MediaScope, UploadedFile } from './media-port.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { ApiError } from '@posthorn/contract/api-error.ts';
-import { FREE_LIMITS } from '../accounts/free-limits.ts';
+import { FREE_LIMITS } from '../access/free-limits.ts';
 import type { StoredMedia } from './find-media.ts';
 import { MediaUnusable, type PreparedMedia } from './media-port.ts';
 import type { OpenedMedia } from './open-media.ts';

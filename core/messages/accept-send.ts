@@ -1,14 +1,16 @@
 import { hash } from 'node:crypto';
 import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import { IDEMPOTENCY_KEY_LIFETIME_S } from '@posthorn/contract/limits.ts';
-import { type CompanyHold, holdRefusal } from '../instances/company-hold.ts';
+import { type CompanyHold, holdRefusal } from '../access/company-hold.ts';
 import { abilityRefusal } from '../instances/driver-abilities.ts';
+import { instanceRefusal } from '../instances/instance-refusal.ts';
 import { settingsOf } from '../instances/settings.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createCoalescer } from '../platform/coalesce.ts';
 import type { Db } from '../platform/db.ts';
 import { isUnavailable } from '../platform/db.ts';
+import { canonicalJson, hashKey } from '../platform/hashes.ts';
 import { networkIdOf, newId } from '../platform/ids.ts';
 import {
   type AcceptKnowledge,
@@ -23,10 +25,8 @@ import {
   checkConsecutive,
   checksDuplicates,
   comparesContent,
-  instanceRefusal,
   newContact,
 } from './guard.ts';
-import { canonicalJson, hashKey } from './hashes.ts';
 import type { AcceptedSend, SendCommand } from './send-command.ts';
 
 export interface Acceptor {

@@ -1,5 +1,5 @@
 import { DUPLICATE_CONTENT_WINDOW_S } from '@posthorn/contract/limits.ts';
-import { type CompanyHold, holdSql } from '../instances/company-hold.ts';
+import { type CompanyHold, holdSql } from '../access/company-hold.ts';
 import { lacksSql } from '../instances/driver-abilities.ts';
 import type { InstanceSettings } from '../instances/settings.ts';
 import type { Client } from '../platform/db.ts';

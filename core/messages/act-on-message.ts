@@ -8,12 +8,12 @@ import type {
   VoteBody,
   VoteDone,
 } from '@posthorn/contract/messaging/message-actions.ts';
-import { reachOf } from '../accounts/company-scope.ts';
-import type { Principal } from '../accounts/principal.ts';
+import { reachOf } from '../access/company-scope.ts';
+import type { Principal } from '../access/principal.ts';
 import { type AskDeps, askOwner, CallRefused } from '../calls/ask-owner.ts';
+import { jidOf } from '../content/rule.ts';
+import { isUuid, type WireTarget, wireTarget } from '../content/target.ts';
 import { loadInstance } from '../instances/find-instance.ts';
-import { jidOf } from './content/rule.ts';
-import { isUuid, type WireTarget, wireTarget } from './content/target.ts';
 import { findReferenced } from './find-referenced.ts';
 
 /** What the network answers to pin and poll_vote: the id of the message that did it. */

@@ -1,6 +1,6 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { reachOf } from '../accounts/company-scope.ts';
-import type { Principal } from '../accounts/principal.ts';
+import { reachOf } from '../access/company-scope.ts';
+import type { Principal } from '../access/principal.ts';
 import { type AskDeps, askOwner } from '../calls/ask-owner.ts';
 import { loadInstance } from '../instances/find-instance.ts';
 

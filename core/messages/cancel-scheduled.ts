@@ -1,10 +1,10 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { reachOf } from '../accounts/company-scope.ts';
-import type { Principal } from '../accounts/principal.ts';
+import { reachOf } from '../access/company-scope.ts';
+import type { Principal } from '../access/principal.ts';
+import { isUuid } from '../content/target.ts';
 import { loadInstance } from '../instances/find-instance.ts';
 import type { Db } from '../platform/db.ts';
 import type { Orm } from '../platform/orm.ts';
-import { isUuid } from './content/target.ts';
 
 /**
  * Cancels a scheduled send. The row's status decides who was first, this or the claim: 409 CONFLICT once it

@@ -1,14 +1,14 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { IDEMPOTENCY_KEY_LIFETIME_S } from '@posthorn/contract/limits.ts';
-import { type CompanyHold, holdRefusal, holdSql } from '../instances/company-hold.ts';
+import { type CompanyHold, holdRefusal, holdSql } from '../access/company-hold.ts';
 import { abilityRefusal, lacksSql } from '../instances/driver-abilities.ts';
+import { instanceRefusal } from '../instances/instance-refusal.ts';
 import { settingsOf } from '../instances/settings.ts';
 import type { MediaRecord, MediaScope } from '../media/media-port.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Sql } from '../platform/db.ts';
-import { instanceRefusal } from './guard.ts';
-import { hashKey } from './hashes.ts';
-import type { SendInput } from './prepare-send.ts';
+import { hashKey } from '../platform/hashes.ts';
+import type { SendInput } from './send-input.ts';
 
 /**
  * What the accept would refuse anyway is refused before media is fetched or stored for it: an instance that

@@ -1,8 +1,8 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { isGroupJid, phoneOf } from '@posthorn/contract/jid.ts';
 import type { Message, MessageStatus } from '@posthorn/contract/messaging/message.ts';
-import { reachOf } from '../accounts/company-scope.ts';
-import type { Principal } from '../accounts/principal.ts';
+import { reachOf } from '../access/company-scope.ts';
+import type { Principal } from '../access/principal.ts';
 import { loadInstance } from '../instances/find-instance.ts';
 import type { Db } from '../platform/db.ts';
 import { messageIdOf, networkIdOf } from '../platform/ids.ts';

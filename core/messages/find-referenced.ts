@@ -1,7 +1,7 @@
+import type { KnownMessage } from '../content/rule.ts';
+import { isUuid } from '../content/target.ts';
 import type { Sql } from '../platform/db.ts';
 import { messageIdOf, networkIdOf } from '../platform/ids.ts';
-import type { KnownMessage } from './content/rule.ts';
-import { isUuid } from './content/target.ts';
 
 /**
  * The message of this instance that a UUID or network id names, or null. Not scoped to a company: what it

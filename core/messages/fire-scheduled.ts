@@ -1,7 +1,7 @@
 import { ApiError } from '@posthorn/contract/api-error.ts';
 import { parseRecipient, phoneOf } from '@posthorn/contract/jid.ts';
 import type { Schedulable } from '@posthorn/contract/message-types.ts';
-import type { Principal } from '../accounts/principal.ts';
+import type { Principal } from '../access/principal.ts';
 import { insertEvents } from '../events/insert-events.ts';
 import type { Bus } from '../platform/bus.ts';
 import { newId } from '../platform/ids.ts';

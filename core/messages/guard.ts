@@ -1,4 +1,3 @@
-import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import type { InstanceSettings } from '../instances/settings.ts';
 
 /**
@@ -70,14 +69,6 @@ export function afterInbound(contact: ContactState, nowMs: number): ContactState
     score: Math.min(100, scoreAt(contact, nowMs) + INBOUND_WARMS),
     scoreAtMs: nowMs,
   };
-}
-
-/** Why an instance in this state takes no sends; null when it does (SND-10). */
-export function instanceRefusal(state: string): ApiError | null {
-  if (state === 'CONNECTED') return null;
-  if (state === 'BANNED') return apiError('INSTANCE_BANNED');
-  if (state === 'HARD_PAUSED') return apiError('INSTANCE_HARD_PAUSED');
-  return apiError('INSTANCE_NOT_CONNECTED');
 }
 
 /** Whether what this operation sends is content that must not be sent twice. */

@@ -1,6 +1,6 @@
 import type { ScheduledSend } from '@posthorn/contract/messaging/scheduled.ts';
-import { reachOf } from '../accounts/company-scope.ts';
-import type { Principal } from '../accounts/principal.ts';
+import { reachOf } from '../access/company-scope.ts';
+import type { Principal } from '../access/principal.ts';
 import { loadInstance } from '../instances/find-instance.ts';
 import type { Db } from '../platform/db.ts';
 import type { Orm } from '../platform/orm.ts';

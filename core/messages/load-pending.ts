@@ -1,4 +1,4 @@
-import { holdSql } from '../instances/company-hold.ts';
+import { holdSql } from '../access/company-hold.ts';
 import { type Coalescer, createCoalescer } from '../platform/coalesce.ts';
 import type { Db } from '../platform/db.ts';
 

@@ -1,33 +1,16 @@
 import { hash } from 'node:crypto';
 import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
-import type { Operation } from '@posthorn/contract/message-types.ts';
 import type { MediaSourceFields } from '@posthorn/contract/messaging/media-bodies.ts';
-import type { Principal } from '../accounts/principal.ts';
-import type { MediaKind, MediaRecord, MediaScope, MediaSources, UploadedFile } from '../media/media-port.ts';
+import type { NewMessage } from '../content/new-message.ts';
+import type { SendRule } from '../content/rule.ts';
+import { sendRules } from '../content/rules.ts';
+import type { MediaKind, MediaRecord, MediaScope, MediaSources } from '../media/media-port.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
 import { findReferencedStatus } from '../status/find-status.ts';
 import { checkBeforeMedia } from './check-before-media.ts';
-import type { SendRule } from './content/rule.ts';
-import { sendRules } from './content/rules.ts';
 import { findReferenced } from './find-referenced.ts';
-import type { NewMessage } from './send-command.ts';
-
-/** One send as the API got it: its body has passed the contract. */
-export interface SendInput {
-  principal: Principal;
-  instanceId: string;
-  operation: Operation;
-  idempotencyKey: string;
-  force: boolean;
-  /** The body, with what the path names (`message_id`, `status_id`). */
-  body: Record<string, unknown>;
-  /** The file of a multipart form or the bytes of `media_base64`, in place of the JSON sources. */
-  file?: UploadedFile | undefined;
-  signal?: AbortSignal | undefined;
-  /** For a send that waits for its time: where its key counts; its instance need not be connected yet. */
-  keyScope?: string | undefined;
-}
+import type { SendInput } from './send-input.ts';
 
 export interface PrepareDeps {
   db: Db;

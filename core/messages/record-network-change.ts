@@ -3,6 +3,7 @@ import { type Lease, type Recorded, underLease } from '../instances/hold-leases.
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Client, Db } from '../platform/db.ts';
+import { hashKey } from '../platform/hashes.ts';
 import { messageIdOf } from '../platform/ids.ts';
 import {
   applyDelete,
@@ -12,7 +13,6 @@ import {
   changedFamily,
   eventOf,
 } from './apply-change.ts';
-import { hashKey } from './hashes.ts';
 
 /** Somebody at the network changed a message that is there already. */
 export type NetworkChangeOf = { networkId: string; at: Date } & (

@@ -3,16 +3,16 @@ import { IDEMPOTENCY_KEY_LIFETIME_S, SCHEDULE_AHEAD_MAX_DAYS } from '@posthorn/c
 import type { ScheduleAccepted, ScheduleBody } from '@posthorn/contract/messaging/scheduled.ts';
 import { parseInput } from '@posthorn/contract/validation-error.ts';
 import { z } from 'zod/v4';
-import type { Principal } from '../accounts/principal.ts';
+import type { Principal } from '../access/principal.ts';
+import { sendRules } from '../content/rules.ts';
+import { isUuid } from '../content/target.ts';
 import { abilityRefusal, lacksSql } from '../instances/driver-abilities.ts';
 import { settingsOf } from '../instances/settings.ts';
 import type { Client } from '../platform/db.ts';
+import { canonicalJson, hashKey } from '../platform/hashes.ts';
 import { newId } from '../platform/ids.ts';
 import { lockAcceptOrder } from './accept-sql.ts';
-import { sendRules } from './content/rules.ts';
-import { isUuid } from './content/target.ts';
 import { findReferenced } from './find-referenced.ts';
-import { canonicalJson, hashKey } from './hashes.ts';
 import { type PrepareDeps, type PreparedSend, prepareSend } from './prepare-send.ts';
 
 export interface ScheduleInput {

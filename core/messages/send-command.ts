@@ -1,5 +1,6 @@
 import type { ApiError } from '@posthorn/contract/api-error.ts';
-import type { Principal } from '../accounts/principal.ts';
+import type { Principal } from '../access/principal.ts';
+import type { NewMessage } from '../content/new-message.ts';
 
 /** One send as the API got it, its body validated. */
 export interface SendCommand {
@@ -20,23 +21,6 @@ export interface SendCommand {
   keyScope?: string | undefined;
   /** The id that was promised for the message; drawn when absent. */
   messageId?: string | undefined;
-}
-
-export interface NewMessage {
-  type: string;
-  chatJid: string;
-  content: Record<string, unknown>;
-  /** Service UUID or network hex id of the quoted message (SND-9). */
-  quotedId?: string | undefined;
-  mediaId?: string | undefined;
-  /** Hex SHA-256 of the media: part of what makes two contents identical. */
-  mediaHash?: string | undefined;
-  /** On a forward that carries the forwarded mark: how often the content was forwarded. */
-  forwardingScore?: number | undefined;
-  /** What the dispatch needs besides the message; kept until the task is done. */
-  payload?: Record<string, unknown> | undefined;
-  /** Delete and edit make no message of their own: the id of the one that they change. */
-  changes?: string | undefined;
 }
 
 export interface AcceptedSend {

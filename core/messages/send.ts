@@ -1,6 +1,7 @@
 import type { Acceptor } from './accept-send.ts';
-import { type PrepareDeps, type PreparedSend, prepareSend, type SendInput } from './prepare-send.ts';
+import { type PrepareDeps, type PreparedSend, prepareSend } from './prepare-send.ts';
 import type { AcceptedSend } from './send-command.ts';
+import type { SendInput } from './send-input.ts';
 
 export interface SendDeps extends PrepareDeps {
   acceptor: Acceptor;

@@ -1,11 +1,11 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { phoneOf } from '@posthorn/contract/jid.ts';
 import type { StatusItem } from '@posthorn/contract/messaging/status.ts';
-import { reachOf } from '../accounts/company-scope.ts';
-import type { Principal } from '../accounts/principal.ts';
+import { reachOf } from '../access/company-scope.ts';
+import type { Principal } from '../access/principal.ts';
+import type { KnownStatus } from '../content/rule.ts';
+import { isUuid } from '../content/target.ts';
 import { loadInstance } from '../instances/find-instance.ts';
-import type { KnownStatus } from '../messages/content/rule.ts';
-import { isUuid } from '../messages/content/target.ts';
 import type { Db, Sql } from '../platform/db.ts';
 import { messageIdOf, networkIdOf } from '../platform/ids.ts';
 import type { Orm } from '../platform/orm.ts';

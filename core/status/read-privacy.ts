@@ -1,6 +1,6 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { type StatusPrivacy, statusPrivacy } from '@posthorn/contract/messaging/status.ts';
-import type { Principal } from '../accounts/principal.ts';
+import type { Principal } from '../access/principal.ts';
 import { type AskDeps, askOwner, CallRefused } from '../calls/ask-owner.ts';
 
 /** Who sees the statuses of this account, as the network has it (STA-8). Throws as askOwner does. */

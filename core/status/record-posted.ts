@@ -1,11 +1,22 @@
 import type { NewEvent } from '../events/insert-events.ts';
-import type { OutboundFacts } from '../messages/message-events.ts';
 import type { Client } from '../platform/db.ts';
 import { newId } from '../platform/ids.ts';
 
+/** What the feed takes of an outbound message. */
+export interface PostedMessage {
+  id: string;
+  company_id: number;
+  instance_id: string;
+  type: string;
+  chat_jid: string;
+  media_id: string | null;
+  trace_id: string | null;
+  content: Record<string, unknown> | null;
+}
+
 /** An outbound status, or an outbound answer to one: either is a row of the feed (STA-5, STA-6). */
 export interface PostedStory {
-  message: OutboundFacts;
+  message: PostedMessage;
   type: 'text' | 'image' | 'video' | 'audio';
   words: string;
   at: Date;
@@ -14,7 +25,7 @@ export interface PostedStory {
 }
 
 /** The story that a message is, or null: nearly every message is none. */
-export function storyOf(message: OutboundFacts, at: Date): PostedStory | null {
+export function storyOf(message: PostedMessage, at: Date): PostedStory | null {
   const { content, type } = message;
   if (!content) return null;
   const words = String(content.text ?? content.caption ?? '');

@@ -1,11 +1,11 @@
 import { phoneOf } from '@posthorn/contract/jid.ts';
+import { isUuid } from '../content/target.ts';
 import { insertEvents, type NewEvent } from '../events/insert-events.ts';
 import { type Lease, type Recorded, underLease } from '../instances/hold-leases.ts';
-import { isUuid } from '../messages/content/target.ts';
-import { hashKey } from '../messages/hashes.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Client, Db } from '../platform/db.ts';
+import { hashKey } from '../platform/hashes.ts';
 import { newId } from '../platform/ids.ts';
 import { statusKey } from './find-status.ts';
 

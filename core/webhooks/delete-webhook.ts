@@ -1,5 +1,5 @@
-import { reachOf } from '../accounts/company-scope.ts';
-import type { Principal } from '../accounts/principal.ts';
+import { reachOf } from '../access/company-scope.ts';
+import type { Principal } from '../access/principal.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Db } from '../platform/db.ts';
 import type { Orm } from '../platform/orm.ts';

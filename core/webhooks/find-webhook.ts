@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { Webhook as WebhookView } from '@posthorn/contract/messaging/webhooks.ts';
-import { reachOf } from '../accounts/company-scope.ts';
-import type { Principal } from '../accounts/principal.ts';
+import { reachOf } from '../access/company-scope.ts';
+import type { Principal } from '../access/principal.ts';
 import type { Cipher } from '../platform/encryption.ts';
 import type { Orm } from '../platform/orm.ts';
 import { type Webhook, WebhookSchema } from './entities.ts';

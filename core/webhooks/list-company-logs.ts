@@ -1,6 +1,6 @@
 import type { CompanyDeliveryLog } from '@posthorn/contract/messaging/deliveries.ts';
 import type { DeliveryLog } from '@posthorn/contract/messaging/webhooks.ts';
-import type { Principal } from '../accounts/principal.ts';
+import type { Principal } from '../access/principal.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
 import { deliveryLogView, type LogRow, logColumns } from './delivery-log-view.ts';

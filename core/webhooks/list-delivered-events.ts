@@ -1,6 +1,6 @@
 import { HARD_FAIL_ATTEMPTS } from '@posthorn/contract/limits.ts';
 import type { DeliveredEvent, DeliveryStatus } from '@posthorn/contract/messaging/deliveries.ts';
-import type { Principal } from '../accounts/principal.ts';
+import type { Principal } from '../access/principal.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
 import {

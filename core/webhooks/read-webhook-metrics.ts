@@ -1,5 +1,5 @@
 import type { WebhookMetrics } from '@posthorn/contract/messaging/deliveries.ts';
-import type { Principal } from '../accounts/principal.ts';
+import type { Principal } from '../access/principal.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
 import { periodStart, reportCompany, successRate } from './report-scope.ts';

@@ -1,4 +1,4 @@
-import type { Principal } from '../accounts/principal.ts';
+import type { Principal } from '../access/principal.ts';
 import { eventBodySql } from '../events/event-body.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,8 +1,8 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { EventData } from '@posthorn/contract/events.ts';
 import type { SentTestEvent } from '@posthorn/contract/messaging/webhooks.ts';
-import { reachOf } from '../accounts/company-scope.ts';
-import type { Principal } from '../accounts/principal.ts';
+import { reachOf } from '../access/company-scope.ts';
+import type { Principal } from '../access/principal.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';

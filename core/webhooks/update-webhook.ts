@@ -1,7 +1,7 @@
 import type { UpdateWebhookBody, Webhook as WebhookView } from '@posthorn/contract/messaging/webhooks.ts';
-import { reachOf } from '../accounts/company-scope.ts';
-import { holdPrincipal } from '../accounts/hold-principal.ts';
-import type { Principal } from '../accounts/principal.ts';
+import { reachOf } from '../access/company-scope.ts';
+import { holdPrincipal } from '../access/hold-principal.ts';
+import type { Principal } from '../access/principal.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Cipher } from '../platform/encryption.ts';

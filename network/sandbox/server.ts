@@ -17,13 +17,14 @@ import { type SandboxLog, silentLog } from './log.ts';
 import { serveConnection } from './sessions/connection.ts';
 import { createOutbox } from './sessions/outbox.ts';
 import { createPairingDesk } from './sessions/pairing.ts';
-import { cutSession, endSession, type Session } from './sessions/session.ts';
+import { cutSession, endSession } from './sessions/session.ts';
 import { createCdn } from './state/cdn.ts';
 import { journalPath, makeDataDir, noJournal, openJournal } from './state/journal.ts';
 import { createLedger } from './state/ledger.ts';
+import { initialDefaults, type Session } from './state/model.ts';
 import { restoreWorld, resumeWorld } from './state/restore.ts';
 import { createTimerWheel } from './state/timer-wheel.ts';
-import { initialDefaults, type World } from './state/world.ts';
+import type { World } from './state/world.ts';
 
 export interface SandboxOptions {
   /** 0 or absent takes a free one. */

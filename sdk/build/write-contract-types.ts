@@ -23,7 +23,7 @@ export function writeContractTypes(): string {
   const kept = new Set(['CallOptions']);
   const lines = [
     '/** Written by the build from the contract. */',
-    "import type { CallOptions } from './transport.ts';",
+    "import type { CallOptions } from './call-options.ts';",
   ];
   // Records before what is made of them, so that their names are known there. The shortest first: a record
   // inside another one is shorter than it.

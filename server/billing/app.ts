@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { billingContract } from '@posthorn/contract/billing/index.ts';
 import { billingInternal } from '@posthorn/contract/billing/internal.ts';
-import type { StrangerLimits } from '@posthorn/core/accounts/limit-strangers.ts';
-import type { Authenticator } from '@posthorn/core/accounts/principal.ts';
-import type { RateLimiter } from '@posthorn/core/accounts/take-rate-slots.ts';
-import { cancelCompany } from '@posthorn/core/billing/cancel-company.ts';
+import type { Authenticator } from '@posthorn/core/access/principal.ts';
 import type { BillingDeps } from '@posthorn/core/billing/deps.ts';
-import { checkSecret } from '@posthorn/core/billing/ingest-event.ts';
+import { checkSecret } from '@posthorn/core/billing/provider-events/ingest-event.ts';
+import { cancelCompany } from '@posthorn/core/billing/subscriptions/cancel-company.ts';
+import type { StrangerLimits } from '@posthorn/core/limits/limit-strangers.ts';
+import type { RateLimiter } from '@posthorn/core/limits/take-rate-slots.ts';
 import type { AddressReader } from '@posthorn/core/platform/client-address.ts';
 import type { Metrics } from '@posthorn/core/platform/metrics.ts';
 import type { MetricsAccess } from '@posthorn/core/platform/metrics-access.ts';

@@ -1,20 +1,24 @@
 import type { billingContract } from '@posthorn/contract/billing/index.ts';
-import { listProviderEvents, readMetrics, reprocessEvent } from '@posthorn/core/billing/admin-events.ts';
-import { cancelSubscription } from '@posthorn/core/billing/cancel-subscription.ts';
-import { makeCardDefault, removeCard } from '@posthorn/core/billing/change-cards.ts';
-import { addItem, removeItem } from '@posthorn/core/billing/change-items.ts';
-import { changePlan } from '@posthorn/core/billing/change-plan.ts';
-import { changeProfile } from '@posthorn/core/billing/change-profile.ts';
-import { createProfile } from '@posthorn/core/billing/create-profile.ts';
-import { createSubscription } from '@posthorn/core/billing/create-subscription.ts';
+import { listAddons, listPlans } from '@posthorn/core/billing/catalog/list-catalog.ts';
+import { listCharges } from '@posthorn/core/billing/charges/list-charges.ts';
 import type { BillingDeps } from '@posthorn/core/billing/deps.ts';
-import { ingestEvent } from '@posthorn/core/billing/ingest-event.ts';
-import { listCards } from '@posthorn/core/billing/list-cards.ts';
-import { listAddons, listPlans } from '@posthorn/core/billing/list-catalog.ts';
-import { listCharges } from '@posthorn/core/billing/list-charges.ts';
-import { readProfile } from '@posthorn/core/billing/read-profile.ts';
-import { readCurrentSubscription } from '@posthorn/core/billing/read-subscription.ts';
-import { tokenizeCard } from '@posthorn/core/billing/tokenize-card.ts';
+import { makeCardDefault, removeCard } from '@posthorn/core/billing/payers/change-cards.ts';
+import { changeProfile } from '@posthorn/core/billing/payers/change-profile.ts';
+import { createProfile } from '@posthorn/core/billing/payers/create-profile.ts';
+import { listCards } from '@posthorn/core/billing/payers/list-cards.ts';
+import { readProfile } from '@posthorn/core/billing/payers/read-profile.ts';
+import { tokenizeCard } from '@posthorn/core/billing/payers/tokenize-card.ts';
+import {
+  listProviderEvents,
+  readMetrics,
+  reprocessEvent,
+} from '@posthorn/core/billing/provider-events/admin-events.ts';
+import { ingestEvent } from '@posthorn/core/billing/provider-events/ingest-event.ts';
+import { cancelSubscription } from '@posthorn/core/billing/subscriptions/cancel-subscription.ts';
+import { addItem, removeItem } from '@posthorn/core/billing/subscriptions/change-items.ts';
+import { changePlan } from '@posthorn/core/billing/subscriptions/change-plan.ts';
+import { createSubscription } from '@posthorn/core/billing/subscriptions/create-subscription.ts';
+import { readCurrentSubscription } from '@posthorn/core/billing/subscriptions/read-subscription.ts';
 import type { Handlers } from '../http/handler.ts';
 
 type Routes = Omit<Handlers<typeof billingContract>, 'health' | 'simulator'>;

@@ -1,8 +1,8 @@
-import { createAuthenticator } from '@posthorn/core/accounts/create-authenticator.ts';
-import { createJwt } from '@posthorn/core/accounts/jwt.ts';
-import { createStrangerLimits } from '@posthorn/core/accounts/limit-strangers.ts';
-import { createRateLimiter } from '@posthorn/core/accounts/take-rate-slots.ts';
+import { createAuthenticator } from '@posthorn/core/accounts/authentication/create-authenticator.ts';
+import { createJwt } from '@posthorn/core/accounts/authentication/jwt.ts';
 import { openBilling } from '@posthorn/core/billing/open-billing.ts';
+import { createStrangerLimits } from '@posthorn/core/limits/limit-strangers.ts';
+import { createRateLimiter } from '@posthorn/core/limits/take-rate-slots.ts';
 import { createBus } from '@posthorn/core/platform/bus.ts';
 import { createAddressReader } from '@posthorn/core/platform/client-address.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { Principal } from '@posthorn/core/accounts/principal.ts';
+import type { Principal } from '@posthorn/core/access/principal.ts';
 import type { UploadedFile } from '@posthorn/core/media/media-port.ts';
 import { type AddressReader, addressGroup } from '@posthorn/core/platform/client-address.ts';
 import type { Request, Response } from 'express';

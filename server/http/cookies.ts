@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { SessionGrant } from '@posthorn/core/accounts/issue-session.ts';
+import type { SessionGrant } from '@posthorn/core/accounts/sessions/issue-session.ts';
 import { CSRF_COOKIE, REFRESH_COOKIE } from './csrf.ts';
 
 /** How cookies are written: Secure everywhere but in development (ACC-11). */

@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import { apiError } from '@posthorn/contract/api-error.ts';
-import type { Principal } from '@posthorn/core/accounts/principal.ts';
+import type { Principal } from '@posthorn/core/access/principal.ts';
 import type { Cursor } from '@posthorn/core/events/cursor.ts';
 import type { EventFeed } from '@posthorn/core/events/event-feed.ts';
 import type { EventFilter } from '@posthorn/core/events/event-filter.ts';

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import { idempotencyKey } from '@posthorn/contract/messaging/message.ts';
-import type { StrangerLimits } from '@posthorn/core/accounts/limit-strangers.ts';
-import type { Authenticator, Credentials, Principal } from '@posthorn/core/accounts/principal.ts';
-import type { RateLimiter } from '@posthorn/core/accounts/take-rate-slots.ts';
+import type { Authenticator, Credentials, Principal } from '@posthorn/core/access/principal.ts';
+import type { StrangerLimits } from '@posthorn/core/limits/limit-strangers.ts';
+import type { RateLimiter } from '@posthorn/core/limits/take-rate-slots.ts';
 import type { Call } from './call.ts';
 import { checkCsrf, REFRESH_COOKIE } from './csrf.ts';
 import { applyRateSlot } from './rate-limit.ts';

@@ -1,5 +1,5 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import type { Principal } from '@posthorn/core/accounts/principal.ts';
+import type { Principal } from '@posthorn/core/access/principal.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 

@@ -1,6 +1,6 @@
 import { type ErrorCode, errorEnvelope } from '@posthorn/contract/errors.ts';
 import { errorsOf, metaOf, type RouteMeta } from '@posthorn/contract/route-meta.ts';
-import type { Role } from '@posthorn/core/accounts/principal.ts';
+import type { Role } from '@posthorn/core/access/principal.ts';
 import type { Metrics } from '@posthorn/core/platform/metrics.ts';
 import { type AppRoute, isAppRouteOtherResponse } from '@ts-rest/core';
 import type { z } from 'zod/v4';

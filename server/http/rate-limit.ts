@@ -1,5 +1,5 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import type { RateSlot } from '@posthorn/core/accounts/take-rate-slots.ts';
+import type { RateSlot } from '@posthorn/core/limits/take-rate-slots.ts';
 import type { Call } from './call.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { admin } from '@posthorn/contract/messaging/admin.ts';
+import { listCompanies } from '@posthorn/core/accounts/company/list-companies.ts';
+import { setCompanyStatus } from '@posthorn/core/accounts/company/set-company-status.ts';
 import type { AccountDeps } from '@posthorn/core/accounts/deps.ts';
-import { listCompanies } from '@posthorn/core/accounts/list-companies.ts';
-import { setCompanyStatus } from '@posthorn/core/accounts/set-company-status.ts';
 import type { Handlers } from '../http/handler.ts';
 
 export type AdminRoutesDeps = Pick<AccountDeps, 'db' | 'clock' | 'forget'>;

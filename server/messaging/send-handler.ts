@@ -1,6 +1,6 @@
 import type { Operation } from '@posthorn/contract/message-types.ts';
+import { sendRules } from '@posthorn/core/content/rules.ts';
 import type { UploadedFile } from '@posthorn/core/media/media-port.ts';
-import { sendRules } from '@posthorn/core/messages/content/rules.ts';
 import { type SendDeps, send } from '@posthorn/core/messages/send.ts';
 import type { AcceptedSend } from '@posthorn/core/messages/send-command.ts';
 import type { HandlerInput } from '../http/call.ts';

@@ -1,9 +1,9 @@
 import type { tokens } from '@posthorn/contract/messaging/tokens.ts';
-import { createToken } from '@posthorn/core/accounts/create-token.ts';
+import { holdPrincipal } from '@posthorn/core/access/hold-principal.ts';
 import type { AccountDeps } from '@posthorn/core/accounts/deps.ts';
-import { holdPrincipal } from '@posthorn/core/accounts/hold-principal.ts';
-import { listTokens } from '@posthorn/core/accounts/list-tokens.ts';
-import { revokeToken } from '@posthorn/core/accounts/revoke-token.ts';
+import { createToken } from '@posthorn/core/accounts/tokens/create-token.ts';
+import { listTokens } from '@posthorn/core/accounts/tokens/list-tokens.ts';
+import { revokeToken } from '@posthorn/core/accounts/tokens/revoke-token.ts';
 import type { Orm } from '@posthorn/core/platform/orm.ts';
 import type { Handlers } from '../http/handler.ts';
 

@@ -1,9 +1,9 @@
 import type { users } from '@posthorn/contract/messaging/users.ts';
-import { createUser } from '@posthorn/core/accounts/create-user.ts';
 import type { AccountDeps } from '@posthorn/core/accounts/deps.ts';
-import { listUsers } from '@posthorn/core/accounts/list-users.ts';
-import { removeUser } from '@posthorn/core/accounts/remove-user.ts';
-import { updateUser } from '@posthorn/core/accounts/update-user.ts';
+import { createUser } from '@posthorn/core/accounts/users/create-user.ts';
+import { listUsers } from '@posthorn/core/accounts/users/list-users.ts';
+import { removeUser } from '@posthorn/core/accounts/users/remove-user.ts';
+import { updateUser } from '@posthorn/core/accounts/users/update-user.ts';
 import type { Orm } from '@posthorn/core/platform/orm.ts';
 import type { Handlers } from '../http/handler.ts';
 

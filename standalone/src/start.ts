@@ -1,11 +1,11 @@
 import path from 'node:path';
-import { createInProcessBroker } from '@posthorn/core/platform/broker-in-process.ts';
-import { createRabbitBroker } from '@posthorn/core/platform/broker-rabbitmq.ts';
+import { migrate } from '@posthorn/core/migrations/migrate.ts';
+import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
+import { createRabbitBroker } from '@posthorn/core/platform/broker/rabbitmq.ts';
 import { systemClock } from '@posthorn/core/platform/clock.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import { createMetrics } from '@posthorn/core/platform/metrics.ts';
-import { migrate } from '@posthorn/core/platform/migrate.ts';
 import type { Shutdown } from '@posthorn/core/platform/shutdown.ts';
 import { createSandboxServer, type SandboxServer } from '@posthorn/network/sandbox/server.ts';
 import { startBilling } from '@posthorn/server/billing/start.ts';

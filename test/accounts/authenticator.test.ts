@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { forgetCached } from '@posthorn/core/access/forget-cached.ts';
+import type { Credentials } from '@posthorn/core/access/principal.ts';
 import {
   createAuthenticator,
   type LocalAuthenticator,
-} from '@posthorn/core/accounts/create-authenticator.ts';
-import { forgetCached } from '@posthorn/core/accounts/forget-cached.ts';
-import { createJwt } from '@posthorn/core/accounts/jwt.ts';
-import type { Credentials } from '@posthorn/core/accounts/principal.ts';
+} from '@posthorn/core/accounts/authentication/create-authenticator.ts';
+import { createJwt } from '@posthorn/core/accounts/authentication/jwt.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
 import { createBus } from '@posthorn/core/platform/bus.ts';
 import { testConfig } from '../support/config.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createFairQueue, type PasswordAsker } from '@posthorn/core/accounts/password-queue.ts';
+import { createFairQueue, type PasswordAsker } from '@posthorn/core/accounts/passwords/password-queue.ts';
 import fc from 'fast-check';
 
 function stranger(key: string): PasswordAsker {

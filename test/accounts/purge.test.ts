@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { emptyTrash } from '@posthorn/core/media/remove-expired.ts';
-import { createDiskStorage } from '@posthorn/core/platform/storage-disk.ts';
+import { createDiskStorage } from '@posthorn/core/platform/storage/disk.ts';
 import { createPurgeJob, type PurgeJob } from '@posthorn/worker/purge/purge-job.ts';
 import { seedInstance } from '../support/seed.ts';
 import { type AccountServer, startAccountServer } from './support/account-server.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { newApiKey } from '@posthorn/core/accounts/api-key.ts';
-import { ensureSuperadmins } from '@posthorn/core/accounts/ensure-superadmins.ts';
+import { newApiKey } from '@posthorn/core/accounts/tokens/api-key.ts';
+import { ensureSuperadmins } from '@posthorn/core/accounts/users/ensure-superadmins.ts';
 import { createMailQueue } from '@posthorn/core/mail/mail-queue.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
 import { seedInstance } from '../support/seed.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createBillingClient } from '@posthorn/core/accounts/billing-client.ts';
+import { createBillingClient } from '@posthorn/core/accounts/company/billing-client.ts';
+import { deleteAccount } from '@posthorn/core/accounts/company/delete-account.ts';
 import { createAccounts } from '@posthorn/core/accounts/create-accounts.ts';
-import { deleteAccount } from '@posthorn/core/accounts/delete-account.ts';
 import { testConfig } from '../support/config.ts';
 import { seedInstance } from '../support/seed.ts';
 import { type AsaasServer, startAsaasServer } from './asaas-server.ts';

@@ -1,15 +1,15 @@
 import { randomInt, randomUUID } from 'node:crypto';
-import { createAuthenticator } from '@posthorn/core/accounts/create-authenticator.ts';
-import { createJwt } from '@posthorn/core/accounts/jwt.ts';
-import { createStrangerLimits } from '@posthorn/core/accounts/limit-strangers.ts';
-import { createRateLimiter } from '@posthorn/core/accounts/take-rate-slots.ts';
+import { createAuthenticator } from '@posthorn/core/accounts/authentication/create-authenticator.ts';
+import { createJwt } from '@posthorn/core/accounts/authentication/jwt.ts';
 import type { BillingDeps } from '@posthorn/core/billing/deps.ts';
 import { billingEntities } from '@posthorn/core/billing/entities.ts';
 import { createAsaasProvider } from '@posthorn/core/billing/provider/asaas.ts';
 import type { PaymentProvider } from '@posthorn/core/billing/provider/port.ts';
 import { createSimulatedProvider } from '@posthorn/core/billing/provider/simulated/simulated-provider.ts';
-import { billingConnectionUrl } from '@posthorn/core/platform/billing-role.ts';
-import { createInProcessBroker } from '@posthorn/core/platform/broker-in-process.ts';
+import { createStrangerLimits } from '@posthorn/core/limits/limit-strangers.ts';
+import { createRateLimiter } from '@posthorn/core/limits/take-rate-slots.ts';
+import { billingConnectionUrl } from '@posthorn/core/migrations/billing-role.ts';
+import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
 import { createBus } from '@posthorn/core/platform/bus.ts';
 import { createAddressReader } from '@posthorn/core/platform/client-address.ts';
 import { createDb } from '@posthorn/core/platform/db.ts';
@@ -262,7 +262,9 @@ export async function withSubscription(
 
 /** Runs what billing's worker would, until nothing is left; for tests that go step by step. */
 export async function drainEvents(billing: TestBilling): Promise<void> {
-  const { listDueEvents, processEvent } = await import('@posthorn/core/billing/process-event.ts');
+  const { listDueEvents, processEvent } = await import(
+    '@posthorn/core/billing/provider-events/process-event.ts'
+  );
   for (;;) {
     const due = await listDueEvents(billing.billing, 100);
     if (due.length === 0) return;

@@ -1,5 +1,5 @@
 import { openBilling } from '@posthorn/core/billing/open-billing.ts';
-import { createInProcessBroker } from '@posthorn/core/platform/broker-in-process.ts';
+import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
 import { createBus } from '@posthorn/core/platform/bus.ts';
 import { systemClock } from '@posthorn/core/platform/clock.ts';
 import { loadConfig } from '@posthorn/core/platform/config.ts';

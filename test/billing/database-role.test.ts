@@ -100,7 +100,7 @@ describe('the database role of billing, on every column of messaging', () => {
   });
 
   it('loses what an earlier version had granted, at the next migration', async () => {
-    const { migrate } = await import('@posthorn/core/platform/migrate.ts');
+    const { migrate } = await import('@posthorn/core/migrations/migrate.ts');
     await billing.parts.db.query('GRANT SELECT ON public.users, public.instances TO posthorn_billing');
     assert.equal(await may('SELECT password_hash FROM public.users LIMIT 0'), true);
     await migrate(billing.parts.url);

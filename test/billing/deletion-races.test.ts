@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { cancelDeleted } from '@posthorn/core/billing/cancel-deleted.ts';
-import { undoDueIntents } from '@posthorn/core/billing/provider-intents.ts';
+import { undoDueIntents } from '@posthorn/core/billing/provider/provider-intents.ts';
+import { cancelDeleted } from '@posthorn/core/billing/subscriptions/cancel-deleted.ts';
 import { waitFor } from '../support/process.ts';
 import type { SeededCompany } from '../support/seed.ts';
 import { type AsaasServer, startAsaasServer } from './asaas-server.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { applyPlanLimits } from '@posthorn/core/accounts/apply-plan-limits.ts';
+import { applyPlanLimits } from '@posthorn/core/accounts/company/apply-plan-limits.ts';
 import { loadSessionRows } from '@posthorn/core/instances/load-sessions.ts';
 import { SHARD_COUNT } from '@posthorn/core/instances/shard.ts';
 import { tellFigure } from '../support/figures.ts';
@@ -140,7 +140,7 @@ describe('a suspension', () => {
     billing.parts.clock.advance(5_000);
     await billing.deliver(paymentEvent('PAYMENT_OVERDUE', subscription, { at: at() }));
     await waitFor(async () => (await status()) === 'past_due');
-    const { moveByClock } = await import('@posthorn/core/billing/move-by-clock.ts');
+    const { moveByClock } = await import('@posthorn/core/billing/subscriptions/move-by-clock.ts');
     billing.parts.clock.advance(3 * DAY_MS - 1);
     await moveByClock(billing.billing);
     assert.equal(await status(), 'past_due');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { processEvent } from '@posthorn/core/billing/process-event.ts';
+import { processEvent } from '@posthorn/core/billing/provider-events/process-event.ts';
 import { freePort, type RunningProcess, startProcess, waitFor } from '../support/process.ts';
 import { startAsaasServer } from './asaas-server.ts';
 import {

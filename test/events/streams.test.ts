@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { JWT_LIFETIME_S } from '@posthorn/contract/limits.ts';
-import { createJwt } from '@posthorn/core/accounts/jwt.ts';
+import { createJwt } from '@posthorn/core/accounts/authentication/jwt.ts';
 import { decodeCursor, encodeCursor } from '@posthorn/core/events/cursor.ts';
 import { createEventFeed } from '@posthorn/core/events/event-feed.ts';
 import { insertEvents } from '@posthorn/core/events/insert-events.ts';

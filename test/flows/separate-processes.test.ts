@@ -82,7 +82,7 @@ describe('Posthorn as separate processes on PostgreSQL and RabbitMQ', () => {
     await system.db.query(`CREATE DATABASE ${name} TEMPLATE template0`);
     url.pathname = `/${name}`;
     for (let time = 1; time <= 2; time += 1) {
-      const { stdout } = await runMain('core/platform/migrate-main.ts', { DATABASE_URL: url.href });
+      const { stdout } = await runMain('core/migrations/migrate-main.ts', { DATABASE_URL: url.href });
       assert.match(stdout, /newest schema/);
     }
     await system.db.query(`DROP DATABASE ${name} WITH (FORCE)`);

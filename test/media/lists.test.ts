@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomInt, randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { purgeCompany } from '@posthorn/core/accounts/purge-company.ts';
+import { purgeCompany } from '@posthorn/core/accounts/company/purge-company.ts';
 import { linkToChat } from '@posthorn/core/media/link-to-chat.ts';
 import { seedCompany, seedInstance } from '../support/seed.ts';
 import { type MediaServer, startMediaServer } from './support.ts';

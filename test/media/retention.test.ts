@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { createInboundStore } from '@posthorn/core/media/inbound-store.ts';
 import { MediaUnusable } from '@posthorn/core/media/media-port.ts';
-import { StorageError } from '@posthorn/core/platform/storage.ts';
+import { StorageError } from '@posthorn/core/platform/storage/storage.ts';
 import { createMediaRetentionJob } from '@posthorn/worker/media/media-retention-job.ts';
 import { openWorkerMedia } from '@posthorn/worker/media/open-worker-media.ts';
 import { seedInstance } from '../support/seed.ts';

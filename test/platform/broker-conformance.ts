@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Broker } from '@posthorn/core/platform/broker.ts';
+import type { Broker } from '@posthorn/core/platform/broker/broker.ts';
 import { waitFor } from '../support/process.ts';
 
 /** What every adapter of the broker port promises, run against the one that `create` makes. */

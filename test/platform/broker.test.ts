@@ -1,5 +1,5 @@
-import { createInProcessBroker } from '@posthorn/core/platform/broker-in-process.ts';
-import { createRabbitBroker } from '@posthorn/core/platform/broker-rabbitmq.ts';
+import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
+import { createRabbitBroker } from '@posthorn/core/platform/broker/rabbitmq.ts';
 import { createLog } from '@posthorn/core/platform/log.ts';
 import { createTestVhost } from '../support/rabbitmq.ts';
 import { testBroker } from './broker-conformance.ts';

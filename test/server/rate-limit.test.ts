@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { createRateLimiter } from '@posthorn/core/accounts/take-rate-slots.ts';
+import { createRateLimiter } from '@posthorn/core/limits/take-rate-slots.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import { createTestClock } from '@posthorn/core/platform/clock.ts';
 import type { Sql } from '@posthorn/core/platform/db.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { newApiKey } from '@posthorn/core/accounts/api-key.ts';
-import type { Role } from '@posthorn/core/accounts/principal.ts';
+import type { Role } from '@posthorn/core/access/principal.ts';
+import { newApiKey } from '@posthorn/core/accounts/tokens/api-key.ts';
 import { insertEvents } from '@posthorn/core/events/insert-events.ts';
 import type { Sql } from '@posthorn/core/platform/db.ts';
 import { newId } from '@posthorn/core/platform/ids.ts';

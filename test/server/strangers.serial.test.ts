@@ -4,7 +4,7 @@ import { billingContract } from '@posthorn/contract/billing/index.ts';
 import { listRoutes, type NamedRoute } from '@posthorn/contract/list-routes.ts';
 import { messagingContract } from '@posthorn/contract/messaging/index.ts';
 import { metaOf } from '@posthorn/contract/route-meta.ts';
-import { createRateLimiter } from '@posthorn/core/accounts/take-rate-slots.ts';
+import { createRateLimiter } from '@posthorn/core/limits/take-rate-slots.ts';
 import { startTestBilling, type TestBilling } from '../billing/billing-harness.ts';
 import { startTestMessaging, type TestMessaging } from '../support/messaging.ts';
 import { assertUnhurt, probeWhile } from '../support/probe.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { newApiKey } from '@posthorn/core/accounts/api-key.ts';
-import type { Principal } from '@posthorn/core/accounts/principal.ts';
+import type { Principal } from '@posthorn/core/access/principal.ts';
+import { newApiKey } from '@posthorn/core/accounts/tokens/api-key.ts';
 import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
 import { shardOf } from '@posthorn/core/instances/shard.ts';
 import type { Sql } from '@posthorn/core/platform/db.ts';

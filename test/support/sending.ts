@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
-import { createInProcessBroker } from '@posthorn/core/platform/broker-in-process.ts';
+import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
 import { type Clock, systemClock } from '@posthorn/core/platform/clock.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
 import { createSandboxDriver } from '@posthorn/network/sandbox/driver.ts';

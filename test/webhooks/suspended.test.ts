@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { setCompanyStatus } from '@posthorn/core/accounts/set-company-status.ts';
+import { setCompanyStatus } from '@posthorn/core/accounts/company/set-company-status.ts';
 import { systemClock } from '@posthorn/core/platform/clock.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';

@@ -13,7 +13,7 @@ import { recordChangeTask } from '@posthorn/core/messages/record-change-task.ts'
 import { createInboundRecorder, type ReceivedBatch } from '@posthorn/core/messages/record-inbound.ts';
 import { recordNetworkChanges } from '@posthorn/core/messages/record-network-change.ts';
 import { createProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
-import { createInProcessBroker } from '@posthorn/core/platform/broker-in-process.ts';
+import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
 import { systemClock } from '@posthorn/core/platform/clock.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
 import { networkIdOf, newId } from '@posthorn/core/platform/ids.ts';

@@ -1,6 +1,6 @@
-import { applyPlanLimits } from '@posthorn/core/accounts/apply-plan-limits.ts';
-import { BILLING_NEWS_QUEUE, type BillingNews } from '@posthorn/core/billing/entitlements.ts';
-import type { Broker, Consumer } from '@posthorn/core/platform/broker.ts';
+import { applyPlanLimits } from '@posthorn/core/accounts/company/apply-plan-limits.ts';
+import { BILLING_NEWS_QUEUE, type BillingNews } from '@posthorn/core/billing/entitlements/entitlements.ts';
+import type { Broker, Consumer } from '@posthorn/core/platform/broker/broker.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';

@@ -1,6 +1,6 @@
 import { hasProvider, openBilling } from '@posthorn/core/billing/open-billing.ts';
 import { withoutTrailingSlashes } from '@posthorn/core/platform/base-url.ts';
-import type { Broker } from '@posthorn/core/platform/broker.ts';
+import type { Broker } from '@posthorn/core/platform/broker/broker.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';

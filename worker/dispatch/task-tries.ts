@@ -4,7 +4,7 @@ import type { PendingTask } from '@posthorn/core/messages/load-pending.ts';
 import type { TriesScope, WorkTries } from '@posthorn/core/messages/work-tries.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import { isUnavailable } from '@posthorn/core/platform/db.ts';
-import { isStorageTrouble } from '@posthorn/core/platform/storage.ts';
+import { isStorageTrouble } from '@posthorn/core/platform/storage/storage.ts';
 import { SendUnavailable } from '@posthorn/network/driver.ts';
 import type { TaskOutcome } from './send-task.ts';
 

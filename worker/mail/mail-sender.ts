@@ -1,5 +1,5 @@
 import type { AccountSettings } from '@posthorn/core/accounts/deps.ts';
-import { preparePasswordReset } from '@posthorn/core/accounts/prepare-password-reset.ts';
+import { preparePasswordReset } from '@posthorn/core/accounts/passwords/prepare-password-reset.ts';
 import {
   type ClaimedMail,
   claimMails,
@@ -18,7 +18,7 @@ import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
 import type { Cipher } from '@posthorn/core/platform/encryption.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
-import { type Mailer, MailRefused } from '@posthorn/core/platform/mail.ts';
+import { type Mailer, MailRefused } from '@posthorn/core/platform/mail/mail.ts';
 import { createWaker } from '@posthorn/core/platform/waker.ts';
 import type { Pulse } from '@posthorn/core/workers/pulse.ts';
 

@@ -8,7 +8,7 @@ import { convertVoice, VOICE_TYPE } from './convert-voice.ts';
 import type { Ffmpeg } from './find-ffmpeg.ts';
 import { inspectImage, isReadableImage } from './inspect-image.ts';
 import { inspectSound, inspectVideo } from './inspect-video.ts';
-import type { PreparerDeps } from './prepare-media.ts';
+import type { PreparerDeps } from './preparer-deps.ts';
 import { ConversionFailed } from './run-ffmpeg.ts';
 
 /** Which form of a media a message of this type needs. */

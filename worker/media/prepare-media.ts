@@ -3,24 +3,12 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import type { StoredMedia } from '@posthorn/core/media/find-media.ts';
 import { linkToChat } from '@posthorn/core/media/link-to-chat.ts';
 import { type MediaPreparer, MediaUnusable, type PreparedMedia } from '@posthorn/core/media/media-port.ts';
-import type { OpenedMedia } from '@posthorn/core/media/open-media.ts';
 import { findVariant, type MediaVariant, saveVariant } from '@posthorn/core/media/variants.ts';
-import type { Log } from '@posthorn/core/platform/log.ts';
-import type { Storage } from '@posthorn/core/platform/storage.ts';
-import { StorageMissing } from '@posthorn/core/platform/storage.ts';
-import type { Ffmpeg } from './find-ffmpeg.ts';
-import type { Limiter } from './limiter.ts';
+import type { Storage } from '@posthorn/core/platform/storage/storage.ts';
+import { StorageMissing } from '@posthorn/core/platform/storage/storage.ts';
 import { makeVariant, variantFor } from './make-variant.ts';
+import type { PreparerDeps } from './preparer-deps.ts';
 import { ConversionFailed } from './run-ffmpeg.ts';
-
-export interface PreparerDeps {
-  media: OpenedMedia & { storage: Storage };
-  /** Null: there is none on this machine. */
-  ffmpeg: Ffmpeg | null;
-  /** How much is converted at a time, in this process. */
-  limiter: Limiter;
-  log: Log;
-}
 
 /** What failed is not tried again for this long: a send to a thousand chats fails once, not a thousand times. */
 const FAILURES_MS = 600_000;

@@ -1,4 +1,4 @@
-import { companiesToPurge, purgeCompany } from '@posthorn/core/accounts/purge-company.ts';
+import { companiesToPurge, purgeCompany } from '@posthorn/core/accounts/company/purge-company.ts';
 import { sweepExpired } from '@posthorn/core/accounts/sweep-expired.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';

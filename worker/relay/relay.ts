@@ -5,7 +5,7 @@ import {
   readUnpublished,
   type WakeUp,
 } from '@posthorn/core/messages/publish-outbox.ts';
-import type { Broker } from '@posthorn/core/platform/broker.ts';
+import type { Broker } from '@posthorn/core/platform/broker/broker.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';

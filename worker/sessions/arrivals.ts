@@ -3,7 +3,6 @@ import { isGroupJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { type Lease, LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
 import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
 import { type InboundMediaStore, MediaUnusable } from '@posthorn/core/media/media-port.ts';
-import { hashKey } from '@posthorn/core/messages/hashes.ts';
 import {
   type InboundRecorder,
   RECEIVED_BATCH_MAX,
@@ -15,9 +14,10 @@ import type { WorkTries } from '@posthorn/core/messages/work-tries.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
+import { hashKey } from '@posthorn/core/platform/hashes.ts';
 import { messageIdOf } from '@posthorn/core/platform/ids.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
-import { isStorageTrouble } from '@posthorn/core/platform/storage.ts';
+import { isStorageTrouble } from '@posthorn/core/platform/storage/storage.ts';
 import { recordStatusFacts, type StatusFact } from '@posthorn/core/status/record-status.ts';
 import {
   type InboundMessage,

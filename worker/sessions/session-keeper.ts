@@ -2,7 +2,7 @@ import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
 import { loadSessionRows, type SessionRow } from '@posthorn/core/instances/load-sessions.ts';
 import { shardQueue } from '@posthorn/core/instances/shard.ts';
 import type { WakeUp } from '@posthorn/core/messages/publish-outbox.ts';
-import type { Broker, Consumer } from '@posthorn/core/platform/broker.ts';
+import type { Broker, Consumer } from '@posthorn/core/platform/broker/broker.ts';
 import { startLookingForWork } from '../dispatch/look-for-work.ts';
 import { type InstanceSession, type SessionDeps, startInstanceSession } from './instance-session.ts';
 

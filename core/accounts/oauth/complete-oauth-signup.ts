@@ -1,8 +1,8 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { asRegistration, createCompany } from '../create-company.ts';
 import type { AccountDeps } from '../deps.ts';
-import { issueSession, type SessionGrant } from '../issue-session.ts';
+import { asRegistration, createCompany } from '../registration/create-company.ts';
 import { hashSecret } from '../secret-digest.ts';
+import { issueSession, type SessionGrant } from '../sessions/issue-session.ts';
 import type { PendingProfile } from './finish-oauth-login.ts';
 
 /**

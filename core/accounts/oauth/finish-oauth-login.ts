@@ -1,10 +1,10 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import type { Sql } from '../../platform/db.ts';
-import { ACCOUNT_USER_COLUMNS, type AccountUser, isUsersSuperadmin } from '../account-user.ts';
 import type { AccountDeps } from '../deps.ts';
-import { issueSession, type SessionGrant } from '../issue-session.ts';
 import { hashSecret, newSecret } from '../secret-digest.ts';
+import { issueSession, type SessionGrant } from '../sessions/issue-session.ts';
+import { ACCOUNT_USER_COLUMNS, type AccountUser, isUsersSuperadmin } from '../users/account-user.ts';
 import type { StateSecrets } from './begin-oauth-login.ts';
 import { linkIdentity } from './link-identity.ts';
 import type { OAuthProviders, ProviderIdentity, ProviderName } from './provider.ts';

@@ -1,6 +1,6 @@
 import type { BillingCycle } from '@posthorn/contract/billing/catalog.ts';
 import type { BillingType } from '@posthorn/contract/billing/subscriptions.ts';
-import { centsOf } from '../provider-event.ts';
+import { centsOf } from '../provider-events/provider-event.ts';
 import { type AsaasHttp, type AsaasObject, type AsaasOptions, createAsaasHttp } from './asaas-http.ts';
 import {
   type CardToTokenize,

@@ -2,9 +2,10 @@
 import { parseRecipient, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { z } from 'zod/v4';
 import { changeBlock, changeContacts, changeDefaults, changePhone } from '../state/change-phone.ts';
+import type { Message, Phone } from '../state/model.ts';
 import { phoneFor } from '../state/phones.ts';
 import { chatOf } from '../state/recipients.ts';
-import type { Message, Phone, World } from '../state/world.ts';
+import type { World } from '../state/world.ts';
 import { ControlError, parseWith, type Route } from './http.ts';
 import { phoneNumber } from './phone-number.ts';
 import { shownMessage, shownPhone } from './shown.ts';

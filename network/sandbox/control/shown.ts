@@ -1,9 +1,10 @@
 /** How phones and messages look to a tester. */
 import type { MediaInfo } from '../families/media.ts';
 import { families } from '../families/registry.ts';
+import type { Group, Message, Phone } from '../state/model.ts';
 import { isOnline, settingOf } from '../state/phones.ts';
 import { chatOf } from '../state/recipients.ts';
-import type { Group, Message, Phone, World } from '../state/world.ts';
+import type { World } from '../state/world.ts';
 import { CDN_PATH } from './cdn-http.ts';
 
 export function shownPhone(world: World, phone: Phone) {

@@ -1,8 +1,9 @@
 /** Families that do something to a message that is there: react, edit, delete, pin. */
 import { isGroupJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { z } from 'zod/v4';
+import type { Message, Phone } from '../state/model.ts';
 import { chatOf, findTarget, type Target } from '../state/recipients.ts';
-import type { Message, Phone, World } from '../state/world.ts';
+import type { World } from '../state/world.ts';
 import { type ContentFamily, type Entering, noWords, target } from './family.ts';
 
 /** Tests name the message by its id alone: within a chat nobody else's has the same. */

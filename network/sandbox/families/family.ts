@@ -4,7 +4,8 @@
  */
 import { z } from 'zod/v4';
 import type { EventBody } from '../frames.ts';
-import type { Account, Message, Phone, World } from '../state/world.ts';
+import type { Account, Message, Phone } from '../state/model.ts';
+import type { World } from '../state/world.ts';
 
 /** A message that is about to enter the network. */
 export interface Entering {

@@ -1,7 +1,8 @@
 /** Polls and their votes. A vote names options; only who has the poll's secret can cast or read one. */
 import { z } from 'zod/v4';
+import type { Message } from '../state/model.ts';
 import { findTarget, type Target } from '../state/recipients.ts';
-import type { Message, World } from '../state/world.ts';
+import type { World } from '../state/world.ts';
 import { type ContentFamily, type Entering, noWords, target } from './family.ts';
 
 const poll = z.object({

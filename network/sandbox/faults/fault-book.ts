@@ -1,5 +1,5 @@
 /** The faults in force: who they strike, how often they did, and when they are over. */
-import type { Account, Phone } from '../state/world.ts';
+import type { Account, Phone } from '../state/model.ts';
 import type { FaultKind, FaultOrder, SendPlan } from './fault.ts';
 
 export interface Fault {

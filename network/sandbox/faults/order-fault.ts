@@ -1,8 +1,9 @@
 /** Ordering a fault and calling it off: what happens at once, besides what happens on later sends. */
-import type { Session } from '../sessions/session.ts';
+
 import { cutSession, endSession } from '../sessions/session.ts';
 import { unpairAccount } from '../state/accounts.ts';
 import { catchUp } from '../state/change-phone.ts';
+import type { Session } from '../state/model.ts';
 import { accountRecord } from '../state/records.ts';
 import type { World } from '../state/world.ts';
 import type { FaultOrder } from './fault.ts';

@@ -5,10 +5,11 @@ import { phoneNumber } from '../control/phone-number.ts';
 import { target } from '../families/family.ts';
 import { unpairAccount } from '../state/accounts.ts';
 import { arriveAtInstance, newNetworkId, readMessage, takeMessage } from '../state/deliver.ts';
+import type { Session } from '../state/model.ts';
 import { findTarget } from '../state/recipients.ts';
 import { starMessage } from '../state/star.ts';
 import type { World } from '../state/world.ts';
-import { type Session, sendFrame } from './session.ts';
+import { sendFrame } from './session.ts';
 
 /** Says no to a call; the driver throws it as `SendRefused` with this reason. */
 class CallRefused extends Error {}

@@ -1,20 +1,15 @@
 /** Pairing: the QR that a driver shows, the code that it asks for, and the phone that answers either. */
 import { randomBytes, randomInt } from 'node:crypto';
 import { freshNumber, pairAccount } from '../state/accounts.ts';
+import type { PairingOffer, Session } from '../state/model.ts';
 import type { World } from '../state/world.ts';
-import { type Session, sendFrame } from './session.ts';
+import { sendFrame } from './session.ts';
 
 export interface PairingSettings {
   qrTtlMs: number;
   codeTtlMs: number;
   /** An instance pairs by itself, with a fresh number, so long after its first QR; null never does. */
   autoPairAfterMs: number | null;
-}
-
-/** What one unpaired session has on offer. */
-export interface PairingOffer {
-  requestCode(phone: string): string;
-  withdraw(): void;
 }
 
 export interface PairingDesk {

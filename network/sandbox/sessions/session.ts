@@ -1,33 +1,8 @@
 /** One connection of a driver, and the ways it ends. */
 import type { WebSocket } from 'ws';
 import type { ByeReason, ServerFrame } from '../frames.ts';
-import type { Account, World } from '../state/world.ts';
-import type { PairingOffer } from './pairing.ts';
-
-/**
- * `greeting`: nothing said yet. `pairing`: a QR is shown. `confirming`: paired, and the driver is
- * storing its credentials. `live`: may send. `ended`: whatever still arrives is ignored.
- */
-type SessionPhase = 'greeting' | 'pairing' | 'confirming' | 'live' | 'ended';
-
-export interface Session {
-  readonly socket: WebSocket;
-  phase: SessionPhase;
-  instanceId: string;
-  epoch: number;
-  account: Account | null;
-  offer: PairingOffer | null;
-  /** Answers of this tick, each already JSON. */
-  acks: string[];
-  /** The newest event that went out over this connection. */
-  sentSeq: number;
-  /** Of the events that went out and are not acknowledged. */
-  sentChars: number;
-  /** Cut the connection once this tick's acks are out. */
-  cutAfterFlush: boolean;
-  /** A pong or a frame came since the last ping. */
-  heard: boolean;
-}
+import type { Session } from '../state/model.ts';
+import type { World } from '../state/world.ts';
 
 export function createSession(socket: WebSocket): Session {
   return {

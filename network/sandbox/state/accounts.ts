@@ -4,9 +4,10 @@ import { endSession } from '../sessions/session.ts';
 import { catchUp } from './change-phone.ts';
 import { deliver, pushMessage } from './deliver.ts';
 import { createEventQueue } from './event-queue.ts';
+import type { Account, Phone } from './model.ts';
 import { phoneFor } from './phones.ts';
 import { accountRecord } from './records.ts';
-import type { Account, Phone, World } from './world.ts';
+import type { World } from './world.ts';
 
 /**
  * Pairs a number with an instance. A phone has one pairing here: pairing it anew voids the old one, as

@@ -1,8 +1,9 @@
 /** Making and changing phones, as a tester or their owner would. */
 import { deliver, scheduleRead } from './deliver.ts';
+import type { Phone, PhoneSettings, StatusPrivacy } from './model.ts';
 import { isOnline, phoneFor, settingOf } from './phones.ts';
 import { phoneRecord } from './records.ts';
-import type { Phone, PhoneSettings, StatusPrivacy, World } from './world.ts';
+import type { World } from './world.ts';
 
 export interface PhoneChange extends Partial<PhoneSettings> {
   name?: string;

@@ -4,11 +4,12 @@ import { jidOfPhone, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { families } from '../families/registry.ts';
 import { textFamily } from '../families/text.ts';
 import type { EventBody } from '../frames.ts';
+import { type Account, type Message, type Phone, unmarked } from './model.ts';
 import { isOnline, phoneForJid, settingOf } from './phones.ts';
 import { pushEvent, recordReceipt } from './receipts.ts';
 import { chatOf, isShared, reachedBy, recipientsOf } from './recipients.ts';
 import { messageRecord } from './records.ts';
-import { type Account, type Message, type Phone, unmarked, type World } from './world.ts';
+import type { World } from './world.ts';
 
 export interface NewMessage {
   id: string;

@@ -2,30 +2,7 @@
  * What an account has not acknowledged yet, in order. Numbers run without a gap, so any event is
  * found by its number in O(1), and an ack up to N drops from the front.
  */
-import type { Message } from './world.ts';
-
-export interface PendingEvent {
-  readonly seq: number;
-  /** The event as it goes over the wire and into the journal: serialised once. */
-  readonly json: string;
-  /** Set for an inbound message: acking it delivers the message. */
-  readonly message: Message | null;
-  /** Made up by a tester, and no event that anything happened for. */
-  readonly raw?: boolean;
-}
-
-export interface EventQueue {
-  /** The number of the newest event ever queued. */
-  lastSeq(): number;
-  ackedSeq(): number;
-  size(): number;
-  push(event: PendingEvent): void;
-  /** Up to `limit` events after number `seq`. */
-  after(seq: number, limit: number): PendingEvent[];
-  /** Drops and returns the events up to `seq`; nothing when it acked that far before. */
-  ack(seq: number): PendingEvent[];
-  all(): PendingEvent[];
-}
+import type { EventQueue, PendingEvent } from './model.ts';
 
 export function createEventQueue(ackedSeq = 0): EventQueue {
   let acked = ackedSeq;

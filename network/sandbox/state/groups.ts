@@ -1,8 +1,9 @@
 /** Groups, as far as messages in them need: who is in, and who may pin and delete. */
 import { GROUP_SERVER } from '@posthorn/contract/jid.ts';
+import type { Group } from './model.ts';
 import { phoneFor } from './phones.ts';
 import { groupRecord } from './records.ts';
-import type { Group, World } from './world.ts';
+import type { World } from './world.ts';
 
 export interface GroupFacts {
   jid?: string | undefined;

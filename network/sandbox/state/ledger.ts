@@ -3,7 +3,7 @@
  * tests count. Messages that virtual phones send are not in it.
  */
 import type { Jid } from '@posthorn/contract/jid.ts';
-import type { Message } from './world.ts';
+import type { Message } from './model.ts';
 
 interface LedgerFilter {
   /** Sender or recipient. */

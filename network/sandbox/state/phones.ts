@@ -1,6 +1,7 @@
 /** Finding the numbers of the network, and what each is set to. */
 import { jidOfPhone, phoneOf } from '@posthorn/contract/jid.ts';
-import type { Phone, PhoneSettings, World } from './world.ts';
+import type { Phone, PhoneSettings } from './model.ts';
+import type { World } from './world.ts';
 
 /** The phone with this number; one that nobody made comes to life here (ERR-20). */
 export function phoneFor(world: World, phone: string): Phone {

@@ -1,7 +1,8 @@
 /** What senders learn: receipts, and the queue through which an account learns anything at all. */
 import type { EventBody } from '../frames.ts';
+import type { Account, Message, MessageStatus, Phone } from './model.ts';
 import { settingOf } from './phones.ts';
-import type { Account, Message, MessageStatus, Phone, World } from './world.ts';
+import type { World } from './world.ts';
 
 const rank: Record<MessageStatus, number> = { sent: 0, delivered: 1, read: 2, played: 3 };
 

@@ -1,7 +1,8 @@
 /** Who a message is for, and which message is meant. */
 import { isGroupJid, isUserJid, type Jid, phoneOf, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
+import type { Message, MessageStatus, Phone } from './model.ts';
 import { phoneForJid } from './phones.ts';
-import type { Message, MessageStatus, Phone, World } from './world.ts';
+import type { World } from './world.ts';
 
 /** True for a chat of more than two: each recipient then gets, reads and plays it by itself. */
 export function isShared(to: Jid): boolean {

@@ -1,6 +1,6 @@
 /** The facts that the journal keeps, one a line. Short arrays: there are millions of them. */
 import type { NetworkEvent } from '../frames.ts';
-import type { Account, Group, Message, MessageStatus, Phone, PhoneSettings, StatusPrivacy } from './world.ts';
+import type { Account, Group, Message, MessageStatus, Phone, PhoneSettings, StatusPrivacy } from './model.ts';
 
 export type JournalRecord =
   | ['defaults', PhoneSettings]

@@ -7,12 +7,13 @@ import { addAccount } from './accounts.ts';
 import { catchUp } from './change-phone.ts';
 import { deliver } from './deliver.ts';
 import { replayJournal, rewriteJournal } from './journal.ts';
+import { type Account, type Message, type Phone, unmarked } from './model.ts';
 import { phoneFor, phoneForJid } from './phones.ts';
 import { advance } from './receipts.ts';
 import { isShared, reachedBy, recipientsOf } from './recipients.ts';
 import { accountRecord, groupRecord, type JournalRecord, messageRecord, phoneRecord } from './records.ts';
 import { markStar } from './star.ts';
-import { type Account, type Message, type Phone, unmarked, type World } from './world.ts';
+import type { World } from './world.ts';
 
 /**
  * Reads the journal into an empty world. Compacts it when it is larger than `compactAboveBytes` and

@@ -1,7 +1,9 @@
 /** Stars: state of one account alone, which its other devices sync back. */
+
+import type { Message, Phone } from './model.ts';
 import { pushEvent } from './receipts.ts';
 import { chatOf } from './recipients.ts';
-import type { Message, Phone, World } from './world.ts';
+import type { World } from './world.ts';
 
 export function markStar(phone: Phone, message: Message, starred: boolean): void {
   const others = message.marks.starredBy.filter((number) => number !== phone.phone);

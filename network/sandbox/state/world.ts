@@ -5,11 +5,10 @@
 import type { Jid } from '@posthorn/contract/jid.ts';
 import type { FaultBook } from '../faults/fault-book.ts';
 import type { SandboxLog } from '../log.ts';
-import type { Session } from '../sessions/session.ts';
 import type { Cdn } from './cdn.ts';
-import type { EventQueue } from './event-queue.ts';
 import type { Journal } from './journal.ts';
 import type { Ledger } from './ledger.ts';
+import type { Account, Group, Phone, PhoneSettings, Session } from './model.ts';
 import type { TimerWheel } from './timer-wheel.ts';
 
 export interface World {
@@ -29,129 +28,3 @@ export interface World {
   /** Writes the journal and sends what waits, now. */
   flush(): void;
 }
-
-export interface PhoneSettings {
-  online: boolean;
-  /** Reads what arrives, `read_delay_ms` after it arrived. */
-  auto_read: boolean;
-  read_delay_ms: number;
-  /** How long a message travels to a phone that is online; 0 is within the tick. */
-  delivery_delay_ms: number;
-  /** Off: reading is kept to oneself. Delivery is always told (EVT-4). */
-  read_receipts: boolean;
-  /** Answers each text with this text; null answers nothing. */
-  auto_reply: string | null;
-}
-
-export const initialDefaults: Readonly<PhoneSettings> = {
-  online: true,
-  auto_read: true,
-  read_delay_ms: 1000,
-  delivery_delay_ms: 0,
-  read_receipts: true,
-  auto_reply: null,
-};
-
-/** One number on the network: a virtual phone, or one that is paired with an instance. */
-export interface Phone {
-  readonly phone: string;
-  readonly jid: Jid;
-  name: string;
-  business: boolean;
-  /** What was set for this phone; the rest follows `World.defaults`. */
-  own: Partial<PhoneSettings>;
-  /** What it shows, in the order of arrival. */
-  readonly messages: Message[];
-  /** What it sent, by network id: the duplicate key is (sender, id). */
-  readonly sent: Map<string, Message>;
-  /** What could not be delivered yet because it is offline. */
-  waiting: Message[];
-  readonly unread: Set<Message>;
-  /** Who was last seen typing to it, and when (Unix ms). */
-  readonly typing: Map<Jid, number>;
-  /** The numbers saved in its address book: statuses go only between those who have saved each other. */
-  readonly contacts: Set<string>;
-  /** Numbers whose direct messages never arrive. */
-  readonly blocked: Set<string>;
-  statusPrivacy: StatusPrivacy;
-  account: Account | null;
-}
-
-/** Who of the contacts sees its statuses: all, all but the list, or only the list. */
-export interface StatusPrivacy {
-  type: 'contacts' | 'blacklist' | 'whitelist';
-  /** Phones. */
-  list: readonly string[];
-}
-
-export interface Group {
-  readonly jid: Jid;
-  name: string;
-  readonly participants: Set<Phone>;
-  readonly admins: Set<Phone>;
-}
-
-/** A phone paired with an instance: messages for it go to the instance's session. */
-export interface Account {
-  readonly phone: Phone;
-  readonly token: string;
-  readonly instanceId: string;
-  readonly pushName: string;
-  /** Since when it has the secrets of polls that pass (Unix ms): its pairing, or the last reset. */
-  secretsSince: number;
-  /** The highest epoch that logged in; a lower one is refused. */
-  epoch: number;
-  readonly events: EventQueue;
-  /** The one session that may send. */
-  session: Session | null;
-  /** Connections that logged in and have not ended; two while a kicked one still closes. */
-  connections: Set<Session>;
-  readonly stats: { logins: number; maxLive: number; kicks: number; staleLogins: number };
-}
-
-export type MessageStatus = 'sent' | 'delivered' | 'read' | 'played';
-
-/** One message, shared by the ledger and by every phone that shows it. */
-export interface Message {
-  readonly id: string;
-  readonly from: Phone;
-  readonly to: Jid;
-  readonly type: string;
-  content: Record<string, unknown>;
-  readonly quotedId: string | undefined;
-  /** Unix ms. */
-  readonly at: number;
-  /** Place in the ledger from 1; 0 for what a virtual phone sent. */
-  seq: number;
-  timesSeen: number;
-  /** How far it got with whoever got furthest. */
-  status: MessageStatus;
-  /** How far it got with each recipient; null where there is just one. */
-  readonly reached: Map<Phone, MessageStatus> | null;
-  /** How often it was forwarded; 0 without the forwarded mark. */
-  readonly forwarded: number;
-  /** Answers nobody: keeps two phones that auto-reply from talking for ever. */
-  readonly automatic: boolean;
-  marks: MessageMarks;
-}
-
-/** What was done to a message after it was sent; shared and empty until a family replaces it. */
-export interface MessageMarks {
-  readonly edited: boolean;
-  readonly deleted: boolean;
-  readonly pinned: boolean;
-  /** Phones that starred it. */
-  readonly starredBy: readonly string[];
-  readonly reactions: readonly { from: Jid; emoji: string }[];
-  /** Of a poll: the latest vote of each. */
-  readonly votes: readonly { from: Jid; options: readonly string[] }[];
-}
-
-export const unmarked: MessageMarks = Object.freeze({
-  edited: false,
-  deleted: false,
-  pinned: false,
-  starredBy: [],
-  reactions: [],
-  votes: [],
-});

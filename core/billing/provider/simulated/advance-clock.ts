@@ -2,7 +2,7 @@ import type { Clock } from '../../../platform/clock.ts';
 import type { Db } from '../../../platform/db.ts';
 import { wakeBillingWorker } from '../../billing-bus.ts';
 import { lockCompany } from '../../lock-company.ts';
-import { settleSubscription } from '../../settle-subscription.ts';
+import { settleSubscription } from '../../subscriptions/settle-subscription.ts';
 
 /**
  * Moves a company's billing clock forward, and the provider's for its customer with it: trials end, grace

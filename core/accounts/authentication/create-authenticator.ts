@@ -1,0 +1,112 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import type { AuthSubject } from '../../access/forget-cached.ts';
+import type { Authenticator, Credentials, Principal } from '../../access/principal.ts';
+import type { Bus } from '../../platform/bus.ts';
+import { isApiErrorOf } from '../is-api-error.ts';
+import { hashSecret } from '../secret-digest.ts';
+import { createPrincipalCache } from './principal-cache.ts';
+import { type ProofDeps, proveJwt, proveKey, proveRefreshCookie } from './prove-account.ts';
+
+const KNOWN_MAX = 20_000;
+
+export interface AuthenticatorDeps extends ProofDeps {
+  bus: Bus;
+  /** How long a proof is believed without asking again; it is called back at once over the bus. */
+  cacheTtlMs?: number;
+}
+
+/** The authenticator of a process. */
+export interface LocalAuthenticator extends Authenticator {
+  /** Forgets at once in this process; the others hear it over the bus, a few milliseconds later. */
+  forget(...subjects: AuthSubject[]): void;
+  /**
+   * For `DELETE /v1/auth/me/account` alone: a JWT, or the refresh cookie in its place, also of a company that
+   * is deleted already. Throws like `authenticate`.
+   */
+  authenticateAccount(proof: {
+    authorization: string | undefined;
+    refreshToken: string | undefined;
+  }): Promise<Principal>;
+}
+
+/** See {@link Authenticator}. See ACC-9, ACC-32, ACC-33, ACC-41 and ACC-42. */
+export function createAuthenticator(deps: AuthenticatorDeps): LocalAuthenticator {
+  const cache = createPrincipalCache({
+    bus: deps.bus,
+    clock: deps.clock,
+    ttlMs: deps.cacheTtlMs ?? 30_000,
+  });
+  /** Proofs that held, by their digest; a revoked one leaves when it is next looked up. */
+  const known = new Set<string>();
+  /** Look-ups under way, so that a burst with one key asks once. */
+  const running = new Map<string, { mark: number; answer: Promise<Principal> }>();
+
+  async function lookUp(proof: string, isKey: boolean, mark: number): Promise<Principal> {
+    const id = hashSecret(proof).toString('base64');
+    try {
+      const { principal, endsAtMs } = await (isKey ? proveKey(deps, proof) : proveJwt(deps, proof));
+      cache.set(proof, principal, mark, endsAtMs);
+      // The newest last: the oldest go first.
+      known.delete(id);
+      if (known.size >= KNOWN_MAX) known.delete(known.keys().next().value as string);
+      known.add(id);
+      return principal;
+    } catch (err) {
+      // While the database is away nothing is said about the proof.
+      if (!isApiErrorOf(err, 'SERVICE_UNAVAILABLE')) known.delete(id);
+      throw err;
+    }
+  }
+
+  return {
+    authenticateCached(credentials) {
+      const proof = proofOf(credentials);
+      // A key is no JWT: what was proven as one must not pass in the other's header.
+      const principal = proof === null ? null : cache.get(proof);
+      if (principal === null) return null;
+      if ((principal.via === 'key') !== (credentials.apiKey !== undefined)) return null;
+      return principal;
+    },
+    isKnown(credentials) {
+      const proof = proofOf(credentials);
+      return proof !== null && known.has(hashSecret(proof).toString('base64'));
+    },
+    async authenticate(credentials) {
+      const proof = proofOf(credentials);
+      if (proof === null) throw apiError(credentials.authorization ? 'TOKEN_INVALID' : 'UNAUTHORIZED');
+      const isKey = credentials.apiKey !== undefined;
+      const mark = cache.mark();
+      const id = `${isKey ? 'k' : 'j'} ${proof}`;
+      const shared = running.get(id);
+      // Only a look-up that began after the last thing to forget, and only while we would hear of one.
+      if (shared && shared.mark === mark && cache.usable()) return shared.answer;
+      const answer = lookUp(proof, isKey, mark);
+      running.set(id, { mark, answer });
+      try {
+        return await answer;
+      } finally {
+        if (running.get(id)?.answer === answer) running.delete(id);
+      }
+    },
+    forget(...subjects) {
+      for (const subject of subjects) cache.forget(subject);
+    },
+    async authenticateAccount({ authorization, refreshToken }) {
+      if (authorization !== undefined) {
+        const token = bearerOf(authorization);
+        if (token === null) throw apiError('TOKEN_INVALID');
+        return (await proveJwt(deps, token, { evenDeleted: true })).principal;
+      }
+      if (!refreshToken) throw apiError('UNAUTHORIZED');
+      return proveRefreshCookie(deps, refreshToken);
+    },
+  };
+}
+
+function proofOf(credentials: Credentials): string | null {
+  return credentials.apiKey ?? bearerOf(credentials.authorization);
+}
+
+function bearerOf(header: string | undefined): string | null {
+  return header !== undefined && /^bearer /i.test(header) ? header.slice(7).trim() : null;
+}

@@ -1,0 +1,77 @@
+import { tellHoldChanged } from '../../access/company-hold.ts';
+import { forgetCached } from '../../access/forget-cached.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Db, Sql } from '../../platform/db.ts';
+
+/**
+ * What billing tells of a company (its `BillingNews`, read here without importing billing: neither of the two
+ * imports the other).
+ */
+export interface PlanNews {
+  company_id: number;
+  /** Grows with each change of a company; older news that come late are dropped. */
+  version: number;
+  /** Null: the free limits (LIM-4). */
+  limits: {
+    max_instances: number;
+    max_users: number;
+    max_webhooks: number;
+    requests_per_minute: number;
+    /** Absent in news from before there was one. */
+    storage_mb?: number;
+  } | null;
+  suspended: boolean;
+}
+
+/**
+ * Lets messaging follow a company's subscription: its limits count from the next request on, in every
+ * process, and a suspension disconnects its instances and, once over, connects those again that are still
+ * wanted connected. Safe to run twice and in any order. False for news that are older than what is
+ * known, or of a company that is gone.
+ */
+export async function applyPlanLimits(deps: { db: Db; clock: Clock }, news: PlanNews): Promise<boolean> {
+  return deps.db.transaction(async (sql) => {
+    const now = deps.clock.now();
+    const { limits } = news;
+    const { rows } = await sql.query<{ was_suspended: boolean }>(
+      `WITH before AS (SELECT id, billing_suspended_at FROM companies WHERE id = $1 FOR NO KEY UPDATE)
+       UPDATE companies
+       SET billing_version = $2, max_instances = $3, max_users = $4, max_webhooks = $5, requests_per_minute = $6,
+           storage_mb = $9,
+           billing_suspended_at = CASE WHEN $7 THEN coalesce(before.billing_suspended_at, $8::timestamptz) END,
+           updated_at = $8
+       FROM before
+       WHERE companies.id = before.id AND billing_version < $2
+       RETURNING before.billing_suspended_at IS NOT NULL AS was_suspended`,
+      [
+        news.company_id,
+        news.version,
+        limits?.max_instances ?? null,
+        limits?.max_users ?? null,
+        limits?.max_webhooks ?? null,
+        limits?.requests_per_minute ?? null,
+        news.suspended,
+        now,
+        limits?.storage_mb ?? null,
+      ],
+    );
+    if (!rows[0]) return false;
+    if (!news.suspended) await resumeMarked(sql, news.company_id);
+    if (rows[0].was_suspended !== news.suspended) await tellHoldChanged(sql, news.company_id);
+    await forgetCached(sql, `company:${news.company_id}`);
+    return true;
+  });
+}
+
+/**
+ * A suspension overwrote what users wanted, and marked it, before holds were read from the company. One that was
+ * written then may still end.
+ */
+async function resumeMarked(sql: Sql, companyId: number): Promise<void> {
+  await sql.query(
+    `UPDATE instances
+     SET wanted = CASE WHEN wanted = 'disconnected' THEN 'connected' ELSE wanted END, resume_after_suspension = false
+     WHERE company_id = $1 AND resume_after_suspension`,
+    [companyId],
+  );
+}

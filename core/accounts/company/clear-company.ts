@@ -1,0 +1,76 @@
+import { forgetCached } from '../../access/forget-cached.ts';
+import { mails } from '../../mail/mails.ts';
+import type { Sql } from '../../platform/db.ts';
+import { changedHint } from '../../webhooks/delivery/hints.ts';
+import type { AccountDeps } from '../deps.ts';
+
+/** What {@link clearCompany} ended. */
+export interface ClearedCompany {
+  users: number;
+  webhooks: number;
+  instances: number;
+}
+
+/** What a webhook says that was disabled here. */
+const WEBHOOK_REASON = 'owner_proven';
+
+/**
+ * Leaves a company to one user: the others are removed (with their keys and sessions), its webhooks are
+ * disabled and its instances disconnected. Nothing else could be told from what a stranger planted who had
+ * registered it under another's address: an invited second owner proves an address as well. Data, settings
+ * and credentials stay, so an honest owner enables, connects and invites again. Part of the caller's
+ * transaction, which holds the row of the user who stays.
+ */
+export async function clearCompany(
+  deps: Pick<AccountDeps, 'clock' | 'mails'>,
+  sql: Sql,
+  input: { companyId: number; keepUserId: number; traceId: string | null },
+): Promise<ClearedCompany> {
+  const { companyId, keepUserId, traceId } = input;
+  const at = deps.clock.now();
+  // Whoever is making a user, a webhook or an instance has it as well: none is made behind our back.
+  const company = await sql.query<{ name: string }>('SELECT name FROM companies WHERE id = $1 FOR UPDATE', [
+    companyId,
+  ]);
+  const users = await sql.query<{ email: string; name: string }>(
+    'DELETE FROM users WHERE company_id = $1 AND id <> $2 RETURNING email, name',
+    [companyId, keepUserId],
+  );
+  for (const user of users.rows)
+    await deps.mails.queue(sql, {
+      ...mails.accessEnded({ name: user.name, company: company.rows[0]!.name }),
+      to: user.email,
+      kind: 'access_ended',
+      companyId,
+      traceId,
+    });
+  const webhooks = await disableWebhooks(sql, companyId, at);
+  const instances = await disconnectInstances(sql, companyId, at);
+  await forgetCached(sql, `company:${companyId}`);
+  return { users: users.rows.length, webhooks, instances };
+}
+
+async function disableWebhooks(sql: Sql, companyId: number, at: Date): Promise<number> {
+  const { rows } = await sql.query<{ id: number }>(
+    `UPDATE webhooks SET enabled = false, disabled_reason = $3, updated_at = $2
+     WHERE company_id = $1 AND enabled RETURNING id`,
+    [companyId, at, WEBHOOK_REASON],
+  );
+  await sql.query(`SELECT pg_notify('deliveries', hint) FROM unnest($1::text[]) AS hint`, [
+    rows.map((webhook) => changedHint(webhook.id)),
+  ]);
+  return rows.length;
+}
+
+/** Also those that the end of a suspension would connect again. */
+async function disconnectInstances(sql: Sql, companyId: number, at: Date): Promise<number> {
+  const { rows } = await sql.query<{ id: string }>(
+    `UPDATE instances SET wanted = 'disconnected', resume_after_suspension = false, updated_at = $2
+     WHERE company_id = $1 AND (wanted = 'connected' OR resume_after_suspension) RETURNING id`,
+    [companyId, at],
+  );
+  await sql.query(`SELECT pg_notify('instance', id) FROM unnest($1::text[]) AS id`, [
+    rows.map((instance) => instance.id),
+  ]);
+  return rows.length;
+}

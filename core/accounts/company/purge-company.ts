@@ -1,0 +1,86 @@
+import { ACCOUNT_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
+import type { Db } from '../../platform/db.ts';
+
+const BATCH = 5_000;
+const FOREIGN_KEY_VIOLATION = '23503';
+
+/** The companies whose 30 days are over (ACC-26), oldest first. */
+export async function companiesToPurge(deps: { db: Db }, now: Date): Promise<number[]> {
+  const { rows } = await deps.db.query<{ id: number }>(
+    `SELECT id FROM companies WHERE status = 'deleted' AND deleted_at <= $1 ORDER BY deleted_at, id`,
+    [new Date(now.getTime() - ACCOUNT_RETENTION_DAYS * 86_400_000)],
+  );
+  return rows.map((row) => row.id);
+}
+
+/**
+ * Drops everything a deleted company had: its rows of every table that has a `company_id`, found in the
+ * catalogue so that a table made later is not forgotten. Stored media go with their rows: triggers note the
+ * objects for the media job to remove (0007-media.ts). The company's own row goes last: a purge that was
+ * interrupted is simply begun again.
+ */
+export async function purgeCompany(deps: { db: Db }, companyId: number): Promise<void> {
+  const { db } = deps;
+  const tables = await tenantTables(db);
+  // Large tables are indexed by instance, not by company.
+  const instances = await db.query<{ id: string }>('SELECT id FROM instances WHERE company_id = $1', [
+    companyId,
+  ]);
+  const instanceIds = instances.rows.map((row) => row.id);
+  if (instanceIds.length > 0)
+    for (const { name, has_instance } of tables)
+      if (has_instance)
+        await deleteBatches(db, name, 'instance_id = ANY($2::uuid[])', companyId, instanceIds);
+  // Rounds, until one finds nothing: rows wait for others that point at them, and triggers may write new ones.
+  for (;;) {
+    let deleted = 0;
+    const blocked: string[] = [];
+    for (const { name } of tables) {
+      try {
+        deleted += await deleteBatches(db, name, '$2::int IS NULL', companyId, null);
+      } catch (err) {
+        if ((err as { code?: string }).code !== FOREIGN_KEY_VIOLATION) throw err;
+        blocked.push(name);
+      }
+    }
+    if (deleted > 0) continue;
+    if (blocked.length > 0) throw new Error(`rows of ${blocked.join(', ')} hold each other`);
+    break;
+  }
+  await db.query(`DELETE FROM companies WHERE id = $1 AND status = 'deleted'`, [companyId]);
+}
+
+/** Tables of this schema that carry a company, partitions by their parent. Billing's stand in another schema. */
+async function tenantTables(db: Db): Promise<{ name: string; has_instance: boolean }[]> {
+  const { rows } = await db.query<{ name: string; has_instance: boolean }>(
+    `SELECT quote_ident(c.relname) AS name, bool_or(a.attname = 'instance_id') AS has_instance
+     FROM pg_class c
+     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname IN ('company_id', 'instance_id') AND NOT a.attisdropped
+     WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+     GROUP BY c.relname
+     HAVING bool_or(a.attname = 'company_id')
+     ORDER BY c.relname`,
+  );
+  return rows;
+}
+
+/** In bites, so that no lock and no transaction lasts; returns how many. tableoid: the rows may stand in partitions. */
+async function deleteBatches(
+  db: Db,
+  table: string,
+  condition: string,
+  companyId: number,
+  value: unknown,
+): Promise<number> {
+  let deleted = 0;
+  for (;;) {
+    const { rowCount } = await db.query(
+      `DELETE FROM ${table} WHERE company_id = $1 AND (tableoid, ctid) IN (
+         SELECT tableoid, ctid FROM ${table} WHERE company_id = $1 AND ${condition} LIMIT ${BATCH}
+       )`,
+      [companyId, value],
+    );
+    deleted += rowCount ?? 0;
+    if ((rowCount ?? 0) < BATCH) return deleted;
+  }
+}

@@ -1,0 +1,59 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import type { CompanyDto } from '@posthorn/contract/messaging/admin.ts';
+import { tellHoldChanged } from '../../access/company-hold.ts';
+import { forgetCached } from '../../access/forget-cached.ts';
+import { PLATFORM_COMPANY_ID } from '../../access/superadmin.ts';
+import { recordAudit } from '../../audit/record-audit.ts';
+import { companyHint } from '../../webhooks/delivery/hints.ts';
+import type { AccountDeps } from '../deps.ts';
+import { readCompany } from './list-companies.ts';
+
+/**
+ * Suspends or reactivates a company; its JWTs and keys are refused, or taken again, at once everywhere. While it
+ * is suspended its instances hold no session, so that nothing of it is sent or received, and nothing is
+ * delivered to its webhooks; what is queued waits. Reactivated, all of it goes on as it was left. Nothing
+ * to change is no error. Throws 404 COMPANY_NOT_FOUND; 409 ACCOUNT_ALREADY_DELETED, and
+ * CONFLICT for the platform's own company.
+ */
+export async function setCompanyStatus(
+  deps: Pick<AccountDeps, 'db' | 'clock' | 'forget'>,
+  input: {
+    companyId: number;
+    status: 'active' | 'suspended';
+    by: { userId: number };
+    traceId: string | null;
+  },
+): Promise<CompanyDto> {
+  const { companyId, status } = input;
+  if (companyId === PLATFORM_COMPANY_ID && status === 'suspended')
+    throw apiError('CONFLICT', { message: 'the platform itself cannot be suspended' });
+  const company = await deps.db.transaction(async (sql) => {
+    const { rows } = await sql.query<{ status: string }>(
+      'SELECT status FROM companies WHERE id = $1 FOR UPDATE',
+      [companyId],
+    );
+    if (!rows[0]) throw apiError('COMPANY_NOT_FOUND');
+    if (rows[0].status === 'deleted') throw apiError('ACCOUNT_ALREADY_DELETED');
+    if (rows[0].status !== status) {
+      const at = deps.clock.now();
+      await sql.query('UPDATE companies SET status = $2, updated_at = $3 WHERE id = $1', [
+        companyId,
+        status,
+        at,
+      ]);
+      await forgetCached(sql, `company:${companyId}`);
+      await tellHoldChanged(sql, companyId);
+      await sql.query(`SELECT pg_notify('deliveries', $1)`, [companyHint(companyId)]);
+      await recordAudit(sql, {
+        companyId,
+        userId: input.by.userId,
+        action: status === 'active' ? 'company.reactivated' : 'company.suspended',
+        traceId: input.traceId,
+        at,
+      });
+    }
+    return readCompany(sql, companyId);
+  });
+  deps.forget(`company:${companyId}`);
+  return company!;
+}

@@ -1,0 +1,53 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import { recordAudit } from '../../audit/record-audit.ts';
+import type { AccountDeps } from '../deps.ts';
+import { isApiErrorOf } from '../is-api-error.ts';
+import { uniqueError } from '../registration/create-company.ts';
+import { endSessions } from '../sessions/end-sessions.ts';
+import { findAccountUser } from '../users/account-user.ts';
+import { isCode, tryEmailCode } from './email-code.ts';
+
+/**
+ * Replaces the e-mail once the code from the new mailbox is typed; refresh tokens end (ACC-24).
+ * Throws 404 EMAIL_CHANGE_NOT_FOUND (none pending, expired or destroyed), 400 EMAIL_CHANGE_CODE_INVALID, 429
+ * EMAIL_CHANGE_LOCKED at the fifth wrong one, 409 EMAIL_ALREADY_TAKEN when somebody was faster.
+ */
+export async function confirmEmailChange(
+  deps: Pick<AccountDeps, 'db' | 'clock' | 'digest' | 'forget'>,
+  input: { companyId: number; userId: number; code: string; traceId: string | null },
+): Promise<void> {
+  const { companyId, userId, traceId } = input;
+  const outcome = await confirm().catch((cause) => {
+    const error = uniqueError(cause);
+    throw isApiErrorOf(error, 'EMAIL_ALREADY_REGISTERED')
+      ? apiError('EMAIL_ALREADY_TAKEN', { cause })
+      : cause;
+  });
+  // What can be no code is refused as one also where nothing is pending.
+  if (outcome === 'wrong' || (outcome !== 'spent' && outcome !== 'right' && !isCode(input.code)))
+    throw apiError('EMAIL_CHANGE_CODE_INVALID');
+  if (outcome === 'spent') throw apiError('EMAIL_CHANGE_LOCKED');
+  if (outcome !== 'right') throw apiError('EMAIL_CHANGE_NOT_FOUND');
+  deps.forget(`user:${userId}`);
+
+  function confirm() {
+    return deps.db.transaction(async (sql) => {
+      // The user's row before the code's, as whoever takes the account over holds them.
+      await findAccountUser(sql, userId, { lock: true });
+      const tried = await tryEmailCode(deps, sql, { userId, purpose: 'change', code: input.code });
+      // Returned, not thrown: the count of a wrong one has to be committed.
+      if (tried.is !== 'right') return tried.is;
+      const at = deps.clock.now();
+      await sql.query(
+        `UPDATE users SET email = $2, email_verified_at = $3, email_proven_at = $3, updated_at = $3 WHERE id = $1`,
+        [userId, tried.newEmail, at],
+      );
+      // Links and codes that went to the old mailbox prove nothing any more.
+      await sql.query('DELETE FROM password_links WHERE user_id = $1', [userId]);
+      await sql.query('DELETE FROM email_codes WHERE user_id = $1', [userId]);
+      await endSessions(sql, userId, at);
+      await recordAudit(sql, { companyId, userId, action: 'email.changed', traceId, at });
+      return tried.is;
+    });
+  }
+}

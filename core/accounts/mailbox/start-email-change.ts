@@ -1,0 +1,56 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import { recordAudit } from '../../audit/record-audit.ts';
+import { mails } from '../../mail/mails.ts';
+import type { AccountDeps } from '../deps.ts';
+import { checkCurrentPassword } from '../passwords/check-current-password.ts';
+import { writeEmailCode } from './email-code.ts';
+import { mailboxFull } from './mailbox-full.ts';
+
+/**
+ * Begins the move to another e-mail: a code to the new address, a notice to the old one; a second start
+ * overwrites the first. Throws 401 INVALID_CURRENT_PASSWORD, 400 BAD_REQUEST for the address there is
+ * already, 409 EMAIL_ALREADY_TAKEN, 429 RATE_LIMITED when the new mailbox got too many codes.
+ */
+export async function startEmailChange(
+  deps: Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'digest' | 'mails'>,
+  input: { userId: number; newEmail: string; currentPassword: string; traceId: string | null },
+): Promise<void> {
+  const { newEmail, traceId } = input;
+  const user = await checkCurrentPassword(deps, input);
+  if (newEmail === user.email.toLowerCase())
+    throw apiError('BAD_REQUEST', { message: 'new_email: is the address of this account already' });
+  const companyId = user.company_id;
+  await deps.db.transaction(async (sql) => {
+    const taken = await sql.query('SELECT 1 FROM users WHERE lower(email) = $1', [newEmail]);
+    if (taken.rows.length > 0) throw apiError('EMAIL_ALREADY_TAKEN');
+    const code = await writeEmailCode(deps, sql, {
+      userId: user.id,
+      companyId,
+      purpose: 'change',
+      newEmail,
+    });
+    await deps.mails.queue(sql, {
+      ...mails.emailChangeNotice({ name: user.name }),
+      to: user.email,
+      kind: 'email_change_notice',
+      companyId,
+      traceId,
+    });
+    await recordAudit(sql, {
+      companyId,
+      userId: user.id,
+      action: 'email.change_started',
+      traceId,
+      at: deps.clock.now(),
+    });
+    // Last: the new mailbox is held until the commit, and others may be writing to it.
+    const refused = await deps.mails.queue(sql, {
+      ...mails.emailChangeCode({ name: user.name, code }),
+      to: newEmail,
+      kind: 'email_change_code',
+      companyId,
+      traceId,
+    });
+    if (refused) throw mailboxFull(refused);
+  });
+}

@@ -1,0 +1,19 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import type { AccountDeps } from '../deps.ts';
+import { type AccountUser, findAccountUser } from '../users/account-user.ts';
+
+/** The user, once the password is proven again. Throws 401 INVALID_CURRENT_PASSWORD. */
+export async function checkCurrentPassword(
+  deps: Pick<AccountDeps, 'db' | 'passwords'>,
+  input: { userId: number; currentPassword: string },
+): Promise<AccountUser> {
+  const user = await findAccountUser(deps.db, input.userId);
+  const asker = { key: `user ${input.userId}`, isTrusted: true };
+  const right = await deps.passwords.verifyPassword(
+    user?.password_hash ?? null,
+    input.currentPassword,
+    asker,
+  );
+  if (!right || !user) throw apiError('INVALID_CURRENT_PASSWORD');
+  return user;
+}

@@ -1,0 +1,40 @@
+import type { Sql } from '../../platform/db.ts';
+import { hashSecret, newSecret } from '../secret-digest.ts';
+
+/** Days an invite link works. */
+export const INVITE_LINK_DAYS = 7;
+
+/** Of one user at a time; asking again and again does not fill anybody's mailbox without end. */
+const OPEN_LINKS_MAX = 5;
+
+/**
+ * A link that lets its bearer choose the user's password, once; only its hash is stored (ACC-16). Null
+ * when five are open already.
+ */
+export async function writePasswordLink(
+  sql: Sql,
+  input: {
+    userId: number;
+    companyId: number;
+    purpose: 'reset' | 'invite';
+    frontendUrl: string;
+    now: Date;
+    ttlMs: number;
+  },
+): Promise<string | null> {
+  const token = newSecret();
+  const { rowCount } = await sql.query(
+    `INSERT INTO password_links (token_hash, user_id, company_id, purpose, created_at, expires_at)
+     SELECT $1, $2, $3, $4, $5, $6
+     WHERE (SELECT count(*) FROM password_links WHERE user_id = $2 AND expires_at > $5) < ${OPEN_LINKS_MAX}`,
+    [
+      hashSecret(token),
+      input.userId,
+      input.companyId,
+      input.purpose,
+      input.now,
+      new Date(input.now.getTime() + input.ttlMs),
+    ],
+  );
+  return rowCount === 0 ? null : `${input.frontendUrl}/reset-password?token=${token}`;
+}

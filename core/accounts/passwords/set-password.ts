@@ -1,0 +1,25 @@
+import type { Sql } from '../../platform/db.ts';
+import { endSessions } from '../sessions/end-sessions.ts';
+
+/**
+ * Writes a new password and ends what the old one stood for: refresh tokens, JWTs (all but `keepJti`),
+ * open reset links and a pending move to another e-mail. Part of the caller's transaction.
+ */
+export async function setPassword(
+  sql: Sql,
+  input: { userId: number; passwordHash: string; keepJti: string | null; now: Date },
+): Promise<void> {
+  const { userId, passwordHash, keepJti, now } = input;
+  // Never the same millisecond twice: JWTs carry it, and only a later one tells them apart.
+  await sql.query(
+    `UPDATE users SET password_hash = $2, password_changed_jti = $3, updated_at = $4,
+       password_changed_at = greatest($4::timestamptz, date_trunc('milliseconds', password_changed_at) + interval '1 ms')
+     WHERE id = $1`,
+    [userId, passwordHash, keepJti, now],
+  );
+  await endSessions(sql, userId, now);
+  await sql.query('DELETE FROM password_links WHERE user_id = $1', [userId]);
+  await sql.query(`UPDATE email_codes SET code_hash = NULL WHERE user_id = $1 AND purpose = 'change'`, [
+    userId,
+  ]);
+}

@@ -1,0 +1,105 @@
+import { ApiError, apiError } from '@posthorn/contract/api-error.ts';
+import { recordAudit } from '../../audit/record-audit.ts';
+import { isUnavailable, type Sql } from '../../platform/db.ts';
+import type { AccountDeps } from '../deps.ts';
+import type { AccountUser } from '../users/account-user.ts';
+import { slugOf } from './company-slug.ts';
+
+export interface NewCompany {
+  companyName: string;
+  ownerEmail: string;
+  ownerName: string;
+  /** Null: the owner logs in by a social identity. */
+  passwordHash: string | null;
+  emailVerified: boolean;
+  /** The owner was seen to read the mailbox; what counts as verified need not be (quick registration). */
+  emailProven: boolean;
+  traceId: string | null;
+}
+
+/**
+ * A company with its owner. Part of the caller's transaction. Throws 409 EMAIL_ALREADY_REGISTERED, or
+ * CONFLICT when the name or the slug is taken; the unique indexes decide, so a race has one winner.
+ */
+export async function createCompany(
+  deps: Pick<AccountDeps, 'clock'>,
+  sql: Sql,
+  input: NewCompany,
+): Promise<AccountUser> {
+  const slug = slugOf(input.companyName);
+  // To the millisecond: the JWT's claim is compared with it.
+  const now = deps.clock.now();
+  try {
+    const company = await sql.query<{ id: number }>(
+      'INSERT INTO companies (name, slug, created_at, updated_at) VALUES ($1, $2, $3, $3) RETURNING id',
+      [input.companyName, slug, now],
+    );
+    const companyId = company.rows[0]!.id;
+    const user = await sql.query<{ id: number }>(
+      `INSERT INTO users (company_id, email, name, role, password_hash, password_changed_at,
+                          email_verified_at, email_proven_at, is_founder, created_at, updated_at)
+       VALUES ($1, $2, $3, 'owner', $4, $5, $6, $7, true, $5, $5) RETURNING id`,
+      [
+        companyId,
+        input.ownerEmail,
+        input.ownerName,
+        input.passwordHash,
+        now,
+        input.emailVerified ? now : null,
+        input.emailProven ? now : null,
+      ],
+    );
+    const userId = user.rows[0]!.id;
+    await recordAudit(sql, {
+      companyId,
+      userId,
+      action: 'company.registered',
+      traceId: input.traceId,
+      at: now,
+    });
+    return {
+      id: userId,
+      company_id: companyId,
+      email: input.ownerEmail,
+      name: input.ownerName,
+      role: 'owner',
+      is_superadmin: false,
+      password_hash: input.passwordHash,
+      email_verified: input.emailVerified,
+      email_proven: input.emailProven,
+      is_founder: true,
+      password_changed_at_ms: now.getTime(),
+      company_name: input.companyName,
+      company_slug: slug,
+      company_status: 'active',
+    };
+  } catch (cause) {
+    throw uniqueError(cause) ?? cause;
+  }
+}
+
+/** Answers early what the unique index would refuse, before a password is hashed for nothing. */
+export async function refuseKnownEmail(sql: Sql, email: string): Promise<void> {
+  const { rows } = await sql.query('SELECT 1 FROM users WHERE lower(email) = $1', [email]);
+  if (rows.length > 0) throw apiError('EMAIL_ALREADY_REGISTERED');
+}
+
+/** The 409 behind a violated unique index of companies or users; null for any other error. */
+export function uniqueError(cause: unknown): ApiError | null {
+  const { code, constraint } = cause as { code?: string; constraint?: string };
+  if (code !== '23505') return null;
+  if (constraint === 'users_email') return apiError('EMAIL_ALREADY_REGISTERED', { cause });
+  if (constraint === 'companies_name' || constraint === 'companies_slug_key')
+    return apiError('CONFLICT', { cause, message: 'a company of this name exists' });
+  return null;
+}
+
+/** Runs a registration; what nobody foresaw is 500 REGISTRATION_FAILED, a database that is away stays 503. */
+export async function asRegistration<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (cause instanceof ApiError || isUnavailable(cause)) throw cause;
+    throw apiError('REGISTRATION_FAILED', { cause });
+  }
+}

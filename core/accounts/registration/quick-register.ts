@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto';
+import { mails } from '../../mail/mails.ts';
+import type { AccountDeps } from '../deps.ts';
+import { isApiErrorOf } from '../is-api-error.ts';
+import { writeEmailCode } from '../mailbox/email-code.ts';
+import { createToken } from '../tokens/create-token.ts';
+import { createCompany, refuseKnownEmail } from './create-company.ts';
+import { BOOTSTRAP_TOKEN_NAME } from './register-company.ts';
+
+/** The answer of ACC-4. */
+export interface QuickRegistered {
+  company_id: number;
+  api_key: string;
+  email: string;
+  password: string;
+  base_url: string;
+  message: string;
+}
+
+/**
+ * A company from nothing but an e-mail: a generated password of 16 hex characters, also sent by mail, and an
+ * e-mail that counts as verified. Whether it is the registrant's own is another matter: the mail has a code
+ * that proves it (verify-email.ts), and until then its true owner may come (take-over.ts). The company is named after the mailbox; a taken name gets a
+ * random tail. Throws 409 EMAIL_ALREADY_REGISTERED.
+ */
+export async function quickRegister(
+  deps: Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'mails' | 'digest' | 'settings'>,
+  input: { email: string; address: string; traceId: string | null },
+): Promise<QuickRegistered> {
+  await refuseKnownEmail(deps.db, input.email);
+  const password = randomBytes(8).toString('hex');
+  const passwordHash = await deps.passwords.hashPassword(password, { key: input.address, isTrusted: false });
+  const mailbox = input.email.split('@')[0] ?? '';
+  const name = mailbox.replace(/[^\p{L}\p{N}]+/gu, ' ').trim() || 'Company';
+  try {
+    return await register(name);
+  } catch (cause) {
+    if (!isApiErrorOf(cause, 'CONFLICT')) throw cause;
+    return await register(`${name} ${randomBytes(4).toString('hex')}`);
+  }
+
+  function register(companyName: string): Promise<QuickRegistered> {
+    return deps.db.transaction(async (sql) => {
+      const user = await createCompany(deps, sql, {
+        companyName,
+        ownerEmail: input.email,
+        ownerName: name,
+        passwordHash,
+        emailVerified: true,
+        emailProven: false,
+        traceId: input.traceId,
+      });
+      const token = await createToken(deps, sql, {
+        companyId: user.company_id,
+        userId: user.id,
+        name: BOOTSTRAP_TOKEN_NAME,
+        traceId: input.traceId,
+      });
+      const code = await writeEmailCode(deps, sql, {
+        userId: user.id,
+        companyId: user.company_id,
+        purpose: 'verify',
+      });
+      await deps.mails.queue(sql, {
+        ...mails.quickRegistration({
+          email: user.email,
+          password,
+          code,
+          loginUrl: `${deps.settings.frontendUrl}/login`,
+        }),
+        to: user.email,
+        kind: 'quick_registration',
+        companyId: user.company_id,
+        traceId: input.traceId,
+      });
+      return {
+        company_id: user.company_id,
+        api_key: token.key,
+        email: user.email,
+        password,
+        base_url: deps.settings.publicUrl,
+        message: 'registered; the password was also sent by e-mail',
+      };
+    });
+  }
+}

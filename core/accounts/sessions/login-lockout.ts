@@ -1,0 +1,67 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import { LOGIN_FAILURES_MAX, LOGIN_LOCKOUT_S } from '@posthorn/contract/limits.ts';
+import type { Sql } from '../../platform/db.ts';
+import type { AccountDeps } from '../deps.ts';
+
+type LockoutDeps = Pick<AccountDeps, 'clock' | 'digest'>;
+
+/** Known or not, an address is counted by a keyed hash of it. */
+export function lockoutKey(deps: LockoutDeps, email: string): Buffer {
+  return deps.digest.digest('login-email', email);
+}
+
+/**
+ * Counts a failed login: the fifth within 15 minutes locks for 15 more (ACC-8). One statement for every
+ * kind of account and for locked ones too, so that they cost alike. What it answers is decided on the row:
+ * of many guesses at once no more than five are told whether they were wrong. Failing while locked does
+ * not prolong the lock, or anybody could keep anybody out.
+ */
+export async function countLoginFailure(
+  deps: LockoutDeps,
+  sql: Sql,
+  key: Buffer,
+): Promise<{ lockedBefore: Date | null; locksNow: boolean }> {
+  const now = deps.clock.now();
+  const { rows } = await sql.query<{ failures: number; locked_until: Date | null }>({
+    name: 'login-failure-count',
+    text: `INSERT INTO login_failures AS f (email_hash, failures, window_started_at)
+       VALUES ($1, 1, $2)
+       ON CONFLICT (email_hash) DO UPDATE SET
+         failures = CASE WHEN f.locked_until > $2 THEN f.failures + 1
+                         WHEN f.window_started_at <= $3 OR f.locked_until IS NOT NULL THEN 1
+                         ELSE f.failures + 1 END,
+         window_started_at = CASE WHEN f.locked_until > $2 THEN f.window_started_at
+                                  WHEN f.window_started_at <= $3 OR f.locked_until IS NOT NULL THEN $2
+                                  ELSE f.window_started_at END,
+         locked_until = CASE WHEN f.locked_until > $2 THEN f.locked_until
+                             WHEN f.locked_until IS NULL AND f.window_started_at > $3
+                                  AND f.failures + 1 >= ${LOGIN_FAILURES_MAX} THEN $4::timestamptz
+                             ELSE NULL END
+       RETURNING failures, locked_until`,
+    values: [key, now, later(now, -LOGIN_LOCKOUT_S), later(now, LOGIN_LOCKOUT_S)],
+  });
+  const { failures, locked_until: lockedUntil } = rows[0]!;
+  const locksNow = lockedUntil !== null && failures === LOGIN_FAILURES_MAX;
+  return { lockedBefore: lockedUntil !== null && !locksNow ? lockedUntil : null, locksNow };
+}
+
+/** After a right password: refuses while locked (another guess may have locked meanwhile), else forgets. */
+export async function passLockout(deps: LockoutDeps, sql: Sql, key: Buffer): Promise<void> {
+  const { rows } = await sql.query<{ locked_until: Date | null }>(
+    'SELECT locked_until FROM login_failures WHERE email_hash = $1 FOR UPDATE',
+    [key],
+  );
+  const row = rows[0];
+  if (!row) return;
+  if (row.locked_until && row.locked_until > deps.clock.now()) throw lockedError(deps, row.locked_until);
+  await sql.query('DELETE FROM login_failures WHERE email_hash = $1', [key]);
+}
+
+export function lockedError(deps: Pick<AccountDeps, 'clock'>, until: Date) {
+  const seconds = Math.max(1, Math.ceil((until.getTime() - deps.clock.now().getTime()) / 1000));
+  return apiError('ACCOUNT_LOCKED', { headers: { 'retry-after': String(seconds) } });
+}
+
+function later(at: Date, seconds: number): Date {
+  return new Date(at.getTime() + seconds * 1000);
+}

@@ -1,0 +1,71 @@
+import { PLATFORM_COMPANY_ID } from '../../access/superadmin.ts';
+import { recordAudit } from '../../audit/record-audit.ts';
+import { mails } from '../../mail/mails.ts';
+import type { AccountDeps } from '../deps.ts';
+import { INVITE_LINK_DAYS, writePasswordLink } from '../passwords/password-link.ts';
+
+/**
+ * Makes a user of company 1 for each address of SUPERADMIN_EMAILS that nobody has yet, without a password,
+ * and mails a link to choose one (ACC-38). So nobody becomes a superadmin by registering an address
+ * that is on the list. Run at start, by any number of processes.
+ */
+export async function ensureSuperadmins(
+  deps: Pick<AccountDeps, 'db' | 'clock' | 'log' | 'mails' | 'settings'>,
+): Promise<void> {
+  for (const email of deps.settings.superadminEmails) {
+    const made = await deps.db.transaction(async (sql) => {
+      const now = deps.clock.now();
+      const { rows } = await sql.query<{ id: number }>(
+        `INSERT INTO users (company_id, email, name, role, is_superadmin, password_changed_at, created_at, updated_at)
+         VALUES ($1, $2, $3, 'superadmin', true, $4, $4, $4)
+         ON CONFLICT (lower(email)) DO NOTHING RETURNING id`,
+        [PLATFORM_COMPANY_ID, email, email.split('@')[0], now],
+      );
+      const userId = rows[0]?.id;
+      if (userId === undefined) return false;
+      const link = await writePasswordLink(sql, {
+        userId,
+        companyId: PLATFORM_COMPANY_ID,
+        purpose: 'invite',
+        frontendUrl: deps.settings.frontendUrl,
+        now,
+        ttlMs: INVITE_LINK_DAYS * 86_400_000,
+      });
+      await deps.mails.queue(sql, {
+        ...mails.invite({
+          name: email.split('@')[0]!,
+          company: 'the platform',
+          link: link!,
+          days: INVITE_LINK_DAYS,
+        }),
+        to: email,
+        kind: 'invite',
+        companyId: PLATFORM_COMPANY_ID,
+        traceId: null,
+      });
+      await recordAudit(sql, {
+        companyId: PLATFORM_COMPANY_ID,
+        userId: null,
+        action: 'user.invited',
+        detail: { user_id: userId, role: 'superadmin' },
+        traceId: null,
+        at: now,
+      });
+      return true;
+    });
+    if (!made) await warnWhenElsewhere(deps, email);
+  }
+}
+
+/** An address on the list that belongs to some other company gives no rights: say so, or nobody finds out. */
+async function warnWhenElsewhere(deps: Pick<AccountDeps, 'db' | 'log'>, email: string): Promise<void> {
+  const { rows } = await deps.db.query<{ id: number; company_id: number }>(
+    'SELECT id, company_id FROM users WHERE lower(email) = $1 AND company_id <> $2',
+    [email, PLATFORM_COMPANY_ID],
+  );
+  if (rows[0])
+    deps.log.warn(
+      { user_id: rows[0].id, company_id: rows[0].company_id },
+      'an address of SUPERADMIN_EMAILS belongs to a user of another company and gives no rights',
+    );
+}

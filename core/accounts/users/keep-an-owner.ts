@@ -1,0 +1,26 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import type { Role } from '../../access/principal.ts';
+import type { Sql } from '../../platform/db.ts';
+
+/**
+ * Locks the company's users and refuses what would leave it without an owner: 409 CONFLICT. Also refuses
+ * to touch a superadmin's role. Throws 404 NOT_FOUND for an unknown or foreign user.
+ */
+export async function keepAnOwner(
+  sql: Sql,
+  input: { companyId: number; userId: number; newRole: Role | null | undefined },
+): Promise<{ role: Role; name: string }> {
+  const { rows } = await sql.query<{ id: number; role: Role; name: string }>(
+    'SELECT id, role, name FROM users WHERE company_id = $1 ORDER BY id FOR UPDATE',
+    [input.companyId],
+  );
+  const user = rows.find((row) => row.id === input.userId);
+  if (!user) throw apiError('NOT_FOUND');
+  if (input.newRole === undefined || input.newRole === user.role) return user;
+  if (user.role === 'superadmin')
+    throw apiError('CONFLICT', { message: 'superadmins are named by SUPERADMIN_EMAILS' });
+  const owners = rows.filter((row) => row.role === 'owner');
+  if (user.role === 'owner' && owners.length === 1)
+    throw apiError('CONFLICT', { message: 'the company needs an owner' });
+  return user;
+}

@@ -1,0 +1,29 @@
+import type { UserDto } from '@posthorn/contract/messaging/users.ts';
+import type { Orm } from '../../platform/orm.ts';
+import { UserSchema } from '../entities.ts';
+
+/** The users of a company, oldest first. */
+export async function listUsers(
+  deps: { orm: Orm },
+  input: { companyId: number; page: number; limit: number },
+): Promise<{ data: UserDto[]; total: number }> {
+  const em = deps.orm.forCompany(input.companyId);
+  const [users, total] = await em.findAndCount(
+    UserSchema,
+    {},
+    { orderBy: { id: 'asc' }, limit: input.limit, offset: (input.page - 1) * input.limit },
+  );
+  return {
+    total,
+    data: users.map((user) => ({
+      id: user.id,
+      email: user.email,
+      name: user.name,
+      role: user.role,
+      // Whoever has proven the mailbox has chosen a password or logged in at a provider.
+      status: user.hasPassword || user.emailVerifiedAt ? 'active' : 'invited',
+      email_verified: user.emailVerifiedAt !== null,
+      created_at: user.createdAt.toISOString(),
+    })),
+  };
+}

@@ -1,0 +1,54 @@
+import type { Sql } from '../../platform/db.ts';
+import type { ProviderPayment } from '../provider/port.ts';
+import { queueTask } from '../provider/provider-tasks.ts';
+
+/**
+ * Writes down a charge as the provider describes it: a new one is pending, of a known one only the details
+ * change, and only by a later description. Its status is the events' business. Gives its id.
+ */
+export async function writeCharge(
+  sql: Sql,
+  input: {
+    companyId: number;
+    subscriptionId: number;
+    payment: ProviderPayment;
+    /** When the description was true, by the provider. */
+    at: Date;
+    now: Date;
+    realNow: Date;
+  },
+): Promise<number> {
+  const { payment } = input;
+  const { rows } = await sql.query<{ id: number; made: boolean }>(
+    `INSERT INTO billing.charges AS charge (company_id, subscription_id, asaas_payment_id, billing_type, status, status_at,
+       amount_cents, net_value_cents, due_date, invoice_url, bank_slip_url, details_at, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $5, $11, $11)
+     ON CONFLICT (asaas_payment_id) DO UPDATE SET
+       amount_cents = CASE WHEN charge.details_at <= $5 THEN $6 ELSE charge.amount_cents END,
+       net_value_cents = CASE WHEN charge.details_at <= $5 THEN $7 ELSE charge.net_value_cents END,
+       due_date = CASE WHEN charge.details_at <= $5 THEN $8 ELSE charge.due_date END,
+       invoice_url = CASE WHEN charge.details_at <= $5 THEN $9 ELSE charge.invoice_url END,
+       bank_slip_url = CASE WHEN charge.details_at <= $5 THEN $10 ELSE charge.bank_slip_url END,
+       details_at = greatest(charge.details_at, $5),
+       updated_at = $11
+     RETURNING id, xmax = 0 AS made`,
+    [
+      input.companyId,
+      input.subscriptionId,
+      payment.id,
+      payment.billingType,
+      input.at,
+      payment.valueCents,
+      payment.netValueCents,
+      payment.dueDate,
+      payment.invoiceUrl,
+      payment.bankSlipUrl,
+      input.now,
+    ],
+  );
+  const { id, made } = rows[0]!;
+  // The code of a PIX charge is not in its description; it is asked for on the side.
+  if (made && payment.billingType === 'pix')
+    await queueTask(sql, { kind: 'load_pix', companyId: input.companyId, subjectId: id, at: input.realNow });
+  return id;
+}

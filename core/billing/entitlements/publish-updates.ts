@@ -1,0 +1,19 @@
+import type { Broker } from '../../platform/broker/broker.ts';
+import type { BillingDeps } from '../deps.ts';
+import { BILLING_NEWS_QUEUE, type BillingNews } from './entitlements.ts';
+
+/**
+ * Publishes what messaging has to hear, oldest first, and removes what the broker has confirmed. Rows are
+ * locked while they are under way, so that several workers share them; a crash publishes one twice, which
+ * its version makes harmless. Gives the number published.
+ */
+export async function publishNews(deps: Pick<BillingDeps, 'db'> & { broker: Broker }): Promise<number> {
+  return deps.db.transaction(async (sql) => {
+    const { rows } = await sql.query<{ id: number; body: BillingNews }>(
+      'SELECT id, body FROM billing.outbox ORDER BY id LIMIT 50 FOR UPDATE SKIP LOCKED',
+    );
+    for (const { body } of rows) await deps.broker.publish(BILLING_NEWS_QUEUE, body);
+    await sql.query('DELETE FROM billing.outbox WHERE id = ANY($1::bigint[])', [rows.map((row) => row.id)]);
+    return rows.length;
+  });
+}

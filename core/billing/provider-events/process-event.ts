@@ -1,0 +1,192 @@
+import type { ProviderEventBody } from '@posthorn/contract/billing/provider-webhook.ts';
+import type { Sql } from '../../platform/db.ts';
+import { isChargeEvent } from '../charges/charge-status.ts';
+import { parseProviderTime } from '../dates.ts';
+import type { BillingDeps } from '../deps.ts';
+import { type CompanyTime, lockCompany } from '../lock-company.ts';
+import { type Fact, isLater } from '../subscriptions/derive-state.ts';
+import { settleSubscription } from '../subscriptions/settle-subscription.ts';
+import { applyChargeEvent, type EventSubscription } from './apply-charge-event.ts';
+import { readEventPayment } from './provider-event.ts';
+
+/** Waits between the attempts (BIL-16); after the last one the event is marked failed. */
+const BACKOFF_MS = [1, 5, 15, 60, 360].map((minutes) => minutes * 60_000);
+
+/** What an event speaks of is not here (yet): tried again, since our own rows may be on their way. */
+class UnknownSubjectError extends Error {
+  override name = 'UnknownSubjectError';
+}
+
+interface EventRow {
+  id: number;
+  event: string;
+  payload: ProviderEventBody;
+  received_at: Date;
+  attempts: number;
+}
+
+type ProcessDeps = Pick<BillingDeps, 'db' | 'clock' | 'log'>;
+
+/** The ids of the events that are due, oldest first. */
+export async function listDueEvents(
+  deps: Pick<BillingDeps, 'db' | 'clock'>,
+  limit: number,
+): Promise<number[]> {
+  const { rows } = await deps.db.query<{ id: number }>(
+    `SELECT id FROM billing.provider_events
+     WHERE status = 'pending' AND next_attempt_at <= $1 ORDER BY next_attempt_at, id LIMIT $2`,
+    [deps.clock.now(), limit],
+  );
+  return rows.map((row) => row.id);
+}
+
+/**
+ * Processes one event. Its effects and the mark that it was processed are one transaction: whatever kills
+ * the process in between, the event is applied once. False when somebody else is at it or it is done.
+ */
+export async function processEvent(deps: ProcessDeps, eventId: number): Promise<boolean> {
+  try {
+    return await deps.db.transaction(async (sql) => {
+      const event = await takeEvent(deps, sql, eventId);
+      if (!event) return false;
+      const applied = await apply(deps, sql, event);
+      await sql.query(
+        `UPDATE billing.provider_events
+         SET status = $2, attempts = attempts + 1, processed_at = $3, next_attempt_at = NULL, last_error = NULL
+         WHERE id = $1`,
+        [eventId, applied ? 'processed' : 'ignored', deps.clock.now()],
+      );
+      return true;
+    });
+  } catch (err) {
+    await recordFailure(deps, eventId, err);
+    return true;
+  }
+}
+
+async function takeEvent(deps: ProcessDeps, sql: Sql, eventId: number): Promise<EventRow | null> {
+  const { rows } = await sql.query<EventRow>(
+    `SELECT id, event, payload, received_at, attempts FROM billing.provider_events
+     WHERE id = $1 AND status = 'pending' AND next_attempt_at <= $2
+     FOR UPDATE SKIP LOCKED`,
+    [eventId, deps.clock.now()],
+  );
+  return rows[0] ?? null;
+}
+
+/** False: the event is none of those that have an effect here (BIL-16). */
+async function apply(deps: ProcessDeps, sql: Sql, row: EventRow): Promise<boolean> {
+  const { payload } = row;
+  if (isChargeEvent(row.event) && payload.payment) {
+    const payment = readEventPayment(payload.payment);
+    const subscription = await findSubscription(sql, {
+      providerId: payment.subscriptionId,
+      paymentId: payment.id,
+    });
+    // A payment without a subscription is some other business of the same account at the provider.
+    if (!subscription && payment.subscriptionId === null) return false;
+    if (!subscription && (await wasUndone(sql, payload.payment.externalReference))) return false;
+    if (!subscription) throw new UnknownSubjectError('the subscription of the payment is not known');
+    const time = await lockCompany(sql, subscription.company_id, deps.clock);
+    const fact = factOf(row, subscription, time);
+    await applyChargeEvent(sql, { subscription, event: row.event, payment, fact, time });
+    await settleSubscription(sql, { subscriptionId: subscription.id, time });
+    return true;
+  }
+  if (row.event === 'SUBSCRIPTION_DELETED' && payload.subscription) {
+    const subscription = await findSubscription(sql, {
+      providerId: payload.subscription.id,
+      paymentId: null,
+    });
+    if (!subscription && (await wasUndone(sql, payload.subscription.externalReference))) return false;
+    if (!subscription) throw new UnknownSubjectError('the subscription is not known');
+    const time = await lockCompany(sql, subscription.company_id, deps.clock);
+    await endByProvider(sql, {
+      subscriptionId: subscription.id,
+      fact: factOf(row, subscription, time),
+      time,
+    });
+    return true;
+  }
+  return false;
+}
+
+/** The provider's subscription is gone: cancelled (BIL-8), unless we ended it ourselves after the trial. */
+export async function endByProvider(
+  sql: Sql,
+  input: { subscriptionId: number; fact: Fact; time: CompanyTime },
+): Promise<void> {
+  const { fact } = input;
+  const { rows } = await sql.query<{ at: Date | null; seq: number | null; closed: boolean }>(
+    `SELECT cancelled_at AS at, cancelled_seq AS seq, closed_at IS NOT NULL AS closed
+     FROM billing.subscriptions WHERE id = $1`,
+    [input.subscriptionId],
+  );
+  const { at, seq, closed } = rows[0]!;
+  if (closed || (at !== null && seq !== null && !isLater(fact, { at, seq }))) return;
+  await sql.query(
+    `UPDATE billing.subscriptions
+     SET cancelled_at = $2, cancelled_seq = $3, cancel_reason = coalesce(cancel_reason, 'provider') WHERE id = $1`,
+    [input.subscriptionId, fact.at, fact.seq],
+  );
+  await settleSubscription(sql, { subscriptionId: input.subscriptionId, time: input.time });
+}
+
+/**
+ * When it happened, by the provider; what it does not say is when it came. Within the life of the
+ * subscription: a provider's clock that is off must not put an event before its beginning or out of reach.
+ */
+function factOf(row: EventRow, subscription: EventSubscription, time: CompanyTime): Fact {
+  const said =
+    parseProviderTime(row.payload.dateCreated)?.getTime() ?? row.received_at.getTime() + time.offsetMs;
+  const at = Math.min(Math.max(said, subscription.created_at.getTime()), time.now.getTime());
+  return { at: new Date(at), seq: row.id };
+}
+
+async function findSubscription(
+  sql: Sql,
+  by: { providerId: string | null; paymentId: string | null },
+): Promise<EventSubscription | null> {
+  const { rows } = await sql.query<EventSubscription>(
+    `SELECT id, company_id, billing_type, created_at FROM billing.subscriptions
+     WHERE asaas_subscription_id = $1
+        OR id = (SELECT subscription_id FROM billing.charges WHERE asaas_payment_id = $2)
+     LIMIT 1`,
+    [by.providerId, by.paymentId],
+  );
+  return rows[0] ?? null;
+}
+
+/** What was made for a request that failed, and is being removed: its events are of no interest. */
+async function wasUndone(sql: Sql, reference: unknown): Promise<boolean> {
+  if (typeof reference !== 'string' || !/^[0-9a-f-]{36}$/.test(reference)) return false;
+  const { rowCount } = await sql.query(
+    `SELECT FROM billing.provider_intents WHERE reference = $1 AND state IN ('undo', 'undone')`,
+    [reference],
+  );
+  return rowCount === 1;
+}
+
+async function recordFailure(deps: ProcessDeps, eventId: number, err: unknown): Promise<void> {
+  const { rows } = await deps.db.query<{ attempts: number; event: string; trace_id: string | null }>(
+    `UPDATE billing.provider_events
+     SET attempts = attempts + 1, last_error = $2,
+         next_attempt_at = $3::timestamptz + ($4::bigint[])[attempts + 1] * interval '1 millisecond',
+         status = CASE WHEN attempts < $5 THEN 'pending' ELSE 'failed' END
+     WHERE id = $1 AND status = 'pending'
+     RETURNING attempts, event, trace_id`,
+    [eventId, describe(err), deps.clock.now(), BACKOFF_MS, BACKOFF_MS.length],
+  );
+  const row = rows[0];
+  if (!row) return;
+  const entry = { err, event_id: eventId, event: row.event, attempts: row.attempts, trace_id: row.trace_id };
+  if (row.attempts > BACKOFF_MS.length) deps.log.error(entry, 'provider event failed for good');
+  else deps.log.warn(entry, 'provider event not processed, tried again later');
+}
+
+/** For operators. A database's detail may quote values, so only our own words and codes are kept. */
+function describe(err: unknown): string {
+  if (err instanceof UnknownSubjectError) return err.message;
+  const code = (err as { code?: unknown }).code;
+  return typeof code === 'string' ? `error ${code}` : err instanceof Error ? err.name : 'error';
+}

@@ -1,0 +1,208 @@
+import type { BillingCycle } from '@posthorn/contract/billing/catalog.ts';
+import type { SubscriptionStatus } from '@posthorn/contract/billing/subscriptions.ts';
+import { holderIsGone, type Pulse } from '../../workers/pulse.ts';
+import { addonPriceCents } from '../catalog/prices.ts';
+import { writeCharge } from '../charges/write-charge.ts';
+import type { BillingDeps } from '../deps.ts';
+import { ProfileSchema } from '../entities.ts';
+import { lockCompany } from '../lock-company.ts';
+import { customerFields } from '../payers/tokenize-card.ts';
+import { endByProvider } from '../provider-events/process-event.ts';
+import { settleSubscription } from '../subscriptions/settle-subscription.ts';
+import { ProviderError } from './port.ts';
+import type { TaskKind } from './provider-tasks.ts';
+
+type TaskDeps = Pick<BillingDeps, 'db' | 'orm' | 'clock' | 'provider' | 'log'> & {
+  /** Absent: nobody can take this worker's tasks but by time. */
+  pulse?: Pulse;
+};
+
+interface Task {
+  id: number;
+  kind: TaskKind;
+  company_id: number;
+  subject_id: number;
+  version: number;
+  attempts: number;
+}
+
+/** Longer than any task's calls take; a worker that is no more lets go of its tasks at once. */
+const LEASE_MS = 120_000;
+const RETRY_MS = [5_000, 60_000, 300_000, 900_000, 3_600_000, 21_600_000];
+
+/** Runs one task that is due; false when there is none. A provider that fails is asked again, for ever. */
+export async function runDueTask(deps: TaskDeps): Promise<boolean> {
+  const task = await takeTask(deps);
+  if (!task) return false;
+  try {
+    await RUN[task.kind](deps, task);
+  } catch (err) {
+    await postpone(deps, task, err);
+    return true;
+  }
+  // Asked for again meanwhile: then it stays, and runs once more.
+  await deps.db.query('DELETE FROM billing.provider_tasks WHERE id = $1 AND version = $2', [
+    task.id,
+    task.version,
+  ]);
+  await deps.db.query(
+    'UPDATE billing.provider_tasks SET leased_until = NULL, claimed_by = NULL WHERE id = $1',
+    [task.id],
+  );
+  return true;
+}
+
+async function takeTask(deps: TaskDeps): Promise<Task | undefined> {
+  if (deps.pulse && !deps.pulse.isAlive()) return undefined;
+  const now = deps.clock.now();
+  const { rows } = await deps.db.query<Task>(
+    `UPDATE billing.provider_tasks SET leased_until = $2, claimed_by = $3
+     WHERE id = (SELECT id FROM billing.provider_tasks
+                 WHERE next_attempt_at <= $1 AND (leased_until IS NULL OR leased_until <= $1 OR ${holderIsGone('claimed_by')})
+                 ORDER BY next_attempt_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+     RETURNING id, kind, company_id, subject_id, version, attempts`,
+    [now, new Date(now.getTime() + LEASE_MS), deps.pulse?.id() ?? null],
+  );
+  return rows[0];
+}
+
+async function postpone(deps: TaskDeps, task: Task, err: unknown): Promise<void> {
+  const waitMs = RETRY_MS[Math.min(task.attempts, RETRY_MS.length - 1)]!;
+  const why = err instanceof ProviderError ? `${err.fault} ${err.code ?? ''}`.trim() : 'error';
+  await deps.db.query(
+    `UPDATE billing.provider_tasks
+     SET attempts = attempts + 1, last_error = $3, leased_until = NULL, claimed_by = NULL,
+         next_attempt_at = CASE WHEN version = $2 THEN $4 ELSE next_attempt_at END
+     WHERE id = $1`,
+    [task.id, task.version, why, new Date(deps.clock.now().getTime() + waitMs)],
+  );
+  deps.log.warn(
+    { err, task: task.kind, company_id: task.company_id, attempts: task.attempts + 1 },
+    'provider task failed',
+  );
+}
+
+const RUN: Record<TaskKind, (deps: TaskDeps, task: Task) => Promise<void>> = {
+  sync_subscription: syncSubscription,
+  end_subscription: endSubscription,
+  check_subscription: checkSubscription,
+  load_charges: loadCharges,
+  load_pix: loadPix,
+  sync_customer: syncCustomer,
+};
+
+interface Terms {
+  status: SubscriptionStatus;
+  provider_id: string;
+  display_name: string;
+  cycle: BillingCycle;
+  price_cents: number;
+  addons: { quantity: number; price_cents: number; cycle: BillingCycle }[] | null;
+}
+
+/** The provider's next charges cost what the next invoice will hold: the scheduled plan and all add-ons. */
+async function syncSubscription(deps: TaskDeps, task: Task): Promise<void> {
+  const { rows } = await deps.db.query<Terms>(
+    `SELECT subscription.status, subscription.asaas_subscription_id AS provider_id, plan.display_name, plan.cycle,
+            plan.price_cents,
+            (SELECT json_agg(json_build_object('quantity', item.quantity, 'price_cents', addon.price_cents, 'cycle', addon.cycle))
+             FROM billing.subscription_items item JOIN billing.addons addon ON addon.code = item.code
+             WHERE item.subscription_id = subscription.id AND item.type = 'addon' AND item.removed_at IS NULL) AS addons
+     FROM billing.subscriptions subscription
+     JOIN billing.plans plan ON plan.code = coalesce(subscription.next_plan_code, subscription.plan_code)
+     WHERE subscription.id = $1`,
+    [task.subject_id],
+  );
+  const terms = rows[0];
+  if (!terms || terms.status === 'cancelled' || terms.status === 'expired') return;
+  const valueCents = (terms.addons ?? []).reduce(
+    (sum, addon) =>
+      sum +
+      addon.quantity * addonPriceCents({ priceCents: addon.price_cents, cycle: addon.cycle }, terms.cycle),
+    terms.price_cents,
+  );
+  await deps.provider.updateSubscription(terms.provider_id, {
+    valueCents,
+    cycle: terms.cycle,
+    description: terms.display_name,
+  });
+  await loadCharges(deps, task);
+}
+
+/** An expired subscription is closed first: from then on no payment brings it back. */
+async function endSubscription(deps: TaskDeps, task: Task): Promise<void> {
+  const providerId = await deps.db.transaction(async (sql) => {
+    const time = await lockCompany(sql, task.company_id, deps.clock);
+    const { rows } = await sql.query<{ status: SubscriptionStatus; provider_id: string }>(
+      `UPDATE billing.subscriptions
+       SET closed_at = CASE WHEN status = 'expired' THEN coalesce(closed_at, $2) ELSE closed_at END
+       WHERE id = $1 RETURNING status, asaas_subscription_id AS provider_id`,
+      [task.subject_id, time.now],
+    );
+    const row = rows[0];
+    return row && (row.status === 'cancelled' || row.status === 'expired') ? row.provider_id : null;
+  });
+  if (providerId !== null) await deps.provider.deleteSubscription(providerId);
+}
+
+/** After a deletion whose answer was lost: gone there means cancelled here. */
+async function checkSubscription(deps: TaskDeps, task: Task): Promise<void> {
+  const { rows } = await deps.db.query<{ provider_id: string; ended: boolean }>(
+    `SELECT asaas_subscription_id AS provider_id, cancelled_at IS NOT NULL OR closed_at IS NOT NULL AS ended
+     FROM billing.subscriptions WHERE id = $1`,
+    [task.subject_id],
+  );
+  if (!rows[0] || rows[0].ended || (await deps.provider.subscriptionExists(rows[0].provider_id))) return;
+  await deps.db.transaction(async (sql) => {
+    const time = await lockCompany(sql, task.company_id, deps.clock);
+    const seq = await sql.query<{ seq: number }>(`SELECT nextval('billing.fact_seq') AS seq`);
+    await endByProvider(sql, {
+      subscriptionId: task.subject_id,
+      fact: { at: time.now, seq: seq.rows[0]!.seq },
+      time,
+    });
+  });
+}
+
+async function loadCharges(deps: TaskDeps, task: Task): Promise<void> {
+  const { rows } = await deps.db.query<{ provider_id: string }>(
+    'SELECT asaas_subscription_id AS provider_id FROM billing.subscriptions WHERE id = $1',
+    [task.subject_id],
+  );
+  if (!rows[0]) return;
+  const payments = await deps.provider.listPayments(rows[0].provider_id);
+  await deps.db.transaction(async (sql) => {
+    const time = await lockCompany(sql, task.company_id, deps.clock);
+    for (const payment of payments)
+      await writeCharge(sql, {
+        companyId: task.company_id,
+        subscriptionId: task.subject_id,
+        payment,
+        at: time.now,
+        now: time.now,
+        realNow: deps.clock.now(),
+      });
+    await settleSubscription(sql, { subscriptionId: task.subject_id, time });
+  });
+}
+
+/** Only what can still be paid needs a code. */
+async function loadPix(deps: TaskDeps, task: Task): Promise<void> {
+  const { rows } = await deps.db.query<{ payment_id: string }>(
+    `SELECT asaas_payment_id AS payment_id FROM billing.charges
+     WHERE id = $1 AND status = 'pending' AND pix_copy_paste IS NULL`,
+    [task.subject_id],
+  );
+  if (!rows[0]) return;
+  const code = await deps.provider.readPix(rows[0].payment_id);
+  await deps.db.query('UPDATE billing.charges SET pix_copy_paste = $2, pix_qr_code = $3 WHERE id = $1', [
+    task.subject_id,
+    code.copyPaste,
+    code.qrCode,
+  ]);
+}
+
+async function syncCustomer(deps: TaskDeps, task: Task): Promise<void> {
+  const profile = await deps.orm.forCompany(task.company_id).findOne(ProfileSchema, {});
+  if (profile) await deps.provider.updateCustomer(profile.asaasCustomerId, customerFields(profile));
+}

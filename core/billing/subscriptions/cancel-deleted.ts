@@ -1,0 +1,31 @@
+import type { BillingDeps } from '../deps.ts';
+import { cancelCompany } from './cancel-company.ts';
+
+/** Companies in one round at most. */
+const BATCH = 20;
+
+/**
+ * Cancels what deleted companies still pay for: a subscription that was made between the cancelling that comes first
+ * in a deletion and its last word. The number of companies freed; a provider that does not answer is asked again
+ * in the next round.
+ */
+export async function cancelDeleted(
+  deps: Pick<BillingDeps, 'db' | 'clock' | 'provider' | 'log'>,
+): Promise<number> {
+  const { rows } = await deps.db.query<{ company_id: number }>(
+    `SELECT DISTINCT subscription.company_id FROM billing.subscriptions subscription
+     JOIN public.companies company ON company.id = subscription.company_id AND company.status = 'deleted'
+     WHERE subscription.status IN ('trialing', 'active', 'past_due', 'suspended')
+        OR (subscription.status = 'expired' AND subscription.closed_at IS NULL)
+     ORDER BY 1 LIMIT ${BATCH}`,
+  );
+  let freed = 0;
+  for (const { company_id } of rows) {
+    try {
+      if ((await cancelCompany(deps, { companyId: company_id })) > 0) freed += 1;
+    } catch (err) {
+      deps.log.warn({ err, company_id }, 'a deleted company still pays, will be tried again');
+    }
+  }
+  return freed;
+}

@@ -1,0 +1,37 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import type { BillingDeps } from '../deps.ts';
+import { lockCompany } from '../lock-company.ts';
+import { queueTask } from '../provider/provider-tasks.ts';
+import { isChangeable, loadOwn } from './load-live.ts';
+
+/**
+ * Schedules a plan: it is swapped by the next PAYMENT_RECEIVED (BIL-10), and the provider is told the new
+ * price so that the payment is one for the new plan. Throws 404 SUBSCRIPTION_NOT_FOUND, PLAN_NOT_FOUND, 400
+ * SUBSCRIPTION_NOT_ACTIVE, ALREADY_ON_PLAN.
+ */
+export async function changePlan(
+  deps: Pick<BillingDeps, 'db' | 'clock'>,
+  input: { companyId: number; subscriptionId: number; newPlanCode: string },
+): Promise<void> {
+  await deps.db.transaction(async (sql) => {
+    const { now } = await lockCompany(sql, input.companyId, deps.clock);
+    const subscription = await loadOwn(sql, input);
+    if (!isChangeable(subscription.status)) throw apiError('SUBSCRIPTION_NOT_ACTIVE');
+    const plan = await sql.query('SELECT FROM billing.plans WHERE code = $1 AND offered', [
+      input.newPlanCode,
+    ]);
+    if (plan.rowCount === 0) throw apiError('PLAN_NOT_FOUND');
+    if (subscription.plan_code === input.newPlanCode) throw apiError('ALREADY_ON_PLAN');
+    await sql.query('UPDATE billing.subscriptions SET next_plan_code = $2, updated_at = $3 WHERE id = $1', [
+      subscription.id,
+      input.newPlanCode,
+      now,
+    ]);
+    await queueTask(sql, {
+      kind: 'sync_subscription',
+      companyId: input.companyId,
+      subjectId: subscription.id,
+      at: deps.clock.now(),
+    });
+  });
+}

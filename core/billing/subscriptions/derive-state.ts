@@ -1,0 +1,182 @@
+import type { BillingCycle } from '@posthorn/contract/billing/catalog.ts';
+import type { ChargeStatus } from '@posthorn/contract/billing/charges.ts';
+import type { SubscriptionStatus } from '@posthorn/contract/billing/subscriptions.ts';
+import { BILLING_GRACE_DAYS } from '@posthorn/contract/limits.ts';
+import { isStronger, type StatusFact } from '../charges/charge-status.ts';
+import { addCycle, localDate, startOfLocalDay } from '../dates.ts';
+
+const DAY_MS = 86_400_000;
+
+/** Something that happened: when, and as the how-manieth thing we learned of. */
+export interface Fact {
+  at: Date;
+  seq: number;
+}
+
+export interface ChargeFact extends Fact {
+  chargeId: number;
+  status: ChargeStatus;
+  /** When we learned of it: a grace period runs from there. */
+  knownAt: Date;
+}
+
+export interface ChargeTerms {
+  id: number;
+  dueDate: string;
+  /** The cycle that its first receipt paid for; null before. */
+  paidCycle: BillingCycle | null;
+}
+
+export interface SubscriptionFacts {
+  trialEndsAt: Date;
+  cancelAtPeriodEnd: boolean;
+  cancelled: Fact | null;
+  /** The provider's side was ended after the trial; no payment brings it back. */
+  closed: boolean;
+  /** The company has a newer subscription: this one is over for good. */
+  superseded: boolean;
+  charges: readonly ChargeTerms[];
+  facts: readonly ChargeFact[];
+}
+
+export interface DerivedState {
+  status: SubscriptionStatus;
+  currentPeriodEnd: Date;
+  /** The period has closed on a subscription that was to end with it: the caller records the fact. */
+  periodClosed: boolean;
+  /** When the clock alone changes the state next; null: never. */
+  nextMoveAt: Date | null;
+  /** Of each charge that facts are known of, by its id. */
+  charges: ReadonlyMap<number, StatusFact>;
+}
+
+/**
+ * The state of a subscription as a function of what happened and of the time (BIL-6, BIL-8, BIL-13). Not a machine
+ * that is moved event by event: provider events come late, twice and in any order, and the same facts must
+ * give the same state. What these rules leave open is settled in docs/billing.md.
+ */
+export function deriveState(facts: SubscriptionFacts, now: Date): DerivedState {
+  const story = tell(facts);
+  const currentPeriodEnd = paidUntil(facts) ?? facts.trialEndsAt;
+  const over = facts.cancelled !== null || facts.closed || facts.superseded;
+  const periodClosed = !over && facts.cancelAtPeriodEnd && now >= currentPeriodEnd;
+  const base: Base = periodClosed ? ENDED : baseState(facts, story, now);
+  const blocked = !periodClosed && !facts.superseded && story.chargeback !== null;
+  const moves = [
+    blocked ? null : base.nextMoveAt,
+    facts.cancelAtPeriodEnd && !over && !periodClosed ? currentPeriodEnd : null,
+  ];
+  return {
+    status: blocked ? 'suspended' : base.status,
+    currentPeriodEnd,
+    periodClosed,
+    nextMoveAt: earliest(moves),
+    charges: story.charges,
+  };
+}
+
+interface Story {
+  charges: Map<number, StatusFact>;
+  /** A payment was received: the trial is converted. */
+  converted: boolean;
+  /** Charges that became overdue since the last receipt, and when we learned of it. */
+  owed: Map<number, Date>;
+  /** The last chargeback that no later receipt has healed. */
+  chargeback: ChargeFact | null;
+}
+
+/** Goes through all that happened in the order in which it happened. */
+function tell(facts: SubscriptionFacts): Story {
+  const story: Story = { charges: new Map(), converted: false, owed: new Map(), chargeback: null };
+  for (const fact of facts.facts.toSorted(inOrder)) {
+    if (facts.cancelled && story.chargeback && isLater(fact, facts.cancelled))
+      forgive(story, facts.cancelled);
+    addFact(story, fact);
+  }
+  if (facts.cancelled) forgive(story, facts.cancelled);
+  return story;
+}
+
+/** The end of a subscription ends what its earlier chargebacks had blocked. */
+function forgive(story: Story, cancelled: Fact): void {
+  if (story.chargeback && !isLater(story.chargeback, cancelled)) story.chargeback = null;
+}
+
+function addFact(story: Story, fact: ChargeFact): void {
+  const known = story.charges.get(fact.chargeId);
+  const moves = known === undefined || isStronger(fact, known);
+  if (moves) story.charges.set(fact.chargeId, { status: fact.status, at: fact.at });
+  if (fact.status === 'overdue' && moves) story.owed.set(fact.chargeId, fact.knownAt);
+  if (fact.status === 'chargeback') story.chargeback = fact;
+  if (fact.status !== 'received') return;
+  story.converted = true;
+  story.owed.clear();
+  const { chargeback } = story;
+  // Of the same charge in the same second the chargeback came after, whatever order they were told in.
+  if (chargeback && (chargeback.chargeId !== fact.chargeId || seconds(fact) > seconds(chargeback)))
+    story.chargeback = null;
+}
+
+interface Base {
+  status: SubscriptionStatus;
+  nextMoveAt: Date | null;
+}
+
+const ENDED: Base = { status: 'cancelled', nextMoveAt: null };
+
+function baseState(facts: SubscriptionFacts, story: Story, now: Date): Base {
+  if (facts.cancelled) return ENDED;
+  if (facts.closed || facts.superseded) return { status: 'expired', nextMoveAt: null };
+  return story.converted ? paidState(story, now) : trialState(facts, story, now);
+}
+
+function trialState(facts: SubscriptionFacts, story: Story, now: Date): Base {
+  // Paid by card and not yet settled: that is a conversion under way, not a trial without one.
+  if ([...story.charges.values()].some((charge) => charge.status === 'confirmed'))
+    return { status: 'trialing', nextMoveAt: null };
+  if (now >= facts.trialEndsAt) return { status: 'expired', nextMoveAt: null };
+  return { status: 'trialing', nextMoveAt: facts.trialEndsAt };
+}
+
+/** The grace runs for charges that can still be paid and were not: not for a confirmed or deleted one. */
+function paidState(story: Story, now: Date): Base {
+  if (story.owed.size === 0) return { status: 'active', nextMoveAt: null };
+  const running = [...story.owed].filter(([id]) =>
+    ['overdue', 'failed'].includes(story.charges.get(id)!.status),
+  );
+  const since = earliest(running.map(([, knownAt]) => knownAt));
+  if (since === null) return { status: 'past_due', nextMoveAt: null };
+  const suspendAt = new Date(since.getTime() + BILLING_GRACE_DAYS * DAY_MS);
+  return now >= suspendAt
+    ? { status: 'suspended', nextMoveAt: null }
+    : { status: 'past_due', nextMoveAt: suspendAt };
+}
+
+/** Each charge pays for a cycle from its due date on; from its first receipt when that came later. */
+function paidUntil(facts: SubscriptionFacts): Date | null {
+  const ends = facts.charges.map((charge) => {
+    const receipts = facts.facts.filter((fact) => fact.chargeId === charge.id && fact.status === 'received');
+    const paidAt = earliest(receipts.map((receipt) => receipt.at));
+    if (paidAt === null || charge.paidCycle === null) return null;
+    const paidOn = localDate(paidAt);
+    return startOfLocalDay(addCycle(paidOn > charge.dueDate ? paidOn : charge.dueDate, charge.paidCycle));
+  });
+  return ends.reduce((last, end) => (end && (!last || end > last) ? end : last), null);
+}
+
+function inOrder(a: Fact, b: Fact): number {
+  return seconds(a) - seconds(b) || a.seq - b.seq;
+}
+
+/** The provider tells seconds; within one, the order in which we learned decides. */
+export function isLater(a: Fact, b: Fact): boolean {
+  return inOrder(a, b) > 0;
+}
+
+function seconds(fact: Fact): number {
+  return Math.floor(fact.at.getTime() / 1000);
+}
+
+function earliest(moments: readonly (Date | null)[]): Date | null {
+  return moments.reduce((first, moment) => (moment && (!first || moment < first) ? moment : first), null);
+}

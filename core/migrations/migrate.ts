@@ -1,0 +1,80 @@
+import { type Migration, Migrator } from '@mikro-orm/migrations';
+import { MikroORM } from '@mikro-orm/postgresql';
+import pg from 'pg';
+import { billingMigrations } from './billing/index.ts';
+import { grantToBillingRole, makeBillingRole, makeBillingSchema } from './billing-role.ts';
+import { migrations } from './messaging/index.ts';
+
+/** Any two processes that migrate at the same time take turns. */
+const MIGRATION_LOCK = 7_071_001;
+
+/** Brings the database to the newest schema. Safe to call from many processes at once. */
+export async function migrate(databaseUrl: string): Promise<void> {
+  const lock = new pg.Client({ connectionString: databaseUrl, application_name: 'posthorn migrate' });
+  await lock.connect();
+  try {
+    await lock.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    await runMigrations(databaseUrl, 'migrations', migrations);
+    await keepEventClockGrowing(lock);
+    await makeBillingSchema(lock);
+    await runMigrations(databaseUrl, 'billing.migrations', billingMigrations);
+    await grantToBillingRole(lock);
+  } finally {
+    await lock.end();
+  }
+}
+
+/**
+ * Makes what a database needs of its cluster and a dump of it does not hold: the role that it grants to.
+ * Before a restore. False when this user may make no roles and nobody has made it.
+ */
+export async function prepareCluster(databaseUrl: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'posthorn migrate' });
+  await client.connect();
+  try {
+    return await makeBillingRole(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** The two services have a list of migrations each, and each list a table that says which were run. */
+async function runMigrations(
+  databaseUrl: string,
+  tableName: string,
+  list: readonly (new (...args: never[]) => Migration)[],
+): Promise<void> {
+  const orm = await MikroORM.init({
+    clientUrl: databaseUrl,
+    entities: [],
+    logger: () => undefined,
+    discovery: { warnWhenNoEntities: false },
+    extensions: [Migrator],
+    migrations: {
+      tableName,
+      snapshot: false,
+      migrationsList: list.map((migration) => ({
+        name: (new migration(undefined as never, undefined as never) as Migration & { name: string }).name,
+        class: migration as never,
+      })),
+    },
+  });
+  try {
+    await orm.migrator.up();
+  } finally {
+    await orm.close();
+  }
+}
+
+/**
+ * A dump restored into another cluster meets lower transaction numbers than its events carry. The base
+ * is raised past the highest cursor there, so that readers who held one miss nothing new.
+ */
+async function keepEventClockGrowing(client: pg.Client): Promise<void> {
+  await client.query(`
+    UPDATE event_clock
+    SET system_identifier = here.system_identifier,
+        tx_base = greatest(0, (SELECT coalesce(max(tx), 0) FROM events) + 1 - pg_current_xact_id()::text::bigint)
+    FROM pg_control_system() AS here
+    WHERE event_clock.system_identifier <> here.system_identifier`);
+}

@@ -1,0 +1,115 @@
+import { Connection } from 'rabbitmq-client';
+import type { Log } from '../log.ts';
+import type { Broker, Consumer } from './broker.ts';
+import { atMost } from './rabbitmq-channel.ts';
+import { startConsumer } from './rabbitmq-consumer.ts';
+import { startPublisher } from './rabbitmq-publisher.ts';
+import { checkQueue, declareQueues, persist } from './rabbitmq-queues.ts';
+
+/** setTimeout's longest: waiting for a connection ends with the connection or with close(). */
+const FOR_EVER_MS = 2 ** 31 - 1;
+
+export interface RabbitBrokerOptions {
+  /** `amqp://` or `amqps://`, with credentials and virtual host. */
+  url: string;
+  log: Log;
+  /** A publish that is not confirmed by then is rejected; it may have arrived all the same. */
+  confirmTimeoutMs?: number;
+}
+
+/**
+ * The broker port on RabbitMQ, 3.10 to 4.x: durable quorum queues, publisher confirms, mandatory
+ * messages, manual acknowledgement. Connects in the background and reconnects for ever: `publish`
+ * rejects at once while the broker is away, `declare` and `consume` wait for it.
+ *
+ * Two connections, because a broker short of memory or disk stops reading from the connections that
+ * publish: acknowledgements must not be stuck behind them, or the queues could never drain.
+ */
+export function createRabbitBroker(options: RabbitBrokerOptions): Broker {
+  const { url, log, confirmTimeoutMs = 5_000 } = options;
+  const declared = new Set<string>();
+  const consumers = new Set<Consumer>();
+  const upListeners = new Set<() => void>();
+  const closing = new AbortController();
+  const publishing = connect({ url, log, name: 'posthorn publisher' });
+  let consuming: Connection | undefined;
+
+  const publisher = startPublisher({
+    connection: publishing,
+    log,
+    confirmTimeoutMs,
+    declared,
+    signal: closing.signal,
+    onUp() {
+      log.info('broker is up');
+      for (const listener of upListeners) listener();
+    },
+  });
+
+  return {
+    async declare(queues) {
+      // Whoever has declared a queue may publish to it.
+      await publisher.ready;
+      await persist(() => declareQueues(publishing, queues), closing.signal);
+      for (const queue of queues) declared.add(queue);
+    },
+    publish: publisher.publish,
+    async consume(queue, { prefetch }, handle) {
+      closing.signal.throwIfAborted();
+      consuming ??= connect({ url, log, name: 'posthorn consumer' });
+      const connection = consuming;
+      if (!declared.has(queue)) await persist(() => checkQueue(connection, queue), closing.signal);
+      const { signal } = closing;
+      const consumer = await startConsumer({ connection, log, signal, queue, prefetch, handle });
+      consumers.add(consumer);
+      if (signal.aborted) await consumer.close();
+      return {
+        async close() {
+          await consumer.close();
+          consumers.delete(consumer);
+        },
+      };
+    },
+    isUp: () => publisher.isUp() && consuming?.ready !== false,
+    onUp(listener) {
+      upListeners.add(listener);
+    },
+    async close() {
+      closing.abort(new Error('broker is closed'));
+      await Promise.all([...consumers].map((consumer) => consumer.close()));
+      await publisher.close();
+      await Promise.all([publishing, consuming].map((connection) => connection && disconnect(connection)));
+    },
+  };
+}
+
+function connect({ url, log, name }: { url: string; log: Log; name: string }): Connection {
+  const connection = new Connection({
+    url,
+    connectionName: name,
+    acquireTimeout: FOR_EVER_MS,
+    connectionTimeout: 5_000,
+    // Two missed beats a side: a peer that vanished without a word is noticed within 20 s.
+    heartbeat: 10,
+    retryLow: 100,
+    retryHigh: 3_000,
+    // The broker's own default; the library's 8 kB would cut a message into many frames.
+    frameMax: 131_072,
+  });
+  // The first failure of a row only, the library keeps quiet about the retries.
+  connection.on('error', (err) =>
+    log.warn({ err, connection: name }, 'broker connection lost, reconnecting'),
+  );
+  connection.on('connection.blocked', (reason) =>
+    log.warn({ reason, connection: name }, 'broker blocks publishers'),
+  );
+  connection.on('connection.unblocked', () =>
+    log.info({ connection: name }, 'broker takes publishers again'),
+  );
+  return connection;
+}
+
+async function disconnect(connection: Connection): Promise<void> {
+  await atMost(connection.close());
+  connection.unsafeDestroy();
+}

@@ -1,0 +1,14 @@
+import type { OpenedMedia } from '@posthorn/core/media/open-media.ts';
+import type { Log } from '@posthorn/core/platform/log.ts';
+import type { Storage } from '@posthorn/core/platform/storage/storage.ts';
+import type { Ffmpeg } from './find-ffmpeg.ts';
+import type { Limiter } from './limiter.ts';
+
+export interface PreparerDeps {
+  media: OpenedMedia & { storage: Storage };
+  /** Null: there is none on this machine. */
+  ffmpeg: Ffmpeg | null;
+  /** How much is converted at a time, in this process. */
+  limiter: Limiter;
+  log: Log;
+}
