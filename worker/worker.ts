@@ -16,14 +16,14 @@ import type { Db } from '@posthorn/core/platform/db.ts';
 import type { Cipher } from '@posthorn/core/platform/encryption.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import { ABILITIES, type NetworkDriver } from '@posthorn/network/driver.ts';
-import { startCallServer } from './actions/call-server.ts';
-import type { LaneDeps } from './dispatch/lane.ts';
+import { startCallServer } from './actions/rpc-server.ts';
+import type { LaneDeps } from './dispatch/instance-queue.ts';
 import { type Membership, newWorkerTag, startMembership } from './ownership/membership.ts';
 import { startShardOwner } from './ownership/shard-owner.ts';
 import { startRelay } from './relay/relay.ts';
 import { createScheduleRunner } from './schedule/schedule-runner.ts';
 import { fencedDriver } from './sessions/fenced-driver.ts';
-import { startSessionKeeper } from './sessions/session-keeper.ts';
+import { startSessionKeeper } from './sessions/session-manager.ts';
 
 export interface WorkerDeps {
   databaseUrl: string;

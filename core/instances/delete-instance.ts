@@ -4,7 +4,7 @@ import type { Bus } from '../platform/bus.ts';
 import type { Db } from '../platform/db.ts';
 import type { Orm } from '../platform/orm.ts';
 import { loadInstance } from './find-instance.ts';
-import { type InstanceHints, waitForInstance } from './instance-hints.ts';
+import { type InstanceHints, waitForInstance } from './instance-notifications.ts';
 
 /** How long the network gets to take the logout; then the instance goes without. */
 const LOGOUT_WAIT_MS = 3_000;

@@ -6,7 +6,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Orm } from '../platform/orm.ts';
 import { InstancePairingSchema } from './entities.ts';
 import { loadInstance } from './find-instance.ts';
-import { type InstanceHints, waitForInstance } from './instance-hints.ts';
+import { type InstanceHints, waitForInstance } from './instance-notifications.ts';
 
 /** How long a request waits for a code that the network is about to give. */
 const WAIT_MS = 5_000;

@@ -11,7 +11,7 @@ import type { Orm } from '../platform/orm.ts';
 import { requireAbility } from './driver-abilities.ts';
 import { InstancePairingSchema } from './entities.ts';
 import { loadInstance } from './find-instance.ts';
-import { type InstanceHints, waitForInstance } from './instance-hints.ts';
+import { type InstanceHints, waitForInstance } from './instance-notifications.ts';
 
 /** The networks do not say how long a code holds; none keeps it for less than this. */
 const CODE_LIFETIME_MS = 60_000;

@@ -10,7 +10,7 @@ import type {
 } from '@posthorn/contract/messaging/message-actions.ts';
 import { reachOf } from '../access/company-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import { type AskDeps, askOwner, CallRefused } from '../calls/ask-owner.ts';
+import { type AskDeps, askOwner, CallRefused } from '../rpc/request-owner.ts';
 import { jidOf } from '../content/rule.ts';
 import { isUuid, type WireTarget, wireTarget } from '../content/target.ts';
 import { loadInstance } from '../instances/find-instance.ts';

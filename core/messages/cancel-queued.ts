@@ -1,7 +1,7 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { reachOf } from '../access/company-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import { type AskDeps, askOwner } from '../calls/ask-owner.ts';
+import { type AskDeps, askOwner } from '../rpc/request-owner.ts';
 import { loadInstance } from '../instances/find-instance.ts';
 
 interface CancelInput {

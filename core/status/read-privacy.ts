@@ -1,7 +1,7 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { type StatusPrivacy, statusPrivacy } from '@posthorn/contract/messaging/status.ts';
 import type { Principal } from '../access/principal.ts';
-import { type AskDeps, askOwner, CallRefused } from '../calls/ask-owner.ts';
+import { type AskDeps, askOwner, CallRefused } from '../rpc/request-owner.ts';
 
 /** Who sees the statuses of this account, as the network has it (STA-8). Throws as askOwner does. */
 export async function readStatusPrivacy(

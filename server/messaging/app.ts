@@ -4,10 +4,10 @@ import { createBillingClient } from '@posthorn/core/accounts/company/billing-cli
 import { createAccounts } from '@posthorn/core/accounts/create-accounts.ts';
 import { createOAuthProviders } from '@posthorn/core/accounts/oauth/create-providers.ts';
 import { ensureSuperadmins } from '@posthorn/core/accounts/users/ensure-superadmins.ts';
-import { createAnswers } from '@posthorn/core/calls/answers.ts';
+import { createAnswers } from '@posthorn/core/rpc/answers.ts';
 import { createEventFeed } from '@posthorn/core/events/event-feed.ts';
 import { createTickets } from '@posthorn/core/events/ticket.ts';
-import { createInstanceHints } from '@posthorn/core/instances/instance-hints.ts';
+import { createInstanceHints } from '@posthorn/core/instances/instance-notifications.ts';
 import { createStrangerLimits } from '@posthorn/core/limits/limit-strangers.ts';
 import { createRateLimiter } from '@posthorn/core/limits/take-rate-slots.ts';
 import { type OpenedMedia, openMedia } from '@posthorn/core/media/open-media.ts';

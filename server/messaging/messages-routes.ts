@@ -2,7 +2,7 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import type { messages } from '@posthorn/contract/messaging/messages.ts';
 import { reachOf } from '@posthorn/core/access/company-scope.ts';
 import type { Principal } from '@posthorn/core/access/principal.ts';
-import type { AskDeps } from '@posthorn/core/calls/ask-owner.ts';
+import type { AskDeps } from '@posthorn/core/rpc/request-owner.ts';
 import { loadInstance } from '@posthorn/core/instances/find-instance.ts';
 import { pinMessage, starMessage, votePoll } from '@posthorn/core/messages/act-on-message.ts';
 import { findMessage } from '@posthorn/core/messages/find-message.ts';

@@ -1,5 +1,5 @@
 import type { queue } from '@posthorn/contract/messaging/queue.ts';
-import type { AskDeps } from '@posthorn/core/calls/ask-owner.ts';
+import type { AskDeps } from '@posthorn/core/rpc/request-owner.ts';
 import { cancelQueued, clearQueue } from '@posthorn/core/messages/cancel-queued.ts';
 import { countQueue, listQueue } from '@posthorn/core/messages/list-queue.ts';
 import type { Handlers } from '../http/handler.ts';

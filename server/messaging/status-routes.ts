@@ -1,5 +1,5 @@
 import type { status } from '@posthorn/contract/messaging/status.ts';
-import type { AskDeps } from '@posthorn/core/calls/ask-owner.ts';
+import type { AskDeps } from '@posthorn/core/rpc/request-owner.ts';
 import type { SendDeps } from '@posthorn/core/messages/send.ts';
 import { findStatus } from '@posthorn/core/status/find-status.ts';
 import { listStatus } from '@posthorn/core/status/list-status.ts';

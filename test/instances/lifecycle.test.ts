@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type EventType, eventPayloads } from '@posthorn/contract/events.ts';
 import { LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
-import { type InstanceMove, moveInstance } from '@posthorn/core/instances/move-instance.ts';
+import { type InstanceMove, moveInstance } from '@posthorn/core/instances/transition-instance.ts';
 import { shardOf } from '@posthorn/core/instances/shard.ts';
 import { type InstanceState, mayMove } from '@posthorn/core/instances/transitions.ts';
 import { startTestMessaging, type TestMessaging } from '../support/messaging.ts';

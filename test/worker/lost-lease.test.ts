@@ -5,7 +5,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { announceQr } from '@posthorn/core/instances/announce-qr.ts';
 import { type Lease, LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
-import { moveInstance } from '@posthorn/core/instances/move-instance.ts';
+import { moveInstance } from '@posthorn/core/instances/transition-instance.ts';
 import { answerPairingCode, endPairing } from '@posthorn/core/instances/pairing.ts';
 import { shardOf } from '@posthorn/core/instances/shard.ts';
 import { beginAttempt } from '@posthorn/core/messages/begin-attempt.ts';

@@ -4,7 +4,7 @@ import type { EndedChange } from '@posthorn/core/messages/record-change-task.ts'
 import type { ProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Sql } from '@posthorn/core/platform/db.ts';
-import type { Lane, TaskRef } from '../dispatch/lane.ts';
+import type { Lane, TaskRef } from '../dispatch/instance-queue.ts';
 import { isChange } from '../dispatch/outbound.ts';
 
 export interface CancelTasksDeps {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { findWaiting } from '@posthorn/core/messages/find-waiting.ts';
 import type { Sql } from '@posthorn/core/platform/db.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
-import type { Lane } from './lane.ts';
+import type { Lane } from './instance-queue.ts';
 
 /** How late a lane learns of work that nobody told it of. */
 const LOOK_EVERY_MS = 2_000;

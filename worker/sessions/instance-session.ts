@@ -1,7 +1,7 @@
 import { announceQr } from '@posthorn/core/instances/announce-qr.ts';
 import { type Lease, LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
 import { loadSessionRows, type SessionRow } from '@posthorn/core/instances/load-sessions.ts';
-import { type MoveOutcome, moveInstance } from '@posthorn/core/instances/move-instance.ts';
+import { type MoveOutcome, moveInstance } from '@posthorn/core/instances/transition-instance.ts';
 import { answerPairingCode, endPairing } from '@posthorn/core/instances/pairing.ts';
 import type { InboundRecorder } from '@posthorn/core/messages/record-inbound.ts';
 import type { ProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
@@ -16,7 +16,7 @@ import type {
   NetworkSession,
   SessionSink,
 } from '@posthorn/network/driver.ts';
-import { type Lane, type LaneDeps, startLane } from '../dispatch/lane.ts';
+import { type Lane, type LaneDeps, startLane } from '../dispatch/instance-queue.ts';
 import { type ArrivalsDeps, createArrivals } from './arrivals.ts';
 
 /** A connection that comes back within this time was never away, as far as users are told. */

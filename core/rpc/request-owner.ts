@@ -11,7 +11,7 @@ import type { Db } from '../platform/db.ts';
 import { newId } from '../platform/ids.ts';
 import type { Orm } from '../platform/orm.ts';
 import { type Answers, waitForAnswer } from './answers.ts';
-import { askCall, dropCall, takeAnswer } from './network-calls.ts';
+import { askCall, dropCall, takeAnswer } from './rpc-requests.ts';
 
 export interface AskDeps {
   orm: Orm;

@@ -1,11 +1,11 @@
-import { UNAVAILABLE } from '@posthorn/core/calls/ask-owner.ts';
+import { UNAVAILABLE } from '@posthorn/core/rpc/request-owner.ts';
 import {
   answerCall,
   type CallAnswer,
   forgetCalls,
   type NetworkCall,
   takeCalls,
-} from '@posthorn/core/calls/network-calls.ts';
+} from '@posthorn/core/rpc/rpc-requests.ts';
 import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
 import { shardOf } from '@posthorn/core/instances/shard.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
@@ -13,7 +13,7 @@ import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import { type NetworkActions, type NetworkSession, SendRefused } from '@posthorn/network/driver.ts';
-import type { Lane } from '../dispatch/lane.ts';
+import type { Lane } from '../dispatch/instance-queue.ts';
 import { type CancelTasksDeps, cancelTasks } from './cancel-tasks.ts';
 
 export interface CallServerDeps extends CancelTasksDeps {
