@@ -150,7 +150,7 @@ export interface SendReceipt {
  */
 export interface SessionSink {
   qr(qr: string, expiresAt: Date): void;
-  paired(identity: { credentials: unknown; phone: string; jid: Jid; pushName: string }): Promise<void>;
+  paired(identity: PairedIdentity): Promise<void>;
   connected(): void;
   /**
    * The session ended; called exactly once, and nothing is called after it but what was under way. The
@@ -162,6 +162,15 @@ export interface SessionSink {
   inbound(messages: readonly InboundMessage[]): Promise<void>;
   /** What happened to messages that are there. In order with `inbound`: never called at the same time. */
   changes(changes: readonly NetworkChange[]): Promise<void>;
+}
+
+/** Whom an instance was paired with. */
+export interface PairedIdentity {
+  /** What opens the session the next time; as the driver likes it. */
+  credentials: unknown;
+  phone: string;
+  jid: Jid;
+  pushName: string;
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
+import { type Loop, startLoop } from '@posthorn/core/platform/loop.ts';
 
 /** A job that comes round again and again, in one process at a time. */
 export interface LoneJob<T> {
@@ -12,7 +13,7 @@ export interface LoneJob<T> {
 }
 
 /**
- * Runs `round` every `everyMs` of the clock, behind the advisory lock `lock`: a process that finds it taken
+ * Runs `round` every `everyMs` of the clock, behind the advisory lock `lock`: a process that finds it held
  * leaves the round to the other. A round that throws is logged and comes again at its time.
  */
 export function createLoneJob<T>(
@@ -21,7 +22,7 @@ export function createLoneJob<T>(
 ): LoneJob<T> {
   const { db, clock, log } = deps;
   const stopping = new AbortController();
-  let running: Promise<void> = Promise.resolve();
+  let loop: Loop | null = null;
 
   async function runOnce(): Promise<T | null> {
     // The lock lives on a connection of its own; the database frees it when this process dies.
@@ -42,24 +43,18 @@ export function createLoneJob<T>(
     }
   }
 
-  async function loop(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      await runOnce().catch((err) => log.warn({ err }, `${job.name} failed, will be tried again`));
-      try {
-        await clock.sleep(job.everyMs, stopping.signal);
-      } catch {
-        return;
-      }
-    }
-  }
-
   return {
     start() {
-      running = loop();
+      loop = startLoop({
+        clock,
+        everyMs: job.everyMs,
+        run: async () => void (await runOnce()),
+        onError: (err) => log.warn({ err }, `${job.name} failed, will be tried again`),
+      });
     },
     async stop() {
       stopping.abort();
-      await running;
+      await loop?.stop();
     },
     runOnce,
   };

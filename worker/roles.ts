@@ -24,7 +24,8 @@ import { createNetworkDriver } from './network-driver.ts';
 import { type Membership, newWorkerTag, startMembership } from './ownership/membership.ts';
 import { createPurgeJob } from './purge/purge-job.ts';
 import { createRetentionJob } from './retention/retention-job.ts';
-import { createWebhookDispatcher, HELD_WITH_SLOW_MAX } from './webhooks/webhook-dispatcher.ts';
+import { HELD_WITH_SLOW_MAX } from './webhooks/claim-state.ts';
+import { createWebhookDispatcher } from './webhooks/webhook-dispatcher.ts';
 import { type RunningWorker, startWorker } from './worker.ts';
 
 export interface WorkerRolesDeps {
@@ -42,7 +43,7 @@ export interface WorkerRoles {
   checks: Record<string, Check>;
   /** Resolves when all roles run. Waits for a broker that is away; draining ends that wait. */
   start(): Promise<void>;
-  /** Rows were accepted in this very process: the relay need not wait for the hint. */
+  /** Rows were accepted in this very process: the relay need not wait for the notification. */
   wakeRelay(): void;
 }
 
@@ -64,7 +65,7 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
   const bus = await createBus({ url, log, name: `worker ${tag}` });
   shutdown.add('worker bus', () => bus.close());
   let wakeRelay = () => {};
-  let running: { membership: Membership; road: RunningWorker } | null = null;
+  let running: { membership: Membership; pipeline: RunningWorker } | null = null;
 
   async function start(): Promise<void> {
     const name = `${hostname()} ${process.pid}`;
@@ -89,7 +90,7 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
     await startDelivery(parts);
     const stored = await openMedia(parts);
     shutdown.add('worker media', () => stored.close());
-    const road = await startWorker({
+    const pipeline = await startWorker({
       ...parts,
       media: await openWorkerMedia({ ...parts, media: stored }),
       databaseUrl: url,
@@ -97,23 +98,13 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
       name,
       membership,
     });
-    wakeRelay = road.wakeRelay;
+    wakeRelay = pipeline.wakeRelay;
     await startBillingRoles(parts);
     startJobs(parts, stored);
     // Closed first: other workers wait for these shards, and nobody for an attempt under way.
-    shutdown.add('road', () => road.stop());
-    running = { membership, road };
-    deps.metrics.gauge('posthorn_shards_owned', 'Shards owned by this worker', () => road.counts().shards);
-    deps.metrics.gauge(
-      'posthorn_sessions',
-      'Network sessions held by this worker',
-      () => road.counts().sessions,
-    );
-    deps.metrics.gauge(
-      'posthorn_sends_late_seconds',
-      'The longest time that a connected instance of this worker has had something to send that does not get on',
-      () => road.lateMs() / 1000,
-    );
+    shutdown.add('pipeline', () => pipeline.stop());
+    running = { membership, pipeline };
+    addGauges(deps.metrics, pipeline);
   }
 
   const mails = mailFolder(config);
@@ -124,7 +115,7 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
       broker: () => broker.isUp(),
       roles: () => running !== null,
       heartbeat: () => running?.membership.isAlive() ?? false,
-      sends: () => running !== null && running.road.lateMs() < LATE_MS,
+      sends: () => running !== null && running.pipeline.lateMs() < LATE_MS,
       ...(mails && { mails: createFolderProbe(mails) }),
     },
     start: () =>
@@ -134,6 +125,20 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
       }),
     wakeRelay: () => wakeRelay(),
   };
+}
+
+function addGauges(metrics: Metrics, pipeline: RunningWorker): void {
+  metrics.gauge('posthorn_shards_owned', 'Shards owned by this worker', () => pipeline.counts().shards);
+  metrics.gauge(
+    'posthorn_sessions',
+    'Network sessions held by this worker',
+    () => pipeline.counts().sessions,
+  );
+  metrics.gauge(
+    'posthorn_sends_late_seconds',
+    'The longest time that a connected instance of this worker has had something to send that does not get on',
+    () => pipeline.lateMs() / 1000,
+  );
 }
 
 type Parts = WorkerRolesDeps &

@@ -16,14 +16,14 @@ import type { Db } from '@posthorn/core/platform/db.ts';
 import type { Cipher } from '@posthorn/core/platform/encryption.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import { ABILITIES, type NetworkDriver } from '@posthorn/network/driver.ts';
-import { startCallServer } from './actions/rpc-server.ts';
-import type { LaneDeps } from './dispatch/instance-queue.ts';
+import { startRpcServer } from './actions/rpc-server.ts';
+import type { InstanceQueueDeps } from './dispatch/instance-queue.ts';
 import { type Membership, newWorkerTag, startMembership } from './ownership/membership.ts';
 import { startShardOwner } from './ownership/shard-owner.ts';
 import { startRelay } from './relay/relay.ts';
-import { createScheduleRunner } from './schedule/schedule-runner.ts';
+import { startScheduleRunner } from './schedule/schedule-runner.ts';
 import { fencedDriver } from './sessions/fenced-driver.ts';
-import { startSessionKeeper } from './sessions/session-manager.ts';
+import { startSessionManager } from './sessions/session-manager.ts';
 
 export interface WorkerDeps {
   databaseUrl: string;
@@ -37,7 +37,7 @@ export interface WorkerDeps {
   /** Absent: this installation stores no media. */
   media?: WorkerMedia;
   /** How long, and how often, what the network cannot take now is tried again. */
-  deferral?: LaneDeps['deferral'];
+  deferral?: InstanceQueueDeps['deferral'];
   /** Names this worker to operators, e.g. host and process id. */
   name: string;
   /** Its place among the living, kept by the caller; without it the worker keeps one of its own. */
@@ -45,7 +45,7 @@ export interface WorkerDeps {
 }
 
 export interface RunningWorker {
-  /** Rows were accepted in this very process: the relay need not wait for the hint. */
+  /** Rows were accepted in this very process: the relay need not wait for the notification. */
   wakeRelay(): void;
   counts(): { shards: number; sessions: number };
   /** The longest time that a connected instance here has had something to send that does not get on. */
@@ -57,7 +57,7 @@ export interface RunningWorker {
 /** Whoever owns this shard relays the outbox: one worker at a time, without another election. */
 const RELAY_SHARD = 0;
 
-/** The road's consumers: the relay, and the sessions and lanes of the shards this worker owns. */
+/** The consumers of the pipeline: the relay, and the sessions and instance queues of the shards this worker owns. */
 export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
   const lacks = ABILITIES.filter((ability) => !deps.driver.can.has(ability));
   await tellAbilities(deps.db, { name: deps.driver.name, lacks });
@@ -67,7 +67,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
   const media = deps.media ?? noWorkerMedia;
   const recordChange = (ended: EndedChange) => recordChangeTask(deps, ended);
   const membership = deps.membership ?? startMembership({ ...deps, tag: newWorkerTag() });
-  const keeper = startSessionKeeper({
+  const sessions = startSessionManager({
     ...deps,
     driver: fencedDriver(deps.driver, membership),
     recorder,
@@ -84,17 +84,17 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
   const owner = startShardOwner({
     membership,
     log: deps.log,
-    onAcquire: (lease) => keeper.acquire(lease),
-    onRelease: (shard) => keeper.release(shard),
+    onAcquire: (lease) => sessions.acquire(lease),
+    onRelease: (shard) => sessions.release(shard),
   });
-  const calls = startCallServer({
+  const rpc = startRpcServer({
     ...deps,
     recorder,
     recordChange,
     leases: () => owner.owned(),
     instance(instanceId) {
-      const held = keeper.find(instanceId);
-      return held && { lane: held.lane, session: held.network() };
+      const held = sessions.find(instanceId);
+      return held && { queue: held.queue, session: held.network() };
     },
   });
   const relay = startRelay({
@@ -102,16 +102,15 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     isLeader: () => owner.owned().some((lease) => lease.shard === RELAY_SHARD),
   });
   const acceptor = createAcceptor({ ...deps, onAccepted: relay.wake });
-  const schedule = createScheduleRunner({ ...deps, acceptor, media: media.sources, pulse: membership });
-  schedule.start();
+  const schedule = startScheduleRunner({ ...deps, acceptor, media: media.sources, pulse: membership });
   return {
     wakeRelay: relay.wake,
-    counts: () => keeper.counts(),
-    lateMs: () => keeper.lateMs(),
+    counts: () => sessions.counts(),
+    lateMs: () => sessions.lateMs(),
     async stop() {
-      await Promise.all([schedule.stop(), relay.stop(), calls.stop()]);
+      await Promise.all([schedule.stop(), relay.stop(), rpc.stop()]);
       await owner.stop();
-      await keeper.stop();
+      await sessions.stop();
       await Promise.all([recorder.idle(), inbound.idle()]);
       if (!deps.membership) await membership.stop();
     },

@@ -34,7 +34,7 @@ export async function createInstance(
       driver,
       shard: shardOf(id),
       state: 'CREATED',
-      wanted: 'disconnected',
+      desired: 'disconnected',
       generation: 0,
       settings: {},
       stateSince: now,

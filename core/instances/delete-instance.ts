@@ -4,7 +4,7 @@ import type { Bus } from '../platform/bus.ts';
 import type { Db } from '../platform/db.ts';
 import type { Orm } from '../platform/orm.ts';
 import { loadInstance } from './find-instance.ts';
-import { type InstanceHints, waitForInstance } from './instance-notifications.ts';
+import { type InstanceNotifications, waitForInstance } from './instance-notifications.ts';
 
 /** How long the network gets to take the logout; then the instance goes without. */
 const LOGOUT_WAIT_MS = 3_000;
@@ -14,7 +14,7 @@ const LOGOUT_WAIT_MS = 3_000;
  * logged out of the network first, as far as its worker can in a few seconds.
  */
 export async function deleteInstance(
-  deps: { orm: Orm; db: Db; bus: Bus; hints: InstanceHints },
+  deps: { orm: Orm; db: Db; bus: Bus; hints: InstanceNotifications },
   input: { principal: Principal; instanceId: string; signal: AbortSignal },
 ): Promise<void> {
   const { id } = await loadInstance(reachOf(deps.orm, input.principal), input.instanceId);
@@ -31,7 +31,7 @@ export async function deleteInstance(
 }
 
 async function logOut(
-  deps: { db: Db; bus: Bus; hints: InstanceHints },
+  deps: { db: Db; bus: Bus; hints: InstanceNotifications },
   id: string,
   signal: AbortSignal,
 ): Promise<void> {

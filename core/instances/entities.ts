@@ -15,7 +15,7 @@ export const InstanceSchema = defineEntity({
     driver: p.text(),
     shard: p.smallint(),
     state: p.enum(['CREATED', 'PAIRING', 'CONNECTED', 'DISCONNECTED', 'HARD_PAUSED', 'BANNED']),
-    wanted: p.enum(['connected', 'disconnected', 'logged_out']),
+    desired: p.enum(['connected', 'disconnected', 'logged_out']).fieldName('wanted'),
     generation: p.integer(),
     /** Only what was set; `settingsOf` puts it over the defaults. */
     settings: p.json<Partial<InstanceSettings>>(),
@@ -32,8 +32,8 @@ export const InstanceSchema = defineEntity({
 });
 export type Instance = InferEntity<typeof InstanceSchema>;
 
-export const InstanceMoveSchema = defineEntity({
-  name: 'InstanceMove',
+export const InstanceTransitionSchema = defineEntity({
+  name: 'InstanceTransition',
   tableName: 'instance_moves',
   properties: {
     id: p.bigint('number').primary(),

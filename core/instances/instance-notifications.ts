@@ -1,13 +1,13 @@
 import type { Bus } from '../platform/bus.ts';
 
 /** Waits of requests for something that the worker of an instance writes. */
-export interface InstanceHints {
+export interface InstanceNotifications {
   /** Resolves at the next hint about the instance, after `ms` at the latest, or when `signal` fires. */
   next(instanceId: string, ms: number, signal: AbortSignal): Promise<void>;
 }
 
 /** One listener on the bus a process, however many requests wait. */
-export function createInstanceHints(bus: Bus): InstanceHints {
+export function createInstanceNotifications(bus: Bus): InstanceNotifications {
   const waiting = new Map<string, Set<() => void>>();
   bus.on('instance', (instanceId) => {
     for (const wake of waiting.get(instanceId) ?? []) wake();
@@ -38,7 +38,7 @@ const LOOK_EVERY_MS = 500;
 
 /** Looks until `look` finds something; null when nothing was there after `timeoutMs`. */
 export async function waitForInstance<T>(
-  hints: InstanceHints,
+  hints: InstanceNotifications,
   input: { instanceId: string; timeoutMs: number; signal: AbortSignal },
   look: () => Promise<T | null>,
 ): Promise<T | null> {

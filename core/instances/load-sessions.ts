@@ -1,7 +1,7 @@
 import { type CompanyHold, holdSql } from '../access/company-hold.ts';
 import type { Sql } from '../platform/db.ts';
 import { type InstanceSettings, settingsOf } from './settings.ts';
-import type { InstanceState, WantedState } from './transitions.ts';
+import type { DesiredState, InstanceState } from './transitions.ts';
 
 /** What the owner of an instance has to know to bring its session where the users want it. */
 export interface SessionRow {
@@ -10,7 +10,7 @@ export interface SessionRow {
   shard: number;
   state: InstanceState;
   /** What the users asked for; under a hold `disconnected`, except that a logout is finished. */
-  wanted: WantedState;
+  desired: DesiredState;
   /** Why the company may hold no session, or null. */
   hold: CompanyHold | null;
   generation: number;
@@ -40,7 +40,7 @@ export async function loadSessionRows(
     companyId: row.company_id,
     shard: row.shard,
     state: row.state,
-    wanted: row.hold !== null && row.wanted === 'connected' ? 'disconnected' : row.wanted,
+    desired: row.hold !== null && row.wanted === 'connected' ? 'disconnected' : row.wanted,
     hold: row.hold,
     generation: row.generation,
     settings: settingsOf(row.settings),
@@ -54,7 +54,7 @@ interface Row {
   company_id: number;
   shard: number;
   state: InstanceState;
-  wanted: WantedState;
+  wanted: DesiredState;
   hold: CompanyHold | null;
   generation: number;
   settings: Partial<InstanceSettings>;

@@ -2,7 +2,7 @@ import type { Connection } from '@posthorn/contract/messaging/instances.ts';
 import { reachOf } from '../access/company-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Orm } from '../platform/orm.ts';
-import { InstanceMoveSchema } from './entities.ts';
+import { InstanceTransitionSchema } from './entities.ts';
 import { loadInstance } from './find-instance.ts';
 
 const MOVES_SHOWN = 20;
@@ -15,7 +15,7 @@ export async function readConnection(
   const em = reachOf(deps.orm, input.principal);
   const instance = await loadInstance(em, input.instanceId);
   const moves = await em.find(
-    InstanceMoveSchema,
+    InstanceTransitionSchema,
     { instanceId: instance.id },
     { orderBy: { id: 'desc' }, limit: MOVES_SHOWN },
   );

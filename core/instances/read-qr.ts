@@ -6,7 +6,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Orm } from '../platform/orm.ts';
 import { InstancePairingSchema } from './entities.ts';
 import { loadInstance } from './find-instance.ts';
-import { type InstanceHints, waitForInstance } from './instance-notifications.ts';
+import { type InstanceNotifications, waitForInstance } from './instance-notifications.ts';
 
 /** How long a request waits for a code that the network is about to give. */
 const WAIT_MS = 5_000;
@@ -17,7 +17,7 @@ const WAIT_MS = 5_000;
  * network has given none.
  */
 export async function readQr(
-  deps: { orm: Orm; clock: Clock; hints: InstanceHints },
+  deps: { orm: Orm; clock: Clock; hints: InstanceNotifications },
   input: { principal: Principal; instanceId: string; signal: AbortSignal },
 ): Promise<{ qr: string; expiresAt: Date }> {
   const found = await waitForInstance(deps.hints, { ...input, timeoutMs: WAIT_MS }, async () => {
@@ -25,7 +25,7 @@ export async function readQr(
     const instance = await loadInstance(em, input.instanceId);
     const held = holdRefusal(await readHold(em, instance.id));
     if (held) throw held;
-    if (instance.wanted !== 'connected' || !PAIRS.has(instance.state) || instance.phone)
+    if (instance.desired !== 'connected' || !PAIRS.has(instance.state) || instance.phone)
       throw apiError('INVALID_INSTANCE_TRANSITION', { message: 'no pairing is under way' });
     const pairing = await em.findOne(InstancePairingSchema, { instanceId: instance.id });
     const { qr, qrExpiresAt } = pairing ?? {};

@@ -22,7 +22,7 @@ export async function requestAction(
 ): Promise<InstanceView> {
   const rule = ACTIONS[input.action];
   const instance = await reachOf(deps.orm, input.principal).transactional(async (em) => {
-    const hold = rule.wanted === 'connected' ? await readHold(em, input.instanceId, { lock: true }) : null;
+    const hold = rule.desired === 'connected' ? await readHold(em, input.instanceId, { lock: true }) : null;
     const row = await loadInstance(em, input.instanceId, { lock: true });
     const held = holdRefusal(hold);
     if (held) throw held;
@@ -30,8 +30,8 @@ export async function requestAction(
       throw apiError('INVALID_INSTANCE_TRANSITION', {
         message: `an instance in state ${row.state} cannot ${input.action}`,
       });
-    if (row.wanted !== rule.wanted || rule.raisesGeneration) {
-      row.wanted = rule.wanted;
+    if (row.desired !== rule.desired || rule.raisesGeneration) {
+      row.desired = rule.desired;
       if (rule.raisesGeneration) row.generation += 1;
       row.updatedAt = deps.clock.now();
       await em.flush();

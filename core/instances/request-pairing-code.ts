@@ -11,7 +11,7 @@ import type { Orm } from '../platform/orm.ts';
 import { requireAbility } from './driver-abilities.ts';
 import { InstancePairingSchema } from './entities.ts';
 import { loadInstance } from './find-instance.ts';
-import { type InstanceHints, waitForInstance } from './instance-notifications.ts';
+import { type InstanceNotifications, waitForInstance } from './instance-notifications.ts';
 
 /** The networks do not say how long a code holds; none keeps it for less than this. */
 const CODE_LIFETIME_MS = 60_000;
@@ -23,7 +23,7 @@ const CODE_LIFETIME_MS = 60_000;
  * NOT_IMPLEMENTED on a network without such codes; 503 with Retry-After when no code came in time.
  */
 export async function requestPairingCode(
-  deps: { orm: Orm; db: Db; bus: Bus; clock: Clock; hints: InstanceHints },
+  deps: { orm: Orm; db: Db; bus: Bus; clock: Clock; hints: InstanceNotifications },
   input: { principal: Principal; instanceId: string; phone: string; signal: AbortSignal },
 ): Promise<{ code: string; phone: string; expiresAt: Date }> {
   const phone = phoneOf(jidOfPhone(input.phone));
@@ -61,8 +61,8 @@ async function writeRequest(
     await requireAbility(deps.db, instance.driver, 'pairing_code');
     if (!['CREATED', 'PAIRING', 'DISCONNECTED'].includes(instance.state) || instance.phone)
       throw apiError('INVALID_INSTANCE_TRANSITION', { message: 'the instance cannot be paired now' });
-    if (instance.wanted !== 'connected') {
-      instance.wanted = 'connected';
+    if (instance.desired !== 'connected') {
+      instance.desired = 'connected';
       instance.updatedAt = input.requestedAt;
     }
     const request = {

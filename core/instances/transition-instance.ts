@@ -5,10 +5,10 @@ import type { Clock } from '../platform/clock.ts';
 import type { Client, Db } from '../platform/db.ts';
 import { newId } from '../platform/ids.ts';
 import { type Lease, underLease } from './hold-leases.ts';
-import { type InstanceState, mayMove, type WantedState } from './transitions.ts';
+import { type DesiredState, type InstanceState, mayTransition } from './transitions.ts';
 
 /** Columns that change together with the state. What is not named stays. */
-export interface MoveFields {
+export interface TransitionFields {
   /** Sealed by the caller; null forgets the pairing. */
   credentials?: Buffer | null;
   phone?: string | null;
@@ -16,21 +16,21 @@ export interface MoveFields {
   push_name?: string | null;
   last_error?: string | null;
   restriction?: 'banned' | 'hard_paused' | null;
-  wanted?: WantedState;
+  wanted?: DesiredState;
 }
 
-export interface InstanceMove {
+export interface InstanceTransition {
   instanceId: string;
   /** The mover's ownership: a move under an epoch that has passed throws LeaseLost. */
   lease: Lease;
   to: InstanceState;
   /** Stable snake_case, e.g. `connection_lost`; reaches users in moves and events. */
   reason: string | null;
-  fields?: MoveFields;
+  fields?: TransitionFields;
 }
 
 /** `gone`: the instance was deleted. `refused`: the table of transitions does not have the move. */
-export type MoveOutcome = 'moved' | 'gone' | 'refused';
+export type TransitionOutcome = 'moved' | 'gone' | 'refused';
 
 /**
  * Writes the state of an instance, the move and its event in one transaction, by the worker that owns
@@ -38,10 +38,10 @@ export type MoveOutcome = 'moved' | 'gone' | 'refused';
  *
  * In a state it is in already only the fields are written, and no event but the end of a pairing.
  */
-export async function moveInstance(
+export async function transitionInstance(
   deps: { db: Db; bus: Bus; clock: Clock },
-  move: InstanceMove,
-): Promise<MoveOutcome> {
+  move: InstanceTransition,
+): Promise<TransitionOutcome> {
   const written = await underLease(deps.db, move.lease, (client) =>
     writeMove(client, move, deps.clock.now()),
   );
@@ -62,9 +62,9 @@ interface Row {
 /** Gives the company to tell, or why nothing was written. */
 async function writeMove(
   client: Client,
-  move: InstanceMove,
+  move: InstanceTransition,
   now: Date,
-): Promise<number | Exclude<MoveOutcome, 'moved'>> {
+): Promise<number | Exclude<TransitionOutcome, 'moved'>> {
   const found = await client.query<Row>(
     'SELECT company_id, state, phone, jid FROM instances WHERE id = $1 FOR NO KEY UPDATE',
     [move.instanceId],
@@ -72,7 +72,7 @@ async function writeMove(
   const row = found.rows[0];
   if (!row) return 'gone';
   const moves = row.state !== move.to;
-  if (moves && !mayMove(row.state, move.to)) return 'refused';
+  if (moves && !mayTransition(row.state, move.to)) return 'refused';
 
   const columns: Record<string, unknown> = {
     ...columnsOf(moves, move.to, now),
@@ -124,7 +124,7 @@ function columnsOf(moves: boolean, to: InstanceState, now: Date): Record<string,
   return columns;
 }
 
-function eventsOf(from: InstanceState, move: InstanceMove): EventType[] {
+function eventsOf(from: InstanceState, move: InstanceTransition): EventType[] {
   if (move.to === 'CONNECTED') {
     const connected: EventType[] = from === 'CONNECTED' ? [] : ['instance.connected'];
     return move.reason === 'paired' ? ['instance.paired', ...connected] : connected;

@@ -2,7 +2,7 @@
 export type InstanceState = 'CREATED' | 'PAIRING' | 'CONNECTED' | 'DISCONNECTED' | 'HARD_PAUSED' | 'BANNED';
 
 /** What the users last asked for; the worker that owns the shard brings the session there. */
-export type WantedState = 'connected' | 'disconnected' | 'logged_out';
+export type DesiredState = 'connected' | 'disconnected' | 'logged_out';
 
 /**
  * The moves that the worker may write. CREATED is never come back to: after a logout an instance is
@@ -17,7 +17,7 @@ const MOVES: Record<InstanceState, readonly InstanceState[]> = {
   BANNED: ['DISCONNECTED'],
 };
 
-export function mayMove(from: InstanceState, to: InstanceState): boolean {
+export function mayTransition(from: InstanceState, to: InstanceState): boolean {
   return MOVES[from].includes(to);
 }
 
@@ -25,7 +25,7 @@ export function mayMove(from: InstanceState, to: InstanceState): boolean {
 export type LifecycleAction = 'connect' | 'disconnect' | 'restart' | 'logout';
 
 interface ActionRule {
-  wanted: WantedState;
+  desired: DesiredState;
   /** States in which it may be asked; in any other it is 409 INVALID_INSTANCE_TRANSITION. */
   from: readonly InstanceState[];
   /** Closes a session that is open already and opens it again. */
@@ -39,18 +39,18 @@ interface ActionRule {
  */
 export const ACTIONS: Record<LifecycleAction, ActionRule> = {
   connect: {
-    wanted: 'connected',
+    desired: 'connected',
     from: ['CREATED', 'PAIRING', 'CONNECTED', 'DISCONNECTED'],
     raisesGeneration: false,
   },
   disconnect: {
-    wanted: 'disconnected',
+    desired: 'disconnected',
     from: ['CREATED', 'PAIRING', 'CONNECTED', 'DISCONNECTED', 'HARD_PAUSED'],
     raisesGeneration: false,
   },
-  restart: { wanted: 'connected', from: ['PAIRING', 'CONNECTED', 'DISCONNECTED'], raisesGeneration: true },
+  restart: { desired: 'connected', from: ['PAIRING', 'CONNECTED', 'DISCONNECTED'], raisesGeneration: true },
   logout: {
-    wanted: 'logged_out',
+    desired: 'logged_out',
     from: ['PAIRING', 'CONNECTED', 'DISCONNECTED', 'HARD_PAUSED', 'BANNED'],
     raisesGeneration: false,
   },

@@ -10,7 +10,7 @@ import type {
 } from '@posthorn/contract/messaging/message-actions.ts';
 import { reachOf } from '../access/company-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import { type AskDeps, askOwner, CallRefused } from '../rpc/request-owner.ts';
+import { type RpcDeps, requestOwner, RpcRefused } from '../rpc/request-owner.ts';
 import { jidOf } from '../content/rule.ts';
 import { isUuid, type WireTarget, wireTarget } from '../content/target.ts';
 import { loadInstance } from '../instances/find-instance.ts';
@@ -29,7 +29,7 @@ export interface ActionInput<Body> {
 }
 
 /** Pins or unpins a message for all (SND-41). 403 FORBIDDEN when the instance is no admin of the group. */
-export async function pinMessage(deps: AskDeps, input: ActionInput<PinBody>): Promise<PinDone> {
+export async function pinMessage(deps: RpcDeps, input: ActionInput<PinBody>): Promise<PinDone> {
   const { body, instanceId } = input;
   const chat = jidOf(body.chat_jid);
   const target = await targetOf(deps, input, chat, {
@@ -49,7 +49,7 @@ export async function pinMessage(deps: AskDeps, input: ActionInput<PinBody>): Pr
 }
 
 /** Votes in a poll, or clears the vote. 404 MESSAGE_NOT_FOUND when the instance lacks the poll's secret. */
-export async function votePoll(deps: AskDeps, input: ActionInput<VoteBody>): Promise<VoteDone> {
+export async function votePoll(deps: RpcDeps, input: ActionInput<VoteBody>): Promise<VoteDone> {
   const { body, instanceId } = input;
   const chat = jidOf(body.chat_jid);
   const target = await targetOf(deps, input, chat, {
@@ -69,7 +69,7 @@ export async function votePoll(deps: AskDeps, input: ActionInput<VoteBody>): Pro
 }
 
 /** Stars a message for this account alone; message.starred follows when the change has synced back. */
-export async function starMessage(deps: AskDeps, input: ActionInput<StarBody>): Promise<StarDone> {
+export async function starMessage(deps: RpcDeps, input: ActionInput<StarBody>): Promise<StarDone> {
   const { body, instanceId } = input;
   const chat = jidOf(body.chat_jid);
   const target = await targetOf(deps, input, chat, {
@@ -91,7 +91,7 @@ export async function starMessage(deps: AskDeps, input: ActionInput<StarBody>): 
  * ours alone, so an unknown one is nobody's.
  */
 async function targetOf(
-  deps: AskDeps,
+  deps: RpcDeps,
   { principal, instanceId }: ActionInput<unknown>,
   chat: string,
   given: { ref: string; sender: string | undefined; fromMe: boolean },
@@ -115,15 +115,15 @@ const REFUSALS: Record<string, () => ApiError> = {
 };
 
 async function act(
-  deps: AskDeps,
+  deps: RpcDeps,
   { principal, instanceId, signal }: ActionInput<unknown>,
   op: string,
   args: Record<string, unknown>,
 ): Promise<unknown> {
   try {
-    return await askOwner(deps, { principal, instanceId, op, args, signal });
+    return await requestOwner(deps, { principal, instanceId, op, args, signal });
   } catch (cause) {
-    if (!(cause instanceof CallRefused)) throw cause;
+    if (!(cause instanceof RpcRefused)) throw cause;
     throw REFUSALS[cause.reason]?.() ?? apiError('SEND_FAILED', { cause });
   }
 }

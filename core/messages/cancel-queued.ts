@@ -1,7 +1,7 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { reachOf } from '../access/company-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import { type AskDeps, askOwner } from '../rpc/request-owner.ts';
+import { type RpcDeps, requestOwner } from '../rpc/request-owner.ts';
 import { loadInstance } from '../instances/find-instance.ts';
 
 interface CancelInput {
@@ -22,7 +22,7 @@ export interface CancelAnswer {
  * asked, whether connected or not: a task that it says is cancelled is never sent. Throws 404
  * INSTANCE_NOT_FOUND, NOT_FOUND; 409 CONFLICT while it is being sent; 503 SERVICE_UNAVAILABLE.
  */
-export async function cancelQueued(deps: AskDeps, input: CancelInput & { taskId: string }): Promise<void> {
+export async function cancelQueued(deps: RpcDeps, input: CancelInput & { taskId: string }): Promise<void> {
   const instance = await loadInstance(reachOf(deps.orm, input.principal), input.instanceId);
   const queued = await deps.db.query('SELECT 1 FROM outbox WHERE task_id = $1 AND instance_id = $2', [
     input.taskId,
@@ -37,15 +37,15 @@ export async function cancelQueued(deps: AskDeps, input: CancelInput & { taskId:
 }
 
 /** Cancels everything that waits; how many tasks that were. Throws as cancelQueued, never CONFLICT. */
-export async function clearQueue(deps: AskDeps, input: CancelInput): Promise<number> {
+export async function clearQueue(deps: RpcDeps, input: CancelInput): Promise<number> {
   return (await cancel(deps, input, {})).cancelled.length;
 }
 
 async function cancel(
-  deps: AskDeps,
+  deps: RpcDeps,
   { principal, instanceId, signal }: CancelInput,
   args: { task_ids?: string[] },
 ): Promise<CancelAnswer> {
-  const answer = await askOwner(deps, { principal, instanceId, op: 'cancel', args, signal, offline: true });
+  const answer = await requestOwner(deps, { principal, instanceId, op: 'cancel', args, signal, offline: true });
   return answer as CancelAnswer;
 }

@@ -11,16 +11,16 @@ import type { Db } from '../platform/db.ts';
 import { newId } from '../platform/ids.ts';
 import type { Orm } from '../platform/orm.ts';
 import { type Answers, waitForAnswer } from './answers.ts';
-import { askCall, dropCall, takeAnswer } from './rpc-requests.ts';
+import { dropRequest, insertRequest, takeAnswer } from './rpc-requests.ts';
 
-export interface AskDeps {
+export interface RpcDeps {
   orm: Orm;
   db: Db;
   bus: Bus;
   clock: Clock;
   answers: Answers;
   /** How long an answer may take; SYNC_ACTION_TIMEOUT_MS without it. */
-  callTimeoutMs?: number;
+  rpcTimeoutMs?: number;
 }
 
 export interface Question {
@@ -34,11 +34,11 @@ export interface Question {
 }
 
 /** The network, or the owner, said no. `reason` is stable snake_case. */
-export class CallRefused extends Error {
+export class RpcRefused extends Error {
   readonly reason: string;
   constructor(reason: string) {
     super(`the call was refused: ${reason}`);
-    this.name = 'CallRefused';
+    this.name = 'RpcRefused';
     this.reason = reason;
   }
 }
@@ -51,21 +51,21 @@ const UNSUPPORTED = 'unsupported_call';
 /**
  * Asks the worker that owns the instance and waits for what it says. Throws ApiError 404
  * INSTANCE_NOT_FOUND, 501 NOT_IMPLEMENTED, 409 INSTANCE_NOT_CONNECTED and the like, 503 SERVICE_UNAVAILABLE with Retry-After
- * when no answer came in time (the outcome is then unknown); {@link CallRefused} when the answer is no.
+ * when no answer came in time (the outcome is then unknown); {@link RpcRefused} when the answer is no.
  */
-export async function askOwner(deps: AskDeps, question: Question): Promise<unknown> {
+export async function requestOwner(deps: RpcDeps, question: Question): Promise<unknown> {
   const { principal, op, args, signal } = question;
   const instance = await loadInstance(reachOf(deps.orm, principal), question.instanceId);
   const refusal = question.offline ? null : instanceRefusal(instance.state);
   if (!question.offline) await requireAbility(deps.db, instance.driver, op);
   if (refusal) throw refusal;
   const id = newId();
-  const timeoutMs = deps.callTimeoutMs ?? SYNC_ACTION_TIMEOUT_MS;
+  const timeoutMs = deps.rpcTimeoutMs ?? SYNC_ACTION_TIMEOUT_MS;
   const expiresAt = new Date(deps.clock.now().getTime() + timeoutMs);
-  await askCall(deps.db, { id, instanceId: instance.id, shard: instance.shard, op, args, expiresAt });
+  await insertRequest(deps.db, { id, instanceId: instance.id, shard: instance.shard, op, args, expiresAt });
   deps.bus.notify('calls', String(instance.shard));
   const answer = await waitForAnswer(deps.answers, { id, timeoutMs, signal }, () => takeAnswer(deps.db, id));
-  if (!answer) await dropCall(deps.db, id);
+  if (!answer) await dropRequest(deps.db, id);
   if (!answer || ('error' in answer && answer.error === UNAVAILABLE)) {
     throw apiError('SERVICE_UNAVAILABLE', {
       message: 'the network did not answer in time',
@@ -74,6 +74,6 @@ export async function askOwner(deps: AskDeps, question: Question): Promise<unkno
     });
   }
   if ('error' in answer && answer.error === UNSUPPORTED) throw apiError('NOT_IMPLEMENTED');
-  if ('error' in answer) throw new CallRefused(answer.error);
+  if ('error' in answer) throw new RpcRefused(answer.error);
   return answer.value;
 }

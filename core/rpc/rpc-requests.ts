@@ -3,18 +3,18 @@ import { SHARD_COUNT } from '../instances/shard.ts';
 import type { Sql } from '../platform/db.ts';
 
 /** A question of an API process to the worker that owns an instance. */
-export interface NetworkCall {
+export interface RpcRequest {
   id: string;
   instanceId: string;
   op: string;
   args: Record<string, unknown>;
 }
 
-export type CallAnswer = { value: unknown } | { error: string };
+export type RpcAnswer = { value: unknown } | { error: string };
 
-export async function askCall(
+export async function insertRequest(
   sql: Sql,
-  call: NetworkCall & { shard: number; expiresAt: Date },
+  call: RpcRequest & { shard: number; expiresAt: Date },
 ): Promise<void> {
   await sql.query(
     `INSERT INTO network_calls (id, instance_id, shard, op, args, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
@@ -23,7 +23,7 @@ export async function askCall(
 }
 
 /** The answer, once it is there; it is taken out. */
-export async function takeAnswer(sql: Sql, id: string): Promise<CallAnswer | null> {
+export async function takeAnswer(sql: Sql, id: string): Promise<RpcAnswer | null> {
   const found = await sql.query<{ answer: unknown; error: string | null }>(
     `DELETE FROM network_calls WHERE id = $1 AND state = 'answered' RETURNING answer, error`,
     [id],
@@ -34,12 +34,12 @@ export async function takeAnswer(sql: Sql, id: string): Promise<CallAnswer | nul
 }
 
 /** Nobody waits any more: a question that no worker has taken is never answered. */
-export async function dropCall(sql: Sql, id: string): Promise<void> {
+export async function dropRequest(sql: Sql, id: string): Promise<void> {
   await sql.query(`DELETE FROM network_calls WHERE id = $1 AND state <> 'taken'`, [id]);
 }
 
 /** Takes the questions that wait for the shards of these leases, as far as they stand; each goes to one taker. */
-export async function takeCalls(sql: Sql, leases: readonly Lease[], now: Date): Promise<NetworkCall[]> {
+export async function claimRequests(sql: Sql, leases: readonly Lease[], now: Date): Promise<RpcRequest[]> {
   if (leases.length === 0) return [];
   const found = await sql.query<{
     id: string;
@@ -47,7 +47,7 @@ export async function takeCalls(sql: Sql, leases: readonly Lease[], now: Date): 
     op: string;
     args: Record<string, unknown>;
   }>({
-    name: 'network-calls-take',
+    name: 'rpc-requests-claim',
     text: `UPDATE network_calls SET state = 'taken'
            WHERE id IN (
              SELECT call.id FROM unnest($1::smallint[], $2::bigint[]) AS lease (shard, epoch)
@@ -61,7 +61,7 @@ export async function takeCalls(sql: Sql, leases: readonly Lease[], now: Date): 
   return found.rows.map(({ instance_id, ...call }) => ({ ...call, instanceId: instance_id }));
 }
 
-export async function answerCall(sql: Sql, id: string, answer: CallAnswer): Promise<void> {
+export async function answerRequest(sql: Sql, id: string, answer: RpcAnswer): Promise<void> {
   await sql.query(
     `UPDATE network_calls SET state = 'answered', answer = $2, error = $3 WHERE id = $1 AND state = 'taken'`,
     [
@@ -73,6 +73,6 @@ export async function answerCall(sql: Sql, id: string, answer: CallAnswer): Prom
 }
 
 /** What was asked and answered by processes that are gone. */
-export async function forgetCalls(sql: Sql, before: Date): Promise<void> {
+export async function forgetRequests(sql: Sql, before: Date): Promise<void> {
   await sql.query('DELETE FROM network_calls WHERE expires_at < $1', [before]);
 }

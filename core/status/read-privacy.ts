@@ -1,18 +1,18 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { type StatusPrivacy, statusPrivacy } from '@posthorn/contract/messaging/status.ts';
 import type { Principal } from '../access/principal.ts';
-import { type AskDeps, askOwner, CallRefused } from '../rpc/request-owner.ts';
+import { type RpcDeps, requestOwner, RpcRefused } from '../rpc/request-owner.ts';
 
-/** Who sees the statuses of this account, as the network has it (STA-8). Throws as askOwner does. */
+/** Who sees the statuses of this account, as the network has it (STA-8). Throws as requestOwner does. */
 export async function readStatusPrivacy(
-  deps: AskDeps,
+  deps: RpcDeps,
   input: { principal: Principal; instanceId: string; signal: AbortSignal },
 ): Promise<StatusPrivacy> {
   try {
-    const answer = await askOwner(deps, { ...input, op: 'status_privacy', args: {} });
+    const answer = await requestOwner(deps, { ...input, op: 'status_privacy', args: {} });
     return { status_privacy: statusPrivacy.shape.status_privacy.parse(answer) };
   } catch (cause) {
-    if (cause instanceof CallRefused) throw apiError('SEND_FAILED', { cause });
+    if (cause instanceof RpcRefused) throw apiError('SEND_FAILED', { cause });
     throw cause;
   }
 }

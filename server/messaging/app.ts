@@ -7,7 +7,7 @@ import { ensureSuperadmins } from '@posthorn/core/accounts/users/ensure-superadm
 import { createAnswers } from '@posthorn/core/rpc/answers.ts';
 import { createEventFeed } from '@posthorn/core/events/event-feed.ts';
 import { createTickets } from '@posthorn/core/events/ticket.ts';
-import { createInstanceHints } from '@posthorn/core/instances/instance-notifications.ts';
+import { createInstanceNotifications } from '@posthorn/core/instances/instance-notifications.ts';
 import { createStrangerLimits } from '@posthorn/core/limits/limit-strangers.ts';
 import { createRateLimiter } from '@posthorn/core/limits/take-rate-slots.ts';
 import { type OpenedMedia, openMedia } from '@posthorn/core/media/open-media.ts';
@@ -120,7 +120,7 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     tickets,
     connections,
     sockets,
-    hints: createInstanceHints(bus),
+    hints: createInstanceNotifications(bus),
     answers: createAnswers(bus),
     media: media.sources,
     storedMedia: media,

@@ -1,7 +1,7 @@
 import { ApiTokenSchema, UserSchema } from '@posthorn/core/accounts/entities.ts';
 import { AuditEntrySchema } from '@posthorn/core/audit/entities.ts';
 import {
-  InstanceMoveSchema,
+  InstanceTransitionSchema,
   InstancePairingSchema,
   InstanceSchema,
 } from '@posthorn/core/instances/entities.ts';
@@ -13,7 +13,7 @@ export const messagingEntities = [
   ApiTokenSchema,
   AuditEntrySchema,
   InstanceSchema,
-  InstanceMoveSchema,
+  InstanceTransitionSchema,
   InstancePairingSchema,
   WebhookSchema,
 ];

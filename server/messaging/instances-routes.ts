@@ -3,7 +3,7 @@ import { changeSettings, readSettings } from '@posthorn/core/instances/change-se
 import { createInstance } from '@posthorn/core/instances/create-instance.ts';
 import { deleteInstance } from '@posthorn/core/instances/delete-instance.ts';
 import { findInstance } from '@posthorn/core/instances/find-instance.ts';
-import type { InstanceHints } from '@posthorn/core/instances/instance-notifications.ts';
+import type { InstanceNotifications } from '@posthorn/core/instances/instance-notifications.ts';
 import { listInstances } from '@posthorn/core/instances/list-instances.ts';
 import { readConnection } from '@posthorn/core/instances/read-connection.ts';
 import { readQr } from '@posthorn/core/instances/read-qr.ts';
@@ -23,7 +23,7 @@ export interface InstancesRoutesDeps {
   db: Db;
   bus: Bus;
   clock: Clock;
-  hints: InstanceHints;
+  hints: InstanceNotifications;
   /** The networks of this installation, the default one first. */
   drivers: readonly string[];
 }

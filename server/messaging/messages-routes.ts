@@ -2,7 +2,7 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import type { messages } from '@posthorn/contract/messaging/messages.ts';
 import { reachOf } from '@posthorn/core/access/company-scope.ts';
 import type { Principal } from '@posthorn/core/access/principal.ts';
-import type { AskDeps } from '@posthorn/core/rpc/request-owner.ts';
+import type { RpcDeps } from '@posthorn/core/rpc/request-owner.ts';
 import { loadInstance } from '@posthorn/core/instances/find-instance.ts';
 import { pinMessage, starMessage, votePoll } from '@posthorn/core/messages/act-on-message.ts';
 import { findMessage } from '@posthorn/core/messages/find-message.ts';
@@ -11,7 +11,7 @@ import type { SendDeps } from '@posthorn/core/messages/send.ts';
 import type { Handlers } from '../http/handler.ts';
 import { changeHandler, sendHandler } from './send-handler.ts';
 
-export type MessagesRoutesDeps = SendDeps & AskDeps;
+export type MessagesRoutesDeps = SendDeps & RpcDeps;
 
 /** Sending, changing and reading messages (docs/reference/sending.md). */
 export function messagesRoutes(deps: MessagesRoutesDeps): Handlers<typeof messages> {

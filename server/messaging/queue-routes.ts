@@ -1,11 +1,11 @@
 import type { queue } from '@posthorn/contract/messaging/queue.ts';
-import type { AskDeps } from '@posthorn/core/rpc/request-owner.ts';
+import type { RpcDeps } from '@posthorn/core/rpc/request-owner.ts';
 import { cancelQueued, clearQueue } from '@posthorn/core/messages/cancel-queued.ts';
 import { countQueue, listQueue } from '@posthorn/core/messages/list-queue.ts';
 import type { Handlers } from '../http/handler.ts';
 
 /** What waits to be sent (SND-46). */
-export function queueRoutes(deps: AskDeps): Handlers<typeof queue> {
+export function queueRoutes(deps: RpcDeps): Handlers<typeof queue> {
   return {
     list: async ({ principal, params, query }) => {
       const { data, total } = await listQueue(deps, { principal, ...params, ...query });

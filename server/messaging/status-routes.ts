@@ -1,5 +1,5 @@
 import type { status } from '@posthorn/contract/messaging/status.ts';
-import type { AskDeps } from '@posthorn/core/rpc/request-owner.ts';
+import type { RpcDeps } from '@posthorn/core/rpc/request-owner.ts';
 import type { SendDeps } from '@posthorn/core/messages/send.ts';
 import { findStatus } from '@posthorn/core/status/find-status.ts';
 import { listStatus } from '@posthorn/core/status/list-status.ts';
@@ -9,7 +9,7 @@ import type { Handlers } from '../http/handler.ts';
 import { sendHandler } from './send-handler.ts';
 
 /** Status stories (docs/reference/status.md). */
-export function statusRoutes(deps: SendDeps & AskDeps): Handlers<typeof status> {
+export function statusRoutes(deps: SendDeps & RpcDeps): Handlers<typeof status> {
   return {
     postText: sendHandler(deps, 'status_text'),
     postImage: sendHandler(deps, 'status_image'),

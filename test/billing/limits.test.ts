@@ -95,7 +95,7 @@ describe('a suspension', () => {
       shards: Array.from({ length: SHARD_COUNT }, (_, shard) => shard),
     });
     const own = rows.filter((row) => row.companyId === companyId);
-    return own.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((row) => row.wanted);
+    return own.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((row) => row.desired);
   };
 
   it('disconnects the instances (aim: within a second), and a payment connects those again', async () => {

@@ -3,9 +3,9 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type EventType, eventPayloads } from '@posthorn/contract/events.ts';
 import { LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
-import { type InstanceMove, moveInstance } from '@posthorn/core/instances/transition-instance.ts';
+import { type InstanceTransition, transitionInstance } from '@posthorn/core/instances/transition-instance.ts';
 import { shardOf } from '@posthorn/core/instances/shard.ts';
-import { type InstanceState, mayMove } from '@posthorn/core/instances/transitions.ts';
+import { type InstanceState, mayTransition } from '@posthorn/core/instances/transitions.ts';
 import { startTestMessaging, type TestMessaging } from '../support/messaging.ts';
 import { waitFor } from '../support/process.ts';
 import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
@@ -32,8 +32,8 @@ describe('the life of an instance', () => {
     );
     return rows[0]!;
   };
-  const move = (instanceId: string, to: InstanceState, more: Partial<InstanceMove> = {}) =>
-    moveInstance(api.parts, {
+  const move = (instanceId: string, to: InstanceState, more: Partial<InstanceTransition> = {}) =>
+    transitionInstance(api.parts, {
       instanceId,
       to,
       reason: null,
@@ -184,7 +184,7 @@ describe('the life of an instance', () => {
   test('moves that the table does not have change nothing', async () => {
     for (const from of STATES) {
       for (const to of STATES) {
-        if (from === to || mayMove(from, to)) continue;
+        if (from === to || mayTransition(from, to)) continue;
         const id = await seed(from);
         assert.equal(await move(id, to), 'refused', `${from} -> ${to}`);
         assert.equal((await rowOf(id)).state, from);

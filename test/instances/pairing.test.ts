@@ -84,7 +84,7 @@ describe('pairing an instance', () => {
       const [found] = await loadSessionRows(api.parts.db, { instanceId: id });
       return found?.codePhone ? found : null;
     });
-    assert.deepEqual([row.codePhone, row.wanted], ['5511999990000', 'connected']);
+    assert.deepEqual([row.codePhone, row.desired], ['5511999990000', 'connected']);
     await answerPairingCode(api.parts.db, { id, lease: leaseOf(id) }, '5511999990000', { code: 'ABCD1234' });
     api.parts.bus.notify('instance', id);
     const { status, body } = await asked;

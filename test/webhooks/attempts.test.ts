@@ -39,7 +39,7 @@ function createRefused(told: Partial<AttemptsDeps>) {
     isAlive: () => true,
     onResult: () => assert.fail('nothing was attempted'),
     onSlow: () => undefined,
-    giveBack: () => assert.fail('nothing was given back'),
+    release: () => assert.fail('nothing was given back'),
     ...told,
   });
 }
@@ -58,7 +58,7 @@ const CONFIG: EndpointConfig = {
 test('deliveries that were claimed while the breaker opened are given back, and held by nobody', async () => {
   const returned: number[] = [];
   const attempts = createRefused({
-    giveBack: (deliveries) => void returned.push(...deliveries.map(({ id }) => id)),
+    release: (deliveries) => void returned.push(...deliveries.map(({ id }) => id)),
   });
   const endpoint = createEndpoints().get(7, 1);
   endpoint.config = CONFIG;
@@ -74,7 +74,7 @@ test('deliveries that were claimed while the breaker opened are given back, and 
 test('so are those that wait while their webhook is deleted', async () => {
   const returned: number[] = [];
   const attempts = createRefused({
-    giveBack: (deliveries) => void returned.push(deliveries.length),
+    release: (deliveries) => void returned.push(deliveries.length),
   });
   const endpoint = createEndpoints().get(7, 1);
   for (let id = 0; id < 40; id += 1) endpoint.fresh.push(deliveryOf(7, id));
@@ -105,7 +105,7 @@ test('a delivery that waited too long for its lease is given back, not attempted
   const returned: number[] = [];
   const results: number[] = [];
   const attempts = createRefused({
-    giveBack: (deliveries) => void returned.push(...deliveries.map(({ id }) => id)),
+    release: (deliveries) => void returned.push(...deliveries.map(({ id }) => id)),
     onResult: (_endpoint, { deliveryId }) => void results.push(deliveryId),
   });
   const endpoint = createEndpoints().get(7, 1);

@@ -9,7 +9,8 @@ import { systemClock } from '@posthorn/core/platform/clock.ts';
 import { createDb } from '@posthorn/core/platform/db.ts';
 import { createLog } from '@posthorn/core/platform/log.ts';
 import { createOutbound } from '@posthorn/core/platform/outbound-http.ts';
-import { createWebhookDispatcher, HELD_WITH_SLOW_MAX } from '@posthorn/worker/webhooks/webhook-dispatcher.ts';
+import { HELD_WITH_SLOW_MAX } from '@posthorn/worker/webhooks/claim-state.ts';
+import { createWebhookDispatcher } from '@posthorn/worker/webhooks/webhook-dispatcher.ts';
 import { cipher } from './support.ts';
 
 const url = process.env.DATABASE_URL!;

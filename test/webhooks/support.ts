@@ -11,11 +11,11 @@ import { createDb, type Sql } from '@posthorn/core/platform/db.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
 import { createOutbound, type OutboundOptions } from '@posthorn/core/platform/outbound-http.ts';
 import type { AttemptResult } from '@posthorn/core/webhooks/delivery/record-attempts.ts';
+import { HELD_WITH_SLOW_MAX } from '@posthorn/worker/webhooks/claim-state.ts';
+import type { WebhookDispatcherDeps } from '@posthorn/worker/webhooks/dispatcher-context.ts';
 import {
   createWebhookDispatcher,
-  HELD_WITH_SLOW_MAX,
   type WebhookDispatcher,
-  type WebhookDispatcherDeps,
 } from '@posthorn/worker/webhooks/webhook-dispatcher.ts';
 import { newEvent } from '../events/support.ts';
 import { testConfig } from '../support/config.ts';

@@ -5,9 +5,9 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { announceQr } from '@posthorn/core/instances/announce-qr.ts';
 import { type Lease, LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
-import { moveInstance } from '@posthorn/core/instances/transition-instance.ts';
 import { answerPairingCode, endPairing } from '@posthorn/core/instances/pairing.ts';
 import { shardOf } from '@posthorn/core/instances/shard.ts';
+import { transitionInstance } from '@posthorn/core/instances/transition-instance.ts';
 import { beginAttempt } from '@posthorn/core/messages/begin-attempt.ts';
 import { recordChangeTask } from '@posthorn/core/messages/record-change-task.ts';
 import { createInboundRecorder, type ReceivedBatch } from '@posthorn/core/messages/record-inbound.ts';
@@ -142,7 +142,7 @@ const RECORDS: Record<string, (instanceId: string, lease: Lease, tasks: SeededTa
       { kind: 'posted', statusId: 'S1', from: FROM, at, type: 'text', words: 'hello' },
     ]),
   move: (instanceId, lease) =>
-    moveInstance(parts, { instanceId, lease, to: 'DISCONNECTED', reason: 'connection_lost' }),
+    transitionInstance(parts, { instanceId, lease, to: 'DISCONNECTED', reason: 'connection_lost' }),
   qr: (instanceId, lease) =>
     announceQr(parts, { id: instanceId, companyId: company.companyId, lease }, 'a code', at),
   'pairing code': (instanceId, lease) =>

@@ -12,8 +12,8 @@ import { cancelDeleted } from '@posthorn/core/billing/subscriptions/cancel-delet
 import { moveByClock } from '@posthorn/core/billing/subscriptions/move-by-clock.ts';
 import type { Broker } from '@posthorn/core/platform/broker/broker.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
+import { type Loop, startLoop } from '@posthorn/core/platform/loop.ts';
 import type { Pulse } from '@posthorn/core/workers/pulse.ts';
-import { type Loop, startLoop } from './loop.ts';
 
 export interface BillingWorkerDeps extends BillingDeps {
   bus: Bus;
@@ -28,7 +28,7 @@ export interface BillingWorker {
   stop(): Promise<void>;
 }
 
-/** Hints may be lost: everything is looked at by timer as well. */
+/** Notifications may be lost: everything is looked at by timer as well. */
 const LOOK_EVERY_MS = 1_000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -43,7 +43,12 @@ const EVENTS_AT_ONCE = 20;
 export async function startBillingWorker(deps: BillingWorkerDeps): Promise<BillingWorker> {
   await deps.broker.declare([BILLING_NEWS_QUEUE]);
   const loop = (name: string, round: () => Promise<boolean>, everyMs = LOOK_EVERY_MS) =>
-    startLoop({ name: `billing ${name}`, log: deps.log, everyMs, round });
+    startLoop({
+      everyMs,
+      run: round,
+      // Whatever it works on is still in the database.
+      onError: (err) => deps.log.warn({ err, loop: `billing ${name}` }, 'a round failed, will be run again'),
+    });
   const loops: Partial<Record<BillingWork | 'deleted' | 'purge' | 'time', Loop>> = {
     events: loop('events', () => processDueEvents(deps)),
     tasks: loop('tasks', () => runDueTask(deps)),

@@ -1,42 +1,39 @@
-import { type Lease, LeaseLost, type Recorded } from '@posthorn/core/instances/hold-leases.ts';
+import { type Lease, LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
 import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
 import { PENDING_PAGE, type PendingLoader, type PendingTask } from '@posthorn/core/messages/load-pending.ts';
-import type { EndedChange } from '@posthorn/core/messages/record-change-task.ts';
-import type { ProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
 import type { WorkTries } from '@posthorn/core/messages/work-tries.ts';
-import { isUnavailable } from '@posthorn/core/platform/db.ts';
-import type { Log } from '@posthorn/core/platform/log.ts';
-import { createWaker } from '@posthorn/core/platform/waker.ts';
+import { startLoop } from '@posthorn/core/platform/loop.ts';
 import type { NetworkSession } from '@posthorn/network/driver.ts';
+import { createOutcomeKeeper, type OutcomeDeps, type OutcomeKeeper } from './keep-outcomes.ts';
 import { isChange } from './outbound.ts';
+import * as progress from './queue-progress.ts';
 import { type SendTaskDeps, sendTask, type TaskOutcome } from './send-task.ts';
+import {
+  afterOutcome,
+  createTaskBook,
+  DEFERRAL,
+  type Deferral,
+  type TaskBook,
+  type TaskRef,
+} from './task-book.ts';
 import { createTaskTries } from './task-tries.ts';
 
 /** Sends whose outcome is not recorded yet, of one instance, at most. */
 const MAX_UNRECORDED = 256;
 const RETRY_MS = 1_000;
-/** Whoever looks for all lanes wakes this one (look-for-work.ts). */
+/** Whoever looks for the work of all instance queues wakes this one (look-for-work.ts). */
 const IDLE_MS = 60_000;
-/** Of a record that the database refuses, which is not there to refuse it while it is away. */
-const RECORD_TRIES = 10;
-/** What the network could not take is tried again until it is this old (SND-28). */
-const SEND_EXPIRES_MS = 10 * 60_000;
-const DEFERRED_RETRY_MS = 5_000;
 
-export interface LaneDeps extends SendTaskDeps {
+export interface InstanceQueueDeps extends SendTaskDeps, OutcomeDeps {
   loader: PendingLoader;
-  recorder: ProgressRecorder;
   tries: WorkTries;
-  /** Records how a delete or edit ended. */
-  recordChange(ended: EndedChange): Promise<Recorded>;
   /** Something could not be recorded, because another worker owns the shard by now: let go of it. */
   onLeaseLost(lease: Lease): void;
-  log: Log;
-  /** In place of {@link SEND_EXPIRES_MS} and {@link DEFERRED_RETRY_MS}. */
-  deferral?: { expiresMs: number; retryMs: number };
+  /** In place of {@link DEFERRAL}. */
+  deferral?: Deferral;
 }
 
-export interface LaneOptions {
+export interface InstanceQueueOptions {
   instanceId: string;
   companyId: number;
   lease: Lease;
@@ -45,11 +42,8 @@ export interface LaneOptions {
   settings(): InstanceSettings;
 }
 
-/** A task by the ids that recording its end takes. */
-export type TaskRef = Pick<PendingTask, 'taskId' | 'messageId' | 'operation'>;
-
 /** The dispatch of one instance: its tasks in accept order, one at a time (SND-32). */
-export interface Lane {
+export interface InstanceQueue {
   /** There is work up to this seq; without one, look anyway. */
   wake(upToSeq?: number): void;
   /** The seq that is handled, while it knows of nothing to do; null while it is at work or has no session. */
@@ -67,9 +61,19 @@ export interface Lane {
   stop(): Promise<void>;
 }
 
-interface Deferred {
-  task: PendingTask;
-  retryAtMs: number;
+/** What the functions of one instance queue share. */
+interface Context {
+  deps: InstanceQueueDeps;
+  options: InstanceQueueOptions;
+  deferral: Deferral;
+  stopping: AbortController;
+  tries: ReturnType<typeof createTaskTries>;
+  book: TaskBook;
+  outcomes: OutcomeKeeper;
+  session: NetworkSession | null;
+  state: progress.QueueProgress;
+  /** What is still here to be sent is the new owner's. */
+  letGo(): void;
 }
 
 /**
@@ -80,238 +84,163 @@ interface Deferred {
  * under the same network id, and the network drops it. What the network cannot take now steps aside, so
  * that nothing else waits for it.
  */
-export function startLane(deps: LaneDeps, options: LaneOptions): Lane {
-  const waker = createWaker();
-  const stopping = new AbortController();
-  const unrecorded = new Set<Promise<unknown>>();
-  /** Tasks at the network or behind it whose end is not recorded: too late to cancel. */
-  const underWay = new Set<string>();
-  /** Tasks that must not be sent, and whether that is recorded. */
-  const cancelled = new Map<string, { recorded: boolean }>();
-  const deferred = new Map<string, Deferred>();
-  const { expiresMs, retryMs } = deps.deferral ?? { expiresMs: SEND_EXPIRES_MS, retryMs: DEFERRED_RETRY_MS };
-  const bounded = createTaskTries(deps, { ...options, afterCrash: options.lease.afterCrash ?? false });
-  let session: NetworkSession | null = null;
-  let handledSeq = 0;
-  let dirty = true;
-  let idle = false;
-  /** Getting the task ready that comes next: takes as long as it takes. */
-  let preparing = false;
-  /** Of the last thing that got on, monotonic. */
-  let progressAtMs = performance.now();
-
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      if (!session || (!dirty && !hasDueDeferred())) {
-        idle = true;
-        await waker.wait(deferred.size > 0 ? retryMs : IDLE_MS);
-        idle = false;
-        if (!dirty) progressAtMs = performance.now();
-        continue;
-      }
-      dirty = false;
-      try {
-        await retryDeferred();
-        await drain();
-      } catch (err) {
-        dirty = true;
-        if (stopping.signal.aborted) break;
-        if (err instanceof LeaseLost) letGo();
-        deps.log.warn({ err, instance_id: options.instanceId }, 'dispatch interrupted');
-        await waker.wait(RETRY_MS);
-      }
-    }
-    await Promise.all(unrecorded);
-  }
-
-  /** What is still here to be sent is the new owner's. */
-  function letGo(): void {
-    session = null;
-    deps.onLeaseLost(options.lease);
-  }
-
-  async function drain(): Promise<void> {
-    for (;;) {
-      // Recorded, and so gone from the table: nothing that is read from here on can be one of them.
-      for (const [taskId, { recorded }] of cancelled) if (recorded) cancelled.delete(taskId);
-      const tasks = await deps.loader.push({ instanceId: options.instanceId, afterSeq: handledSeq });
-      for (const task of tasks) {
-        if (!(await handle(task))) return;
-        handledSeq = task.seq;
-        if (unrecorded.size >= MAX_UNRECORDED) await Promise.race(unrecorded);
-      }
-      if (tasks.length < PENDING_PAGE) return;
-    }
-  }
-
-  /** False when there is no session to hand it to; throws when it has to be tried again. */
-  async function handle(task: PendingTask): Promise<boolean> {
-    const current = session;
-    if (!current || stopping.signal.aborted) {
-      dirty = true;
-      return false;
-    }
-    if (cancelled.has(task.taskId)) return true;
-    preparing = true;
-    const outcome = await bounded
-      .attempt(task, () => sendTask(deps, scopeOf(task), current, task))
-      .catch((err) => {
-        underWay.delete(task.taskId);
-        throw err;
-      })
-      .finally(() => {
-        preparing = false;
-      });
-    await conclude(task, outcome);
-    progressAtMs = performance.now();
-    return true;
-  }
-
-  function scopeOf(task: PendingTask) {
-    return {
-      ...options,
-      signal: stopping.signal,
-      begin() {
-        preparing = false;
-        if (cancelled.has(task.taskId)) return false;
-        underWay.add(task.taskId);
-        return true;
-      },
-    };
-  }
-
-  async function conclude(task: PendingTask, outcome: TaskOutcome): Promise<void> {
-    if (outcome.to === 'cancelled') return;
-    if (outcome.to === 'deferred') return defer(task, outcome.reason);
-    deferred.delete(task.taskId);
-    const recorded = keepRecorded(task, outcome);
-    // Nor may the events of what follows overtake it.
-    if (isChange(task)) await recorded;
-  }
-
-  async function defer(task: PendingTask, reason: string): Promise<void> {
-    underWay.delete(task.taskId);
-    const now = deps.clock.now();
-    if (now.getTime() - task.createdAt.getTime() < expiresMs) {
-      deferred.set(task.taskId, { task, retryAtMs: now.getTime() + retryMs });
-      return;
-    }
-    return conclude(task, { to: 'failed', at: now, reason, wireState: 'not_sent' });
-  }
-
-  function hasDueDeferred(): boolean {
-    const nowMs = deps.clock.now().getTime();
-    return deferred.size > 0 && [...deferred.values()].some(({ retryAtMs }) => retryAtMs <= nowMs);
-  }
-
-  async function retryDeferred(): Promise<void> {
-    const nowMs = deps.clock.now().getTime();
-    for (const { task, retryAtMs } of [...deferred.values()]) {
-      if (retryAtMs > nowMs) continue;
-      if (!(await handle(task))) return;
-    }
-  }
-
-  /** Pushes until it is recorded: a database that is away delays the record, it does not repeat the send. */
-  function keepRecorded(task: TaskRef, outcome: Extract<TaskOutcome, { at: Date }>): Promise<boolean> {
-    underWay.add(task.taskId);
-    const before = isChange(task) ? [...unrecorded] : [];
-    const attempt = async (): Promise<boolean> => {
-      // The events of a change come after those of the messages before it.
-      await Promise.all(before);
-      for (let refusals = 0; ; ) {
-        try {
-          return (await record(task, outcome)) === 'recorded';
-        } catch (err) {
-          // Not recorded: the next owner sends it again, under the same network id.
-          if (stopping.signal.aborted) return false;
-          if (err instanceof LeaseLost) {
-            letGo();
-            return false;
-          }
-          if (!isUnavailable(err)) refusals += 1;
-          if (refusals >= RECORD_TRIES) {
-            deps.log.error({ err, instance_id: options.instanceId }, 'given up: progress that is not taken');
-            return false;
-          }
-          deps.log.warn({ err, instance_id: options.instanceId }, 'recording progress failed, trying again');
-          await deps.clock.sleep(RETRY_MS, stopping.signal).catch(() => undefined);
-        }
-      }
-    };
-    const recorded = attempt().finally(() => {
-      unrecorded.delete(recorded);
-      underWay.delete(task.taskId);
-    });
-    unrecorded.add(recorded);
-    return recorded;
-  }
-
-  function record(task: TaskRef, outcome: Extract<TaskOutcome, { at: Date }>): Promise<Recorded> {
-    const { at, to, reason, wireState } = outcome;
-    if (!isChange(task)) {
-      return deps.recorder.push({
-        messageId: task.messageId,
-        lease: options.lease,
-        to,
-        at,
-        reason,
-        wireState,
-      });
-    }
-    return deps.recordChange({
-      taskId: task.taskId,
-      operation: task.operation as EndedChange['operation'],
-      lease: options.lease,
-      at,
-      ...(to === 'failed'
-        ? { failure: { reason: reason ?? 'send_failed', wireState: wireState ?? 'not_sent' } }
-        : {}),
-    });
-  }
-
-  const running = run();
+export function startInstanceQueue(deps: InstanceQueueDeps, options: InstanceQueueOptions): InstanceQueue {
+  const queue = createContext(deps, options);
+  const { stopping } = queue;
+  const loop = startLoop({
+    everyMs: () => (queue.book.hasDeferred() ? queue.deferral.retryMs : IDLE_MS),
+    retryMs: RETRY_MS,
+    run: () => work(queue),
+    onError(err) {
+      queue.state = progress.afterInterruption(queue.state);
+      if (stopping.signal.aborted) return;
+      if (err instanceof LeaseLost) queue.letGo();
+      deps.log.warn({ err, instance_id: options.instanceId }, 'dispatch interrupted');
+    },
+  });
   return {
     wake(upToSeq) {
-      if (upToSeq !== undefined && upToSeq <= handledSeq) return;
-      if (idle && !dirty) progressAtMs = performance.now();
-      dirty = true;
-      waker.wake();
+      const before = queue.state;
+      queue.state = progress.afterWake(before, upToSeq, performance.now());
+      if (queue.state !== before) loop.wake();
     },
-    idleAt: () => (idle && session && !dirty ? handledSeq : null),
-    lateMs: () => (preparing || (idle && !dirty) ? 0 : performance.now() - progressAtMs),
-    attach(next) {
-      session = next;
-      progressAtMs = performance.now();
-      dirty = true;
-      waker.wake();
+    idleAt: () => progress.idleAt(queue.state),
+    lateMs: () => progress.lateMs(queue.state, performance.now()),
+    attach(session) {
+      queue.session = session;
+      queue.state = progress.afterAttach(queue.state, performance.now());
+      loop.wake();
     },
-    detach() {
-      session = null;
-    },
-    async cancel(tasks) {
-      const late = tasks.filter((task) => underWay.has(task.taskId));
-      const waiting = tasks.filter((task) => !underWay.has(task.taskId));
-      const at = deps.clock.now();
-      const ended = waiting.map((task) => {
-        deferred.delete(task.taskId);
-        const mark = { recorded: false };
-        cancelled.set(task.taskId, mark);
-        return keepRecorded(task, { to: 'failed', at, reason: 'cancelled', wireState: 'not_sent' }).then(
-          (recorded) => (mark.recorded = recorded),
-        );
-      });
-      const recorded = await Promise.all(ended);
-      if (recorded.includes(false)) throw new LeaseLost(options.lease);
-      return {
-        cancelled: waiting.map((task) => task.taskId),
-        underWay: late.map((task) => task.taskId),
-      };
-    },
+    detach: () => detach(queue),
+    cancel: (tasks) => cancel(queue, tasks),
     async stop() {
       stopping.abort();
-      waker.wake();
-      await running;
+      await loop.stop();
+      await queue.outcomes.all();
     },
   };
+}
+
+function createContext(deps: InstanceQueueDeps, options: InstanceQueueOptions): Context {
+  const stopping = new AbortController();
+  const book = createTaskBook();
+  function letGo(): void {
+    detach(queue);
+    deps.onLeaseLost(options.lease);
+  }
+  const queue: Context = {
+    deps,
+    options,
+    deferral: deps.deferral ?? DEFERRAL,
+    stopping,
+    tries: createTaskTries(deps, { ...options, afterCrash: options.lease.afterCrash ?? false }),
+    book,
+    outcomes: createOutcomeKeeper(deps, { ...options, book, stopping: stopping.signal, onLeaseLost: letGo }),
+    session: null,
+    state: progress.newProgress(performance.now()),
+    letGo,
+  };
+  return queue;
+}
+
+function detach(queue: Context): void {
+  queue.session = null;
+  queue.state = progress.afterDetach(queue.state);
+}
+
+/** Does what there is to do; true when there is more. */
+async function work(queue: Context): Promise<boolean> {
+  const hasMore = () =>
+    progress.hasWork(queue.state, queue.book.due(queue.deps.clock.now().getTime()).length > 0);
+  queue.state = progress.afterRest(queue.state, performance.now());
+  if (hasMore()) {
+    queue.state = progress.onRead(queue.state);
+    await retryDeferred(queue);
+    await drain(queue);
+    if (hasMore()) return true;
+  }
+  queue.state = progress.onIdle(queue.state);
+  return false;
+}
+
+async function retryDeferred(queue: Context): Promise<void> {
+  for (const task of queue.book.due(queue.deps.clock.now().getTime())) {
+    if (!(await handle(queue, task))) return;
+  }
+}
+
+async function drain(queue: Context): Promise<void> {
+  const { deps, options, book, outcomes } = queue;
+  for (;;) {
+    book.forgetCancelled();
+    const afterSeq = queue.state.handledSeq;
+    const tasks = await deps.loader.push({ instanceId: options.instanceId, afterSeq });
+    for (const task of tasks) {
+      if (!(await handle(queue, task))) return;
+      queue.state = progress.afterTask(queue.state, task.seq);
+      if (outcomes.pending() >= MAX_UNRECORDED) await outcomes.any();
+    }
+    if (tasks.length < PENDING_PAGE) return;
+  }
+}
+
+/** False when there is no session to hand it to; throws when it has to be tried again. */
+async function handle(queue: Context, task: PendingTask): Promise<boolean> {
+  const { session, book } = queue;
+  if (!session || queue.stopping.signal.aborted) {
+    queue.state = progress.afterInterruption(queue.state);
+    return false;
+  }
+  if (book.isCancelled(task.taskId)) return true;
+  queue.state = progress.onPrepare(queue.state);
+  const outcome = await queue.tries
+    .attempt(task, () => sendTask(queue.deps, scopeOf(queue, task), session, task))
+    .catch((err) => {
+      book.abandon(task.taskId);
+      throw err;
+    })
+    .finally(() => {
+      queue.state = progress.afterPrepare(queue.state);
+    });
+  await conclude(queue, task, outcome);
+  queue.state = progress.afterAttempt(queue.state, performance.now());
+  return true;
+}
+
+function scopeOf(queue: Context, task: PendingTask) {
+  return {
+    ...queue.options,
+    signal: queue.stopping.signal,
+    begin() {
+      queue.state = progress.afterPrepare(queue.state);
+      return queue.book.begin(task.taskId);
+    },
+  };
+}
+
+async function conclude(queue: Context, task: PendingTask, outcome: TaskOutcome): Promise<void> {
+  const next = afterOutcome(task, outcome, queue.deps.clock.now(), queue.deferral);
+  if (next === null) return;
+  if ('retryAtMs' in next) return queue.book.defer(task, next.retryAtMs);
+  const recorded = queue.outcomes.keep(task, next.end);
+  // Nor may the events of what follows overtake it.
+  if (isChange(task)) await recorded;
+}
+
+async function cancel(
+  queue: Context,
+  tasks: readonly TaskRef[],
+): Promise<{ cancelled: string[]; underWay: string[] }> {
+  const { underWay, cancelled } = queue.book.cancel(tasks);
+  const at = queue.deps.clock.now();
+  const recorded = await Promise.all(
+    cancelled.map(async (task) => {
+      const end = { to: 'failed', at, reason: 'cancelled', wireState: 'not_sent' } as const;
+      const isRecorded = await queue.outcomes.keep(task, end);
+      if (isRecorded) queue.book.cancelRecorded(task.taskId);
+      return isRecorded;
+    }),
+  );
+  if (recorded.includes(false)) throw new LeaseLost(queue.options.lease);
+  return { cancelled: cancelled.map(({ taskId }) => taskId), underWay: underWay.map(({ taskId }) => taskId) };
 }

@@ -18,8 +18,8 @@ import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
 import type { Cipher } from '@posthorn/core/platform/encryption.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
+import { type Loop, startLoop } from '@posthorn/core/platform/loop.ts';
 import { type Mailer, MailRefused } from '@posthorn/core/platform/mail/mail.ts';
-import { createWaker } from '@posthorn/core/platform/waker.ts';
 import type { Pulse } from '@posthorn/core/workers/pulse.ts';
 
 export interface MailSenderDeps {
@@ -46,7 +46,7 @@ export interface MailSender {
 const BACKOFF_S = [5, 30, 120, 600, 1800, 3600];
 const GIVE_UP_AFTER_MS = 24 * 3_600_000;
 const BATCH = 5;
-/** Looked for by timer as well: a hint may be lost. */
+/** Looked for by timer as well: a notification may be lost. */
 const LOOK_EVERY_MS = 2_000;
 
 /**
@@ -56,9 +56,7 @@ const LOOK_EVERY_MS = 2_000;
 export function createMailSender(deps: MailSenderDeps): MailSender {
   const { db, bus, clock, log, cipher, mailer } = deps;
   const queue = createMailQueue({ cipher, clock });
-  const waker = createWaker();
-  let stopping = false;
-  let running: Promise<void> = Promise.resolve();
+  let loop: Loop | null = null;
 
   async function runOnce(): Promise<number> {
     if (!isAlive()) return 0;
@@ -113,7 +111,7 @@ export function createMailSender(deps: MailSenderDeps): MailSender {
         if (!(err instanceof MailboxFull)) throw err;
         return dropMail(db, wish.id);
       });
-    waker.wake();
+    loop?.wake();
   }
 
   async function postpone(mail: ClaimedMail, err: unknown): Promise<void> {
@@ -136,25 +134,17 @@ export function createMailSender(deps: MailSenderDeps): MailSender {
     log.warn({ ...entry, retry_in_s: delayS }, 'mail not sent, will be tried again');
   }
 
-  async function loop(): Promise<void> {
-    while (!stopping) {
-      const taken = await runOnce().catch((err) => {
-        log.warn({ err }, 'mails could not be looked up');
-        return 0;
-      });
-      if (taken === 0 && !stopping) await waker.wait(LOOK_EVERY_MS);
-    }
-  }
-
   return {
     start() {
-      bus.on('mail', () => waker.wake());
-      running = loop();
+      loop = startLoop({
+        everyMs: LOOK_EVERY_MS,
+        run: async () => (await runOnce()) > 0,
+        onError: (err) => log.warn({ err }, 'mails could not be looked up'),
+      });
+      bus.on('mail', loop.wake);
     },
     async stop() {
-      stopping = true;
-      waker.wake();
-      await running;
+      await loop?.stop();
       await mailer.close();
     },
     runOnce,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Log } from '@posthorn/core/platform/log.ts';
-import { createWaker } from '@posthorn/core/platform/waker.ts';
+import { startLoop } from '@posthorn/core/platform/loop.ts';
 import {
   beat,
   enterWorker,
@@ -10,22 +10,19 @@ import {
   WORKER_LOCK,
 } from '@posthorn/core/workers/members.ts';
 import type { Pulse } from '@posthorn/core/workers/pulse.ts';
+import {
+  afterHeartbeat,
+  type Heartbeats,
+  isSteady,
+  type Moment,
+  NO_HEARTBEATS,
+  provesLife,
+} from './heartbeats.ts';
 import { connectForLocks, type LockConnection } from './lock-connection.ts';
 
 const BEAT_MS = 500;
 /** After a connection that could not be made. */
 const RETRY_MS = 250;
-/**
- * A heartbeat proves that one is alive for so long, counted from before it was sent. Well below the time
- * after which others declare one dead (FROZEN_AFTER_MS), which they count from after it arrived.
- */
-const ALIVE_MS = 5_000;
-/**
- * Who has not been beating without a gap for so long declares nobody dead: after the database was away,
- * everybody's last heartbeat is old, and they all need a moment to send the next.
- */
-const STEADY_MS = 3_000;
-const GAP_MS = 2_000;
 
 export interface MembershipDeps {
   databaseUrl: string;
@@ -56,177 +53,166 @@ export function newWorkerTag(): string {
   return `#${randomBytes(6).toString('hex')}`;
 }
 
+/** What the functions of one membership share. */
+interface Context {
+  deps: MembershipDeps;
+  handlers: Record<'lost' | 'fenced' | 'alive', Set<() => void>>;
+  client: LockConnection | null;
+  id: number | null;
+  beats: Heartbeats;
+  /** As it was last told to the handlers. */
+  isToldAlive: boolean;
+  wake(): void;
+}
+
 /**
  * Keeps this worker among the living: holds its lock, sends its heartbeats, and declares dead those that send
  * none. Proof of life is the connection as well as time, since either alone is not enough: a frozen process
  * keeps its connection, and a killed one is known to be dead long before its time is over.
  */
 export function startMembership(deps: MembershipDeps): Membership {
-  const waker = createWaker();
-  const handlers = {
-    lost: new Set<() => void>(),
-    fenced: new Set<() => void>(),
-    alive: new Set<() => void>(),
+  const member: Context = {
+    deps,
+    handlers: { lost: new Set(), fenced: new Set(), alive: new Set() },
+    client: null,
+    id: null,
+    beats: NO_HEARTBEATS,
+    isToldAlive: false,
+    wake: () => loop.wake(),
   };
-  let client: LockConnection | null = null;
-  let id: number | null = null;
-  let stopping = false;
-  let lastBeat = longAgo();
-  let steadySinceMs = 0;
-  /** As it was last told to the handlers. */
-  let toldAlive = false;
-
-  const isAlive = () => id !== null && ageMs(lastBeat) < ALIVE_MS;
-
-  function lose(which: LockConnection): void {
-    if (client !== which) return;
-    client = null;
-    deps.log.warn('the connection that holds the locks is lost');
-    call(handlers.lost);
-    waker.wake();
-  }
-
-  function drop(which: LockConnection): void {
-    lose(which);
-    void which.end();
-  }
-
-  async function connect(): Promise<LockConnection> {
-    const next = await connectForLocks({ ...deps, name: `${deps.tag} shards ${deps.name}` }, lose);
-    try {
-      if (id !== null) await endFormer(next);
-      if (id !== null && !(await takeBeat(next, id))) fenced();
-      if (id === null) await enter(next);
-      await next.query('SELECT pg_advisory_lock($1, $2)', [WORKER_LOCK, id]);
-    } catch (err) {
-      void next.end();
-      throw err;
-    }
-    return next;
-  }
-
-  /** A connection of ours that only the database still believes in holds our lock. */
-  async function endFormer(next: LockConnection): Promise<void> {
-    await next.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-       WHERE application_name LIKE $1 AND usename = session_user AND pid <> pg_backend_pid()`,
-      [`${deps.tag} shards%`],
-    );
-  }
-
-  async function enter(next: LockConnection): Promise<void> {
-    const sent = now();
-    id = await enterWorker(next, deps);
-    noteBeat(sent);
-  }
-
-  async function takeBeat(on: LockConnection, self: number): Promise<boolean> {
-    const sent = now();
-    const stands = await beat(on, self);
-    if (stands) noteBeat(sent);
-    return stands;
-  }
-
-  function noteBeat(sent: Moment): void {
-    if (ageMs(lastBeat) > GAP_MS) steadySinceMs = sent.monotonicMs;
-    lastBeat = sent;
-  }
-
-  function fenced(): void {
-    deps.log.warn({ worker: id }, 'this worker was declared dead by another, and begins anew');
-    id = null;
-    toldAlive = false;
-    call(handlers.fenced);
-  }
-
-  async function round(): Promise<void> {
-    // Frozen, or without an answer for too long: others may have our shards. Said before anything is asked.
-    if (client && !isAlive()) drop(client);
-    client ??= await connect();
-    const current = client;
-    if (id === null || !(await takeBeat(current, id))) {
-      fenced();
-      return drop(current);
-    }
-    if (!toldAlive) {
-      toldAlive = true;
-      call(handlers.alive);
-    }
-    if (performance.now() - steadySinceMs >= STEADY_MS) await fenceOthers(current, id);
-  }
-
-  async function fenceOthers(current: LockConnection, self: number): Promise<void> {
-    const dead = await findDead(current, self);
-    if (dead.length === 0) return;
-    const ids = await fenceDead(
-      current,
-      dead.map((worker) => worker.id),
-    );
-    if (ids.length === 0) return;
-    deps.log.warn({ workers: dead.filter((worker) => ids.includes(worker.id)) }, 'declared workers dead');
-    deps.onOthersFenced?.();
-  }
-
-  async function run(): Promise<void> {
-    while (!stopping) {
-      let waitMs = BEAT_MS;
-      try {
-        await round();
-      } catch (err) {
-        deps.log.warn({ err }, 'a heartbeat failed');
-        // A shard that somebody still holds is no fault of the connection.
-        if (client && !isLockTimeout(err)) drop(client);
-        waitMs = RETRY_MS;
-      }
-      if (!isAlive()) toldAlive = false;
-      if (!stopping) await waker.wait(waitMs);
-    }
-  }
-
-  const running = run();
+  const loop = startLoop({
+    everyMs: BEAT_MS,
+    retryMs: RETRY_MS,
+    async run() {
+      await round(member);
+      if (!isAlive(member)) member.isToldAlive = false;
+    },
+    onError(err) {
+      deps.log.warn({ err }, 'a heartbeat failed');
+      // A shard that somebody still holds is no fault of the connection.
+      if (member.client && !isLockTimeout(err)) drop(member, member.client);
+      if (!isAlive(member)) member.isToldAlive = false;
+    },
+  });
+  const { handlers } = member;
   return {
     name: deps.name,
-    isAlive,
-    id: () => id,
-    connection: () => (isAlive() ? client : null),
-    drop,
+    isAlive: () => isAlive(member),
+    id: () => member.id,
+    connection: () => (isAlive(member) ? member.client : null),
+    drop: (connection) => drop(member, connection),
     onLost: (handler) => void handlers.lost.add(handler),
     onFenced: (handler) => void handlers.fenced.add(handler),
     onAlive: (handler) => void handlers.alive.add(handler),
     async stop() {
-      stopping = true;
-      waker.wake();
-      await running;
-      const last = client;
-      const self = id;
-      client = null;
-      id = null;
-      if (last && self !== null) await leaveWorker(last, self).catch(() => undefined);
-      await last?.end();
+      await loop.stop();
+      const { client, id } = member;
+      member.client = null;
+      member.id = null;
+      if (client && id !== null) await leaveWorker(client, id).catch(() => undefined);
+      await client?.end();
     },
   };
+}
+
+function isAlive({ id, beats }: Context): boolean {
+  return id !== null && provesLife(beats, now());
+}
+
+async function round(member: Context): Promise<void> {
+  // Frozen, or without an answer for too long: others may have our shards. Said before anything is asked.
+  if (member.client && !isAlive(member)) drop(member, member.client);
+  member.client ??= await connect(member);
+  const { client, id } = member;
+  if (id === null || !(await sendBeat(member, client, id))) {
+    fenced(member);
+    return drop(member, client);
+  }
+  if (!member.isToldAlive) {
+    member.isToldAlive = true;
+    call(member.handlers.alive);
+  }
+  if (isSteady(member.beats, now())) await fenceOthers(member.deps, client, id);
+}
+
+async function connect(member: Context): Promise<LockConnection> {
+  const { deps } = member;
+  const next = await connectForLocks({ ...deps, name: `${deps.tag} shards ${deps.name}` }, (which) =>
+    lose(member, which),
+  );
+  try {
+    if (member.id !== null) await endFormer(deps, next);
+    if (member.id !== null && !(await sendBeat(member, next, member.id))) fenced(member);
+    if (member.id === null) await enter(member, next);
+    await next.query('SELECT pg_advisory_lock($1, $2)', [WORKER_LOCK, member.id]);
+  } catch (err) {
+    void next.end();
+    throw err;
+  }
+  return next;
+}
+
+/** A connection of ours that only the database still believes in holds our lock. */
+async function endFormer(deps: MembershipDeps, next: LockConnection): Promise<void> {
+  await next.query(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+     WHERE application_name LIKE $1 AND usename = session_user AND pid <> pg_backend_pid()`,
+    [`${deps.tag} shards%`],
+  );
+}
+
+async function enter(member: Context, next: LockConnection): Promise<void> {
+  const sent = now();
+  member.id = await enterWorker(next, member.deps);
+  member.beats = afterHeartbeat(member.beats, sent, now());
+}
+
+/** False when the worker was declared dead. */
+async function sendBeat(member: Context, on: LockConnection, id: number): Promise<boolean> {
+  const sent = now();
+  const stands = await beat(on, id);
+  if (stands) member.beats = afterHeartbeat(member.beats, sent, now());
+  return stands;
+}
+
+function fenced(member: Context): void {
+  member.deps.log.warn({ worker: member.id }, 'this worker was declared dead by another, and begins anew');
+  member.id = null;
+  member.isToldAlive = false;
+  call(member.handlers.fenced);
+}
+
+function lose(member: Context, which: LockConnection): void {
+  if (member.client !== which) return;
+  member.client = null;
+  member.deps.log.warn('the connection that holds the locks is lost');
+  call(member.handlers.lost);
+  member.wake();
+}
+
+function drop(member: Context, which: LockConnection): void {
+  lose(member, which);
+  void which.end();
+}
+
+async function fenceOthers(deps: MembershipDeps, current: LockConnection, self: number): Promise<void> {
+  const dead = await findDead(current, self);
+  if (dead.length === 0) return;
+  const ids = await fenceDead(
+    current,
+    dead.map((worker) => worker.id),
+  );
+  if (ids.length === 0) return;
+  deps.log.warn({ workers: dead.filter((worker) => ids.includes(worker.id)) }, 'declared workers dead');
+  deps.onOthersFenced?.();
 }
 
 function call(handlers: ReadonlySet<() => void>): void {
   for (const handler of handlers) handler();
 }
 
-interface Moment {
-  monotonicMs: number;
-  wallMs: number;
-}
-
 function now(): Moment {
   return { monotonicMs: performance.now(), wallMs: Date.now() };
-}
-
-/** The monotonic clock stands still while the whole machine is asleep, and the wall clock may be set back. */
-function ageMs(moment: Moment): number {
-  return Math.max(performance.now() - moment.monotonicMs, Date.now() - moment.wallMs);
-}
-
-function longAgo(): Moment {
-  return { monotonicMs: Number.NEGATIVE_INFINITY, wallMs: Number.NEGATIVE_INFINITY };
 }
 
 function isLockTimeout(err: unknown): boolean {

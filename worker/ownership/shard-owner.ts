@@ -1,7 +1,7 @@
 import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
 import { SHARD_COUNT } from '@posthorn/core/instances/shard.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
-import { createWaker } from '@posthorn/core/platform/waker.ts';
+import { startLoop } from '@posthorn/core/platform/loop.ts';
 import { SHARD_LOCK, WORKER_LOCK } from '@posthorn/core/workers/members.ts';
 import { fairShare, pickShards } from './fair-share.ts';
 import type { LockConnection } from './lock-connection.ts';
@@ -15,7 +15,7 @@ export interface ShardOwnerDeps {
   /** A shard is ours: open its sessions. */
   onAcquire(lease: Lease): void;
   /**
-   * A shard is no longer ours, given back or lost: resolves when its sessions are closed. What is given back
+   * A shard is no longer ours, released or lost: resolves when its sessions are closed. What is released
    * is another's only then; what was lost may be another's already.
    */
   onRelease(shard: number): Promise<void>;
@@ -39,98 +39,20 @@ export interface ShardOwner {
  */
 export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {
   const { membership } = deps;
-  const leases = new Map<number, Lease>();
-  /** Shards whose sessions are still closing: not to be opened again before. */
-  const closing = new Map<number, Promise<void>>();
-  let stopping = false;
-  const waker = createWaker();
-
-  membership.onAlive(waker.wake);
+  const owner: Context = { deps, leases: new Map(), closing: new Map() };
+  const { leases } = owner;
+  const loop = startLoop({
+    everyMs: ROUND_MS,
+    run: () => round(owner),
+    onError: (err) => deps.log.warn({ err }, 'shard round failed'),
+  });
+  membership.onAlive(loop.wake);
   membership.onLost(() => {
     const shards = [...leases.keys()];
     leases.clear();
     if (shards.length > 0) deps.log.warn({ shards: shards.length }, 'shard locks lost');
-    for (const shard of shards) void close(shard);
+    for (const shard of shards) void close(owner, shard);
   });
-
-  function close(shard: number): Promise<void> {
-    const closed = deps
-      .onRelease(shard)
-      .catch((err) => deps.log.warn({ err, shard }, 'closing the sessions of a shard failed'))
-      .finally(() => closing.get(shard) === closed && closing.delete(shard));
-    closing.set(shard, closed);
-    return closed;
-  }
-
-  async function round(current: LockConnection, self: number): Promise<void> {
-    const { workers, taken } = await readLocks(current);
-    const quota = fairShare(SHARD_COUNT, workers, self);
-    const surplus = [...leases.keys()].slice(quota);
-    await Promise.all(surplus.map((shard) => release(current, shard)));
-    const wanted = pickShards(SHARD_COUNT, taken, self)
-      .filter((shard) => !closing.has(shard))
-      .slice(0, Math.max(0, quota - leases.size));
-    for (const shard of wanted) await acquire(current, self, shard);
-  }
-
-  async function acquire(current: LockConnection, self: number, shard: number): Promise<void> {
-    const got = await current.query<{ ok: boolean }>('SELECT pg_try_advisory_lock($1, $2) AS ok', [
-      SHARD_LOCK,
-      shard,
-    ]);
-    if (!got.rows[0]?.ok) return;
-    const raised = await raiseEpoch(current, self, shard).catch(async (err) => {
-      // A writer of its former owner is still at it: not ours yet.
-      await unlock(current, shard);
-      deps.log.debug({ err, shard }, 'a shard could not be taken yet');
-      return null;
-    });
-    // The connection may have ended in between: then the lock is gone too.
-    if (raised === null || membership.connection() !== current) return;
-    const lease = { shard, epoch: raised.epoch, afterCrash: raised.after_crash };
-    leases.set(shard, lease);
-    deps.onAcquire(lease);
-  }
-
-  async function raiseEpoch(current: LockConnection, self: number, shard: number): Promise<Raised> {
-    const raised = await current.query<Raised>(
-      `UPDATE shards SET epoch = last.epoch + 1, owner = $2, owner_id = $3, acquired_at = now()
-       FROM (SELECT shard, epoch, owner FROM shards WHERE shard = $1 FOR UPDATE) AS last
-       WHERE shards.shard = last.shard
-       RETURNING shards.epoch, last.owner IS NOT NULL AS after_crash`,
-      [shard, membership.name, self],
-    );
-    return raised.rows[0]!;
-  }
-
-  async function release(current: LockConnection, shard: number): Promise<void> {
-    const lease = leases.get(shard);
-    leases.delete(shard);
-    await close(shard);
-    if (membership.connection() !== current) return;
-    if (lease) await handOver(current, lease);
-    await unlock(current, shard);
-  }
-
-  async function unlock(current: LockConnection, shard: number): Promise<void> {
-    await current.query('SELECT pg_advisory_unlock($1, $2)', [SHARD_LOCK, shard]);
-  }
-
-  async function run(): Promise<void> {
-    while (!stopping) {
-      const current = membership.connection();
-      const self = membership.id();
-      if (current && self !== null) {
-        await round(current, self).catch((err) => {
-          deps.log.warn({ err }, 'shard round failed');
-          membership.drop(current);
-        });
-      }
-      if (!stopping) await waker.wait(ROUND_MS);
-    }
-  }
-
-  const running = run();
   return {
     owned: () => (membership.isAlive() ? [...leases.values()] : []),
     giveUp(lease) {
@@ -139,24 +61,116 @@ export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {
       deps.log.warn(lease, 'a shard was taken from us');
       if (!current) {
         leases.delete(lease.shard);
-        void close(lease.shard);
+        void close(owner, lease.shard);
         return;
       }
-      release(current, lease.shard).catch(() => membership.drop(current));
+      release(owner, current, lease.shard).catch(() => membership.drop(current));
     },
     async stop() {
-      stopping = true;
-      waker.wake();
-      await running;
+      await loop.stop();
       const current = membership.connection();
-      const shards = [...leases.keys()];
       await Promise.all(
-        shards.map((shard) => (current ? release(current, shard).catch(() => undefined) : close(shard))),
+        [...leases.keys()].map((shard) =>
+          current ? release(owner, current, shard).catch(() => undefined) : close(owner, shard),
+        ),
       );
       leases.clear();
-      await Promise.all(closing.values());
+      await Promise.all(owner.closing.values());
     },
   };
+}
+
+/** What the functions of one shard owner share. */
+interface Context {
+  deps: ShardOwnerDeps;
+  leases: Map<number, Lease>;
+  /** Shards whose sessions are still closing: not to be opened again before. */
+  closing: Map<number, Promise<void>>;
+}
+
+async function round(owner: Context): Promise<void> {
+  const { membership } = owner.deps;
+  const current = membership.connection();
+  const self = membership.id();
+  if (!current || self === null) return;
+  try {
+    await share(owner, current, self);
+  } catch (err) {
+    membership.drop(current);
+    throw err;
+  }
+}
+
+/** Releases what is above the fair share, or acquires what is missing to it. */
+async function share(owner: Context, current: LockConnection, self: number): Promise<void> {
+  const { leases, closing } = owner;
+  const { workers, taken } = await readLocks(current);
+  const quota = fairShare(SHARD_COUNT, workers, self);
+  const surplus = [...leases.keys()].slice(quota);
+  await Promise.all(surplus.map((shard) => release(owner, current, shard)));
+  const desired = pickShards(SHARD_COUNT, taken, self)
+    .filter((shard) => !closing.has(shard))
+    .slice(0, Math.max(0, quota - leases.size));
+  for (const shard of desired) await acquire(owner, current, self, shard);
+}
+
+async function acquire(owner: Context, current: LockConnection, self: number, shard: number): Promise<void> {
+  const { deps } = owner;
+  const got = await current.query<{ ok: boolean }>('SELECT pg_try_advisory_lock($1, $2) AS ok', [
+    SHARD_LOCK,
+    shard,
+  ]);
+  if (!got.rows[0]?.ok) return;
+  const raised = await raiseEpoch(current, { name: deps.membership.name, id: self }, shard).catch(
+    async (err) => {
+      // A writer of its former owner is still at it: not ours yet.
+      await unlock(current, shard);
+      deps.log.debug({ err, shard }, 'a shard could not be acquired yet');
+      return null;
+    },
+  );
+  // The connection may have ended in between: then the lock is gone too.
+  if (raised === null || deps.membership.connection() !== current) return;
+  const lease = { shard, epoch: raised.epoch, afterCrash: raised.after_crash };
+  owner.leases.set(shard, lease);
+  deps.onAcquire(lease);
+}
+
+async function release(owner: Context, current: LockConnection, shard: number): Promise<void> {
+  const lease = owner.leases.get(shard);
+  owner.leases.delete(shard);
+  await close(owner, shard);
+  if (owner.deps.membership.connection() !== current) return;
+  if (lease) await handOver(current, lease);
+  await unlock(current, shard);
+}
+
+function close({ deps, closing }: Context, shard: number): Promise<void> {
+  const closed = deps
+    .onRelease(shard)
+    .catch((err) => deps.log.warn({ err, shard }, 'closing the sessions of a shard failed'))
+    .finally(() => closing.get(shard) === closed && closing.delete(shard));
+  closing.set(shard, closed);
+  return closed;
+}
+
+async function raiseEpoch(
+  current: LockConnection,
+  owner: { name: string; id: number },
+  shard: number,
+): Promise<Raised> {
+  const raised = await current.query<Raised>(
+    `UPDATE shards SET epoch = last.epoch + 1, owner = $2, owner_id = $3, acquired_at = now()
+     FROM (SELECT shard, epoch, owner FROM shards WHERE shard = $1 FOR UPDATE) AS last
+     WHERE shards.shard = last.shard
+     RETURNING shards.epoch, last.owner IS NOT NULL AS after_crash`,
+    [shard, owner.name, owner.id],
+  );
+  return raised.rows[0]!;
+}
+
+async function unlock(current: LockConnection, shard: number): Promise<void> {
+  await current.query('SELECT pg_advisory_unlock($1, $2)', [SHARD_LOCK, shard]);
 }
 
 interface Raised {

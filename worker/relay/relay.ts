@@ -10,10 +10,10 @@ import type { Bus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
-import { createWaker } from '@posthorn/core/platform/waker.ts';
+import { startLoop } from '@posthorn/core/platform/loop.ts';
 
 const BATCH = 1_000;
-/** A hint may be lost: the outbox is looked at this often anyway. */
+/** A notification may be lost: the outbox is looked at this often anyway. */
 const POLL_MS = 500;
 /** Published and still not finished after this long: published again (SND-37). */
 const REPUBLISH_AFTER_MS = 30_000;
@@ -44,52 +44,41 @@ export interface RelayDeps {
  * (docs/decisions/0004-wake-ups.md).
  */
 export function startRelay(deps: RelayDeps): Relay {
-  const waker = createWaker();
-  let stopped = false;
   let sweepAll = true;
+  let lastSweepMs = 0;
 
-  deps.bus.on('outbox', waker.wake);
-  deps.bus.onReset((up) => up && waker.wake());
+  const loop = startLoop({
+    everyMs: POLL_MS,
+    retryMs: BACK_OFF_MS,
+    async run() {
+      if (!deps.isLeader() || !deps.broker.isUp()) return false;
+      await sweep();
+      return publishNew(deps);
+    },
+    onError(err) {
+      sweepAll = true;
+      deps.log.debug({ err }, 'relay round failed');
+    },
+  });
+
+  /** Publishes again what was published long ago and is not finished, or everything that is not. */
+  async function sweep(): Promise<void> {
+    const nowMs = deps.clock.now().getTime();
+    if (!sweepAll && nowMs - lastSweepMs < SWEEP_MS) return;
+    const before = new Date(sweepAll ? nowMs + 1 : nowMs - REPUBLISH_AFTER_MS);
+    sweepAll = false;
+    lastSweepMs = nowMs;
+    await publish(deps.broker, await readUnfinished(deps.db, before));
+  }
+
+  deps.bus.on('outbox', loop.wake);
+  deps.bus.onReset((up) => up && loop.wake());
   // The broker came back, perhaps empty: everything unfinished is published again.
   deps.broker.onUp(() => {
     sweepAll = true;
-    waker.wake();
+    loop.wake();
   });
-
-  async function run(): Promise<void> {
-    let lastSweepMs = 0;
-    while (!stopped) {
-      if (!deps.isLeader() || !deps.broker.isUp()) {
-        await waker.wait(BACK_OFF_MS);
-        continue;
-      }
-      try {
-        const nowMs = deps.clock.now().getTime();
-        if (sweepAll || nowMs - lastSweepMs >= SWEEP_MS) {
-          const before = new Date(sweepAll ? nowMs + 1 : nowMs - REPUBLISH_AFTER_MS);
-          sweepAll = false;
-          lastSweepMs = nowMs;
-          await publish(deps.broker, await readUnfinished(deps.db, before));
-        }
-        const more = await publishNew(deps);
-        if (!more) await waker.wait(POLL_MS);
-      } catch (err) {
-        sweepAll = true;
-        deps.log.debug({ err }, 'relay round failed');
-        await waker.wait(BACK_OFF_MS);
-      }
-    }
-  }
-
-  const running = run();
-  return {
-    wake: waker.wake,
-    async stop() {
-      stopped = true;
-      waker.wake();
-      await running;
-    },
-  };
+  return loop;
 }
 
 /** Publishes what is new; true when there may be more. */

@@ -9,8 +9,8 @@ import type { Log } from '@posthorn/core/platform/log.ts';
  */
 export type Care = 'whole' | 'bare' | 'husk';
 
-/** What is recorded by this road: receipts, messages or changes. */
-export interface Road<T> {
+/** What is recorded by this pipeline: receipts, messages or changes. */
+export interface Pipeline<T> {
   kind: string;
   /** A UUID that names the item, the same whenever the network repeats it. */
   subjectOf(item: T): string;
@@ -46,60 +46,65 @@ export function createBoundedTries(
   const excused = new Map<string, number>();
   let toCount = scope.afterCrash ? COUNTED_AFTER_CRASH : 0;
 
-  async function record<T>(road: Road<T>, items: readonly T[]): Promise<void> {
+  async function record<T>(pipeline: Pipeline<T>, items: readonly T[]): Promise<void> {
     if (items.length === 0) return;
-    const fresh = items.filter((item) => !settled.has(road.subjectOf(item)));
-    if (fresh.length === items.length && !(await isSuspect(road, items)) && (await recordBatch(road, items)))
+    const fresh = items.filter((item) => !settled.has(pipeline.subjectOf(item)));
+    if (
+      fresh.length === items.length &&
+      !(await isSuspect(pipeline, items)) &&
+      (await recordBatch(pipeline, items))
+    )
       return;
-    for (const item of fresh) await recordAlone(road, item);
-    for (const item of items) settled.delete(road.subjectOf(item));
+    for (const item of fresh) await recordAlone(pipeline, item);
+    for (const item of items) settled.delete(pipeline.subjectOf(item));
   }
 
   /** Counts the batch when it might be what the last owner died of; true when one of it was begun before. */
-  async function isSuspect<T>(road: Road<T>, items: readonly T[]): Promise<boolean> {
+  async function isSuspect<T>(pipeline: Pipeline<T>, items: readonly T[]): Promise<boolean> {
     if (toCount <= 0) return false;
-    const subjects = items.map(road.subjectOf);
+    const subjects = items.map(pipeline.subjectOf);
     if ((await deps.tries.open(scope, subjects)).size > 0) return true;
     await deps.tries.begin(scope, subjects);
     return false;
   }
 
   /** False when it failed and nothing is known of which item it was. */
-  async function recordBatch<T>(road: Road<T>, items: readonly T[]): Promise<boolean> {
+  async function recordBatch<T>(pipeline: Pipeline<T>, items: readonly T[]): Promise<boolean> {
     const counted = toCount > 0;
     try {
-      await road.record(items, 'whole');
+      await pipeline.record(items, 'whole');
     } catch (err) {
       if (isOutage(err)) throw err;
       deps.log.warn(
-        { err, kind: road.kind, items: items.length },
+        { err, kind: pipeline.kind, items: items.length },
         'what arrived was not recorded; one by one',
       );
       return false;
     }
     if (counted) {
       toCount -= items.length;
-      await deps.tries.end(scope, items.map(road.subjectOf));
+      await deps.tries.end(scope, items.map(pipeline.subjectOf));
     }
     return true;
   }
 
-  async function recordAlone<T>(road: Road<T>, item: T): Promise<void> {
-    const subject = road.subjectOf(item);
+  async function recordAlone<T>(pipeline: Pipeline<T>, item: T): Promise<void> {
+    const subject = pipeline.subjectOf(item);
     const begun = (await deps.tries.begin(scope, [subject])).get(subject) ?? 1;
     const nth = begun - (excused.get(subject) ?? 0);
     const care = LADDER[nth - 1];
     if (care) {
       try {
-        await road.record([item], care);
+        await pipeline.record([item], care);
       } catch (err) {
         if (isOutage(err)) excused.set(subject, (excused.get(subject) ?? 0) + 1);
-        else deps.log.warn({ err, kind: road.kind, tries: nth }, 'one thing that arrived was not recorded');
+        else
+          deps.log.warn({ err, kind: pipeline.kind, tries: nth }, 'one thing that arrived was not recorded');
         throw err;
       }
     } else {
       deps.log.error(
-        { kind: road.kind, subject, tries: nth },
+        { kind: pipeline.kind, subject, tries: nth },
         'given up: what arrived could not be recorded',
       );
     }

@@ -1,8 +1,8 @@
 import { announceQr } from '@posthorn/core/instances/announce-qr.ts';
 import { type Lease, LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
 import { loadSessionRows, type SessionRow } from '@posthorn/core/instances/load-sessions.ts';
-import { type MoveOutcome, moveInstance } from '@posthorn/core/instances/transition-instance.ts';
 import { answerPairingCode, endPairing } from '@posthorn/core/instances/pairing.ts';
+import { type TransitionOutcome, transitionInstance } from '@posthorn/core/instances/transition-instance.ts';
 import type { InboundRecorder } from '@posthorn/core/messages/record-inbound.ts';
 import type { ProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
@@ -14,18 +14,30 @@ import type {
   DisconnectReason,
   NetworkDriver,
   NetworkSession,
+  PairedIdentity,
   SessionSink,
 } from '@posthorn/network/driver.ts';
-import { type Lane, type LaneDeps, startLane } from '../dispatch/instance-queue.ts';
-import { type ArrivalsDeps, createArrivals } from './arrivals.ts';
+import {
+  type InstanceQueue,
+  type InstanceQueueDeps,
+  startInstanceQueue,
+} from '../dispatch/instance-queue.ts';
+import { type Arrivals, type ArrivalsDeps, createArrivals } from './arrivals.ts';
+import { createLoneTimer, type LoneTimer } from './lone-timer.ts';
+import {
+  afterEnd,
+  asksForMore,
+  backOffMs,
+  type PlannedTransition,
+  planForgetting,
+  planSettling,
+} from './session-decisions.ts';
+import { createStepChain, type StepChain } from './step-chain.ts';
 
 /** A connection that comes back within this time was never away, as far as users are told. */
 const GRACE_MS = 10_000;
-const BACK_OFF_MS = [0, 250, 500, 1_000, 2_000, 5_000, 10_000, 30_000];
-/** A throttled account is looked at this often. */
-const HARD_PAUSED_RETRY_MS = 60_000;
 
-export interface SessionDeps extends LaneDeps, ArrivalsDeps {
+export interface SessionDeps extends InstanceQueueDeps, ArrivalsDeps {
   db: Db;
   bus: Bus;
   cipher: Cipher;
@@ -36,14 +48,14 @@ export interface SessionDeps extends LaneDeps, ArrivalsDeps {
   log: Log;
 }
 
-/** One owned instance: its network session, kept where the users want it, and its lane. */
+/** One owned instance: its network session, kept where the users want it, and its queue. */
 export interface InstanceSession {
-  readonly lane: Lane;
+  readonly queue: InstanceQueue;
   /** The session, while one is open. */
   network(): NetworkSession | null;
   /** For how long there has been work that does not get on, while users are told that it is connected. */
   lateMs(): number;
-  /** Reads the row again and moves toward what it wants. */
+  /** Reads the row again and moves toward what it asks for. */
   reconcile(): void;
   /** Whether the row asks for something that this session has not seen. */
   differsFrom(row: SessionRow): boolean;
@@ -51,250 +63,237 @@ export interface InstanceSession {
   stop(): Promise<void>;
 }
 
-export function startInstanceSession(deps: SessionDeps, lease: Lease, first: SessionRow): InstanceSession {
-  const log = deps.log.child({ instance_id: first.id, company_id: first.companyId });
-  let row = first;
-  let session: NetworkSession | null = null;
-  let openedGeneration = 0;
+/** What the functions of one instance session share. They change it in steps, of which one runs at a time. */
+interface Context {
+  deps: SessionDeps;
+  lease: Lease;
+  log: Log;
+  row: SessionRow;
+  session: NetworkSession | null;
+  openedGeneration: number;
   /** Counts openings: what an earlier session still says is not about the one there now. */
-  let opening = 0;
-  let failures = 0;
-  let retryTimer: NodeJS.Timeout | null = null;
-  let graceTimer: NodeJS.Timeout | null = null;
-  let stopped = false;
-  /** Steps run one at a time, in the order they were asked for. */
-  let chain: Promise<void> = Promise.resolve();
+  opening: number;
+  failures: number;
+  isStopped: boolean;
+  steps: StepChain;
+  retryTimer: LoneTimer;
+  graceTimer: LoneTimer;
+  arrivals: Arrivals;
+  queue: InstanceQueue;
+}
 
-  const arrivals = createArrivals(deps, {
-    companyId: first.companyId,
-    instanceId: first.id,
-    lease,
-    settings: () => row.settings,
-    session: () => session,
-  });
-
-  const lane = startLane(deps, {
-    instanceId: first.id,
-    companyId: first.companyId,
-    lease,
-    dedupes: deps.driver.dedupes,
-    settings: () => row.settings,
-  });
-
-  /** Rejects as `work` does, for those who must know; a failure is logged and holds up no later step. */
-  function tryStep(what: string, work: () => Promise<void>): Promise<void> {
-    const done = chain.then(work);
-    chain = done.catch((err) => {
-      if (err instanceof LeaseLost) deps.onLeaseLost(lease);
-      log.warn({ err, step: what }, 'session step failed');
-    });
-    return done;
-  }
-
-  /** For steps that nobody waits for: the next look at the row tries again. */
-  function step(what: string, work: () => Promise<void>): Promise<void> {
-    return tryStep(what, work).catch(() => undefined);
-  }
-
-  async function settle(): Promise<void> {
-    if (stopped) return;
-    if (row.wanted === 'connected') {
-      if (session && openedGeneration !== row.generation) await closeSession();
-      if (!session && !retryTimer) await open();
-      if (session && row.codePhone) await giveCode(session, row.codePhone);
-      return;
-    }
-    stopRetrying();
-    if (row.wanted === 'logged_out') return logOut();
-    await closeSession();
-    if (row.state === 'PAIRING' || row.state === 'CONNECTED')
-      await move('DISCONNECTED', row.hold ?? 'requested');
-  }
-
-  async function open(): Promise<void> {
-    if (row.state === 'BANNED') return;
-    openedGeneration = row.generation;
-    opening += 1;
-    try {
-      const credentials = row.credentials ? deps.cipher.open(row.credentials) : null;
-      session = await deps.driver.open(
-        { instanceId: row.id, epoch: lease.epoch, credentials },
-        createSink(opening),
-      );
-    } catch (err) {
-      log.debug({ err }, 'opening the session failed');
-      retryLater();
-    }
-  }
-
-  function createSink(mine: number): SessionSink {
-    const isCurrent = () => !stopped && mine === opening;
-    return {
-      qr: (qr, expiresAt) =>
-        void step('qr', async () => {
-          if (row.state !== 'PAIRING') await move('PAIRING', null);
-          await announceQr(deps, { id: row.id, companyId: row.companyId, lease }, qr, expiresAt);
-        }),
-      paired: (identity) =>
-        tryStep('paired', async () => {
-          const credentials = deps.cipher.seal(identity.credentials);
-          await endPairing(deps.db, { id: row.id, lease });
-          const outcome = await move('CONNECTED', 'paired', {
-            credentials,
-            phone: identity.phone,
-            jid: identity.jid,
-            push_name: identity.pushName,
-          });
-          // The network must not take the pairing for done: the credentials are kept nowhere.
-          if (outcome === 'refused') throw new Error(`a ${row.state} instance was paired`);
-          row = { ...row, credentials };
-        }),
-      connected: () => {
-        if (!isCurrent()) return;
-        void step('connected', async () => {
-          failures = 0;
-          stopGrace();
-          if (row.state !== 'CONNECTED') await move('CONNECTED', null);
-          if (session) lane.attach(session);
-        });
-      },
-      disconnected: (reason) => {
-        if (!isCurrent()) return;
-        lane.detach();
-        void step('disconnected', async () => {
-          if (isCurrent()) await onDisconnected(reason);
-        });
-      },
-      ...arrivals,
-    };
-  }
-
-  async function onDisconnected(reason: DisconnectReason): Promise<void> {
-    session = null;
-    if (stopped || reason === 'closed') return;
-    if (reason === 'connection_lost') {
-      if (row.state === 'CONNECTED') startGrace();
-      return retryLater();
-    }
-    stopGrace();
-    if (reason === 'logged_out') return forget('logged_out');
-    if (reason === 'banned') return void (await move('BANNED', reason, { restriction: 'banned' }));
-    if (reason === 'hard_paused') {
-      await move('HARD_PAUSED', reason, { restriction: 'hard_paused' });
-      return retryLater(HARD_PAUSED_RETRY_MS);
-    }
-    // Replaced: another login has the account. Opening again would kick it in turn, for ever.
-    await move('DISCONNECTED', reason, { last_error: 'another session of this account was opened' });
-  }
-
-  function retryLater(ms = BACK_OFF_MS[Math.min(failures, BACK_OFF_MS.length - 1)]!): void {
-    if (stopped || retryTimer || row.wanted !== 'connected') return;
-    failures += 1;
-    retryTimer = setTimeout(() => {
-      retryTimer = null;
-      void step('reopen', settle);
-    }, ms);
-  }
-
-  function stopRetrying(): void {
-    if (retryTimer) clearTimeout(retryTimer);
-    retryTimer = null;
-    failures = 0;
-    stopGrace();
-  }
-
-  function startGrace(): void {
-    graceTimer ??= setTimeout(() => {
-      graceTimer = null;
-      void step('grace over', async () => void (await move('DISCONNECTED', 'connection_lost')));
-    }, GRACE_MS);
-  }
-
-  function stopGrace(): void {
-    if (graceTimer) clearTimeout(graceTimer);
-    graceTimer = null;
-  }
-
-  async function giveCode(current: NetworkSession, phone: string): Promise<void> {
-    row = { ...row, codePhone: null };
-    const answer = await current.requestPairingCode(phone).then(
-      (code) => ({ code }),
-      (err: Error) => ({ error: err.message }),
-    );
-    await answerPairingCode(deps.db, { id: row.id, lease }, phone, answer);
-    deps.bus.notify('instance', row.id);
-  }
-
-  /** Ends the pairing at the network too; a session is opened for that when there is none. */
-  async function logOut(): Promise<void> {
-    if (!session && row.credentials && row.state !== 'BANNED') await open();
-    const leaving = takeSession();
-    await leaving?.logout().catch((err) => log.debug({ err }, 'the network did not take the logout'));
-    await leaving?.close();
-    await forget('requested');
-  }
-
-  async function forget(reason: string): Promise<void> {
-    await endPairing(deps.db, { id: row.id, lease });
-    if (row.credentials === null && row.state === 'DISCONNECTED') return;
-    row = { ...row, credentials: null };
-    await move('DISCONNECTED', reason === 'requested' ? 'logged_out' : reason, {
-      credentials: null,
-      phone: null,
-      jid: null,
-      push_name: null,
-      wanted: 'logged_out',
-    });
-  }
-
-  async function closeSession(): Promise<void> {
-    await takeSession()?.close();
-  }
-
-  /** The session, no longer ours: what it says from now on is not heard. */
-  function takeSession(): NetworkSession | null {
-    lane.detach();
-    opening += 1;
-    const taken = session;
-    session = null;
-    return taken;
-  }
-
-  async function move(
-    to: SessionRow['state'],
-    reason: string | null,
-    fields: Parameters<typeof moveInstance>[1]['fields'] = {},
-  ): Promise<MoveOutcome> {
-    const outcome = await moveInstance(deps, { instanceId: row.id, lease, to, reason, fields });
-    if (outcome === 'moved') row = { ...row, state: to };
-    return outcome;
-  }
-
-  void step('open', settle);
+export function startInstanceSession(deps: SessionDeps, lease: Lease, first: SessionRow): InstanceSession {
+  const held = createContext(deps, lease, first);
+  const { queue, steps } = held;
+  steps.step('open', () => settle(held));
   return {
-    lane,
-    network: () => session,
-    lateMs: () => (row.state === 'CONNECTED' ? lane.lateMs() : 0),
+    queue,
+    network: () => held.session,
+    lateMs: () => (held.row.state === 'CONNECTED' ? queue.lateMs() : 0),
     reconcile: () =>
-      void step('reconcile', async () => {
+      steps.step('reconcile', async () => {
         // Read among the steps: a row read outside could be older than what a step just wrote.
-        const [current] = await loadSessionRows(deps.db, { instanceId: row.id });
-        row = current ?? { ...row, wanted: 'disconnected', state: 'DISCONNECTED' };
-        await settle();
+        const [current] = await loadSessionRows(deps.db, { instanceId: first.id });
+        held.row = current ?? { ...held.row, desired: 'disconnected', state: 'DISCONNECTED' };
+        await settle(held);
       }),
-    differsFrom: (other) =>
-      other.wanted !== row.wanted ||
-      other.generation !== row.generation ||
-      other.codePhone !== row.codePhone ||
-      JSON.stringify(other.settings) !== JSON.stringify(row.settings),
+    differsFrom: (other) => asksForMore(held.row, other),
     async stop() {
-      stopped = true;
-      stopRetrying();
-      const closing = takeSession();
-      // The lane's last outcome arrives over the session: the lane ends first.
-      await lane.stop();
+      held.isStopped = true;
+      stopRetrying(held);
+      const closing = takeSession(held);
+      // The queue's last outcome arrives over the session: the queue ends first.
+      await queue.stop();
       await closing?.close();
-      await chain;
+      await steps.settled();
     },
   };
+}
+
+function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): Context {
+  const log = deps.log.child({ instance_id: row.id, company_id: row.companyId });
+  const scope = {
+    companyId: row.companyId,
+    instanceId: row.id,
+    lease,
+    settings: () => held.row.settings,
+    session: () => held.session,
+  };
+  const steps = createStepChain((err, what) => {
+    if (err instanceof LeaseLost) deps.onLeaseLost(lease);
+    log.warn({ err, step: what }, 'session step failed');
+  });
+  const held: Context = {
+    deps,
+    lease,
+    log,
+    row,
+    session: null,
+    openedGeneration: 0,
+    opening: 0,
+    failures: 0,
+    isStopped: false,
+    steps,
+    retryTimer: createLoneTimer(() => steps.step('reopen', () => settle(held))),
+    graceTimer: createLoneTimer(() =>
+      steps.step('grace over', async () => {
+        await record(held, { to: 'DISCONNECTED', reason: 'connection_lost', fields: {} });
+      }),
+    ),
+    arrivals: createArrivals(deps, scope),
+    queue: startInstanceQueue(deps, { ...scope, dedupes: deps.driver.dedupes }),
+  };
+  return held;
+}
+
+async function settle(held: Context): Promise<void> {
+  if (held.isStopped) return;
+  const plan = planSettling(held.row, {
+    generation: held.session && held.openedGeneration,
+    isRetrying: held.retryTimer.isSet(),
+  });
+  if (plan.to === 'connected') {
+    if (plan.closes) await closeSession(held);
+    if (plan.opens) await open(held);
+    if (held.session && held.row.codePhone) await giveCode(held, held.session, held.row.codePhone);
+    return;
+  }
+  stopRetrying(held);
+  if (plan.to === 'logged_out') return logOut(held);
+  await closeSession(held);
+  if (plan.transition) await record(held, plan.transition);
+}
+
+async function open(held: Context): Promise<void> {
+  const { deps, row, lease } = held;
+  if (row.state === 'BANNED') return;
+  held.openedGeneration = row.generation;
+  held.opening += 1;
+  try {
+    const credentials = row.credentials ? deps.cipher.open(row.credentials) : null;
+    held.session = await deps.driver.open(
+      { instanceId: row.id, epoch: lease.epoch, credentials },
+      createSink(held, held.opening),
+    );
+  } catch (err) {
+    held.log.debug({ err }, 'opening the session failed');
+    retryLater(held);
+  }
+}
+
+function createSink(held: Context, opening: number): SessionSink {
+  const { steps, queue } = held;
+  const isCurrent = () => !held.isStopped && opening === held.opening;
+  return {
+    qr: (qr, expiresAt) =>
+      steps.step('qr', async () => {
+        const { row, deps, lease } = held;
+        if (row.state !== 'PAIRING') await record(held, { to: 'PAIRING', reason: null, fields: {} });
+        await announceQr(deps, { id: row.id, companyId: row.companyId, lease }, qr, expiresAt);
+      }),
+    paired: (identity) => steps.tryStep('paired', () => onPaired(held, identity)),
+    connected: () => {
+      if (isCurrent()) steps.step('connected', () => onConnected(held));
+    },
+    disconnected: (reason) => {
+      if (!isCurrent()) return;
+      queue.detach();
+      steps.step('disconnected', async () => {
+        if (isCurrent()) await onDisconnected(held, reason);
+      });
+    },
+    ...held.arrivals,
+  };
+}
+
+async function onPaired(held: Context, identity: PairedIdentity): Promise<void> {
+  const { deps, lease } = held;
+  const credentials = deps.cipher.seal(identity.credentials);
+  await endPairing(deps.db, { id: held.row.id, lease });
+  const outcome = await record(held, {
+    to: 'CONNECTED',
+    reason: 'paired',
+    fields: { credentials, phone: identity.phone, jid: identity.jid, push_name: identity.pushName },
+  });
+  // The network must not take the pairing for done: the credentials are kept nowhere.
+  if (outcome === 'refused') throw new Error(`a ${held.row.state} instance was paired`);
+  held.row = { ...held.row, credentials };
+}
+
+async function onConnected(held: Context): Promise<void> {
+  held.failures = 0;
+  held.graceTimer.stop();
+  if (held.row.state !== 'CONNECTED') await record(held, { to: 'CONNECTED', reason: null, fields: {} });
+  if (held.session) held.queue.attach(held.session);
+}
+
+async function onDisconnected(held: Context, reason: DisconnectReason): Promise<void> {
+  held.session = null;
+  if (held.isStopped) return;
+  const { transition, forgetsPairing, retry, grace } = afterEnd(reason, held.row.state);
+  if (grace === 'starts') held.graceTimer.start(GRACE_MS);
+  if (grace === 'ends') held.graceTimer.stop();
+  if (forgetsPairing) await forget(held);
+  if (transition) await record(held, transition);
+  if (retry !== undefined) retryLater(held, retry === 'back_off' ? undefined : retry);
+}
+
+function retryLater(held: Context, ms = backOffMs(held.failures)): void {
+  if (held.isStopped || held.retryTimer.isSet() || held.row.desired !== 'connected') return;
+  held.failures += 1;
+  held.retryTimer.start(ms);
+}
+
+function stopRetrying(held: Context): void {
+  held.retryTimer.stop();
+  held.failures = 0;
+  held.graceTimer.stop();
+}
+
+async function giveCode(held: Context, session: NetworkSession, phone: string): Promise<void> {
+  const { deps, lease } = held;
+  held.row = { ...held.row, codePhone: null };
+  const answer = await session.requestPairingCode(phone).then(
+    (code) => ({ code }),
+    (err: Error) => ({ error: err.message }),
+  );
+  await answerPairingCode(deps.db, { id: held.row.id, lease }, phone, answer);
+  deps.bus.notify('instance', held.row.id);
+}
+
+/** Ends the pairing at the network too; a session is opened for that when there is none. */
+async function logOut(held: Context): Promise<void> {
+  if (!held.session && held.row.credentials && held.row.state !== 'BANNED') await open(held);
+  const leaving = takeSession(held);
+  await leaving?.logout().catch((err) => held.log.debug({ err }, 'the network did not take the logout'));
+  await leaving?.close();
+  await forget(held);
+}
+
+async function forget(held: Context): Promise<void> {
+  await endPairing(held.deps.db, { id: held.row.id, lease: held.lease });
+  const transition = planForgetting(held.row);
+  if (!transition) return;
+  held.row = { ...held.row, credentials: null };
+  await record(held, transition);
+}
+
+async function closeSession(held: Context): Promise<void> {
+  await takeSession(held)?.close();
+}
+
+/** The session, no longer ours: what it says from now on is not heard. */
+function takeSession(held: Context): NetworkSession | null {
+  held.queue.detach();
+  held.opening += 1;
+  const taken = held.session;
+  held.session = null;
+  return taken;
+}
+
+async function record(held: Context, planned: PlannedTransition): Promise<TransitionOutcome> {
+  const { deps, lease, row } = held;
+  const outcome = await transitionInstance(deps, { instanceId: row.id, lease, ...planned });
+  if (outcome === 'moved') held.row = { ...held.row, state: planned.to };
+  return outcome;
 }

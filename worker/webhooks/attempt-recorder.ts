@@ -1,6 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import type { Db } from '@posthorn/core/platform/db.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
+import { startLoop } from '@posthorn/core/platform/loop.ts';
 import { type AttemptResult, recordAttempts } from '@posthorn/core/webhooks/delivery/record-attempts.ts';
 
 const BATCH_MAX = 500;
@@ -13,41 +14,55 @@ const RETRY_MS = 500;
  */
 export function createAttemptRecorder(deps: { db: Db; log: Log }) {
   let waiting: AttemptResult[] = [];
-  let writing: Promise<void> | null = null;
-  let stopped = false;
+  let isAway = false;
 
-  async function write(): Promise<void> {
-    // What ends in the same turn of the event loop goes together.
-    await new Promise((resolve) => setImmediate(resolve));
-    while (waiting.length > 0) {
-      const batch = waiting.slice(0, BATCH_MAX);
-      waiting = waiting.slice(BATCH_MAX);
-      try {
-        await recordAttempts(deps.db, batch);
-      } catch (err) {
-        deps.log.warn({ err, attempts: batch.length }, 'recording webhook attempts failed, trying again');
-        if (stopped) break;
-        waiting = [...batch, ...waiting];
-        await delay(RETRY_MS);
-      }
+  const loop = startLoop({
+    everyMs: Number.POSITIVE_INFINITY,
+    // Whatever comes meanwhile, a database that is away is not asked more often.
+    gapMs: () => (isAway ? RETRY_MS : 0),
+    retryMs: 0,
+    waitsFirst: true,
+    async run() {
+      // What ends in the same turn of the event loop goes together.
+      await immediate();
+      await writeBatch();
+      return waiting.length > 0;
+    },
+    onError(err) {
+      isAway = true;
+      deps.log.warn({ err, attempts: waiting.length }, 'recording webhook attempts failed, trying again');
+    },
+  });
+
+  async function writeBatch(): Promise<void> {
+    const batch = waiting.slice(0, BATCH_MAX);
+    if (batch.length === 0) return;
+    waiting = waiting.slice(BATCH_MAX);
+    try {
+      await recordAttempts(deps.db, batch);
+      isAway = false;
+    } catch (err) {
+      waiting = [...batch, ...waiting];
+      throw err;
     }
-    // In the same turn as the last look at `waiting`: a result that comes now begins a write of its own.
-    writing = null;
-  }
-
-  function add(result: AttemptResult): void {
-    waiting.push(result);
-    writing ??= write();
   }
 
   return {
-    add,
+    add(result: AttemptResult): void {
+      waiting.push(result);
+      loop.wake();
+    },
     /** Results not written yet: a claim while many wait would only add to them. */
     backlog: () => waiting.length,
-    /** Resolves when everything given so far is written, or given up. */
+    /** Resolves when everything given so far is written, or given up: once more is tried, and no further. */
     async stop(): Promise<void> {
-      stopped = true;
-      while (writing) await writing;
+      await loop.stop();
+      try {
+        while (waiting.length > 0) await writeBatch();
+      } catch (err) {
+        deps.log.warn({ err, attempts: waiting.length }, 'recording webhook attempts failed, given up');
+        waiting = [];
+      }
     },
   };
 }

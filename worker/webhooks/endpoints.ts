@@ -28,7 +28,7 @@ export interface Endpoint {
   /**
    * Where claims look from, by id: what stood before is claimed. A queue leaves dead rows at its front until a
    * vacuum comes by, and walking them would cost each claim of a busy endpoint more and more. The scan sets it
-   * back to 0 each second, for what was committed late, given back, or lost by another worker.
+   * back to 0 each second, for what was committed late, released, or lost by another worker.
    */
   freshFromId: number;
   /** Retries are due, as far as is known, from this time on (ms of the clock); null: none known. */
@@ -81,6 +81,9 @@ export function learnFromClaim(endpoint: Endpoint, asked: Quota, claimed: readon
   if (claimed.length > 0) endpoint.activeAtMs = performance.now();
 }
 
+/** What a company could take of a claim now. */
+type DesiredByCompany = Map<number, Desired[]>;
+
 export function createEndpoints() {
   const all = new Map<number, Endpoint>();
   let firstTurn = 0;
@@ -89,26 +92,30 @@ export function createEndpoints() {
   function get(webhookId: number, companyId: number): Endpoint {
     let endpoint = all.get(webhookId);
     if (!endpoint) {
-      endpoint = {
-        webhookId,
-        companyId,
-        control: newEndpointControl(),
-        config: null,
-        moreFresh: false,
-        freshExpected: EXPECTED_MIN,
-        freshFromId: 0,
-        retryAtMs: null,
-        inFlight: 0,
-        fresh: [],
-        retries: [],
-        retriesInFlight: 0,
-        freshInRow: 0,
-        activeAtMs: performance.now(),
-        askedAtMs: Number.NEGATIVE_INFINITY,
-      };
+      endpoint = newEndpoint(webhookId, companyId);
       all.set(webhookId, endpoint);
     }
     return endpoint;
+  }
+
+  /** Who may have something of a claim now; companies in `except` get nothing. Notes whether several are active. */
+  function desiredOfAll(
+    now: { clockMs: number; monotonicMs: number },
+    except: ReadonlySet<number>,
+  ): DesiredByCompany {
+    const companies: DesiredByCompany = new Map();
+    const active = new Set<number>();
+    for (const endpoint of all.values()) {
+      if (endpoint.activeAtMs > now.monotonicMs - ACTIVE_MS) active.add(endpoint.companyId);
+      if (except.has(endpoint.companyId)) continue;
+      const desired = desiredOf(endpoint, now);
+      if (!desired) continue;
+      const list = companies.get(endpoint.companyId);
+      if (list) list.push(desired);
+      else companies.set(endpoint.companyId, [desired]);
+    }
+    shared = active.size > 1;
+    return companies;
   }
 
   /**
@@ -122,39 +129,14 @@ export function createEndpoints() {
     now: { clockMs: number; monotonicMs: number },
     except: ReadonlySet<number>,
   ): Quota[] {
-    const companies = new Map<number, Wish[]>();
-    const active = new Set<number>();
-    for (const endpoint of all.values()) {
-      if (endpoint.activeAtMs > now.monotonicMs - ACTIVE_MS) active.add(endpoint.companyId);
-      if (except.has(endpoint.companyId)) continue;
-      const wish = wishOf(endpoint, now);
-      if (!wish) continue;
-      const wishes = companies.get(endpoint.companyId);
-      if (wishes) wishes.push(wish);
-      else companies.set(endpoint.companyId, [wish]);
-    }
-    shared = active.size > 1;
-    let queue = [...companies.values()];
+    let queue = [...desiredOfAll(now, except).values()];
     if (queue.length > 1) {
       firstTurn = (firstTurn + 1) % queue.length;
       queue = [...queue.slice(firstTurn), ...queue.slice(0, firstTurn)];
     }
-    const granted = new Map<number, Quota>();
-    let left = budget.all;
-    const retries = { left: budget.retries };
-    let turns = shared ? TURNS_MAX : Number.POSITIVE_INFINITY;
-    while (left > 0 && queue.length > 0 && turns > 0) {
-      turns -= 1;
-      const again: Wish[][] = [];
-      for (const wishes of queue) {
-        if (left <= 0) break;
-        left -= takeTurn(wishes, Math.min(TURN, left), retries, granted);
-        if (wishes.length > 0) again.push(wishes);
-      }
-      queue = again;
-    }
-    for (const quota of granted.values()) quota.fromId = all.get(quota.webhookId)!.freshFromId;
-    return [...granted.values()];
+    const granted = shareOut(queue, budget, shared ? TURNS_MAX : Number.POSITIVE_INFINITY);
+    for (const quota of granted) quota.fromId = all.get(quota.webhookId)!.freshFromId;
+    return granted;
   }
 
   /** Forgets endpoints that have been idle for a minute; what they taught is learnt again. */
@@ -178,14 +160,52 @@ export function createEndpoints() {
   };
 }
 
-export interface Wish {
+function newEndpoint(webhookId: number, companyId: number): Endpoint {
+  return {
+    webhookId,
+    companyId,
+    control: newEndpointControl(),
+    config: null,
+    moreFresh: false,
+    freshExpected: EXPECTED_MIN,
+    freshFromId: 0,
+    retryAtMs: null,
+    inFlight: 0,
+    fresh: [],
+    retries: [],
+    retriesInFlight: 0,
+    freshInRow: 0,
+    activeAtMs: performance.now(),
+    askedAtMs: Number.NEGATIVE_INFINITY,
+  };
+}
+
+/** Companies, each with what its endpoints desire, take up to `turns` turns in this order. */
+function shareOut(companies: Desired[][], budget: { all: number; retries: number }, turns: number): Quota[] {
+  const granted = new Map<number, Quota>();
+  const retries = { left: budget.retries };
+  let queue = companies;
+  let left = budget.all;
+  for (let turn = 0; turn < turns && left > 0 && queue.length > 0; turn += 1) {
+    const again: Desired[][] = [];
+    for (const desired of queue) {
+      if (left <= 0) break;
+      left -= takeTurn(desired, Math.min(TURN, left), retries, granted);
+      if (desired.length > 0) again.push(desired);
+    }
+    queue = again;
+  }
+  return [...granted.values()];
+}
+
+interface Desired {
   webhookId: number;
   fresh: number;
   retries: number;
 }
 
 /** What an endpoint could take now; null when it has no work or no room worth a claim. */
-export function wishOf(endpoint: Endpoint, now: { clockMs: number; monotonicMs: number }): Wish | null {
+export function desiredOf(endpoint: Endpoint, now: { clockMs: number; monotonicMs: number }): Desired | null {
   const retriesDue = endpoint.retryAtMs !== null && endpoint.retryAtMs <= now.clockMs;
   if (!endpoint.moreFresh && !retriesDue) return null;
   const allowed = allowedHeld(endpoint.control, now.monotonicMs);
@@ -199,31 +219,31 @@ export function wishOf(endpoint: Endpoint, now: { clockMs: number; monotonicMs: 
   return fresh + retries > 0 ? { webhookId: endpoint.webhookId, fresh, retries } : null;
 }
 
-/** Gives one company up to `turn` deliveries from the front of its wishes; served ones leave the list. */
+/** Gives one company up to `turn` deliveries from the front of what it desires; served ones leave the list. */
 function takeTurn(
-  wishes: Wish[],
+  desired: Desired[],
   turn: number,
   retriesOfAll: { left: number },
   granted: Map<number, Quota>,
 ): number {
   let left = turn;
-  while (left > 0 && wishes.length > 0) {
-    const wish = wishes[0]!;
-    const fresh = Math.min(wish.fresh, left);
-    const retries = Math.min(wish.retries, left - fresh, retriesOfAll.left);
+  while (left > 0 && desired.length > 0) {
+    const first = desired[0]!;
+    const fresh = Math.min(first.fresh, left);
+    const retries = Math.min(first.retries, left - fresh, retriesOfAll.left);
     retriesOfAll.left -= retries;
     // What is over the retries of this claim comes with the next.
-    if (retriesOfAll.left === 0) wish.retries = retries;
-    const quota = granted.get(wish.webhookId);
+    if (retriesOfAll.left === 0) first.retries = retries;
+    const quota = granted.get(first.webhookId);
     if (quota) {
       quota.fresh += fresh;
       quota.retries += retries;
     } else if (fresh + retries > 0)
-      granted.set(wish.webhookId, { webhookId: wish.webhookId, fresh, retries, fromId: 0 });
-    wish.fresh -= fresh;
-    wish.retries -= retries;
+      granted.set(first.webhookId, { webhookId: first.webhookId, fresh, retries, fromId: 0 });
+    first.fresh -= fresh;
+    first.retries -= retries;
     left -= fresh + retries;
-    if (wish.fresh + wish.retries === 0) wishes.shift();
+    if (first.fresh + first.retries === 0) desired.shift();
   }
   return turn - left;
 }

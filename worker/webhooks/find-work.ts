@@ -1,10 +1,12 @@
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
+import { type Loop, startLoop } from '@posthorn/core/platform/loop.ts';
 import { findAllDue, findNewlyDue } from '@posthorn/core/webhooks/delivery/find-due.ts';
 import { ACTIVE_MS, type createEndpoints, ID_MARGIN } from './endpoints.ts';
 
 const SCAN_MS = 1_000;
+/** The least time between two looks at which endpoints got deliveries. */
 const DISCOVER_MS = 20;
 /** With more active endpoints than this, asking which have work is cheaper than asking all of them for it. */
 const GUESSED_MAX = 64;
@@ -18,135 +20,127 @@ export interface FindWorkDeps {
   onFound(): void;
 }
 
-/** Marks the endpoints that have work: at a hint, when a retry falls due, and by looking at all of them. */
-export function createWorkFinder(deps: FindWorkDeps) {
-  const { db, clock, log, endpoints } = deps;
-  let highestId = 0;
-  let discoveredAt = 0;
-  let hinted = false;
-  let discovering: Promise<void> | null = null;
-  let discoverTimer: NodeJS.Timeout | null = null;
-  let wakeScan = new AbortController();
-  let scanAtMs = Number.POSITIVE_INFINITY;
-  let fullScanAtMs = 0;
-  let stopped = false;
+/** Marks the endpoints that have work: when notified, when a retry falls due, and by looking at all of them. */
+export interface WorkFinder {
+  /** There are new deliveries, of whom the notification does not say. */
+  onNew(): void;
+  /** Retries were made due at once, or what has waited for its company. */
+  onRetries(): void;
+  /** A retry was scheduled: the scan need not find what this process knows. */
+  onRetryAt(atMs: number): void;
+  /** A claim brought this delivery: what comes after it is new. */
+  sawId(id: number): void;
+  /** To be awaited before {@link start}. Rejects when the database is not there. */
+  prepare(): Promise<void>;
+  start(): void;
+  stop(): Promise<void>;
+}
 
-  /** Which endpoints got deliveries lately, at most once in {@link DISCOVER_MS}. */
-  function discover(): void {
-    hinted = true;
-    if (stopped || discovering || discoverTimer) return;
-    const waitMs = discoveredAt + DISCOVER_MS - performance.now();
-    if (waitMs > 0) {
-      discoverTimer = setTimeout(() => {
-        discoverTimer = null;
-        discover();
-      }, waitMs);
-      return;
-    }
-    hinted = false;
-    discovering = findNewlyDue(db, Math.max(0, highestId - ID_MARGIN))
-      .then((found) => {
-        sawId(found.highestId);
-        for (const { webhookId, companyId } of found.endpoints) {
-          const endpoint = endpoints.get(webhookId, companyId);
-          endpoint.moreFresh = true;
-          endpoint.activeAtMs = performance.now();
-        }
-        if (found.endpoints.length > 0) deps.onFound();
-      })
-      // The scan finds them a second later.
-      .catch((err) => log.warn({ err }, 'looking for new webhook deliveries failed'))
-      .finally(() => {
-        discovering = null;
-        discoveredAt = performance.now();
-        if (hinted) discover();
-      });
-  }
+export function createWorkFinder(deps: FindWorkDeps): WorkFinder {
+  const { clock, log, endpoints } = deps;
+  let highestId = 0;
+  let fullScanAtMs = 0;
+  let scanAtMs = Number.POSITIVE_INFINITY;
+  let discovering: Loop | null = null;
+  let scanning: Loop | null = null;
 
   function sawId(id: number): void {
     if (id > highestId) highestId = id;
   }
 
-  /** Finds what no hint told of, and wakes the claims when a retry falls due. */
-  async function scanLoop(stopping: AbortSignal): Promise<void> {
-    while (!stopping.aborted) {
-      // Before the scan: what is hinted while it runs must not be taken for seen by it.
-      wakeScan = new AbortController();
-      const wake = AbortSignal.any([stopping, wakeScan.signal]);
-      try {
-        const nowMs = clock.now().getTime();
-        if (nowMs >= fullScanAtMs) {
-          fullScanAtMs = Number.POSITIVE_INFINITY;
-          const nextAtMs = nowMs + (await scan());
-          fullScanAtMs = Math.min(fullScanAtMs, nextAtMs);
-        }
-        scanAtMs = fullScanAtMs;
-        for (const { retryAtMs } of endpoints.all.values())
-          if (retryAtMs !== null && retryAtMs > nowMs && retryAtMs < scanAtMs) scanAtMs = retryAtMs;
-        deps.onFound();
-      } catch (err) {
+  /** Which endpoints got deliveries lately. */
+  async function discover(): Promise<void> {
+    const found = await findNewlyDue(deps.db, Math.max(0, highestId - ID_MARGIN));
+    sawId(found.highestId);
+    for (const { webhookId, companyId } of found.endpoints) {
+      const endpoint = endpoints.get(webhookId, companyId);
+      endpoint.moreFresh = true;
+      endpoint.activeAtMs = performance.now();
+    }
+    if (found.endpoints.length > 0) deps.onFound();
+  }
+
+  /** Finds what no notification told of, and wakes the claims when a retry falls due. */
+  async function lookAtAll(): Promise<void> {
+    const nowMs = clock.now().getTime();
+    if (nowMs >= fullScanAtMs) {
+      // Before the scan: what is asked for while it runs must not be taken for seen by it.
+      fullScanAtMs = Number.POSITIVE_INFINITY;
+      const nextAtMs = nowMs + (await scan(deps));
+      fullScanAtMs = Math.min(fullScanAtMs, nextAtMs);
+    }
+    scanAtMs = fullScanAtMs;
+    for (const { retryAtMs } of endpoints.all.values())
+      if (retryAtMs !== null && retryAtMs > nowMs && retryAtMs < scanAtMs) scanAtMs = retryAtMs;
+    deps.onFound();
+  }
+
+  function start(): void {
+    discovering = startLoop({
+      everyMs: Number.POSITIVE_INFINITY,
+      gapMs: DISCOVER_MS,
+      waitsFirst: true,
+      run: discover,
+      // The scan finds them a second later.
+      onError: (err) => log.warn({ err }, 'looking for new webhook deliveries failed'),
+    });
+    scanning = startLoop({
+      clock,
+      everyMs: () => Math.max(1, scanAtMs - clock.now().getTime()),
+      run: lookAtAll,
+      onError(err) {
         log.warn({ err }, 'looking for due webhook deliveries failed, trying again');
         scanAtMs = clock.now().getTime() + SCAN_MS;
         fullScanAtMs = scanAtMs;
-      }
-      try {
-        await clock.sleep(Math.max(1, scanAtMs - clock.now().getTime()), wake);
-      } catch {
-        // Woken early.
-      }
-    }
-  }
-
-  /** Returns when to scan again: a scan of ten thousand endpoints takes a tenth of a second. */
-  async function scan(): Promise<number> {
-    const startedAt = performance.now();
-    for (const due of await findAllDue(db)) {
-      const endpoint = endpoints.get(due.webhookId, due.companyId);
-      if (due.retryAt === null) {
-        endpoint.moreFresh = true;
-        endpoint.freshFromId = 0;
-      } else endpoint.retryAtMs = due.retryAt.getTime();
-    }
-    endpoints.forgetIdle({ monotonicMs: performance.now() });
-    return Math.max(SCAN_MS, (performance.now() - startedAt) * 20);
+      },
+    });
   }
 
   return {
-    /** There are new deliveries, of whom the hint does not say. */
-    onNew(): void {
-      const activeSince = performance.now() - ACTIVE_MS;
-      const active = [...endpoints.all.values()].filter(({ activeAtMs }) => activeAtMs > activeSince);
-      // The few that had work a moment ago likely have it again: claimed for without asking which.
-      if (active.length <= GUESSED_MAX) {
-        for (const endpoint of active) endpoint.moreFresh = true;
-        deps.onFound();
-      }
-      discover();
+    onNew() {
+      if (guessActive(endpoints)) deps.onFound();
+      discovering?.wake();
     },
-    /** Retries were made due at once, or what has waited for its company. */
-    onRetries(): void {
+    onRetries() {
       fullScanAtMs = 0;
-      wakeScan.abort();
+      scanning?.wake();
     },
-    /** A retry was scheduled: the scan need not find what this process knows. */
-    onRetryAt(atMs: number): void {
-      if (atMs < scanAtMs) wakeScan.abort();
+    onRetryAt(atMs) {
+      if (atMs < scanAtMs) scanning?.wake();
     },
-    /** A claim brought this delivery: what comes after it is new. */
     sawId,
-    /** To be awaited before {@link run}. Rejects when the database is not there. */
-    async prepare(): Promise<void> {
-      const { rows } = await db.query<{ highest: number }>(
+    async prepare() {
+      const { rows } = await deps.db.query<{ highest: number }>(
         `SELECT coalesce(max(id), 0) AS highest FROM webhook_deliveries`,
       );
       sawId(rows[0]!.highest);
     },
-    /** Resolves once it has stopped; never rejects. */
-    async run(stopping: AbortSignal): Promise<void> {
-      await scanLoop(stopping);
-      stopped = true;
-      if (discoverTimer) clearTimeout(discoverTimer);
-      while (discovering) await discovering;
+    start,
+    async stop() {
+      await Promise.all([discovering?.stop(), scanning?.stop()]);
     },
   };
+}
+
+/** The few that had work a moment ago likely have it again: claimed for without asking which. False: not so few. */
+function guessActive(endpoints: FindWorkDeps['endpoints']): boolean {
+  const activeSince = performance.now() - ACTIVE_MS;
+  const active = [...endpoints.all.values()].filter(({ activeAtMs }) => activeAtMs > activeSince);
+  if (active.length > GUESSED_MAX) return false;
+  for (const endpoint of active) endpoint.moreFresh = true;
+  return true;
+}
+
+/** Returns when to scan again: a scan of ten thousand endpoints takes a tenth of a second. */
+async function scan({ db, endpoints }: FindWorkDeps): Promise<number> {
+  const startedAt = performance.now();
+  for (const due of await findAllDue(db)) {
+    const endpoint = endpoints.get(due.webhookId, due.companyId);
+    if (due.retryAt === null) {
+      endpoint.moreFresh = true;
+      endpoint.freshFromId = 0;
+    } else endpoint.retryAtMs = due.retryAt.getTime();
+  }
+  endpoints.forgetIdle({ monotonicMs: performance.now() });
+  return Math.max(SCAN_MS, (performance.now() - startedAt) * 20);
 }

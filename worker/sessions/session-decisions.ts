@@ -1,0 +1,100 @@
+/** What a session does at which moment: decisions alone, made of what is known, without I/O and without a clock. */
+import type { SessionRow } from '@posthorn/core/instances/load-sessions.ts';
+import type { TransitionFields } from '@posthorn/core/instances/transition-instance.ts';
+import type { DisconnectReason } from '@posthorn/network/driver.ts';
+
+const BACK_OFF_MS = [0, 250, 500, 1_000, 2_000, 5_000, 10_000, 30_000];
+/** A throttled account is looked at this often. */
+const HARD_PAUSED_RETRY_MS = 60_000;
+
+/** A transition of the instance that is to be recorded. */
+export interface PlannedTransition {
+  to: SessionRow['state'];
+  reason: string | null;
+  fields: TransitionFields;
+}
+
+/** How to get an instance to where its row wants it. */
+export type SettlePlan =
+  | { to: 'connected'; closes: boolean; opens: boolean }
+  | { to: 'logged_out' }
+  | { to: 'disconnected'; transition: PlannedTransition | null };
+
+/** `generation` is that of the row under which the present session was opened; null when there is none. */
+export function planSettling(
+  row: Pick<SessionRow, 'desired' | 'state' | 'hold' | 'generation'>,
+  held: { generation: number | null; isRetrying: boolean },
+): SettlePlan {
+  if (row.desired === 'connected') {
+    const closes = held.generation !== null && held.generation !== row.generation;
+    return { to: 'connected', closes, opens: (closes || held.generation === null) && !held.isRetrying };
+  }
+  if (row.desired === 'logged_out') return { to: 'logged_out' };
+  const isUp = row.state === 'PAIRING' || row.state === 'CONNECTED';
+  const transition = { to: 'DISCONNECTED', reason: row.hold ?? 'requested', fields: {} } as const;
+  return { to: 'disconnected', transition: isUp ? transition : null };
+}
+
+/** What follows when a session has ended. */
+export interface AfterEnd {
+  transition?: PlannedTransition;
+  /** The network ended the pairing. */
+  forgetsPairing?: true;
+  /** Opens again after this time, or after that of the back-off. */
+  retry?: number | 'back_off';
+  /** Users are told that it is away only if it does not come back soon. Else a wait for that ends. */
+  grace: 'starts' | 'goes_on' | 'ends';
+}
+
+export function afterEnd(reason: DisconnectReason, state: SessionRow['state']): AfterEnd {
+  switch (reason) {
+    case 'closed':
+      return { grace: 'goes_on' };
+    case 'connection_lost':
+      return { grace: state === 'CONNECTED' ? 'starts' : 'goes_on', retry: 'back_off' };
+    case 'logged_out':
+      return { grace: 'ends', forgetsPairing: true };
+    case 'banned':
+      return { grace: 'ends', transition: { to: 'BANNED', reason, fields: { restriction: 'banned' } } };
+    case 'hard_paused':
+      return {
+        grace: 'ends',
+        transition: { to: 'HARD_PAUSED', reason, fields: { restriction: 'hard_paused' } },
+        retry: HARD_PAUSED_RETRY_MS,
+      };
+    case 'replaced': {
+      // Another login has the account. Opening again would kick it in turn, for ever.
+      const fields = { last_error: 'another session of this account was opened' };
+      return { grace: 'ends', transition: { to: 'DISCONNECTED', reason, fields } };
+    }
+  }
+}
+
+/** How the end of a pairing is told; null where nothing of it is left to tell. */
+export function planForgetting(row: Pick<SessionRow, 'credentials' | 'state'>): PlannedTransition | null {
+  if (row.credentials === null && row.state === 'DISCONNECTED') return null;
+  const pairing = { credentials: null, phone: null, jid: null, push_name: null };
+  return {
+    to: 'DISCONNECTED',
+    reason: 'logged_out',
+    fields: { ...pairing, wanted: 'logged_out' },
+  };
+}
+
+/** The wait before the next try, after so many that failed in a row. */
+export function backOffMs(failures: number): number {
+  return BACK_OFF_MS[Math.min(failures, BACK_OFF_MS.length - 1)]!;
+}
+
+/** Whether `other` asks for something that `row` did not. */
+export function asksForMore(
+  row: Pick<SessionRow, 'desired' | 'generation' | 'codePhone' | 'settings'>,
+  other: Pick<SessionRow, 'desired' | 'generation' | 'codePhone' | 'settings'>,
+): boolean {
+  return (
+    other.desired !== row.desired ||
+    other.generation !== row.generation ||
+    other.codePhone !== row.codePhone ||
+    JSON.stringify(other.settings) !== JSON.stringify(row.settings)
+  );
+}

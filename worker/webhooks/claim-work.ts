@@ -1,0 +1,158 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  type ClaimedDelivery,
+  claimDeliveries,
+  discardDeliveries,
+  type Quota,
+} from '@posthorn/core/webhooks/delivery/claim-deliveries.ts';
+import { readEndpointConfigs } from '@posthorn/core/webhooks/delivery/endpoint-config.ts';
+import * as claiming from './claim-state.ts';
+import {
+  type DispatcherContext,
+  endpointOf,
+  isAlive,
+  isStillOurs,
+  release,
+  workerId,
+} from './dispatcher-context.ts';
+import { type HeldDelivery, learnFromClaim } from './endpoints.ts';
+
+/** Concurrent claims, each for different companies: a burst need not be claimed before the next company is asked for. */
+const CLAIMS_MAX = 2;
+const RECORD_BACKLOG_MAX = 4_000;
+const CLAIM_RETRY_MS = 500;
+/** For the result to be written. */
+const LEASE_MARGIN_MS = 5_000;
+
+/** What ends in the same turn of the event loop makes room for one claim, not for one each. */
+export function wantClaim(context: DispatcherContext): void {
+  if (context.isClaimDue) return;
+  context.isClaimDue = true;
+  setImmediate(() => {
+    context.isClaimDue = false;
+    while (context.claims.size < CLAIMS_MAX && !context.isStopping && startClaim(context));
+  });
+}
+
+/** Claims for the companies that no claim is under way for; false when they want nothing or nothing is left. */
+function startClaim(context: DispatcherContext): boolean {
+  const quotas = nextQuotas(context);
+  if (quotas.length === 0) return false;
+  const shares = claiming.sharesOf(quotas, (webhookId) => endpointOf(context, webhookId).companyId);
+  context.state = claiming.onClaim(context.state, quotas, shares);
+  const startedAtMs = performance.now();
+  const claim = claimFor(context, quotas)
+    .catch(async (err) => {
+      context.deps.log.warn({ err }, 'claiming webhook deliveries failed, trying again');
+      await delay(CLAIM_RETRY_MS);
+    })
+    .finally(() => {
+      context.claims.delete(claim);
+      const tookMs = performance.now() - startedAtMs;
+      const areShared = context.endpoints.areShared();
+      const after = claiming.afterClaim(context.state, { quotas, shares, tookMs, areShared });
+      context.state = after.state;
+      for (const company of after.cooling) coolDown(context, company, after.cooldownMs);
+      wantClaim(context);
+    });
+  context.claims.add(claim);
+  return true;
+}
+
+function coolDown(context: DispatcherContext, company: number, cooldownMs: number): void {
+  setTimeout(() => {
+    context.state = claiming.afterCooldown(context.state, company);
+    wantClaim(context);
+  }, cooldownMs).unref();
+}
+
+function nextQuotas(context: DispatcherContext): Quota[] {
+  const { deps, endpoints, attempts, recorder } = context;
+  const monotonicMs = performance.now();
+  const mayClaim = isAlive(context) && recorder.backlog() <= RECORD_BACKLOG_MAX;
+  const budget = mayClaim ? claiming.budgetOf(context.state, attempts.slow(), monotonicMs) : null;
+  const now = { clockMs: deps.clock.now().getTime(), monotonicMs };
+  const quotas = budget ? endpoints.quotas(budget, now, context.state.asking) : [];
+  context.state = claiming.afterSharing(context.state, budget, quotas);
+  return quotas;
+}
+
+async function claimFor(context: DispatcherContext, quotas: Quota[]): Promise<void> {
+  const { deps, finder } = context;
+  // What is found while the claim is under way must not be taken for answered by it.
+  for (const { webhookId, fresh, retries } of quotas) {
+    const endpoint = endpointOf(context, webhookId);
+    if (fresh > 0) endpoint.moreFresh = false;
+    if (retries > 0) endpoint.retryAtMs = null;
+    // Nor may it be forgotten as idle meanwhile.
+    endpoint.askedAtMs = performance.now();
+  }
+  const claimed = (await claimPaced(context, quotas)).filter((delivery) => isStillOurs(context, delivery));
+  for (const delivery of claimed) finder.sawId(delivery.id);
+  for (const quota of quotas)
+    learnFromClaim(
+      endpointOf(context, quota.webhookId),
+      quota,
+      claimed.filter(({ webhookId }) => webhookId === quota.webhookId),
+    );
+  const lost = claimed.filter((delivery) => isLost(delivery));
+  await hold(
+    context,
+    claimed.filter((delivery) => !isLost(delivery)),
+  );
+  if (lost.length > 0)
+    await discardDeliveries(
+      deps.db,
+      lost.map(({ id }) => id),
+    );
+}
+
+async function claimPaced(context: DispatcherContext, quotas: Quota[]): Promise<HeldDelivery[]> {
+  const { deps, leaseMs, timeoutMs } = context;
+  const startedAtMs = performance.now();
+  let claimed: HeldDelivery[] | null = null;
+  try {
+    const claimedBy = workerId(context);
+    const found = await claimDeliveries(deps.db, {
+      quotas,
+      now: deps.clock.now(),
+      leaseMs,
+      worker: claimedBy,
+    });
+    const leasedUntilMs = startedAtMs + leaseMs;
+    const beginUntilMs = leasedUntilMs - Math.min(timeoutMs + LEASE_MARGIN_MS, leaseMs / 2);
+    claimed = found.map((delivery) => Object.assign(delivery, { leasedUntilMs, beginUntilMs, claimedBy }));
+    return claimed;
+  } finally {
+    const at = { startedAtMs, nowMs: performance.now() };
+    const after = claiming.afterAnswer(context.state, quotas, claimed, at);
+    context.state = after.state;
+    if (after.cooldownMs > 0) setTimeout(() => wantClaim(context), after.cooldownMs + 1).unref();
+  }
+}
+
+/** Puts claimed deliveries to their endpoints, whose configuration is read anew where it has changed. */
+async function hold(context: DispatcherContext, claimed: HeldDelivery[]): Promise<void> {
+  const { deps, attempts } = context;
+  context.state = claiming.afterHolding(context.state, claimed.length);
+  const stale = new Set<number>();
+  for (const { webhookId, webhookVersion } of claimed)
+    if (endpointOf(context, webhookId).config?.version !== webhookVersion) stale.add(webhookId);
+  if (stale.size > 0) {
+    const configs = await readEndpointConfigs(deps, [...stale]).catch((err) => {
+      release(context, claimed);
+      throw err;
+    });
+    for (const id of stale) endpointOf(context, id).config = configs.get(id) ?? null;
+  }
+  for (const delivery of claimed) {
+    const endpoint = endpointOf(context, delivery.webhookId);
+    (delivery.attempts === 0 ? endpoint.fresh : endpoint.retries).push(delivery);
+    attempts.begin(endpoint);
+  }
+}
+
+/** Its webhook is gone, or its event past its retention: it can't be made any more. */
+function isLost(delivery: ClaimedDelivery): boolean {
+  return delivery.body === null || delivery.webhookVersion === null;
+}
