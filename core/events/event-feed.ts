@@ -1,11 +1,13 @@
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
+import { createLimiter } from '../platform/limiter.ts';
 import type { Log } from '../platform/log.ts';
-import { createCompanyFeed, type FeedReader } from './company-feed.ts';
+import { type CompanyFeed, createCompanyFeed } from './company-feed.ts';
 import { type Cursor, isExpired } from './cursor.ts';
 import type { EventFilter } from './event-filter.ts';
-import { createLimiter, type EventSink } from './event-sink.ts';
+import type { EventSink } from './event-sink.ts';
+import type { FeedReader } from './feed-readers.ts';
 import { readEventsEnd } from './read-events.ts';
 
 export interface EventFeed {
@@ -41,7 +43,7 @@ export interface EventFeedDeps {
   retentionDays: number;
   /** Time between heartbeats. Default 15 s. */
   heartbeatMs?: number;
-  /** How often every company with readers is looked at although no hint came. Default 5 s. */
+  /** How often every company with readers is looked at although no notification came. Default 5 s. */
   sweepMs?: number;
   /** A reader that has not taken what it was given within this time is disconnected. Default 15 s. */
   stallMs?: number;
@@ -49,13 +51,13 @@ export interface EventFeedDeps {
 
 /** Of the pool that the accept uses as well. */
 const CONCURRENT_READS = 2;
-/** Hints are lost while the bus is away: look often then. */
+/** Notifications are lost while the bus is away: look often then. */
 const SWEEP_BLIND_MS = 500;
 
 /** The live end of the event log: one for a process, shared by its SSE and WebSocket connections. */
 export function createEventFeed(deps: EventFeedDeps): EventFeed {
-  const companies = new Map<number, ReturnType<typeof createCompanyFeed>>();
-  const limit = createLimiter(CONCURRENT_READS);
+  const companies = new Map<number, CompanyFeed>();
+  const reads = createLimiter(CONCURRENT_READS);
   const nowMs = () => deps.clock.now().getTime();
   const stallMs = deps.stallMs ?? 15_000;
   let closed = false;
@@ -67,17 +69,7 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
     for (const company of companies.values()) company.wake();
   }
 
-  let sweptAt = performance.now();
-  const sweepTimer = setInterval(
-    () => {
-      const since = performance.now() - sweptAt;
-      if (deps.bus.isUp() && since < (deps.sweepMs ?? 5_000)) return;
-      sweptAt = performance.now();
-      sweep();
-    },
-    Math.min(SWEEP_BLIND_MS, deps.sweepMs ?? SWEEP_BLIND_MS),
-  );
-
+  const sweepTimer = startSweep(deps, sweep);
   const heartbeatTimer = setInterval(() => {
     for (const company of companies.values())
       for (const reader of company.readers)
@@ -87,7 +79,7 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
   function feedOf(companyId: number) {
     let company = companies.get(companyId);
     if (!company) {
-      company = createCompanyFeed({ db: deps.db, log: deps.log, nowMs, limit, stallMs }, companyId);
+      company = createCompanyFeed({ db: deps.db, log: deps.log, nowMs, reads, stallMs }, companyId);
       companies.set(companyId, company);
     }
     return company;
@@ -100,7 +92,7 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
       const start =
         after && !expired
           ? after
-          : (companies.get(companyId)?.head() ?? (await limit(() => readEventsEnd(deps.db, nowMs()))));
+          : (companies.get(companyId)?.head() ?? (await reads.run(() => readEventsEnd(deps.db, nowMs()))));
       if (expired) sink.reset(start);
       // In the turn in which the feed of the company is looked up: a moment later its last reader may have left.
       const company = feedOf(companyId);
@@ -115,7 +107,9 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
         position: () => reader.position,
         close() {
           company.remove(reader);
-          if (company.readers.size === 0 && companies.get(companyId) === company) companies.delete(companyId);
+          if (company.readers.size > 0 || companies.get(companyId) !== company) return;
+          companies.delete(companyId);
+          void company.stop();
         },
       };
     },
@@ -124,12 +118,27 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
       closed = true;
       clearInterval(sweepTimer);
       clearInterval(heartbeatTimer);
-      for (const company of companies.values())
+      const all = [...companies.values()];
+      companies.clear();
+      for (const company of all)
         for (const reader of [...company.readers]) {
           company.remove(reader);
           reader.sink.end('shutdown', reader.position);
         }
-      companies.clear();
+      await Promise.all(all.map((company) => company.stop()));
     },
   };
+}
+
+/** Looks at every company by timer: now and then, and often while the bus is away. */
+function startSweep({ bus, sweepMs = 5_000 }: EventFeedDeps, sweep: () => void): NodeJS.Timeout {
+  let sweptAt = performance.now();
+  return setInterval(
+    () => {
+      if (bus.isUp() && performance.now() - sweptAt < sweepMs) return;
+      sweptAt = performance.now();
+      sweep();
+    },
+    Math.min(SWEEP_BLIND_MS, sweepMs),
+  );
 }

@@ -25,20 +25,3 @@ export interface EventSink {
   heartbeat(cursor: Cursor): void;
   end(reason: StreamEnd, cursor: Cursor): void;
 }
-
-/** Runs at most `max` pieces of work at once, first come first served. */
-export function createLimiter(max: number): <T>(work: () => Promise<T>) => Promise<T> {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-  return async (work) => {
-    if (running >= max) await new Promise<void>((resolve) => waiting.push(resolve));
-    else running += 1;
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else running -= 1;
-    }
-  };
-}

@@ -10,10 +10,10 @@ import type {
 } from '@posthorn/contract/messaging/message-actions.ts';
 import { reachOf } from '../access/company-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import { type RpcDeps, requestOwner, RpcRefused } from '../rpc/request-owner.ts';
 import { jidOf } from '../content/rule.ts';
 import { isUuid, type WireTarget, wireTarget } from '../content/target.ts';
 import { loadInstance } from '../instances/find-instance.ts';
+import { type RpcDeps, RpcRefused, requestOwner } from '../rpc/request-owner.ts';
 import { findReferenced } from './find-referenced.ts';
 
 /** What the network answers to pin and poll_vote: the id of the message that did it. */

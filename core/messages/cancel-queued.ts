@@ -1,8 +1,8 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { reachOf } from '../access/company-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import { type RpcDeps, requestOwner } from '../rpc/request-owner.ts';
 import { loadInstance } from '../instances/find-instance.ts';
+import { type RpcDeps, requestOwner } from '../rpc/request-owner.ts';
 
 interface CancelInput {
   principal: Principal;
@@ -46,6 +46,13 @@ async function cancel(
   { principal, instanceId, signal }: CancelInput,
   args: { task_ids?: string[] },
 ): Promise<CancelAnswer> {
-  const answer = await requestOwner(deps, { principal, instanceId, op: 'cancel', args, signal, offline: true });
+  const answer = await requestOwner(deps, {
+    principal,
+    instanceId,
+    op: 'cancel',
+    args,
+    signal,
+    offline: true,
+  });
   return answer as CancelAnswer;
 }

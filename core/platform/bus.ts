@@ -1,26 +1,27 @@
 import pg from 'pg';
 import { connectionWith, KEEP_ALIVE, KEEP_ALIVE_SETTINGS } from './connection-limits.ts';
 import type { Log } from './log.ts';
+import { createLoneTimer, type LoneTimer } from './lone-timer.ts';
 
 /**
- * Wake-ups between processes, by LISTEN/NOTIFY. Only hints: whoever listens also looks by timer, and
+ * Wake-ups between processes, by LISTEN/NOTIFY. They tell that something may have happened: whoever listens also looks by timer, and
  * looks at once when told `reset`, since notifications sent while the connection was away are lost.
  */
 export interface Bus {
   on(channel: BusChannel, handler: (payload: string) => void): void;
-  /** Called when the connection is lost (`up` false) and when it is back (`up` true, hints were missed). */
+  /** Called when the connection is lost (`up` false) and when it is back (`up` true, notifications were missed). */
   onReset(handler: (up: boolean) => void): void;
-  /** Never rejects and never waits for the disk; a hint that can't be sent is dropped. */
+  /** Never rejects and never waits for the disk; a notification that can't be sent is dropped. */
   notify(channel: BusChannel, payload?: string): void;
   isUp(): boolean;
   close(): Promise<void>;
 }
 
 /**
- * - `outbox`: rows to publish. `instance`: an instance's wanted state changed; payload its id.
+ * - `outbox`: rows to publish. `instance`: an instance's desired state changed; payload its id.
  * - `auth`: forget what was cached; payload `company:<id>`, `user:<id>` or `token:<id>`.
  * - `events`: the log grew; payload company id. `deliveries`: webhook attempts are due.
- * - `calls`: an owner is asked something; payload its shard. `answers`: it has answered; payload the call's id.
+ * - `calls`: there is an rpc request for an owner; payload its shard. `answers`: it is answered; payload the request's id.
  * - `mail`: mails are due. `billing`: the billing worker has something to do; payload what.
  */
 export type BusChannel =
@@ -35,98 +36,119 @@ export type BusChannel =
   | 'answers';
 
 const RECONNECT_MS = 500;
-/** Repeats of the same hint within this time are sent once. */
+/** Repeats of the same notification within this time are sent once. */
 const COALESCE_MS = 4;
 
+/** What the functions of one bus share. */
+interface Context {
+  options: { url: string; log: Log; name: string };
+  handlers: Map<BusChannel, Set<(payload: string) => void>>;
+  resetHandlers: Set<(up: boolean) => void>;
+  /** Notifications to send. */
+  pending: Map<string, { channel: BusChannel; payload: string }>;
+  client: pg.Client | null;
+  isClosed: boolean;
+  sending: Promise<unknown>;
+  flushTimer: LoneTimer;
+  reconnectTimer: LoneTimer;
+}
+
 export async function createBus(options: { url: string; log: Log; name: string }): Promise<Bus> {
-  const handlers = new Map<BusChannel, Set<(payload: string) => void>>();
-  const resetHandlers = new Set<(up: boolean) => void>();
-  const pending = new Map<string, { channel: BusChannel; payload: string }>();
-  let client: pg.Client | null = null;
-  let closed = false;
-  let flushTimer: NodeJS.Timeout | null = null;
-  let sending: Promise<unknown> = Promise.resolve();
-  let reconnectTimer: NodeJS.Timeout | null = null;
-
-  async function connect(): Promise<void> {
-    const next = new pg.Client({
-      ...connectionWith(options.url, KEEP_ALIVE_SETTINGS),
-      application_name: `${options.name} bus`,
-      ...KEEP_ALIVE,
-      connectionTimeoutMillis: 5_000,
-    });
-    next.on('notification', (message) => {
-      for (const handler of handlers.get(message.channel as BusChannel) ?? []) handler(message.payload ?? '');
-    });
-    next.on('error', () => lost(next));
-    next.on('end', () => lost(next));
-    await next.connect();
-    // A hint need not survive a crash: no wait for the disk at its commit.
-    await next.query('SET synchronous_commit = off');
-    for (const channel of handlers.keys()) await next.query(`LISTEN ${channel}`);
-    client = next;
-    for (const handler of resetHandlers) handler(true);
-  }
-
-  function lost(which: pg.Client): void {
-    if (client !== which && client !== null) return;
-    const wasUp = client === which;
-    client = null;
-    which.removeAllListeners('end');
-    if (closed) return;
-    if (wasUp) {
-      options.log.warn('database notifications lost, reconnecting');
-      for (const handler of resetHandlers) handler(false);
-    }
-    reconnectTimer ??= setTimeout(() => {
-      reconnectTimer = null;
-      connect().catch(() => lost(which));
-    }, RECONNECT_MS);
-  }
-
-  function flush(): void {
-    flushTimer = null;
-    const batch = [...pending.values()];
-    pending.clear();
-    if (!client || batch.length === 0) return;
-    send('SELECT pg_notify(c, p) FROM unnest($1::text[], $2::text[]) AS hint (c, p)', [
-      batch.map((hint) => hint.channel),
-      batch.map((hint) => hint.payload),
-    ]);
-  }
-
-  /** One statement at a time, as the driver wants it; one that fails is a hint that is lost. */
-  function send(statement: string, values?: unknown[]): void {
-    const current = client;
-    sending = sending
-      .then(() => (current === client ? current?.query(statement, values) : undefined))
-      .catch(() => undefined);
-  }
-
-  await connect();
+  const bus: Context = {
+    options,
+    handlers: new Map(),
+    resetHandlers: new Set(),
+    pending: new Map(),
+    client: null,
+    isClosed: false,
+    sending: Promise.resolve(),
+    flushTimer: createLoneTimer(() => flush(bus)),
+    reconnectTimer: createLoneTimer(() => {
+      connect(bus).catch(() => reconnectLater(bus));
+    }),
+  };
+  await connect(bus);
   return {
-    on(channel, handler) {
-      let set = handlers.get(channel);
-      if (!set) {
-        set = new Set();
-        handlers.set(channel, set);
-        send(`LISTEN ${channel}`);
-      }
-      set.add(handler);
-    },
-    onReset: (handler) => void resetHandlers.add(handler),
+    on: (channel, handler) => listen(bus, channel, handler),
+    onReset: (handler) => void bus.resetHandlers.add(handler),
     notify(channel, payload = '') {
-      pending.set(`${channel} ${payload}`, { channel, payload });
-      flushTimer ??= setTimeout(flush, COALESCE_MS);
+      bus.pending.set(`${channel} ${payload}`, { channel, payload });
+      bus.flushTimer.start(COALESCE_MS);
     },
-    isUp: () => client !== null,
+    isUp: () => bus.client !== null,
     async close() {
-      closed = true;
-      if (flushTimer) clearTimeout(flushTimer);
-      if (reconnectTimer) clearTimeout(reconnectTimer);
-      flush();
-      await sending;
-      await client?.end().catch(() => undefined);
+      bus.isClosed = true;
+      bus.flushTimer.stop();
+      bus.reconnectTimer.stop();
+      flush(bus);
+      await bus.sending;
+      await bus.client?.end().catch(() => undefined);
     },
   };
+}
+
+async function connect(bus: Context): Promise<void> {
+  const { options, handlers } = bus;
+  const next = new pg.Client({
+    ...connectionWith(options.url, KEEP_ALIVE_SETTINGS),
+    application_name: `${options.name} bus`,
+    ...KEEP_ALIVE,
+    connectionTimeoutMillis: 5_000,
+  });
+  next.on('notification', (message) => {
+    for (const handler of handlers.get(message.channel as BusChannel) ?? []) handler(message.payload ?? '');
+  });
+  next.on('error', () => lost(bus, next));
+  next.on('end', () => lost(bus, next));
+  await next.connect();
+  // A notification need not survive a crash: no wait for the disk at its commit.
+  await next.query('SET synchronous_commit = off');
+  for (const channel of handlers.keys()) await next.query(`LISTEN ${channel}`);
+  bus.client = next;
+  for (const handler of bus.resetHandlers) handler(true);
+}
+
+function lost(bus: Context, which: pg.Client): void {
+  if (bus.client !== which && bus.client !== null) return;
+  const wasUp = bus.client === which;
+  bus.client = null;
+  which.removeAllListeners('end');
+  if (bus.isClosed) return;
+  if (wasUp) {
+    bus.options.log.warn('database notifications lost, reconnecting');
+    for (const handler of bus.resetHandlers) handler(false);
+  }
+  reconnectLater(bus);
+}
+
+function reconnectLater(bus: Context): void {
+  if (!bus.isClosed) bus.reconnectTimer.start(RECONNECT_MS);
+}
+
+function listen(bus: Context, channel: BusChannel, handler: (payload: string) => void): void {
+  let set = bus.handlers.get(channel);
+  if (!set) {
+    set = new Set();
+    bus.handlers.set(channel, set);
+    send(bus, `LISTEN ${channel}`);
+  }
+  set.add(handler);
+}
+
+function flush(bus: Context): void {
+  const batch = [...bus.pending.values()];
+  bus.pending.clear();
+  if (!bus.client || batch.length === 0) return;
+  send(bus, 'SELECT pg_notify(c, p) FROM unnest($1::text[], $2::text[]) AS notification (c, p)', [
+    batch.map(({ channel }) => channel),
+    batch.map(({ payload }) => payload),
+  ]);
+}
+
+/** One statement at a time, as the driver wants it; one that fails is a notification that is lost. */
+function send(bus: Context, statement: string, values?: unknown[]): void {
+  const current = bus.client;
+  bus.sending = bus.sending
+    .then(() => (current === bus.client ? current?.query(statement, values) : undefined))
+    .catch(() => undefined);
 }

@@ -1,7 +1,7 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { type StatusPrivacy, statusPrivacy } from '@posthorn/contract/messaging/status.ts';
 import type { Principal } from '../access/principal.ts';
-import { type RpcDeps, requestOwner, RpcRefused } from '../rpc/request-owner.ts';
+import { type RpcDeps, RpcRefused, requestOwner } from '../rpc/request-owner.ts';
 
 /** Who sees the statuses of this account, as the network has it (STA-8). Throws as requestOwner does. */
 export async function readStatusPrivacy(

@@ -15,7 +15,7 @@ import { phoneRoutes } from './control/phone-routes.ts';
 import { createFaultBook } from './faults/fault-book.ts';
 import { type SandboxLog, silentLog } from './log.ts';
 import { serveConnection } from './sessions/connection.ts';
-import { createOutbox } from './sessions/outbox.ts';
+import { createOutbox, type Outbox } from './sessions/outbox.ts';
 import { createPairingDesk } from './sessions/pairing.ts';
 import { cutSession, endSession } from './sessions/session.ts';
 import { createCdn } from './state/cdn.ts';
@@ -63,21 +63,8 @@ const MAX_FRAME_BYTES = 8 * 1024 * 1024;
 export async function createSandboxServer(options: SandboxOptions = {}): Promise<SandboxServer> {
   const log = options.log ?? silentLog;
   const sessions = new Set<Session>();
-  const outbox = createOutbox({ journal: () => world.journal, world: () => world, log });
-  const world: World = {
-    phones: new Map(),
-    groups: new Map(),
-    cdn: createCdn(options.dataDir),
-    accountsByToken: new Map(),
-    ledger: createLedger(),
-    journal: noJournal,
-    wheel: createTimerWheel(),
-    faults: createFaultBook(),
-    log,
-    defaults: initialDefaults,
-    wake: outbox.wake,
-    flush: outbox.flush,
-  };
+  const outbox: Outbox = createOutbox({ journal: () => world.journal, world: () => world, log });
+  const world = createWorld(options, log, outbox);
   const http = createServer({ connectionsCheckingInterval: 1_000 }, answerStarting);
   limitTransfers(http, {
     ...(options.transfers ?? TRANSFERS),
@@ -142,6 +129,24 @@ export async function createSandboxServer(options: SandboxOptions = {}): Promise
     controlUrl: `http://${reachable}:${port}`,
     port,
     close: () => (closing ??= closeAll()),
+  };
+}
+
+/** A network without anybody in it. */
+function createWorld(options: SandboxOptions, log: SandboxLog, outbox: Outbox): World {
+  return {
+    phones: new Map(),
+    groups: new Map(),
+    cdn: createCdn(options.dataDir),
+    accountsByToken: new Map(),
+    ledger: createLedger(),
+    journal: noJournal,
+    wheel: createTimerWheel(),
+    faults: createFaultBook(),
+    log,
+    defaults: initialDefaults,
+    wake: outbox.wake,
+    flush: outbox.flush,
   };
 }
 

@@ -54,84 +54,31 @@ const LOOK_EVERY_MS = 2_000;
  * mail may be sent twice after a crash (with the same Message-ID), and is never lost.
  */
 export function createMailSender(deps: MailSenderDeps): MailSender {
-  const { db, bus, clock, log, cipher, mailer } = deps;
-  const queue = createMailQueue({ cipher, clock });
+  const { db, bus, clock, log } = deps;
   let loop: Loop | null = null;
 
   async function runOnce(): Promise<number> {
-    if (!isAlive()) return 0;
+    if (!isAlive(deps)) return 0;
     const worker = deps.pulse?.id() ?? null;
     const claimed = await claimMails(db, { now: clock.now(), limit: BATCH, worker });
     await Promise.all(claimed.map(settle));
     return claimed.length;
   }
 
-  const isAlive = () => deps.pulse?.isAlive() ?? true;
-
   async function settle(mail: ClaimedMail): Promise<void> {
-    // Frozen since it was taken: it is another's by now, or soon.
-    if (!isAlive()) return;
+    // Frozen since it was claimed: it is another's by now, or soon.
+    if (!isAlive(deps)) return;
     try {
-      if (mail.kind === RESET_REQUEST) await prepareReset(mail);
-      else await send(mail);
+      if (mail.kind === RESET_REQUEST) {
+        await prepareReset(deps, mail);
+        loop?.wake();
+      } else await send(deps, mail);
     } catch (err) {
-      if (!isAlive()) return;
-      await postpone(mail, err).catch((failure) =>
+      if (!isAlive(deps)) return;
+      await postpone(deps, mail, err).catch((failure) =>
         log.warn({ err: failure, mail_id: mail.id }, 'mail lost track of'),
       );
     }
-  }
-
-  async function send(mail: ClaimedMail): Promise<void> {
-    const { to, subject, text, html } = cipher.open<SealedMail>(mail.sealed);
-    await mailer.send({ id: mailId(mail), kind: mail.kind, to, subject, text, html });
-    await dropMail(db, mail.id);
-    log.info({ mail_id: mail.id, kind: mail.kind, trace_id: mail.trace_id }, 'mail sent');
-  }
-
-  /** The wish goes and the mail comes in one transaction; the next round sends it. */
-  async function prepareReset(wish: ClaimedMail): Promise<void> {
-    const { resetFor } = cipher.open<SealedResetRequest>(wish.sealed);
-    await db
-      .transaction(async (sql) => {
-        const prepared = await preparePasswordReset(deps, sql, { email: resetFor, now: clock.now() });
-        await dropMail(sql, wish.id);
-        if (!prepared) return;
-        const refused = await queue.queue(sql, {
-          ...prepared.mail,
-          to: prepared.to,
-          kind: 'password_reset',
-          companyId: prepared.companyId,
-          traceId: wish.trace_id,
-        });
-        // Nobody would ever get the link: it is undone with all the rest.
-        if (refused) throw new MailboxFull();
-      })
-      .catch((err) => {
-        if (!(err instanceof MailboxFull)) throw err;
-        return dropMail(db, wish.id);
-      });
-    loop?.wake();
-  }
-
-  async function postpone(mail: ClaimedMail, err: unknown): Promise<void> {
-    const now = clock.now();
-    const error = describe(err);
-    const entry = {
-      mail_id: mail.id,
-      kind: mail.kind,
-      attempts: mail.attempts,
-      error,
-      trace_id: mail.trace_id,
-    };
-    if (err instanceof MailRefused || now.getTime() - mail.created_at.getTime() >= GIVE_UP_AFTER_MS) {
-      await failMail(db, { id: mail.id, at: now, error });
-      log.error(entry, 'mail given up');
-      return;
-    }
-    const delayS = BACKOFF_S[Math.min(mail.attempts, BACKOFF_S.length) - 1]!;
-    await retryMail(db, { id: mail.id, at: new Date(now.getTime() + delayS * 1000), error });
-    log.warn({ ...entry, retry_in_s: delayS }, 'mail not sent, will be tried again');
   }
 
   return {
@@ -145,10 +92,67 @@ export function createMailSender(deps: MailSenderDeps): MailSender {
     },
     async stop() {
       await loop?.stop();
-      await mailer.close();
+      await deps.mailer.close();
     },
     runOnce,
   };
+}
+
+function isAlive({ pulse }: MailSenderDeps): boolean {
+  return pulse?.isAlive() ?? true;
+}
+
+async function send({ cipher, mailer, db, log }: MailSenderDeps, mail: ClaimedMail): Promise<void> {
+  const { to, subject, text, html } = cipher.open<SealedMail>(mail.sealed);
+  await mailer.send({ id: mailId(mail), kind: mail.kind, to, subject, text, html });
+  await dropMail(db, mail.id);
+  log.info({ mail_id: mail.id, kind: mail.kind, trace_id: mail.trace_id }, 'mail sent');
+}
+
+/** The request goes and the mail comes in one transaction; the next round sends it. */
+async function prepareReset(deps: MailSenderDeps, request: ClaimedMail): Promise<void> {
+  const { db, clock, cipher } = deps;
+  const queue = createMailQueue({ cipher, clock });
+  const { resetFor } = cipher.open<SealedResetRequest>(request.sealed);
+  await db
+    .transaction(async (sql) => {
+      const prepared = await preparePasswordReset(deps, sql, { email: resetFor, now: clock.now() });
+      await dropMail(sql, request.id);
+      if (!prepared) return;
+      const refused = await queue.queue(sql, {
+        ...prepared.mail,
+        to: prepared.to,
+        kind: 'password_reset',
+        companyId: prepared.companyId,
+        traceId: request.trace_id,
+      });
+      // Nobody would ever get the link: it is undone with all the rest.
+      if (refused) throw new MailboxFull();
+    })
+    .catch((err) => {
+      if (!(err instanceof MailboxFull)) throw err;
+      return dropMail(db, request.id);
+    });
+}
+
+async function postpone({ db, clock, log }: MailSenderDeps, mail: ClaimedMail, err: unknown): Promise<void> {
+  const now = clock.now();
+  const error = describe(err);
+  const entry = {
+    mail_id: mail.id,
+    kind: mail.kind,
+    attempts: mail.attempts,
+    error,
+    trace_id: mail.trace_id,
+  };
+  if (err instanceof MailRefused || now.getTime() - mail.created_at.getTime() >= GIVE_UP_AFTER_MS) {
+    await failMail(db, { id: mail.id, at: now, error });
+    log.error(entry, 'mail given up');
+    return;
+  }
+  const delayS = BACKOFF_S[Math.min(mail.attempts, BACKOFF_S.length) - 1]!;
+  await retryMail(db, { id: mail.id, at: new Date(now.getTime() + delayS * 1000), error });
+  log.warn({ ...entry, retry_in_s: delayS }, 'mail not sent, will be tried again');
 }
 
 /** The mailbox has had its share of reset links. */

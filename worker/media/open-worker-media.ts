@@ -4,9 +4,9 @@ import type { WorkerMedia } from '@posthorn/core/media/media-port.ts';
 import { noWorkerMedia } from '@posthorn/core/media/no-storage.ts';
 import type { OpenedMedia } from '@posthorn/core/media/open-media.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
+import { createLimiter } from '@posthorn/core/platform/limiter.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import { findFfmpeg } from './find-ffmpeg.ts';
-import { createLimiter } from './limiter.ts';
 import { createMediaPreparer } from './prepare-media.ts';
 
 /** Half of the machine at most: the road of texts runs on the same one. */

@@ -1,8 +1,8 @@
 import type { OpenedMedia } from '@posthorn/core/media/open-media.ts';
+import type { Limiter } from '@posthorn/core/platform/limiter.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import type { Storage } from '@posthorn/core/platform/storage/storage.ts';
 import type { Ffmpeg } from './find-ffmpeg.ts';
-import type { Limiter } from './limiter.ts';
 
 export interface PreparerDeps {
   media: OpenedMedia & { storage: Storage };

@@ -10,6 +10,7 @@ import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
 import type { Cipher } from '@posthorn/core/platform/encryption.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
+import { createLoneTimer, type LoneTimer } from '@posthorn/core/platform/lone-timer.ts';
 import type {
   DisconnectReason,
   NetworkDriver,
@@ -23,7 +24,6 @@ import {
   startInstanceQueue,
 } from '../dispatch/instance-queue.ts';
 import { type Arrivals, type ArrivalsDeps, createArrivals } from './arrivals.ts';
-import { createLoneTimer, type LoneTimer } from './lone-timer.ts';
 import {
   afterEnd,
   asksForMore,

@@ -3,7 +3,7 @@ import type { Db } from '@posthorn/core/platform/db.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import { type Loop, startLoop } from '@posthorn/core/platform/loop.ts';
 import { findAllDue, findNewlyDue } from '@posthorn/core/webhooks/delivery/find-due.ts';
-import { ACTIVE_MS, type createEndpoints, ID_MARGIN } from './endpoints.ts';
+import { ACTIVE_MS, type createEndpoints, type Endpoint, ID_MARGIN } from './endpoints.ts';
 
 const SCAN_MS = 1_000;
 /** The least time between two looks at which endpoints got deliveries. */
@@ -52,11 +52,7 @@ export function createWorkFinder(deps: FindWorkDeps): WorkFinder {
   async function discover(): Promise<void> {
     const found = await findNewlyDue(deps.db, Math.max(0, highestId - ID_MARGIN));
     sawId(found.highestId);
-    for (const { webhookId, companyId } of found.endpoints) {
-      const endpoint = endpoints.get(webhookId, companyId);
-      endpoint.moreFresh = true;
-      endpoint.activeAtMs = performance.now();
-    }
+    for (const each of found.endpoints) noteNew(endpoints.get(each.webhookId, each.companyId));
     if (found.endpoints.length > 0) deps.onFound();
   }
 
@@ -69,9 +65,7 @@ export function createWorkFinder(deps: FindWorkDeps): WorkFinder {
       const nextAtMs = nowMs + (await scan(deps));
       fullScanAtMs = Math.min(fullScanAtMs, nextAtMs);
     }
-    scanAtMs = fullScanAtMs;
-    for (const { retryAtMs } of endpoints.all.values())
-      if (retryAtMs !== null && retryAtMs > nowMs && retryAtMs < scanAtMs) scanAtMs = retryAtMs;
+    scanAtMs = nextLookMs(endpoints, fullScanAtMs, nowMs);
     deps.onFound();
   }
 
@@ -120,6 +114,19 @@ export function createWorkFinder(deps: FindWorkDeps): WorkFinder {
       await Promise.all([discovering?.stop(), scanning?.stop()]);
     },
   };
+}
+
+function noteNew(endpoint: Endpoint): void {
+  endpoint.moreFresh = true;
+  endpoint.activeAtMs = performance.now();
+}
+
+/** When to look next: at the full scan, or when the first retry falls due before it. Ms of the clock. */
+function nextLookMs(endpoints: FindWorkDeps['endpoints'], fullScanAtMs: number, nowMs: number): number {
+  let nextMs = fullScanAtMs;
+  for (const { retryAtMs } of endpoints.all.values())
+    if (retryAtMs !== null && retryAtMs > nowMs && retryAtMs < nextMs) nextMs = retryAtMs;
+  return nextMs;
 }
 
 /** The few that had work a moment ago likely have it again: claimed for without asking which. False: not so few. */

@@ -7,18 +7,31 @@ import {
   type DisconnectReason,
   type NetworkSession,
   type OpenRequest,
-  SendDeferred,
+  type OutboundMessage,
   SendRefused,
   SendUnavailable,
   type SessionSink,
 } from '../../driver.ts';
-import { type ByeReason, type ClientFrame, type SendItem, type ServerFrame, sendItem } from '../frames.ts';
+import { type ClientFrame, type ServerFrame, sendItem } from '../frames.ts';
 import type { SandboxLog } from '../log.ts';
 import { envelopeOf } from './envelope.ts';
-import { createEventPump } from './event-pump.ts';
-import { createInFlight } from './in-flight.ts';
+import { createEventPump, type EventPump } from './event-pump.ts';
+import { createInFlight, type InFlight } from './in-flight.ts';
 import { cdnUrlOf, downloadMedia, uploadMedia } from './media.ts';
 import { type ReadFrame, readFrame } from './read-frame.ts';
+import {
+  afterEnd,
+  afterHearing,
+  afterHeartbeat,
+  afterWelcome,
+  createOutgoingFlow,
+  OPENING,
+  type OutgoingFlow,
+  onClose,
+  outcomeOf,
+  reasonOf,
+  type SessionState,
+} from './session-state.ts';
 
 export interface SessionDeps {
   url: string;
@@ -30,238 +43,251 @@ export interface SessionDeps {
 
 const credentialsShape = z.object({ token: z.string() });
 
-const REASONS: Record<ByeReason, DisconnectReason> = {
-  replaced: 'replaced',
-  stale_epoch: 'replaced',
-  logged_out: 'logged_out',
-  banned: 'banned',
-  hard_paused: 'hard_paused',
-  protocol_error: 'connection_lost',
-  shutting_down: 'connection_lost',
-};
-
 /** How long `close` waits for the owner to record what it was handed, and for the socket to close. */
 const DRAIN_MS = 5000;
 const CLOSE_MS = 1000;
 const PAIRED_RETRY_MS = 1000;
 /** 64 MB over a slow line. */
 const UPLOAD_MS = 120_000;
-/** Refusals of a device that may have what is needed later. */
-const DEFERRED: ReadonlySet<string> = new Set(['forward_unavailable']);
-
 const envelope = sendItem.omit({ n: true });
 
-/** A number that is no time stands for now. */
-function dateOf(ms: number, clock: Clock): Date {
-  const date = new Date(ms);
-  return Number.isNaN(date.getTime()) ? clock.now() : date;
+/** What the functions of one session share. */
+interface Context {
+  deps: SessionDeps;
+  request: OpenRequest;
+  sink: SessionSink;
+  socket: WebSocket;
+  token: string | undefined;
+  state: SessionState;
+  sends: InFlight<Date>;
+  calls: InFlight<unknown>;
+  pump: EventPump;
+  flow: OutgoingFlow;
+  isFlushDue: boolean;
+  /** Resolves to whether the hello went out. */
+  opened: PromiseWithResolvers<boolean>;
+  timers: NodeJS.Timeout[];
 }
 
 export function openSession(deps: SessionDeps, request: OpenRequest, sink: SessionSink): NetworkSession {
-  const log = deps.log;
-  let token = request.credentials === null ? undefined : credentialsShape.parse(request.credentials).token;
-  const socket = new WebSocket(deps.url, { perMessageDeflate: false, handshakeTimeout: deps.sendTimeoutMs });
-  const cdnUrl = cdnUrlOf(deps.url);
-  const sends = createInFlight<Date>({ clock: deps.clock, timeoutMs: deps.sendTimeoutMs });
-  const calls = createInFlight<unknown>({ clock: deps.clock, timeoutMs: deps.sendTimeoutMs });
-  const pump = createEventPump({ sink, log, ack });
-  const opened = Promise.withResolvers<boolean>();
-  let live = false;
-  let ended: DisconnectReason | undefined;
+  const session = createContext(deps, request, sink);
+  listen(session);
+  session.timers.push(
+    setInterval(() => expireUnanswered(session), Math.min(500, deps.sendTimeoutMs / 2)),
+    setInterval(() => checkConnection(session), deps.heartbeatMs),
+  );
   let closing: Promise<void> | undefined;
-  let gatheredSends: SendItem[] = [];
-  let gatheredAck: number | undefined;
-  let flushing = false;
-  let heard = true;
-
-  function write(frame: ClientFrame) {
-    if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(frame));
-  }
-
-  /** What this tick has to say goes out in one frame. */
-  function gather() {
-    if (flushing) return;
-    flushing = true;
-    setImmediate(flush);
-  }
-
-  function flush() {
-    flushing = false;
-    if (gatheredSends.length === 0 && gatheredAck === undefined) return;
-    const sends = gatheredSends.length > 0 ? gatheredSends : undefined;
-    write({ t: 'flow', sends, ack: gatheredAck });
-    gatheredSends = [];
-    gatheredAck = undefined;
-  }
-
-  function ack(seq: number) {
-    gatheredAck = seq;
-    gather();
-  }
-
-  function end(reason: DisconnectReason) {
-    if (ended) return;
-    ended = reason;
-    live = false;
-    clearInterval(sweep);
-    clearInterval(heartbeat);
-    opened.resolve(false);
-    const lost = () => new SendUnavailable('the session ended before the network answered');
-    sends.rejectAll(lost);
-    calls.rejectAll(lost);
-    void pump.stop();
-    sink.disconnected(reason);
-  }
-
-  function handle(frame: ReadFrame) {
-    switch (frame.t) {
-      case 'flow':
-        for (const [n, at, reason] of frame.acks ?? []) {
-          if (reason === undefined) sends.resolve(n, dateOf(at, deps.clock));
-          else sends.reject(n, DEFERRED.has(reason) ? new SendDeferred(reason) : new SendRefused(reason));
-        }
-        if (frame.events) pump.push(frame.events);
-        return;
-      case 'qr':
-        sink.qr(frame.qr, new Date(frame.expires_at));
-        return;
-      case 'paired':
-        token = frame.token;
-        void storePairing(frame);
-        return;
-      case 'welcome':
-        live = true;
-        sink.connected();
-        return;
-      case 'bye':
-        end(REASONS[frame.reason]);
-        return;
-      case 'result':
-        if (frame.error === undefined) calls.resolve(frame.n, frame.value);
-        else
-          calls.reject(frame.n, new SendRefused(frame.error, `the network refused the call: ${frame.error}`));
-        return;
-    }
-  }
-
-  /** The network sends nothing before it hears that the credentials are kept. */
-  async function storePairing(frame: Extract<ServerFrame, { t: 'paired' }>) {
-    const { phone, jid } = frame;
-    const identity = { credentials: { token: frame.token }, phone, jid, pushName: frame.push_name };
-    while (!ended) {
+  return {
+    send: (message) => send(session, message),
+    act: (op, args) => call(session, op, args) as Promise<never>,
+    download: async (media) => downloadMedia(mediaDeps(session), media),
+    async typing(chat) {
+      if (session.state.phase === 'live') write(session, { t: 'typing', chat });
+    },
+    async markRead(chat, networkIds) {
+      await call(session, 'read', { chat, ids: networkIds });
+    },
+    async requestPairingCode(phone) {
+      return z.object({ code: z.string() }).parse(await call(session, 'pairing_code', { phone })).code;
+    },
+    async logout() {
       try {
-        await sink.paired(identity);
-        return write({ t: 'paired_ok' });
+        await call(session, 'logout', {});
       } catch (error) {
-        log.warn({ err: error, instance_id: request.instanceId }, 'pairing was not recorded; repeating');
-        await delay(PAIRED_RETRY_MS);
+        // The network answers by ending the session.
+        if (session.state.reason !== 'logged_out') throw error;
       }
-    }
-  }
+    },
+    close: () => (closing ??= closeGently(session)),
+  };
+}
 
-  function mediaDeps() {
-    if (token === undefined) throw new SendUnavailable('the session is not paired');
-    return { cdnUrl, token, timeoutMs: UPLOAD_MS };
-  }
+function createContext(deps: SessionDeps, request: OpenRequest, sink: SessionSink): Context {
+  const { credentials } = request;
+  const session: Context = {
+    deps,
+    request,
+    sink,
+    token: credentials === null ? undefined : credentialsShape.parse(credentials).token,
+    socket: new WebSocket(deps.url, { perMessageDeflate: false, handshakeTimeout: deps.sendTimeoutMs }),
+    state: OPENING,
+    sends: createInFlight<Date>({ clock: deps.clock, timeoutMs: deps.sendTimeoutMs }),
+    calls: createInFlight<unknown>({ clock: deps.clock, timeoutMs: deps.sendTimeoutMs }),
+    pump: createEventPump({
+      sink,
+      log: deps.log,
+      ack(seq) {
+        session.flow.ack(seq);
+        flushSoon(session);
+      },
+    }),
+    flow: createOutgoingFlow(),
+    isFlushDue: false,
+    opened: Promise.withResolvers<boolean>(),
+    timers: [],
+  };
+  return session;
+}
 
-  async function call(op: string, args: Record<string, unknown>): Promise<unknown> {
-    if (!(await opened.promise)) throw new SendUnavailable('the session is not connected');
-    return calls.ask((n) => write({ t: 'call', n, op, args }));
-  }
-
-  async function closeGently(): Promise<void> {
-    if (!ended) {
-      live = false;
-      // What the owner is recording right now is still acked, so that it does not come again.
-      await Promise.race([pump.stop(), delay(DRAIN_MS, undefined, { ref: false })]);
-      flush();
-      end('closed');
-    }
-    if (socket.readyState === WebSocket.CLOSED) return;
-    const closed = new Promise((resolve) => socket.once('close', resolve));
-    socket.close(1000);
-    await Promise.race([closed, delay(CLOSE_MS, undefined, { ref: false })]);
-    socket.terminate();
-  }
-
+function listen(session: Context): void {
+  const { socket, request, deps } = session;
   socket.on('open', () => {
-    write({ t: 'hello', instance: request.instanceId, epoch: request.epoch, token });
-    opened.resolve(true);
+    write(session, { t: 'hello', instance: request.instanceId, epoch: request.epoch, token: session.token });
+    session.opened.resolve(true);
   });
   socket.on('message', (data) => {
-    heard = true;
-    if (ended) return;
+    session.state = afterHearing(session.state);
+    if (session.state.phase === 'ended') return;
     let frame: ReadFrame;
     try {
       frame = readFrame(String(data));
     } catch (error) {
-      log.error(
+      deps.log.error(
         { err: error, instance_id: request.instanceId },
         'the network sent a frame that is not understood',
       );
       socket.terminate();
       return;
     }
-    handle(frame);
+    handle(session, frame);
   });
   socket.on('pong', () => {
-    heard = true;
+    session.state = afterHearing(session.state);
   });
   socket.on('error', (error) => {
-    log.debug({ err: error, instance_id: request.instanceId }, 'network connection failed');
+    deps.log.debug({ err: error, instance_id: request.instanceId }, 'network connection failed');
   });
-  socket.on('close', () => end('connection_lost'));
+  socket.on('close', () => end(session, 'connection_lost'));
+}
 
-  const sweep = setInterval(
-    () => {
-      const late = () => new SendUnavailable(`the network did not answer within ${deps.sendTimeoutMs} ms`);
-      sends.expire(late);
-      calls.expire(late);
-    },
-    Math.min(500, deps.sendTimeoutMs / 2),
-  );
-  const heartbeat = setInterval(() => {
-    if (socket.readyState !== WebSocket.OPEN) return;
-    if (heard) {
-      heard = false;
-      socket.ping();
-    } else {
-      socket.terminate();
-    }
-  }, deps.heartbeatMs);
+function write({ socket }: Context, frame: ClientFrame): void {
+  if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(frame));
+}
 
-  return {
-    async send(message) {
-      if (!live) throw new SendUnavailable('the session is not connected');
-      const media = message.media && (await uploadMedia(mediaDeps(), message.media));
-      const item = envelopeOf(message, media);
-      // The network ends a session that sends what it does not understand, and it would be sent again.
-      if (!envelope.safeParse(item).success) throw new SendRefused('invalid_message');
-      const at = await sends.ask((n) => {
-        gatheredSends.push({ n, ...item });
-        gather();
-      });
-      return { at };
-    },
-    act: (op, args) => call(op, args) as Promise<never>,
-    download: async (media) => downloadMedia(mediaDeps(), media),
-    async typing(chat) {
-      if (live) write({ t: 'typing', chat });
-    },
-    async markRead(chat, networkIds) {
-      await call('read', { chat, ids: networkIds });
-    },
-    async requestPairingCode(phone) {
-      return z.object({ code: z.string() }).parse(await call('pairing_code', { phone })).code;
-    },
-    async logout() {
-      try {
-        await call('logout', {});
-      } catch (error) {
-        // The network answers by ending the session.
-        if (ended !== 'logged_out') throw error;
+function flushSoon(session: Context): void {
+  if (session.isFlushDue) return;
+  session.isFlushDue = true;
+  setImmediate(() => flush(session));
+}
+
+function flush(session: Context): void {
+  session.isFlushDue = false;
+  const flow = session.flow.take();
+  if (flow) write(session, flow);
+}
+
+function end(session: Context, reason: DisconnectReason): void {
+  const { state, sends, calls } = session;
+  session.state = afterEnd(state, reason);
+  if (session.state === state) return;
+  for (const timer of session.timers) clearInterval(timer);
+  session.opened.resolve(false);
+  const lost = () => new SendUnavailable('the session ended before the network answered');
+  sends.rejectAll(lost);
+  calls.rejectAll(lost);
+  void session.pump.stop();
+  session.sink.disconnected(reason);
+}
+
+function handle(session: Context, frame: ReadFrame): void {
+  const { deps, sink, sends, calls } = session;
+  switch (frame.t) {
+    case 'flow':
+      for (const [n, at, reason] of frame.acks ?? []) {
+        const outcome = outcomeOf(at, reason, () => deps.clock.now());
+        if (outcome instanceof Error) sends.reject(n, outcome);
+        else sends.resolve(n, outcome);
       }
-    },
-    close: () => (closing ??= closeGently()),
-  };
+      if (frame.events) session.pump.push(frame.events);
+      return;
+    case 'qr':
+      sink.qr(frame.qr, new Date(frame.expires_at));
+      return;
+    case 'paired':
+      session.token = frame.token;
+      void storePairing(session, frame);
+      return;
+    case 'welcome':
+      session.state = afterWelcome(session.state);
+      sink.connected();
+      return;
+    case 'bye':
+      end(session, reasonOf(frame.reason));
+      return;
+    case 'result':
+      if (frame.error === undefined) calls.resolve(frame.n, frame.value);
+      else
+        calls.reject(frame.n, new SendRefused(frame.error, `the network refused the call: ${frame.error}`));
+      return;
+  }
+}
+
+/** The network sends nothing before it hears that the credentials are kept. */
+async function storePairing(session: Context, frame: Extract<ServerFrame, { t: 'paired' }>): Promise<void> {
+  const { phone, jid } = frame;
+  const identity = { credentials: { token: frame.token }, phone, jid, pushName: frame.push_name };
+  while (session.state.phase !== 'ended') {
+    try {
+      await session.sink.paired(identity);
+      return write(session, { t: 'paired_ok' });
+    } catch (error) {
+      const about = { err: error, instance_id: session.request.instanceId };
+      session.deps.log.warn(about, 'pairing was not recorded; repeating');
+      await delay(PAIRED_RETRY_MS);
+    }
+  }
+}
+
+async function send(session: Context, message: OutboundMessage): Promise<{ at: Date }> {
+  if (session.state.phase !== 'live') throw new SendUnavailable('the session is not connected');
+  const media = message.media && (await uploadMedia(mediaDeps(session), message.media));
+  const item = envelopeOf(message, media);
+  // The network ends a session that sends what it does not understand, and it would be sent again.
+  if (!envelope.safeParse(item).success) throw new SendRefused('invalid_message');
+  const at = await session.sends.ask((n) => {
+    session.flow.send({ n, ...item });
+    flushSoon(session);
+  });
+  return { at };
+}
+
+async function call(session: Context, op: string, args: Record<string, unknown>): Promise<unknown> {
+  if (!(await session.opened.promise)) throw new SendUnavailable('the session is not connected');
+  return session.calls.ask((n) => write(session, { t: 'call', n, op, args }));
+}
+
+function mediaDeps({ deps, token }: Context) {
+  if (token === undefined) throw new SendUnavailable('the session is not paired');
+  return { cdnUrl: cdnUrlOf(deps.url), token, timeoutMs: UPLOAD_MS };
+}
+
+function expireUnanswered({ deps, sends, calls }: Context): void {
+  const late = () => new SendUnavailable(`the network did not answer within ${deps.sendTimeoutMs} ms`);
+  sends.expire(late);
+  calls.expire(late);
+}
+
+function checkConnection(session: Context): void {
+  const { socket } = session;
+  if (socket.readyState !== WebSocket.OPEN) return;
+  const { state, does } = afterHeartbeat(session.state);
+  session.state = state;
+  if (does === 'ping') socket.ping();
+  else socket.terminate();
+}
+
+async function closeGently(session: Context): Promise<void> {
+  const { socket } = session;
+  if (session.state.phase !== 'ended') {
+    session.state = onClose(session.state);
+    // What the owner is recording right now is still acked, so that it does not come again.
+    await Promise.race([session.pump.stop(), delay(DRAIN_MS, undefined, { ref: false })]);
+    flush(session);
+    end(session, 'closed');
+  }
+  if (socket.readyState === WebSocket.CLOSED) return;
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  socket.close(1000);
+  await Promise.race([closed, delay(CLOSE_MS, undefined, { ref: false })]);
+  socket.terminate();
 }

@@ -52,6 +52,22 @@ export function networkRoutes(world: World, desk: PairingDesk, sessions: Readonl
   return [
     { method: 'GET', path: '/health', handle: () => ({ status: 'ok', service: 'sandbox' }) },
     {
+      method: 'GET',
+      path: '/sessions',
+      handle: () => ({
+        connections: sessions.size,
+        accounts: [...world.accountsByToken.values()].map(shownAccount),
+      }),
+    },
+    ...peopleRoutes(world, desk),
+    ...ledgerRoutes(world),
+    ...faultRoutes(world, sessions),
+  ];
+}
+
+function peopleRoutes(world: World, desk: PairingDesk): Route[] {
+  return [
+    {
       method: 'POST',
       path: '/pair',
       handle({ body }) {
@@ -81,6 +97,11 @@ export function networkRoutes(world: World, desk: PairingDesk, sessions: Readonl
         return shownGroup(group);
       },
     },
+  ];
+}
+
+function ledgerRoutes(world: World): Route[] {
+  return [
     {
       method: 'GET',
       path: '/ledger',
@@ -107,14 +128,11 @@ export function networkRoutes(world: World, desk: PairingDesk, sessions: Readonl
         return { ...totals, senders: Object.fromEntries(senders) };
       },
     },
-    {
-      method: 'GET',
-      path: '/sessions',
-      handle: () => ({
-        connections: sessions.size,
-        accounts: [...world.accountsByToken.values()].map(shownAccount),
-      }),
-    },
+  ];
+}
+
+function faultRoutes(world: World, sessions: ReadonlySet<Session>): Route[] {
+  return [
     {
       method: 'POST',
       path: '/faults',
@@ -139,8 +157,8 @@ export function networkRoutes(world: World, desk: PairingDesk, sessions: Readonl
       method: 'DELETE',
       path: '/faults',
       handle({ query }) {
-        const { id, ...wanted } = parseWith(faultFilter, query);
-        const fields = Object.entries(wanted).filter(([, value]) => value !== undefined);
+        const { id, ...given } = parseWith(faultFilter, query);
+        const fields = Object.entries(given).filter(([, value]) => value !== undefined);
         const matches = (fault: Fault) =>
           (id === undefined || fault.id === id) &&
           fields.every(([key, value]) => (fault.order as Record<string, unknown>)[key] === value);

@@ -23,7 +23,7 @@ export interface FaultBook {
   /** Removes the faults that `matches` picks, and returns them. */
   remove(matches: (fault: Fault) => boolean): Fault[];
   list(): readonly Fault[];
-  /** Null when nothing strikes: the road of nearly every send. */
+  /** Null when nothing strikes: the way of nearly every send. */
   onSend(subject: FaultSubject, to: Phone | null): SendPlan | null;
   onLogin(subject: FaultSubject): LoginRefusal | null;
   repeatsEvents(subject: FaultSubject): boolean;
@@ -61,12 +61,19 @@ export function createFaultBook(): FaultBook {
     return true;
   }
 
-  function applyToPlan(fault: Fault, plan: SendPlan) {
-    const { order } = fault;
-    if (order.kind === 'delay') plan.delayMs = Math.max(plan.delayMs, order.delay_ms);
-    if (order.kind === 'refuse') plan.refuse = order.reason;
-    if (order.kind === 'silence') plan.silentAt = order.at;
-    if (order.kind === 'drop' && order.at !== 'now') plan.dropAt = order.at;
+  /** The fault of this kind that strikes the download of this phone. */
+  function strikingMedia<K extends 'expire_media' | 'break_media'>(
+    kind: K,
+    phone: Phone,
+  ): Extract<FaultOrder, { kind: K }> | null {
+    if (faults.size === 0) return null;
+    const subject = { instanceId: phone.account?.instanceId ?? '', account: phone.account };
+    for (const fault of faults) {
+      if (fault.order.kind !== kind) continue;
+      if (strikesSubject(fault.order, subject, phone) && strikes(fault))
+        return fault.order as Extract<FaultOrder, { kind: K }>;
+    }
+    return null;
   }
 
   return {
@@ -108,33 +115,21 @@ export function createFaultBook(): FaultBook {
       }
       return false;
     },
-    expiresMedia(phone) {
-      if (faults.size === 0) return false;
-      const subject = { instanceId: phone.account?.instanceId ?? '', account: phone.account };
-      for (const fault of faults) {
-        if (fault.order.kind !== 'expire_media') continue;
-        if (strikesSubject(fault.order, subject, phone) && strikes(fault)) return true;
-      }
-      return false;
-    },
-    breaksMedia(phone) {
-      if (faults.size === 0) return null;
-      const subject = { instanceId: phone.account?.instanceId ?? '', account: phone.account };
-      for (const fault of faults) {
-        if (fault.order.kind !== 'break_media') continue;
-        if (strikesSubject(fault.order, subject, phone) && strikes(fault)) return fault.order.how;
-      }
-      return null;
-    },
-    isOffline(phone) {
-      if (faults.size === 0) return false;
-      for (const { order } of faults) {
-        if (order.kind === 'offline' && order.phone === phone.phone) return true;
-      }
-      return false;
-    },
+    expiresMedia: (phone) => strikingMedia('expire_media', phone) !== null,
+    breaksMedia: (phone) => strikingMedia('break_media', phone)?.how ?? null,
+    isOffline: (phone) =>
+      faults.size > 0 &&
+      [...faults].some(({ order }) => order.kind === 'offline' && order.phone === phone.phone),
     countHit,
   };
+}
+
+function applyToPlan(fault: Fault, plan: SendPlan) {
+  const { order } = fault;
+  if (order.kind === 'delay') plan.delayMs = Math.max(plan.delayMs, order.delay_ms);
+  if (order.kind === 'refuse') plan.refuse = order.reason;
+  if (order.kind === 'silence') plan.silentAt = order.at;
+  if (order.kind === 'drop' && order.at !== 'now') plan.dropAt = order.at;
 }
 
 /** True when the fault is aimed at this session, or at the phone that it sends to; no aim is everyone. */

@@ -1,29 +1,29 @@
-/** Lets `limit` pieces of work run at a time, the others wait in the order they came. */
+/** Lets `limit` pieces of work run at a time; the others wait in the order they came, until `signal` fires. */
 export interface Limiter {
-  run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
+  run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
 
 export function createLimiter(limit: number): Limiter {
   let running = 0;
   const waiting: (() => void)[] = [];
 
-  function turn(signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
+  function turn(signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
     if (running < limit) {
       running += 1;
       return Promise.resolve();
     }
     return new Promise((resolve, reject) => {
       const begin = () => {
-        signal.removeEventListener('abort', leave);
+        signal?.removeEventListener('abort', leave);
         resolve();
       };
       const leave = () => {
         waiting.splice(waiting.indexOf(begin), 1);
-        reject(signal.reason);
+        reject(signal?.reason);
       };
       waiting.push(begin);
-      signal.addEventListener('abort', leave, { once: true });
+      signal?.addEventListener('abort', leave, { once: true });
     });
   }
 
