@@ -45,7 +45,6 @@ const LOGIN_REFUSALS: Partial<Record<FaultKind, LoginRefusal>> = {
 export function createFaultBook(): FaultBook {
   const faults = new Set<Fault>();
   let lastId = 0;
-
   function countHit(fault: Fault) {
     fault.hits++;
     if (fault.order.times !== undefined && fault.hits >= fault.order.times) faults.delete(fault);
@@ -55,8 +54,8 @@ export function createFaultBook(): FaultBook {
   function strikes(fault: Fault): boolean {
     const { order } = fault;
     fault.chances++;
-    if (order.kind === 'drop' && fault.chances % order.nth !== 0) return false;
-    if (Math.random() >= order.probability) return false;
+    const isTurn = order.kind !== 'drop' || fault.chances % order.nth === 0;
+    if (!isTurn || Math.random() >= order.probability) return false;
     countHit(fault);
     return true;
   }

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { PendingTask } from '@posthorn/core/messages/load-pending.ts';
+import type { TaskOutcome } from '@posthorn/worker/dispatch/send-task.ts';
+import { afterOutcome, afterRecordFailure, createTaskBook } from '@posthorn/worker/dispatch/task-book.ts';
+
+const NOW = new Date('2026-01-01T00:10:00Z');
+const DEFERRAL = { expiresMs: 60_000, retryMs: 5_000 };
+
+function task(taskId: string, createdAt = NOW): PendingTask {
+  return { taskId, messageId: taskId, operation: 'text', createdAt } as PendingTask;
+}
+
+test('what follows from the outcome of an attempt', () => {
+  const sent: TaskOutcome = { to: 'sent', at: NOW };
+  const failed: TaskOutcome = { to: 'failed', at: NOW, reason: 'refused', wireState: 'not_sent' };
+  const deferred: TaskOutcome = { to: 'deferred', reason: 'forward_unavailable' };
+  const old = new Date(NOW.getTime() - 60_000);
+  const young = new Date(NOW.getTime() - 59_999);
+  const table: [name: string, outcome: TaskOutcome, createdAt: Date, expected: unknown][] = [
+    ['cancelled meanwhile: nothing', { to: 'cancelled' }, NOW, null],
+    ['sent', sent, old, { end: sent }],
+    ['failed', failed, NOW, { end: failed }],
+    ['not now: later', deferred, young, { retryAtMs: NOW.getTime() + 5_000 }],
+    [
+      'not now, and too old by now: failed',
+      deferred,
+      old,
+      { end: { to: 'failed', at: NOW, reason: 'forward_unavailable', wireState: 'not_sent' } },
+    ],
+  ];
+  for (const [name, outcome, createdAt, expected] of table)
+    assert.deepEqual(afterOutcome({ createdAt }, outcome, NOW, DEFERRAL), expected, name);
+});
+
+test('what follows when an end could not be recorded', () => {
+  const none = { isStopping: false, isLeaseLost: false, isUnavailable: false };
+  const table: [failure: Partial<typeof none>, refusals: number, expected: object][] = [
+    [{}, 0, { to: 'retry', refusals: 1 }],
+    [{}, 8, { to: 'retry', refusals: 9 }],
+    [{}, 9, { to: 'give_up' }],
+    [{ isUnavailable: true }, 9, { to: 'retry', refusals: 9 }],
+    [{ isLeaseLost: true }, 0, { to: 'let_go' }],
+    [{ isStopping: true, isLeaseLost: true }, 0, { to: 'leave' }],
+    [{ isStopping: true, isUnavailable: true }, 0, { to: 'leave' }],
+  ];
+  for (const [failure, refusals, expected] of table)
+    assert.deepEqual(afterRecordFailure({ ...none, ...failure }, refusals), expected);
+});
+
+test('a task that was cancelled is not begun, and one that was begun is not cancelled', () => {
+  const book = createTaskBook();
+  assert.equal(book.begin('begun'), true);
+  book.end('ended');
+  const tasks = ['begun', 'ended', 'waiting'].map((id) => task(id));
+  const { underWay, cancelled } = book.cancel(tasks);
+  assert.deepEqual(
+    [underWay, cancelled].map((list) => list.map(({ taskId }) => taskId)),
+    [['begun', 'ended'], ['waiting']],
+  );
+  assert.deepEqual([book.begin('waiting'), book.isCancelled('waiting')], [false, true]);
+});
+
+test('a task can be cancelled again when its attempt came to nothing, was deferred, or its end is settled', () => {
+  for (const leave of ['abandon', 'settle'] as const) {
+    const book = createTaskBook();
+    book.begin('a');
+    book[leave]('a');
+    assert.equal(book.cancel([task('a')]).cancelled.length, 1, leave);
+  }
+  const book = createTaskBook();
+  book.begin('a');
+  book.defer(task('a'), 100);
+  assert.equal(book.cancel([task('a')]).cancelled.length, 1);
+  assert.equal(book.hasDeferred(), false, 'and is not tried again');
+});
+
+test('deferred tasks come up when they are due, in their order, until they end', () => {
+  const book = createTaskBook();
+  book.defer(task('a'), 100);
+  book.defer(task('b'), 200);
+  book.defer(task('c'), 100);
+  const dueAt = (ms: number) => book.due(ms).map(({ taskId }) => taskId);
+  assert.deepEqual([dueAt(99), dueAt(100), dueAt(200)], [[], ['a', 'c'], ['a', 'b', 'c']]);
+  book.end('a');
+  assert.deepEqual(dueAt(200), ['b', 'c']);
+});
+
+test('a cancelled task is forgotten when that is recorded, and not before', () => {
+  const book = createTaskBook();
+  book.cancel([task('recorded'), task('unrecorded')]);
+  book.cancelRecorded('recorded');
+  book.forgetCancelled();
+  assert.deepEqual([book.isCancelled('recorded'), book.isCancelled('unrecorded')], [false, true]);
+});
