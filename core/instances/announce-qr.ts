@@ -1,34 +1,20 @@
-import { insertEvents } from '../events/insert-events.ts';
-import type { Bus } from '../platform/bus.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Db } from '../platform/db.ts';
-import { newId } from '../platform/ids.ts';
-import { type Lease, underLease } from './hold-leases.ts';
+import { buildEvent } from '../events/build-event.ts';
+import { type RecorderDeps, recordUnderLease } from './create-recorder.ts';
+import type { Lease } from './hold-leases.ts';
 import { showQr } from './pairing.ts';
 
 /** Shows a new QR and tells it by the event instance.qr_updated, together. Throws LeaseLost. */
 export async function announceQr(
-  deps: { db: Db; bus: Bus; clock: Clock },
+  deps: RecorderDeps,
   instance: { id: string; companyId: number; lease: Lease },
   qr: string,
   expiresAt: Date,
 ): Promise<void> {
-  const now = deps.clock.now();
-  await underLease(deps.db, instance.lease, async (client) => {
-    await showQr(client, instance.id, qr, expiresAt);
-    await insertEvents(client, [
-      {
-        eventId: newId(),
-        companyId: instance.companyId,
-        instanceId: instance.id,
-        type: 'instance.qr_updated',
-        data: { qr, expires_at: expiresAt.toISOString(), timestamp: now.toISOString() },
-        traceId: null,
-        createdAt: now,
-      },
-    ]);
+  const { id: instanceId, companyId, lease } = instance;
+  await recordUnderLease(deps, lease, async ({ client, now, tell }) => {
+    await showQr(client, instanceId, qr, expiresAt);
+    const data = { qr, expires_at: expiresAt.toISOString(), timestamp: now.toISOString() };
+    await tell([buildEvent({ companyId, instanceId }, { type: 'instance.qr_updated', data, now })]);
   });
-  deps.bus.notify('instance', instance.id);
-  deps.bus.notify('events', String(instance.companyId));
-  deps.bus.notify('deliveries');
+  deps.bus.notify('instance', instanceId);
 }

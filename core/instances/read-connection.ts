@@ -5,7 +5,7 @@ import type { Orm } from '../platform/orm.ts';
 import { InstanceTransitionSchema } from './entities.ts';
 import { loadInstance } from './find-instance.ts';
 
-const MOVES_SHOWN = 20;
+const TRANSITIONS_SHOWN = 20;
 
 /** The state of the connection, since when, and how it came there (INS-7). */
 export async function readConnection(
@@ -14,10 +14,10 @@ export async function readConnection(
 ): Promise<Connection> {
   const em = reachOf(deps.orm, input.principal);
   const instance = await loadInstance(em, input.instanceId);
-  const moves = await em.find(
+  const transitions = await em.find(
     InstanceTransitionSchema,
     { instanceId: instance.id },
-    { orderBy: { id: 'desc' }, limit: MOVES_SHOWN },
+    { orderBy: { id: 'desc' }, limit: TRANSITIONS_SHOWN },
   );
   return {
     instance_id: instance.id,
@@ -25,11 +25,11 @@ export async function readConnection(
     since: instance.stateSince.toISOString(),
     last_error: instance.lastError ?? null,
     restriction: instance.restriction ?? null,
-    moves: moves.map((move) => ({
-      from: move.fromState,
-      to: move.toState,
-      reason: move.reason ?? null,
-      at: move.createdAt.toISOString(),
+    moves: transitions.map((transition) => ({
+      from: transition.fromState,
+      to: transition.toState,
+      reason: transition.reason ?? null,
+      at: transition.createdAt.toISOString(),
     })),
   };
 }

@@ -1,10 +1,7 @@
 import type { EventType } from '@posthorn/contract/events.ts';
-import { insertEvents } from '../events/insert-events.ts';
-import type { Bus } from '../platform/bus.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Client, Db } from '../platform/db.ts';
-import { newId } from '../platform/ids.ts';
-import { type Lease, underLease } from './hold-leases.ts';
+import { buildEvent } from '../events/build-event.ts';
+import { type RecorderDeps, type Recording, recordUnderLease } from './create-recorder.ts';
+import type { Lease } from './hold-leases.ts';
 import { type DesiredState, type InstanceState, mayTransition } from './transitions.ts';
 
 /** Columns that change together with the state. What is not named stays. */
@@ -21,35 +18,30 @@ export interface TransitionFields {
 
 export interface InstanceTransition {
   instanceId: string;
-  /** The mover's ownership: a move under an epoch that has passed throws LeaseLost. */
+  /** The ownership of who writes it: under an epoch that has passed it throws LeaseLost. */
   lease: Lease;
   to: InstanceState;
-  /** Stable snake_case, e.g. `connection_lost`; reaches users in moves and events. */
+  /** Stable snake_case, e.g. `connection_lost`; reaches users in the connection's `moves` and in events. */
   reason: string | null;
   fields?: TransitionFields;
 }
 
-/** `gone`: the instance was deleted. `refused`: the table of transitions does not have the move. */
+/** `gone`: the instance was deleted. `refused`: the table of transitions does not have it. */
 export type TransitionOutcome = 'moved' | 'gone' | 'refused';
 
 /**
- * Writes the state of an instance, the move and its event in one transaction, by the worker that owns
+ * Writes the state of an instance, the transition and its event in one transaction, by the worker that owns
  * it. Nothing was written unless it answers `moved`. Throws LeaseLost when another worker owns it by now.
  *
  * In a state it is in already only the fields are written, and no event but the end of a pairing.
  */
 export async function transitionInstance(
-  deps: { db: Db; bus: Bus; clock: Clock },
-  move: InstanceTransition,
+  deps: RecorderDeps,
+  transition: InstanceTransition,
 ): Promise<TransitionOutcome> {
-  const written = await underLease(deps.db, move.lease, (client) =>
-    writeMove(client, move, deps.clock.now()),
-  );
-  if (typeof written === 'string') return written;
-  deps.bus.notify('instance', move.instanceId);
-  deps.bus.notify('events', String(written));
-  deps.bus.notify('deliveries');
-  return 'moved';
+  const outcome = await recordUnderLease(deps, transition.lease, (recording) => write(recording, transition));
+  if (outcome === 'moved') deps.bus.notify('instance', transition.instanceId);
+  return outcome;
 }
 
 interface Row {
@@ -59,80 +51,68 @@ interface Row {
   jid: string | null;
 }
 
-/** Gives the company to tell, or why nothing was written. */
-async function writeMove(
-  client: Client,
-  move: InstanceTransition,
-  now: Date,
-): Promise<number | Exclude<TransitionOutcome, 'moved'>> {
+async function write(
+  { client, now, tell }: Recording,
+  transition: InstanceTransition,
+): Promise<TransitionOutcome> {
+  const { instanceId, to, reason, fields } = transition;
   const found = await client.query<Row>(
     'SELECT company_id, state, phone, jid FROM instances WHERE id = $1 FOR NO KEY UPDATE',
-    [move.instanceId],
+    [instanceId],
   );
   const row = found.rows[0];
   if (!row) return 'gone';
-  const moves = row.state !== move.to;
-  if (moves && !mayTransition(row.state, move.to)) return 'refused';
+  const changes = row.state !== to;
+  if (changes && !mayTransition(row.state, to)) return 'refused';
 
   const columns: Record<string, unknown> = {
-    ...columnsOf(moves, move.to, now),
-    ...move.fields,
+    ...(changes ? columnsOf(to, now) : {}),
+    ...fields,
     updated_at: now,
   };
   const names = Object.keys(columns);
   await client.query(
     `UPDATE instances SET ${names.map((name, i) => `${name} = $${i + 2}`).join(', ')} WHERE id = $1`,
-    [move.instanceId, ...Object.values(columns)],
+    [instanceId, ...Object.values(columns)],
   );
-  if (moves) {
+  if (changes) {
     await client.query(
       `INSERT INTO instance_moves (company_id, instance_id, from_state, to_state, reason, created_at)
        VALUES ($1, $2, $3, $4, $5, $6)`,
-      [row.company_id, move.instanceId, row.state, move.to, move.reason, now],
+      [row.company_id, instanceId, row.state, to, reason, now],
     );
   }
   const data = {
-    state: move.to,
+    state: to,
     previous_state: row.state,
-    reason: move.reason,
+    reason,
     // After a logout the event still tells whose pairing has ended.
-    phone: move.fields?.phone ?? row.phone,
-    jid: move.fields?.jid ?? row.jid,
+    phone: fields?.phone ?? row.phone,
+    jid: fields?.jid ?? row.jid,
     timestamp: now.toISOString(),
   };
-  await insertEvents(
-    client,
-    eventsOf(row.state, move).map((type) => ({
-      eventId: newId(),
-      companyId: row.company_id,
-      instanceId: move.instanceId,
-      type,
-      data,
-      traceId: null,
-      createdAt: now,
-    })),
-  );
-  return row.company_id;
+  const subject = { companyId: row.company_id, instanceId };
+  await tell(eventsOf(row.state, transition).map((type) => buildEvent(subject, { type, data, now })));
+  return 'moved';
 }
 
-/** What a move changes by itself. */
-function columnsOf(moves: boolean, to: InstanceState, now: Date): Record<string, unknown> {
-  if (!moves) return {};
-  const columns: Record<string, unknown> = { state: to, state_since: now };
+/** What a transition changes by itself. */
+function columnsOf(to: InstanceState, now: Date): Record<string, unknown> {
+  const columns = { state: to, state_since: now };
   if (to === 'CONNECTED') return { ...columns, connected_at: now, last_error: null, restriction: null };
   if (to === 'DISCONNECTED') return { ...columns, restriction: null };
   return columns;
 }
 
-function eventsOf(from: InstanceState, move: InstanceTransition): EventType[] {
-  if (move.to === 'CONNECTED') {
+function eventsOf(from: InstanceState, transition: InstanceTransition): EventType[] {
+  if (transition.to === 'CONNECTED') {
     const connected: EventType[] = from === 'CONNECTED' ? [] : ['instance.connected'];
-    return move.reason === 'paired' ? ['instance.paired', ...connected] : connected;
+    return transition.reason === 'paired' ? ['instance.paired', ...connected] : connected;
   }
-  if (move.to === 'DISCONNECTED') {
-    if (move.reason === 'logged_out') return ['instance.logged_out'];
+  if (transition.to === 'DISCONNECTED') {
+    if (transition.reason === 'logged_out') return ['instance.logged_out'];
     return from === 'DISCONNECTED' ? [] : ['instance.disconnected'];
   }
-  if (from === move.to || move.to === 'PAIRING' || move.to === 'CREATED') return [];
-  return [move.to === 'BANNED' ? 'instance.banned' : 'instance.hard_paused'];
+  if (from === transition.to || transition.to === 'PAIRING' || transition.to === 'CREATED') return [];
+  return [transition.to === 'BANNED' ? 'instance.banned' : 'instance.hard_paused'];
 }

@@ -5,10 +5,10 @@ export type InstanceState = 'CREATED' | 'PAIRING' | 'CONNECTED' | 'DISCONNECTED'
 export type DesiredState = 'connected' | 'disconnected' | 'logged_out';
 
 /**
- * The moves that the worker may write. CREATED is never come back to: after a logout an instance is
+ * The transitions that the worker may write. CREATED is never come back to: after a logout an instance is
  * DISCONNECTED without credentials, and connecting it pairs anew.
  */
-const MOVES: Record<InstanceState, readonly InstanceState[]> = {
+const TRANSITIONS: Record<InstanceState, readonly InstanceState[]> = {
   CREATED: ['PAIRING', 'CONNECTED', 'DISCONNECTED'],
   PAIRING: ['CONNECTED', 'DISCONNECTED', 'HARD_PAUSED', 'BANNED'],
   CONNECTED: ['DISCONNECTED', 'PAIRING', 'HARD_PAUSED', 'BANNED'],
@@ -18,7 +18,7 @@ const MOVES: Record<InstanceState, readonly InstanceState[]> = {
 };
 
 export function mayTransition(from: InstanceState, to: InstanceState): boolean {
-  return MOVES[from].includes(to);
+  return TRANSITIONS[from].includes(to);
 }
 
 /** What users may ask of an instance. */

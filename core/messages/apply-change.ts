@@ -1,8 +1,8 @@
 import { phoneOf } from '@posthorn/contract/jid.ts';
 import { INBOUND_FAMILIES } from '@posthorn/contract/message-types.ts';
+import { buildEvent, subjectOf } from '../events/build-event.ts';
 import type { NewEvent } from '../events/insert-events.ts';
 import type { Client } from '../platform/db.ts';
-import { newId } from '../platform/ids.ts';
 import { outboundFamily } from './message-events.ts';
 
 /** A message as the recorders of changes read and lock it, whichever way it went. */
@@ -80,13 +80,5 @@ export function eventOf(
   data: Record<string, unknown>,
   now: Date,
 ): NewEvent {
-  return {
-    eventId: newId(),
-    companyId: message.company_id,
-    instanceId: message.instance_id,
-    type,
-    data,
-    traceId: message.trace_id,
-    createdAt: now,
-  };
+  return buildEvent(subjectOf(message), { type, data, now });
 }

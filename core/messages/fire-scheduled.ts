@@ -2,9 +2,9 @@ import { ApiError } from '@posthorn/contract/api-error.ts';
 import { parseRecipient, phoneOf } from '@posthorn/contract/jid.ts';
 import type { Schedulable } from '@posthorn/contract/message-types.ts';
 import type { Principal } from '../access/principal.ts';
-import { insertEvents } from '../events/insert-events.ts';
+import { buildEvent, subjectOf } from '../events/build-event.ts';
+import { tellEvents } from '../events/tell-events.ts';
 import type { Bus } from '../platform/bus.ts';
-import { newId } from '../platform/ids.ts';
 import type { Log } from '../platform/log.ts';
 import { holderIsGone, type Pulse } from '../workers/pulse.ts';
 import { findReferenced } from './find-referenced.ts';
@@ -153,40 +153,31 @@ async function fail(
   now: Date,
 ): Promise<void> {
   const { type, chat } = await familyOf(deps, row, prepared);
-  await deps.db.transaction(async (client) => {
-    const failed = await client.query(
-      // A claim that another took over is the other's to end.
-      `UPDATE scheduled_sends SET status = 'failed', failed_reason = $2
-       WHERE id = $1 AND status = 'claimed' AND claimed_at = $3`,
-      [row.id, reason, row.claimed_at],
-    );
-    if (failed.rowCount === 0) return;
-    const data = {
-      message_ids: [row.id],
-      message_type: type,
-      chat,
-      phone: phoneOf(chat),
-      from: chat,
-      is_from_me: true,
-      timestamp: now.toISOString(),
-      idempotency_key: row.idempotency_key,
-      wire_state: 'not_sent',
-      reason,
-    };
-    await insertEvents(client, [
-      {
-        eventId: newId(),
-        companyId: row.company_id,
-        instanceId: row.instance_id,
-        type: `${type}.delivery_failed`,
-        data,
-        traceId: row.trace_id,
-        createdAt: now,
-      },
-    ]);
-  });
-  deps.bus.notify('events', String(row.company_id));
-  deps.bus.notify('deliveries');
+  const data = {
+    message_ids: [row.id],
+    message_type: type,
+    chat,
+    phone: phoneOf(chat),
+    from: chat,
+    is_from_me: true,
+    timestamp: now.toISOString(),
+    idempotency_key: row.idempotency_key,
+    wire_state: 'not_sent',
+    reason,
+  };
+  await tellEvents(deps.bus, (tell) =>
+    deps.db.transaction(async (client) => {
+      const failed = await client.query(
+        // A claim that another took over is the other's to end.
+        `UPDATE scheduled_sends SET status = 'failed', failed_reason = $2
+         WHERE id = $1 AND status = 'claimed' AND claimed_at = $3`,
+        [row.id, reason, row.claimed_at],
+      );
+      if (failed.rowCount === 0) return;
+      const event = { type: `${type}.delivery_failed`, data, now };
+      await tell(client, [buildEvent(subjectOf(row), event)]);
+    }),
+  );
 }
 
 /**

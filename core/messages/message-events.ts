@@ -1,6 +1,6 @@
 import { type Jid, phoneOf } from '@posthorn/contract/jid.ts';
+import { buildEvent, subjectOf } from '../events/build-event.ts';
 import type { NewEvent } from '../events/insert-events.ts';
-import { newId } from '../platform/ids.ts';
 import type { Step } from './progress.ts';
 
 /** What an event about an outbound message tells, as the recorder reads it from the message's row. */
@@ -63,13 +63,6 @@ export function progressEvent(
     data.wire_state = proof.wireState ?? 'not_sent';
     data.reason = proof.reason ?? 'send_failed';
   }
-  return {
-    eventId: newId(),
-    companyId: message.company_id,
-    instanceId: message.instance_id,
-    type: step === 'failed' ? `${message.type}.delivery_failed` : `message.${step}`,
-    data,
-    traceId: message.trace_id,
-    createdAt: now,
-  };
+  const type = step === 'failed' ? `${message.type}.delivery_failed` : `message.${step}`;
+  return buildEvent(subjectOf(message), { type, data, now });
 }

@@ -1,8 +1,7 @@
-import { insertEvents, type NewEvent } from '../events/insert-events.ts';
-import { type Lease, type Recorded, underLease } from '../instances/hold-leases.ts';
-import type { Bus } from '../platform/bus.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Client, Db } from '../platform/db.ts';
+import type { NewEvent } from '../events/insert-events.ts';
+import { type RecorderDeps, type Recording, recordUnderLease } from '../instances/create-recorder.ts';
+import type { Lease, Recorded } from '../instances/hold-leases.ts';
+import type { Client } from '../platform/db.ts';
 import {
   applyDelete,
   applyEdit,
@@ -26,27 +25,18 @@ export interface EndedChange {
  * Records the end of a delete or edit: the message's change with its events, or the failure, and the end of
  * the task commit together. A task that is gone was recorded before: nothing happens. Throws LeaseLost.
  */
-export async function recordChangeTask(
-  deps: { db: Db; bus: Bus; clock: Clock },
-  ended: EndedChange,
-): Promise<Recorded> {
-  const now = deps.clock.now();
-  const company = await underLease(deps.db, ended.lease, (client) => recordEnd(client, ended, now));
-  if (company !== null) {
-    deps.bus.notify('events', String(company));
-    deps.bus.notify('deliveries');
-  }
+export async function recordChangeTask(deps: RecorderDeps, ended: EndedChange): Promise<Recorded> {
+  await recordUnderLease(deps, ended.lease, (recording) => recordEnd(recording, ended));
   return 'recorded';
 }
 
-/** Gives the company to tell; null when there is nothing to tell. */
-async function recordEnd(client: Client, ended: EndedChange, now: Date): Promise<number | null> {
+async function recordEnd({ client, now, tell }: Recording, ended: EndedChange): Promise<void> {
   const tasks = await client.query<Task>(
     'DELETE FROM outbox WHERE task_id = $1 RETURNING message_id, payload, trace_id',
     [ended.taskId],
   );
   const task = tasks.rows[0];
-  if (!task) return null;
+  if (!task) return;
   await client.query(
     'INSERT INTO finished_changes (task_id, status, finished_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
     [ended.taskId, ended.failure ? 'failed' : 'sent', now],
@@ -56,11 +46,10 @@ async function recordEnd(client: Client, ended: EndedChange, now: Date): Promise
     [task.message_id],
   );
   const message = found.rows[0];
-  if (!message) return null;
+  if (!message) return;
   // The request that asked for the change is what its events trace back to.
   const traced = { ...message, trace_id: task.trace_id };
-  await insertEvents(client, await eventsOf(client, traced, task, ended, now));
-  return message.company_id;
+  await tell(await eventsOf(client, traced, task, ended, now));
 }
 
 async function eventsOf(

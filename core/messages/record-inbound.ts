@@ -1,15 +1,14 @@
 import { phoneOf } from '@posthorn/contract/jid.ts';
 import { INBOUND_FAMILIES } from '@posthorn/contract/message-types.ts';
-import { insertEvents, type NewEvent } from '../events/insert-events.ts';
+import { buildEvent } from '../events/build-event.ts';
+import type { NewEvent } from '../events/insert-events.ts';
+import { createRecorder, type RecorderDeps, type Recording } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/hold-leases.ts';
-import type { Bus } from '../platform/bus.ts';
-import type { Clock } from '../platform/clock.ts';
 import type { Coalescer } from '../platform/coalesce.ts';
-import type { Client, Db } from '../platform/db.ts';
+import type { Client } from '../platform/db.ts';
 import { messageIdOf, newId } from '../platform/ids.ts';
 import { countUsage } from '../usage/count-usage.ts';
 import { lockAcceptOrder } from './accept-sql.ts';
-import { createRecorder } from './create-recorder.ts';
 import { afterInbound, newContact } from './guard.ts';
 
 /** A message that an instance received, as its session got it. */
@@ -53,11 +52,11 @@ export const RECEIVED_BATCH_MAX = 128;
  * (instance, network id) is unique, so a repeat changes nothing. Rejects with LeaseLost what was received
  * under a lease that has passed.
  */
-export function createInboundRecorder(deps: { db: Db; bus: Bus; clock: Clock }): InboundRecorder {
+export function createInboundRecorder(deps: RecorderDeps): InboundRecorder {
   return createRecorder<ReceivedBatch>(deps, { maxBatch: 16, record });
 }
 
-async function record(client: Client, current: readonly ReceivedBatch[], now: Date): Promise<Set<number>> {
+async function record({ client, now, tell }: Recording, current: readonly ReceivedBatch[]): Promise<void> {
   const messages = current
     .flatMap((batch) => batch.messages)
     .map((received) => ({
@@ -74,16 +73,12 @@ async function record(client: Client, current: readonly ReceivedBatch[], now: Da
   const fresh = new Set(stored.rows.map((row) => row.id));
   const received = messages.filter((message) => fresh.has(message.id));
   await warmContacts(client, received, now);
-  await insertEvents(
-    client,
-    received.flatMap((message) => receivedEvents(message, now)),
-  );
+  await tell(received.flatMap((message) => receivedEvents(message, now)));
   await countUsage(
     client,
     received.map(({ companyId, instanceId }) => ({ companyId, instanceId, what: 'received' as const })),
     now,
   );
-  return new Set(received.map((message) => message.companyId));
 }
 
 const FAMILIES: ReadonlySet<string> = new Set(INBOUND_FAMILIES);
@@ -126,15 +121,9 @@ function receivedEvents(message: Received & { id: string }, now: Date): NewEvent
     data.is_forwarded = true;
     data.forwarding_score = message.forwardingScore;
   }
-  return ['message.received', `${message.type}.received`].map((type) => ({
-    eventId: newId(),
-    companyId: message.companyId,
-    instanceId: message.instanceId,
-    type,
-    data,
-    traceId: null,
-    createdAt: now,
-  }));
+  return ['message.received', `${message.type}.received`].map((type) =>
+    buildEvent(message, { type, data, now }),
+  );
 }
 
 /** An answer resets the count of unanswered sends, under the lock that accepts take too. */

@@ -1,8 +1,7 @@
-import { insertEvents, type NewEvent } from '../events/insert-events.ts';
-import { type Lease, type Recorded, underLease } from '../instances/hold-leases.ts';
-import type { Bus } from '../platform/bus.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Client, Db } from '../platform/db.ts';
+import type { NewEvent } from '../events/insert-events.ts';
+import { type RecorderDeps, recordUnderLease } from '../instances/create-recorder.ts';
+import type { Lease, Recorded } from '../instances/hold-leases.ts';
+import type { Client } from '../platform/db.ts';
 import { hashKey } from '../platform/hashes.ts';
 import { messageIdOf } from '../platform/ids.ts';
 import {
@@ -27,12 +26,11 @@ export type NetworkChangeOf = { networkId: string; at: Date } & (
  * had tells nobody anything. Throws LeaseLost.
  */
 export async function recordNetworkChanges(
-  deps: { db: Db; bus: Bus; clock: Clock },
-  scope: { companyId: number; instanceId: string; lease: Lease },
+  deps: RecorderDeps,
+  scope: { instanceId: string; lease: Lease },
   changes: readonly NetworkChangeOf[],
 ): Promise<Recorded> {
-  const now = deps.clock.now();
-  const told = await underLease(deps.db, scope.lease, async (client) => {
+  await recordUnderLease(deps, scope.lease, async ({ client, now, tell }) => {
     const events: NewEvent[] = [];
     for (const change of changes) {
       const eventId = hashKey(scope.instanceId, change.kind, change.networkId, change.at.toISOString());
@@ -40,13 +38,8 @@ export async function recordNetworkChanges(
       if (events.some((event) => event.eventId === eventId)) continue;
       events.push(...(await recordOnce(client, scope.instanceId, change, eventId, now)));
     }
-    await insertEvents(client, events);
-    return events.length > 0;
+    await tell(events);
   });
-  if (told) {
-    deps.bus.notify('events', String(scope.companyId));
-    deps.bus.notify('deliveries');
-  }
   return 'recorded';
 }
 

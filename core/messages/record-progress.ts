@@ -1,13 +1,11 @@
 import type { Jid } from '@posthorn/contract/jid.ts';
-import { insertEvents, type NewEvent } from '../events/insert-events.ts';
+import type { NewEvent } from '../events/insert-events.ts';
+import { createRecorder, type RecorderDeps, type Recording } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/hold-leases.ts';
-import type { Bus } from '../platform/bus.ts';
-import type { Clock } from '../platform/clock.ts';
 import type { Coalescer } from '../platform/coalesce.ts';
-import type { Client, Db } from '../platform/db.ts';
+import type { Client } from '../platform/db.ts';
 import { type PostedStory, recordPosted, storyOf } from '../status/record-posted.ts';
 import { countUsage, type UsageCount } from '../usage/count-usage.ts';
-import { createRecorder } from './create-recorder.ts';
 import { type OutboundFacts, progressEvent } from './message-events.ts';
 import { type MessageStatus, type Step, stepsBetween } from './progress.ts';
 
@@ -33,11 +31,11 @@ export type ProgressRecorder = Coalescer<Progress, Recorded>;
  * each event of a message is written exactly once. Order of pushes is the order of events. Rejects with
  * LeaseLost what was seen under a lease that has passed.
  */
-export function createProgressRecorder(deps: { db: Db; bus: Bus; clock: Clock }): ProgressRecorder {
+export function createProgressRecorder(deps: RecorderDeps): ProgressRecorder {
   return createRecorder<Progress>(deps, { maxBatch: 256, record });
 }
 
-async function record(client: Client, current: readonly Progress[], now: Date): Promise<Set<number>> {
+async function record({ client, now, tell }: Recording, current: readonly Progress[]): Promise<void> {
   const rows = await lockMessages(client, current);
   const changes = new Map<string, Change>();
   const events: NewEvent[] = [];
@@ -61,16 +59,15 @@ async function record(client: Client, current: readonly Progress[], now: Date): 
       }
     }
   }
-  if (changes.size === 0) return new Set();
+  if (changes.size === 0) return;
   await client.query({
     name: 'messages-progress-write',
     text: WRITE,
     values: [JSON.stringify([...changes.values()])],
   });
   if (stories.length > 0) events.push(...(await recordPosted(client, stories, now)));
-  await insertEvents(client, events);
+  await tell(events);
   await countUsage(client, usage, now);
-  return new Set(events.map((event) => event.companyId));
 }
 
 interface Change {

@@ -1,3 +1,4 @@
+import { buildEvent, subjectOf } from '../events/build-event.ts';
 import type { NewEvent } from '../events/insert-events.ts';
 import type { Client } from '../platform/db.ts';
 import { newId } from '../platform/ids.ts';
@@ -73,21 +74,14 @@ function replySent(
   answered: { statusId: string; phone: string },
   now: Date,
 ): NewEvent {
-  return {
-    eventId: newId(),
-    companyId: message.company_id,
-    instanceId: message.instance_id,
-    type: 'status.reply_sent',
-    data: {
-      chat: message.chat_jid,
-      phone: answered.phone,
-      status_message_id: answered.statusId,
-      type: message.type,
-      timestamp: Math.floor(at.getTime() / 1000),
-    },
-    traceId: message.trace_id,
-    createdAt: now,
+  const data = {
+    chat: message.chat_jid,
+    phone: answered.phone,
+    status_message_id: answered.statusId,
+    type: message.type,
+    timestamp: Math.floor(at.getTime() / 1000),
   };
+  return buildEvent(subjectOf(message), { type: 'status.reply_sent', data, now });
 }
 
 const INSERT = `

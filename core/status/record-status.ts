@@ -1,10 +1,10 @@
 import { phoneOf } from '@posthorn/contract/jid.ts';
 import { isUuid } from '../content/target.ts';
-import { insertEvents, type NewEvent } from '../events/insert-events.ts';
-import { type Lease, type Recorded, underLease } from '../instances/hold-leases.ts';
-import type { Bus } from '../platform/bus.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Client, Db } from '../platform/db.ts';
+import { buildEvent } from '../events/build-event.ts';
+import type { NewEvent } from '../events/insert-events.ts';
+import { type RecorderDeps, recordUnderLease } from '../instances/create-recorder.ts';
+import type { Lease, Recorded } from '../instances/hold-leases.ts';
+import type { Client } from '../platform/db.ts';
 import { hashKey } from '../platform/hashes.ts';
 import { newId } from '../platform/ids.ts';
 import { statusKey } from './find-status.ts';
@@ -44,26 +44,20 @@ export interface StatusScope {
  * .reply. A status that its author deleted leaves the feed. Throws LeaseLost.
  */
 export async function recordStatusFacts(
-  deps: { db: Db; bus: Bus; clock: Clock },
+  deps: RecorderDeps,
   scope: StatusScope,
   facts: readonly StatusFact[],
 ): Promise<Recorded> {
   if (facts.length === 0) return 'recorded';
-  const now = deps.clock.now();
-  const told = await underLease(deps.db, scope.lease, async (client) => {
+  await recordUnderLease(deps, scope.lease, async ({ client, now, tell }) => {
     const events: NewEvent[] = [];
     for (const fact of facts) {
       const told = await record(client, scope, fact);
       if (!told || events.some((event) => event.eventId === told.eventId)) continue;
       events.push(eventOf(scope, fact, told, now));
     }
-    await insertEvents(client, events);
-    return events.length > 0;
+    await tell(events);
   });
-  if (told) {
-    deps.bus.notify('events', String(scope.companyId));
-    deps.bus.notify('deliveries');
-  }
   return 'recorded';
 }
 
@@ -181,18 +175,8 @@ async function typeOf(client: Client, instanceId: string, key: string): Promise<
 }
 
 function eventOf(scope: StatusScope, fact: StatusFact, told: NonNullable<Told>, now: Date): NewEvent {
-  return {
-    eventId: told.eventId,
-    companyId: scope.companyId,
-    instanceId: scope.instanceId,
-    type: told.type,
-    data: {
-      phone: phoneOf(fact.from),
-      from: fact.from,
-      ...told.data,
-      timestamp: Math.floor(fact.at.getTime() / 1000),
-    },
-    traceId: null,
-    createdAt: now,
-  };
+  const { type, eventId } = told;
+  const timestamp = Math.floor(fact.at.getTime() / 1000);
+  const data = { phone: phoneOf(fact.from), from: fact.from, ...told.data, timestamp };
+  return buildEvent(scope, { type, data, now, eventId });
 }

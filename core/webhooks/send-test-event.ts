@@ -3,6 +3,7 @@ import type { EventData } from '@posthorn/contract/events.ts';
 import type { SentTestEvent } from '@posthorn/contract/messaging/webhooks.ts';
 import { reachOf } from '../access/company-scope.ts';
 import type { Principal } from '../access/principal.ts';
+import { announceEvents } from '../events/tell-events.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
@@ -32,8 +33,7 @@ export async function sendTestEvent(
     now,
     webhook.id,
   ]);
-  deps.bus.notify('events', String(webhook.companyId));
-  deps.bus.notify('deliveries');
+  announceEvents(deps.bus, new Set([webhook.companyId]));
   return { event_id: eventId };
 }
 

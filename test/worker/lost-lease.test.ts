@@ -134,7 +134,7 @@ const RECORDS: Record<string, (instanceId: string, lease: Lease, tasks: SeededTa
     recordChangeTask(parts, { taskId: edit.taskId, operation: 'edit', lease, at }),
   'begin of an attempt': (_, lease, { text }) => beginAttempt(parts.db, { taskId: text.taskId, lease }),
   'change at the network': (instanceId, lease, { edit }) =>
-    recordNetworkChanges(parts, { companyId: company.companyId, instanceId, lease }, [
+    recordNetworkChanges(parts, { instanceId, lease }, [
       { kind: 'deleted', networkId: networkIdOf(edit.messageId), at },
     ]),
   status: (instanceId, lease) =>

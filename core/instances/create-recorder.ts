@@ -1,0 +1,57 @@
+import { type TellEvents, tellEvents } from '../events/tell-events.ts';
+import type { Bus } from '../platform/bus.ts';
+import type { Clock } from '../platform/clock.ts';
+import { type Coalescer, createCoalescer } from '../platform/coalesce.ts';
+import type { Client, Db } from '../platform/db.ts';
+import { type Lease, type Recorded, underLease, underLeases } from './hold-leases.ts';
+
+export interface RecorderDeps {
+  db: Db;
+  bus: Bus;
+  clock: Clock;
+}
+
+/** The transaction that something is recorded in. */
+export interface Recording {
+  client: Client;
+  now: Date;
+  /** Writes the events of what is recorded; they are announced after the commit. */
+  tell: (events: Parameters<TellEvents>[1]) => Promise<void>;
+}
+
+/**
+ * Records what the session of an owned instance saw, under its lease, with the events that tell of it. Throws
+ * LeaseLost: it was not recorded, so nobody may acknowledge it.
+ */
+export function recordUnderLease<T>(
+  deps: RecorderDeps,
+  lease: Lease,
+  record: (recording: Recording) => Promise<T>,
+): Promise<T> {
+  const now = deps.clock.now();
+  return tellEvents(deps.bus, (tell) =>
+    underLease(deps.db, lease, (client) => record({ client, now, tell: (events) => tell(client, events) })),
+  );
+}
+
+/**
+ * The same for what many sessions saw, many entries in one transaction. An entry whose lease has passed is
+ * rejected with LeaseLost. The order of pushes is the order in which they are recorded.
+ */
+export function createRecorder<In extends { lease: Lease }>(
+  deps: RecorderDeps,
+  options: { maxBatch: number; record: (recording: Recording, current: readonly In[]) => Promise<void> },
+): Coalescer<In, Recorded> {
+  return createCoalescer<In, Recorded>({
+    maxBatch: options.maxBatch,
+    async run(batch) {
+      const now = deps.clock.now();
+      const { outcomes } = await tellEvents(deps.bus, (tell) =>
+        underLeases(deps.db, batch, (client, current) =>
+          options.record({ client, now, tell: (events) => tell(client, events) }, current),
+        ),
+      );
+      return outcomes;
+    },
+  });
+}
