@@ -27,6 +27,13 @@ export interface NetworkDriver {
   /** True when the same network id sent twice is one message: then an unknown outcome is simply repeated. */
   readonly dedupes: boolean;
   /**
+   * How many sends of a session may be without an answer at the same time. More than one only where it keeps
+   * their order: it takes messages in the order of `send`, and none of them after one that it did not take
+   * and did not refuse. What was without an answer when a session ended is sent again in order, under the
+   * same ids, so a driver that does not dedupe takes one.
+   */
+  readonly window: number;
+  /**
    * Opens the session of one instance. Resolves when the connection is being attempted; what becomes
    * of it arrives at `sink`. Without `credentials` the instance is not paired yet and pairing begins.
    */

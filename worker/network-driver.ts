@@ -7,10 +7,10 @@ import { createSandboxDriver } from '@posthorn/network/sandbox/driver.ts';
 /** The driver that NETWORK_DRIVER names. */
 export function createNetworkDriver(
   parts: { clock: Clock; log: Log },
-  config: Pick<Config, 'NETWORK_DRIVER' | 'SANDBOX_URL'>,
+  config: Pick<Config, 'NETWORK_DRIVER' | 'SANDBOX_URL' | 'SANDBOX_WINDOW'>,
 ): NetworkDriver {
   switch (config.NETWORK_DRIVER) {
     case 'sandbox':
-      return createSandboxDriver({ ...parts, url: config.SANDBOX_URL });
+      return createSandboxDriver({ ...parts, url: config.SANDBOX_URL, window: config.SANDBOX_WINDOW });
   }
 }

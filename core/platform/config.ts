@@ -48,6 +48,8 @@ export const configSchema = z.object({
   AMQP_URL: z.url({ protocol: /^amqps?$/ }),
   NETWORK_DRIVER: z.enum(['sandbox']).default('sandbox'),
   SANDBOX_URL: z.url({ protocol: /^wss?$/ }).default('ws://127.0.0.1:8090/ws'),
+  /** Sends of an instance that the sandbox has not answered yet. */
+  SANDBOX_WINDOW: positive.default(32),
   SANDBOX_AUTO_PAIR: flag.default(true),
   JWT_SECRET: z.string().min(32),
   /** Encrypts credentials and webhook secrets at rest: 32 bytes, as 64 hex digits. */

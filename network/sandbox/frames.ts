@@ -24,6 +24,8 @@ const content = z.record(z.string(), z.unknown());
 /** One envelope: `n` numbers it within the connection, `id` is the duplicate key within the account. */
 export const sendItem = z.object({
   n: z.int(),
+  /** The send before it that has no answer yet: without that one, this one is not to be taken. */
+  after: z.int().optional(),
   id: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
   to: z.string().max(64),
   type: z.string().max(32),

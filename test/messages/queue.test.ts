@@ -7,7 +7,8 @@ import { type Sending, startSending, type TestInstance } from '../support/sendin
 let road: Sending;
 
 before(async () => {
-  road = await startSending();
+  // One at a time at the network, so that what comes behind it waits here.
+  road = await startSending({ driver: { window: 1 } });
 });
 after(() => road.close());
 

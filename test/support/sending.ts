@@ -4,7 +4,7 @@ import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
 import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
 import { type Clock, systemClock } from '@posthorn/core/platform/clock.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
-import { createSandboxDriver } from '@posthorn/network/sandbox/driver.ts';
+import { createSandboxDriver, type SandboxDriverOptions } from '@posthorn/network/sandbox/driver.ts';
 import { createSandboxServer } from '@posthorn/network/sandbox/server.ts';
 import { openWorkerMedia } from '@posthorn/worker/media/open-worker-media.ts';
 import { type RunningWorker, startWorker, type WorkerDeps } from '@posthorn/worker/worker.ts';
@@ -69,7 +69,12 @@ export interface Sending {
 }
 
 export async function startSending(
-  options: { clock?: Clock; env?: Record<string, string>; worker?: Partial<WorkerDeps> } = {},
+  options: {
+    clock?: Clock;
+    env?: Record<string, string>;
+    worker?: Partial<WorkerDeps>;
+    driver?: Omit<SandboxDriverOptions, 'url'>;
+  } = {},
 ): Promise<Sending> {
   const clock = options.clock ?? systemClock;
   const api = await startTestMessaging(options.env, { clock });
@@ -83,7 +88,7 @@ export async function startSending(
     clock,
     broker: createInProcessBroker(),
     cipher: createCipher('0123456789abcdef'.repeat(4)),
-    driver: createSandboxDriver({ url: server.url }),
+    driver: createSandboxDriver({ url: server.url, ...options.driver }),
     name: `worker ${randomUUID()}`,
     media: await openWorkerMedia({ config: api.config, media: api.media, log: parts.log }),
     ...options.worker,

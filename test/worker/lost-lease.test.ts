@@ -187,6 +187,7 @@ test('whatever a session is told after its lease has passed is not acknowledged,
   const driver: NetworkDriver = {
     name: 'listening',
     dedupes: true,
+    window: 1,
     can: new Set(),
     async open(request, sink) {
       sinks.push(sink);

@@ -133,6 +133,7 @@ test('without a pulse nothing is said to the network, whatever it is asked', asy
   const driver: NetworkDriver = {
     name: 'listening',
     dedupes: true,
+    window: 1,
     can: new Set(),
     open: async () => session,
   };

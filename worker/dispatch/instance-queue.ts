@@ -4,10 +4,11 @@ import { PENDING_PAGE, type PendingLoader, type PendingTask } from '@posthorn/co
 import type { WorkTries } from '@posthorn/core/messages/work-tries.ts';
 import { startLoop } from '@posthorn/core/platform/loop.ts';
 import type { NetworkSession } from '@posthorn/network/driver.ts';
+import { createInFlight, type InFlight } from './in-flight.ts';
 import { createOutcomeKeeper, type OutcomeDeps, type OutcomeKeeper } from './keep-outcomes.ts';
 import { isChange } from './outbound.ts';
 import * as progress from './queue-progress.ts';
-import { type SendTaskDeps, sendTask, type TaskOutcome } from './send-task.ts';
+import { isReady, type SendTaskDeps, sendTask, type TaskOutcome } from './send-task.ts';
 import {
   afterOutcome,
   createTaskBook,
@@ -39,10 +40,12 @@ export interface InstanceQueueOptions {
   lease: Lease;
   /** Whether the network drops a second message with the same id. */
   dedupes: boolean;
+  /** How many sends the network may have without an answer. */
+  window: number;
   settings(): InstanceSettings;
 }
 
-/** The dispatch of one instance: its tasks in accept order, one at a time (SND-32). */
+/** The dispatch of one instance: its tasks in accept order (SND-32). */
 export interface InstanceQueue {
   /** There is work up to this seq; without one, look anyway. */
   wake(upToSeq?: number): void;
@@ -57,7 +60,7 @@ export interface InstanceQueue {
    * that the network has or is getting. Rejects when some could not be recorded: they may still be sent.
    */
   cancel(tasks: readonly TaskRef[]): Promise<{ cancelled: string[]; underWay: string[] }>;
-  /** Stops after the send that is under way; resolves when its outcome is recorded. */
+  /** Stops after the sends that are under way; resolves when their outcomes are recorded. */
   stop(): Promise<void>;
 }
 
@@ -70,8 +73,11 @@ interface Context {
   tries: ReturnType<typeof createTaskTries>;
   book: TaskBook;
   outcomes: OutcomeKeeper;
+  inFlight: InFlight;
   session: NetworkSession | null;
   state: progress.QueueProgress;
+  /** Ends the wait of a queue that has sends in flight and nothing to hand over. */
+  woken: PromiseWithResolvers<void>;
   /** What is still here to be sent is the new owner's. */
   letGo(): void;
 }
@@ -80,9 +86,11 @@ interface Context {
  * Reads pages of tasks above the last seq it handled and hands them to the session. Accepts of one
  * instance commit in the order of their seq, so nothing ever appears below it.
  *
- * The outcome is recorded while the next send is under way: a crash in between sends that one again
- * under the same network id, and the network drops it. What the network cannot take now steps aside, so
- * that nothing else waits for it.
+ * Up to `window` sends are with the network at a time, and the outcome of one is recorded while the next are under
+ * way: a crash in between sends them again under the same network ids, and the network drops what it has. When
+ * the outcome of one is not known, it and all that were handed over after it go again, in their order. What has to
+ * be prepared (media, typing) waits until the network has answered what came before. What the network cannot
+ * take now steps aside, so that nothing else waits for it.
  */
 export function startInstanceQueue(deps: InstanceQueueDeps, options: InstanceQueueOptions): InstanceQueue {
   const queue = createContext(deps, options);
@@ -102,7 +110,9 @@ export function startInstanceQueue(deps: InstanceQueueDeps, options: InstanceQue
     wake(upToSeq) {
       const before = queue.state;
       queue.state = progress.afterWake(before, upToSeq, performance.now());
-      if (queue.state !== before) loop.wake();
+      if (queue.state === before) return;
+      queue.woken.resolve();
+      loop.wake();
     },
     idleAt: () => progress.idleAt(queue.state),
     lateMs: () => progress.lateMs(queue.state, performance.now()),
@@ -115,6 +125,7 @@ export function startInstanceQueue(deps: InstanceQueueDeps, options: InstanceQue
     cancel: (tasks) => cancel(queue, tasks),
     async stop() {
       stopping.abort();
+      queue.woken.resolve();
       await loop.stop();
       await queue.outcomes.all();
     },
@@ -136,6 +147,8 @@ function createContext(deps: InstanceQueueDeps, options: InstanceQueueOptions): 
     tries: createTaskTries(deps, { ...options, afterCrash: options.lease.afterCrash ?? false }),
     book,
     outcomes: createOutcomeKeeper(deps, { ...options, book, stopping: stopping.signal, onLeaseLost: letGo }),
+    inFlight: createInFlight(),
+    woken: Promise.withResolvers(),
     session: null,
     state: progress.newProgress(performance.now()),
     letGo,
@@ -169,42 +182,119 @@ async function retryDeferred(queue: Context): Promise<void> {
   }
 }
 
+/** Hands over all that waits; returns when the network has answered it. */
 async function drain(queue: Context): Promise<void> {
-  const { deps, options, book, outcomes } = queue;
-  for (;;) {
-    book.forgetCancelled();
-    const afterSeq = queue.state.handledSeq;
-    const tasks = await deps.loader.push({ instanceId: options.instanceId, afterSeq });
-    for (const task of tasks) {
-      if (!(await handle(queue, task))) return;
-      queue.state = progress.afterTask(queue.state, task.seq);
-      if (outcomes.pending() >= MAX_UNRECORDED) await outcomes.any();
+  const { inFlight, book } = queue;
+  try {
+    let readSeq: number | null = queue.state.handledSeq;
+    let mayReadMore = true;
+    while (mayReadMore || inFlight.size > 0) {
+      if (!mayReadMore) await nextEvent(queue);
+      else {
+        const page = await readPage(queue, readSeq);
+        readSeq = await handOver(queue, page, readSeq);
+        mayReadMore = page.length === PENDING_PAGE;
+        if (readSeq === null) break;
+      }
+      if (book.due(queue.deps.clock.now().getTime()).length > 0) {
+        // What was deferred is older than all that can be read; the rest is read after it.
+        queue.state = progress.afterInterruption(queue.state);
+        break;
+      }
+      if (queue.state.mayHaveWork) {
+        queue.state = progress.onRead(queue.state);
+        mayReadMore = true;
+      }
     }
-    if (tasks.length < PENDING_PAGE) return;
+    await concludeUntil(queue, 0);
+  } catch (err) {
+    for (const task of await inFlight.drop()) book.abandon(task.taskId);
+    throw err;
   }
+}
+
+/** Waits for the answer to the oldest send, or for a wake. */
+async function nextEvent(queue: Context): Promise<void> {
+  const { inFlight } = queue;
+  queue.woken = Promise.withResolvers();
+  const answered = await Promise.race([
+    inFlight.settled().then(() => true),
+    queue.woken.promise.then(() => false),
+  ]);
+  if (answered) await concludeUntil(queue, inFlight.size - 1);
+}
+
+async function readPage(queue: Context, afterSeq: number): Promise<PendingTask[]> {
+  queue.book.forgetCancelled();
+  try {
+    return await queue.deps.loader.push({ instanceId: queue.options.instanceId, afterSeq });
+  } catch (err) {
+    // What the network has taken meanwhile is kept, whatever the database says.
+    await concludeUntil(queue, 0);
+    throw err;
+  }
+}
+
+/** The seq of the last one that was handed over; null when there is no session to hand it to. */
+async function handOver(
+  queue: Context,
+  tasks: readonly PendingTask[],
+  afterSeq: number,
+): Promise<number | null> {
+  const { inFlight, options, tries } = queue;
+  let readSeq = afterSeq;
+  for (const task of tasks) {
+    const goesAlong = options.window > 1 && isReady(task, options) && !tries.counts(task.taskId);
+    await concludeUntil(queue, goesAlong ? options.window - 1 : 0);
+    if (!canSend(queue)) return null;
+    if (goesAlong) inFlight.push(task, attempt(queue, queue.session!, task));
+    else {
+      if (!(await handle(queue, task))) return null;
+      queue.state = progress.afterTask(queue.state, task.seq);
+    }
+    readSeq = task.seq;
+  }
+  return readSeq;
+}
+
+/** Concludes the oldest sends, in their order, until `left` are without an answer. */
+async function concludeUntil(queue: Context, left: number): Promise<void> {
+  const { inFlight, outcomes } = queue;
+  while (inFlight.size > left) {
+    const { task, outcome } = await inFlight.next();
+    await conclude(queue, task, outcome);
+    queue.state = progress.afterTask(queue.state, task.seq);
+    if (outcomes.pending() >= MAX_UNRECORDED) await outcomes.any();
+  }
+}
+
+/** Without a session, what could be sent now is looked for again when there is one. */
+function canSend(queue: Context): boolean {
+  if (queue.session && !queue.stopping.signal.aborted) return true;
+  queue.state = progress.afterInterruption(queue.state);
+  return false;
 }
 
 /** False when there is no session to hand it to; throws when it has to be tried again. */
 async function handle(queue: Context, task: PendingTask): Promise<boolean> {
-  const { session, book } = queue;
-  if (!session || queue.stopping.signal.aborted) {
-    queue.state = progress.afterInterruption(queue.state);
-    return false;
-  }
-  if (book.isCancelled(task.taskId)) return true;
+  if (!canSend(queue)) return false;
   queue.state = progress.onPrepare(queue.state);
-  const outcome = await queue.tries
-    .attempt(task, () => sendTask(queue.deps, scopeOf(queue, task), session, task))
+  const outcome = await attempt(queue, queue.session!, task)
     .catch((err) => {
-      book.abandon(task.taskId);
+      queue.book.abandon(task.taskId);
       throw err;
     })
     .finally(() => {
       queue.state = progress.afterPrepare(queue.state);
     });
   await conclude(queue, task, outcome);
-  queue.state = progress.afterAttempt(queue.state, performance.now());
   return true;
+}
+
+/** Runs up to the network before it returns where nothing has to be done before (`isReady`). */
+async function attempt(queue: Context, session: NetworkSession, task: PendingTask): Promise<TaskOutcome> {
+  if (queue.book.isCancelled(task.taskId)) return { to: 'cancelled' };
+  return queue.tries.attempt(task, () => sendTask(queue.deps, scopeOf(queue, task), session, task));
 }
 
 function scopeOf(queue: Context, task: PendingTask) {
@@ -219,6 +309,7 @@ function scopeOf(queue: Context, task: PendingTask) {
 }
 
 async function conclude(queue: Context, task: PendingTask, outcome: TaskOutcome): Promise<void> {
+  queue.state = progress.afterAttempt(queue.state, performance.now());
   const next = afterOutcome(task, outcome, queue.deps.clock.now(), queue.deferral);
   if (next === null) return;
   if ('retryAtMs' in next) return queue.book.defer(task, next.retryAtMs);

@@ -6,7 +6,7 @@ import type { PendingTask } from '@posthorn/core/messages/load-pending.ts';
 import type { Progress } from '@posthorn/core/messages/record-progress.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import { type NetworkSession, SendDeferred, SendRefused } from '@posthorn/network/driver.ts';
-import { mediaOf, outboundOf } from './outbound.ts';
+import { isChange, mediaOf, outboundOf } from './outbound.ts';
 
 export interface SendTaskDeps {
   clock: Clock;
@@ -57,7 +57,7 @@ export async function sendTask(
         needed,
         scope.signal,
       ));
-    await humanize(deps, scope, session, task);
+    if (isTyped(task, scope)) await type(deps, scope, session, task);
     if (!scope.begin()) return { to: 'cancelled' };
     if (!scope.dedupes) await deps.beginAttempt({ taskId: task.taskId, lease: scope.lease });
     const receipt = await session.send(outboundOf(task, media ?? undefined));
@@ -69,20 +69,32 @@ export async function sendTask(
   }
 }
 
-/** Typing first, then (characters x 0.1..0.5) seconds: one-to-one texts only (SND-38). */
-async function humanize(
+/**
+ * Whether nothing has to be done or awaited before the network gets it: then {@link sendTask} hands it over before it
+ * returns, so that sends are in the order of the calls.
+ */
+export function isReady(task: PendingTask, scope: Pick<SendTaskScope, 'dedupes' | 'settings'>): boolean {
+  return scope.dedupes && !isChange(task) && mediaOf(task) === null && !isTyped(task, scope);
+}
+
+/** Typing first, then (characters x 0.1..0.5) seconds (SND-38). */
+async function type(
   deps: SendTaskDeps,
   scope: SendTaskScope,
   session: NetworkSession,
   task: PendingTask,
 ): Promise<void> {
-  if (!isHumanized(task) || !scope.settings().humanize_enabled) return;
   const characters = [...String(task.content.text ?? '')].length;
   await session.typing(task.chatJid).catch(() => undefined);
   await deps.clock.sleep(characters * (0.1 + 0.4 * deps.random()) * 1_000, scope.signal);
 }
 
-/** Link previews are texts too; a forward or an edit is nothing that a person types. */
-function isHumanized({ operation, type, chatJid }: PendingTask): boolean {
-  return type === 'text' && (operation === 'text' || operation === 'link_preview') && isUserJid(chatJid);
+/** One-to-one texts, link previews too; a forward or an edit is nothing that a person types. */
+function isTyped({ operation, type, chatJid }: PendingTask, scope: Pick<SendTaskScope, 'settings'>): boolean {
+  return (
+    type === 'text' &&
+    (operation === 'text' || operation === 'link_preview') &&
+    isUserJid(chatJid) &&
+    scope.settings().humanize_enabled
+  );
 }

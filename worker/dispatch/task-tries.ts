@@ -26,10 +26,12 @@ export function createTaskTries(
   let toCount = scope.afterCrash ? COUNTED_AFTER_CRASH : 0;
 
   return {
+    /** Whether the tries of this task are counted, which takes a statement before it. */
+    counts: (taskId: string): boolean => toCount > 0 || suspects.has(taskId),
     /** Runs `send`, or says that the task has failed. Throws what `send` throws: try again. */
     async attempt(task: PendingTask, send: () => Promise<TaskOutcome>): Promise<TaskOutcome> {
       const { taskId } = task;
-      const counted = toCount > 0 || suspects.has(taskId);
+      const counted = this.counts(taskId);
       const nth = counted ? ((await deps.tries.begin(scope, [taskId])).get(taskId) ?? 1) : 1;
       const outcome = nth > TRIES ? givenUp() : await send().catch((err) => fail(taskId, counted, err));
       toCount = Math.max(0, toCount - 1);

@@ -13,6 +13,7 @@ export function fencedDriver(driver: NetworkDriver, pulse: Pick<Pulse, 'isAlive'
   return {
     name: driver.name,
     dedupes: driver.dedupes,
+    window: driver.window,
     can: driver.can,
     async open(request, sink) {
       checkPulse();

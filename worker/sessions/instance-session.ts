@@ -141,7 +141,11 @@ function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): Contex
       }),
     ),
     arrivals: createArrivals(deps, scope),
-    queue: startInstanceQueue(deps, { ...scope, dedupes: deps.driver.dedupes }),
+    queue: startInstanceQueue(deps, {
+      ...scope,
+      dedupes: deps.driver.dedupes,
+      window: deps.driver.window,
+    }),
   };
   return held;
 }

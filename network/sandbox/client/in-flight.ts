@@ -4,6 +4,8 @@ import type { Clock } from '@posthorn/core/platform/clock.ts';
 export interface InFlight<T> {
   /** Registers a question under the next number; `ask` is told it and sends. */
   ask(ask: (n: number) => void): Promise<T>;
+  /** The number of the last question that is still waiting. */
+  newest(): number | undefined;
   resolve(n: number, value: T): void;
   reject(n: number, error: Error): void;
   /** Rejects what has waited longer than the time-out. */
@@ -36,6 +38,8 @@ export function createInFlight<T>({ clock, timeoutMs }: { clock: Clock; timeoutM
         ask(n);
       });
     },
+    // Numbers grow, so the last one that was asked is it, or it has been answered and any waiting one will do.
+    newest: () => (waiting.has(last) ? last : [...waiting.keys()].at(-1)),
     resolve: (n, value) => take(n)?.resolve(value),
     reject: (n, error) => take(n)?.reject(error),
     expire(error) {

@@ -49,7 +49,7 @@ const CLOSE_MS = 1000;
 const PAIRED_RETRY_MS = 1000;
 /** 64 MB over a slow line. */
 const UPLOAD_MS = 120_000;
-const envelope = sendItem.omit({ n: true });
+const envelope = sendItem.omit({ n: true, after: true });
 
 /** What the functions of one session share. */
 interface Context {
@@ -244,8 +244,10 @@ async function send(session: Context, message: OutboundMessage): Promise<{ at: D
   const item = envelopeOf(message, media);
   // The network ends a session that sends what it does not understand, and it would be sent again.
   if (!envelope.safeParse(item).success) throw new SendRefused('invalid_message');
+  // Not to be taken unless that one is: should it have to be sent again, it goes before this one.
+  const after = session.sends.newest();
   const at = await session.sends.ask((n) => {
-    session.flow.send({ n, ...item });
+    session.flow.send({ n, ...item, ...(after !== undefined && { after }) });
     flushSoon(session);
   });
   return { at };

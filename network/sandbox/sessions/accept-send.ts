@@ -11,13 +11,21 @@ import { cutSession } from './session.ts';
 
 /**
  * Takes a send and answers it: an ack once it is in the ledger (or was: the same id of this account
- * again is dropped and counted), or a refusal with its reason. Faults may cut in at each stage.
+ * again is dropped and counted), or a refusal with its reason. Faults may cut in at each stage. Envelopes
+ * are taken in their order: none that was sent behind one that was swallowed.
  */
 export function acceptSend(world: World, session: Session, item: SendItem): void {
   const { account } = session;
   if (session.phase !== 'live' || !account) return;
+  if (item.after !== undefined && session.swallowed.has(item.after)) {
+    session.swallowed.add(item.n);
+    return;
+  }
   const plan = world.faults.onSend(session, isUserJid(item.to) ? phoneForJid(world, item.to) : null);
-  if (strikes(session, plan, 'before_ledger')) return;
+  if (strikes(session, plan, 'before_ledger')) {
+    session.swallowed.add(item.n);
+    return;
+  }
   const taken = plan?.refuse ?? enterLedger(world, account, item);
   if (typeof taken === 'string') {
     world.ledger.addRefusal(account.phone.jid);

@@ -12,6 +12,7 @@ export function createSession(socket: WebSocket): Session {
     epoch: 0,
     account: null,
     offer: null,
+    swallowed: new Set(),
     acks: [],
     sentSeq: 0,
     sentChars: 0,

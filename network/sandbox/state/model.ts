@@ -141,6 +141,8 @@ export interface Session {
   epoch: number;
   account: Account | null;
   offer: PairingOffer | null;
+  /** The numbers of envelopes that a fault swallowed, and of those that came behind them. */
+  readonly swallowed: Set<number>;
   /** Answers of this tick, each already JSON. */
   acks: string[];
   /** The newest event that went out over this connection. */

@@ -1,50 +1,60 @@
 /**
- * Many short waits on one timer: tasks gather in buckets of `tickMs`, and a bucket runs when its time
- * is reached. A timer for each auto-read would cost more than the message did.
+ * Many short waits on one timer: tasks gather in buckets of a millisecond, and a bucket runs when its time is
+ * reached. A timer for each auto-read would cost more than the message did.
  */
 export interface TimerWheel {
-  /** Runs `task` after `ms`, at most one tick late; tasks due in the same tick run in the order given. */
+  /** Runs `task` after `ms`, never before; tasks due in the same millisecond run in the order given. */
   after(ms: number, task: () => void): void;
   stop(): void;
 }
 
-export function createTimerWheel(tickMs = 20): TimerWheel {
+/** How far ahead a full bucket is looked for: the timer fires this often while something is further away. */
+const HORIZON_MS = 20;
+
+export function createTimerWheel(): TimerWheel {
   const buckets = new Map<number, (() => void)[]>();
-  let done = tickOf(performance.now());
+  /** Of the last bucket that was looked at. */
+  let doneMs = 0;
   let timer: NodeJS.Timeout | undefined;
+  let firesAtMs = Number.POSITIVE_INFINITY;
 
-  function tickOf(time: number): number {
-    return Math.floor(time / tickMs);
-  }
-
-  function turn() {
-    const now = tickOf(performance.now());
-    while (done < now) {
-      const tasks = buckets.get(++done);
+  function turn(): void {
+    timer = undefined;
+    const nowMs = Math.floor(performance.now());
+    while (doneMs < nowMs) {
+      const tasks = buckets.get(++doneMs);
       if (!tasks) continue;
-      buckets.delete(done);
+      buckets.delete(doneMs);
       for (const task of tasks) task();
     }
-    if (buckets.size === 0) {
-      clearInterval(timer);
-      timer = undefined;
-    }
+    if (buckets.size > 0) fireAt(nextFull());
+  }
+
+  function nextFull(): number {
+    for (let ms = doneMs + 1; ms <= doneMs + HORIZON_MS; ms += 1) if (buckets.has(ms)) return ms;
+    return doneMs + HORIZON_MS;
+  }
+
+  function fireAt(ms: number): void {
+    if (timer && firesAtMs <= ms) return;
+    clearTimeout(timer);
+    firesAtMs = ms;
+    timer = setTimeout(turn, Math.max(1, ms - performance.now()));
+    timer.unref();
   }
 
   return {
     after(ms, task) {
-      if (!timer) {
-        done = tickOf(performance.now());
-        timer = setInterval(turn, tickMs);
-        timer.unref();
-      }
-      const bucket = Math.max(tickOf(performance.now() + ms) + 1, done + 1);
-      const tasks = buckets.get(bucket);
+      const now = performance.now();
+      if (buckets.size === 0 && !timer) doneMs = Math.floor(now);
+      const due = Math.max(Math.ceil(now + ms), doneMs + 1);
+      const tasks = buckets.get(due);
       if (tasks) tasks.push(task);
-      else buckets.set(bucket, [task]);
+      else buckets.set(due, [task]);
+      fireAt(Math.min(due, doneMs + HORIZON_MS));
     },
     stop() {
-      clearInterval(timer);
+      clearTimeout(timer);
       timer = undefined;
       buckets.clear();
     },
