@@ -1,7 +1,7 @@
 /**
  * The JSON of an event as every consumer gets it: webhook body, SSE data, WebSocket frame, list item
  * (`{event_id, type, created_at, company_id, instance_id, data}`, EVT-1). Made by the database from
- * the stored row, for two reasons: the same bytes come out at each attempt and on each road, and the
+ * the stored row, for two reasons: the same bytes come out at each attempt and on each way out, and the
  * hot paths pass them on without parsing (JSON.parse + stringify of 1 KB cost more than the signature).
  *
  * `alias` is the alias of an `events` row in the statement.

@@ -7,7 +7,7 @@ export interface EventFilter {
   types?: readonly string[] | null;
 }
 
-/** The patterns as SQL LIKE takes them, or null when every type is wanted. */
+/** The patterns as SQL LIKE takes them, or null when every type is desired. */
 export function likePatterns(filter: EventFilter): string[] | null {
   const { types } = filter;
   if (!types || types.length === 0 || types.includes('*')) return null;
@@ -28,7 +28,7 @@ export function eventPredicate(
   const patterns = likePatterns(filter) === null ? null : filter.types!;
   if (!instanceId && !patterns) return () => true;
   const known = new Map<string, boolean>();
-  const wanted = (type: string) => {
+  const isDesired = (type: string) => {
     let answer = known.get(type);
     if (answer === undefined) {
       answer = patterns?.some((pattern) => matchesPattern(pattern, type)) ?? true;
@@ -36,5 +36,5 @@ export function eventPredicate(
     }
     return answer;
   };
-  return (event) => (!instanceId || event.instanceId === instanceId) && wanted(event.type);
+  return (event) => (!instanceId || event.instanceId === instanceId) && isDesired(event.type);
 }

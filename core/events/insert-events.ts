@@ -12,8 +12,8 @@ export interface NewEvent {
 
 /**
  * Writes events to the log and, in the same statement, one delivery for each webhook they match, so a
- * change, its event and what must be delivered commit together or not at all. Call it inside the
- * transaction of the change; afterwards hint `events` and `deliveries` on the bus.
+ * change, its event and what must be delivered commit together or not at all. It is called inside the
+ * transaction of the change, by `tellEvents`, which announces the events afterwards.
  *
  * One statement for any number of rows, the patterns matched in SQL: a webhook made a moment ago in
  * another process gets the next event, which a cache here could not promise.

@@ -43,8 +43,9 @@ export function createTickets(deps: { db: Sql; secret: string; clock: Clock }): 
     const [payload, signature, ...rest] = ticket.split('.');
     if (!payload || !signature || rest.length > 0) throw apiError('TOKEN_INVALID');
     const given = Buffer.from(signature, 'base64url');
-    const wanted = sign(payload);
-    if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) throw apiError('TOKEN_INVALID');
+    const expected = sign(payload);
+    if (given.length !== expected.length || !timingSafeEqual(given, expected))
+      throw apiError('TOKEN_INVALID');
     return JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
   }
 

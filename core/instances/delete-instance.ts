@@ -14,7 +14,7 @@ const LOGOUT_WAIT_MS = 3_000;
  * logged out of the network first, as far as its worker can in a few seconds.
  */
 export async function deleteInstance(
-  deps: { orm: Orm; db: Db; bus: Bus; hints: InstanceNotifications },
+  deps: { orm: Orm; db: Db; bus: Bus; notifications: InstanceNotifications },
   input: { principal: Principal; instanceId: string; signal: AbortSignal },
 ): Promise<void> {
   const { id } = await loadInstance(reachOf(deps.orm, input.principal), input.instanceId);
@@ -31,7 +31,7 @@ export async function deleteInstance(
 }
 
 async function logOut(
-  deps: { db: Db; bus: Bus; hints: InstanceNotifications },
+  deps: { db: Db; bus: Bus; notifications: InstanceNotifications },
   id: string,
   signal: AbortSignal,
 ): Promise<void> {
@@ -41,10 +41,14 @@ async function logOut(
   );
   if (asked.rowCount === 0) return;
   deps.bus.notify('instance', id);
-  await waitForInstance(deps.hints, { instanceId: id, timeoutMs: LOGOUT_WAIT_MS, signal }, async () => {
-    const left = await deps.db.query('SELECT 1 FROM instances WHERE id = $1 AND credentials IS NOT NULL', [
-      id,
-    ]);
-    return left.rowCount === 0 ? true : null;
-  });
+  await waitForInstance(
+    deps.notifications,
+    { instanceId: id, timeoutMs: LOGOUT_WAIT_MS, signal },
+    async () => {
+      const left = await deps.db.query('SELECT 1 FROM instances WHERE id = $1 AND credentials IS NOT NULL', [
+        id,
+      ]);
+      return left.rowCount === 0 ? true : null;
+    },
+  );
 }

@@ -31,7 +31,7 @@ export type Recorded = 'recorded';
  * Runs `work` in a transaction in which the lease stands until the commit: a new owner's epoch waits for it.
  * Throws {@link LeaseLost} when the lease has passed; nothing was written then.
  *
- * Everything that a session or a lane writes goes through here or through {@link underLeases}; there is no
+ * Everything that a session or an instance queue writes goes through here or through {@link underLeases}; there is no
  * other way to ask for leases, so none that can drop what it was given.
  */
 export async function underLease<T>(db: Db, lease: Lease, work: (client: Client) => Promise<T>): Promise<T> {

@@ -2,7 +2,7 @@ import type { Bus } from '../platform/bus.ts';
 
 /** Waits of requests for something that the worker of an instance writes. */
 export interface InstanceNotifications {
-  /** Resolves at the next hint about the instance, after `ms` at the latest, or when `signal` fires. */
+  /** Resolves at the next notification about the instance, after `ms` at the latest, or when `signal` fires. */
   next(instanceId: string, ms: number, signal: AbortSignal): Promise<void>;
 }
 
@@ -33,12 +33,12 @@ export function createInstanceNotifications(bus: Bus): InstanceNotifications {
   };
 }
 
-/** Hints may be lost with the connection: who waits also looks this often. */
+/** Notifications may be lost with the connection: who waits also looks this often. */
 const LOOK_EVERY_MS = 500;
 
 /** Looks until `look` finds something; null when nothing was there after `timeoutMs`. */
 export async function waitForInstance<T>(
-  hints: InstanceNotifications,
+  notifications: InstanceNotifications,
   input: { instanceId: string; timeoutMs: number; signal: AbortSignal },
   look: () => Promise<T | null>,
 ): Promise<T | null> {
@@ -47,6 +47,6 @@ export async function waitForInstance<T>(
     const found = await look();
     const leftMs = until - Date.now();
     if (found !== null || leftMs <= 0 || input.signal.aborted) return found;
-    await hints.next(input.instanceId, Math.min(leftMs, LOOK_EVERY_MS), input.signal);
+    await notifications.next(input.instanceId, Math.min(leftMs, LOOK_EVERY_MS), input.signal);
   }
 }

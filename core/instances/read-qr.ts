@@ -17,10 +17,10 @@ const WAIT_MS = 5_000;
  * network has given none.
  */
 export async function readQr(
-  deps: { orm: Orm; clock: Clock; hints: InstanceNotifications },
+  deps: { orm: Orm; clock: Clock; notifications: InstanceNotifications },
   input: { principal: Principal; instanceId: string; signal: AbortSignal },
 ): Promise<{ qr: string; expiresAt: Date }> {
-  const found = await waitForInstance(deps.hints, { ...input, timeoutMs: WAIT_MS }, async () => {
+  const found = await waitForInstance(deps.notifications, { ...input, timeoutMs: WAIT_MS }, async () => {
     const em = reachOf(deps.orm, input.principal);
     const instance = await loadInstance(em, input.instanceId);
     const held = holdRefusal(await readHold(em, instance.id));

@@ -23,7 +23,7 @@ const CODE_LIFETIME_MS = 60_000;
  * NOT_IMPLEMENTED on a network without such codes; 503 with Retry-After when no code came in time.
  */
 export async function requestPairingCode(
-  deps: { orm: Orm; db: Db; bus: Bus; clock: Clock; hints: InstanceNotifications },
+  deps: { orm: Orm; db: Db; bus: Bus; clock: Clock; notifications: InstanceNotifications },
   input: { principal: Principal; instanceId: string; phone: string; signal: AbortSignal },
 ): Promise<{ code: string; phone: string; expiresAt: Date }> {
   const phone = phoneOf(jidOfPhone(input.phone));
@@ -31,7 +31,7 @@ export async function requestPairingCode(
   await writeRequest(deps, { ...input, phone, requestedAt });
   deps.bus.notify('instance', input.instanceId);
   const wait = { instanceId: input.instanceId, timeoutMs: SYNC_ACTION_TIMEOUT_MS, signal: input.signal };
-  const answer = await waitForInstance(deps.hints, wait, async () => {
+  const answer = await waitForInstance(deps.notifications, wait, async () => {
     const pairing = await reachOf(deps.orm, input.principal).findOne(InstancePairingSchema, {
       instanceId: input.instanceId,
       codePhone: phone,

@@ -11,7 +11,7 @@ import type { Db } from '../platform/db.ts';
 import { newId } from '../platform/ids.ts';
 import type { Orm } from '../platform/orm.ts';
 import { type Answers, waitForAnswer } from './answers.ts';
-import { dropRequest, insertRequest, takeAnswer } from './rpc-requests.ts';
+import { claimAnswer, dropRequest, insertRequest } from './rpc-requests.ts';
 
 export interface RpcDeps {
   orm: Orm;
@@ -23,7 +23,7 @@ export interface RpcDeps {
   rpcTimeoutMs?: number;
 }
 
-export interface Question {
+export interface OwnerRequest {
   principal: Principal;
   instanceId: string;
   op: string;
@@ -37,34 +37,34 @@ export interface Question {
 export class RpcRefused extends Error {
   readonly reason: string;
   constructor(reason: string) {
-    super(`the call was refused: ${reason}`);
+    super(`the request was refused: ${reason}`);
     this.name = 'RpcRefused';
     this.reason = reason;
   }
 }
 
-/** Refusal of a call that means "the network could not be asked". */
+/** Refusal of a request that means "the network could not be asked". */
 export const UNAVAILABLE = 'unavailable';
 /** Refusal of a driver whose network has no such thing, although it did not say so beforehand. */
 const UNSUPPORTED = 'unsupported_call';
 
 /**
- * Asks the worker that owns the instance and waits for what it says. Throws ApiError 404
+ * Sends an rpc request to the worker that owns the instance and waits for its answer. Throws ApiError 404
  * INSTANCE_NOT_FOUND, 501 NOT_IMPLEMENTED, 409 INSTANCE_NOT_CONNECTED and the like, 503 SERVICE_UNAVAILABLE with Retry-After
  * when no answer came in time (the outcome is then unknown); {@link RpcRefused} when the answer is no.
  */
-export async function requestOwner(deps: RpcDeps, question: Question): Promise<unknown> {
-  const { principal, op, args, signal } = question;
-  const instance = await loadInstance(reachOf(deps.orm, principal), question.instanceId);
-  const refusal = question.offline ? null : instanceRefusal(instance.state);
-  if (!question.offline) await requireAbility(deps.db, instance.driver, op);
+export async function requestOwner(deps: RpcDeps, request: OwnerRequest): Promise<unknown> {
+  const { principal, op, args, signal } = request;
+  const instance = await loadInstance(reachOf(deps.orm, principal), request.instanceId);
+  const refusal = request.offline ? null : instanceRefusal(instance.state);
+  if (!request.offline) await requireAbility(deps.db, instance.driver, op);
   if (refusal) throw refusal;
   const id = newId();
   const timeoutMs = deps.rpcTimeoutMs ?? SYNC_ACTION_TIMEOUT_MS;
   const expiresAt = new Date(deps.clock.now().getTime() + timeoutMs);
   await insertRequest(deps.db, { id, instanceId: instance.id, shard: instance.shard, op, args, expiresAt });
   deps.bus.notify('calls', String(instance.shard));
-  const answer = await waitForAnswer(deps.answers, { id, timeoutMs, signal }, () => takeAnswer(deps.db, id));
+  const answer = await waitForAnswer(deps.answers, { id, timeoutMs, signal }, () => claimAnswer(deps.db, id));
   if (!answer) await dropRequest(deps.db, id);
   if (!answer || ('error' in answer && answer.error === UNAVAILABLE)) {
     throw apiError('SERVICE_UNAVAILABLE', {

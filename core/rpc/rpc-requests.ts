@@ -2,7 +2,7 @@ import type { Lease } from '../instances/hold-leases.ts';
 import { SHARD_COUNT } from '../instances/shard.ts';
 import type { Sql } from '../platform/db.ts';
 
-/** A question of an API process to the worker that owns an instance. */
+/** A request of an API process to the worker that owns an instance. */
 export interface RpcRequest {
   id: string;
   instanceId: string;
@@ -14,16 +14,23 @@ export type RpcAnswer = { value: unknown } | { error: string };
 
 export async function insertRequest(
   sql: Sql,
-  call: RpcRequest & { shard: number; expiresAt: Date },
+  request: RpcRequest & { shard: number; expiresAt: Date },
 ): Promise<void> {
   await sql.query(
     `INSERT INTO network_calls (id, instance_id, shard, op, args, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-    [call.id, call.instanceId, call.shard, call.op, JSON.stringify(call.args), call.expiresAt],
+    [
+      request.id,
+      request.instanceId,
+      request.shard,
+      request.op,
+      JSON.stringify(request.args),
+      request.expiresAt,
+    ],
   );
 }
 
-/** The answer, once it is there; it is taken out. */
-export async function takeAnswer(sql: Sql, id: string): Promise<RpcAnswer | null> {
+/** The answer, once it is there; its row goes. */
+export async function claimAnswer(sql: Sql, id: string): Promise<RpcAnswer | null> {
   const found = await sql.query<{ answer: unknown; error: string | null }>(
     `DELETE FROM network_calls WHERE id = $1 AND state = 'answered' RETURNING answer, error`,
     [id],
@@ -33,12 +40,12 @@ export async function takeAnswer(sql: Sql, id: string): Promise<RpcAnswer | null
   return row.error === null ? { value: row.answer } : { error: row.error };
 }
 
-/** Nobody waits any more: a question that no worker has taken is never answered. */
+/** Nobody waits any more: a request that no worker has claimed is never answered. */
 export async function dropRequest(sql: Sql, id: string): Promise<void> {
   await sql.query(`DELETE FROM network_calls WHERE id = $1 AND state <> 'taken'`, [id]);
 }
 
-/** Takes the questions that wait for the shards of these leases, as far as they stand; each goes to one taker. */
+/** Claims the requests that wait for the shards of these leases, as far as they stand; each goes to one claimer. */
 export async function claimRequests(sql: Sql, leases: readonly Lease[], now: Date): Promise<RpcRequest[]> {
   if (leases.length === 0) return [];
   const found = await sql.query<{
@@ -50,15 +57,15 @@ export async function claimRequests(sql: Sql, leases: readonly Lease[], now: Dat
     name: 'rpc-requests-claim',
     text: `UPDATE network_calls SET state = 'taken'
            WHERE id IN (
-             SELECT call.id FROM unnest($1::smallint[], $2::bigint[]) AS lease (shard, epoch)
+             SELECT request.id FROM unnest($1::smallint[], $2::bigint[]) AS lease (shard, epoch)
              JOIN shards ON shards.shard = lease.shard AND shards.epoch = lease.epoch
-             JOIN network_calls call ON call.shard = lease.shard
-             WHERE call.state = 'asked' AND call.expires_at > $3
-             LIMIT ${SHARD_COUNT * 8} FOR UPDATE OF call SKIP LOCKED)
+             JOIN network_calls request ON request.shard = lease.shard
+             WHERE request.state = 'asked' AND request.expires_at > $3
+             LIMIT ${SHARD_COUNT * 8} FOR UPDATE OF request SKIP LOCKED)
            RETURNING id, instance_id, op, args`,
     values: [leases.map((lease) => lease.shard), leases.map((lease) => lease.epoch), now],
   });
-  return found.rows.map(({ instance_id, ...call }) => ({ ...call, instanceId: instance_id }));
+  return found.rows.map(({ instance_id, ...request }) => ({ ...request, instanceId: instance_id }));
 }
 
 export async function answerRequest(sql: Sql, id: string, answer: RpcAnswer): Promise<void> {

@@ -1,7 +1,7 @@
 /**
  * What driver and sandbox say to each other over the WebSocket: JSON text frames, told apart by `t`.
  *
- * The hot road is one frame kind a direction, `flow`, that carries whatever the tick gathered. Its
+ * The hot path is one frame kind a direction, `flow`, that carries whatever the tick gathered. Its
  * `type` and `content` are opaque to the transport: a new content family adds nothing here, a new
  * question and answer (groups, profile, ...) is a new `op` of `call`.
  */

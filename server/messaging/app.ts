@@ -4,7 +4,6 @@ import { createBillingClient } from '@posthorn/core/accounts/company/billing-cli
 import { createAccounts } from '@posthorn/core/accounts/create-accounts.ts';
 import { createOAuthProviders } from '@posthorn/core/accounts/oauth/create-providers.ts';
 import { ensureSuperadmins } from '@posthorn/core/accounts/users/ensure-superadmins.ts';
-import { createAnswers } from '@posthorn/core/rpc/answers.ts';
 import { createEventFeed } from '@posthorn/core/events/event-feed.ts';
 import { createTickets } from '@posthorn/core/events/ticket.ts';
 import { createInstanceNotifications } from '@posthorn/core/instances/instance-notifications.ts';
@@ -23,6 +22,7 @@ import type { Metrics } from '@posthorn/core/platform/metrics.ts';
 import { createMetricsAccess } from '@posthorn/core/platform/metrics-access.ts';
 import type { Orm } from '@posthorn/core/platform/orm.ts';
 import { transferLimits } from '@posthorn/core/platform/transfer-limits.ts';
+import { createAnswers } from '@posthorn/core/rpc/answers.ts';
 import { createCors } from '../http/cors.ts';
 import { createApp } from '../http/create-app.ts';
 import { guardMetrics } from '../http/guard-metrics.ts';
@@ -120,7 +120,7 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     tickets,
     connections,
     sockets,
-    hints: createInstanceNotifications(bus),
+    notifications: createInstanceNotifications(bus),
     answers: createAnswers(bus),
     media: media.sources,
     storedMedia: media,

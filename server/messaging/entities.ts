@@ -1,9 +1,9 @@
 import { ApiTokenSchema, UserSchema } from '@posthorn/core/accounts/entities.ts';
 import { AuditEntrySchema } from '@posthorn/core/audit/entities.ts';
 import {
-  InstanceTransitionSchema,
   InstancePairingSchema,
   InstanceSchema,
+  InstanceTransitionSchema,
 } from '@posthorn/core/instances/entities.ts';
 import { WebhookSchema } from '@posthorn/core/webhooks/entities.ts';
 

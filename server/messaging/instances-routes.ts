@@ -23,7 +23,7 @@ export interface InstancesRoutesDeps {
   db: Db;
   bus: Bus;
   clock: Clock;
-  hints: InstanceNotifications;
+  notifications: InstanceNotifications;
   /** The networks of this installation, the default one first. */
   drivers: readonly string[];
 }

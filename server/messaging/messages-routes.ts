@@ -2,12 +2,12 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import type { messages } from '@posthorn/contract/messaging/messages.ts';
 import { reachOf } from '@posthorn/core/access/company-scope.ts';
 import type { Principal } from '@posthorn/core/access/principal.ts';
-import type { RpcDeps } from '@posthorn/core/rpc/request-owner.ts';
 import { loadInstance } from '@posthorn/core/instances/find-instance.ts';
 import { pinMessage, starMessage, votePoll } from '@posthorn/core/messages/act-on-message.ts';
 import { findMessage } from '@posthorn/core/messages/find-message.ts';
 import { listMessages } from '@posthorn/core/messages/list-messages.ts';
 import type { SendDeps } from '@posthorn/core/messages/send.ts';
+import type { RpcDeps } from '@posthorn/core/rpc/request-owner.ts';
 import type { Handlers } from '../http/handler.ts';
 import { changeHandler, sendHandler } from './send-handler.ts';
 

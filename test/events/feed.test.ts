@@ -50,7 +50,7 @@ function recordingSink(): RecordedSink {
   return sink;
 }
 
-/** The database, with its queries counted by name and, where wished, their answers held up or changed. */
+/** The database, with its queries counted by name and, where desired, their answers held up or changed. */
 function watchedDb(change: (name: string, result: { rows: object[] }) => Promise<unknown> = async () => {}) {
   const counts = new Map<string, number>();
   const db = {

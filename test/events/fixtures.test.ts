@@ -66,7 +66,7 @@ test('every event is the same on webhook, SSE, WebSocket and GET /v1/events', as
   }
   const byId = <T extends { event_id?: unknown }>(found: T[]) =>
     new Map(found.map(({ cursor: _, ...event }: T & { cursor?: unknown }) => [event.event_id, event]));
-  const roads = {
+  const ways = {
     webhook: byId(receiver.received.map((request) => JSON.parse(request.body))),
     sse: byId(sse.frames.map((frame) => JSON.parse(frame.data))),
     websocket: byId(frames),
@@ -81,7 +81,7 @@ test('every event is the same on webhook, SSE, WebSocket and GET /v1/events', as
       instance_id: instanceId,
       data: event.data,
     };
-    for (const [road, found] of Object.entries(roads))
-      assert.deepEqual(found.get(event.eventId), expected, `${event.type} by ${road}`);
+    for (const [way, found] of Object.entries(ways))
+      assert.deepEqual(found.get(event.eventId), expected, `${event.type} by ${way}`);
   }
 });

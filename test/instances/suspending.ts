@@ -14,10 +14,10 @@ interface InstanceRow {
   settings: object;
 }
 
-/** The whole road, and the hands that suspend its company. */
+/** The whole pipeline, and the hands that suspend its company. */
 export interface Suspending {
   clock: TestClock;
-  road: Sending;
+  pipeline: Sending;
   setStatus(status: 'active' | 'suspended'): Promise<void>;
   suspendSubscription(suspended: boolean): Promise<void>;
   row(instanceId: string): Promise<InstanceRow>;
@@ -28,15 +28,15 @@ export interface Suspending {
   ledgerOf(phone: string): Promise<number>;
 }
 
-/** Long enough for what should not happen to have happened: hints take milliseconds. */
+/** Long enough for what should not happen to have happened: notifications take milliseconds. */
 export const aWhile = () => new Promise((resolve) => setTimeout(resolve, 400));
 
 export async function startSuspending(): Promise<Suspending> {
   const clock = createTestClock(new Date());
-  const road = await startSending({ clock, env: { SUPERADMIN_EMAILS: 'root@example.test' } });
-  const { db } = road.api.parts;
-  const root = await superadminKey(road);
-  const { companyId, userId } = road.company;
+  const pipeline = await startSending({ clock, env: { SUPERADMIN_EMAILS: 'root@example.test' } });
+  const { db } = pipeline.api.parts;
+  const root = await superadminKey(pipeline);
+  const { companyId, userId } = pipeline.company;
   let version = 1;
 
   async function row(id: string): Promise<InstanceRow> {
@@ -49,7 +49,7 @@ export async function startSuspending(): Promise<Suspending> {
 
   return {
     clock,
-    road,
+    pipeline,
     row,
     async setStatus(status) {
       const change = { companyId, status, by: { userId }, traceId: null };
@@ -67,17 +67,17 @@ export async function startSuspending(): Promise<Suspending> {
     stateBecomes: (state, id) =>
       waitFor(async () => (await row(id)).state === state, 10_000, { what: `${id} to be ${state}` }),
     asRoot: (id, method, path, body) =>
-      road.api.call(method, `/v1/instances/${id}${path}`, {
+      pipeline.api.call(method, `/v1/instances/${id}${path}`, {
         key: root,
         headers: { 'idempotency-key': randomUUID() },
         ...(body === undefined ? {} : { body }),
       }),
-    ledgerOf: async (phone) => (await road.sandbox.get(`/ledger?to=${phone}`)).total,
+    ledgerOf: async (phone) => (await pipeline.sandbox.get(`/ledger?to=${phone}`)).total,
   };
 }
 
-async function superadminKey(road: Sending): Promise<string> {
-  const { db } = road.api.parts;
+async function superadminKey(pipeline: Sending): Promise<string> {
+  const { db } = pipeline.api.parts;
   const { rows } = await db.query<{ id: number }>(
     `INSERT INTO users (company_id, email, name, role, is_superadmin, email_verified_at)
      VALUES (1, 'root@example.test', 'Root', 'superadmin', true, now())

@@ -6,46 +6,51 @@ import type { Sending, TestInstance } from '../support/sending.ts';
 import { aWhile, type Suspending, startSuspending } from './suspending.ts';
 
 let at: Suspending;
-let road: Sending;
+let pipeline: Sending;
 let instance: TestInstance;
 
 before(async () => {
   at = await startSuspending();
-  road = at.road;
+  pipeline = at.pipeline;
 });
-after(() => road.close());
+after(() => pipeline.close());
 beforeEach(async () => {
   await at.setStatus('active');
-  instance = await road.connect();
+  instance = await pipeline.connect();
 });
 
 describe('suspending a company', () => {
   test('disconnects its instances, which go on as they were when it is reactivated', async () => {
-    const idle = await seedInstance(road.api.parts.db, road.company.companyId, { state: 'DISCONNECTED' });
-    await road.call(instance, 'PATCH', '/settings', { auto_read: true });
+    const idle = await seedInstance(pipeline.api.parts.db, pipeline.company.companyId, {
+      state: 'DISCONNECTED',
+    });
+    await pipeline.call(instance, 'PATCH', '/settings', { auto_read: true });
     const was = await at.row(instance.id);
     await at.setStatus('suspended');
     await at.stateBecomes('DISCONNECTED', instance.id);
-    const told = await road.event(instance, 'instance.disconnected');
+    const told = await pipeline.event(instance, 'instance.disconnected');
     assert.equal(told.data.reason, 'company_suspended');
     assert.deepEqual({ ...(await at.row(instance.id)), state: '' }, { ...was, state: '' });
     await at.setStatus('active');
     await at.stateBecomes('CONNECTED', instance.id);
     assert.deepEqual(await at.row(instance.id), was, 'pairing, settings and all');
     assert.equal((await at.row(idle)).state, 'DISCONNECTED');
-    assert.equal((await road.call(instance, 'GET', '/connection')).body.moves[1].reason, 'company_suspended');
+    assert.equal(
+      (await pipeline.call(instance, 'GET', '/connection')).body.moves[1].reason,
+      'company_suspended',
+    );
   });
 
   test('keeps what is queued: sent once, when it is reactivated', async () => {
-    const phone = road.newPhone();
+    const phone = pipeline.newPhone();
     const typed = { humanize_enabled: true };
-    await road.call(instance, 'PATCH', '/settings', typed);
+    await pipeline.call(instance, 'PATCH', '/settings', typed);
     // The typing of the first takes longer than this test lets it.
     for (const text of ['x'.repeat(4_000), 'second'])
-      await road.send(instance, '/messages/text', { to: phone, text });
+      await pipeline.send(instance, '/messages/text', { to: phone, text });
     await at.setStatus('suspended');
     await at.stateBecomes('DISCONNECTED', instance.id);
-    await road.api.parts.db.query(
+    await pipeline.api.parts.db.query(
       `UPDATE instances SET settings = '{"humanize_enabled": false}' WHERE id = $1`,
       [instance.id],
     );
@@ -58,11 +63,13 @@ describe('suspending a company', () => {
 
   test('a task that its worker has not heard of is not handed out while it lasts', async () => {
     const { createPendingLoader } = await import('@posthorn/core/messages/load-pending.ts');
-    const away = await seedInstance(road.api.parts.db, road.company.companyId, { state: 'CONNECTED' });
-    await road.api.parts.db.query(`UPDATE instances SET state = 'CONNECTED' WHERE id = $1`, [away]);
+    const away = await seedInstance(pipeline.api.parts.db, pipeline.company.companyId, {
+      state: 'CONNECTED',
+    });
+    await pipeline.api.parts.db.query(`UPDATE instances SET state = 'CONNECTED' WHERE id = $1`, [away]);
     const other = { ...instance, id: away };
-    await road.send(other, '/messages/text', { to: road.newPhone(), text: 'wait' });
-    const pending = () => createPendingLoader(road.api.parts).push({ instanceId: away, afterSeq: 0 });
+    await pipeline.send(other, '/messages/text', { to: pipeline.newPhone(), text: 'wait' });
+    const pending = () => createPendingLoader(pipeline.api.parts).push({ instanceId: away, afterSeq: 0 });
     assert.equal((await pending()).length, 1);
     await at.setStatus('suspended');
     assert.equal((await pending()).length, 0);
@@ -76,9 +83,9 @@ describe('suspending a company', () => {
   test('leaves what is sent to its numbers to the network, which gives it afterwards', async () => {
     await at.setStatus('suspended');
     await at.stateBecomes('DISCONNECTED', instance.id);
-    const phone = road.newPhone();
-    await road.sandbox.post('/phones', { phone, name: 'Ana' });
-    await road.sandbox.post(`/phones/${phone}/messages`, {
+    const phone = pipeline.newPhone();
+    await pipeline.sandbox.post('/phones', { phone, name: 'Ana' });
+    await pipeline.sandbox.post(`/phones/${phone}/messages`, {
       to: instance.phone,
       type: 'text',
       text: 'hello?',
@@ -86,7 +93,7 @@ describe('suspending a company', () => {
     await aWhile();
     const received = async () =>
       (
-        await road.api.parts.db.query(
+        await pipeline.api.parts.db.query(
           `SELECT FROM messages WHERE instance_id = $1 AND direction = 'inbound'`,
           [instance.id],
         )
@@ -102,13 +109,13 @@ describe('scheduled sends of a suspended company', () => {
   const schedule = async (phone: string) => {
     const send_at = new Date(at.clock.now().getTime() + MINUTE_MS).toISOString();
     const body = { type: 'text', send_at, body: { to: phone, text: 'later' } };
-    const answer = await road.call(instance, 'POST', '/messages/scheduled', body);
+    const answer = await pipeline.call(instance, 'POST', '/messages/scheduled', body);
     assert.equal(answer.status, 202, answer.text);
     return answer.body.id as string;
   };
   const scheduled = async (id: string) =>
     (
-      await road.api.parts.db.query<{ status: string; failed_reason: string | null }>(
+      await pipeline.api.parts.db.query<{ status: string; failed_reason: string | null }>(
         'SELECT status, failed_reason FROM scheduled_sends WHERE id = $1',
         [id],
       )
@@ -120,7 +127,7 @@ describe('scheduled sends of a suspended company', () => {
     }, 10_000);
 
   test('wait when they fall due, and go out when it is reactivated soon', async () => {
-    const phone = road.newPhone();
+    const phone = pipeline.newPhone();
     const id = await schedule(phone);
     await at.setStatus('suspended');
     at.clock.advance(2 * MINUTE_MS);
@@ -136,7 +143,7 @@ describe('scheduled sends of a suspended company', () => {
   });
 
   test('fail with company_suspended when that takes longer than a send may be late', async () => {
-    const phone = road.newPhone();
+    const phone = pipeline.newPhone();
     const id = await schedule(phone);
     await at.setStatus('suspended');
     at.clock.advance(2 * MINUTE_MS);
@@ -148,7 +155,7 @@ describe('scheduled sends of a suspended company', () => {
     }, 10_000);
     assert.equal((await scheduled(id)).failed_reason, 'company_suspended');
     await at.setStatus('active');
-    const { body } = await road.call(instance, 'GET', '/messages/scheduled?status=failed');
+    const { body } = await pipeline.call(instance, 'GET', '/messages/scheduled?status=failed');
     const shown = body.data.find((row: { id: string }) => row.id === id);
     assert.deepEqual([shown.status, shown.failed_reason], ['failed', 'company_suspended']);
     await at.stateBecomes('CONNECTED', instance.id);

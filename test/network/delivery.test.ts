@@ -227,7 +227,7 @@ test('a phone with a delivery delay gets the message that much later', async (t)
   const instance = await pairInstance(t, sandbox, OURS);
   await sandbox.post('/phones', { phone: THEIRS, delivery_delay_ms: 200, auto_read: false });
   const sentAt = Date.now();
-  await instance.sendText(THEIRS, 'slow road');
+  await instance.sendText(THEIRS, 'slow line');
   await until(() => instance.receipts.length === 1);
   assert.ok(Date.now() - sentAt >= 190);
 });

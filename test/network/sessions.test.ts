@@ -113,9 +113,9 @@ test('a send without an answer is unavailable after fifteen seconds', async (t) 
 
 test('a connection that falls silent is lost', async (t) => {
   const sandbox = await startSandbox(t);
-  // A road that swallows everything once it is told to: no FIN, no RST, as with a pulled cable.
+  // A proxy that swallows everything once it is told to: no FIN, no RST, as with a pulled cable.
   let isOpen = true;
-  const road = createServer((near) => {
+  const proxy = createServer((near) => {
     const far = connect(sandbox.port, '127.0.0.1');
     near
       .on('data', (data) => isOpen && far.write(data))
@@ -123,9 +123,9 @@ test('a connection that falls silent is lost', async (t) => {
       .on('close', () => far.destroy());
     far.on('data', (data) => isOpen && near.write(data)).on('error', () => {});
   });
-  await new Promise<void>((resolve) => road.listen(0, '127.0.0.1', resolve));
-  t.after(() => road.close());
-  const { port } = road.address() as { port: number };
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  t.after(() => proxy.close());
+  const { port } = proxy.address() as { port: number };
   const instance = await openInstance(t, `ws://127.0.0.1:${port}/ws`, { heartbeatMs: 100 });
   await until(() => instance.qrs.length > 0);
   await delay(400);

@@ -39,7 +39,7 @@ function createRefused(told: Partial<AttemptsDeps>) {
     isAlive: () => true,
     onResult: () => assert.fail('nothing was attempted'),
     onSlow: () => undefined,
-    release: () => assert.fail('nothing was given back'),
+    release: () => assert.fail('nothing was released'),
     ...told,
   });
 }
@@ -55,7 +55,7 @@ const CONFIG: EndpointConfig = {
   unusable: null,
 };
 
-test('deliveries that were claimed while the breaker opened are given back, and held by nobody', async () => {
+test('deliveries that were claimed while the breaker opened are released, and held by nobody', async () => {
   const returned: number[] = [];
   const attempts = createRefused({
     release: (deliveries) => void returned.push(...deliveries.map(({ id }) => id)),
@@ -101,7 +101,7 @@ test('a backlog that is refused without being sent leaves every other endpoint i
   assert.equal(attempts.inFlight(), 0);
 });
 
-test('a delivery that waited too long for its lease is given back, not attempted', async () => {
+test('a delivery that waited too long for its lease is released, not attempted', async () => {
   const returned: number[] = [];
   const results: number[] = [];
   const attempts = createRefused({

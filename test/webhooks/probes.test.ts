@@ -8,7 +8,7 @@ import { seedCompany } from '../support/seed.ts';
 import { emitEvents, seedWebhook, startDispatcher, startReceiver } from './support.ts';
 
 const QUIET = 50;
-const HINTS = 40;
+const NOTIFICATIONS = 40;
 
 let parts: Parts;
 let db: Db;
@@ -44,18 +44,18 @@ test('endpoints that have fallen quiet are not asked for because others have wor
   t.after(dispatcher.close);
   for (const { companyId } of companies) await emitEvents(parts, companyId, 1);
   await waitFor(() => receiver.requests === companies.length);
-  const goOn = async (hints: number) => {
-    for (let i = 0; i < hints; i += 1) {
+  const goOn = async (notifications: number) => {
+    for (let i = 0; i < notifications; i += 1) {
       await emitEvents(parts, busy.companyId, 1);
       await delay(50);
     }
   };
-  // Hints go on all the time, as they do in a busy installation; after two seconds the others are quiet.
-  await goOn(HINTS + 10);
+  // Notifications go on all the time, as they do in a busy installation; after two seconds the others are quiet.
+  await goOn(NOTIFICATIONS + 10);
   watching = true;
-  await goOn(HINTS);
-  await waitFor(() => receiver.requests === companies.length + 2 * HINTS + 10);
+  await goOn(NOTIFICATIONS);
+  await waitFor(() => receiver.requests === companies.length + 2 * NOTIFICATIONS + 10);
   assert.ok(asked.includes(busy.webhookId));
   const inVain = asked.filter((webhookId) => webhookId !== busy.webhookId);
-  assert.deepEqual(inVain, [], `${inVain.length} probes in ${HINTS} hints`);
+  assert.deepEqual(inVain, [], `${inVain.length} probes in ${NOTIFICATIONS} notifications`);
 });

@@ -60,7 +60,7 @@ describe('webhooks of a suspended company', () => {
     await receiver.close();
   });
 
-  test('what a worker holds already is given back, attempts under way aside', async () => {
+  test('what a worker holds already is released, attempts under way aside', async () => {
     company = await seedCompany(parts.db);
     const answers: (() => void)[] = [];
     const receiver: Receiver = await startReceiver((_req, res) => {

@@ -6,16 +6,16 @@ import { waitFor } from '../support/process.ts';
 import { type LoggedEvent, type Sending, startSending, type TestInstance } from '../support/sending.ts';
 import { FRIEND, jid, message, POISON } from './poison-table.ts';
 
-let road: Sending;
+let pipeline: Sending;
 let instance: TestInstance;
 before(async () => {
-  road = await startSending({ env: { HTTP_TIMEOUT: '2' } });
-  instance = await road.connect();
+  pipeline = await startSending({ env: { HTTP_TIMEOUT: '2' } });
+  instance = await pipeline.connect();
 });
-after(() => road.close());
+after(() => pipeline.close());
 
 async function receivedIn(chat: string): Promise<LoggedEvent[]> {
-  const found = await road.api.parts.db.query<LoggedEvent>(
+  const found = await pipeline.api.parts.db.query<LoggedEvent>(
     `SELECT event_id, type, data FROM events
      WHERE instance_id = $1 AND type = 'message.received' AND data->>'chat' = $2 ORDER BY tx, id`,
     [instance.id, chat],
@@ -24,7 +24,7 @@ async function receivedIn(chat: string): Promise<LoggedEvent[]> {
 }
 
 async function account() {
-  const { accounts } = await road.sandbox.get('/sessions');
+  const { accounts } = await pipeline.sandbox.get('/sessions');
   return accounts.find((each: { phone: string }) => each.phone === instance.phone);
 }
 
@@ -34,31 +34,35 @@ const acknowledged = () =>
 describe('poison in what arrives', () => {
   test('costs itself alone: each of the table between two good messages, and the session lives', async () => {
     // A request that only the process has to answer: a busy database of a busy machine tells nothing here.
-    const target = { url: `${road.api.url}/v1/instances`, expect: 401 };
-    const other = await road.connect();
-    const friend = road.newPhone();
+    const target = { url: `${pipeline.api.url}/v1/instances`, expect: 401 };
+    const other = await pipeline.connect();
+    const friend = pipeline.newPhone();
     // All of it comes at once, so that good and bad stand in the same batches.
-    await road.sandbox.post('/phones', { phone: FRIEND, name: 'Ana' });
-    await road.sandbox.post('/faults', { kind: 'offline', account: instance.phone });
-    await road.sandbox.post(`/phones/${FRIEND}/messages`, { to: instance.phone, id: 'GOOD', text: 'good 0' });
+    await pipeline.sandbox.post('/phones', { phone: FRIEND, name: 'Ana' });
+    await pipeline.sandbox.post('/faults', { kind: 'offline', account: instance.phone });
+    await pipeline.sandbox.post(`/phones/${FRIEND}/messages`, {
+      to: instance.phone,
+      id: 'GOOD',
+      text: 'good 0',
+    });
     const events: { what: string; id: unknown }[] = [];
     for (const [what, { event }] of Object.entries(POISON)) {
       const made = event();
       events.push({ what, id: (made as { id?: unknown }).id });
-      await road.sandbox.post('/events', { account: instance.phone, event: made });
+      await pipeline.sandbox.post('/events', { account: instance.phone, event: made });
       const text = `good ${events.length}`;
-      await road.sandbox.post(`/phones/${FRIEND}/messages`, { to: instance.phone, text });
+      await pipeline.sandbox.post(`/phones/${FRIEND}/messages`, { to: instance.phone, text });
     }
     const { result: loginsBefore, probed } = await probeWhile(target, async () => {
-      await road.sandbox.call('DELETE', '/faults?kind=offline');
+      await pipeline.sandbox.call('DELETE', '/faults?kind=offline');
       await waitFor(async () => (await account()).live === 1, 60_000, { what: 'the session is back' });
       const { logins } = await account();
       for (let i = 0; i < 5; i += 1) {
-        await road.send(other, '/messages/text', { to: friend, text: `sent ${i}` });
-        await road.sandbox.post(`/phones/${friend}/messages`, { to: other.phone, text: `received ${i}` });
+        await pipeline.send(other, '/messages/text', { to: friend, text: `sent ${i}` });
+        await pipeline.sandbox.post(`/phones/${friend}/messages`, { to: other.phone, text: `received ${i}` });
       }
-      await road.event(other, 'message.received', ({ content }) => content.text === 'received 4');
-      await road.event(other, 'message.sent');
+      await pipeline.event(other, 'message.received', ({ content }) => content.text === 'received 4');
+      await pipeline.event(other, 'message.sent');
       await acknowledged();
       return logins as number;
     });
@@ -69,32 +73,32 @@ describe('poison in what arrives', () => {
     assert.deepEqual(good, ['good 0', ...events.map((_, i) => `good ${i + 1}`)]);
 
     for (const { what, id } of events) {
-      const found = await road.api.parts.db.query(
+      const found = await pipeline.api.parts.db.query(
         'SELECT id, incomplete_reason FROM messages WHERE instance_id = $1 AND network_id = $2',
         [instance.id, typeof id === 'string' && id.startsWith('POISON') ? id : 'none'],
       );
       assert.equal(found.rows.length, POISON[what]!.told ? 1 : 0, what);
       if (!POISON[what]!.told) continue;
       assert.equal(found.rows[0]!.incomplete_reason, POISON[what]!.reason ?? null, what);
-      const [received] = await road.eventsOf(found.rows[0]!.id);
+      const [received] = await pipeline.eventsOf(found.rows[0]!.id);
       assert.deepEqual(eventPayloads['message.received'].parse(received!.data), received!.data, what);
       assert.equal(received!.data.incomplete_reason, POISON[what]!.reason, what);
-      const read = await road.call(instance, 'GET', `/message/${found.rows[0]!.id}`);
+      const read = await pipeline.call(instance, 'GET', `/message/${found.rows[0]!.id}`);
       assert.equal(read.status, 200, what);
       assert.equal(read.body.media_id, null, what);
     }
     const { live, logins } = await account();
     assert.deepEqual([live, logins], [1, loginsBefore], 'the session was never lost');
-    assert.equal((await road.api.parts.db.query('SELECT 1 FROM work_tries')).rowCount, 0);
+    assert.equal((await pipeline.api.parts.db.query('SELECT 1 FROM work_tries')).rowCount, 0);
     assertUnhurt(probed, 'poison in what arrives');
   });
 
   test('many in one batch cost each itself alone', async () => {
-    const phone = road.newPhone();
+    const phone = pipeline.newPhone();
     for (let i = 0; i < 20; i += 1) {
       const event = message({ chat: jid(phone), from: jid(phone), at: 1e20, content: { text: '\u0000' } });
-      await road.sandbox.post('/events', { account: instance.phone, event });
-      await road.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, text: `good ${i}` });
+      await pipeline.sandbox.post('/events', { account: instance.phone, event });
+      await pipeline.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, text: `good ${i}` });
     }
     await acknowledged();
     const texts = (await receivedIn(jid(phone))).map(({ data }) => data.content.text);
@@ -104,7 +108,7 @@ describe('poison in what arrives', () => {
 
 describe('a statement that refuses one message for no reason that anybody foresaw', () => {
   test('refuses it a few times, then it is told without its content, in its place', async () => {
-    const { db } = road.api.parts;
+    const { db } = pipeline.api.parts;
     await db.query(`
       CREATE FUNCTION refuse_cursed() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
@@ -113,9 +117,9 @@ describe('a statement that refuses one message for no reason that anybody foresa
       END $$;
       CREATE TRIGGER refuse_cursed BEFORE INSERT ON messages FOR EACH ROW EXECUTE FUNCTION refuse_cursed()`);
     try {
-      const phone = road.newPhone();
+      const phone = pipeline.newPhone();
       for (const text of ['before', 'cursed', 'after']) {
-        await road.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, text });
+        await pipeline.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, text });
       }
       await acknowledged();
       const received = (await receivedIn(jid(phone))).map(({ data }) => [
@@ -138,11 +142,11 @@ describe('a statement that refuses one message for no reason that anybody foresa
 describe('media that cannot be had', () => {
   for (const how of ['hang', 'cut', 'error']) {
     test(`costs the message its media and nothing else: ${how}`, async () => {
-      const phone = road.newPhone();
+      const phone = pipeline.newPhone();
       const send = (body: object) =>
-        road.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, ...body });
+        pipeline.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, ...body });
       await send({ text: 'before' });
-      await road.sandbox.post('/faults', { kind: 'break_media', how, account: instance.phone });
+      await pipeline.sandbox.post('/faults', { kind: 'break_media', how, account: instance.phone });
       try {
         await send({
           type: 'document',
@@ -153,7 +157,7 @@ describe('media that cannot be had', () => {
         await send({ text: 'after' });
         await acknowledged();
       } finally {
-        await road.sandbox.call('DELETE', '/faults?kind=break_media');
+        await pipeline.sandbox.call('DELETE', '/faults?kind=break_media');
       }
       const received = (await receivedIn(jid(phone))).map(({ data }) => [
         data.content.text ?? data.content.caption,
@@ -171,9 +175,9 @@ describe('media that cannot be had', () => {
 
 describe('poison in what is sent', () => {
   test('fails after a few tries, and what was accepted behind it goes out', async () => {
-    const { db } = road.api.parts;
+    const { db } = pipeline.api.parts;
     const { logins } = await account();
-    const phone = road.newPhone();
+    const phone = pipeline.newPhone();
     // A target that no accept writes: the dispatch makes something of it that the network does not take.
     await db.query(`
       CREATE FUNCTION curse_task() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -187,10 +191,10 @@ describe('poison in what is sent', () => {
       END $$;
       CREATE TRIGGER curse_task AFTER INSERT ON outbox FOR EACH ROW EXECUTE FUNCTION curse_task()`);
     try {
-      const cursed = await road.send(instance, '/messages/text', { to: phone, text: 'cursed' });
-      const behind = await road.send(instance, '/messages/text', { to: phone, text: 'behind' });
-      await road.event(instance, 'message.sent', (data) => data.message_ids[0] === behind.message_id);
-      const failed = await road.event(
+      const cursed = await pipeline.send(instance, '/messages/text', { to: phone, text: 'cursed' });
+      const behind = await pipeline.send(instance, '/messages/text', { to: phone, text: 'behind' });
+      await pipeline.event(instance, 'message.sent', (data) => data.message_ids[0] === behind.message_id);
+      const failed = await pipeline.event(
         instance,
         'text.delivery_failed',
         (data) => data.message_ids[0] === cursed.message_id,
@@ -203,10 +207,10 @@ describe('poison in what is sent', () => {
   });
 
   test('a task that fails for no known reason is tried five times', async () => {
-    const phone = road.newPhone();
-    const { db } = road.api.parts;
-    const sent = await road.send(instance, '/messages/text', { to: phone, text: 'first' });
-    await road.event(instance, 'message.sent', (data) => data.message_ids[0] === sent.message_id);
+    const phone = pipeline.newPhone();
+    const { db } = pipeline.api.parts;
+    const sent = await pipeline.send(instance, '/messages/text', { to: phone, text: 'first' });
+    await pipeline.event(instance, 'message.sent', (data) => data.message_ids[0] === sent.message_id);
     // What the dispatch reads of the message is no object: reading it throws.
     await db.query(`
       CREATE FUNCTION empty_content() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -216,10 +220,10 @@ describe('poison in what is sent', () => {
       END $$;
       CREATE TRIGGER empty_content BEFORE INSERT ON messages FOR EACH ROW EXECUTE FUNCTION empty_content()`);
     try {
-      const hollow = await road.send(instance, '/messages/text', { to: phone, text: 'hollow' });
-      const behind = await road.send(instance, '/messages/text', { to: phone, text: 'behind' });
-      await road.event(instance, 'message.sent', (data) => data.message_ids[0] === behind.message_id);
-      const failed = await road.event(
+      const hollow = await pipeline.send(instance, '/messages/text', { to: phone, text: 'hollow' });
+      const behind = await pipeline.send(instance, '/messages/text', { to: phone, text: 'behind' });
+      await pipeline.event(instance, 'message.sent', (data) => data.message_ids[0] === behind.message_id);
+      const failed = await pipeline.event(
         instance,
         'text.delivery_failed',
         (data) => data.message_ids[0] === hollow.message_id,

@@ -10,7 +10,7 @@ import type { TaskOutcome } from './send-task.ts';
 
 /** A task that fails for no known reason, or that its worker dies of, is tried this often. */
 const TRIES = 5;
-/** A lane that died had sent this many without a record at most, and then met the one that killed it. */
+/** An instance queue that died had sent this many without a record at most, and then met the one that killed it. */
 const COUNTED_AFTER_CRASH = 300;
 
 /**

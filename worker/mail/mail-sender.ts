@@ -30,7 +30,7 @@ export interface MailSenderDeps {
   cipher: Cipher;
   mailer: Mailer;
   settings: Pick<AccountSettings, 'frontendUrl' | 'passwordResetTtlMinutes'>;
-  /** Absent: nobody can take this worker's mails but by time. */
+  /** Absent: nobody can claim this worker's mails but by time. */
   pulse?: Pulse;
 }
 

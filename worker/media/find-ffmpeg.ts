@@ -20,7 +20,7 @@ export interface FoundFfmpeg {
 
 /** Of ffmpeg 5.1, which distributions still mend. Its library tells it for development builds as well. */
 const LIBAVUTIL_MIN = [57, 28] as const;
-const WANTED = 'ffmpeg 5.1 or newer (Debian and Ubuntu: apt-get install ffmpeg; macOS: brew install ffmpeg)';
+const NEEDED = 'ffmpeg 5.1 or newer (Debian and Ubuntu: apt-get install ffmpeg; macOS: brew install ffmpeg)';
 
 /**
  * The ffmpeg program: FFMPEG_PATH, else the one on PATH. It comes from the distribution, which mends it; what
@@ -29,15 +29,15 @@ const WANTED = 'ffmpeg 5.1 or newer (Debian and Ubuntu: apt-get install ffmpeg; 
  */
 export async function findFfmpeg(options: { path?: string | undefined }): Promise<FoundFfmpeg> {
   const candidates = options.path === undefined ? onPath() : [options.path];
-  let problem = `no ffmpeg found: install ${WANTED}`;
+  let problem = `no ffmpeg found: install ${NEEDED}`;
   for (const candidate of candidates) {
     const version = await versionOf(candidate);
     if (version === null) continue;
     if (isRecent(version)) return { ffmpeg: { path: candidate, wrap: await withoutNetwork() } };
-    problem = `${candidate} is too old: install ${WANTED}`;
+    problem = `${candidate} is too old: install ${NEEDED}`;
   }
   if (options.path !== undefined)
-    throw new Error(`FFMPEG_PATH: this program does not run or is no ${WANTED}`);
+    throw new Error(`FFMPEG_PATH: this program does not run or is no ${NEEDED}`);
   return { ffmpeg: null, problem };
 }
 

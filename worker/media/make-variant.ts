@@ -14,10 +14,10 @@ import { ConversionFailed } from './run-ffmpeg.ts';
 /** Which form of a media a message of this type needs. */
 export function variantFor(
   stored: Pick<StoredMedia, 'mimeType'>,
-  wanted: { type: string; voice: boolean },
+  desired: { type: string; voice: boolean },
 ): VariantName {
-  if (wanted.voice) return 'voice';
-  if (wanted.type === 'gif' && stored.mimeType === 'image/gif') return 'loop';
+  if (desired.voice) return 'voice';
+  if (desired.type === 'gif' && stored.mimeType === 'image/gif') return 'loop';
   return 'plain';
 }
 
@@ -71,7 +71,7 @@ async function makeVoice(
   signal: AbortSignal,
 ): Promise<NewVariant> {
   const ffmpeg = requireFfmpeg(deps);
-  // Opus in OGG is what is wanted: only the waveform is missing (MED-18).
+  // Opus in OGG is what is needed: only the waveform is missing (MED-18).
   if (stored.mimeType === VOICE_TYPE) {
     const details = await convertVoice(ffmpeg, { input: files.input }, signal);
     return { name: 'voice', mimeType: VOICE_TYPE, sizeBytes: stored.sizeBytes, details };

@@ -9,7 +9,7 @@ import type { Log } from '@posthorn/core/platform/log.ts';
 import { findFfmpeg } from './find-ffmpeg.ts';
 import { createMediaPreparer } from './prepare-media.ts';
 
-/** Half of the machine at most: the road of texts runs on the same one. */
+/** Half of the machine at most: the pipeline of texts runs on the same one. */
 const CONVERSIONS_MAX = Math.max(1, Math.floor(availableParallelism() / 2));
 
 /** A download from the network that brings nothing for so long is given up; what follows it waits for it. */

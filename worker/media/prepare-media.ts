@@ -31,13 +31,13 @@ export function createMediaPreparer(deps: PreparerDeps): MediaPreparer {
 
   async function variantOf(
     stored: StoredMedia,
-    wanted: { type: string; voice: boolean },
+    desired: { type: string; voice: boolean },
     signal: AbortSignal,
   ): Promise<MediaVariant> {
-    const name = variantFor(stored, wanted);
+    const name = variantFor(stored, desired);
     const known = await findVariant(media, stored.mediaId, name);
     if (known) return known;
-    const key = `${stored.mediaId} ${name} ${wanted.type}`;
+    const key = `${stored.mediaId} ${name} ${desired.type}`;
     const failed = failures.get(key);
     if (failed && failed.until > performance.now()) throw new MediaUnusable(failed.reason);
     const running = making.get(key);
@@ -46,14 +46,14 @@ export function createMediaPreparer(deps: PreparerDeps): MediaPreparer {
         if (err instanceof MediaUnusable) throw err;
         // Whoever began it was stopped, or met a storage that was away: that is not our end.
         signal.throwIfAborted();
-        return variantOf(stored, wanted, signal);
+        return variantOf(stored, desired, signal);
       });
     }
     const made = limiter
-      .run(() => makeVariant(deps, { stored, name, type: wanted.type }, signal), signal)
+      .run(() => makeVariant(deps, { stored, name, type: desired.type }, signal), signal)
       .then((variant) => saveVariant(media, stored, variant))
       .catch((err) => {
-        const unusable = unusableOf(err, wanted.type);
+        const unusable = unusableOf(err, desired.type);
         if (!unusable) throw err;
         deps.log.debug({ err, media_id: stored.mediaId }, 'media cannot be sent');
         remember(key, unusable);

@@ -53,7 +53,7 @@ function fencedSession(session: NetworkSession, checkPulse: () => void): Network
       checkPulse();
       return session.logout();
     },
-    // Always: to let go is what is wanted then.
+    // Always: to let go is what is desired then.
     close: () => session.close(),
   };
   return fenced;

@@ -137,8 +137,8 @@ function faultRoutes(world: World, sessions: ReadonlySet<Session>): Route[] {
       method: 'POST',
       path: '/faults',
       handle({ body }) {
-        const { fault, struck } = orderFault(world, sessions, parseWith(faultOrder, body));
-        return [201, { ...shownFault(fault), struck }];
+        const { fault, injected } = orderFault(world, sessions, parseWith(faultOrder, body));
+        return [201, { ...shownFault(fault), struck: injected }];
       },
     },
     {

@@ -5,7 +5,7 @@ import type { FaultKind, FaultOrder, SendPlan } from './fault.ts';
 export interface Fault {
   readonly id: number;
   readonly order: FaultOrder;
-  /** How often it could have struck, and how often it did. */
+  /** How often it could have been injected, and how often it was. */
   chances: number;
   hits: number;
 }

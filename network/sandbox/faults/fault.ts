@@ -2,7 +2,7 @@
 import { z } from 'zod/v4';
 import { phoneNumber } from '../control/phone-number.ts';
 
-/** Where on the road of a send a fault strikes. */
+/** Where in the pipeline of a send a fault is injected. */
 const STAGES = ['before_ledger', 'after_ledger', 'after_ack'] as const;
 
 const target = {
@@ -12,7 +12,7 @@ const target = {
   account: phoneNumber.optional(),
   /** Strikes this number on either side: the account that sends, or the phone that is sent to. */
   phone: phoneNumber.optional(),
-  /** The fault is over after it struck so often. */
+  /** The fault is over after it was injected so often. */
   times: z.int().min(1).optional(),
   /** The fault is over after so long. */
   duration_ms: z.int().min(1).optional(),

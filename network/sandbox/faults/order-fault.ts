@@ -9,18 +9,18 @@ import type { World } from '../state/world.ts';
 import type { FaultOrder } from './fault.ts';
 import { type Fault, strikesSubject } from './fault-book.ts';
 
-/** Puts a fault in force; returns it with how many sessions it struck at once. */
+/** Puts a fault in force; returns it with into how many sessions it was injected at once. */
 export function orderFault(
   world: World,
   sessions: Iterable<Session>,
   order: FaultOrder,
-): { fault: Fault; struck: number } {
+): { fault: Fault; injected: number } {
   const fault = world.faults.add(order);
-  let struck = 0;
+  let injected = 0;
   for (const session of [...sessions]) {
     if (session.phase === 'ended' || !strikesSubject(order, session)) continue;
     if (!strikeNow(world, session, order)) continue;
-    struck++;
+    injected++;
     world.faults.countHit(fault);
   }
   const isOver =
@@ -31,7 +31,7 @@ export function orderFault(
   else if (order.duration_ms) {
     world.wheel.after(order.duration_ms, () => clearFaults(world, (each) => each === fault));
   }
-  return { fault, struck };
+  return { fault, injected };
 }
 
 /** Calls faults off; phones that one kept offline get what waited for them. */

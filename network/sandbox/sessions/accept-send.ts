@@ -36,7 +36,7 @@ export function acceptSend(world: World, session: Session, item: SendItem): void
   }
 }
 
-/** True when a fault ends the road of this send here: the connection is cut, or nothing is said. */
+/** True when a fault ends the pipeline of this send here: the connection is cut, or nothing is said. */
 function strikes(session: Session, plan: SendPlan | null, stage: 'before_ledger' | 'after_ledger'): boolean {
   if (plan?.dropAt === stage) cutSession(session);
   return plan?.dropAt === stage || plan?.silentAt === stage;

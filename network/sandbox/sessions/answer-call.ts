@@ -12,7 +12,7 @@ import type { World } from '../state/world.ts';
 import { sendFrame } from './session.ts';
 
 /** Says no to a call; the driver throws it as `SendRefused` with this reason. */
-class RpcRefused extends Error {}
+class CallRefused extends Error {}
 
 const pinArgs = z.object({ chat: z.string(), target, pin: z.boolean(), duration_s: z.int().min(0) });
 const voteArgs = z.object({ chat: z.string(), target, options: z.array(z.string()) });
@@ -23,14 +23,14 @@ type Call = (world: World, session: Session, args: unknown) => unknown;
 const calls: Record<string, Call> = {
   pairing_code(_world, session, args) {
     const { phone } = z.object({ phone: phoneNumber }).parse(args);
-    if (!session.offer) throw new RpcRefused('already_paired');
+    if (!session.offer) throw new CallRefused('already_paired');
     return { code: session.offer.requestCode(phone) };
   },
 
   /** Marks what the instance received as read, and tells the senders. Unknown ids are passed over. */
   read(world, session, args) {
     const { chat, ids } = z.object({ chat: z.string(), ids: z.array(z.string()) }).parse(args);
-    if (!session.account) throw new RpcRefused('not_paired');
+    if (!session.account) throw new CallRefused('not_paired');
     const { phone } = session.account;
     const sender = world.phones.get(phoneOf(chat));
     let read = 0;
@@ -56,16 +56,16 @@ const calls: Record<string, Call> = {
 
   star(world, session, args) {
     const { chat, target, starred } = starArgs.parse(args);
-    if (!session.account) throw new RpcRefused('not_paired');
+    if (!session.account) throw new CallRefused('not_paired');
     const { phone } = session.account;
     const found = findTarget(world, phone, chat, target);
-    if (!found) throw new RpcRefused('message_not_found');
+    if (!found) throw new CallRefused('message_not_found');
     starMessage(world, phone, found, starred);
     return {};
   },
 
   status_privacy(_world, session) {
-    if (!session.account) throw new RpcRefused('not_paired');
+    if (!session.account) throw new CallRefused('not_paired');
     const { type: current, list } = session.account.phone.statusPrivacy;
     return (['contacts', 'blacklist', 'whitelist'] as const).map((type) => ({
       type,
@@ -76,7 +76,7 @@ const calls: Record<string, Call> = {
 
   /** The session ends with `logged_out`: that is the answer. */
   logout(world, session) {
-    if (!session.account) throw new RpcRefused('not_paired');
+    if (!session.account) throw new CallRefused('not_paired');
     unpairAccount(world, session.account);
     return {};
   },
@@ -90,7 +90,7 @@ function act(
   type: string,
   content: Record<string, unknown>,
 ): { envelope_id: string } {
-  if (!session.account) throw new RpcRefused('not_paired');
+  if (!session.account) throw new CallRefused('not_paired');
   const plan = world.faults.onSend(session, null);
   const taken =
     plan?.refuse ??
@@ -99,7 +99,7 @@ function act(
       { id: newNetworkId(), from: session.account.phone, to: chat, type, content },
       { ledger: true },
     );
-  if (typeof taken === 'string') throw new RpcRefused(taken);
+  if (typeof taken === 'string') throw new CallRefused(taken);
   return { envelope_id: taken.message.id };
 }
 
@@ -111,12 +111,12 @@ export function answerCall(
   const { n } = frame;
   const call = Object.hasOwn(calls, frame.op) ? calls[frame.op] : undefined;
   try {
-    if (!call) throw new RpcRefused('unsupported_call');
+    if (!call) throw new CallRefused('unsupported_call');
     const value = call(world, session, frame.args);
     world.flush();
     sendFrame(session, { t: 'result', n, value });
   } catch (error) {
-    if (error instanceof RpcRefused) sendFrame(session, { t: 'result', n, error: error.message });
+    if (error instanceof CallRefused) sendFrame(session, { t: 'result', n, error: error.message });
     else if (error instanceof z.ZodError) sendFrame(session, { t: 'result', n, error: 'invalid_arguments' });
     else throw error;
   }

@@ -1,4 +1,4 @@
-/** The road of a message from the network to the phones it is for. */
+/** The pipeline of a message from the network to the phones it is for. */
 import { randomBytes } from 'node:crypto';
 import { jidOfPhone, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { families } from '../families/registry.ts';

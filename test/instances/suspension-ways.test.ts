@@ -6,30 +6,32 @@ import type { Sending, TestInstance } from '../support/sending.ts';
 import { aWhile, type Suspending, startSuspending } from './suspending.ts';
 
 let at: Suspending;
-let road: Sending;
+let pipeline: Sending;
 let instance: TestInstance;
 
 before(async () => {
   at = await startSuspending();
-  road = at.road;
+  pipeline = at.pipeline;
 });
-after(() => road.close());
+after(() => pipeline.close());
 beforeEach(async () => {
   await at.setStatus('active');
-  instance = await road.connect();
+  instance = await pipeline.connect();
 });
 
-describe('no other road connects or sends for a suspended company', () => {
-  const roads: [string, string, object?][] = [
+describe('no other way connects or sends for a suspended company', () => {
+  const ways: [string, string, object?][] = [
     ['POST', '/connect'],
     ['POST', '/restart'],
     ['POST', '/pairing-code', { phone: '5511988887777' }],
     ['POST', '/messages/text', { to: '5511988887777', text: 'now' }],
   ];
 
-  for (const [method, path, body] of roads) {
+  for (const [method, path, body] of ways) {
     test(`a superadmin's ${method} ${path}: 403 COMPANY_SUSPENDED`, async () => {
-      const unpaired = await seedInstance(road.api.parts.db, road.company.companyId, { state: 'CREATED' });
+      const unpaired = await seedInstance(pipeline.api.parts.db, pipeline.company.companyId, {
+        state: 'CREATED',
+      });
       await at.setStatus('suspended');
       await at.stateBecomes('DISCONNECTED', instance.id);
       for (const id of [instance.id, unpaired]) {
@@ -42,15 +44,17 @@ describe('no other road connects or sends for a suspended company', () => {
     });
 
     test(`${method} ${path} that passed the gate while the suspension was being written`, async () => {
-      const unpaired = await seedInstance(road.api.parts.db, road.company.companyId, { state: 'CREATED' });
+      const unpaired = await seedInstance(pipeline.api.parts.db, pipeline.company.companyId, {
+        state: 'CREATED',
+      });
       const target = { ...instance, id: path === '/messages/text' ? instance.id : unpaired };
-      const client = await road.api.parts.db.pool.connect();
+      const client = await pipeline.api.parts.db.pool.connect();
       try {
         await client.query('BEGIN');
         await client.query(`UPDATE companies SET status = 'suspended' WHERE id = $1`, [
-          road.company.companyId,
+          pipeline.company.companyId,
         ]);
-        const answering = road.call(target, method, path, body);
+        const answering = pipeline.call(target, method, path, body);
         await new Promise((resolve) => setTimeout(resolve, 100));
         await client.query(`SELECT pg_notify('instance', $1)`, [instance.id]);
         await client.query('COMMIT');
@@ -67,9 +71,9 @@ describe('no other road connects or sends for a suspended company', () => {
   }
 
   test('a connect that was answered and not yet done', async () => {
-    const fresh = await seedInstance(road.api.parts.db, road.company.companyId, { state: 'CREATED' });
+    const fresh = await seedInstance(pipeline.api.parts.db, pipeline.company.companyId, { state: 'CREATED' });
     const [connected] = await Promise.all([
-      road.call({ ...instance, id: fresh }, 'POST', '/connect'),
+      pipeline.call({ ...instance, id: fresh }, 'POST', '/connect'),
       at.setStatus('suspended'),
     ]);
     assert.ok([202, 403].includes(connected.status));
@@ -79,11 +83,11 @@ describe('no other road connects or sends for a suspended company', () => {
   });
 
   test('a QR that is scanned by itself, a little later', async () => {
-    const fresh = await seedInstance(road.api.parts.db, road.company.companyId, {
+    const fresh = await seedInstance(pipeline.api.parts.db, pipeline.company.companyId, {
       state: 'CREATED',
       wanted: 'connected',
     });
-    road.api.parts.bus.notify('instance', fresh);
+    pipeline.api.parts.bus.notify('instance', fresh);
     await waitFor(async () => (await at.row(fresh)).state !== 'CREATED', 10_000);
     await at.setStatus('suspended');
     await at.stateBecomes('DISCONNECTED', fresh);
@@ -92,13 +96,13 @@ describe('no other road connects or sends for a suspended company', () => {
   });
 
   test('a worker that starts: neither what was wanted nor what was written makes a session', async () => {
-    const { db, bus } = road.api.parts;
+    const { db, bus } = pipeline.api.parts;
     await at.setStatus('suspended');
-    const wanted = await seedInstance(db, road.company.companyId, {
+    const wanted = await seedInstance(db, pipeline.company.companyId, {
       state: 'DISCONNECTED',
       wanted: 'connected',
     });
-    const written = await seedInstance(db, road.company.companyId, {
+    const written = await seedInstance(db, pipeline.company.companyId, {
       state: 'CONNECTED',
       wanted: 'connected',
     });
@@ -121,19 +125,24 @@ describe('no other road connects or sends for a suspended company', () => {
   });
 
   test('a suspended subscription: pairing codes, QRs and restarts are refused like connecting', async () => {
-    const unpaired = await seedInstance(road.api.parts.db, road.company.companyId, { state: 'CREATED' });
+    const unpaired = await seedInstance(pipeline.api.parts.db, pipeline.company.companyId, {
+      state: 'CREATED',
+    });
     await at.suspendSubscription(true);
     await at.stateBecomes('DISCONNECTED', instance.id);
     const fresh = { ...instance, id: unpaired };
     const answers = [
-      await road.call(fresh, 'POST', '/pairing-code', { phone: road.newPhone() }),
-      await road.call(fresh, 'POST', '/connect'),
-      await road.call(fresh, 'GET', '/qr'),
-      await road.call(instance, 'POST', '/restart'),
+      await pipeline.call(fresh, 'POST', '/pairing-code', { phone: pipeline.newPhone() }),
+      await pipeline.call(fresh, 'POST', '/connect'),
+      await pipeline.call(fresh, 'GET', '/qr'),
+      await pipeline.call(instance, 'POST', '/restart'),
     ];
     for (const { status, body } of answers)
       assert.deepEqual([status, body.error_code], [403, 'COMPANY_SUSPENDED']);
-    const send = await road.call(instance, 'POST', '/messages/text', { to: road.newPhone(), text: 'x' });
+    const send = await pipeline.call(instance, 'POST', '/messages/text', {
+      to: pipeline.newPhone(),
+      text: 'x',
+    });
     assert.deepEqual([send.status, send.body.error_code], [409, 'INSTANCE_NOT_CONNECTED']);
     await at.suspendSubscription(false);
     await at.stateBecomes('CONNECTED', instance.id);
@@ -143,7 +152,7 @@ describe('no other road connects or sends for a suspended company', () => {
   test('what was disconnected by hand meanwhile stays so', async () => {
     await at.suspendSubscription(true);
     await at.stateBecomes('DISCONNECTED', instance.id);
-    assert.equal((await road.call(instance, 'POST', '/disconnect')).status, 202);
+    assert.equal((await pipeline.call(instance, 'POST', '/disconnect')).status, 202);
     await at.suspendSubscription(false);
     await aWhile();
     assert.equal((await at.row(instance.id)).state, 'DISCONNECTED');
@@ -151,8 +160,8 @@ describe('no other road connects or sends for a suspended company', () => {
 });
 
 describe('a deleted company', () => {
-  test('has no road back, for nobody', async () => {
-    const { db, bus } = road.api.parts;
+  test('has no way back, for nobody', async () => {
+    const { db, bus } = pipeline.api.parts;
     const gone = await seedCompany(db);
     const id = await seedInstance(db, gone.companyId, { state: 'DISCONNECTED', wanted: 'connected' });
     await db.query(`UPDATE companies SET status = 'deleted', deleted_at = now() WHERE id = $1`, [
