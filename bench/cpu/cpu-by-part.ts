@@ -44,7 +44,7 @@ export async function measureCpu(databases: BenchDatabases, seconds: number): Pr
 }
 
 /** Worker threads write profiles of their own: the main thread's is the largest. */
-function largestFile(dir: string): string {
+export function largestFile(dir: string): string {
   const files = readdirSync(dir).map((name) => path.join(dir, name));
   const sorted = files.sort((a, b) => statSync(b).size - statSync(a).size);
   if (!sorted[0]) throw new Error('the server wrote no profile');

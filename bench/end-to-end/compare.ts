@@ -2,13 +2,13 @@ import { startRabbit } from '@posthorn/test/support/rabbitmq.ts';
 import type { BenchDatabases } from '../servers.ts';
 import { median } from '../statistics.ts';
 import { measureLatency, measureRate } from './drive.ts';
-import { type Pipeline, startPlain, startStandalone, startThroughRabbit } from './pipelines.ts';
+import { type Pipeline, startLimit, startPlain, startStandalone, startThroughRabbit } from './pipelines.ts';
 import { startReceiver } from './receiver.ts';
 
 export interface EndToEndRow {
   name: string;
   messagesPerSecond: number;
-  /** At half of that rate. */
+  /** From the request to the webhook, at 200 messages a second in one process, at half of its rate through RabbitMQ. */
   p50Ms: number;
   p99Ms: number;
 }
@@ -17,9 +17,17 @@ export interface EndToEnd {
   rows: EndToEndRow[];
   vsPlain: number;
   rabbitmqVsPlain: number;
+  /** Our rate by that of the pipeline for speed alone. */
+  vsLimit: number;
+  /** Of the medians: less is better. */
+  latencyVsPlain: number;
+  latencyRabbitmqVsPlain: number;
 }
 
-/** Accept to webhook received: ours and a plain pipeline, in one process and through RabbitMQ. */
+/** A rate that leaves each of them idle most of the time. */
+const QUIET_PER_SECOND = 200;
+
+/** Accept to webhook received: ours beside references, in one process and through RabbitMQ. */
 export async function compareEndToEnd(
   databases: BenchDatabases,
   options: { rounds: number; messages: number; seconds: number },
@@ -33,48 +41,48 @@ export async function compareEndToEnd(
     return pipeline;
   };
   try {
-    const pairs = [
-      [
-        await start(startStandalone(databases, receiver)),
-        await start(startPlain(databases, receiver, { name: 'plain, one process', database: 'bench_plain' })),
-      ],
-      [
-        await start(startThroughRabbit(databases, rabbit.url, receiver)),
-        await start(
-          startPlain(databases, receiver, {
-            name: 'plain, RabbitMQ',
-            database: 'bench_plain_rabbitmq',
-            env: { AMQP_URL: rabbit.url },
-          }),
-        ),
-      ],
-    ] as const;
-    const all = pairs.flat();
-    const rates = new Map<string, number[]>(all.map(({ name }) => [name, []]));
-    for (const pipeline of all) await measureRate(pipeline.target, receiver, Math.ceil(options.messages / 4));
-    for (let round = 0; round < options.rounds; round += 1) {
-      for (const pipeline of all) {
-        rates.get(pipeline.name)?.push(await measureRate(pipeline.target, receiver, options.messages));
-      }
-    }
-    const rows: EndToEndRow[] = [];
-    for (const { name, target } of all) {
-      const messagesPerSecond = median(rates.get(name) ?? []);
-      const perSecond = messagesPerSecond / 2;
-      rows.push({
-        name,
-        messagesPerSecond,
-        ...(await measureLatency(target, receiver, { perSecond, seconds: options.seconds })),
-      });
-    }
-    const [vsPlain, rabbitmqVsPlain] = pairs.map(([ours, plain]) =>
-      median(
-        (rates.get(ours.name) ?? []).map(
-          (rate, round) => rate / (rates.get(plain.name)?.[round] ?? Number.NaN),
-        ),
-      ),
+    const ours = await start(startStandalone(databases, receiver));
+    const plain = await start(
+      startPlain(databases, receiver, { name: 'plain, one process', database: 'bench_plain' }),
     );
-    return { rows, vsPlain: vsPlain ?? Number.NaN, rabbitmqVsPlain: rabbitmqVsPlain ?? Number.NaN };
+    const limit = await start(startLimit(databases, receiver));
+    const oursRabbit = await start(startThroughRabbit(databases, rabbit.url, receiver));
+    const plainRabbit = await start(
+      startPlain(databases, receiver, {
+        name: 'plain, RabbitMQ',
+        database: 'bench_plain_rabbitmq',
+        env: { AMQP_URL: rabbit.url },
+      }),
+    );
+    const all = [ours, plain, limit, oursRabbit, plainRabbit];
+    const rates = new Map<Pipeline, number[]>(all.map((pipeline) => [pipeline, []]));
+    for (const { target } of all) await measureRate(target, receiver, Math.ceil(options.messages / 4));
+    for (let round = 0; round < options.rounds; round += 1) {
+      for (const pipeline of all)
+        rates.get(pipeline)!.push(await measureRate(pipeline.target, receiver, options.messages));
+    }
+    const rows = new Map<Pipeline, EndToEndRow>();
+    for (const pipeline of all) {
+      const messagesPerSecond = median(rates.get(pipeline)!);
+      const throughRabbit = pipeline === oursRabbit || pipeline === plainRabbit;
+      const perSecond = throughRabbit ? messagesPerSecond / 2 : QUIET_PER_SECOND;
+      const latency = await measureLatency(pipeline.target, receiver, {
+        perSecond,
+        seconds: options.seconds,
+      });
+      rows.set(pipeline, { name: pipeline.name, messagesPerSecond, ...latency });
+    }
+    const rateOf = (one: Pipeline, other: Pipeline) =>
+      median(rates.get(one)!.map((rate, round) => rate / rates.get(other)![round]!));
+    const latencyOf = (one: Pipeline, other: Pipeline) => rows.get(one)!.p50Ms / rows.get(other)!.p50Ms;
+    return {
+      rows: [...rows.values()],
+      vsPlain: rateOf(ours, plain),
+      rabbitmqVsPlain: rateOf(oursRabbit, plainRabbit),
+      vsLimit: rateOf(ours, limit),
+      latencyVsPlain: latencyOf(ours, plain),
+      latencyRabbitmqVsPlain: latencyOf(oursRabbit, plainRabbit),
+    };
   } finally {
     for (const pipeline of running) await pipeline.stop();
     receiver.close();

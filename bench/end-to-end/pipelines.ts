@@ -13,14 +13,22 @@ import type { Receiver } from './receiver.ts';
 export interface Pipeline {
   name: string;
   target: Target;
+  /** Of the one process that does it all. */
+  pid?: number;
+  /** The sandbox network's control API; absent where there is no network. */
+  sandboxUrl?: string;
   stop(): Promise<unknown>;
 }
 
 const INSTANCES = 20;
 
 /** Ours in one process: standalone, its database on the server that all share. */
-export async function startStandalone(databases: BenchDatabases, receiver: Receiver): Promise<Pipeline> {
-  const url = await databases.create('bench_standalone', 'empty');
+export async function startStandalone(
+  databases: BenchDatabases,
+  receiver: Receiver,
+  options: { database?: string; instances?: number; env?: Record<string, string> } = {},
+): Promise<Pipeline> {
+  const url = await databases.create(options.database ?? 'bench_standalone', 'empty');
   const [port, sandboxPort] = [await freePort(), await freePort()];
   const process = await startProcess({
     entry: 'standalone/main.ts',
@@ -32,17 +40,19 @@ export async function startStandalone(databases: BenchDatabases, receiver: Recei
       PORT: String(port),
       BILLING_PORT: String(await freePort()),
       SANDBOX_PORT: String(sandboxPort),
+      ...options.env,
     },
     ready: { url: `http://127.0.0.1:${port}/ready` },
   });
   const stop = () => process.kill('SIGTERM');
-  const target = await prepare(
-    databases.open(url),
-    `http://127.0.0.1:${port}`,
-    `http://127.0.0.1:${sandboxPort}`,
+  const sandboxUrl = `http://127.0.0.1:${sandboxPort}`;
+  const target = await prepare(databases.open(url), {
+    url: `http://127.0.0.1:${port}`,
+    sandboxUrl,
     receiver,
-  );
-  return { name: 'posthorn, one process', target, stop };
+    instances: options.instances ?? INSTANCES,
+  });
+  return { name: 'posthorn, one process', target, pid: process.pid(), sandboxUrl, stop };
 }
 
 /** Ours as processes of their own, through RabbitMQ. */
@@ -53,7 +63,12 @@ export async function startThroughRabbit(
 ): Promise<Pipeline> {
   const url = await databases.create('bench_rabbitmq', 'posthorn');
   const system = await startSystem({ databaseUrl: url, amqpUrl, env: { NODE_ENV: 'production' } });
-  const target = await prepare(system.db, system.urls[0] ?? '', system.sandboxUrl, receiver);
+  const target = await prepare(system.db, {
+    url: system.urls[0] ?? '',
+    sandboxUrl: system.sandboxUrl,
+    receiver,
+    instances: INSTANCES,
+  });
   return { name: 'posthorn, RabbitMQ', target, stop: () => system.stop() };
 }
 
@@ -72,12 +87,23 @@ export async function startPlain(
   return { name: options.name, target: server.target, stop: () => server.process.kill() };
 }
 
+/** The pipeline for speed alone. */
+export async function startLimit(databases: BenchDatabases, receiver: Receiver): Promise<Pipeline> {
+  const url = await databases.create('bench_limit', 'reference');
+  const server = await startReference('limit', { DATABASE_URL: url, WEBHOOK_URL: receiver.url });
+  return { name: 'limit, one process', target: server.target, stop: () => server.process.kill() };
+}
+
 /** Connects the instances, sets the webhook, and leaves reading to nobody: sent and delivered only. */
-async function prepare(db: Db, url: string, sandboxUrl: string, receiver: Receiver): Promise<Target> {
+async function prepare(
+  db: Db,
+  at: { url: string; sandboxUrl: string; receiver: Receiver; instances: number },
+): Promise<Target> {
+  const { url, sandboxUrl, receiver, instances } = at;
   await controlOf(sandboxUrl).post('/defaults', { auto_read: false });
   const company = await seedCompany(db, { requestsPerMinute: 100_000_000 });
   const instanceIds: string[] = [];
-  for (let i = 0; i < INSTANCES; i += 1) {
+  for (let i = 0; i < instances; i += 1) {
     instanceIds.push(
       await seedInstance(db, company.companyId, {
         state: 'CREATED',
@@ -99,7 +125,7 @@ async function prepare(db: Db, url: string, sandboxUrl: string, receiver: Receiv
         `SELECT count(*)::integer AS n FROM instances WHERE company_id = $1 AND state = 'CONNECTED'`,
         [company.companyId],
       );
-      return found.rows[0]?.n === INSTANCES;
+      return found.rows[0]?.n === instances;
     },
     30_000,
     { what: 'the instances are connected' },

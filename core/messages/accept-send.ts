@@ -90,7 +90,7 @@ async function acceptBatch(deps: AcceptDeps, batch: SendCommand[]): Promise<(Acc
       quotedIds: sends.flatMap((send) => (send.quotedId ? [send.quotedId] : [])),
       now,
     });
-    const rows: AcceptRows = { sends: [], changes: [], contents: [], contacts: [], audits: [] };
+    const rows: AcceptRows = { sends: [], changes: [], expiredKeys: [], contacts: [], audits: [] };
     const decided = sends.map((send) => decide(send, known, rows, now));
     await writeAccepted(client, rows, now);
     return { outcomes: decided, wrote: rows.sends.length + rows.changes.length > 0 };
@@ -144,7 +144,8 @@ function decide(
   }
 
   const earlier = known.keys.get(send.keyId);
-  if (earlier && now.getTime() - earlier.createdAtMs < IDEMPOTENCY_KEY_LIFETIME_S * 1000) {
+  const expired = earlier && now.getTime() - earlier.createdAtMs >= IDEMPOTENCY_KEY_LIFETIME_S * 1000;
+  if (earlier && !expired) {
     if (earlier.bodyHash !== send.bodyHash) return apiError('IDEMPOTENCY_KEY_REUSED');
     return { status: earlier.status, messageId: earlier.messageId, taskId: earlier.taskId, replayed: true };
   }
@@ -169,6 +170,8 @@ function decide(
   const taskId = command.messageId ?? newId();
   const { changes } = command.message;
   const accepted = { messageId: changes ?? taskId, taskId };
+  if (expired) rows.expiredKeys.push(send.keyId);
+  const isNew = comparesContent(command.operation) && !known.contents.has(send.contentId);
   rows[changes === undefined ? 'sends' : 'changes'].push({
     taskId,
     command,
@@ -177,9 +180,19 @@ function decide(
     keyId: send.keyId,
     bodyHash: send.bodyHash,
     quotedNetworkId,
+    ...(isNew && { contentId: send.contentId }),
   });
+  if (isNew) known.contents.set(send.contentId, now.toISOString());
   if (command.force) rows.audits.push(...forcedAudits(send, settings, instance.company_id));
-  remember(send, contactKey, contact, known, rows, instance.company_id, now);
+  if (isContact(send.chatJid)) {
+    countContact(known, rows, {
+      key: contactKey,
+      instanceId: command.instanceId,
+      chatJid: send.chatJid,
+      companyId: instance.company_id,
+      state: afterOutbound(contact, now.getTime()),
+    });
+  }
   known.keys.set(send.keyId, {
     ...accepted,
     status: 'queued',
@@ -224,29 +237,20 @@ function isContact(chatJid: string): boolean {
   return !chatJid.endsWith('@g.us') && !chatJid.endsWith('@broadcast');
 }
 
-function remember(
-  send: Prepared,
-  contactKey: string,
-  contact: ContactState,
+function countContact(
   known: AcceptKnowledge,
   rows: AcceptRows,
-  companyId: number,
-  now: Date,
+  counted: { key: string; instanceId: string; chatJid: string; companyId: number; state: ContactState },
 ): void {
-  if (comparesContent(send.command.operation) && !known.contents.has(send.contentId)) {
-    known.contents.set(send.contentId, now.toISOString());
-    rows.contents.push({ id: send.contentId });
-  }
-  if (!isContact(send.chatJid)) return;
-  const next = afterOutbound(contact, now.getTime());
-  const row = known.contactRows.get(contactKey);
-  if (row) Object.assign(row.state, next);
+  const { key, ...contact } = counted;
+  const row = known.contactRows.get(key);
+  if (row) Object.assign(row.state, contact.state);
   else {
-    const fresh = { instanceId: send.command.instanceId, chatJid: send.chatJid, companyId, state: next };
-    known.contactRows.set(contactKey, fresh);
+    const fresh = { ...contact, known: known.contacts.has(key) };
+    known.contactRows.set(key, fresh);
     rows.contacts.push(fresh);
   }
-  known.contacts.set(contactKey, next);
+  known.contacts.set(key, contact.state);
 }
 
 /** What a forced send went past, for the audit log (SND-12). */

@@ -43,6 +43,8 @@ interface ContactRow {
   chatJid: string;
   companyId: number;
   state: ContactState;
+  /** It has a row already. */
+  known: boolean;
 }
 
 /** A task to write; a send's is also the id of its message. */
@@ -54,6 +56,8 @@ interface TaskRow {
   keyId: string;
   bodyHash: string;
   quotedNetworkId: string | undefined;
+  /** Set when the content is the first of its kind to this chat within the window. */
+  contentId?: string;
 }
 
 /** What a batch writes. */
@@ -61,7 +65,8 @@ export interface AcceptRows {
   sends: TaskRow[];
   /** Deletes and edits: tasks without a message of their own. */
   changes: TaskRow[];
-  contents: { id: string }[];
+  /** Keys past their lifetime that are used again. */
+  expiredKeys: string[];
   contacts: ContactRow[];
   audits: {
     companyId: number;
@@ -163,8 +168,8 @@ SELECT
        WHEN m.status IN ('queued', 'failed') THEN m.status WHEN m.status IS NULL THEN 'queued' ELSE 'sent' END))
    FROM idempotency_keys k LEFT JOIN messages m ON m.id = ANY (ARRAY[k.message_id])
    WHERE k.id = ANY ($2::uuid[])) AS keys,
-  (SELECT json_agg(json_build_object('id', id, 'ms', extract(epoch FROM first_sent_at) * 1000))
-   FROM sent_contents WHERE id = ANY ($3::uuid[]) AND first_sent_at > $6) AS contents,
+  (SELECT json_agg(json_build_object('id', content_id, 'ms', extract(epoch FROM created_at) * 1000))
+   FROM idempotency_keys WHERE content_id = ANY ($3::uuid[]) AND created_at > $6) AS contents,
   (SELECT json_agg(json_build_object('i', g.instance_id, 'c', g.chat_jid, 'n', g.outbound_consecutive,
                                      'score', g.score, 'ms', extract(epoch FROM g.score_at) * 1000))
    FROM json_to_recordset($4) AS w (i uuid, c text)
@@ -172,32 +177,16 @@ SELECT
   (SELECT json_agg(json_build_object('id', id, 'instance_id', instance_id, 'network_id', network_id))
    FROM messages WHERE id = ANY ($5::uuid[])) AS quoted`;
 
-/** Writes a decided batch: with one statement, when it holds no deletes, edits and forced sends. */
+/**
+ * Writes a decided batch: with one statement, when it holds no deletes, edits, forced sends and old keys. Nothing is
+ * asked again that was read under the locks: a row that was not there is inserted, one that was is updated.
+ */
 export async function writeAccepted(client: Client, rows: AcceptRows, now: Date): Promise<void> {
   if (rows.sends.length + rows.changes.length === 0) return;
-  const sends = rows.sends.map(({ command, ...send }) => ({
-    ...send,
-    instanceId: command.instanceId,
-    operation: command.operation,
-    idempotencyKey: command.idempotencyKey,
-    traceId: command.traceId,
-    type: command.message.type,
-    chatJid: command.message.chatJid,
-    content: command.message.content,
-    mediaId: command.message.mediaId,
-    score: command.message.forwardingScore,
-    payload: command.message.payload,
-  }));
-  const contacts = rows.contacts.map(({ state, ...row }) => ({
-    ...row,
-    consecutive: state.outboundConsecutive,
-    score: state.score,
-  }));
-  await client.query({
-    name: 'accept-write',
-    text: WRITE,
-    values: [JSON.stringify(sends), JSON.stringify(rows.contents), JSON.stringify(contacts), now],
-  });
+  // A statement of its own: the inserts would not see what their own statement removes.
+  if (rows.expiredKeys.length > 0)
+    await client.query('DELETE FROM idempotency_keys WHERE id = ANY ($1::uuid[])', [rows.expiredKeys]);
+  if (rows.sends.length + rows.contacts.length > 0) await writeSends(client, rows, now);
   if (rows.changes.length > 0) {
     const changes = rows.changes.map(({ command, ...change }) => ({
       ...change,
@@ -222,37 +211,66 @@ export async function writeAccepted(client: Client, rows: AcceptRows, now: Date)
   }
 }
 
-const WRITE = `
+async function writeSends(client: Client, rows: AcceptRows, now: Date): Promise<void> {
+  const sends = rows.sends.map(({ command, ...send }) => ({
+    ...send,
+    instanceId: command.instanceId,
+    operation: command.operation,
+    idempotencyKey: command.idempotencyKey,
+    traceId: command.traceId,
+    type: command.message.type,
+    chatJid: command.message.chatJid,
+    content: command.message.content,
+    mediaId: command.message.mediaId,
+    score: command.message.forwardingScore,
+    payload: command.message.payload,
+  }));
+  const contacts = rows.contacts.map(({ state, ...row }) => ({
+    ...row,
+    consecutive: state.outboundConsecutive,
+    score: state.score,
+  }));
+  const known = contacts.some((contact) => contact.known);
+  await client.query({
+    name: known ? 'accept-write' : 'accept-write-new',
+    text: known ? WRITE_WITH_KNOWN : WRITE,
+    values: [JSON.stringify(sends), JSON.stringify(contacts), now],
+  });
+}
+
+const writeSql = (recount: string) => `
 WITH sends AS MATERIALIZED (
   SELECT * FROM json_to_recordset($1) AS r (
-    "taskId" uuid, "companyId" integer, shard smallint, "keyId" uuid, "bodyHash" uuid,
+    "taskId" uuid, "companyId" integer, shard smallint, "keyId" uuid, "bodyHash" uuid, "contentId" uuid,
     "quotedNetworkId" text, "instanceId" uuid, operation text, "idempotencyKey" text, "traceId" uuid,
     type text, "chatJid" text, content jsonb, "mediaId" uuid, score integer, payload jsonb)
 ), keyed AS (
-  INSERT INTO idempotency_keys (id, body_hash, message_id, task_id, created_at)
-  SELECT "keyId", "bodyHash", "taskId", "taskId", $4 FROM sends
-  -- only a key past its 72 hours is still there: it begins anew
-  ON CONFLICT (id) DO UPDATE SET body_hash = excluded.body_hash, message_id = excluded.message_id,
-    task_id = excluded.task_id, created_at = excluded.created_at
+  INSERT INTO idempotency_keys (id, body_hash, message_id, task_id, created_at, content_id)
+  SELECT "keyId", "bodyHash", "taskId", "taskId", $3, "contentId" FROM sends
 ), stored AS (
   INSERT INTO messages (id, company_id, instance_id, direction, type, chat_jid, status, content,
                         idempotency_key, quoted_id, media_id, is_forwarded, forwarding_score, trace_id, created_at)
   SELECT "taskId", "companyId", "instanceId", 'outbound', type, "chatJid", 'queued', content,
-         "idempotencyKey", "quotedNetworkId", "mediaId", score IS NOT NULL, coalesce(score, 0), "traceId", $4
+         "idempotencyKey", "quotedNetworkId", "mediaId", score IS NOT NULL, coalesce(score, 0), "traceId", $3
   FROM sends
-), remembered AS (
-  INSERT INTO sent_contents (id, first_sent_at)
-  SELECT id, $4 FROM json_to_recordset($2) AS r (id uuid)
-  ON CONFLICT (id) DO UPDATE SET first_sent_at = excluded.first_sent_at
+), contacts AS MATERIALIZED (
+  SELECT * FROM json_to_recordset($2) AS r ("instanceId" uuid, "chatJid" text, "companyId" integer, known boolean,
+                                            consecutive integer, score real)
 ), counted AS (
   INSERT INTO chat_guards (instance_id, chat_jid, company_id, outbound_consecutive, score, score_at)
-  SELECT "instanceId", "chatJid", "companyId", consecutive, score, $4
-  FROM json_to_recordset($3) AS r ("instanceId" uuid, "chatJid" text, "companyId" integer, consecutive integer, score real)
-  ON CONFLICT (instance_id, chat_jid) DO UPDATE
-  SET outbound_consecutive = excluded.outbound_consecutive, score = excluded.score, score_at = excluded.score_at
-)
+  SELECT "instanceId", "chatJid", "companyId", consecutive, score, $3 FROM contacts WHERE NOT known
+)${recount}
 INSERT INTO outbox (task_id, company_id, instance_id, shard, operation, message_id, payload, trace_id, created_at)
-SELECT "taskId", "companyId", "instanceId", shard, operation, "taskId", payload, "traceId", $4 FROM sends`;
+SELECT "taskId", "companyId", "instanceId", shard, operation, "taskId", payload, "traceId", $3 FROM sends`;
+
+const WRITE = writeSql('');
+
+const WRITE_WITH_KNOWN = writeSql(`, recounted AS (
+  UPDATE chat_guards AS g
+  SET outbound_consecutive = c.consecutive, score = c.score, score_at = $3
+  FROM contacts AS c
+  WHERE c.known AND g.instance_id = ANY (ARRAY[c."instanceId"]) AND g.chat_jid = c."chatJid"
+)`);
 
 const WRITE_CHANGES = `
 WITH changes AS MATERIALIZED (
@@ -261,8 +279,6 @@ WITH changes AS MATERIALIZED (
 ), keyed AS (
   INSERT INTO idempotency_keys (id, body_hash, message_id, task_id, created_at)
   SELECT "keyId", "bodyHash", "messageId", "taskId", $2 FROM changes
-  ON CONFLICT (id) DO UPDATE SET body_hash = excluded.body_hash, message_id = excluded.message_id,
-    task_id = excluded.task_id, created_at = excluded.created_at
 )
 INSERT INTO outbox (task_id, company_id, instance_id, shard, operation, message_id, payload, trace_id, created_at)
 SELECT "taskId", "companyId", "instanceId", shard, operation, "messageId", payload, "traceId", $2 FROM changes`;

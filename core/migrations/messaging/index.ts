@@ -17,6 +17,7 @@ import { EventsTickets } from './0036-events-tickets.ts';
 import { NetworkDrivers } from './0041-network-drivers.ts';
 import { Owners } from './0045-owners.ts';
 import { WriteProbes } from './0050-write-probes.ts';
+import { AcceptedContents } from './0055-accepted-contents.ts';
 
 /** Every migration of the messaging schema, oldest first. A landed one is never edited. */
 export const migrations = [
@@ -39,4 +40,5 @@ export const migrations = [
   NetworkDrivers,
   Owners,
   WriteProbes,
+  AcceptedContents,
 ];
