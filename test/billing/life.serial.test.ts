@@ -42,12 +42,13 @@ describe('a whole life of a subscription, played through msgctl against npm star
   const simulate = (...args: string[]) => billing('simulate', ...args);
   const status = async () => (await cli.json<Subscription>(['billing', 'subscription'])).status;
   const becomes = (wanted: string) =>
-    waitFor(async () => (await status()) === wanted, 15_000, { what: `it is ${wanted}`, everyMs: 100 });
+    // Seldom enough for the rate of a company without a plan.
+    waitFor(async () => (await status()) === wanted, 15_000, { what: `it is ${wanted}`, everyMs: 1_000 });
   const instance = async () => (await cli.json<{ state: string }>(['instances', 'get', 'shop'])).state;
   const instanceBecomes = (wanted: string) =>
     waitFor(async () => (await instance()) === wanted, 15_000, {
       what: `the instance is ${wanted}`,
-      everyMs: 100,
+      everyMs: 1_000,
     });
 
   it('goes from the profile to the trial', async () => {

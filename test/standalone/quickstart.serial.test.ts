@@ -115,7 +115,8 @@ describe("the README's quickstart", () => {
   async function start(newcomer: Newcomer, withinMs: number): Promise<Terminal> {
     const since = performance.now();
     const server = newcomer.open(terminals[0]!.filter((command) => command !== 'npm ci'));
-    await see(server, /is ready after/, withinMs);
+    // Waits longer than it may take: how long it took is a figure, that it starts is the test.
+    await see(server, /is ready after/, FIRST_START_MS);
     const tookMs = performance.now() - since;
     reap({ pid: databasePid(newcomer.copy), signal: 'SIGQUIT' });
     tellFigure('npm start is ready', tookMs, { atMost: withinMs });
