@@ -5,6 +5,9 @@ import { waitFor } from '../support/process.ts';
 import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
 
 const WINDOW = 8;
+const SEND_TIMEOUT_MS = 3_000;
+/** Long enough for requests of a busy machine, and less than what counts as no answer. */
+const SLOW_MS = 2_500;
 
 interface LedgerEntry {
   network_id: string;
@@ -14,7 +17,7 @@ interface LedgerEntry {
 describe('sends of one instance that are with the network at the same time', () => {
   let sending: Sending;
   before(async () => {
-    sending = await startSending({ driver: { window: WINDOW, sendTimeoutMs: 600 } });
+    sending = await startSending({ driver: { window: WINDOW, sendTimeoutMs: SEND_TIMEOUT_MS } });
   });
   after(() => sending.close());
 
@@ -63,9 +66,9 @@ describe('sends of one instance that are with the network at the same time', () 
 
   test('are as many as the driver says, and no more', async () => {
     const instance = await sending.connect();
-    await fault(instance, { kind: 'delay', delay_ms: 500, times: WINDOW + 2 });
+    await fault(instance, { kind: 'delay', delay_ms: SLOW_MS, times: WINDOW + 2 });
     const ids = await sendTexts(instance, WINDOW + 2);
-    await waitFor(async () => (await ledgerOf(instance)).length >= WINDOW, 5_000);
+    await waitFor(async () => (await ledgerOf(instance)).length >= WINDOW, SLOW_MS);
     assert.deepEqual(await eventsOfSends(instance), []);
     assert.equal((await ledgerOf(instance)).length, WINDOW);
     await assertInOrder(instance, ids);
@@ -74,7 +77,7 @@ describe('sends of one instance that are with the network at the same time', () 
 
   test('one that arrives meanwhile goes along at once', async () => {
     const instance = await sending.connect();
-    await fault(instance, { kind: 'delay', delay_ms: 550, times: 2 });
+    await fault(instance, { kind: 'delay', delay_ms: SLOW_MS, times: 2 });
     const first = await sendTexts(instance, 1);
     await waitFor(async () => (await ledgerOf(instance)).length === 1, 5_000);
     const second = await sendTexts(instance, 1);
@@ -160,7 +163,7 @@ describe('sends of one instance that are with the network at the same time', () 
     const own = await startSending({ driver: { window: WINDOW } });
     try {
       const instance = await own.connect();
-      await own.sandbox.post('/faults', { kind: 'delay', delay_ms: 300, account: instance.phone });
+      await own.sandbox.post('/faults', { kind: 'delay', delay_ms: SLOW_MS, account: instance.phone });
       const phone = own.newPhone();
       const ids: string[] = [];
       for (let i = 0; i < 4; i += 1)
