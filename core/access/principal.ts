@@ -1,4 +1,6 @@
-export type Role = 'owner' | 'admin' | 'agent' | 'superadmin';
+import type { Role } from '@posthorn/contract/fields.ts';
+
+export type { Role };
 
 /** Who is asking, as far as every route needs to know. Made by the authenticator, cached for seconds. */
 export interface Principal {

@@ -1,5 +1,6 @@
 import type { Clock } from '../platform/clock.ts';
 import type { Sql } from '../platform/db.ts';
+import { oneRow } from '../platform/one-row.ts';
 
 export interface CompanyTime {
   /** What time it is for this company: a simulated clock may run ahead (see provider/simulated). */
@@ -19,7 +20,7 @@ export async function lockCompany(sql: Sql, companyId: number, clock: Clock): Pr
     'SELECT clock_offset_ms FROM billing.accounts WHERE company_id = $1 FOR UPDATE',
     [companyId],
   );
-  return timeOf(clock, rows[0]!.clock_offset_ms);
+  return timeOf(clock, oneRow(rows).clock_offset_ms);
 }
 
 export function timeOf(clock: Clock, offsetMs: number): CompanyTime {

@@ -1,5 +1,5 @@
 import type { QueryResultRow } from 'pg';
-import type { Db, Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/db.ts';
 import { holderIsGone } from '../workers/pulse.ts';
 
 export interface ClaimedMail extends QueryResultRow {
@@ -20,10 +20,10 @@ const LEASE_MS = 120_000;
  * due at once.
  */
 export async function claimMails(
-  db: Db,
+  sql: Sql,
   input: { now: Date; limit: number; worker?: number | null },
 ): Promise<ClaimedMail[]> {
-  const { rows } = await db.query<ClaimedMail>(
+  const { rows } = await sql.query<ClaimedMail>(
     `UPDATE mails SET attempts = attempts + 1, next_attempt_at = $2, claimed_by = $4
      WHERE id IN (
        SELECT id FROM mails

@@ -1,5 +1,7 @@
+import { beforeFirst } from '../platform/before-first.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Sql } from '../platform/db.ts';
+import { HOUR_MS, MINUTE_MS } from '../platform/durations.ts';
 import type { Cipher } from '../platform/encryption.ts';
 
 /** What one mailbox gets of one kind: so many at once, and then one in each interval. */
@@ -8,17 +10,16 @@ interface Budget {
   intervalMs: number;
 }
 
-const MINUTE_MS = 60_000;
-const DEFAULT: Budget = { burst: 5, intervalMs: 60 * MINUTE_MS };
+const DEFAULT: Budget = { burst: 5, intervalMs: HOUR_MS };
 const BUDGETS: Readonly<Record<string, Budget>> = {
   // As many as links can be open at a time, for as long as they are.
   password_reset: { burst: 5, intervalMs: 30 * MINUTE_MS },
   // Asked for by the user alone, with a cooldown of its own.
   verification_code: { burst: 10, intervalMs: 30 * MINUTE_MS },
   // These write to people who never heard of us.
-  invite: { burst: 5, intervalMs: 6 * 60 * MINUTE_MS },
-  email_change_code: { burst: 5, intervalMs: 6 * 60 * MINUTE_MS },
-  registration: { burst: 5, intervalMs: 6 * 60 * MINUTE_MS },
+  invite: { burst: 5, intervalMs: 6 * HOUR_MS },
+  email_change_code: { burst: 5, intervalMs: 6 * HOUR_MS },
+  registration: { burst: 5, intervalMs: 6 * HOUR_MS },
 };
 
 /** Kinds that share a budget: what registering sends. A resent code has its own. */
@@ -74,6 +75,6 @@ export function mailboxOf(email: string): string {
   const address = email.trim().toLowerCase();
   const at = address.lastIndexOf('@');
   const domain = address.slice(at + 1);
-  const local = address.slice(0, Math.max(0, at)).split('+')[0]!;
+  const local = beforeFirst(address.slice(0, Math.max(0, at)), '+');
   return `${DOTLESS.has(domain) ? local.replaceAll('.', '') : local}@${domain}`;
 }

@@ -1,6 +1,6 @@
 import { pipeline, type Readable, Transform } from 'node:stream';
 import { MEDIA_MAX_BYTES } from '@posthorn/contract/limits.ts';
-import type { Db } from '../platform/db.ts';
+import type { Sql } from '../platform/db.ts';
 import { type InboundMediaStore, MediaUnusable } from './media-port.ts';
 import { MediaRejected } from './media-rejected.ts';
 import { type SaveDeps, saveMedia } from './save-media.ts';
@@ -85,8 +85,8 @@ function watched(source: Readable, silenceMs: number): Readable {
   });
 }
 
-async function findStored(db: Db, instanceId: string, key: string) {
-  const found = await db.query<{ id: string; mime_type: string; animated: boolean }>({
+async function findStored(sql: Sql, instanceId: string, key: string) {
+  const found = await sql.query<{ id: string; mime_type: string; animated: boolean }>({
     name: 'media-find-inbound',
     text: 'SELECT id, mime_type, animated FROM media WHERE instance_id = $1 AND inbound_key = $2',
     values: [instanceId, key],

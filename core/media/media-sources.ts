@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { MEDIA_MAX_BYTES, URL_CACHE_DAYS } from '@posthorn/contract/limits.ts';
+import { DAY_MS } from '../platform/durations.ts';
 import { createBase64Decoder } from './base64-decoder.ts';
 import { FetchFailed, fetchMedia } from './fetch-media.ts';
 import { isExpired, type MediaFinder, type StoredMedia } from './find-media.ts';
@@ -12,7 +13,6 @@ import { requireStorage } from './require-storage.ts';
 import { saveMedia } from './save-media.ts';
 import { requireRoom } from './storage-quota.ts';
 
-const DAY_MS = 86_400_000;
 /** Of base64 text decoded at once: what goes through memory beside the text itself. */
 const SLICE_CHARS = 1 << 20;
 

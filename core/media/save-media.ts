@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { FREE_LIMITS } from '../access/free-limits.ts';
+import { beforeFirst } from '../platform/before-first.ts';
 import type { Clock } from '../platform/clock.ts';
-import { type Db, isUnavailable } from '../platform/db.ts';
+import { type Db, isUnavailable, type Sql } from '../platform/db.ts';
+import { DAY_MS } from '../platform/durations.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import type { MediaRecord, MediaScope } from './media-port.ts';
 import { MediaRejected } from './media-rejected.ts';
@@ -41,7 +43,6 @@ export interface SavedMedia extends MediaRecord {
   animated: boolean;
 }
 
-const DAY_MS = 86_400_000;
 /** No write takes this long: after it, an object without a row belongs to a process that died. */
 const ABANDONED_MS = DAY_MS;
 const FILE_NAME_MAX_CHARS = 255;
@@ -175,8 +176,8 @@ function savedOf(row: Row): SavedMedia {
 }
 
 /** The same received message or, of what is kept for good, the same bytes; none when the instance is gone. */
-async function findTwin(db: Db, media: NewMedia): Promise<Row | undefined> {
-  const found = await db.query<Row>({
+async function findTwin(sql: Sql, media: NewMedia): Promise<Row | undefined> {
+  const found = await sql.query<Row>({
     name: 'media-find-twin',
     text: `SELECT id, mime_type, file_name, size_bytes, sha256, animated FROM media
            WHERE instance_id = $1 AND (inbound_key = $2 OR ($2 IS NULL AND source = 'base64' AND sha256 = $3))
@@ -194,9 +195,9 @@ function fileNameOf(given: string, mimeType: string): string {
     .join('')
     .trim();
   if (name !== '' && name !== '.' && name !== '..') return [...name].slice(0, FILE_NAME_MAX_CHARS).join('');
-  const [type, subtype = 'bin'] = mimeType.split(';', 1)[0]!.split('/') as [string, string?];
+  const [type, subtype = 'bin'] = beforeFirst(mimeType, ';').split('/') as [string, string?];
   const extension =
-    EXTENSIONS[mimeType] ?? subtype.split('+', 1)[0]!.replace(/^x-/, '').replace(/[^\w]/g, '');
+    EXTENSIONS[mimeType] ?? beforeFirst(subtype, '+').replace(/^x-/, '').replace(/[^\w]/g, '');
   return `${type === 'application' ? 'file' : type}.${extension || 'bin'}`;
 }
 

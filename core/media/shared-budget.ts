@@ -53,7 +53,7 @@ export function createSharedBudget(limit: number): SharedBudget {
         if (released) return;
         released = true;
         used -= amount;
-        const left = byCompany.get(companyId)! - amount;
+        const left = (byCompany.get(companyId) ?? 0) - amount;
         if (left > 0) byCompany.set(companyId, left);
         else byCompany.delete(companyId);
       };

@@ -3,6 +3,7 @@ import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { MEDIA_MAX_BYTES } from '@posthorn/contract/limits.ts';
+import { HOUR_MS } from '../platform/durations.ts';
 import { MediaRejected } from './media-rejected.ts';
 
 /** Media on its way in: whole, measured, in a file of its own. */
@@ -31,7 +32,7 @@ export interface Spool {
 }
 
 /** Longer than any upload may take. */
-const ABANDONED_MS = 3_600_000;
+const ABANDONED_MS = HOUR_MS;
 
 export function createSpool(options: { directory: string }): Spool {
   const { directory } = options;

@@ -38,10 +38,12 @@ export function createTypeDetector(options: { limitMs?: number; entry?: URL } = 
   let closed = false;
 
   function next(): void {
-    while (queue.length > 0) {
+    for (let waiting = queue[0]; waiting; waiting = queue[0]) {
       const thread = idle.pop();
-      if (thread) run(thread, queue.shift()!);
-      else if (threads.size < THREADS && !closed) start();
+      if (thread) {
+        queue.shift();
+        run(thread, waiting);
+      } else if (threads.size < THREADS && !closed) start();
       else return;
     }
   }

@@ -8,12 +8,12 @@ import type {
   VoteBody,
   VoteDone,
 } from '@posthorn/contract/messaging/message-actions.ts';
-import { reachOf } from '../access/company-scope.ts';
+import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import { type AskDeps, askOwner, CallRefused } from '../calls/ask-owner.ts';
 import { jidOf } from '../content/rule.ts';
-import { isUuid, type WireTarget, wireTarget } from '../content/target.ts';
-import { loadInstance } from '../instances/find-instance.ts';
+import { type WireTarget, wireTarget } from '../content/target.ts';
+import { isUuid } from '../platform/ids.ts';
 import { findReferenced } from './find-referenced.ts';
 
 /** What the network answers to pin and poll_vote: the id of the message that did it. */
@@ -96,7 +96,7 @@ async function targetOf(
   chat: string,
   given: { ref: string; sender: string | undefined; fromMe: boolean },
 ): Promise<WireTarget> {
-  await loadInstance(reachOf(deps.orm, principal), instanceId);
+  await requireInstance(deps.db, principal, instanceId);
   const known = await findReferenced(deps.db, instanceId, given.ref);
   if (known && known.chatJid === chat) return wireTarget(known);
   if (known || isUuid(given.ref)) throw apiError('MESSAGE_NOT_FOUND');

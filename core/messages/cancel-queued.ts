@@ -1,8 +1,7 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { reachOf } from '../access/company-scope.ts';
+import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import { type AskDeps, askOwner } from '../calls/ask-owner.ts';
-import { loadInstance } from '../instances/find-instance.ts';
 
 interface CancelInput {
   principal: Principal;
@@ -23,10 +22,10 @@ export interface CancelAnswer {
  * INSTANCE_NOT_FOUND, NOT_FOUND; 409 CONFLICT while it is being sent; 503 SERVICE_UNAVAILABLE.
  */
 export async function cancelQueued(deps: AskDeps, input: CancelInput & { taskId: string }): Promise<void> {
-  const instance = await loadInstance(reachOf(deps.orm, input.principal), input.instanceId);
+  const { instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
   const queued = await deps.db.query('SELECT 1 FROM outbox WHERE task_id = $1 AND instance_id = $2', [
     input.taskId,
-    instance.id,
+    instanceId,
   ]);
   if (queued.rows.length === 0) throw apiError('NOT_FOUND');
   const answer = await cancel(deps, input, { task_ids: [input.taskId.toLowerCase()] });

@@ -4,12 +4,15 @@ import type { Schedulable } from '@posthorn/contract/message-types.ts';
 import type { Principal } from '../access/principal.ts';
 import { insertEvents } from '../events/insert-events.ts';
 import type { Bus } from '../platform/bus.ts';
+import { MINUTE_MS } from '../platform/durations.ts';
 import { newId } from '../platform/ids.ts';
 import type { Log } from '../platform/log.ts';
 import { holderIsGone, type Pulse } from '../workers/pulse.ts';
 import { findReferenced } from './find-referenced.ts';
 import { type PreparedSend, prepareSend } from './prepare-send.ts';
 import type { SendDeps } from './send.ts';
+import { commandOf } from './send-command.ts';
+import type { SendRequest } from './send-request.ts';
 
 export interface FireDeps extends SendDeps {
   bus: Bus;
@@ -22,7 +25,7 @@ export interface FireDeps extends SendDeps {
 const CLAIM_MS = 60_000;
 const RETRY_MS = 10_000;
 /** An instance may be away, or its company suspended, when the time comes; later than this, what was to be said is no longer due. */
-const LATE_MAX_MS = 15 * 60_000;
+const LATE_MAX_MS = 15 * MINUTE_MS;
 const BATCH = 100;
 
 const RETRIED: ReadonlySet<string> = new Set([
@@ -66,8 +69,9 @@ export async function fireScheduled(deps: FireDeps): Promise<number> {
 async function fire(deps: FireDeps, row: Due): Promise<void> {
   let prepared: PreparedSend | null = null;
   try {
-    prepared = await prepare(deps, row);
-    await accept(deps, row, prepared);
+    const request = requestOf(row);
+    prepared = await prepareSend(deps, request);
+    await deps.acceptor.acceptSend(commandOf(request, prepared));
     await deps.db.query(`UPDATE scheduled_sends SET status = 'queued' WHERE id = $1`, [row.id]);
   } catch (err) {
     await conclude(deps, row, prepared, err).catch((err) =>
@@ -80,8 +84,8 @@ function keyScopeOf(row: Due): string {
   return `scheduled ${row.id}`;
 }
 
-async function prepare(deps: FireDeps, row: Due): Promise<PreparedSend> {
-  return prepareSend(deps, {
+function requestOf(row: Due): SendRequest & { traceId: string; messageId: string } {
+  return {
     principal: principalOf(row),
     instanceId: row.instance_id,
     operation: row.type,
@@ -89,23 +93,9 @@ async function prepare(deps: FireDeps, row: Due): Promise<PreparedSend> {
     force: row.force,
     body: row.body,
     keyScope: keyScopeOf(row),
-  });
-}
-
-async function accept(deps: FireDeps, row: Due, { message, refusal, body }: PreparedSend): Promise<void> {
-  await deps.acceptor.acceptSend({
-    principal: principalOf(row),
-    instanceId: row.instance_id,
-    operation: row.type,
-    idempotencyKey: row.idempotency_key,
-    force: row.force,
     traceId: row.trace_id,
-    keyScope: keyScopeOf(row),
     messageId: row.id,
-    body,
-    message,
-    refusal,
-  });
+  };
 }
 
 /** Who scheduled it, as far as the accept asks. */
@@ -153,8 +143,8 @@ async function fail(
   now: Date,
 ): Promise<void> {
   const { type, chat } = await familyOf(deps, row, prepared);
-  await deps.db.transaction(async (client) => {
-    const failed = await client.query(
+  await deps.db.transaction(async (sql) => {
+    const failed = await sql.query(
       // A claim that another took over is the other's to end.
       `UPDATE scheduled_sends SET status = 'failed', failed_reason = $2
        WHERE id = $1 AND status = 'claimed' AND claimed_at = $3`,
@@ -173,7 +163,7 @@ async function fail(
       wire_state: 'not_sent',
       reason,
     };
-    await insertEvents(client, [
+    await insertEvents(sql, [
       {
         eventId: newId(),
         companyId: row.company_id,
@@ -198,8 +188,8 @@ async function familyOf(
   row: Due,
   prepared: PreparedSend | null,
 ): Promise<{ type: string; chat: string }> {
-  const chat = prepared?.message.chatJid || chatOf(row);
-  if (prepared?.message.type) return { type: prepared.message.type, chat };
+  if (prepared?.message) return { type: prepared.message.type, chat: prepared.message.chatJid };
+  const chat = chatOf(row);
   if (row.type === 'link_preview') return { type: 'text', chat };
   if (row.type !== 'forward' && row.type !== 'delete' && row.type !== 'edit') return { type: row.type, chat };
   const target = await findReferenced(deps.db, row.instance_id, String(row.body.message_id ?? ''));

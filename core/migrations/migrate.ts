@@ -1,19 +1,18 @@
 import { type Migration, Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
+import { ADVISORY_LOCKS } from '../platform/advisory-locks.ts';
 import { billingMigrations } from './billing/index.ts';
 import { grantToBillingRole, makeBillingRole, makeBillingSchema } from './billing-role.ts';
 import { migrations } from './messaging/index.ts';
-
-/** Any two processes that migrate at the same time take turns. */
-const MIGRATION_LOCK = 7_071_001;
 
 /** Brings the database to the newest schema. Safe to call from many processes at once. */
 export async function migrate(databaseUrl: string): Promise<void> {
   const lock = new pg.Client({ connectionString: databaseUrl, application_name: 'posthorn migrate' });
   await lock.connect();
   try {
-    await lock.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    // Processes that migrate at the same time take turns.
+    await lock.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCKS.migration]);
     await runMigrations(databaseUrl, 'migrations', migrations);
     await keepEventClockGrowing(lock);
     await makeBillingSchema(lock);

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
+import { beforeFirst } from './before-first.ts';
 
 /** A range of addresses, e.g. of proxies whose word is believed. */
 export type AddressRange = [ipaddr.IPv4 | ipaddr.IPv6, number];
@@ -61,7 +62,7 @@ export function isLocal({ headers, socket }: Pick<IncomingMessage, 'headers' | '
 }
 
 function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
-  const bare = text.split('%', 1)[0]!;
+  const bare = beforeFirst(text, '%');
   // Four decimal parts, or anything with a colon: what else the library reads as IPv4 (`1`, `0x7f.1`) is none.
   if (!bare.includes(':') && !ipaddr.IPv4.isValidFourPartDecimal(bare)) return null;
   return ipaddr.isValid(bare) ? ipaddr.process(bare) : null;
@@ -74,6 +75,6 @@ function textOf(address: ipaddr.IPv4 | ipaddr.IPv6): string {
 /** `203.0.113.7:4711`, `[2001:db8::1]:4711` and `2001:db8::1` are all seen in the wild. */
 function hopAddress(hop: string): string {
   const text = hop.trim();
-  if (text.startsWith('[')) return text.slice(1).split(']', 1)[0]!;
-  return text.indexOf(':') === text.lastIndexOf(':') ? text.split(':', 1)[0]! : text;
+  if (text.startsWith('[')) return beforeFirst(text.slice(1), ']');
+  return text.indexOf(':') === text.lastIndexOf(':') ? beforeFirst(text, ':') : text;
 }

@@ -1,4 +1,9 @@
-import { MEDIA_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
+import {
+  DEFAULT_REQUESTS_PER_MINUTE,
+  MEDIA_FETCH_TIMEOUT_S,
+  MEDIA_RETENTION_DAYS,
+  PASSWORD_RESET_LIFETIME_MINUTES,
+} from '@posthorn/contract/limits.ts';
 import { z } from 'zod/v4';
 import { type AddressRange, parseAddressRange } from './client-address.ts';
 
@@ -68,7 +73,7 @@ export const configSchema = z.object({
   MAIL_FROM: z.string().min(3).default('Posthorn <no-reply@posthorn.local>'),
   /** Lets webhooks reach private addresses and any port: for webhooks to localhost in standalone. */
   ALLOW_PRIVATE_WEBHOOKS: flag.default(false),
-  HTTP_TIMEOUT: positive.default(30).describe('seconds'),
+  HTTP_TIMEOUT: positive.default(MEDIA_FETCH_TIMEOUT_S).describe('seconds'),
   /** `none` answers 503 to everything that needs media; else the bucket of GCS_BUCKET, or files in DATA_DIR. */
   MEDIA_STORAGE: z.enum(['auto', 'none']).default('auto'),
   GCS_BUCKET: z.string().min(3).optional(),
@@ -92,7 +97,7 @@ export const configSchema = z.object({
     ),
   /** The ffmpeg program; without it one is looked for on PATH. */
   FFMPEG_PATH: z.string().min(1).optional(),
-  PASSWORD_RESET_TTL: positive.default(30).describe('minutes'),
+  PASSWORD_RESET_TTL: positive.default(PASSWORD_RESET_LIFETIME_MINUTES).describe('minutes'),
   /** Days after which an unused session ends. */
   REFRESH_TTL_DAYS: positive.default(30),
   /** Days after its login that a session ends, however much it is used. */
@@ -127,7 +132,7 @@ export const configSchema = z.object({
   OAUTH_GITHUB_URL: z.url().default('https://github.com'),
   OAUTH_GITHUB_API_URL: z.url().default('https://api.github.com'),
   /** Requests per minute of a company without a plan (LIM-1). */
-  RATE_LIMIT_PER_MINUTE: positive.default(60),
+  RATE_LIMIT_PER_MINUTE: positive.default(DEFAULT_REQUESTS_PER_MINUTE),
   /** Requests per minute of an address to each route that takes no credential, and wrong credentials of it. */
   PUBLIC_RATE_PER_MINUTE: positive.default(20),
   /** What /metrics is read with; without it only this machine may. */

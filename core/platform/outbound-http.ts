@@ -51,6 +51,7 @@ const RESOLVED_MS = 10_000;
 const RESOLVED_MAX = 10_000;
 const POOL_IDLE_MS = 60_000;
 
+// long: the judgement of addresses and the pools are one: no pool may outlive its judgement
 export function createOutbound(options: OutboundOptions): Outbound {
   const { allowPrivate, refuseDomains = [] } = options;
   const allowHosts = new Set(options.allowHosts);

@@ -54,6 +54,7 @@ const HEADERS_MAX_MS = 15_000;
  * which we are the ones who do not read counts for nothing. A body that is late is answered 408 with what
  * `timeoutAnswer` gives. Plain node:http: nothing here depends on what serves the requests.
  */
+// long: the checks of one timer over the exchanges that are open
 export function limitTransfers(
   server: Server,
   options: TransferLimits & { timeoutAnswer: (traceId: string) => object },

@@ -1,4 +1,5 @@
 import type { Sql } from './db.ts';
+import { oneRow } from './one-row.ts';
 import { NotReady } from './readiness.ts';
 
 /** Readiness is asked often and by several balancers; a write every few seconds is enough. */
@@ -33,20 +34,20 @@ export function createWriteProbe(deps: { db: Sql }): () => Promise<void> {
   });
 }
 
-async function write(db: Sql): Promise<void> {
-  const { rows } = await db.query<{ size: number }>(`SELECT pg_relation_size('write_probes') AS size`);
-  const { size } = rows[0]!;
-  if (size > TIDY_ABOVE_BYTES) await tidy(db);
+async function write(sql: Sql): Promise<void> {
+  const { rows } = await sql.query<{ size: number }>(`SELECT pg_relation_size('write_probes') AS size`);
+  const { size } = oneRow(rows);
+  if (size > TIDY_ABOVE_BYTES) await tidy(sql);
   const paddingBytes = size > FULL_ABOVE_BYTES ? 0 : PADDING_BYTES;
-  await db.query('INSERT INTO write_probes (padding) VALUES ($1)', [Buffer.alloc(paddingBytes)]);
+  await sql.query('INSERT INTO write_probes (padding) VALUES ($1)', [Buffer.alloc(paddingBytes)]);
 }
 
 /**
  * At once or not at all: waiting for the lock behind a dump, this would hold up every other probe. Two
  * statements in one string are one transaction.
  */
-async function tidy(db: Sql): Promise<void> {
-  await db
+async function tidy(sql: Sql): Promise<void> {
+  await sql
     .query('LOCK TABLE write_probes IN ACCESS EXCLUSIVE MODE NOWAIT; TRUNCATE write_probes')
     .catch(() => undefined);
 }

@@ -1,8 +1,7 @@
 import type { Principal } from '../access/principal.ts';
 import { eventBodySql } from '../events/event-body.ts';
-
-const HOUR_MS = 3_600_000;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+import { HOUR_MS } from '../platform/durations.ts';
+import { isUuid } from '../platform/ids.ts';
 
 /** Totals of logs are counted to here; above it the answer says so. */
 const TOTAL_MAX = 10_000;
@@ -31,7 +30,7 @@ export function periodStart(
 
 /** An id that no instance can have asks for nothing: null. */
 export function instanceParam(instanceId: string): string | null {
-  return UUID.test(instanceId) ? instanceId : null;
+  return isUuid(instanceId) ? instanceId : null;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
 import type { Principal } from '@posthorn/core/access/principal.ts';
 import type { UploadedFile } from '@posthorn/core/media/media-port.ts';
 import { type AddressReader, addressGroup } from '@posthorn/core/platform/client-address.ts';
@@ -28,7 +28,7 @@ export interface HandlerInput {
   /** For streams: the bare answer and the headers that every answer carries. Nothing else answers after. */
   takeResponse(): { request: IncomingMessage; response: ServerResponse; headers: AnswerHeaders };
   /** For WebSockets: the socket of an upgrade, or null when the request asked for none. */
-  takeUpgrade(): { request: IncomingMessage; socket: Duplex; head: Buffer } | null;
+  takeUpgrade(): { request: IncomingMessage; socket: Socket; head: Buffer } | null;
 }
 
 /** The headers of an answer by their lower-case names; several values for `set-cookie` alone. */
@@ -36,7 +36,7 @@ export type AnswerHeaders = Record<string, string | string[]>;
 
 /** An upgrade that came in by the server's `upgrade` event and runs through the routes like any request. */
 export interface Upgrade {
-  socket: Duplex;
+  socket: Socket;
   head: Buffer;
 }
 
@@ -145,11 +145,11 @@ export class Call implements HandlerInput {
     return { request: this.request, response: this.response, headers: this.answerHeaders };
   }
 
-  takeUpgrade(): { request: IncomingMessage; socket: Duplex; head: Buffer } | null {
+  takeUpgrade(): { request: IncomingMessage; socket: Socket; head: Buffer } | null {
     const { request, response } = this;
     const upgrade = (request as IncomingMessage & { [UPGRADE]?: Upgrade })[UPGRADE];
     if (!upgrade) return null;
-    response.detachSocket(upgrade.socket as never);
+    response.detachSocket(upgrade.socket);
     return { request, ...upgrade };
   }
 }

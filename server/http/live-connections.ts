@@ -42,6 +42,7 @@ interface Watched {
  * out, password changed), and those of a JWT when it expires: whoever may still come back does so at once with
  * its cursor, and proves it anew. What changed while the bus was away nobody knows: then everybody does.
  */
+// long: three indexes of the same connections, which change together
 export function createLiveConnections(deps: {
   bus: Bus;
   clock: Clock;

@@ -6,6 +6,7 @@ import type { UploadedFile } from '@posthorn/core/media/media-port.ts';
 import { MediaRejected, sendErrorOf, uploadErrorOf } from '@posthorn/core/media/media-rejected.ts';
 import type { SharedBudget } from '@posthorn/core/media/shared-budget.ts';
 import type { Spool, SpooledFile } from '@posthorn/core/media/spool.ts';
+import { beforeFirst } from '@posthorn/core/platform/before-first.ts';
 import { bodyOfForm } from './form-fields.ts';
 import { readMediaJson } from './json-media.ts';
 import { FORM_MAX_BYTES, readMultipart } from './multipart.ts';
@@ -63,7 +64,9 @@ export async function readMediaBody(
   };
 
   try {
-    const type = (request.headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase();
+    const type = beforeFirst(request.headers['content-type'] ?? '', ';')
+      .trim()
+      .toLowerCase();
     if (type === 'multipart/form-data') {
       refuseTooLong(request);
       reserve();

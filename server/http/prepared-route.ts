@@ -1,6 +1,7 @@
 import { type ErrorCode, errorEnvelope } from '@posthorn/contract/errors.ts';
 import { errorsOf, metaOf, type RouteMeta } from '@posthorn/contract/route-meta.ts';
 import type { Role } from '@posthorn/core/access/principal.ts';
+import { UUID_FORM } from '@posthorn/core/platform/ids.ts';
 import type { Metrics } from '@posthorn/core/platform/metrics.ts';
 import { type AppRoute, isAppRouteOtherResponse } from '@ts-rest/core';
 import type { z } from 'zod/v4';
@@ -43,7 +44,6 @@ export interface PreparedAnswer {
   contentType: string | null;
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const INTEGER = /^[1-9]\d{0,8}$/;
 const BIG_INTEGER = /^[1-9]\d{0,14}$/;
 
@@ -56,10 +56,10 @@ const STORABLE = /^[^\0]*$/;
  * column can hold it.
  */
 const SHAPES: Record<string, RegExp> = {
-  instanceId: UUID,
-  eventId: UUID,
-  mediaId: UUID,
-  taskId: UUID,
+  instanceId: UUID_FORM,
+  eventId: UUID_FORM,
+  mediaId: UUID_FORM,
+  taskId: UUID_FORM,
   webhookId: INTEGER,
   companyId: INTEGER,
   userId: INTEGER,
@@ -111,7 +111,7 @@ export function prepareRoute(name: string, route: AppRoute, metrics: Metrics): P
 function paramsOf(route: AppRoute): PreparedParam[] {
   const { notFound, notFoundMessages = {} } = metaOf(route);
   const documented = errorsOf(route);
-  const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
+  const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
   return names.flatMap((name, at) => {
     const own = [`${name.replace(/Id$/, '').toUpperCase()}_NOT_FOUND`, 'NOT_FOUND'] as ErrorCode[];
     // INVALID_ID speaks of the shape itself, of every id (billing, ERR-9).

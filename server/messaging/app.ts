@@ -63,6 +63,7 @@ export interface MessagingServer {
 }
 
 /** The messaging API: HTTP over the use cases of core. Any number of these serve one database. */
+// long: the composition of a service: each line makes one part and hands it on
 export async function createMessagingServer(deps: MessagingDeps): Promise<MessagingServer> {
   const { config, db, hotDb, bus, clock, log, metrics } = deps;
   let closing = false;

@@ -3,13 +3,13 @@ import type { AskDeps } from '@posthorn/core/calls/ask-owner.ts';
 import { cancelQueued, clearQueue } from '@posthorn/core/messages/cancel-queued.ts';
 import { countQueue, listQueue } from '@posthorn/core/messages/list-queue.ts';
 import type { Handlers } from '../http/handler.ts';
+import { paged } from '../http/paged.ts';
 
 /** What waits to be sent (SND-46). */
 export function queueRoutes(deps: AskDeps): Handlers<typeof queue> {
   return {
     list: async ({ principal, params, query }) => {
-      const { data, total } = await listQueue(deps, { principal, ...params, ...query });
-      return { status: 200, body: { data, total, page: query.page, limit: query.limit } };
+      return paged(query, await listQueue(deps, { principal, ...params, ...query }));
     },
     count: async ({ principal, params }) => ({
       status: 200,

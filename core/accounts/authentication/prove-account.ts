@@ -5,6 +5,7 @@ import { isSuperadmin, PLATFORM_COMPANY_ID } from '../../access/superadmin.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Db } from '../../platform/db.ts';
 import type { Log } from '../../platform/log.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import { hashSecret } from '../secret-digest.ts';
 import { REFRESH_OVERLAP_MS } from '../sessions/refresh-session.ts';
 import { hashApiKey, isApiKey } from '../tokens/api-key.ts';
@@ -107,7 +108,7 @@ export async function proveJwt(
      LEFT JOIN companies c ON c.id = claim.company_id`,
     [claims.userId, claims.companyId, claims.jti],
   );
-  const row = rows[0]!;
+  const row = oneRow(rows);
   if (row.revoked) throw apiError('TOKEN_INVALID');
   if (row.status === null) throw companyNotFound();
   if (row.user_id === null) throw apiError('TOKEN_INVALID');

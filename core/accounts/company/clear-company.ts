@@ -1,6 +1,7 @@
 import { forgetCached } from '../../access/forget-cached.ts';
 import { mails } from '../../mail/mails.ts';
 import type { Sql } from '../../platform/db.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import { changedHint } from '../../webhooks/delivery/hints.ts';
 import type { AccountDeps } from '../deps.ts';
 
@@ -38,7 +39,7 @@ export async function clearCompany(
   );
   for (const user of users.rows)
     await deps.mails.queue(sql, {
-      ...mails.accessEnded({ name: user.name, company: company.rows[0]!.name }),
+      ...mails.accessEnded({ name: user.name, company: oneRow(company.rows).name }),
       to: user.email,
       kind: 'access_ended',
       companyId,

@@ -1,5 +1,6 @@
 import { ACCOUNT_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
-import type { Db } from '../../platform/db.ts';
+import type { Db, Sql } from '../../platform/db.ts';
+import { DAY_MS } from '../../platform/durations.ts';
 
 const BATCH = 5_000;
 const FOREIGN_KEY_VIOLATION = '23503';
@@ -8,7 +9,7 @@ const FOREIGN_KEY_VIOLATION = '23503';
 export async function companiesToPurge(deps: { db: Db }, now: Date): Promise<number[]> {
   const { rows } = await deps.db.query<{ id: number }>(
     `SELECT id FROM companies WHERE status = 'deleted' AND deleted_at <= $1 ORDER BY deleted_at, id`,
-    [new Date(now.getTime() - ACCOUNT_RETENTION_DAYS * 86_400_000)],
+    [new Date(now.getTime() - ACCOUNT_RETENTION_DAYS * DAY_MS)],
   );
   return rows.map((row) => row.id);
 }
@@ -51,8 +52,8 @@ export async function purgeCompany(deps: { db: Db }, companyId: number): Promise
 }
 
 /** Tables of this schema that carry a company, partitions by their parent. Billing's stand in another schema. */
-async function tenantTables(db: Db): Promise<{ name: string; has_instance: boolean }[]> {
-  const { rows } = await db.query<{ name: string; has_instance: boolean }>(
+async function tenantTables(sql: Sql): Promise<{ name: string; has_instance: boolean }[]> {
+  const { rows } = await sql.query<{ name: string; has_instance: boolean }>(
     `SELECT quote_ident(c.relname) AS name, bool_or(a.attname = 'instance_id') AS has_instance
      FROM pg_class c
      JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname IN ('company_id', 'instance_id') AND NOT a.attisdropped
@@ -66,7 +67,7 @@ async function tenantTables(db: Db): Promise<{ name: string; has_instance: boole
 
 /** In bites, so that no lock and no transaction lasts; returns how many. tableoid: the rows may stand in partitions. */
 async function deleteBatches(
-  db: Db,
+  sql: Sql,
   table: string,
   condition: string,
   companyId: number,
@@ -74,7 +75,7 @@ async function deleteBatches(
 ): Promise<number> {
   let deleted = 0;
   for (;;) {
-    const { rowCount } = await db.query(
+    const { rowCount } = await sql.query(
       `DELETE FROM ${table} WHERE company_id = $1 AND (tableoid, ctid) IN (
          SELECT tableoid, ctid FROM ${table} WHERE company_id = $1 AND ${condition} LIMIT ${BATCH}
        )`,

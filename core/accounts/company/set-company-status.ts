@@ -52,8 +52,10 @@ export async function setCompanyStatus(
         at,
       });
     }
-    return readCompany(sql, companyId);
+    const read = await readCompany(sql, companyId);
+    if (!read) throw apiError('COMPANY_NOT_FOUND');
+    return read;
   });
   deps.forget(`company:${companyId}`);
-  return company!;
+  return company;
 }

@@ -1,5 +1,6 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { generateRandomCodeVerifier } from 'oauth4webapi';
+import { MINUTE_MS } from '../../platform/durations.ts';
 import type { AccountDeps } from '../deps.ts';
 import { hashSecret, newSecret } from '../secret-digest.ts';
 import type { OAuthProviders } from './provider.ts';
@@ -25,7 +26,7 @@ export async function beginOAuthLogin(
   const url = await provider.authorizationUrl({ state, nonce, codeVerifier }).catch((cause) => {
     throw apiError('SERVICE_UNAVAILABLE', { cause, headers: { 'retry-after': '10' } });
   });
-  const expiresAt = new Date(deps.clock.now().getTime() + OAUTH_STATE_TTL_MINUTES * 60_000);
+  const expiresAt = new Date(deps.clock.now().getTime() + OAUTH_STATE_TTL_MINUTES * MINUTE_MS);
   await deps.db.query(
     `INSERT INTO oauth_states (state_hash, provider, browser_hash, secrets, expires_at)
      VALUES ($1, $2, $3, $4, $5)`,

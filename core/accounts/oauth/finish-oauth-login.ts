@@ -1,6 +1,8 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
+import { beforeFirst } from '../../platform/before-first.ts';
 import type { Sql } from '../../platform/db.ts';
+import { MINUTE_MS } from '../../platform/durations.ts';
 import type { AccountDeps } from '../deps.ts';
 import { hashSecret, newSecret } from '../secret-digest.ts';
 import { issueSession, type SessionGrant } from '../sessions/issue-session.ts';
@@ -136,7 +138,7 @@ async function writePending(
   identity: ProviderIdentity & { email: string },
 ): Promise<string> {
   const token = newSecret();
-  const name = identity.name?.trim().slice(0, 255) || identity.email.split('@')[0]!;
+  const name = identity.name?.trim().slice(0, 255) || beforeFirst(identity.email, '@');
   await sql.query(
     `INSERT INTO oauth_pending (token_hash, provider, subject, profile, expires_at) VALUES ($1, $2, $3, $4, $5)`,
     [
@@ -144,7 +146,7 @@ async function writePending(
       provider,
       identity.subject,
       deps.cipher.seal({ email: identity.email, name } satisfies PendingProfile),
-      new Date(deps.clock.now().getTime() + PENDING_TTL_MINUTES * 60_000),
+      new Date(deps.clock.now().getTime() + PENDING_TTL_MINUTES * MINUTE_MS),
     ],
   );
   return token;

@@ -1,9 +1,10 @@
 import * as oauth from 'oauth4webapi';
+import { HOUR_MS } from '../../platform/durations.ts';
 import { type OAuthProvider, type ProviderCredentials, providerTimeout } from './provider.ts';
 
 const SCOPE = 'openid email profile';
 /** Endpoints and keys of a provider hardly change; a restart reads them anew. */
-const DISCOVERY_TTL_MS = 3_600_000;
+const DISCOVERY_TTL_MS = HOUR_MS;
 
 /** An OpenID Connect provider, known by its issuer: Google, unless the setting names another. */
 export function createOpenIdProvider(options: ProviderCredentials & { issuer: string }): OAuthProvider {

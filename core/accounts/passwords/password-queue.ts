@@ -88,7 +88,8 @@ function createLines<Job>() {
     next(): Waiting<Job> | undefined {
       for (const [key, line] of lines) {
         lines.delete(key);
-        const waiting = line.shift()!;
+        const waiting = line.shift();
+        if (waiting === undefined) continue;
         if (line.length > 0) lines.set(key, line);
         size -= 1;
         return waiting;

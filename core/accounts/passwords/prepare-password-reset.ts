@@ -1,6 +1,7 @@
 import type { MailContent } from '../../mail/mail-content.ts';
 import { mails } from '../../mail/mails.ts';
 import type { Sql } from '../../platform/db.ts';
+import { MINUTE_MS } from '../../platform/durations.ts';
 import type { AccountDeps } from '../deps.ts';
 import { endsSomething } from '../mailbox/take-over.ts';
 import { ACCOUNT_USER_COLUMNS, type AccountUser } from '../users/account-user.ts';
@@ -31,7 +32,7 @@ export async function preparePasswordReset(
     purpose: 'reset',
     frontendUrl: deps.settings.frontendUrl,
     now: input.now,
-    ttlMs: minutes * 60_000,
+    ttlMs: minutes * MINUTE_MS,
   });
   if (!link) return null;
   return {

@@ -1,6 +1,7 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import { mails } from '../../mail/mails.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import type { AccountDeps } from '../deps.ts';
 import { takeOver } from '../mailbox/take-over.ts';
 import { hashSecret } from '../secret-digest.ts';
@@ -30,7 +31,7 @@ export async function resetPassword(
   });
   const changed = await deps.db.transaction(async (sql) => {
     // The user's row before the link's, as everybody holds them who ends links with something else.
-    const user = await findAccountUser(sql, found.rows[0]!.user_id, { lock: true });
+    const user = await findAccountUser(sql, oneRow(found.rows).user_id, { lock: true });
     const spent = await sql.query<{ purpose: 'reset' | 'invite' }>(
       'DELETE FROM password_links WHERE token_hash = $1 RETURNING purpose',
       [tokenHash],

@@ -1,6 +1,7 @@
 import { ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import { isUnavailable, type Sql } from '../../platform/db.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import type { AccountDeps } from '../deps.ts';
 import type { AccountUser } from '../users/account-user.ts';
 import { slugOf } from './company-slug.ts';
@@ -34,7 +35,7 @@ export async function createCompany(
       'INSERT INTO companies (name, slug, created_at, updated_at) VALUES ($1, $2, $3, $3) RETURNING id',
       [input.companyName, slug, now],
     );
-    const companyId = company.rows[0]!.id;
+    const companyId = oneRow(company.rows).id;
     const user = await sql.query<{ id: number }>(
       `INSERT INTO users (company_id, email, name, role, password_hash, password_changed_at,
                           email_verified_at, email_proven_at, is_founder, created_at, updated_at)
@@ -49,7 +50,7 @@ export async function createCompany(
         input.emailProven ? now : null,
       ],
     );
-    const userId = user.rows[0]!.id;
+    const userId = oneRow(user.rows).id;
     await recordAudit(sql, {
       companyId,
       userId,

@@ -1,21 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import type { QuickRegistered } from '@posthorn/contract/messaging/auth.ts';
 import { mails } from '../../mail/mails.ts';
+import { beforeFirst } from '../../platform/before-first.ts';
 import type { AccountDeps } from '../deps.ts';
 import { isApiErrorOf } from '../is-api-error.ts';
-import { writeEmailCode } from '../mailbox/email-code.ts';
-import { createToken } from '../tokens/create-token.ts';
 import { createCompany, refuseKnownEmail } from './create-company.ts';
-import { BOOTSTRAP_TOKEN_NAME } from './register-company.ts';
-
-/** The answer of ACC-4. */
-export interface QuickRegistered {
-  company_id: number;
-  api_key: string;
-  email: string;
-  password: string;
-  base_url: string;
-  message: string;
-}
+import { giveAccess } from './give-access.ts';
 
 /**
  * A company from nothing but an e-mail: a generated password of 16 hex characters, also sent by mail, and an
@@ -30,7 +20,7 @@ export async function quickRegister(
   await refuseKnownEmail(deps.db, input.email);
   const password = randomBytes(8).toString('hex');
   const passwordHash = await deps.passwords.hashPassword(password, { key: input.address, isTrusted: false });
-  const mailbox = input.email.split('@')[0] ?? '';
+  const mailbox = beforeFirst(input.email, '@');
   const name = mailbox.replace(/[^\p{L}\p{N}]+/gu, ' ').trim() || 'Company';
   try {
     return await register(name);
@@ -50,17 +40,7 @@ export async function quickRegister(
         emailProven: false,
         traceId: input.traceId,
       });
-      const token = await createToken(deps, sql, {
-        companyId: user.company_id,
-        userId: user.id,
-        name: BOOTSTRAP_TOKEN_NAME,
-        traceId: input.traceId,
-      });
-      const code = await writeEmailCode(deps, sql, {
-        userId: user.id,
-        companyId: user.company_id,
-        purpose: 'verify',
-      });
+      const { token, code } = await giveAccess(deps, sql, { user, traceId: input.traceId });
       await deps.mails.queue(sql, {
         ...mails.quickRegistration({
           email: user.email,

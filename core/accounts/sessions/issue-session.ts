@@ -1,5 +1,6 @@
 import type { Session } from '@posthorn/contract/messaging/auth.ts';
 import type { Sql } from '../../platform/db.ts';
+import { DAY_MS } from '../../platform/durations.ts';
 import { newId } from '../../platform/ids.ts';
 import type { AccountDeps } from '../deps.ts';
 import { hashSecret, newSecret } from '../secret-digest.ts';
@@ -12,8 +13,6 @@ export interface SessionGrant {
   issuedAt: Date;
   refreshExpiresAt: Date;
 }
-
-const DAY_MS = 86_400_000;
 
 type IssueDeps = Pick<AccountDeps, 'clock' | 'jwt' | 'settings'>;
 

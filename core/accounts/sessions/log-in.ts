@@ -1,6 +1,8 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { QueryResultRow } from 'pg';
 import { type AuditAction, recordAudit } from '../../audit/record-audit.ts';
+import { MINUTE_MS } from '../../platform/durations.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import type { AccountDeps } from '../deps.ts';
 import { ACCOUNT_USER_COLUMNS, type AccountUser, isUsersSuperadmin } from '../users/account-user.ts';
 import { issueSession, type SessionGrant } from './issue-session.ts';
@@ -71,7 +73,7 @@ async function findByEmail(
       LEFT JOIN login_failures f ON f.email_hash = asked.email_hash AND f.locked_until > $3`,
     values: [email, key, now, keys, ...memoryBounds(now)],
   });
-  const row = rows[0]!;
+  const row = oneRow(rows);
   const { locked_until: lockedUntil, remembered, fresh } = row;
   return { user: row.id ? (row as AccountUser) : null, lockedUntil, remembered, fresh };
 }
@@ -84,7 +86,7 @@ async function noteSuccess(deps: LoginDeps, keys: Buffer[]): Promise<void> {
 }
 
 /** A failed login is put into the audit log once in this time, or guessing would flood it. */
-const FAILURE_NOTED_EVERY_MS = 15 * 60_000;
+const FAILURE_NOTED_EVERY_MS = 15 * MINUTE_MS;
 
 /**
  * One statement for known and unknown addresses, best effort and not waited for: only known accounts have a

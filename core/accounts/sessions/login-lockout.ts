@@ -1,6 +1,7 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { LOGIN_FAILURES_MAX, LOGIN_LOCKOUT_S } from '@posthorn/contract/limits.ts';
 import type { Sql } from '../../platform/db.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import type { AccountDeps } from '../deps.ts';
 
 type LockoutDeps = Pick<AccountDeps, 'clock' | 'digest'>;
@@ -40,7 +41,7 @@ export async function countLoginFailure(
        RETURNING failures, locked_until`,
     values: [key, now, later(now, -LOGIN_LOCKOUT_S), later(now, LOGIN_LOCKOUT_S)],
   });
-  const { failures, locked_until: lockedUntil } = rows[0]!;
+  const { failures, locked_until: lockedUntil } = oneRow(rows);
   const locksNow = lockedUntil !== null && failures === LOGIN_FAILURES_MAX;
   return { lockedBefore: lockedUntil !== null && !locksNow ? lockedUntil : null, locksNow };
 }

@@ -1,4 +1,5 @@
 import type { Sql } from '../../platform/db.ts';
+import { DAY_MS } from '../../platform/durations.ts';
 import type { AccountDeps } from '../deps.ts';
 
 /** Days that an address and an e-mail count as known after a login. */
@@ -26,7 +27,7 @@ export const REMEMBERED_COLUMNS = `
   (SELECT count(*) FROM login_successes s WHERE s.key_hash = ANY ($4::bytea[]) AND s.last_at > $6) AS fresh`;
 
 export function memoryBounds(now: Date): [remembered: Date, fresh: Date] {
-  const daysAgo = (days: number) => new Date(now.getTime() - days * 86_400_000);
+  const daysAgo = (days: number) => new Date(now.getTime() - days * DAY_MS);
   return [daysAgo(LOGIN_REMEMBERED_DAYS), daysAgo(FRESH_DAYS)];
 }
 

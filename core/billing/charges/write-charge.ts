@@ -1,4 +1,5 @@
 import type { Sql } from '../../platform/db.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import type { ProviderPayment } from '../provider/port.ts';
 import { queueTask } from '../provider/provider-tasks.ts';
 
@@ -46,7 +47,7 @@ export async function writeCharge(
       input.now,
     ],
   );
-  const { id, made } = rows[0]!;
+  const { id, made } = oneRow(rows);
   // The code of a PIX charge is not in its description; it is asked for on the side.
   if (made && payment.billingType === 'pix')
     await queueTask(sql, { kind: 'load_pix', companyId: input.companyId, subjectId: id, at: input.realNow });

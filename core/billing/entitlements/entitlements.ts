@@ -1,5 +1,6 @@
 import type { SubscriptionStatus } from '@posthorn/contract/billing/subscriptions.ts';
 import type { Sql } from '../../platform/db.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import { wakeBillingWorker } from '../billing-bus.ts';
 
 /** The queue in which messaging hears from billing. */
@@ -84,5 +85,5 @@ async function limitsOf(sql: Sql, subscriptionId: number): Promise<PlanLimits> {
      GROUP BY plan.code`,
     [subscriptionId],
   );
-  return rows[0]!;
+  return oneRow(rows);
 }

@@ -1,5 +1,8 @@
 import type { ProviderEventBody } from '@posthorn/contract/billing/provider-webhook.ts';
 import type { Sql } from '../../platform/db.ts';
+import { MINUTE_MS } from '../../platform/durations.ts';
+import { isUuid } from '../../platform/ids.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import { isChargeEvent } from '../charges/charge-status.ts';
 import { parseProviderTime } from '../dates.ts';
 import type { BillingDeps } from '../deps.ts';
@@ -10,7 +13,7 @@ import { applyChargeEvent, type EventSubscription } from './apply-charge-event.t
 import { readEventPayment } from './provider-event.ts';
 
 /** Waits between the attempts (BIL-16); after the last one the event is marked failed. */
-const BACKOFF_MS = [1, 5, 15, 60, 360].map((minutes) => minutes * 60_000);
+const BACKOFF_MS = [1, 5, 15, 60, 360].map((minutes) => minutes * MINUTE_MS);
 
 /** What an event speaks of is not here (yet): tried again, since our own rows may be on their way. */
 class UnknownSubjectError extends Error {
@@ -122,7 +125,7 @@ export async function endByProvider(
      FROM billing.subscriptions WHERE id = $1`,
     [input.subscriptionId],
   );
-  const { at, seq, closed } = rows[0]!;
+  const { at, seq, closed } = oneRow(rows);
   if (closed || (at !== null && seq !== null && !isLater(fact, { at, seq }))) return;
   await sql.query(
     `UPDATE billing.subscriptions
@@ -159,7 +162,7 @@ async function findSubscription(
 
 /** What was made for a request that failed, and is being removed: its events are of no interest. */
 async function wasUndone(sql: Sql, reference: unknown): Promise<boolean> {
-  if (typeof reference !== 'string' || !/^[0-9a-f-]{36}$/.test(reference)) return false;
+  if (typeof reference !== 'string' || !isUuid(reference)) return false;
   const { rowCount } = await sql.query(
     `SELECT FROM billing.provider_intents WHERE reference = $1 AND state IN ('undo', 'undone')`,
     [reference],

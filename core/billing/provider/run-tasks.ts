@@ -1,5 +1,6 @@
 import type { BillingCycle } from '@posthorn/contract/billing/catalog.ts';
 import type { SubscriptionStatus } from '@posthorn/contract/billing/subscriptions.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import { holderIsGone, type Pulse } from '../../workers/pulse.ts';
 import { addonPriceCents } from '../catalog/prices.ts';
 import { writeCharge } from '../charges/write-charge.ts';
@@ -158,7 +159,7 @@ async function checkSubscription(deps: TaskDeps, task: Task): Promise<void> {
     const seq = await sql.query<{ seq: number }>(`SELECT nextval('billing.fact_seq') AS seq`);
     await endByProvider(sql, {
       subscriptionId: task.subject_id,
-      fact: { at: time.now, seq: seq.rows[0]!.seq },
+      fact: { at: time.now, seq: oneRow(seq.rows).seq },
       time,
     });
   });

@@ -1,5 +1,6 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { Sql } from '../../platform/db.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import type { BillingDeps } from '../deps.ts';
 
 /**
@@ -39,7 +40,7 @@ export async function claimTrial(
      FROM billing.trials trial WHERE document_digest = $1 FOR UPDATE`,
     [digest, now],
   );
-  const known = rows[0]!;
+  const known = oneRow(rows);
   if (known.used) return false;
   if (known.under_way)
     throw apiError('SERVICE_UNAVAILABLE', {

@@ -7,6 +7,8 @@ import {
 } from '@posthorn/contract/billing/subscriptions.ts';
 import { BILLING_TRIAL_DAYS } from '@posthorn/contract/limits.ts';
 import type { Sql } from '../../platform/db.ts';
+import { DAY_MS } from '../../platform/durations.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import { addonPriceCents } from '../catalog/prices.ts';
 import { writeCharge } from '../charges/write-charge.ts';
 import { localDate } from '../dates.ts';
@@ -30,8 +32,6 @@ import { queueTask } from '../provider/provider-tasks.ts';
 import { claimTrial, useTrial } from './claim-trial.ts';
 import { loadSubscription } from './read-subscription.ts';
 import { settleSubscription } from './settle-subscription.ts';
-
-const DAY_MS = 86_400_000;
 
 type CreateDeps = Pick<BillingDeps, 'db' | 'orm' | 'clock' | 'cipher' | 'provider' | 'log'>;
 
@@ -217,7 +217,7 @@ async function commit(
       time.now,
     ],
   );
-  const subscriptionId = rows[0]!.id;
+  const subscriptionId = oneRow(rows).id;
   await insertItems(sql, order, subscriptionId, time.now);
   for (const payment of first.payments) {
     const id = await writeCharge(sql, {

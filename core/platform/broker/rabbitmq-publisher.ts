@@ -29,6 +29,7 @@ interface InFlight {
  * Publishes with confirms over one channel, any number in flight. Before the channel counts as up, the
  * queues declared so far are declared again: the broker may have come back without its data.
  */
+// long: its steps share the publishes in flight and the channel that carries them
 export function startPublisher(options: {
   connection: Connection;
   log: Log;

@@ -37,11 +37,11 @@ export interface ClaimedDelivery {
  * that a power cut forgets only means that the delivery is claimed again.
  */
 export async function claimDeliveries(
-  db: Sql,
+  sql: Sql,
   options: { quotas: readonly Quota[]; now: Date; leaseMs: number; worker?: number | null },
 ): Promise<ClaimedDelivery[]> {
   const { quotas, now } = options;
-  const { rows } = await db.query<ClaimedRow>({
+  const { rows } = await sql.query<ClaimedRow>({
     name: 'deliveries-claim',
     text: CLAIM,
     values: [
@@ -123,12 +123,12 @@ ORDER BY c.id`;
  * that `worker` holds: what it lost is another's.
  */
 export async function releaseDeliveries(
-  db: Sql,
+  sql: Sql,
   ids: readonly number[],
   worker: number | null,
 ): Promise<void> {
   if (ids.length === 0) return;
-  await db.query({
+  await sql.query({
     name: 'deliveries-release',
     text: `UPDATE webhook_deliveries SET leased_until = NULL, claimed_by = NULL
            WHERE id = ANY ($1::bigint[]) AND claimed_by IS NOT DISTINCT FROM $2`,
@@ -137,9 +137,9 @@ export async function releaseDeliveries(
 }
 
 /** Removes deliveries that can't be made any more: their webhook or their event is gone. */
-export async function discardDeliveries(db: Sql, ids: readonly number[]): Promise<void> {
+export async function discardDeliveries(sql: Sql, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return;
-  await db.query({
+  await sql.query({
     name: 'deliveries-discard',
     text: 'DELETE FROM webhook_deliveries WHERE id = ANY ($1::bigint[])',
     values: [ids],
