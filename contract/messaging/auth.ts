@@ -21,7 +21,7 @@ export const companyName = z
   .max(NAME_MAX_CHARS)
   .refine((name) => name === '' || COMPANY_NAME.test(name), 'has characters that are not allowed');
 
-/** Two floors in one: empty is a missing field, short is a bad one. */
+/** Two minimums in one: empty is a missing field, short is an invalid one. */
 export const newPassword = z
   .string()
   .min(1)

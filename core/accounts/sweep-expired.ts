@@ -5,7 +5,7 @@ import { LOGIN_REMEMBERED_DAYS } from './sessions/remember-logins.ts';
 /** Days that a spent link is still told apart from an unknown one (RESET_TOKEN_EXPIRED). */
 const LINKS_KEPT_DAYS = 7;
 
-/** Removes sessions, states and links that are past their time; nobody is told anything else for it. */
+/** Removes expired sessions, states and links; no answer changes because of it. */
 export async function sweepExpired(deps: { db: Db }, now: Date): Promise<void> {
   const hourAgo = new Date(now.getTime() - HOUR_MS);
   const linksUntil = new Date(now.getTime() - LINKS_KEPT_DAYS * DAY_MS);
@@ -31,7 +31,7 @@ export async function sweepExpired(deps: { db: Db }, now: Date): Promise<void> {
       new Date(now.getTime() - LOGIN_REMEMBERED_DAYS * DAY_MS),
     ],
     ['DELETE FROM spent_tickets WHERE expires_at <= $1', now],
-    // Minutes, not days: what is an hour old counts for nothing.
+    // Minutes, not days: what is an hour old no longer counts.
     ['DELETE FROM address_windows WHERE minute < extract(epoch FROM $1::timestamptz) / 60', hourAgo],
   ];
   for (const [text, before] of statements) await deps.db.query(text, [before]);

@@ -12,12 +12,12 @@ export interface ClaimedMail extends QueryResultRow {
   trace_id: string | null;
 }
 
-/** A mail that a living worker took and did not settle within this time is another's to try. */
+/** A mail that a live worker claimed and did not settle within this time may be claimed by another. */
 const LEASE_MS = 120_000;
 
 /**
- * Takes due mails for one try each; two workers never take the same one. Those of a worker that is no more are
- * due at once.
+ * Claims due mails for one attempt each; two workers never get the same one. Those of a dead worker are due at
+ * once.
  */
 export async function claimMails(
   sql: Sql,
@@ -36,7 +36,7 @@ export async function claimMails(
   return rows;
 }
 
-/** Sent: nothing of it stays. */
+/** Sent: nothing of it is kept. */
 export async function dropMail(sql: Sql, id: number): Promise<void> {
   await sql.query('DELETE FROM mails WHERE id = $1', [id]);
 }
@@ -49,7 +49,7 @@ export async function retryMail(sql: Sql, input: { id: number; at: Date; error: 
   ]);
 }
 
-/** Given up: the row stays for people to see, its content does not. */
+/** Given up: the row stays for people to see, its content is removed. */
 export async function failMail(sql: Sql, input: { id: number; at: Date; error: string }): Promise<void> {
   await sql.query(`UPDATE mails SET failed_at = $2, last_error = $3, sealed = '' WHERE id = $1`, [
     input.id,

@@ -1,6 +1,6 @@
 /**
- * What sends and receipts need of media, on both sides of the queue. The three ports are implemented by
- * core/media and worker/media; the roads of sending and receiving take them as dependencies.
+ * What sends and receipts need of media, on both sides of the queue. The three ports are implemented by core/media
+ * and worker/media; the send and receive pipelines take them as dependencies.
  */
 
 import type { Readable } from 'node:stream';

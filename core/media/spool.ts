@@ -6,7 +6,7 @@ import { MEDIA_MAX_BYTES } from '@posthorn/contract/limits.ts';
 import { HOUR_MS } from '../platform/durations.ts';
 import { MediaRejected } from './media-rejected.ts';
 
-/** Media on its way in: whole, measured, in a file of its own. */
+/** Incoming media: complete, measured, in a file of its own. */
 export interface SpooledFile {
   path: string;
   sizeBytes: number;
@@ -27,7 +27,7 @@ export interface Spool {
    * is then left unread) or `unreadable`, and 503 when the disk is full. Nothing is left behind by a throw.
    */
   write(source: AsyncIterable<Uint8Array>, options?: { maxBytes?: number }): Promise<SpooledFile>;
-  /** Removes what a process that was killed left behind; the number of files. */
+  /** Removes the files of a process that was killed; returns their number. */
   sweep(now: Date): Promise<number>;
 }
 

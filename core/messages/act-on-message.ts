@@ -87,8 +87,8 @@ export async function starMessage(deps: AskDeps, input: ActionInput<StarBody>): 
 }
 
 /**
- * How the network names the message: from our history when it is there, else as the caller says. A UUID is
- * ours alone, so an unknown one is nobody's.
+ * How the network names the message: from our history when it is there, else as the caller says. UUIDs are only
+ * ours, so an unknown one names nothing.
  */
 async function targetOf(
   deps: AskDeps,

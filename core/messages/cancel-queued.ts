@@ -9,7 +9,7 @@ interface CancelInput {
   signal: AbortSignal;
 }
 
-/** What the owner of an instance answers to `cancel`: how each task it was asked about stands. */
+/** The owner's answer to the rpc request `cancel`: how each task stands. */
 export interface CancelAnswer {
   cancelled: string[];
   /** Being sent at this moment, or sent while we looked. */
@@ -17,8 +17,8 @@ export interface CancelAnswer {
 }
 
 /**
- * Cancels one queued task. Only the owner of the instance knows what it is sending right now, so it is
- * asked, whether connected or not: a task that it says is cancelled is never sent. Throws 404
+ * Cancels one queued task. Only the owner of the instance knows what it is sending right now, so an rpc request
+ * asks it, whether connected or not: a task that it reports as cancelled is never sent. Throws 404
  * INSTANCE_NOT_FOUND, NOT_FOUND; 409 CONFLICT while it is being sent; 503 SERVICE_UNAVAILABLE.
  */
 export async function cancelQueued(deps: AskDeps, input: CancelInput & { taskId: string }): Promise<void> {

@@ -1,14 +1,14 @@
 import type { Sql } from '../platform/db.ts';
 
-/** What a lane has handled: tasks up to this seq. */
+/** What an instance queue has handled: tasks up to this seq. */
 export interface Handled {
   instanceId: string;
   seq: number;
 }
 
 /**
- * Of these lanes, those that have tasks which they have not handled, and up to which seq. One probe of an
- * index for each lane, however long the queues are.
+ * Of these instance queues, those that have tasks which they have not handled, and up to which seq. One probe of an
+ * index for each, however long the queues are.
  */
 export async function findWaiting(sql: Sql, lanes: readonly Handled[]): Promise<Handled[]> {
   if (lanes.length === 0) return [];

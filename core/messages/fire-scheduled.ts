@@ -17,14 +17,14 @@ import type { SendRequest } from './send-request.ts';
 export interface FireDeps extends SendDeps {
   bus: Bus;
   log: Log;
-  /** Absent: nobody can take this worker's claims but by time. */
+  /** Absent: others can take over this worker's claims only when they expire. */
   pulse?: Pulse;
 }
 
-/** Claimed so long ago and not finished: whoever comes next takes it over. Of a worker that is no more, at once. */
+/** A claim older than this may be taken over by any worker; the claim of a dead worker at once. */
 const CLAIM_MS = 60_000;
 const RETRY_MS = 10_000;
-/** An instance may be away, or its company suspended, when the time comes; later than this, what was to be said is no longer due. */
+/** An instance may be away, or its company suspended, at the due time; later than this, the send has expired. */
 const LATE_MAX_MS = 15 * MINUTE_MS;
 const BATCH = 100;
 
@@ -98,7 +98,7 @@ function requestOf(row: Due): SendRequest & { traceId: string; messageId: string
   };
 }
 
-/** Who scheduled it, as far as the accept asks. */
+/** Who scheduled it, as far as the accept needs to know. */
 function principalOf(row: Due): Principal {
   return {
     companyId: row.company_id,
@@ -124,7 +124,7 @@ async function conclude(
   if (!(err instanceof ApiError)) deps.log.warn({ err, scheduled_id: row.id }, 'a scheduled send failed');
   const passing = !(err instanceof ApiError) || RETRIED.has(err.code);
   if (passing && now.getTime() - row.send_at.getTime() < LATE_MAX_MS) {
-    // Claimed as of then: it comes up again when that claim has run out.
+    // Claimed as of then: it is due again when that claim expires.
     const claimedAt = new Date(now.getTime() - CLAIM_MS + RETRY_MS);
     await deps.db.query(
       'UPDATE scheduled_sends SET claimed_at = $2, claimed_by = NULL WHERE id = $1 AND claimed_at = $3',
@@ -145,7 +145,7 @@ async function fail(
   const { type, chat } = await familyOf(deps, row, prepared);
   await deps.db.transaction(async (sql) => {
     const failed = await sql.query(
-      // A claim that another took over is the other's to end.
+      // A claim that another worker took over is finished by that one.
       `UPDATE scheduled_sends SET status = 'failed', failed_reason = $2
        WHERE id = $1 AND status = 'claimed' AND claimed_at = $3`,
       [row.id, reason, row.claimed_at],

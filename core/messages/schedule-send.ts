@@ -42,7 +42,7 @@ export async function scheduleSend(
   const sendAt = new Date(input.body.send_at);
   const { body } = parseInput(z.object({ body: sendRules[type].body }), { body: input.body.body }, 'body');
   const prepared = await prepareSend(deps, { ...input, operation: type, body, keyScope: KEY_SCOPE });
-  // All of it said only when it is no replay: by then the moment may have passed.
+  // Checked only when it is no replay: by then the time may have passed.
   const refusal =
     momentRefusal(sendAt, deps.clock.now()) ??
     prepared.refusal ??
@@ -68,7 +68,7 @@ async function quotedRefusal(deps: PrepareDeps, instanceId: string, { message }:
   return quoted ? undefined : apiError('MESSAGE_NOT_FOUND');
 }
 
-/** Stored media stands for whatever it came from. */
+/** Stored media replaces the source that it came from. */
 function withMediaId(body: Record<string, unknown>, mediaId: string | undefined): Record<string, unknown> {
   if (!mediaId) return body;
   const { media_url: _, media_base64: __, ...rest } = body;

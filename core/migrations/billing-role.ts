@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { Log } from '../platform/log.ts';
 
-/** The role that the billing service works as: owner of nothing, at home in the schema `billing`. */
+/** The role of the billing service: it owns nothing and works in the schema `billing`. */
 export const BILLING_ROLE = 'posthorn_billing';
 
 /**
@@ -22,7 +22,7 @@ export const BILLING_READS: Readonly<Record<string, readonly string[]>> = {
   ],
   api_tokens: ['id', 'company_id', 'user_id', 'key_hash', 'revoked_at', 'last_used_at'],
   revoked_jwts: ['jti'],
-  // Which workers live.
+  // Which workers are alive.
   workers: ['id'],
 };
 

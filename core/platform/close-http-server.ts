@@ -2,11 +2,11 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as afterPolling, setTimeout as delay } from 'node:timers/promises';
 
-/** Ends an HTTP server without cutting off anybody who is owed an answer. */
+/** Closes an HTTP server without cutting off any client that is owed an answer. */
 export interface HttpServerCloser {
   /** Resolves when no new connection is taken any more: whoever is sent away then comes back elsewhere. */
   stopListening(): Promise<void>;
-  /** Stops listening, and resolves when every connection has ended: those under way after their answer. */
+  /** Stops listening, and resolves when every connection has ended, each after the answer that was under way. */
   close(): Promise<void>;
 }
 

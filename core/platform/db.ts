@@ -86,7 +86,7 @@ export function createDb(options: DbOptions): Db {
     types: pgTypes,
     connectionTimeoutMillis: 5_000,
     idleTimeoutMillis: 60_000,
-    // The database ends what takes too long; this is for a database that vanished with our question.
+    // The database ends slow statements; this is for a database that vanished.
     query_timeout: limits.statementMs + ANSWER_MARGIN_MS,
     ...KEEP_ALIVE,
   });

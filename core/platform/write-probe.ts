@@ -7,7 +7,7 @@ const REPEAT_AFTER_MS = 5_000;
 /** Two of these do not fit in one page of 8 kB. */
 const PADDING_BYTES = 5_000;
 const TIDY_ABOVE_BYTES = 1024 * 1024;
-/** Somebody keeps us from tidying (a dump holds the table for hours): a hundred rows then share a page. */
+/** The table cannot be truncated (a dump holds it for hours): a hundred rows then share a page. */
 const FULL_ABOVE_BYTES = 32 * 1024 * 1024;
 
 const DISK_FULL = '53100';
@@ -43,8 +43,8 @@ async function write(sql: Sql): Promise<void> {
 }
 
 /**
- * At once or not at all: waiting for the lock behind a dump, this would hold up every other probe. Two
- * statements in one string are one transaction.
+ * Immediately or not at all: waiting for the lock behind a dump, this would block every other probe. Two statements
+ * in one string are one transaction.
  */
 async function tidy(sql: Sql): Promise<void> {
   await sql
@@ -52,14 +52,14 @@ async function tidy(sql: Sql): Promise<void> {
     .catch(() => undefined);
 }
 
-/** A run that takes longer than this is itself what is wrong. */
+/** A run that takes longer than this is a failure itself. */
 const PATIENCE_MS = 10_000;
-/** An outcome older than this says nothing any more: who asks so seldom waits for a new one. */
+/** An outcome older than this is not used: the caller waits for a new one. */
 const STALE_AFTER_MS = 30_000;
 
 /**
- * One run at a time, and the next one `intervalMs` after its end at the earliest. Who asks meanwhile gets
- * the outcome before: a disk that is slow for some seconds must not take every server out of rotation.
+ * One run at a time, and the next one `intervalMs` after its end at the earliest. Callers meanwhile get the
+ * previous outcome: a disk that is slow for some seconds must not take every server out of rotation.
  */
 export function atMostEvery(intervalMs: number, check: () => Promise<void>): () => Promise<void> {
   let known: { outcome: Promise<void>; endedAtMs: number } | null = null;

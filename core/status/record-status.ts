@@ -68,7 +68,7 @@ export async function recordStatusFacts(
 
 type Told = { type: string; eventId: string; data: Record<string, unknown> } | null;
 
-/** Writes one fact; null when it was known already, or is nobody's business. */
+/** Writes one fact; null when it was known already, or concerns nobody. */
 async function record(sql: Sql, scope: StatusScope, fact: StatusFact): Promise<Told> {
   const key = statusKey(fact.statusId);
   switch (fact.kind) {

@@ -67,8 +67,8 @@ async function retry(
     const found = await sql.query<TargetRow>(FIND, [logIds, asked.companyId, asked.webhookId, kept]);
     const targets = found.rows.filter((row) => row.reason === null);
     const keys = [targets.map((row) => row.event_id), targets.map((row) => row.webhook_id)];
-    // Waits for results of these deliveries that are just being recorded: what is queued next then sees
-    // their logs, and numbers the new attempt after them.
+    // Waits for results of these deliveries that are just being recorded: the attempt queued next then sees their
+    // logs and is numbered after them.
     await sql.query(LOCK, keys);
     const queued = await sql.query<{ event_id: string; webhook_id: number }>(QUEUE, [...keys, now]);
     const done = new Set(queued.rows.map((row) => `${row.event_id} ${row.webhook_id}`));

@@ -14,8 +14,8 @@ export interface AnswerDeps {
 }
 
 /**
- * Judges what a handler returned and puts its headers on the answer. Throws when the contract does not
- * declare it: that is a 500.
+ * Validates what a handler returned and sets its headers on the answer. Throws when the contract does not declare
+ * it: that is a 500.
  */
 export function checkAnswer(deps: AnswerDeps, call: Call, answer: Answer): void {
   const declared = call.route.answers.get(answer.status);

@@ -14,7 +14,7 @@ export interface HandlerInput {
   readonly body: unknown;
   /** What came as bytes with the body of a route that takes media (`raw: 'multipart'`). */
   readonly file: UploadedFile | undefined;
-  /** Who is asking. Reading it on a route without authentication throws. */
+  /** The authenticated caller. Reading it on a route without authentication throws. */
   readonly principal: Principal;
   readonly traceId: string;
   readonly headers: IncomingHttpHeaders;
@@ -59,7 +59,7 @@ export class Call implements HandlerInput {
   inGate = true;
   readonly answerHeaders: AnswerHeaders;
   #release: (() => Promise<void>) | null = null;
-  /** Set while the proof that came along is the handler's to judge: told whether it failed. */
+  /** Set while the handler has to check the credential itself: called with whether that failed. */
   settleProof: ((failed: boolean) => void) | null = null;
   readonly #addressOf: AddressReader;
   #cookies: Record<string, string | undefined> | null = null;
@@ -107,7 +107,7 @@ export class Call implements HandlerInput {
     return this.#addressOf(this.request);
   }
 
-  /** What the client is counted as where it has proven nothing. */
+  /** What an unauthenticated client is counted by. */
   get addressGroup(): string {
     return addressGroup(this.ip);
   }
@@ -125,12 +125,12 @@ export class Call implements HandlerInput {
     return this.#controller.signal;
   }
 
-  /** `release` gives back what the request holds, once, whatever comes of it. */
+  /** `release` frees what the request holds, once, whatever the outcome. */
   keep(release: () => Promise<void>): void {
     this.#release = release;
   }
 
-  /** True when something is to be given back by `releaseAll`. */
+  /** True when `releaseAll` has something to free. */
   get holds(): boolean {
     return this.#release !== null;
   }

@@ -19,7 +19,7 @@ export interface AppDeps extends ErrorDeps {
   metrics: Metrics;
   addressOf: AddressReader;
   transfers: TransferLimits;
-  /** Behind TLS, so that browsers are told to stay there. */
+  /** Behind TLS, so that browsers are told to use only that. */
   isProduction: boolean;
 }
 
@@ -150,8 +150,8 @@ const ALWAYS = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store
 const ALWAYS_IN_PRODUCTION = { ...ALWAYS, 'strict-transport-security': 'max-age=31536000' };
 
 /**
- * No answer is kept by a cache or read as another type than it says, unless its handler says otherwise
- * (media): most hold somebody's data, many a secret, and one that is forgotten in a list would be the one.
+ * No answer is cached, or read as another type than it says, unless its handler allows it (media): most contain
+ * somebody's data, many a secret, and a list of exceptions would miss one.
  */
 function alwaysHeaders({ isProduction }: { isProduction: boolean }): Record<string, string> {
   return isProduction ? ALWAYS_IN_PRODUCTION : ALWAYS;

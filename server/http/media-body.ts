@@ -29,11 +29,11 @@ export interface MediaBody {
   /** For the contract to judge; {@link PLACEHOLDER} stands in its source field for the file. */
   body: unknown;
   file: UploadedFile | undefined;
-  /** Removes the file, unless it was stored, and gives its memory back. */
+  /** Removes the file, unless it was stored, and releases its memory. */
   release(): Promise<void>;
 }
 
-/** Parsers and the like, of a body that is nearly nothing. */
+/** Memory of parsers and the like, for a body that is nearly empty. */
 const SMALL_BODY_BYTES = 64 * 1024;
 
 /**
@@ -159,10 +159,7 @@ function inWordsOf(route: PreparedRoute, err: unknown): unknown {
 
 const DRAIN_MS = 20_000;
 
-/**
- * Lets the client finish what it sends, so that it comes to read the answer rather than a reset; not for
- * ever, though.
- */
+/** Lets the client finish sending, so that it reads the answer rather than a reset; not forever, though. */
 function drain(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
   request.on('error', () => undefined);

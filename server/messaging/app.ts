@@ -142,7 +142,7 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     listen: app.listen,
     async close() {
       closing = true;
-      // The door first: a stream that ends here must come back elsewhere.
+      // Stops accepting first: a stream that ends here must reconnect elsewhere.
       await app.stopListening();
       await feed.close();
       sockets.close();

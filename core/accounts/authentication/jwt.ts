@@ -30,8 +30,7 @@ export interface Jwt {
 }
 
 /**
- * A jti is `<refresh family>.<random>`, so that a logout that carries nothing but the JWT finds the
- * refresh tokens of the same session.
+ * A jti is `<refresh family>.<random>`, so that a logout with only the JWT finds the refresh tokens of its session.
  */
 export function familyOfJti(jti: string): string | null {
   const family = jti.split('.')[0] ?? '';

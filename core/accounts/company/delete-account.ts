@@ -70,7 +70,7 @@ async function cancelSubscriptions(
   }
 }
 
-/** Null when another request was faster. */
+/** Null when a concurrent request has deleted it first. */
 async function markDeleted(
   deps: DeleteDeps,
   user: AccountUser,

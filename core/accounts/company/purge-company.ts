@@ -15,10 +15,10 @@ export async function companiesToPurge(deps: { db: Db }, now: Date): Promise<num
 }
 
 /**
- * Drops everything a deleted company had: its rows of every table that has a `company_id`, found in the
- * catalogue so that a table made later is not forgotten. Stored media go with their rows: triggers note the
- * objects for the media job to remove (0007-media.ts). The company's own row goes last: a purge that was
- * interrupted is simply begun again.
+ * Deletes everything of a deleted company: its rows in every table that has a `company_id`, found in the catalogue
+ * so that a table added later is not forgotten. Stored media goes with its rows: triggers note the objects for the
+ * media job to remove (0007-media.ts). The company's own row is deleted last, so that an interrupted purge simply
+ * starts again.
  */
 export async function purgeCompany(deps: { db: Db }, companyId: number): Promise<void> {
   const { db } = deps;
@@ -32,7 +32,8 @@ export async function purgeCompany(deps: { db: Db }, companyId: number): Promise
     for (const { name, has_instance } of tables)
       if (has_instance)
         await deleteBatches(db, name, 'instance_id = ANY($2::uuid[])', companyId, instanceIds);
-  // Rounds, until one finds nothing: rows wait for others that point at them, and triggers may write new ones.
+  // Repeats until a round deletes nothing: rows wait for others that reference them, and triggers may write new
+  // ones.
   for (;;) {
     let deleted = 0;
     const blocked: string[] = [];
@@ -65,7 +66,10 @@ async function tenantTables(sql: Sql): Promise<{ name: string; has_instance: boo
   return rows;
 }
 
-/** In bites, so that no lock and no transaction lasts; returns how many. tableoid: the rows may stand in partitions. */
+/**
+ * In batches, so that no lock and no transaction lasts long; returns the number of rows. By tableoid, because the
+ * rows may stand in partitions.
+ */
 async function deleteBatches(
   sql: Sql,
   table: string,

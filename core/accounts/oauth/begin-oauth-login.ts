@@ -6,13 +6,13 @@ import { hashSecret, newSecret } from '../secret-digest.ts';
 import type { OAuthProviders } from './provider.ts';
 import { requireProvider } from './require-provider.ts';
 
-/** Minutes in which a login at a provider must come back. */
+/** Minutes within which a login at a provider must return. */
 export const OAUTH_STATE_TTL_MINUTES = 10;
 
 /**
- * Begins a login at a provider: where to send the browser, and a secret for its cookie, so that nobody can
- * finish in another's browser what he began in his own. A browser that has one keeps it (two tabs). Throws
- * 400 OAUTH_PROVIDER_INVALID; 503 OAUTH_PROVIDER_DISABLED, SERVICE_UNAVAILABLE (provider out of reach).
+ * Begins a login at a provider: the URL for the browser, and a secret for its cookie, so that nobody can finish in
+ * another's browser a login that they began in their own. A browser that has a cookie keeps it (two tabs). Throws
+ * 400 OAUTH_PROVIDER_INVALID; 503 OAUTH_PROVIDER_DISABLED, SERVICE_UNAVAILABLE (provider unreachable).
  */
 export async function beginOAuthLogin(
   deps: Pick<AccountDeps, 'db' | 'clock' | 'cipher'> & { providers: OAuthProviders },

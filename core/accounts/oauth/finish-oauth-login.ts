@@ -25,9 +25,9 @@ export type OAuthOutcome = { is: 'session'; grant: SessionGrant } | { is: 'pendi
 const PENDING_TTL_MINUTES = 15;
 
 /**
- * The callback of a provider (ACC-29). The state serves once, in the browser that began. A known identity
- * gets its session, a verified e-mail that is registered gets the provider linked and its session, a new one
- * a pending token. Throws OAUTH_PROVIDER_INVALID, OAUTH_PROVIDER_DISABLED, OAUTH_STATE_INVALID,
+ * The callback of a provider (ACC-29). The state is valid once, in the browser that began. A known identity gets
+ * its session; a verified e-mail that is registered gets the provider linked and its session; a new one gets a
+ * pending token. Throws OAUTH_PROVIDER_INVALID, OAUTH_PROVIDER_DISABLED, OAUTH_STATE_INVALID,
  * OAUTH_EMAIL_UNVERIFIED, OAUTH_UPSTREAM_FAILED, ACCOUNT_DELETED, COMPANY_SUSPENDED.
  */
 export async function finishOAuthLogin(
@@ -106,8 +106,8 @@ async function settle(
 }
 
 /**
- * By a provider's verified address. A deleted company keeps its users for as long as its data; one whose
- * address nobody ever proved may have been registered and deleted to keep its owner out: it lets go of it.
+ * By a provider's verified address. A deleted company keeps its users for as long as its data. An unproven address
+ * in one is released, because it may have been registered and deleted to keep its owner out.
  */
 async function findByAddress(sql: Sql, email: string): Promise<AccountUser | null> {
   const user = await findUser(sql, 'lower(u.email) = $1', [email]);

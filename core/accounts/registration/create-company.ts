@@ -13,14 +13,14 @@ export interface NewCompany {
   /** Null: the owner logs in by a social identity. */
   passwordHash: string | null;
   emailVerified: boolean;
-  /** The owner was seen to read the mailbox; what counts as verified need not be (quick registration). */
+  /** The owner's mailbox is proven; an address that counts as verified need not be (quick registration). */
   emailProven: boolean;
   traceId: string | null;
 }
 
 /**
- * A company with its owner. Part of the caller's transaction. Throws 409 EMAIL_ALREADY_REGISTERED, or
- * CONFLICT when the name or the slug is taken; the unique indexes decide, so a race has one winner.
+ * Creates a company with its owner, in the caller's transaction. Throws 409 EMAIL_ALREADY_REGISTERED, or CONFLICT
+ * when the name or the slug is taken; the unique indexes decide, so a race has one winner.
  */
 export async function createCompany(
   deps: Pick<AccountDeps, 'clock'>,
@@ -28,7 +28,7 @@ export async function createCompany(
   input: NewCompany,
 ): Promise<AccountUser> {
   const slug = slugOf(input.companyName);
-  // To the millisecond: the JWT's claim is compared with it.
+  // To the millisecond, because the JWT's claim is compared with it.
   const now = deps.clock.now();
   try {
     const company = await sql.query<{ id: number }>(
@@ -79,7 +79,7 @@ export async function createCompany(
   }
 }
 
-/** Answers early what the unique index would refuse, before a password is hashed for nothing. */
+/** Reports early what the unique index would refuse, before a password is hashed in vain. */
 export async function refuseKnownEmail(sql: Sql, email: string): Promise<void> {
   const { rows } = await sql.query('SELECT 1 FROM users WHERE lower(email) = $1', [email]);
   if (rows.length > 0) throw apiError('EMAIL_ALREADY_REGISTERED');
@@ -95,7 +95,7 @@ export function uniqueError(cause: unknown): ApiError | null {
   return null;
 }
 
-/** Runs a registration; what nobody foresaw is 500 REGISTRATION_FAILED, a database that is away stays 503. */
+/** Runs a registration; an unexpected error becomes 500 REGISTRATION_FAILED, an unreachable database stays 503. */
 export async function asRegistration<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

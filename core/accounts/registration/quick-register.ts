@@ -8,10 +8,10 @@ import { createCompany, refuseKnownEmail } from './create-company.ts';
 import { giveAccess } from './give-access.ts';
 
 /**
- * A company from nothing but an e-mail: a generated password of 16 hex characters, also sent by mail, and an
- * e-mail that counts as verified. Whether it is the registrant's own is another matter: the mail has a code
- * that proves it (verify-email.ts), and until then its true owner may come (take-over.ts). The company is named after the mailbox; a taken name gets a
- * random tail. Throws 409 EMAIL_ALREADY_REGISTERED.
+ * Registers a company with nothing but an e-mail: the generated password of 16 hex characters is also mailed, and
+ * the e-mail counts as verified. Whether the mailbox is the registrant's is proven later by a code in that mail
+ * (verify-email.ts); until then its true owner can take the account over (take-over.ts). The company is named after
+ * the mailbox; a taken name gets a random suffix. Throws 409 EMAIL_ALREADY_REGISTERED.
  */
 export async function quickRegister(
   deps: Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'mails' | 'digest' | 'settings'>,

@@ -47,8 +47,8 @@ export async function sessionFor(deps: IssueDeps, user: AccountUser, familyId: s
 }
 
 /**
- * When a refresh token that is issued now ends: after so many days without use, and at the latest so many
- * after the login, or a stolen session would live for as long as somebody uses it.
+ * When a refresh token issued now expires: after so many days without use, and at the latest so many days after the
+ * login, or a stolen session could be kept alive forever.
  */
 export function refreshExpiry(deps: Pick<AccountDeps, 'clock' | 'settings'>, loggedInAt: Date): Date {
   const { refreshTtlDays, sessionMaxDays } = deps.settings;

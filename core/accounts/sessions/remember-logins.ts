@@ -4,7 +4,7 @@ import type { AccountDeps } from '../deps.ts';
 
 /** Days that an address and an e-mail count as known after a login. */
 export const LOGIN_REMEMBERED_DAYS = 30;
-/** One that is remembered for longer than this is written anew: not at every login. */
+/** An entry older than this is written again: not at every login. */
 const FRESH_DAYS = 15;
 
 /** What a login is recognized by. Known or not, both are keyed hashes: the table names nobody. */

@@ -57,8 +57,8 @@ async function create(
       input.role,
       passwordHash,
       now,
-      // With a password the owner vouches for the address, which proves nothing of it and takes an owner
-      // whose own is verified; an invited user proves it by the link.
+      // With a password the owner vouches for the address, which proves nothing and requires an owner whose own is
+      // verified; an invited user proves it by the link.
       passwordHash && principal.emailVerified ? now : null,
     ],
   );

@@ -59,7 +59,7 @@ export async function ensureSuperadmins(
   }
 }
 
-/** An address on the list that belongs to some other company gives no rights: say so, or nobody finds out. */
+/** An address on the list that belongs to another company gives no rights: warn, or nobody notices. */
 async function warnWhenElsewhere(deps: Pick<AccountDeps, 'db' | 'log'>, email: string): Promise<void> {
   const { rows } = await deps.db.query<{ id: number; company_id: number }>(
     'SELECT id, company_id FROM users WHERE lower(email) = $1 AND company_id <> $2',

@@ -4,8 +4,8 @@ import type { ProviderPayment } from '../provider/port.ts';
 import { queueTask } from '../provider/provider-tasks.ts';
 
 /**
- * Writes down a charge as the provider describes it: a new one is pending, of a known one only the details
- * change, and only by a later description. Its status is the events' business. Gives its id.
+ * Stores a charge as the provider describes it: a new one is pending; of a known one only the details change, and
+ * only by a later description. Its status follows from events. Returns its id.
  */
 export async function writeCharge(
   sql: Sql,
@@ -13,7 +13,7 @@ export async function writeCharge(
     companyId: number;
     subscriptionId: number;
     payment: ProviderPayment;
-    /** When the description was true, by the provider. */
+    /** When the description was true, according to the provider. */
     at: Date;
     now: Date;
     realNow: Date;
@@ -48,7 +48,7 @@ export async function writeCharge(
     ],
   );
   const { id, made } = oneRow(rows);
-  // The code of a PIX charge is not in its description; it is asked for on the side.
+  // The description lacks the code of a PIX charge, which is requested separately.
   if (made && payment.billingType === 'pix')
     await queueTask(sql, { kind: 'load_pix', companyId: input.companyId, subjectId: id, at: input.realNow });
   return id;

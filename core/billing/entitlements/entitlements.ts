@@ -3,7 +3,7 @@ import type { Sql } from '../../platform/db.ts';
 import { oneRow } from '../../platform/one-row.ts';
 import { wakeBillingWorker } from '../billing-bus.ts';
 
-/** The queue in which messaging hears from billing. */
+/** The queue of entitlement updates, from billing to messaging. */
 export const BILLING_NEWS_QUEUE = 'billing.news';
 
 export interface PlanLimits {
@@ -16,11 +16,11 @@ export interface PlanLimits {
 }
 
 /**
- * What a company may do, whole: a consumer that has missed or seen twice any number of these is right after
- * the one with the highest version. `limits` null: the free ones.
+ * What a company may do, complete: a consumer that missed or repeated any number of updates is right after the one
+ * with the highest version. `limits` null: the free limits.
  */
 export interface BillingNews {
-  /** What the change was, for people. */
+  /** The cause of the change, for people. */
   kind: 'limits_changed' | 'suspended' | 'reactivated';
   company_id: number;
   version: number;
@@ -30,8 +30,8 @@ export interface BillingNews {
 }
 
 /**
- * Tells messaging what the company may do now, when that has changed: written in the transaction of the
- * change, published by the worker. The caller holds the company's row.
+ * Writes an entitlement update if the entitlements have changed, in the transaction of the change; the worker
+ * publishes it. The caller holds the company's row.
  */
 export async function publishEntitlements(
   sql: Sql,

@@ -78,7 +78,7 @@ export async function createProfile(
   });
 }
 
-/** Writes the intent; what earlier requests left half done is undone first, as the worker would. */
+/** Writes the intent; what earlier requests left unfinished is undone first, as the worker would. */
 async function begin(deps: CreateDeps, companyId: number): Promise<string> {
   const open = await openIntents(deps.db, { companyId, kind: 'customer', now: deps.clock.now() });
   for (const { reference, underWay } of open) if (!underWay) await undoIntent(deps, reference);

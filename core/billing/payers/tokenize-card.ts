@@ -76,7 +76,7 @@ async function askProvider(
   }
 }
 
-/** What no provider would take is not sent to one. Never says which part was wrong. */
+/** Refuses what no provider would accept, without sending it to one. Never says which part was wrong. */
 function isPlausible(number: string, cvv: string, expMonth: number, expYear: number): boolean {
   return (
     /^\d{12,19}$/.test(number) &&

@@ -15,7 +15,9 @@ import { readEventPayment } from './provider-event.ts';
 /** Waits between the attempts (BIL-16); after the last one the event is marked failed. */
 const BACKOFF_MS = [1, 5, 15, 60, 360].map((minutes) => minutes * MINUTE_MS);
 
-/** What an event speaks of is not here (yet): tried again, since our own rows may be on their way. */
+/**
+ * The event refers to something that is not here (yet): it is retried, since our own rows may not be committed.
+ */
 class UnknownSubjectError extends Error {
   override name = 'UnknownSubjectError';
 }
@@ -44,8 +46,8 @@ export async function listDueEvents(
 }
 
 /**
- * Processes one event. Its effects and the mark that it was processed are one transaction: whatever kills
- * the process in between, the event is applied once. False when somebody else is at it or it is done.
+ * Processes one event. Its effects and the mark that it was processed are one transaction: whatever kills the
+ * process in between, the event is applied once. False when another worker has it or it is done.
  */
 export async function processEvent(deps: ProcessDeps, eventId: number): Promise<boolean> {
   try {
@@ -136,8 +138,8 @@ export async function endByProvider(
 }
 
 /**
- * When it happened, by the provider; what it does not say is when it came. Within the life of the
- * subscription: a provider's clock that is off must not put an event before its beginning or out of reach.
+ * When it happened, according to the provider, else when it arrived. Kept within the life of the subscription: a
+ * wrong clock at the provider must not put an event before its beginning or out of reach.
  */
 function factOf(row: EventRow, subscription: EventSubscription, time: CompanyTime): Fact {
   const said =
@@ -160,7 +162,7 @@ async function findSubscription(
   return rows[0] ?? null;
 }
 
-/** What was made for a request that failed, and is being removed: its events are of no interest. */
+/** Created for a request that failed, and being removed: its events are ignored. */
 async function wasUndone(sql: Sql, reference: unknown): Promise<boolean> {
   if (typeof reference !== 'string' || !isUuid(reference)) return false;
   const { rowCount } = await sql.query(

@@ -14,7 +14,7 @@ import { ProviderError } from './port.ts';
 import type { TaskKind } from './provider-tasks.ts';
 
 type TaskDeps = Pick<BillingDeps, 'db' | 'orm' | 'clock' | 'provider' | 'log'> & {
-  /** Absent: nobody can take this worker's tasks but by time. */
+  /** Absent: others can take over this worker's claims only when they expire. */
   pulse?: Pulse;
 };
 
@@ -27,11 +27,11 @@ interface Task {
   attempts: number;
 }
 
-/** Longer than any task's calls take; a worker that is no more lets go of its tasks at once. */
+/** Longer than any task's calls take; the tasks of a dead worker are released at once. */
 const LEASE_MS = 120_000;
 const RETRY_MS = [5_000, 60_000, 300_000, 900_000, 3_600_000, 21_600_000];
 
-/** Runs one task that is due; false when there is none. A provider that fails is asked again, for ever. */
+/** Runs one due task; false when there is none. A provider that fails is asked again, forever. */
 export async function runDueTask(deps: TaskDeps): Promise<boolean> {
   const task = await takeTask(deps);
   if (!task) return false;
@@ -41,7 +41,7 @@ export async function runDueTask(deps: TaskDeps): Promise<boolean> {
     await postpone(deps, task, err);
     return true;
   }
-  // Asked for again meanwhile: then it stays, and runs once more.
+  // Requested again meanwhile: then it stays, and runs once more.
   await deps.db.query('DELETE FROM billing.provider_tasks WHERE id = $1 AND version = $2', [
     task.id,
     task.version,

@@ -24,9 +24,9 @@ interface Row {
 }
 
 /**
- * Brings a subscription's row to the state that its facts give at this time, and starts what follows from
- * it: news for messaging, the end at the provider. The caller holds the company's row and has written its
- * facts in the same transaction.
+ * Brings a subscription's row to the state that its facts give at this time, and starts what follows from it:
+ * entitlement updates for messaging, the end at the provider. The caller holds the company's row and has written
+ * its facts in the same transaction.
  */
 export async function settleSubscription(
   sql: Sql,

@@ -87,11 +87,11 @@ export function keepChannel(options: {
   };
 }
 
-/** Waits for a goodbye, but not for ever: a broker that vanished without a word answers nothing. */
+/** Waits for an orderly close, but not forever: a broker that vanished answers nothing. */
 export async function atMost(goodbye: Promise<unknown>): Promise<void> {
   const done = new AbortController();
   const timeout = delay(GOODBYE_TIMEOUT_MS, undefined, { signal: done.signal });
-  // What went wrong with a goodbye concerns nobody.
+  // Errors of the close concern nobody.
   await Promise.race([goodbye, timeout]).catch(() => {});
   done.abort();
   await timeout.catch(() => {});
