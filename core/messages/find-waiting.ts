@@ -10,15 +10,15 @@ export interface Handled {
  * Of these instance queues, those that have tasks which they have not handled, and up to which seq. One probe of an
  * index for each, however long the queues are.
  */
-export async function findWaiting(sql: Sql, lanes: readonly Handled[]): Promise<Handled[]> {
-  if (lanes.length === 0) return [];
+export async function findWaiting(sql: Sql, queues: readonly Handled[]): Promise<Handled[]> {
+  if (queues.length === 0) return [];
   const found = await sql.query<{ instance_id: string; seq: number }>({
     name: 'outbox-find-waiting',
-    text: `SELECT lane.instance_id, newest.seq FROM unnest($1::uuid[], $2::bigint[]) AS lane (instance_id, seq)
+    text: `SELECT handled.instance_id, newest.seq FROM unnest($1::uuid[], $2::bigint[]) AS handled (instance_id, seq)
            CROSS JOIN LATERAL (
-             SELECT o.seq FROM outbox o WHERE o.instance_id = lane.instance_id AND o.seq > lane.seq
+             SELECT o.seq FROM outbox o WHERE o.instance_id = handled.instance_id AND o.seq > handled.seq
              ORDER BY o.seq DESC LIMIT 1) newest`,
-    values: [lanes.map((lane) => lane.instanceId), lanes.map((lane) => lane.seq)],
+    values: [queues.map((queue) => queue.instanceId), queues.map((queue) => queue.seq)],
   });
   return found.rows.map((row) => ({ instanceId: row.instance_id, seq: row.seq }));
 }

@@ -7,7 +7,7 @@ import type { Db, Sql } from '../../platform/db.ts';
  * An entitlement update from billing (its `BillingNews`, declared here again because neither of the two imports the
  * other).
  */
-export interface PlanNews {
+export interface EntitlementUpdate {
   company_id: number;
   /** Grows with each change of a company; updates that arrive late are ignored. */
   version: number;
@@ -28,10 +28,10 @@ export interface PlanNews {
  * suspension disconnects its instances, and the end of one reconnects those whose desired state is connected.
  * Idempotent, and safe in any order. False for an update older than what is known, or of a company that is gone.
  */
-export async function applyPlanLimits(deps: { db: Db; clock: Clock }, news: PlanNews): Promise<boolean> {
+export async function applyPlanLimits(deps: { db: Db; clock: Clock }, update: EntitlementUpdate): Promise<boolean> {
   return deps.db.transaction(async (sql) => {
     const now = deps.clock.now();
-    const { limits } = news;
+    const { limits } = update;
     const { rows } = await sql.query<{ was_suspended: boolean }>(
       `WITH before AS (SELECT id, billing_suspended_at FROM companies WHERE id = $1 FOR NO KEY UPDATE)
        UPDATE companies
@@ -43,21 +43,21 @@ export async function applyPlanLimits(deps: { db: Db; clock: Clock }, news: Plan
        WHERE companies.id = before.id AND billing_version < $2
        RETURNING before.billing_suspended_at IS NOT NULL AS was_suspended`,
       [
-        news.company_id,
-        news.version,
+        update.company_id,
+        update.version,
         limits?.max_instances ?? null,
         limits?.max_users ?? null,
         limits?.max_webhooks ?? null,
         limits?.requests_per_minute ?? null,
-        news.suspended,
+        update.suspended,
         now,
         limits?.storage_mb ?? null,
       ],
     );
     if (!rows[0]) return false;
-    if (!news.suspended) await resumeMarked(sql, news.company_id);
-    if (rows[0].was_suspended !== news.suspended) await tellHoldChanged(sql, news.company_id);
-    await forgetCached(sql, `company:${news.company_id}`);
+    if (!update.suspended) await resumeMarked(sql, update.company_id);
+    if (rows[0].was_suspended !== update.suspended) await tellHoldChanged(sql, update.company_id);
+    await forgetCached(sql, `company:${update.company_id}`);
     return true;
   });
 }
