@@ -29,7 +29,7 @@ export function createSharedBudget(limit: number): SharedBudget {
   const byCompany = new Map<number, number>();
 
   function admits(companyId: number, amount: number): boolean {
-    // Alone, everything is let in: a limit below one request would refuse it for ever.
+    // Alone, everything is let in: a limit below one request would refuse it forever.
     if (used === 0) return true;
     if (used + amount > limit) return false;
     const held = byCompany.get(companyId) ?? 0;

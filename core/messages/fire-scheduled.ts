@@ -75,7 +75,10 @@ async function fire(deps: FireDeps, row: Due): Promise<void> {
     await deps.db.query(`UPDATE scheduled_sends SET status = 'queued' WHERE id = $1`, [row.id]);
   } catch (err) {
     await conclude(deps, row, prepared, err).catch((err) =>
-      deps.log.warn({ err, scheduled_id: row.id }, 'a scheduled send waits for its claim to run out'),
+      deps.log.warn(
+        { err, scheduled_id: row.id },
+        'a scheduled send failed, trying again when its claim expires',
+      ),
     );
   }
 }

@@ -57,7 +57,7 @@ export function createShutdown(options: ShutdownTimes & { log: Log }): Shutdown 
   /** /ready reports it and nothing else changes, so that load balancers notice before a connection is refused. */
   async function announce(): Promise<void> {
     if (delayMs === 0) return;
-    options.log.info({ delayMs }, 'still serving until the balancers have noticed');
+    options.log.info({ delayMs }, 'still serving until load balancers notice');
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, delayMs);
       cutDelayShort = () => {
@@ -92,7 +92,7 @@ export function createShutdown(options: ShutdownTimes & { log: Log }): Shutdown 
       const closed = await Promise.race([closeAll().then(() => true), limit]);
       clearTimeout(timer);
       if (closed) options.log.info('closed');
-      else options.log.error('not closed within the grace period');
+      else options.log.error('shutdown did not finish within the grace period');
       return closed;
     })();
     return ending;

@@ -2,7 +2,7 @@ import type { Sql } from './db.ts';
 import { oneRow } from './one-row.ts';
 import { NotReady } from './readiness.ts';
 
-/** Readiness is asked often and by several balancers; a write every few seconds is enough. */
+/** Readiness is checked often and by several load balancers; a write every few seconds is enough. */
 const REPEAT_AFTER_MS = 5_000;
 /** Two of these do not fit in one page of 8 kB. */
 const PADDING_BYTES = 5_000;
@@ -13,14 +13,7 @@ const FULL_ABOVE_BYTES = 32 * 1024 * 1024;
 const DISK_FULL = '53100';
 const READ_ONLY = '25006';
 
-/**
- * A check that the database takes writes; its outcome holds for some seconds.
- *
- * What proves it: a row that needs a new page, committed. An UPDATE of one row finds room in the page that
- * it stands in, and goes on succeeding on a disk on which no message can be inserted. A write that is
- * rolled back never waits for its log to be on the disk. Hence a table that only grows, a page at a time,
- * and is emptied when it has grown to a megabyte.
- */
+/** A check that the database accepts writes; its outcome is kept for some seconds. */
 export function createWriteProbe(deps: { db: Sql }): () => Promise<void> {
   return atMostEvery(REPEAT_AFTER_MS, async () => {
     try {

@@ -25,12 +25,12 @@ export interface GateDeps {
 }
 
 /**
- * Everything that is decided from the head of a request, before its body is read: who is asking, how
- * often, whether they may, and what they must bring along. Throws or rejects with the refusal. Stays
- * synchronous when the caches know the answers: the hot path never leaves the event loop's turn.
+ * Everything that is decided from the head of a request, before its body is read: authentication, rate,
+ * permissions, and required headers. Throws or rejects with the refusal. Stays synchronous when the caches have the
+ * answers: the hot path never leaves its turn of the event loop.
  *
- * The rate is counted before the role is looked at, so that refusals for a wrong role are counted too and
- * every authenticated answer carries the rate headers (LIM-2).
+ * The rate is counted before the role is checked, so that refusals for a wrong role are counted too and every
+ * authenticated answer carries the rate headers (LIM-2).
  */
 export function admit(deps: GateDeps, call: Call): undefined | Promise<undefined> {
   const { route } = call;
@@ -44,7 +44,7 @@ export function admit(deps: GateDeps, call: Call): undefined | Promise<undefined
   }
   const credentials: Credentials = {
     authorization: headers.authorization,
-    // An empty header proves nothing: as if it were not there.
+    // An empty header counts as an absent one.
     apiKey: (route.takesKey && (headers['x-api-key'] as string | undefined)) || undefined,
   };
   const principal = deps.authenticator.authenticateCached(credentials);
@@ -142,8 +142,8 @@ function admitPrincipal(deps: GateDeps, call: Call, principal: Principal): undef
 }
 
 /**
- * A request that cannot be counted is not let through: a limit that fails open is none, and a process
- * that cannot reach its database has nothing to answer with anyway.
+ * A request that cannot be counted is refused: a limit that fails open is none, and a process that cannot reach its
+ * database has nothing to answer with anyway.
  */
 function unavailable(cause: unknown): never {
   throw apiError('SERVICE_UNAVAILABLE', { cause, headers: { 'retry-after': '2' } });

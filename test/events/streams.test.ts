@@ -45,7 +45,7 @@ const emit = async (companyId = company.companyId, more = {}) => {
 };
 
 describe('GET /v1/events/stream', () => {
-  test('an event reaches the reader as it is on every other road, and nobody else', async () => {
+  test('an event reaches the reader as it is on every other way, and nobody else', async () => {
     const reader = await readSse(stream(), auth);
     assert.equal(reader.status, 200);
     assert.match(reader.response.headers['content-type'] ?? '', /^text\/event-stream/);

@@ -14,7 +14,7 @@ interface InstanceRow {
   settings: object;
 }
 
-/** The whole road, and the hands that suspend its company. */
+/** The whole send pipeline, and ways to suspend its company. */
 export interface Suspending {
   clock: TestClock;
   road: Sending;
@@ -28,7 +28,7 @@ export interface Suspending {
   ledgerOf(phone: string): Promise<number>;
 }
 
-/** Long enough for what should not happen to have happened: hints take milliseconds. */
+/** Long enough for what should not happen to have happened: notifications take milliseconds. */
 export const aWhile = () => new Promise((resolve) => setTimeout(resolve, 400));
 
 export async function startSuspending(): Promise<Suspending> {

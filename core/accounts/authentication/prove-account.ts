@@ -198,5 +198,5 @@ async function look<Row extends object>(deps: ProofDeps, name: string, text: str
 function noteUse(deps: ProofDeps, tokenId: number): void {
   deps.db
     .query('UPDATE api_tokens SET last_used_at = $2 WHERE id = $1', [tokenId, deps.clock.now()])
-    .catch((err) => deps.log.warn({ err, token_id: tokenId }, 'use of a key not noted'));
+    .catch((err) => deps.log.warn({ err, token_id: tokenId }, 'recording the use of a key failed'));
 }

@@ -28,7 +28,10 @@ export interface EntitlementUpdate {
  * suspension disconnects its instances, and the end of one reconnects those whose desired state is connected.
  * Idempotent, and safe in any order. False for an update older than what is known, or of a company that is gone.
  */
-export async function applyPlanLimits(deps: { db: Db; clock: Clock }, update: EntitlementUpdate): Promise<boolean> {
+export async function applyPlanLimits(
+  deps: { db: Db; clock: Clock },
+  update: EntitlementUpdate,
+): Promise<boolean> {
   return deps.db.transaction(async (sql) => {
     const now = deps.clock.now();
     const { limits } = update;

@@ -81,7 +81,7 @@ async function findByEmail(
 /** Best effort: it only buys a better place in the queue next time. */
 async function noteSuccess(deps: LoginDeps, keys: Buffer[]): Promise<void> {
   await rememberLogin(deps.db, keys, deps.clock.now()).catch((err) =>
-    deps.log.warn({ err }, 'login not remembered'),
+    deps.log.warn({ err }, 'remembering a login failed'),
   );
 }
 
@@ -116,7 +116,7 @@ function noteFailure(
         traceId,
       ],
     )
-    .catch((err) => deps.log.warn({ err }, 'failed login not recorded'));
+    .catch((err) => deps.log.warn({ err }, 'recording a failed login failed'));
 }
 
 /** Best effort and not awaited: only known accounts have an audit log, and timing must not show that. */
@@ -127,5 +127,5 @@ function noteLock(deps: LoginDeps, user: AccountUser, traceId: string | null): v
     action: 'session.locked',
     traceId,
     at: deps.clock.now(),
-  }).catch((err) => deps.log.warn({ err }, 'lockout not recorded'));
+  }).catch((err) => deps.log.warn({ err }, 'recording a lockout failed'));
 }

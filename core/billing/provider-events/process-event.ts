@@ -185,8 +185,8 @@ async function recordFailure(deps: ProcessDeps, eventId: number, err: unknown): 
   const row = rows[0];
   if (!row) return;
   const entry = { err, event_id: eventId, event: row.event, attempts: row.attempts, trace_id: row.trace_id };
-  if (row.attempts > BACKOFF_MS.length) deps.log.error(entry, 'provider event failed for good');
-  else deps.log.warn(entry, 'provider event not processed, tried again later');
+  if (row.attempts > BACKOFF_MS.length) deps.log.error(entry, 'processing a provider event failed for good');
+  else deps.log.warn(entry, 'processing a provider event failed, trying again later');
 }
 
 /** For operators. A database's detail may quote values, so only our own words and codes are kept. */

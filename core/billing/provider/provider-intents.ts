@@ -123,7 +123,8 @@ export async function undoIntent(
     const ended = found.length > 0 || intent.attempts >= LOOK_AGAIN_MS.length;
     const nextMs = LOOK_AGAIN_MS[intent.attempts] ?? 0;
     await writeAttempt(deps, reference, { state: ended ? 'undone' : 'undo', nextMs, error: null });
-    if (found.length > 0) deps.log.info({ reference, kind }, 'undone at the provider');
+    if (found.length > 0)
+      deps.log.info({ reference, kind }, 'removed an unfinished creation from the provider');
     return ended;
   } catch (err) {
     if (!(err instanceof ProviderError)) throw err;

@@ -101,7 +101,7 @@ interface Terms {
   addons: { quantity: number; price_cents: number; cycle: BillingCycle }[] | null;
 }
 
-/** The provider's next charges cost what the next invoice will hold: the scheduled plan and all add-ons. */
+/** The provider's next charges have the price of the next invoice: the scheduled plan and all add-ons. */
 async function syncSubscription(deps: TaskDeps, task: Task): Promise<void> {
   const { rows } = await deps.db.query<Terms>(
     `SELECT subscription.status, subscription.asaas_subscription_id AS provider_id, plan.display_name, plan.cycle,
@@ -130,7 +130,7 @@ async function syncSubscription(deps: TaskDeps, task: Task): Promise<void> {
   await loadCharges(deps, task);
 }
 
-/** An expired subscription is closed first: from then on no payment brings it back. */
+/** An expired subscription is closed first: from then on no payment revives it. */
 async function endSubscription(deps: TaskDeps, task: Task): Promise<void> {
   const providerId = await deps.db.transaction(async (sql) => {
     const time = await lockCompany(sql, task.company_id, deps.clock);
@@ -146,7 +146,7 @@ async function endSubscription(deps: TaskDeps, task: Task): Promise<void> {
   if (providerId !== null) await deps.provider.deleteSubscription(providerId);
 }
 
-/** After a deletion whose answer was lost: gone there means cancelled here. */
+/** After a deletion whose answer was lost: missing there means cancelled here. */
 async function checkSubscription(deps: TaskDeps, task: Task): Promise<void> {
   const { rows } = await deps.db.query<{ provider_id: string; ended: boolean }>(
     `SELECT asaas_subscription_id AS provider_id, cancelled_at IS NOT NULL OR closed_at IS NOT NULL AS ended
@@ -187,7 +187,7 @@ async function loadCharges(deps: TaskDeps, task: Task): Promise<void> {
   });
 }
 
-/** Only what can still be paid needs a code. */
+/** Only a charge that can still be paid needs a code. */
 async function loadPix(deps: TaskDeps, task: Task): Promise<void> {
   const { rows } = await deps.db.query<{ payment_id: string }>(
     `SELECT asaas_payment_id AS payment_id FROM billing.charges

@@ -24,7 +24,7 @@ export async function cancelDeleted(
     try {
       if ((await cancelCompany(deps, { companyId: company_id })) > 0) freed += 1;
     } catch (err) {
-      deps.log.warn({ err, company_id }, 'a deleted company still pays, will be tried again');
+      deps.log.warn({ err, company_id }, 'cancelling for a deleted company failed, trying again later');
     }
   }
   return freed;

@@ -67,7 +67,7 @@ export function startPublisher(options: {
     redeclaring.add(queue);
     delay(REDECLARE_AFTER_MS, undefined, { signal: options.signal })
       .then(() => declareQueues(connection, [queue]))
-      .catch((err) => options.signal.aborted || log.warn({ err, queue }, 'queue could not be declared again'))
+      .catch((err) => options.signal.aborted || log.warn({ err, queue }, 'declaring a queue again failed'))
       .finally(() => redeclaring.delete(queue));
   };
 

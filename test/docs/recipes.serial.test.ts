@@ -10,7 +10,8 @@ import { sendTypeEdits, sendTypeTests } from './recipes/send-type.ts';
 
 /**
  * Whoever follows CONTRIBUTING.md touches the files that it names and no others, and ends with types
- * and tests that pass. Both recipes share one copy of the checkout, because a type check takes long.
+ * and tests that pass. Both recipes share one copy of the checkout, because a type check takes long; it runs
+ * alone, because it takes a core and a gigabyte.
  */
 describe('the recipes of CONTRIBUTING.md', () => {
   let copy: FreshCopy;
