@@ -45,7 +45,7 @@ function capital(text: string): string {
 
 const HEAD = `# Events
 
-Every event reaches you as the same JSON, however it is delivered: as the body of a webhook, the data of an
+Every event reaches you as the same JSON, whichever way it takes: as the body of a webhook, the data of an
 SSE frame (\`GET /v1/events/stream\`), a WebSocket frame (\`GET /v1/events/ws\`, with its \`cursor\`) or an item
 of \`GET /v1/events\`.
 

@@ -14,7 +14,7 @@ interface InstanceRow {
   settings: object;
 }
 
-/** The whole send pipeline, and ways to suspend its company. */
+/** The whole pipeline, and the hands that suspend its company. */
 export interface Suspending {
   clock: TestClock;
   road: Sending;

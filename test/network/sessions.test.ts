@@ -113,7 +113,7 @@ test('a send without an answer is unavailable after fifteen seconds', async (t) 
 
 test('a connection that falls silent is lost', async (t) => {
   const sandbox = await startSandbox(t);
-  // A connection that drops everything once it is told to: no FIN, no RST, as with a pulled cable.
+  // A proxy that swallows everything once it is told to: no FIN, no RST, as with a pulled cable.
   let isOpen = true;
   const road = createServer((near) => {
     const far = connect(sandbox.port, '127.0.0.1');
