@@ -19,7 +19,7 @@ beforeEach(async () => {
   instance = await road.connect();
 });
 
-describe('nothing else connects or sends for a suspended company', () => {
+describe('no other way connects or sends for a suspended company', () => {
   const roads: [string, string, object?][] = [
     ['POST', '/connect'],
     ['POST', '/restart'],
