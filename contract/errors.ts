@@ -223,10 +223,8 @@ export const errorEnvelope = z
     error: z.string().meta({ description: 'Legacy copy of message' }),
   })
   .meta({ id: 'Error' });
-export type ErrorEnvelope = z.infer<typeof errorEnvelope>;
 
 /** Errors of billing handlers; `incident_id` on internal ones. */
 export const billingErrorEnvelope = z
   .looseObject({ error_code: z.string(), message: z.string(), incident_id: z.string().optional() })
   .meta({ id: 'BillingError' });
-export type BillingErrorEnvelope = z.infer<typeof billingErrorEnvelope>;

@@ -103,7 +103,7 @@ export function matchesPattern(pattern: string, type: string): boolean {
   return false;
 }
 
-/** A pattern that covers at least one event; a misspelt one would wait in silence for ever. */
+/** A pattern that covers at least one event; a misspelt one would wait in silence forever. */
 export const eventPattern = z
   .string()
   .refine((pattern) => EVENT_TYPES.some((type) => matchesPattern(pattern, type)), 'matches no event')

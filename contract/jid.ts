@@ -2,7 +2,6 @@
 
 export const USER_SERVER = 's.whatsapp.net';
 export const GROUP_SERVER = 'g.us';
-export const LID_SERVER = 'lid';
 export const STATUS_BROADCAST = 'status@broadcast';
 
 /** `<digits>@s.whatsapp.net`, `<digits>@g.us`, `<digits>@lid` or `status@broadcast`. */

@@ -1,4 +1,4 @@
-/** Every limit a user can meet. */
+/** Every limit a user can meet. One that is tagged `@planned` belongs to what is not built yet. */
 
 const MINUTE_S = 60;
 const DAY_S = 86_400;
@@ -6,14 +6,17 @@ const DAY_S = 86_400;
 // Limits that users are promised
 export const DEFAULT_REQUESTS_PER_MINUTE = 60;
 export const MEDIA_MAX_BYTES = 64 * 1024 * 1024;
-export const MEDIA_MIME_TYPES = ['image/*', 'video/*', 'audio/*', 'application/pdf'] as const;
-export const MEDIA_FETCH_TIMEOUT_MS = 30_000;
+/** Default of the setting HTTP_TIMEOUT. */
+export const MEDIA_FETCH_TIMEOUT_S = 30;
 export const MEDIA_RETENTION_DAYS = 7;
 export const URL_CACHE_DAYS = 7;
 export const CONTACTS_PER_SEND_MAX = 50;
 export const VCARD_MAX_BYTES = 8 * 1024;
+/** @planned Nothing reads it until labels are built. */
 export const LABELS_MAX = 20;
+/** @planned Nothing reads it until labels are built. */
 export const LABEL_COLOR_MAX = 19;
+/** @planned Nothing reads it until notes on chats are built. */
 export const NOTE_MAX_CHARS = 8192;
 export const POLL_OPTIONS_MIN = 2;
 /** As many as the networks show. */
@@ -21,8 +24,6 @@ export const POLL_OPTIONS_MAX = 12;
 export const TEMPLATE_BUTTONS_MAX = 3;
 export const EDIT_WINDOW_S = 15 * MINUTE_S;
 export const DUPLICATE_CONTENT_WINDOW_S = DAY_S;
-/** Sends in a row without an answer that each temperature tier allows. */
-export const TEMPERATURE_MAX_CONSECUTIVE = { cold: 3, warm: 5, engaged: 7, hot: 10, very_hot: 15 } as const;
 export const PASSWORD_MIN_CHARS = 12;
 /** At `PATCH /v1/auth/me/password` only. */
 export const PASSWORD_CHANGE_MIN_CHARS = 8;
@@ -33,9 +34,12 @@ export const JWT_LIFETIME_S = 15 * MINUTE_S;
 export const EMAIL_CODE_LIFETIME_S = 30 * MINUTE_S;
 export const EMAIL_CODE_ATTEMPTS_MAX = 5;
 export const EMAIL_CODE_COOLDOWN_S = 60;
-export const PASSWORD_RESET_LIFETIME_S = 30 * MINUTE_S;
+/** Default of the setting PASSWORD_RESET_TTL. */
+export const PASSWORD_RESET_LIFETIME_MINUTES = 30;
 export const ACCOUNT_RETENTION_DAYS = 30;
+/** @planned Nothing reads it until the product catalog is built. */
 export const CATALOG_LIMIT_DEFAULT = 10;
+/** @planned Nothing reads it until the product catalog is built. */
 export const COLLECTIONS_LIMIT_DEFAULT = 51;
 export const STATUS_FEED_LIMIT = { default: 50, max: 100 } as const;
 export const MEDIA_LIST_LIMIT = { default: 50, max: 100 } as const;
@@ -53,7 +57,6 @@ export const INSTANCE_NAME_MAX_CHARS = 80;
 
 // Limits of keys, retries, tickets and synchronous actions
 export const IDEMPOTENCY_KEY_LIFETIME_S = 72 * 3600;
-export const NO_RECIPROCITY_LIMIT = 3;
 export const RETRY_BULK_MAX = 500;
 export const WEBHOOK_RESPONSE_STORED_MAX_BYTES = 4096;
 export const EVENTS_TICKET_LIFETIME_S = 60;

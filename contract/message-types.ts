@@ -1,7 +1,7 @@
 /** The kinds of content, in one place: send routes, message records and event names use these words. */
 
-/** Types the service sends. `<type>.delivery_failed` exists for each. */
-export const OUTBOUND_TYPES = [
+/** What is sent, received and asked for alike. */
+const COMMON_TYPES = [
   'text',
   'image',
   'video',
@@ -12,6 +12,11 @@ export const OUTBOUND_TYPES = [
   'contact',
   'reaction',
   'poll',
+] as const;
+
+/** Types the service sends. `<type>.delivery_failed` exists for each. */
+export const OUTBOUND_TYPES = [
+  ...COMMON_TYPES,
   'template',
   'event',
   'ptv',
@@ -25,16 +30,7 @@ export type OutboundType = (typeof OUTBOUND_TYPES)[number];
 
 /** The asynchronous operations: words of the task queue, the guard and schedules. */
 export const OPERATIONS = [
-  'text',
-  'image',
-  'video',
-  'audio',
-  'document',
-  'sticker',
-  'location',
-  'contact',
-  'reaction',
-  'poll',
+  ...COMMON_TYPES,
   'template',
   'link_preview',
   'event',
@@ -60,16 +56,7 @@ export type Schedulable = (typeof SCHEDULABLE)[number];
 
 /** Content families that arrive in chats. `<family>.received` and `<family>.deleted` exist for each. */
 export const INBOUND_FAMILIES = [
-  'text',
-  'image',
-  'video',
-  'audio',
-  'document',
-  'sticker',
-  'location',
-  'contact',
-  'reaction',
-  'poll',
+  ...COMMON_TYPES,
   'poll_vote',
   'template',
   'template_reply',

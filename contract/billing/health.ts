@@ -1,7 +1,7 @@
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
 import { healthStatus } from '../messaging/health.ts';
-import { c } from '../route-meta.ts';
+import { metricsMeta, metricsRoute } from '../metrics-route.ts';
 import { billingRoute } from './route.ts';
 
 /**
@@ -21,19 +21,5 @@ export const health = {
     { auth: 'none', access: 'public', probe: true, summary: 'The process can serve' },
     { method: 'GET', path: '/ready', responses: { 200: billingReadiness } },
   ),
-  metrics: billingRoute(
-    {
-      auth: 'none',
-      access: 'public',
-      raw: 'text',
-      errors: ['UNAUTHORIZED'],
-      summary: 'Metrics in the Prometheus text format',
-      description: 'For whoever sends METRICS_TOKEN as a Bearer token; without one, for the machine itself.',
-    },
-    {
-      method: 'GET',
-      path: '/metrics',
-      responses: { 200: c.otherResponse({ contentType: 'text/plain', body: z.string() }) },
-    },
-  ),
+  metrics: billingRoute(metricsMeta, metricsRoute),
 } satisfies AppRouter;

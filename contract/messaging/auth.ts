@@ -1,3 +1,4 @@
+// long: the bodies, answers and routes of one resource, which are read together
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
 import { emailField, failsWith, integerId, nameField, role, timestamp } from '../fields.ts';
@@ -20,7 +21,7 @@ export const companyName = z
   .max(NAME_MAX_CHARS)
   .refine((name) => name === '' || COMPANY_NAME.test(name), 'has characters that are not allowed');
 
-/** Two floors in one: empty is a missing field, short is a bad one. */
+/** Two minimums in one: empty is a missing field, short is an invalid one. */
 export const newPassword = z
   .string()
   .min(1)
@@ -82,7 +83,6 @@ const currentPassword = z.string().min(1).transform(cutAt(PASSWORD_MAX_CHARS));
 export const loginBody = z
   .object({ email: anyEmail, password: currentPassword })
   .meta({ id: 'LoginRequest' });
-export type LoginBody = z.infer<typeof loginBody>;
 
 /** What every way of logging in answers, beside the session cookies. */
 export const session = z
@@ -143,7 +143,6 @@ export const updateMeBody = z
       .optional(),
   })
   .meta({ id: 'UpdateMeRequest' });
-export type UpdateMeBody = z.infer<typeof updateMeBody>;
 
 export const me = z
   .object({

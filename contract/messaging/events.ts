@@ -50,6 +50,7 @@ export type EventList = z.infer<typeof eventList>;
 export const eventsTicket = z
   .object({ ticket: z.string(), expires_at: timestamp })
   .meta({ id: 'EventsTicket' });
+/** @public The SDK publishes it. */
 export type EventsTicket = z.infer<typeof eventsTicket>;
 
 const liveQuery = {

@@ -1,6 +1,7 @@
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
-import { c, route } from '../route-meta.ts';
+import { metricsMeta, metricsRoute } from '../metrics-route.ts';
+import { route } from '../route-meta.ts';
 
 export const healthStatus = z.object({ status: z.literal('ok'), service: z.string() }).meta({ id: 'Health' });
 
@@ -12,6 +13,7 @@ export const readiness = z
     checks: z.record(z.string(), z.string()),
   })
   .meta({ id: 'Readiness' });
+/** @public The SDK publishes it. */
 export type Readiness = z.infer<typeof readiness>;
 
 export const health = {
@@ -29,19 +31,5 @@ export const health = {
     },
     { method: 'GET', path: '/ready', responses: { 200: readiness, 503: readiness } },
   ),
-  metrics: route(
-    {
-      auth: 'none',
-      access: 'public',
-      raw: 'text',
-      errors: ['UNAUTHORIZED'],
-      summary: 'Metrics in the Prometheus text format',
-      description: 'For whoever sends METRICS_TOKEN as a Bearer token; without one, for the machine itself.',
-    },
-    {
-      method: 'GET',
-      path: '/metrics',
-      responses: { 200: c.otherResponse({ contentType: 'text/plain', body: z.string() }) },
-    },
-  ),
+  metrics: route(metricsMeta, metricsRoute),
 } satisfies AppRouter;

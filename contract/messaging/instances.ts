@@ -62,16 +62,15 @@ export const createInstanceBody = z
       .meta({ description: 'Default: the network of this installation' }),
   })
   .meta({ id: 'CreateInstanceRequest' });
-export type CreateInstanceBody = z.infer<typeof createInstanceBody>;
 
 export const updateInstanceBody = z
   .object({ name: instanceName.optional() })
   .meta({ id: 'UpdateInstanceRequest' });
-export type UpdateInstanceBody = z.infer<typeof updateInstanceBody>;
 
 export const qrCode = z
   .object({ qr: z.string().meta({ description: 'The text to draw as a QR code' }), expires_at: timestamp })
   .meta({ id: 'QrCode' });
+/** @public The SDK publishes it. */
 export type QrCode = z.infer<typeof qrCode>;
 
 export const pairingCodeBody = z.object({ phone: phoneField }).meta({ id: 'PairingCodeRequest' });
@@ -82,11 +81,13 @@ export const pairingCode = z
     expires_at: timestamp,
   })
   .meta({ id: 'PairingCode' });
+/** @public The SDK publishes it. */
 export type PairingCode = z.infer<typeof pairingCode>;
 
 export const instanceMove = z
   .object({ from: instanceState, to: instanceState, reason: z.string().nullable(), at: timestamp })
   .meta({ id: 'InstanceMove' });
+/** @public The SDK publishes it. */
 export type InstanceMove = z.infer<typeof instanceMove>;
 
 export const connection = z
@@ -136,7 +137,6 @@ export const DEFAULT_SETTINGS: Readonly<InstanceSettings> = {
 };
 
 export const updateSettingsBody = settings.partial().meta({ id: 'UpdateInstanceSettingsRequest' });
-export type UpdateSettingsBody = z.infer<typeof updateSettingsBody>;
 
 const INSTANCE = '/v1/instances/:instanceId' as const;
 const manage = { auth: 'any', access: 'owner_admin', notFound: 'INSTANCE_NOT_FOUND' } as const;

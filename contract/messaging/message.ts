@@ -13,6 +13,7 @@ export const idempotencyKey = z
 
 /** The state a replay may show; `sent` also once it was delivered or read. */
 export const sendState = z.enum(['queued', 'sent', 'failed']);
+/** @public The SDK publishes it. */
 export type SendState = z.infer<typeof sendState>;
 
 /** 202 of every operation that creates a message. */
@@ -24,12 +25,14 @@ export const sendAccepted = z
     idempotency_key: z.string(),
   })
   .meta({ id: 'SendAccepted' });
+/** @public The SDK publishes it. */
 export type SendAccepted = z.infer<typeof sendAccepted>;
 
 /** 202 of delete and edit, which change a message that is there. */
 export const changeAccepted = z
   .object({ status: sendState, task_id: z.string(), idempotency_key: z.string() })
   .meta({ id: 'ChangeAccepted' });
+/** @public The SDK publishes it. */
 export type ChangeAccepted = z.infer<typeof changeAccepted>;
 
 export const messageStatus = z.enum(['queued', 'sent', 'delivered', 'read', 'played', 'failed', 'received']);

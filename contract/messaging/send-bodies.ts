@@ -25,7 +25,6 @@ export const quotedId = optionalMessageRef.meta({
 export const answering = { quoted_id: quotedId, mentions: mentions.optional() };
 
 export const sendTextBody = z.object({ to: recipient, text, ...answering }).meta({ id: 'SendTextRequest' });
-export type SendTextBody = z.infer<typeof sendTextBody>;
 
 const httpUrl = z
   .string()
@@ -44,7 +43,6 @@ export const sendLinkPreviewBody = z
   })
   .refine((body) => body.text.includes(body.url), { message: 'must contain the url', path: ['text'] })
   .meta({ id: 'SendLinkPreviewRequest' });
-export type SendLinkPreviewBody = z.infer<typeof sendLinkPreviewBody>;
 
 export const sendLocationBody = z
   .object({
@@ -56,7 +54,6 @@ export const sendLocationBody = z
     ...answering,
   })
   .meta({ id: 'SendLocationRequest' });
-export type SendLocationBody = z.infer<typeof sendLocationBody>;
 
 const contactFields = {
   contact_name: z.string().optional(),
@@ -110,7 +107,6 @@ export const sendContactBody = z
     }
   })
   .meta({ id: 'SendContactRequest' });
-export type SendContactBody = z.infer<typeof sendContactBody>;
 
 export const sendReactionBody = z
   .object({
@@ -119,7 +115,6 @@ export const sendReactionBody = z
     emoji: z.string().max(64).meta({ description: 'An empty string takes the reaction back' }),
   })
   .meta({ id: 'SendReactionRequest' });
-export type SendReactionBody = z.infer<typeof sendReactionBody>;
 
 const pollOption = z.string().min(1).max(FIELD_MAX_CHARS);
 
@@ -144,7 +139,6 @@ export const sendPollBody = z
     path: ['max_selections'],
   })
   .meta({ id: 'SendPollRequest' });
-export type SendPollBody = z.infer<typeof sendPollBody>;
 
 export const sendTemplateBody = z
   .object({
@@ -159,7 +153,6 @@ export const sendTemplateBody = z
     }),
   })
   .meta({ id: 'SendTemplateRequest' });
-export type SendTemplateBody = z.infer<typeof sendTemplateBody>;
 
 const moment = z.iso.datetime({ offset: true, error: 'must be an RFC 3339 time' });
 
@@ -178,7 +171,6 @@ export const sendEventBody = z
     path: ['end_at'],
   })
   .meta({ id: 'SendEventRequest' });
-export type SendEventBody = z.infer<typeof sendEventBody>;
 
 export const sendForwardBody = z
   .object({
@@ -187,12 +179,10 @@ export const sendForwardBody = z
     message_id: messageRef,
   })
   .meta({ id: 'ForwardRequest' });
-export type SendForwardBody = z.infer<typeof sendForwardBody>;
 
 export const deleteMessageBody = z
   .object({ to: recipient.meta({ description: 'The chat of the message' }), message_id: messageRef })
   .meta({ id: 'DeleteMessageRequest' });
-export type DeleteMessageBody = z.infer<typeof deleteMessageBody>;
 
 const CONTENT_REQUIRED = 'content is required';
 
@@ -212,4 +202,3 @@ export const editMessageBody = z
     ).meta({ description: 'The new text, or the new caption of media' }),
   })
   .meta({ id: 'EditMessageRequest' });
-export type EditMessageBody = z.infer<typeof editMessageBody>;

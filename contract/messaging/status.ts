@@ -43,10 +43,8 @@ export const statusTextBody = z
       }),
   })
   .meta({ id: 'PostStatusTextRequest' });
-export type StatusTextBody = z.infer<typeof statusTextBody>;
 
 const replyType = z.enum(['text', 'image', 'video', 'sticker']);
-export type StatusReplyType = z.infer<typeof replyType>;
 
 const reply = {
   poster_phone: phoneField,

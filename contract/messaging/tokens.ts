@@ -20,12 +20,12 @@ export type Token = z.infer<typeof token>;
 export const createdToken = token
   .extend({ token: z.string().meta({ description: 'The API key: svc_ and 64 hex characters' }) })
   .meta({ id: 'CreatedToken' });
+/** @public The SDK publishes it. */
 export type CreatedToken = z.infer<typeof createdToken>;
 
 export const createTokenBody = z
   .object({ name: nameField.default('API key') })
   .meta({ id: 'CreateTokenRequest' });
-export type CreateTokenBody = z.infer<typeof createTokenBody>;
 
 export const tokens = {
   list: route(

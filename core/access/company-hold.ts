@@ -3,9 +3,9 @@ import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import type { Sql } from '../platform/db.ts';
 
 /**
- * Why the instances of a company may hold no session, whatever they were told to do: the company is suspended
- * or deleted, or its subscription is suspended. What its users asked for stays in `instances.wanted`, so
- * that lifting the hold, and only that, brings every session back to where it was.
+ * Why the instances of a company may hold no network session, whatever their desired state: the company is
+ * suspended or deleted, or its subscription is suspended. The desired state (`instances.wanted`) is kept, so that
+ * lifting the hold restores every session.
  */
 export type CompanyHold = 'company_suspended' | 'subscription_suspended';
 
@@ -15,7 +15,7 @@ export function holdSql(company: string): string {
                WHEN ${company}.billing_suspended_at IS NOT NULL THEN 'subscription_suspended' END`;
 }
 
-/** What a request hears that a hold stands against; undefined for no hold. */
+/** The error for a request that a hold forbids; undefined when there is no hold. */
 export function holdRefusal(hold: CompanyHold | null): ApiError | undefined {
   if (hold === null) return undefined;
   if (hold === 'company_suspended') return apiError('COMPANY_SUSPENDED');
@@ -25,9 +25,9 @@ export function holdRefusal(hold: CompanyHold | null): ApiError | undefined {
 }
 
 /**
- * The hold on the company of an instance; null also for an unknown instance. `lock` holds the company's row, to
- * be done before the instance's: a hold that is being written is waited for, and none passes by an instance
- * that is just being connected.
+ * The hold on the company of an instance; null also for an unknown instance. `lock` locks the company's row, which
+ * has to happen before the instance's row is locked: it waits for a hold that is being written, so that an instance
+ * that is just being connected cannot miss it.
  */
 export async function readHold(
   em: EntityManager,
@@ -44,8 +44,8 @@ export async function readHold(
 }
 
 /**
- * Tells the owners of a company's instances that a hold was written or lifted: they look at the rows again.
- * Codes that were asked for and not typed are void. Belongs into the transaction of the change.
+ * Notifies the owners of a company's instances that a hold was set or lifted, so that they read the rows again.
+ * Pairing codes that were requested and not typed are voided. Must run in the transaction of the change.
  */
 export async function tellHoldChanged(sql: Sql, companyId: number): Promise<void> {
   await sql.query('DELETE FROM instance_pairings WHERE company_id = $1', [companyId]);

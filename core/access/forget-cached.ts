@@ -1,11 +1,11 @@
 import type { Sql } from '../platform/db.ts';
 
-/** What the authenticators of all processes may have to forget. */
+/** What the authenticators of all processes may have to drop from their caches. */
 export type AuthSubject = `company:${number}` | `user:${number}` | `token:${number}`;
 
 /**
- * Tells every process to forget what it cached. Part of the caller's transaction: it is heard when that
- * commits, or never, and whoever can't hear it (bus down) caches nothing.
+ * Tells every process to drop what it cached. Runs in the caller's transaction: the notification goes out when that
+ * commits, or never. A process that cannot receive it (its bus is down) caches nothing.
  */
 export async function forgetCached(sql: Sql, ...subjects: AuthSubject[]): Promise<void> {
   if (subjects.length === 0) return;

@@ -18,14 +18,14 @@ export interface AccountDeps {
   mails: MailQueue;
   cipher: Cipher;
   digest: SecretDigest;
-  /** Forgets in this process before the answer goes out; the others hear it over the bus. */
+  /** Drops a key of the cache in this process before the answer goes out; the others are notified over the bus. */
   forget(...subjects: AuthSubject[]): void;
   settings: AccountSettings;
 }
 
 export interface AccountSettings {
   publicUrl: string;
-  /** Where the pages stand that mails and redirects link to. */
+  /** Base URL of the pages that mails and redirects link to. */
   frontendUrl: string;
   superadminEmails: readonly string[];
   passwordResetTtlMinutes: number;

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 
-/** What people see of a user; hashes and sessions are plain SQL's business. */
+/** What people see of a user; hashes and sessions are read and written by plain SQL. */
 export const UserSchema = defineEntity({
   name: 'User',
   tableName: 'users',

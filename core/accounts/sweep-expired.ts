@@ -1,13 +1,14 @@
 import type { Db } from '../platform/db.ts';
+import { DAY_MS, HOUR_MS } from '../platform/durations.ts';
 import { LOGIN_REMEMBERED_DAYS } from './sessions/remember-logins.ts';
 
 /** Days that a spent link is still told apart from an unknown one (RESET_TOKEN_EXPIRED). */
 const LINKS_KEPT_DAYS = 7;
 
-/** Removes sessions, states and links that are past their time; nobody is told anything else for it. */
+/** Removes expired sessions, states and links; no answer changes because of it. */
 export async function sweepExpired(deps: { db: Db }, now: Date): Promise<void> {
-  const hourAgo = new Date(now.getTime() - 3_600_000);
-  const linksUntil = new Date(now.getTime() - LINKS_KEPT_DAYS * 86_400_000);
+  const hourAgo = new Date(now.getTime() - HOUR_MS);
+  const linksUntil = new Date(now.getTime() - LINKS_KEPT_DAYS * DAY_MS);
   // Rotated tokens stay for as long as their family lives: a reuse must be recognised.
   const statements: [string, Date][] = [
     [
@@ -27,10 +28,10 @@ export async function sweepExpired(deps: { db: Db }, now: Date): Promise<void> {
     ['DELETE FROM mail_budgets WHERE full_at <= $1', now],
     [
       'DELETE FROM login_successes WHERE last_at <= $1',
-      new Date(now.getTime() - LOGIN_REMEMBERED_DAYS * 86_400_000),
+      new Date(now.getTime() - LOGIN_REMEMBERED_DAYS * DAY_MS),
     ],
     ['DELETE FROM spent_tickets WHERE expires_at <= $1', now],
-    // Minutes, not days: what is an hour old counts for nothing.
+    // Minutes, not days: what is an hour old no longer counts.
     ['DELETE FROM address_windows WHERE minute < extract(epoch FROM $1::timestamptz) / 60', hourAgo],
   ];
   for (const [text, before] of statements) await deps.db.query(text, [before]);

@@ -1,5 +1,6 @@
 import type { AuditEntryDto } from '@posthorn/contract/messaging/audit.ts';
 import type { Orm } from '../platform/orm.ts';
+import { cutPage } from '../platform/paging.ts';
 import { AuditEntrySchema } from './entities.ts';
 
 /** The audit log of a company, newest first, by keyset: it only grows. `nextBefore` null: that was all. */
@@ -16,7 +17,7 @@ export async function listAudit(
     },
     { orderBy: { id: 'desc' }, limit: input.limit + 1 },
   );
-  const page = entries.slice(0, input.limit);
+  const { page, last } = cutPage(entries, input.limit);
   return {
     data: page.map((entry) => ({
       id: entry.id,
@@ -28,6 +29,6 @@ export async function listAudit(
       trace_id: entry.traceId ?? null,
       created_at: entry.createdAt.toISOString(),
     })),
-    nextBefore: entries.length > input.limit ? page.at(-1)!.id : null,
+    nextBefore: last?.id ?? null,
   };
 }

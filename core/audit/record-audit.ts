@@ -40,7 +40,7 @@ export type AuditAction =
   | 'token.created'
   | 'token.revoked';
 
-/** Part of the caller's transaction: what is not recorded did not happen, and the other way round. */
+/** Runs in the caller's transaction: an entry exists exactly when its change does. */
 export async function recordAudit(sql: Sql, entry: AuditEntry): Promise<void> {
   await sql.query(
     `INSERT INTO audit_log (company_id, user_id, token_id, action, instance_id, detail, trace_id, created_at)

@@ -1,10 +1,11 @@
 import type { BillingCycle } from '@posthorn/contract/billing/catalog.ts';
+import { HOUR_MS } from '../platform/durations.ts';
 
 /**
  * Due dates are days of São Paulo, where the provider is. Its offset is fixed: Brazil has had no daylight
  * saving time since 2019.
  */
-const LOCAL_OFFSET_MS = 3 * 3_600_000;
+const LOCAL_OFFSET_MS = 3 * HOUR_MS;
 
 /** The local day of a moment: `2026-01-31`. */
 export function localDate(moment: Date): string {

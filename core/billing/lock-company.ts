@@ -1,15 +1,16 @@
 import type { Clock } from '../platform/clock.ts';
 import type { Sql } from '../platform/db.ts';
+import { oneRow } from '../platform/one-row.ts';
 
 export interface CompanyTime {
-  /** What time it is for this company: a simulated clock may run ahead (see provider/simulated). */
+  /** The present time of this company: a simulated clock may run ahead (see provider/simulated). */
   now: Date;
   offsetMs: number;
 }
 
 /**
- * Whoever changes anything of a company's billing holds its row until the end of the transaction: requests,
- * provider events and the clock take turns, and nobody works on a state that another is about to replace.
+ * Whoever changes anything of a company's billing locks its row until the end of the transaction: requests,
+ * provider events and the clock are serialized, and nobody works on a state that another is about to replace.
  */
 export async function lockCompany(sql: Sql, companyId: number, clock: Clock): Promise<CompanyTime> {
   await sql.query('INSERT INTO billing.accounts (company_id) VALUES ($1) ON CONFLICT DO NOTHING', [
@@ -19,7 +20,7 @@ export async function lockCompany(sql: Sql, companyId: number, clock: Clock): Pr
     'SELECT clock_offset_ms FROM billing.accounts WHERE company_id = $1 FOR UPDATE',
     [companyId],
   );
-  return timeOf(clock, rows[0]!.clock_offset_ms);
+  return timeOf(clock, oneRow(rows).clock_offset_ms);
 }
 
 export function timeOf(clock: Clock, offsetMs: number): CompanyTime {

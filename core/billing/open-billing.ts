@@ -52,12 +52,14 @@ export async function openBilling(deps: {
   return { db, orm, clock, log, cipher: createCipher(config.ENCRYPTION_KEY), provider, url, webhookSecret };
 }
 
-/** In production nobody gets a provider that lets everybody pay by saying so, unless they ask for it. */
+/**
+ * In production the simulated provider, with which anybody can pay by saying so, has to be asked for explicitly.
+ */
 export function hasProvider(config: Config): boolean {
   return config.ASAAS_API_KEY !== undefined || config.BILLING_SIMULATED || config.NODE_ENV !== 'production';
 }
 
-/** The simulated provider and its ingestion agree on one without being told. */
+/** The simulated provider and its ingestion share a secret without a setting. */
 function webhookSecretOf(config: Config): string {
   if (config.ASAAS_WEBHOOK_SECRET) return config.ASAAS_WEBHOOK_SECRET;
   if (config.ASAAS_API_KEY) throw new ConfigError('ASAAS_WEBHOOK_SECRET is required with ASAAS_API_KEY');

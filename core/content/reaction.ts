@@ -1,7 +1,8 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { sendReactionBody } from '@posthorn/contract/messaging/send-bodies.ts';
+import { isUuid } from '../platform/ids.ts';
 import { jidOf, rule } from './rule.ts';
-import { isUuid, wireTarget } from './target.ts';
+import { wireTarget } from './target.ts';
 
 /**
  * Content `{message_id, emoji, removed?}`. A network id that is not in our history may be one that only

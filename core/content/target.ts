@@ -8,12 +8,6 @@ export interface WireTarget {
   sender?: string;
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-export function isUuid(ref: string): boolean {
-  return UUID.test(ref);
-}
-
 export function wireTarget(target: KnownMessage): WireTarget {
   const id = target.networkId ?? target.id;
   return {

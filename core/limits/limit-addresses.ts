@@ -2,6 +2,14 @@ import { hash } from 'node:crypto';
 import type { Clock } from '../platform/clock.ts';
 import { createCoalescer } from '../platform/coalesce.ts';
 import type { Sql } from '../platform/db.ts';
+import {
+  ADDRESS_WINDOWS,
+  addToWindows,
+  createMinutes,
+  createWindows,
+  type Minutes,
+  type Window,
+} from './minute-windows.ts';
 
 /** One request counted, or refused, in the running minute of an address. */
 export interface AddressSlot {
@@ -12,8 +20,8 @@ export interface AddressSlot {
 
 export interface AddressLimiter {
   /**
-   * Counts a request of `address` under `name`, in all processes together. Refusals of an address that is
-   * known to be over cost no statement. Rejects when the database can't be asked.
+   * Counts a request of `address` under `name`, in all processes together. Refusing an address that is known to be
+   * over its limit costs no statement. Rejects when the database cannot be asked.
    */
   take(address: string, name: string): AddressSlot | Promise<AddressSlot>;
   /** The same in this process alone, under a limit of its own: for what must answer without the database. */
@@ -22,57 +30,41 @@ export interface AddressLimiter {
   note(address: string, name: string): Promise<number>;
   /** Of `take` and of whoever counts failures. */
   readonly limit: number;
-  /** The running minute, in minutes since 1970. */
-  minute(): number;
-  retryAfterS(): number;
+  readonly minutes: Minutes;
 }
 
-interface Window {
+interface AddressWindow extends Window {
   /** As the database has last said. */
   used: number;
   /** Requests that are being counted. */
   pending: number;
 }
 
-/** Addresses remembered at once; one that is forgotten costs a statement and no more. */
+/** Addresses remembered at the same time; one that is forgotten costs a statement and nothing else. */
 const WINDOWS_MAX = 50_000;
 const BATCH_MAX = 500;
 
 /**
- * How often strangers may ask: `limit` requests a minute for each address and name, exactly across processes.
+ * Limits requests without credentials: `limit` a minute for each address and name, exactly across processes.
  *
- * The counts are in PostgreSQL, and the requests that arrive together are counted in one statement; what was
- * found full is remembered here. A flood from one address so costs `limit` counts a minute in all, and the
- * hot path (whoever has proven who they are) costs nothing. Addresses are kept as hashes: 16 bytes of a
- * SHA-256 each, so that a row has a known size.
+ * The counts are in PostgreSQL, and requests that arrive together are counted in one statement; a full count is
+ * remembered here. A flood from one address therefore costs `limit` counts a minute in all, and the hot path (callers
+ * with credentials) costs nothing. Addresses are stored as 16 bytes of their SHA-256, so that a row has a known size.
  */
 export function createAddressLimiter(deps: { db: Sql; clock: Clock; limit: number }): AddressLimiter {
-  const { clock, limit } = deps;
-  let windowsMinute = 0;
-  const windows = new Map<string, Window>();
-  const minute = () => Math.floor(clock.now().getTime() / 60_000);
-  const retryAfterS = () => Math.max(1, 60 - Math.floor((clock.now().getTime() / 1000) % 60));
+  const { limit } = deps;
+  const minutes = createMinutes(deps.clock);
+  const windows = createWindows<string, AddressWindow>({
+    minutes,
+    max: WINDOWS_MAX,
+    open: (minute) => ({ minute, used: 0, pending: 0 }),
+  });
   const counter = createCoalescer<string, number>({
-    run: (batch) => count(deps.db, minute(), batch),
+    run: (batch) => count(deps.db, minutes.current(), batch),
     maxBatch: BATCH_MAX,
   });
 
-  function windowOf(key: string): Window {
-    const now = minute();
-    if (now !== windowsMinute) {
-      windowsMinute = now;
-      windows.clear();
-    }
-    let window = windows.get(key);
-    if (!window) {
-      if (windows.size >= WINDOWS_MAX) windows.delete(windows.keys().next().value as string);
-      window = { used: 0, pending: 0 };
-      windows.set(key, window);
-    }
-    return window;
-  }
-
-  async function countIn(window: Window, key: string): Promise<number> {
+  async function countIn(window: AddressWindow, key: string): Promise<number> {
     window.pending += 1;
     try {
       const used = await counter.push(key);
@@ -85,49 +77,40 @@ export function createAddressLimiter(deps: { db: Sql; clock: Clock; limit: numbe
 
   return {
     limit,
-    minute,
-    retryAfterS,
+    minutes,
     take(address, name) {
       const key = `${name} ${address}`;
-      const window = windowOf(key);
-      if (window.used + window.pending >= limit) return { allowed: false, retryAfterS: retryAfterS() };
-      return countIn(window, key).then((used) => ({ allowed: used <= limit, retryAfterS: retryAfterS() }));
+      const window = windows.of(key);
+      if (window.used + window.pending >= limit)
+        return { allowed: false, retryAfterS: minutes.retryAfterS() };
+      return countIn(window, key).then((used) => ({
+        allowed: used <= limit,
+        retryAfterS: minutes.retryAfterS(),
+      }));
     },
     takeLocal(address, name, localLimit) {
-      const window = windowOf(`${name} ${address}`);
+      const window = windows.of(`${name} ${address}`);
       window.used += 1;
-      return { allowed: window.used <= localLimit, retryAfterS: retryAfterS() };
+      return { allowed: window.used <= localLimit, retryAfterS: minutes.retryAfterS() };
     },
     note(address, name) {
       const key = `${name} ${address}`;
-      return countIn(windowOf(key), key);
+      return countIn(windows.of(key), key);
     },
   };
 }
 
-/**
- * Counts each key of the batch, and gives for each what it is the how-manieth of its minute. The rows are
- * written in the order of their keys, so that two processes never wait for each other. The table is unlogged:
- * a crash of the database forgets at most the running minute.
- */
-async function count(db: Sql, minute: number, batch: string[]): Promise<number[]> {
+/** Counts each key of the batch, and gives for each its ordinal within the minute. */
+async function count(sql: Sql, minute: number, batch: string[]): Promise<number[]> {
   const hashes = batch.map((key) => hash('sha256', key, 'hex').slice(0, 32));
-  const wanted = new Map<string, number>();
-  for (const each of hashes) wanted.set(each, (wanted.get(each) ?? 0) + 1);
-  const { rows } = await db.query<{ key: string; used: number }>({
-    name: 'address-windows-count',
-    text: `
-      INSERT INTO public.address_windows AS w (key_hash, minute, used)
-      SELECT decode(key, 'hex'), $3, wanted FROM unnest($1::text[], $2::int[]) AS asked (key, wanted) ORDER BY key
-      ON CONFLICT (key_hash) DO UPDATE
-      SET minute = greatest(w.minute, excluded.minute),
-          used = CASE WHEN w.minute < excluded.minute THEN 0 ELSE w.used END + excluded.used
-      RETURNING encode(key_hash, 'hex') AS key, used`,
-    values: [[...wanted.keys()], [...wanted.values()], minute],
-  });
-  const before = new Map(rows.map(({ key, used }) => [key, used - wanted.get(key)!]));
+  const amounts = new Map<string, number>();
+  for (const each of hashes) amounts.set(each, (amounts.get(each) ?? 0) + 1);
+  const counted = await addToWindows(sql, ADDRESS_WINDOWS, minute, amounts);
+  const before = new Map(
+    Array.from(amounts, ([key, amount]) => [key, (counted.get(key)?.used ?? amount) - amount]),
+  );
   return hashes.map((each) => {
-    const nth = before.get(each)! + 1;
+    const nth = (before.get(each) ?? 0) + 1;
     before.set(each, nth);
     return nth;
   });

@@ -4,7 +4,7 @@ import type { Sql } from '../platform/db.ts';
 import { createAddressLimiter } from './limit-addresses.ts';
 import { createProofLimiter, type Settle } from './limit-proofs.ts';
 
-/** What somebody may ask for who has proven nothing; all of it by address. Every refusal is 429 RATE_LIMITED. */
+/** Limits for callers without credentials, by address. Every refusal is 429 RATE_LIMITED. */
 export interface StrangerLimits {
   /** A request to a route that takes no credential. Rejects with 503 when it can't be counted. */
   takeRoute(address: string, route: string): Promise<undefined>;
@@ -14,7 +14,7 @@ export interface StrangerLimits {
   enterProof(address: string): Settle | Promise<Settle>;
 }
 
-/** Load balancers and monitors ask more often than people, and what they ask for costs next to nothing. */
+/** Load balancers and monitors ask more often than people, and their requests cost next to nothing. */
 const PROBES_FACTOR = 30;
 
 /** `perMinute` requests a minute for each address and route, and as many proofs that fail. */
@@ -30,7 +30,7 @@ export function createStrangerLimits(deps: { db: Sql; clock: Clock; perMinute: n
       try {
         slot = await addresses.take(address, route);
       } catch (cause) {
-        // A limit that fails open is none, and these routes need the database anyway.
+        // A limit that fails open is no limit, and these routes need the database anyway.
         throw apiError('SERVICE_UNAVAILABLE', { cause, headers: { 'retry-after': '2' } });
       }
       if (!slot.allowed) refuse(slot.retryAfterS);

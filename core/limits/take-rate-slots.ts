@@ -1,5 +1,12 @@
 import type { Clock } from '../platform/clock.ts';
 import type { Sql } from '../platform/db.ts';
+import {
+  addToWindows,
+  COMPANY_WINDOWS,
+  createMinutes,
+  createWindows,
+  type Window,
+} from './minute-windows.ts';
 
 /** One request counted, or refused, in the running minute of its company. */
 export interface RateSlot {
@@ -21,9 +28,7 @@ export interface RateLimiter {
   take(companyId: number, limit: number): Promise<RateSlot>;
 }
 
-interface Window {
-  /** Minutes since 1970. */
-  minute: number;
+interface CompanyWindow extends Window {
   limit: number;
   /** Slots leased and not handed out yet. */
   free: number;
@@ -39,45 +44,37 @@ interface Waiter {
 }
 
 /**
- * Counts the requests of each company and minute, exactly across processes and across both services: no more
- * than the limit ever pass (LIM-1).
+ * Counts the requests of each company and minute, exactly across processes and across both services: never more than
+ * the limit pass (LIM-1).
  *
- * A process leases slots from `rate_windows` and hands them out from memory: one at a time under small
- * limits, a hundredth of the limit under big ones, so that the hot path stays in the process while what
- * an idle neighbour holds back is 1 % at most. Requests that wait for a lease share it; the next one asks
- * for as many slots as requests gathered meanwhile. A minute found full is remembered: its refusals cost
- * no statement.
+ * A process leases slots from `rate_windows` and hands them out from memory: one at a time under small limits, a
+ * hundredth of the limit under large ones, so that the hot path stays in the process while an idle process holds back
+ * 1 % at most. Requests that wait for a lease share it; the next lease asks for as many slots as requests have gathered
+ * meanwhile. A minute found full is remembered: its refusals cost no statement.
  */
 export function createRateLimiter(deps: { db: Sql; clock: Clock }): RateLimiter {
-  const windows = new Map<number, Window>();
-  let sweptMinute = 0;
+  const minutes = createMinutes(deps.clock);
+  const windows = createWindows<number, CompanyWindow>({
+    minutes,
+    open: (minute) => ({ minute, limit: 0, free: 0, unleased: 0, waiting: [], leasing: false }),
+    renew: (window) => begin(window, window.limit),
+    isBusy: (window) => window.leasing,
+  });
 
-  function windowOf(companyId: number, limit: number): Window {
-    const minute = Math.floor(deps.clock.now().getTime() / 60_000);
-    let window = windows.get(companyId);
-    if (!window) {
-      sweep(minute);
-      window = { minute, limit, free: 0, unleased: limit, waiting: [], leasing: false };
-      windows.set(companyId, window);
-    } else if (window.minute < minute || window.limit !== limit) {
-      // A changed limit counts from the next lease on; what was leased under the old one is dropped.
-      window.minute = Math.max(window.minute, minute);
-      window.limit = limit;
-      window.free = 0;
-      window.unleased = limit;
-    }
+  function begin(window: CompanyWindow, limit: number): void {
+    window.limit = limit;
+    window.free = 0;
+    window.unleased = limit;
+  }
+
+  function windowOf(companyId: number, limit: number): CompanyWindow {
+    const window = windows.of(companyId);
+    // A changed limit counts from the next lease on; what was leased under the old one is dropped.
+    if (window.limit !== limit) begin(window, limit);
     return window;
   }
 
-  /** Companies that were not heard of this minute are forgotten, so memory follows the active ones. */
-  function sweep(minute: number): void {
-    if (sweptMinute === minute) return;
-    sweptMinute = minute;
-    for (const [companyId, window] of windows)
-      if (window.minute < minute && !window.leasing) windows.delete(companyId);
-  }
-
-  async function lease(companyId: number, window: Window): Promise<void> {
+  async function lease(companyId: number, window: CompanyWindow): Promise<void> {
     window.leasing = true;
     while (window.waiting.length > 0) {
       const { limit } = window;
@@ -85,7 +82,6 @@ export function createRateLimiter(deps: { db: Sql; clock: Clock }): RateLimiter 
       try {
         const { minute, used } = await leaseSlots(deps.db, companyId, window.minute, want);
         const before = used - want;
-        // The row may be a minute ahead: another process's clock is. Then so are we.
         window.minute = Math.max(window.minute, minute);
         // A lease of a minute that has passed meanwhile, or of another limit, is worth nothing.
         if (window.minute === minute && window.limit === limit) {
@@ -96,13 +92,16 @@ export function createRateLimiter(deps: { db: Sql; clock: Clock }): RateLimiter 
         for (const waiter of window.waiting.splice(0)) waiter.reject(err);
         break;
       }
-      while (window.waiting.length > 0 && (window.free > 0 || window.unleased === 0))
-        window.waiting.shift()!.resolve(handOut(window));
+      while (window.free > 0 || window.unleased === 0) {
+        const next = window.waiting.shift();
+        if (!next) break;
+        next.resolve(handOut(window));
+      }
     }
     window.leasing = false;
   }
 
-  function handOut(window: Window): RateSlot {
+  function handOut(window: CompanyWindow): RateSlot {
     const allowed = window.free > 0;
     if (allowed) window.free -= 1;
     const resetAtS = (window.minute + 1) * 60;
@@ -111,7 +110,7 @@ export function createRateLimiter(deps: { db: Sql; clock: Clock }): RateLimiter 
       limit: window.limit,
       remaining: window.free + window.unleased,
       resetAtS,
-      retryAfterS: Math.max(1, Math.ceil(resetAtS - deps.clock.now().getTime() / 1000)),
+      retryAfterS: minutes.retryAfterS(window.minute),
     };
   }
 
@@ -134,25 +133,18 @@ export function createRateLimiter(deps: { db: Sql; clock: Clock }): RateLimiter 
 }
 
 /**
- * One statement on the primary key. `used` may run past the limit: what was granted is computed from it,
- * and a process that sees a full minute asks no more. The table is unlogged: a crash of the database
- * forgets at most the running minute.
+ * `used` may run past the limit: what was granted is computed from it, and a process that sees a full minute asks no
+ * more.
  */
 async function leaseSlots(
-  db: Sql,
+  sql: Sql,
   companyId: number,
   minute: number,
   want: number,
 ): Promise<{ minute: number; used: number }> {
-  const result = await db.query<{ minute: number; used: number }>({
-    name: 'rate-windows-lease',
-    text: `
-      INSERT INTO public.rate_windows AS w (company_id, minute, used) VALUES ($1, $2, $3)
-      ON CONFLICT (company_id) DO UPDATE
-      SET minute = greatest(w.minute, excluded.minute),
-          used = CASE WHEN w.minute < excluded.minute THEN 0 ELSE w.used END + excluded.used
-      RETURNING minute, used`,
-    values: [companyId, minute, want],
-  });
-  return result.rows[0]!;
+  const key = String(companyId);
+  const counted = await addToWindows(sql, COMPANY_WINDOWS, minute, new Map([[key, want]]));
+  const row = counted.get(key);
+  if (!row) throw new Error('a lease of slots was not counted');
+  return row;
 }

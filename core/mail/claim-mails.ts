@@ -1,5 +1,5 @@
 import type { QueryResultRow } from 'pg';
-import type { Db, Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/db.ts';
 import { holderIsGone } from '../workers/pulse.ts';
 
 export interface ClaimedMail extends QueryResultRow {
@@ -12,18 +12,18 @@ export interface ClaimedMail extends QueryResultRow {
   trace_id: string | null;
 }
 
-/** A mail that a living worker took and did not settle within this time is another's to try. */
+/** A mail that a live worker claimed and did not settle within this time may be claimed by another. */
 const LEASE_MS = 120_000;
 
 /**
- * Takes due mails for one try each; two workers never take the same one. Those of a worker that is no more are
- * due at once.
+ * Claims due mails for one attempt each; two workers never get the same one. Those of a dead worker are due at
+ * once.
  */
 export async function claimMails(
-  db: Db,
+  sql: Sql,
   input: { now: Date; limit: number; worker?: number | null },
 ): Promise<ClaimedMail[]> {
-  const { rows } = await db.query<ClaimedMail>(
+  const { rows } = await sql.query<ClaimedMail>(
     `UPDATE mails SET attempts = attempts + 1, next_attempt_at = $2, claimed_by = $4
      WHERE id IN (
        SELECT id FROM mails
@@ -36,7 +36,7 @@ export async function claimMails(
   return rows;
 }
 
-/** Sent: nothing of it stays. */
+/** Sent: nothing of it is kept. */
 export async function dropMail(sql: Sql, id: number): Promise<void> {
   await sql.query('DELETE FROM mails WHERE id = $1', [id]);
 }
@@ -49,7 +49,7 @@ export async function retryMail(sql: Sql, input: { id: number; at: Date; error: 
   ]);
 }
 
-/** Given up: the row stays for people to see, its content does not. */
+/** Given up: the row stays for people to see, its content is removed. */
 export async function failMail(sql: Sql, input: { id: number; at: Date; error: string }): Promise<void> {
   await sql.query(`UPDATE mails SET failed_at = $2, last_error = $3, sealed = '' WHERE id = $1`, [
     input.id,

@@ -1,24 +1,25 @@
+import { beforeFirst } from '../platform/before-first.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Sql } from '../platform/db.ts';
+import { HOUR_MS, MINUTE_MS } from '../platform/durations.ts';
 import type { Cipher } from '../platform/encryption.ts';
 
-/** What one mailbox gets of one kind: so many at once, and then one in each interval. */
+/** The budget of one mailbox for one kind: a burst, and then one in each interval. */
 interface Budget {
   burst: number;
   intervalMs: number;
 }
 
-const MINUTE_MS = 60_000;
-const DEFAULT: Budget = { burst: 5, intervalMs: 60 * MINUTE_MS };
+const DEFAULT: Budget = { burst: 5, intervalMs: HOUR_MS };
 const BUDGETS: Readonly<Record<string, Budget>> = {
   // As many as links can be open at a time, for as long as they are.
   password_reset: { burst: 5, intervalMs: 30 * MINUTE_MS },
   // Asked for by the user alone, with a cooldown of its own.
   verification_code: { burst: 10, intervalMs: 30 * MINUTE_MS },
   // These write to people who never heard of us.
-  invite: { burst: 5, intervalMs: 6 * 60 * MINUTE_MS },
-  email_change_code: { burst: 5, intervalMs: 6 * 60 * MINUTE_MS },
-  registration: { burst: 5, intervalMs: 6 * 60 * MINUTE_MS },
+  invite: { burst: 5, intervalMs: 6 * HOUR_MS },
+  email_change_code: { burst: 5, intervalMs: 6 * HOUR_MS },
+  registration: { burst: 5, intervalMs: 6 * HOUR_MS },
 };
 
 /** Kinds that share a budget: what registering sends. A resent code has its own. */
@@ -28,11 +29,11 @@ const SHARED: Readonly<Record<string, string>> = {
 };
 
 /**
- * Counts a mail against what its mailbox may get of that kind, however many accounts ask: nobody can be
- * bombed with mails through us. Kinds are counted apart, so that what strangers send uses up none of the
- * reset links and notices. Null when there is room, else the seconds until there is.
+ * Counts a mail against the budget of its mailbox for that kind, across accounts, so that nobody can be flooded
+ * with mails through us. Kinds are counted apart, so that what strangers cause uses up none of the reset links and
+ * notices. Null when there is room, else the seconds until there is.
  *
- * Part of the caller's transaction, in which the mailbox is held: of many at once no more pass than fit.
+ * Runs in the caller's transaction, which locks the mailbox: concurrent mails cannot exceed the budget.
  */
 export async function takeMailSlot(
   deps: { cipher: Pick<Cipher, 'digest'>; clock: Clock },
@@ -53,7 +54,7 @@ export async function takeMailSlot(
     const tooFullMs = rows[0] && rows[0].full_at.getTime() - roomUntil.getTime();
     return tooFullMs === undefined ? null : { retryAfterS: Math.max(1, Math.ceil(tooFullMs / 1000)) };
   };
-  // Looked at first without a lock: who is refused makes nobody wait.
+  // First without a lock: a refused mail makes nobody wait.
   const refused = await wait();
   if (refused) return refused;
   const taken = await sql.query(
@@ -74,6 +75,6 @@ export function mailboxOf(email: string): string {
   const address = email.trim().toLowerCase();
   const at = address.lastIndexOf('@');
   const domain = address.slice(at + 1);
-  const local = address.slice(0, Math.max(0, at)).split('+')[0]!;
+  const local = beforeFirst(address.slice(0, Math.max(0, at)), '+');
   return `${DOTLESS.has(domain) ? local.replaceAll('.', '') : local}@${domain}`;
 }

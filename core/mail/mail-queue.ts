@@ -24,9 +24,7 @@ export interface MailQueue {
     sql: Sql,
     mail: MailContent & { to: string; kind: string; companyId: number; traceId: string | null },
   ): Promise<{ retryAfterS: number } | null>;
-  /**
-   * The same single insert whether or not the address is known: nothing to see and nothing to time.
-   */
+  /** The same single insert whether or not the address is known, so that neither result nor timing tells. */
   queueResetRequest(sql: Sql, request: { email: string; traceId: string | null }): Promise<void>;
 }
 

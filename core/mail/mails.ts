@@ -32,7 +32,7 @@ export const mails = {
       'If you did not register, ignore this mail. The address stays yours: reset the password to take the account over.',
     ]),
 
-  /** `provesOwner`: nobody was seen to read this mailbox yet, and following the link does it. */
+  /** `provesOwner`: the mailbox was not proven yet, and following the link proves it. */
   passwordReset: (mail: { name: string; link: string; minutes: number; provesOwner: boolean }): MailContent =>
     renderMail('Reset your password', [
       hello(mail.name),

@@ -3,7 +3,7 @@ import { type Coalescer, createCoalescer } from '../platform/coalesce.ts';
 import type { Db } from '../platform/db.ts';
 import type { MediaScope } from './media-port.ts';
 
-/** A row of `media` as the roads of sending and downloading need it. */
+/** A row of `media`, as sending and downloading need it. */
 export interface StoredMedia {
   mediaId: string;
   companyId: number;
@@ -79,7 +79,7 @@ export function toStored(row: Row): StoredMedia {
   };
 }
 
-/** Past its time: gone for users, though the job that removes it may not have come by yet. */
+/** Expired: gone for users, though the retention job may not have removed it yet. */
 export function isExpired(media: Pick<StoredMedia, 'expiresAt'>, clock: Clock): boolean {
   return media.expiresAt !== null && media.expiresAt <= clock.now();
 }

@@ -1,20 +1,19 @@
 import { pipeline, type Readable, Transform } from 'node:stream';
 import { MEDIA_MAX_BYTES } from '@posthorn/contract/limits.ts';
-import type { Db } from '../platform/db.ts';
+import type { Sql } from '../platform/db.ts';
 import { type InboundMediaStore, MediaUnusable } from './media-port.ts';
 import { MediaRejected } from './media-rejected.ts';
 import { type SaveDeps, saveMedia } from './save-media.ts';
 import type { Spool } from './spool.ts';
 import { requireRoom } from './storage-quota.ts';
 
-/** A download may take this many times as long as it may be silent. */
+/** The total time of a download, as a multiple of the time that it may stall. */
 const WHOLE_FACTOR = 12;
 
 /**
- * Stores what the network delivered (MED-15). Throws {@link MediaUnusable} `media_empty` or
- * `media_too_large` for what will never be stored, anything else to be tried again. It ends in any case: a
- * download has its time, since everything that arrives later waits for it. ApiError 403 PLAN_LIMIT_REACHED
- * when the company's storage is full.
+ * Stores what the network delivered (MED-15). Throws {@link MediaUnusable} `media_empty` or `media_too_large` for
+ * what will never be stored, anything else to be retried. A download is bounded in time, since everything that
+ * arrives later waits for it. ApiError 403 PLAN_LIMIT_REACHED when the company's storage is full.
  */
 export function createInboundStore(
   deps: SaveDeps & { spool: Spool },
@@ -24,7 +23,7 @@ export function createInboundStore(
     async store(scope, media) {
       const known = await findStored(deps.db, scope.instanceId, media.key);
       if (known) return known;
-      // Of a full storage nothing is even downloaded.
+      // When the storage is full, nothing is downloaded.
       await requireRoom(deps, scope.companyId, 1);
       const source = await openWithin(media.open, silenceMs);
       try {
@@ -54,14 +53,14 @@ export function createInboundStore(
   };
 }
 
-/** Opens a download, and keeps the clock on it until its end. Throws when nothing comes. */
+/** Opens a download, and bounds its time. Throws when nothing arrives. */
 async function openWithin(open: () => Promise<Readable>, silenceMs: number): Promise<Readable> {
   const opening = open();
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error('the download did not begin')), silenceMs);
   const source = await Promise.race([opening, late.promise])
     .catch((err) => {
-      // What opens after all is of no use any more.
+      // A download that opens too late is not used.
       opening.then((stream) => stream.destroy()).catch(() => undefined);
       throw err;
     })
@@ -85,8 +84,8 @@ function watched(source: Readable, silenceMs: number): Readable {
   });
 }
 
-async function findStored(db: Db, instanceId: string, key: string) {
-  const found = await db.query<{ id: string; mime_type: string; animated: boolean }>({
+async function findStored(sql: Sql, instanceId: string, key: string) {
+  const found = await sql.query<{ id: string; mime_type: string; animated: boolean }>({
     name: 'media-find-inbound',
     text: 'SELECT id, mime_type, animated FROM media WHERE instance_id = $1 AND inbound_key = $2',
     values: [instanceId, key],

@@ -2,6 +2,8 @@ import type { MediaItem } from '@posthorn/contract/messaging/media.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
+import { oneRow } from '../platform/one-row.ts';
+import { offsetOf } from '../platform/paging.ts';
 import { type Row, toStored } from './find-media.ts';
 import { findScope } from './find-scope.ts';
 
@@ -27,7 +29,7 @@ export async function listMedia(
   const prefix = filter.mime_type === undefined ? null : likePrefix(filter.mime_type);
   const chat = filter.remote_jid ?? null;
   const now = deps.clock.now();
-  const offset = (filter.page - 1) * filter.limit;
+  const offset = offsetOf(filter);
   const tallied = await deps.db.query<{ total: number; types: string[] | null }>({
     name: 'media-list-tallies',
     text: `SELECT coalesce(sum(media_count), 0)::int - (
@@ -40,7 +42,7 @@ export async function listMedia(
              AND ($3::text IS NULL OR remote_jid = $3)`,
     values: [scope.instanceId, prefix, chat, now],
   });
-  const { total, types } = tallied.rows[0]!;
+  const { total, types } = oneRow(tallied.rows);
   if (types === null || offset >= total) return { data: [], total };
   const byType = prefix !== null && chat === null;
   const found = await deps.db.query<Row>({

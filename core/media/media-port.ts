@@ -1,17 +1,16 @@
 /**
- * What sends and receipts need of media, on both sides of the queue. The three ports are implemented by
- * core/media and worker/media; the roads of sending and receiving take them as dependencies.
+ * What sends and receipts need of media, on both sides of the queue. The three ports are implemented by core/media
+ * and worker/media; the send and receive pipelines take them as dependencies.
  */
+
 import type { Readable } from 'node:stream';
+import type { InstanceScope } from '../access/instance-scope.ts';
 import type { SpooledFile } from './spool.ts';
 
 /** What a send will make of the media: decides which MIME types may pass. */
 export type MediaKind = 'image' | 'video' | 'audio' | 'document' | 'sticker' | 'ptv' | 'gif';
 
-export interface MediaScope {
-  companyId: number;
-  instanceId: string;
-}
+export type MediaScope = InstanceScope;
 
 /**
  * The file that came with a request: of a multipart form, or `media_base64`, which the server decodes while

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { MEDIA_MAX_BYTES, URL_CACHE_DAYS } from '@posthorn/contract/limits.ts';
+import { DAY_MS } from '../platform/durations.ts';
 import { createBase64Decoder } from './base64-decoder.ts';
 import { FetchFailed, fetchMedia } from './fetch-media.ts';
 import { isExpired, type MediaFinder, type StoredMedia } from './find-media.ts';
@@ -12,7 +13,6 @@ import { requireStorage } from './require-storage.ts';
 import { saveMedia } from './save-media.ts';
 import { requireRoom } from './storage-quota.ts';
 
-const DAY_MS = 86_400_000;
 /** Of base64 text decoded at once: what goes through memory beside the text itself. */
 const SLICE_CHARS = 1 << 20;
 
@@ -23,8 +23,8 @@ export function createMediaSources(deps: MediaDeps & { finder: MediaFinder }): M
   return {
     async fromUrl(scope, url, kind, signal) {
       const urlHash = hash('sha256', url, 'buffer');
-      // Sends to many chats that name one address at the same time fetch it once. Without the signal of the
-      // one who happened to be first: that one going away is nothing to the others.
+      // Concurrent sends that name one address share one fetch. It ignores the signal of the first caller: that one
+      // going away must not fail the others.
       const key = `${scope.instanceId} ${kind} ${urlHash.toString('hex')}`;
       const shared = fetching.get(key) ?? fetchOnce(deps, scope, { url, urlHash, kind });
       if (!fetching.has(key)) {
@@ -128,7 +128,7 @@ async function fetchOnce(
 }
 
 /**
- * `leave` gives the room in the spool back, once the file is stored or gone. Throws ApiError 502
+ * `leave` releases the room in the spool, once the file is stored or removed. Throws ApiError 502
  * MEDIA_FETCH_FAILED, 503 SERVICE_UNAVAILABLE, or {@link MediaRejected} for what came but cannot be taken.
  */
 export async function fetchToSpool(

@@ -76,9 +76,10 @@ export async function emptyTrash({
     const keys = due.rows.map((row) => row.storage_key);
     await Promise.all(
       Array.from({ length: REMOVALS_AT_ONCE }, async (_, nth) => {
-        for (let at = nth; at < keys.length && !signal.aborted; at += REMOVALS_AT_ONCE) {
-          await storage.remove(keys[at]!).then(
-            () => gone.push(keys[at]!),
+        for (const [at, key] of keys.entries()) {
+          if (at % REMOVALS_AT_ONCE !== nth || signal.aborted) continue;
+          await storage.remove(key).then(
+            () => gone.push(key),
             () => failed++,
           );
         }
@@ -87,7 +88,7 @@ export async function emptyTrash({
     await db.query('DELETE FROM media_trash WHERE storage_key = ANY ($1)', [gone]);
     removed += gone.length;
     if (keys.length < BATCH) break;
-    after = keys.at(-1)!;
+    after = keys.at(-1) ?? after;
   }
   return { removed, failed };
 }

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { FREE_LIMITS } from '../access/free-limits.ts';
+import { beforeFirst } from '../platform/before-first.ts';
 import type { Clock } from '../platform/clock.ts';
-import { type Db, isUnavailable } from '../platform/db.ts';
+import { type Db, isUnavailable, type Sql } from '../platform/db.ts';
+import { DAY_MS } from '../platform/durations.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import type { MediaRecord, MediaScope } from './media-port.ts';
 import { MediaRejected } from './media-rejected.ts';
@@ -25,15 +27,15 @@ export interface NewMedia {
   scope: MediaScope;
   origin: MediaOrigin;
   file: SpooledFile;
-  /** What its sender calls it; decides only where the content leaves it open. */
+  /** The type that its sender declares; it decides only where the content leaves the type open. */
   declaredType: string;
   fileName: string;
-  /** Whether this type may be stored by this way. */
+  /** Whether this type may be stored from this origin. */
   takes: (mimeType: string) => boolean;
   inboundKey?: string;
   remoteJid?: string;
   urlHash?: Buffer;
-  /** In place of the retention of the origin. */
+  /** Replaces the retention of the origin. */
   keepMs?: number;
 }
 
@@ -41,23 +43,22 @@ export interface SavedMedia extends MediaRecord {
   animated: boolean;
 }
 
-const DAY_MS = 86_400_000;
-/** No write takes this long: after it, an object without a row belongs to a process that died. */
+/** No write takes this long: an older object without a row belongs to a process that died. */
 const ABANDONED_MS = DAY_MS;
 const FILE_NAME_MAX_CHARS = 255;
 
 /**
- * Stores a spooled file and its row; the file is gone afterwards, whatever happens. What is kept for good is
- * kept once: the same bytes again, or the same received message again, answer the media that is there.
- * Throws {@link MediaRejected} `unsupported`, ApiError 403 PLAN_LIMIT_REACHED, 500 INTERNAL_SERVER_ERROR, 503,
- * 404 NOT_FOUND when the instance is gone.
+ * Stores a spooled file and its row; the file is removed in any case. What is kept permanently is stored once: the
+ * same bytes, or the same received message, again return the existing media. Throws {@link MediaRejected}
+ * `unsupported`, ApiError 403 PLAN_LIMIT_REACHED, 500 INTERNAL_SERVER_ERROR, 503, 404 NOT_FOUND when the instance
+ * is gone.
  */
 export async function saveMedia(deps: SaveDeps, media: NewMedia): Promise<SavedMedia> {
   const { file, scope } = media;
   try {
     const { mimeType, animated } = await deps.types.detect(file.path, media.declaredType);
     if (!media.takes(mimeType)) throw new MediaRejected('unsupported');
-    // What is kept for good is sent again and again: found here, it is not even written.
+    // Permanent media is sent again and again: when it is found here, nothing is written.
     const twin = media.origin === 'base64' ? await findTwin(deps.db, media) : undefined;
     if (twin) return savedOf(twin);
     await requireRoom(deps, scope.companyId, file.sizeBytes);
@@ -78,7 +79,7 @@ export async function saveMedia(deps: SaveDeps, media: NewMedia): Promise<SavedM
   }
 }
 
-/** Noted as trash first: whatever happens from here on, the object has a row that names it. */
+/** Noted as trash first: whatever fails from here on, a row names the object. */
 export async function writeObject(
   deps: Pick<SaveDeps, 'db' | 'clock' | 'storage'>,
   storageKey: string,
@@ -99,7 +100,7 @@ export async function writeObject(
   }
 }
 
-/** Never throws: if it does not go now, it goes with the trash. */
+/** Never throws: if it cannot be removed now, it is removed with the trash. */
 export async function discardObject(
   { db, storage }: Pick<SaveDeps, 'db' | 'storage'>,
   storageKey: string,
@@ -174,9 +175,9 @@ function savedOf(row: Row): SavedMedia {
   };
 }
 
-/** The same received message or, of what is kept for good, the same bytes; none when the instance is gone. */
-async function findTwin(db: Db, media: NewMedia): Promise<Row | undefined> {
-  const found = await db.query<Row>({
+/** The same received message or, for permanent media, the same bytes; none when the instance is gone. */
+async function findTwin(sql: Sql, media: NewMedia): Promise<Row | undefined> {
+  const found = await sql.query<Row>({
     name: 'media-find-twin',
     text: `SELECT id, mime_type, file_name, size_bytes, sha256, animated FROM media
            WHERE instance_id = $1 AND (inbound_key = $2 OR ($2 IS NULL AND source = 'base64' AND sha256 = $3))
@@ -186,7 +187,7 @@ async function findTwin(db: Db, media: NewMedia): Promise<Row | undefined> {
   return found.rows[0];
 }
 
-/** What people named it, without a path; else a name that fits its type. */
+/** The file name that people gave it, without a path; else a name that fits its type. */
 function fileNameOf(given: string, mimeType: string): string {
   const name = [...given.replace(/^.*[\\/]/s, '').toWellFormed()]
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they have no place in a header or on a phone
@@ -194,9 +195,9 @@ function fileNameOf(given: string, mimeType: string): string {
     .join('')
     .trim();
   if (name !== '' && name !== '.' && name !== '..') return [...name].slice(0, FILE_NAME_MAX_CHARS).join('');
-  const [type, subtype = 'bin'] = mimeType.split(';', 1)[0]!.split('/') as [string, string?];
+  const [type, subtype = 'bin'] = beforeFirst(mimeType, ';').split('/') as [string, string?];
   const extension =
-    EXTENSIONS[mimeType] ?? subtype.split('+', 1)[0]!.replace(/^x-/, '').replace(/[^\w]/g, '');
+    EXTENSIONS[mimeType] ?? beforeFirst(subtype, '+').replace(/^x-/, '').replace(/[^\w]/g, '');
   return `${type === 'application' ? 'file' : type}.${extension || 'bin'}`;
 }
 
@@ -224,10 +225,10 @@ interface Row {
   animated: boolean;
 }
 
-/** A row only where there was room and nothing like it. */
+/** Inserts a row only if there is room and no equal media. */
 type Inserted = { fits: boolean } & (Row | { id: null });
 
-/** The instance is held, so that no row appears behind the back of its deletion. */
+/** The instance is locked, so that no row is inserted while it is deleted. */
 const INSERT = `
 WITH here AS MATERIALIZED (
   SELECT 1 FROM instances WHERE id = $3 AND company_id = $2 FOR KEY SHARE

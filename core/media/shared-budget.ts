@@ -1,14 +1,13 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 
 /**
- * Something that all companies of this process use together and that can run out: memory for media, room in
- * the spool. Who would exceed it is told to come again rather than let in: a process that is out of memory
- * loses everybody's requests.
+ * A resource that all companies of this process share and that can run out: memory for media, room in the spool.
+ * Requests that would exceed it are told to come again: a process that is out of memory loses everybody's requests.
  *
- * A company may hold a quarter of what is free, and of that a quarter of all is left aside for companies that
- * hold nothing yet: 15 % of all when it is alone, less the more others hold. So many greedy companies leave
- * room for each other, the last quarter goes to one request each, and no setting has to know how many companies
- * there will be.
+ * A company may hold a quarter of what is free, after a quarter of the total was set aside for companies that hold
+ * nothing yet: 15 % of the total when it is alone, less the more others hold. So many greedy companies leave room
+ * for each other, the last quarter goes to one request each, and no setting has to know how many companies there
+ * will be.
  */
 export interface SharedBudget {
   /**
@@ -30,11 +29,11 @@ export function createSharedBudget(limit: number): SharedBudget {
   const byCompany = new Map<number, number>();
 
   function admits(companyId: number, amount: number): boolean {
-    // Alone, everything is let in: a limit below one request would refuse it for ever.
+    // Alone, everything is let in: a limit below one request would refuse it forever.
     if (used === 0) return true;
     if (used + amount > limit) return false;
     const held = byCompany.get(companyId) ?? 0;
-    // The first of a company has a place as long as there is one.
+    // The first request of a company is let in as long as there is any room.
     return held === 0 || held + amount <= SHARE * ((1 - FOR_FIRSTS) * limit - used - amount);
   }
 
@@ -53,7 +52,7 @@ export function createSharedBudget(limit: number): SharedBudget {
         if (released) return;
         released = true;
         used -= amount;
-        const left = byCompany.get(companyId)! - amount;
+        const left = (byCompany.get(companyId) ?? 0) - amount;
         if (left > 0) byCompany.set(companyId, left);
         else byCompany.delete(companyId);
       };

@@ -3,9 +3,10 @@ import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { MEDIA_MAX_BYTES } from '@posthorn/contract/limits.ts';
+import { HOUR_MS } from '../platform/durations.ts';
 import { MediaRejected } from './media-rejected.ts';
 
-/** Media on its way in: whole, measured, in a file of its own. */
+/** Incoming media: complete, measured, in a file of its own. */
 export interface SpooledFile {
   path: string;
   sizeBytes: number;
@@ -16,22 +17,22 @@ export interface SpooledFile {
 }
 
 /**
- * Media is written to a file before anything else looks at it. It so costs the memory of a chunk whatever
- * its size, its type can be told from any part of it, what is refused has never been in the storage, and
- * the storage takes a file of known size (a rename, on disk).
+ * Media is written to a file before anything else looks at it. So it costs the memory of one chunk whatever its
+ * size, its type can be detected from any part of it, refused media never reaches the storage, and the storage gets
+ * a file of known size (a rename, on disk).
  */
 export interface Spool {
   /**
-   * Writes a source to its end. Throws {@link MediaRejected} `empty`, `too_large` (the rest of the source
-   * is then left unread) or `unreadable`, and 503 when the disk is full. Nothing is left behind by a throw.
+   * Writes a source to its end. Throws {@link MediaRejected} `empty`, `too_large` (the rest of the source is then
+   * left unread) or `unreadable`, and 503 when the disk is full. A throw leaves no file behind.
    */
   write(source: AsyncIterable<Uint8Array>, options?: { maxBytes?: number }): Promise<SpooledFile>;
-  /** Removes what a process that was killed left behind; the number of files. */
+  /** Removes the files of a process that was killed; returns their number. */
   sweep(now: Date): Promise<number>;
 }
 
 /** Longer than any upload may take. */
-const ABANDONED_MS = 3_600_000;
+const ABANDONED_MS = HOUR_MS;
 
 export function createSpool(options: { directory: string }): Spool {
   const { directory } = options;
@@ -61,7 +62,7 @@ export function createSpool(options: { directory: string }): Spool {
   };
 }
 
-/** Makes the folder too. */
+/** Creates the folder too. */
 export async function openSpool(directory: string): Promise<Spool> {
   await mkdir(directory, { recursive: true });
   return createSpool({ directory });
@@ -89,7 +90,7 @@ async function writeTo(
   }
 }
 
-/** The source's own failures, told apart from ours; it is not destroyed: its owner may have to drain it. */
+/** Failures of the source, as opposed to ours; the source is not destroyed: its owner may have to drain it. */
 async function* readable(source: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   const iterator = source[Symbol.asyncIterator]();
   for (;;) {

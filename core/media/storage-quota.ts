@@ -5,9 +5,9 @@ import type { Db } from '../platform/db.ts';
 export const MB = 1024 * 1024;
 
 /**
- * Whether a company, locked until the statement ends, has room for so many bytes more: for a WITH clause. Who
- * stores at the same time waits here, so together they never store more than fits. The rows that the same
- * statement then inserts are added by a trigger. What has no bytes of its own always fits.
+ * Whether a company, locked until the statement ends, has room for that many more bytes: for a WITH clause.
+ * Concurrent writers wait here, so together they never exceed the quota. A trigger adds the rows that the same
+ * statement then inserts. What has no bytes of its own always fits.
  */
 export function roomSql(params: { company: string; bytes: string; freeMb: string }): string {
   return `room AS MATERIALIZED (
@@ -18,8 +18,8 @@ export function roomSql(params: { company: string; bytes: string; freeMb: string
 }
 
 /**
- * Refuses what does not fit before anything is written for it. It holds nothing: the insert looks again.
- * Throws ApiError 403 PLAN_LIMIT_REACHED.
+ * Refuses what does not fit before anything is written. It locks nothing: the insert checks again. Throws ApiError
+ * 403 PLAN_LIMIT_REACHED.
  */
 export async function requireRoom({ db }: { db: Db }, companyId: number, sizeBytes: number): Promise<void> {
   const found = await db.query<{ used_bytes: number; storage_mb: number }>({

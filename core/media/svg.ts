@@ -2,8 +2,8 @@
  * Whether a text is the beginning of an SVG document: white space, the XML declaration and other instructions,
  * comments and a document type, in any order, and then the element `svg`.
  *
- * A walk, never going back, since a stranger wrote the text: a pattern for the same took exponential time on
- * 281 bytes of comments.
+ * A scan without backtracking, since the text is untrusted: a regular expression for the same took exponential time
+ * on 281 bytes of comments.
  */
 export function isSvgText(text: string): boolean {
   let at = 0;
@@ -22,7 +22,10 @@ function isElement(text: string, at: number): boolean {
   return tag[4] === '>' || tag[4] === '/' || tag[4]!.trim() === '';
 }
 
-/** Behind the comment, instruction or document type that begins here; null when none does, or its end is missing. */
+/**
+ * The position after the comment, instruction or document type that begins here; null when none does, or its end is
+ * missing.
+ */
 function endOfMisc(text: string, at: number): number | null {
   if (text.startsWith('<!--', at)) return behind(text, '-->', at + 4);
   if (text.startsWith('<?', at)) return behind(text, '?>', at + 2);

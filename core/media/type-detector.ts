@@ -26,9 +26,9 @@ interface Waiting {
 }
 
 /**
- * A parser that is led astray by a stranger's file stands still with its whole thread, and no timer of that
- * thread ends it. So it has threads that can be ended: such a file costs one thread and its own type, and
- * what waits meanwhile goes to another.
+ * A parser that is misled by a stranger's file blocks its whole thread, and no timer of that thread can stop it. So
+ * it has threads that can be terminated: such a file costs one thread and its own type, and waiting files go to
+ * another.
  */
 export function createTypeDetector(options: { limitMs?: number; entry?: URL } = {}): TypeDetector {
   const { limitMs = LIMIT_MS, entry = new URL('./type-detector-thread.ts', import.meta.url) } = options;
@@ -38,10 +38,12 @@ export function createTypeDetector(options: { limitMs?: number; entry?: URL } = 
   let closed = false;
 
   function next(): void {
-    while (queue.length > 0) {
+    for (let waiting = queue[0]; waiting; waiting = queue[0]) {
       const thread = idle.pop();
-      if (thread) run(thread, queue.shift()!);
-      else if (threads.size < THREADS && !closed) start();
+      if (thread) {
+        queue.shift();
+        run(thread, waiting);
+      } else if (threads.size < THREADS && !closed) start();
       else return;
     }
   }
@@ -77,7 +79,7 @@ export function createTypeDetector(options: { limitMs?: number; entry?: URL } = 
       done(() => ('type' in answer ? resolve(answer.type) : reject(answer.error)));
       next();
     };
-    // It ran out of memory, or was ended: whatever it was that it read, nobody is to read it again.
+    // It ran out of memory or was terminated: the file that it read is not tried again.
     const onExit = () => done(() => resolve(UNKNOWN));
     const timer = setTimeout(() => void thread.terminate(), limitMs);
     thread.on('message', onAnswer);

@@ -12,7 +12,7 @@ import { requireRoom, roomSql } from './storage-quota.ts';
 /** `plain`: the media itself, measured. `voice`: a voice note. `loop`: a GIF as a video. */
 export type VariantName = 'plain' | 'voice' | 'loop';
 
-/** What was measured, or made along with it. */
+/** What was measured, or produced with it. */
 export type VariantDetails = Pick<
   PreparedMedia,
   'widthPx' | 'heightPx' | 'durationS' | 'waveform' | 'thumbnail' | 'animated'
@@ -29,7 +29,7 @@ export interface MediaVariant {
 }
 
 export type NewVariant = Omit<MediaVariant, 'storageKey'> & {
-  /** Its own bytes, if it has any; taken over. */
+  /** Its own bytes, if it has any; ownership of the file passes on. */
   file?: { path: string; sizeBytes: number };
 };
 
@@ -56,9 +56,10 @@ export async function findVariant(
 }
 
 /**
- * Keeps a variant with its media; two processes that made the same at the same time keep the first. Throws
- * what the storage and the database say; media that went meanwhile keeps nothing, and the variant is then
- * what it would have been. Its bytes count like any: {@link MediaUnusable} `media_storage_full` without room.
+ * Stores a variant with its media; of two processes that made the same concurrently, the first one's is kept.
+ * Throws errors of the storage and the database. If the media was removed meanwhile nothing is stored, and the
+ * variant is returned as it would have been. Its bytes count like any: {@link MediaUnusable} `media_storage_full`
+ * without room.
  */
 export async function saveVariant(
   media: Pick<OpenedMedia, 'db' | 'clock' | 'storage'>,
@@ -106,7 +107,7 @@ export async function saveVariant(
     if (storageKey) await discardObject({ ...media, storage }, storageKey);
     throw new MediaUnusable('media_storage_full');
   }
-  // Ours stays noted as trash and goes when that is due: whoever holds it can still read it.
+  // Ours stays noted as trash and is removed when that is due: whoever holds it can still read it.
   return (await findVariant(media, stored.mediaId, variant.name)) ?? mine;
 }
 

@@ -8,11 +8,11 @@ import type {
   VoteBody,
   VoteDone,
 } from '@posthorn/contract/messaging/message-actions.ts';
-import { reachOf } from '../access/company-scope.ts';
+import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import { jidOf } from '../content/rule.ts';
-import { isUuid, type WireTarget, wireTarget } from '../content/target.ts';
-import { loadInstance } from '../instances/find-instance.ts';
+import { type WireTarget, wireTarget } from '../content/target.ts';
+import { isUuid } from '../platform/ids.ts';
 import { type RpcDeps, RpcRefused, requestOwner } from '../rpc/request-owner.ts';
 import { findReferenced } from './find-referenced.ts';
 
@@ -87,8 +87,8 @@ export async function starMessage(deps: RpcDeps, input: ActionInput<StarBody>): 
 }
 
 /**
- * How the network names the message: from our history when it is there, else as the caller says. A UUID is
- * ours alone, so an unknown one is nobody's.
+ * How the network names the message: from our history when it is there, else as the caller says. UUIDs are only
+ * ours, so an unknown one names nothing.
  */
 async function targetOf(
   deps: RpcDeps,
@@ -96,7 +96,7 @@ async function targetOf(
   chat: string,
   given: { ref: string; sender: string | undefined; fromMe: boolean },
 ): Promise<WireTarget> {
-  await loadInstance(reachOf(deps.orm, principal), instanceId);
+  await requireInstance(deps.db, principal, instanceId);
   const known = await findReferenced(deps.db, instanceId, given.ref);
   if (known && known.chatJid === chat) return wireTarget(known);
   if (known || isUuid(given.ref)) throw apiError('MESSAGE_NOT_FOUND');

@@ -2,7 +2,7 @@ import { phoneOf } from '@posthorn/contract/jid.ts';
 import { INBOUND_FAMILIES } from '@posthorn/contract/message-types.ts';
 import { buildEvent, subjectOf } from '../events/build-event.ts';
 import type { NewEvent } from '../events/insert-events.ts';
-import type { Client } from '../platform/db.ts';
+import type { Sql } from '../platform/db.ts';
 import { outboundFamily } from './message-events.ts';
 
 /** A message as the recorders of changes read and lock it, whichever way it went. */
@@ -43,7 +43,7 @@ export const CONTENT_MAX_BYTES = 256 * 1024;
  * grow with every edit stays as it is.
  */
 export async function applyEdit(
-  client: Client,
+  sql: Sql,
   message: ChangedMessage,
   change: { content: Record<string, unknown>; at: Date },
   now: Date,
@@ -51,7 +51,7 @@ export async function applyEdit(
   if (message.deleted_at) return [];
   const content = { ...message.content, ...change.content };
   if (Buffer.byteLength(JSON.stringify(content)) > CONTENT_MAX_BYTES) return [];
-  await client.query('UPDATE messages SET content = $2, edited_at = $3 WHERE id = $1', [
+  await sql.query('UPDATE messages SET content = $2, edited_at = $3 WHERE id = $1', [
     message.id,
     JSON.stringify(content),
     change.at,
@@ -61,13 +61,13 @@ export async function applyEdit(
 
 /** Deleted for everyone: what it said is forgotten here too. Gives message.deleted and `<family>.deleted`. */
 export async function applyDelete(
-  client: Client,
+  sql: Sql,
   message: ChangedMessage,
   at: Date,
   now: Date,
 ): Promise<NewEvent[]> {
   if (message.deleted_at) return [];
-  await client.query(`UPDATE messages SET content = '{}', deleted_at = $2 WHERE id = $1`, [message.id, at]);
+  await sql.query(`UPDATE messages SET content = '{}', deleted_at = $2 WHERE id = $1`, [message.id, at]);
   const data = changedFamily(message, at);
   const events = [eventOf(message, 'message.deleted', data, now)];
   if (FAMILIES.has(message.type)) events.push(eventOf(message, `${message.type}.deleted`, data, now));

@@ -7,8 +7,8 @@ import type { Db } from '../platform/db.ts';
  * not begin: with LeaseLost when another worker owns the instance by now, and when the task is gone.
  */
 export async function beginAttempt(db: Db, attempt: { taskId: string; lease: Lease }): Promise<void> {
-  const { rowCount } = await underLease(db, attempt.lease, (client) =>
-    client.query('UPDATE outbox SET attempts = attempts + 1 WHERE task_id = $1', [attempt.taskId]),
+  const { rowCount } = await underLease(db, attempt.lease, (sql) =>
+    sql.query('UPDATE outbox SET attempts = attempts + 1 WHERE task_id = $1', [attempt.taskId]),
   );
   if (rowCount === 0) throw new Error('the task was finished by another');
 }

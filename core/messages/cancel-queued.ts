@@ -1,7 +1,6 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { reachOf } from '../access/company-scope.ts';
+import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import { loadInstance } from '../instances/find-instance.ts';
 import { type RpcDeps, requestOwner } from '../rpc/request-owner.ts';
 
 interface CancelInput {
@@ -10,7 +9,7 @@ interface CancelInput {
   signal: AbortSignal;
 }
 
-/** What the owner of an instance answers to `cancel`: how each task it was asked about stands. */
+/** The owner's answer to the rpc request `cancel`: how each task stands. */
 export interface CancelAnswer {
   cancelled: string[];
   /** Being sent at this moment, or sent while we looked. */
@@ -18,15 +17,15 @@ export interface CancelAnswer {
 }
 
 /**
- * Cancels one queued task. Only the owner of the instance knows what it is sending right now, so it is
- * asked, whether connected or not: a task that it says is cancelled is never sent. Throws 404
+ * Cancels one queued task. Only the owner of the instance knows what it is sending right now, so an rpc request
+ * asks it, whether connected or not: a task that it reports as cancelled is never sent. Throws 404
  * INSTANCE_NOT_FOUND, NOT_FOUND; 409 CONFLICT while it is being sent; 503 SERVICE_UNAVAILABLE.
  */
 export async function cancelQueued(deps: RpcDeps, input: CancelInput & { taskId: string }): Promise<void> {
-  const instance = await loadInstance(reachOf(deps.orm, input.principal), input.instanceId);
+  const { instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
   const queued = await deps.db.query('SELECT 1 FROM outbox WHERE task_id = $1 AND instance_id = $2', [
     input.taskId,
-    instance.id,
+    instanceId,
   ]);
   if (queued.rows.length === 0) throw apiError('NOT_FOUND');
   const answer = await cancel(deps, input, { task_ids: [input.taskId.toLowerCase()] });

@@ -1,31 +1,29 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { reachOf } from '../access/company-scope.ts';
+import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import { isUuid } from '../content/target.ts';
-import { loadInstance } from '../instances/find-instance.ts';
 import type { Db } from '../platform/db.ts';
-import type { Orm } from '../platform/orm.ts';
+import { isUuid } from '../platform/ids.ts';
 
 /**
  * Cancels a scheduled send. The row's status decides who was first, this or the claim: 409 CONFLICT once it
  * is claimed; 404 NOT_FOUND, INSTANCE_NOT_FOUND. Cancelling twice is fine.
  */
 export async function cancelScheduled(
-  deps: { orm: Orm; db: Db },
+  deps: { db: Db },
   input: { principal: Principal; instanceId: string; scheduledId: string },
 ): Promise<void> {
-  const instance = await loadInstance(reachOf(deps.orm, input.principal), input.instanceId);
+  const { instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
   const missing = apiError('NOT_FOUND', { message: 'scheduled send not found' });
   if (!isUuid(input.scheduledId)) throw missing;
   const cancelled = await deps.db.query(
     `UPDATE scheduled_sends SET status = 'cancelled'
      WHERE id = $1 AND instance_id = $2 AND status IN ('scheduled', 'cancelled')`,
-    [input.scheduledId, instance.id],
+    [input.scheduledId, instanceId],
   );
   if (cancelled.rowCount === 1) return;
   const there = await deps.db.query('SELECT 1 FROM scheduled_sends WHERE id = $1 AND instance_id = $2', [
     input.scheduledId,
-    instance.id,
+    instanceId,
   ]);
   throw there.rows.length > 0
     ? apiError('CONFLICT', { message: 'the scheduled send is claimed already' })

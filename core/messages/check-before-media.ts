@@ -1,24 +1,25 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { IDEMPOTENCY_KEY_LIFETIME_S } from '@posthorn/contract/limits.ts';
 import { type CompanyHold, holdRefusal, holdSql } from '../access/company-hold.ts';
+import { mayReach } from '../access/instance-scope.ts';
 import { abilityRefusal, lacksSql } from '../instances/driver-abilities.ts';
 import { instanceRefusal } from '../instances/instance-refusal.ts';
 import { settingsOf } from '../instances/settings.ts';
-import type { MediaRecord, MediaScope } from '../media/media-port.ts';
+import type { MediaScope } from '../media/media-port.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Sql } from '../platform/db.ts';
 import { hashKey } from '../platform/hashes.ts';
-import type { SendInput } from './send-input.ts';
+import type { SendRequest } from './send-request.ts';
 
 /**
- * What the accept would refuse anyway is refused before media is fetched or stored for it: an instance that
- * is not the caller's or not connected, what its network cannot do, and passive mode. A key that was used before needs no media at
- * all: `replay` stands in for it, and the accept answers from the key. Throws ApiError.
+ * Refuses before media is fetched or stored what the acceptor would refuse anyway: an instance that is not the caller's
+ * or not connected, an operation that its network does not have, and passive mode. `isReplay`: the idempotency key was
+ * used before, so the acceptor answers from it and no media is needed. Throws ApiError.
  */
 export async function checkBeforeMedia(
   deps: { db: Sql; clock: Clock },
-  input: SendInput,
-): Promise<{ scope: MediaScope; replay: MediaRecord | null }> {
+  input: SendRequest,
+): Promise<{ scope: MediaScope; isReplay: boolean }> {
   const { principal, instanceId, operation } = input;
   const found = await deps.db.query<Row>({
     name: 'send-check-before-media',
@@ -32,21 +33,18 @@ export async function checkBeforeMedia(
     ],
   });
   const row = found.rows[0];
-  if (!row || (row.company_id !== principal.companyId && !principal.isSuperadmin)) {
+  if (!row || !mayReach(principal, row.company_id)) {
     throw apiError('INSTANCE_NOT_FOUND');
   }
   const scope = { companyId: row.company_id, instanceId };
-  if (row.repeated) return { scope, replay: UNREAD };
+  if (row.repeated) return { scope, isReplay: true };
   const unable = abilityRefusal(row.lacks, operation);
   if (unable) throw unable;
   const refusal = input.keyScope === undefined ? (instanceRefusal(row.state) ?? holdRefusal(row.hold)) : null;
   if (refusal) throw refusal;
   if (!input.force && settingsOf(row.settings).passive_mode_enabled) throw apiError('PASSIVE_MODE_ENABLED');
-  return { scope, replay: null };
+  return { scope, isReplay: false };
 }
-
-/** Never written: the accept answers a used key before it looks at the message. */
-const UNREAD: MediaRecord = { mediaId: '', mimeType: '', fileName: '', sizeBytes: 0, sha256: '' };
 
 interface Row {
   company_id: number;

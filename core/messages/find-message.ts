@@ -1,34 +1,30 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { isGroupJid, phoneOf } from '@posthorn/contract/jid.ts';
 import type { Message, MessageStatus } from '@posthorn/contract/messaging/message.ts';
-import { reachOf } from '../access/company-scope.ts';
+import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import { loadInstance } from '../instances/find-instance.ts';
 import type { Db } from '../platform/db.ts';
-import { messageIdOf, networkIdOf } from '../platform/ids.ts';
-import type { Orm } from '../platform/orm.ts';
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+import { isUuid, messageIdOf, networkIdOf } from '../platform/ids.ts';
 
 /**
  * One message of an instance, by the service's UUID or the network's id. 404 INSTANCE_NOT_FOUND or
  * MESSAGE_NOT_FOUND, by what is missing or foreign.
  */
 export async function findMessage(
-  deps: { orm: Orm; db: Db },
+  deps: { db: Db },
   input: { principal: Principal; instanceId: string; messageId: string },
 ): Promise<Message> {
-  const instance = await loadInstance(reachOf(deps.orm, input.principal), input.instanceId);
+  const { instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
   // An outbound message's network id is made of its UUID; an inbound one's is stored.
   const { messageId } = input;
-  const id = UUID.test(messageId) ? messageId : messageIdOf(messageId.toUpperCase());
+  const id = isUuid(messageId) ? messageId : messageIdOf(messageId.toUpperCase());
   const found = await deps.db.query<MessageRow>({
     name: 'messages-find',
     text: `SELECT * FROM messages WHERE id = $2 AND instance_id = $1
            UNION ALL
            SELECT * FROM messages WHERE network_id IN ($3, upper($3)) AND instance_id = $1
            LIMIT 1`,
-    values: [instance.id, id, messageId],
+    values: [instanceId, id, messageId],
   });
   const row = found.rows[0];
   if (!row) throw apiError('MESSAGE_NOT_FOUND');

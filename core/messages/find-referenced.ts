@@ -1,7 +1,6 @@
 import type { KnownMessage } from '../content/rule.ts';
-import { isUuid } from '../content/target.ts';
 import type { Sql } from '../platform/db.ts';
-import { messageIdOf, networkIdOf } from '../platform/ids.ts';
+import { isUuid, messageIdOf, networkIdOf } from '../platform/ids.ts';
 
 /**
  * The message of this instance that a UUID or network id names, or null. Not scoped to a company: what it

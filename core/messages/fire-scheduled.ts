@@ -5,24 +5,27 @@ import type { Principal } from '../access/principal.ts';
 import { buildEvent, subjectOf } from '../events/build-event.ts';
 import { tellEvents } from '../events/tell-events.ts';
 import type { Bus } from '../platform/bus.ts';
+import { MINUTE_MS } from '../platform/durations.ts';
 import type { Log } from '../platform/log.ts';
 import { holderIsGone, type Pulse } from '../workers/pulse.ts';
 import { findReferenced } from './find-referenced.ts';
 import { type PreparedSend, prepareSend } from './prepare-send.ts';
 import type { SendDeps } from './send.ts';
+import { commandOf } from './send-command.ts';
+import type { SendRequest } from './send-request.ts';
 
 export interface FireDeps extends SendDeps {
   bus: Bus;
   log: Log;
-  /** Absent: nobody can take this worker's claims but by time. */
+  /** Absent: others can take over this worker's claims only when they expire. */
   pulse?: Pulse;
 }
 
-/** Claimed so long ago and not finished: whoever comes next takes it over. Of a worker that is no more, at once. */
+/** A claim older than this may be taken over by any worker; the claim of a dead worker at once. */
 const CLAIM_MS = 60_000;
 const RETRY_MS = 10_000;
-/** An instance may be away, or its company suspended, when the time comes; later than this, what was to be said is no longer due. */
-const LATE_MAX_MS = 15 * 60_000;
+/** An instance may be away, or its company suspended, at the due time; later than this, the send has expired. */
+const LATE_MAX_MS = 15 * MINUTE_MS;
 const BATCH = 100;
 
 const RETRIED: ReadonlySet<string> = new Set([
@@ -66,12 +69,16 @@ export async function fireScheduled(deps: FireDeps): Promise<number> {
 async function fire(deps: FireDeps, row: Due): Promise<void> {
   let prepared: PreparedSend | null = null;
   try {
-    prepared = await prepare(deps, row);
-    await accept(deps, row, prepared);
+    const request = requestOf(row);
+    prepared = await prepareSend(deps, request);
+    await deps.acceptor.acceptSend(commandOf(request, prepared));
     await deps.db.query(`UPDATE scheduled_sends SET status = 'queued' WHERE id = $1`, [row.id]);
   } catch (err) {
     await conclude(deps, row, prepared, err).catch((err) =>
-      deps.log.warn({ err, scheduled_id: row.id }, 'a scheduled send waits for its claim to run out'),
+      deps.log.warn(
+        { err, scheduled_id: row.id },
+        'a scheduled send failed, trying again when its claim expires',
+      ),
     );
   }
 }
@@ -80,8 +87,8 @@ function keyScopeOf(row: Due): string {
   return `scheduled ${row.id}`;
 }
 
-async function prepare(deps: FireDeps, row: Due): Promise<PreparedSend> {
-  return prepareSend(deps, {
+function requestOf(row: Due): SendRequest & { traceId: string; messageId: string } {
+  return {
     principal: principalOf(row),
     instanceId: row.instance_id,
     operation: row.type,
@@ -89,26 +96,12 @@ async function prepare(deps: FireDeps, row: Due): Promise<PreparedSend> {
     force: row.force,
     body: row.body,
     keyScope: keyScopeOf(row),
-  });
-}
-
-async function accept(deps: FireDeps, row: Due, { message, refusal, body }: PreparedSend): Promise<void> {
-  await deps.acceptor.acceptSend({
-    principal: principalOf(row),
-    instanceId: row.instance_id,
-    operation: row.type,
-    idempotencyKey: row.idempotency_key,
-    force: row.force,
     traceId: row.trace_id,
-    keyScope: keyScopeOf(row),
     messageId: row.id,
-    body,
-    message,
-    refusal,
-  });
+  };
 }
 
-/** Who scheduled it, as far as the accept asks. */
+/** Who scheduled it, as far as the accept needs to know. */
 function principalOf(row: Due): Principal {
   return {
     companyId: row.company_id,
@@ -134,7 +127,7 @@ async function conclude(
   if (!(err instanceof ApiError)) deps.log.warn({ err, scheduled_id: row.id }, 'a scheduled send failed');
   const passing = !(err instanceof ApiError) || RETRIED.has(err.code);
   if (passing && now.getTime() - row.send_at.getTime() < LATE_MAX_MS) {
-    // Claimed as of then: it comes up again when that claim has run out.
+    // Claimed as of then: it is due again when that claim expires.
     const claimedAt = new Date(now.getTime() - CLAIM_MS + RETRY_MS);
     await deps.db.query(
       'UPDATE scheduled_sends SET claimed_at = $2, claimed_by = NULL WHERE id = $1 AND claimed_at = $3',
@@ -189,8 +182,8 @@ async function familyOf(
   row: Due,
   prepared: PreparedSend | null,
 ): Promise<{ type: string; chat: string }> {
-  const chat = prepared?.message.chatJid || chatOf(row);
-  if (prepared?.message.type) return { type: prepared.message.type, chat };
+  if (prepared?.message) return { type: prepared.message.type, chat: prepared.message.chatJid };
+  const chat = chatOf(row);
   if (row.type === 'link_preview') return { type: 'text', chat };
   if (row.type !== 'forward' && row.type !== 'delete' && row.type !== 'edit') return { type: row.type, chat };
   const target = await findReferenced(deps.db, row.instance_id, String(row.body.message_id ?? ''));

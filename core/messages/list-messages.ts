@@ -1,11 +1,10 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { parseRecipient } from '@posthorn/contract/jid.ts';
 import type { Message } from '@posthorn/contract/messaging/message.ts';
-import { reachOf } from '../access/company-scope.ts';
+import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import { loadInstance } from '../instances/find-instance.ts';
-import type { Db } from '../platform/db.ts';
-import type { Orm } from '../platform/orm.ts';
+import type { Db, Sql } from '../platform/db.ts';
+import { oneRow } from '../platform/one-row.ts';
 import { type MessageRow, messageView } from './find-message.ts';
 
 export interface MessageFilter {
@@ -29,14 +28,14 @@ const SCANS_MAX = 5;
  * Throws 404 INSTANCE_NOT_FOUND, 400 BAD_REQUEST.
  */
 export async function listMessages(
-  deps: { orm: Orm; db: Db },
+  deps: { db: Db },
   input: { principal: Principal; instanceId: string; filter: MessageFilter },
 ): Promise<{ data: Message[]; nextCursor: string | null }> {
   const { filter } = input;
   if (filter.before && filter.after) {
     throw apiError('BAD_REQUEST', { message: 'give after or before, not both' });
   }
-  const instance = await loadInstance(reachOf(deps.orm, input.principal), input.instanceId);
+  const { instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
   const forwards = filter.after !== undefined;
   const found: MessageRow[] = [];
   let position = filter.after ?? filter.before ?? null;
@@ -46,7 +45,7 @@ export async function listMessages(
       name: forwards ? 'messages-list-after' : 'messages-list-before',
       text: forwards ? LIST_AFTER : LIST_BEFORE,
       values: [
-        instance.id,
+        instanceId,
         position,
         // Without a filter every row passed over is one of the answer.
         isFiltered(filter) ? SCAN_ROWS : wanted,
@@ -57,8 +56,8 @@ export async function listMessages(
         wanted,
       ],
     });
-    const { scanned, edge, ids } = look.rows[0]!;
-    if (ids) found.push(...(await readRows(deps.db, ids, forwards)));
+    const { scanned, edge, ids } = oneRow(look.rows);
+    if (ids) found.push(...(await readMessages(deps.db, ids, forwards)));
     const full = found.length >= filter.limit;
     position = full ? found.at(-1)!.id : edge;
     const ended = !full && scanned < (isFiltered(filter) ? SCAN_ROWS : wanted);
@@ -86,8 +85,8 @@ function chatOf({ chat_jid: chat }: MessageFilter): string | null {
   return 'jid' in parsed ? parsed.jid : null;
 }
 
-async function readRows(db: Db, ids: readonly string[], forwards: boolean): Promise<MessageRow[]> {
-  const rows = await db.query<MessageRow>(
+async function readMessages(sql: Sql, ids: readonly string[], forwards: boolean): Promise<MessageRow[]> {
+  const rows = await sql.query<MessageRow>(
     `SELECT * FROM messages WHERE id = ANY ($1::uuid[]) ORDER BY id ${forwards ? 'ASC' : 'DESC'}`,
     [ids],
   );

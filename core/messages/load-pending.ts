@@ -16,7 +16,7 @@ export interface PendingTask {
   content: Record<string, unknown>;
   quotedId: string | null;
   mediaId: string | null;
-  /** What the accept left for the dispatch: the target of a change, the source of a forward. */
+  /** What the accept recorded for the dispatch: the target of a change, the source of a forward. */
   payload: Record<string, unknown> | null;
   companyId: number;
   createdAt: Date;
@@ -29,13 +29,13 @@ export interface PendingQuery {
 
 export type PendingLoader = Coalescer<PendingQuery, PendingTask[]>;
 
-/** Tasks of one instance in one answer at most; a full answer means that there may be more. */
+/** Most tasks of one instance in one answer; a full answer means that there may be more. */
 export const PENDING_PAGE = 64;
 
 /**
- * Reads the unfinished tasks of instances in accept order, above a seq each; none of a company that may not send
- * now, whose tasks wait. Instances that ask at the same time share a query: a thousand instances with a message
- * each are not a thousand queries.
+ * Reads the unfinished tasks of instances in accept order, each above a seq; none of a company that may not send
+ * now, whose tasks wait. Concurrent reads share a query: a thousand instances with a message each are not a
+ * thousand queries.
  */
 export function createPendingLoader(deps: { db: Db }): PendingLoader {
   return createCoalescer<PendingQuery, PendingTask[]>({

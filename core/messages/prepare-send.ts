@@ -10,7 +10,7 @@ import type { Db } from '../platform/db.ts';
 import { findReferencedStatus } from '../status/find-status.ts';
 import { checkBeforeMedia } from './check-before-media.ts';
 import { findReferenced } from './find-referenced.ts';
-import type { SendInput } from './send-input.ts';
+import type { SendRequest } from './send-request.ts';
 
 export interface PrepareDeps {
   db: Db;
@@ -18,81 +18,79 @@ export interface PrepareDeps {
   media: MediaSources;
 }
 
-export interface PreparedSend {
-  message: NewMessage;
-  /** Said unless the send turns out to be a replay. */
-  refusal?: ApiError | undefined;
-  /** What stands for the body in "the same key with a different body": digests in place of files. */
+/** A request with its message made, or with what is wrong with it. */
+export type PreparedSend = {
+  /** What is compared when the idempotency key is used again: digests in place of files. */
   body: unknown;
-  mediaId?: string | undefined;
-}
+} & (
+  | { message: NewMessage; mediaId?: string | undefined; refusal?: undefined }
+  /** Answered unless the send turns out to be a replay. */
+  | { refusal: ApiError; message?: undefined; mediaId?: undefined }
+);
 
 /**
  * Makes the message of a send: stores or finds its media, looks up what it refers to, and applies its rule.
- * Synchronous for what refers to nothing, which is nearly every send. Throws what the media's source
- * throws.
+ * Synchronous for a send that refers to nothing, as nearly every one. Throws what the media's source throws.
  */
-export function prepareSend(deps: PrepareDeps, input: SendInput): PreparedSend | Promise<PreparedSend> {
-  const rule = sendRules[input.operation];
-  const kind = rule.media?.(input.body) ?? null;
+export function prepareSend(deps: PrepareDeps, request: SendRequest): PreparedSend | Promise<PreparedSend> {
+  const rule = sendRules[request.operation];
+  const kind = rule.media?.(request.body) ?? null;
   if (kind === null && !rule.target && !rule.status) {
-    return concluded(rule, input, { body: input.body, now: deps.clock.now() });
+    return applyRule(rule, request, { body: request.body, now: deps.clock.now() });
   }
-  return prepareWithLookups(deps, input, rule, kind);
+  return prepareWithLookups(deps, request, rule, kind);
 }
 
 async function prepareWithLookups(
   deps: PrepareDeps,
-  input: SendInput,
+  request: SendRequest,
   rule: SendRule,
   kind: MediaKind | null,
 ): Promise<PreparedSend> {
-  const { body, instanceId } = input;
-  const { media, identity } = kind
-    ? await mediaFrom(deps, input, kind)
+  const { body, instanceId } = request;
+  const found: FoundMedia = kind
+    ? await findMedia(deps, request, kind)
     : { media: undefined, identity: body };
-  if (media === null) return refused(identity, apiError('NOT_FOUND', { message: 'media not found' }));
+  if ('refusal' in found) return { refusal: found.refusal, body: found.identity };
   const target = rule.target && (await findReferenced(deps.db, instanceId, rule.target(body)));
   const status = rule.status && (await findReferencedStatus(deps.db, instanceId, rule.status(body)));
-  return concluded(rule, input, { body: identity, media, target, status, now: deps.clock.now() });
+  const now = deps.clock.now();
+  return applyRule(rule, request, { body: found.identity, media: found.media, target, status, now });
 }
 
-function concluded(
+function applyRule(
   rule: SendRule,
-  input: SendInput,
+  request: SendRequest,
   found: Parameters<SendRule['toMessage']>[1] & { body: unknown },
 ): PreparedSend {
-  const message = rule.toMessage(input.body, found);
-  if (message instanceof Error) return refused(found.body, message);
-  return { message, body: found.body, mediaId: found.media?.mediaId };
+  const made = rule.toMessage(request.body, found);
+  if (made instanceof Error) return { refusal: made, body: found.body };
+  return { message: made, body: found.body, mediaId: found.media?.mediaId };
 }
 
-/** The accept still has to say whether it is a replay; an empty message stands where none was made. */
-function refused(body: unknown, refusal: ApiError): PreparedSend {
-  return { message: { type: '', chatJid: '', content: {} }, refusal, body };
-}
+/** The media, if the body has any, or why there is none; and the body as the idempotency key compares it. */
+type FoundMedia = { identity: unknown } & ({ media: MediaRecord | undefined } | { refusal: ApiError });
 
-/** The media by whichever source was given, and the body as it counts for the idempotency key. */
-async function mediaFrom(
-  deps: PrepareDeps,
-  input: SendInput,
-  kind: MediaKind,
-): Promise<{ media: MediaRecord | null; identity: unknown }> {
-  const { body, instanceId, principal, file, signal } = input;
+async function findMedia(deps: PrepareDeps, request: SendRequest, kind: MediaKind): Promise<FoundMedia> {
+  const { body, instanceId, principal, file, signal } = request;
   const { media_id, media_url, media_base64 } = body as MediaSourceFields;
-  const own: MediaScope = { companyId: principal.companyId, instanceId };
-  if (media_id && !principal.isSuperadmin) {
-    return { media: await deps.media.find(own, media_id, kind), identity: body };
-  }
+  const byId = async (scope: MediaScope, mediaId: string, identity: unknown): Promise<FoundMedia> => {
+    const media = await deps.media.find(scope, mediaId, kind);
+    return media
+      ? { media, identity }
+      : { refusal: apiError('NOT_FOUND', { message: 'media not found' }), identity };
+  };
+  if (media_id && !principal.isSuperadmin)
+    return byId({ companyId: principal.companyId, instanceId }, media_id, body);
   const digests = {
     ...(media_base64 ? { media_base64: hash('sha256', media_base64, 'hex') } : {}),
     ...(file?.spooled ? { file: file.spooled.sha256 } : {}),
   };
   const identity = { ...body, ...digests };
-  const { scope, replay } = await checkBeforeMedia(deps, input);
-  // Whatever it answers, a repeat fetches and stores nothing; only what was not read yet has to be.
-  if (replay && (!file || file.spooled)) return { media: replay, identity };
-  if (media_id) return { media: await deps.media.find(scope, media_id, kind), identity };
+  const { scope, isReplay } = await checkBeforeMedia(deps, request);
+  // The acceptor answers a replay from its key, so nothing is fetched or stored; only unread bytes have to be.
+  if (isReplay && (!file || file.spooled)) return { refusal: apiError('SERVICE_UNAVAILABLE'), identity };
+  if (media_id) return byId(scope, media_id, identity);
   if (media_url) return { media: await deps.media.fromUrl(scope, media_url, kind, signal), identity };
   if (media_base64) return { media: await deps.media.fromBase64(scope, media_base64, kind), identity };
   if (!file) throw new Error('a send with media passed the contract without a source');

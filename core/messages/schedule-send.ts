@@ -3,14 +3,15 @@ import { IDEMPOTENCY_KEY_LIFETIME_S, SCHEDULE_AHEAD_MAX_DAYS } from '@posthorn/c
 import type { ScheduleAccepted, ScheduleBody } from '@posthorn/contract/messaging/scheduled.ts';
 import { parseInput } from '@posthorn/contract/validation-error.ts';
 import { z } from 'zod/v4';
+import { mayReach } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import { sendRules } from '../content/rules.ts';
-import { isUuid } from '../content/target.ts';
 import { abilityRefusal, lacksSql } from '../instances/driver-abilities.ts';
 import { settingsOf } from '../instances/settings.ts';
-import type { Client } from '../platform/db.ts';
+import type { Sql } from '../platform/db.ts';
+import { DAY_MS } from '../platform/durations.ts';
 import { canonicalJson, hashKey } from '../platform/hashes.ts';
-import { newId } from '../platform/ids.ts';
+import { isUuid, newId } from '../platform/ids.ts';
 import { lockAcceptOrder } from './accept-sql.ts';
 import { findReferenced } from './find-referenced.ts';
 import { type PrepareDeps, type PreparedSend, prepareSend } from './prepare-send.ts';
@@ -27,7 +28,6 @@ export interface ScheduleInput {
 
 /** Scheduled sends have a space of idempotency keys of their own. */
 const KEY_SCOPE = 'scheduled';
-const DAY_MS = 86_400_000;
 
 /**
  * Keeps a send for later, under the id that its message will have. What can be checked now is: the body, the
@@ -42,16 +42,16 @@ export async function scheduleSend(
   const sendAt = new Date(input.body.send_at);
   const { body } = parseInput(z.object({ body: sendRules[type].body }), { body: input.body.body }, 'body');
   const prepared = await prepareSend(deps, { ...input, operation: type, body, keyScope: KEY_SCOPE });
-  // All of it said only when it is no replay: by then the moment may have passed.
+  // Checked only when it is no replay: by then the time may have passed.
   const refusal =
     momentRefusal(sendAt, deps.clock.now()) ??
     prepared.refusal ??
     (await quotedRefusal(deps, input.instanceId, prepared));
   const kept = { ...withMediaId(body, prepared.mediaId) };
   const bodyHash = hashKey(canonicalJson([type, sendAt.toISOString(), prepared.body]));
-  return deps.db.transaction((client) => {
+  return deps.db.transaction((sql) => {
     const row = { id: newId(), type, sendAt, body: kept, bodyHash, now: deps.clock.now() };
-    return writeOnce(client, input, row, refusal);
+    return writeOnce(sql, input, row, refusal);
   });
 }
 
@@ -63,12 +63,12 @@ function momentRefusal(at: Date, now: Date) {
 }
 
 async function quotedRefusal(deps: PrepareDeps, instanceId: string, { message }: PreparedSend) {
-  if (!message.quotedId || !isUuid(message.quotedId)) return undefined;
+  if (!message?.quotedId || !isUuid(message.quotedId)) return undefined;
   const quoted = await findReferenced(deps.db, instanceId, message.quotedId);
   return quoted ? undefined : apiError('MESSAGE_NOT_FOUND');
 }
 
-/** Stored media stands for whatever it came from. */
+/** Stored media replaces the source that it came from. */
 function withMediaId(body: Record<string, unknown>, mediaId: string | undefined): Record<string, unknown> {
   if (!mediaId) return body;
   const { media_url: _, media_base64: __, ...rest } = body;
@@ -86,21 +86,21 @@ interface NewRow {
 
 /** The instance's lock makes two requests with one key take turns: the second one finds the first's row. */
 async function writeOnce(
-  client: Client,
+  sql: Sql,
   input: ScheduleInput,
   row: NewRow,
   refusal: Error | undefined,
 ): Promise<ScheduleAccepted & { replayed: boolean }> {
   const { principal, instanceId, idempotencyKey } = input;
-  await lockAcceptOrder(client, [instanceId]);
+  await lockAcceptOrder(sql, [instanceId]);
   const keyId = hashKey(instanceId, KEY_SCOPE, idempotencyKey);
-  const known = await client.query<Known>(KNOWN, [
+  const known = await sql.query<Known>(KNOWN, [
     instanceId,
     keyId,
     new Date(row.now.getTime() - IDEMPOTENCY_KEY_LIFETIME_S * 1000),
   ]);
   const { company_id, settings, lacks, earlier } = known.rows[0] ?? { company_id: null };
-  if (company_id === null || (company_id !== principal.companyId && !principal.isSuperadmin)) {
+  if (company_id === null || !mayReach(principal, company_id)) {
     throw apiError('INSTANCE_NOT_FOUND');
   }
   if (earlier) {
@@ -111,7 +111,7 @@ async function writeOnce(
   const unfit = abilityRefusal(lacks, row.type) ?? refusal;
   if (unfit) throw unfit;
   if (!input.force && settingsOf(settings).passive_mode_enabled) throw apiError('PASSIVE_MODE_ENABLED');
-  await client.query(INSERT, [
+  await sql.query(INSERT, [
     row.id,
     company_id,
     instanceId,

@@ -1,32 +1,57 @@
 import type { ApiError } from '@posthorn/contract/api-error.ts';
 import type { Principal } from '../access/principal.ts';
 import type { NewMessage } from '../content/new-message.ts';
+import type { PreparedSend } from './prepare-send.ts';
+import type { SendRequest } from './send-request.ts';
 
-/** One send as the API got it, its body validated. */
+/** What the acceptor takes: a {@link SendRequest} and what was prepared for it. */
 export interface SendCommand {
   principal: Principal;
   instanceId: string;
   /** The operation type: part of the idempotency key, e.g. `text`. */
   operation: string;
   idempotencyKey: string;
-  /** `X-Force-Send: true`: past passive mode and the guard, with a row in the audit log. */
   force: boolean;
-  /** The request body, for "the same key with a different body". */
+  /** What is compared when the key is used again. */
   body: unknown;
   traceId: string;
   message: NewMessage;
-  /** What is wrong with it, found before: said once it is known to be no replay of a send that was fine. */
+  /** What is wrong with the send. Answered unless the send turns out to be a replay of an earlier one. */
   refusal?: ApiError | undefined;
-  /** Where the key counts, when that is not the operation: a scheduled send has a key space of its own. */
+  /** The key space, when it is not the operation: a scheduled send has one of its own. */
   keyScope?: string | undefined;
-  /** The id that was promised for the message; drawn when absent. */
+  /** The message id that was promised; a new one when absent. */
   messageId?: string | undefined;
 }
 
+/** The message of a refused send: the acceptor reads its idempotency key and stores nothing. */
+const NO_MESSAGE: NewMessage = { type: '', chatJid: '', content: {} };
+
+/** Puts together what the acceptor takes. */
+export function commandOf(
+  request: SendRequest & { traceId: string; messageId?: string | undefined },
+  prepared: PreparedSend,
+): SendCommand {
+  const { principal, instanceId, operation, idempotencyKey, force, traceId, keyScope, messageId } = request;
+  return {
+    principal,
+    instanceId,
+    operation,
+    idempotencyKey,
+    force,
+    traceId,
+    keyScope,
+    messageId,
+    body: prepared.body,
+    message: prepared.message ?? NO_MESSAGE,
+    refusal: prepared.refusal,
+  };
+}
+
 export interface AcceptedSend {
-  /** The current state: a replay may find it further than queued (SND-3). */
+  /** The current state: on a replay, the message may be past queued (SND-3). */
   status: 'queued' | 'sent' | 'failed';
-  /** For delete and edit: of the message that they change. */
+  /** For delete and edit, the id of the message that they change. */
   messageId: string;
   taskId: string;
   replayed: boolean;

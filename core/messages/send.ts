@@ -1,38 +1,19 @@
 import type { Acceptor } from './accept-send.ts';
 import { type PrepareDeps, type PreparedSend, prepareSend } from './prepare-send.ts';
-import type { AcceptedSend } from './send-command.ts';
-import type { SendInput } from './send-input.ts';
+import { type AcceptedSend, commandOf } from './send-command.ts';
+import type { SendRequest } from './send-request.ts';
 
 export interface SendDeps extends PrepareDeps {
   acceptor: Acceptor;
 }
 
 /**
- * Sends, forwards, deletes and edits: prepares what was asked for and accepts it durably (SND-1). Throws
- * ApiError: what the rule of the operation, its media source and the acceptor say.
+ * Sends, forwards, deletes and edits: prepares the request and accepts it durably (SND-1). Throws ApiError: what the
+ * rule of the operation, its media source and the acceptor throw.
  */
-export function send(deps: SendDeps, input: SendInput & { traceId: string }): Promise<AcceptedSend> {
-  const prepared = prepareSend(deps, input);
-  // No turn of the event loop for what needed no look-up.
-  if (prepared instanceof Promise) return prepared.then((ready) => accept(deps, input, ready));
-  return accept(deps, input, prepared);
-}
-
-function accept(
-  deps: SendDeps,
-  input: SendInput & { traceId: string },
-  { message, refusal, body }: PreparedSend,
-): Promise<AcceptedSend> {
-  const { principal, instanceId, operation, idempotencyKey, force, traceId } = input;
-  return deps.acceptor.acceptSend({
-    principal,
-    instanceId,
-    operation,
-    idempotencyKey,
-    force,
-    body,
-    traceId,
-    message,
-    refusal,
-  });
+export function send(deps: SendDeps, request: SendRequest & { traceId: string }): Promise<AcceptedSend> {
+  const accept = (prepared: PreparedSend) => deps.acceptor.acceptSend(commandOf(request, prepared));
+  const prepared = prepareSend(deps, request);
+  // A request that needed no look-up does not leave this turn of the event loop.
+  return prepared instanceof Promise ? prepared.then(accept) : accept(prepared);
 }

@@ -8,7 +8,7 @@ export interface TriesScope {
 
 /**
  * Counts tries of work on an instance in the database, before each is made: what kills the process is
- * counted like what throws, so neither is tried for ever. Subjects are UUIDs (`hashKey`, or a task's id).
+ * counted like what throws, so neither is tried forever. Subjects are UUIDs (`hashKey`, or a task's id).
  */
 export interface WorkTries {
   /** Counts one more try of each. Answers how often each was begun, this time included. */

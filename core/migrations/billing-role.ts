@@ -1,12 +1,12 @@
 import pg from 'pg';
 import type { Log } from '../platform/log.ts';
 
-/** The role that the billing service works as: owner of nothing, at home in the schema `billing`. */
+/** The role of the billing service: it owns nothing and works in the schema `billing`. */
 export const BILLING_ROLE = 'posthorn_billing';
 
 /**
- * What billing reads of messaging's tables, column by column: who is asking, and whether the company is there. No
- * password hash, no name, nothing sealed.
+ * What billing may read of messaging's tables, column by column: what authentication needs, and whether the company
+ * exists. No password hash, no name, nothing sealed.
  */
 export const BILLING_READS: Readonly<Record<string, readonly string[]>> = {
   companies: ['id', 'status', 'requests_per_minute'],
@@ -22,23 +22,23 @@ export const BILLING_READS: Readonly<Record<string, readonly string[]>> = {
   ],
   api_tokens: ['id', 'company_id', 'user_id', 'key_hash', 'revoked_at', 'last_used_at'],
   revoked_jwts: ['jti'],
-  // Which workers live.
+  // Which workers are alive.
   workers: ['id'],
 };
 
-/** What it writes there: the counts of requests, which hold for both services together. */
+/** What it may write there: the counts of requests, which both services share. */
 const COUNT_TABLES = ['rate_windows', 'address_windows'];
 
-/** Makes the schema and, where the migrating user may, the role. */
+/** Creates the schema and, where the migrating user may, the role. */
 export async function makeBillingSchema(client: pg.Client): Promise<void> {
   await client.query('CREATE SCHEMA IF NOT EXISTS billing');
   await makeBillingRole(client);
 }
 
 /**
- * Makes the role where the user may; true when it is there. Roles belong to the whole cluster: another
- * database's migration may be making the same one, and a user without CREATEROLE makes none (billing then
- * works as the user it logs in with; see {@link billingConnectionUrl}).
+ * Creates the role where the user may; true when it exists. Roles belong to the whole cluster: another database's
+ * migration may be creating the same one, and a user without CREATEROLE creates none (billing then works as the
+ * user it logs in with; see {@link billingConnectionUrl}).
  */
 export async function makeBillingRole(client: pg.Client): Promise<boolean> {
   await client.query(`
@@ -60,9 +60,9 @@ async function hasBillingRole(client: pg.Client): Promise<boolean> {
 }
 
 /**
- * After the migrations, each time: a new table of billing must not wait for somebody to remember its grant, and what
- * an earlier version granted of messaging's tables is taken back. One statement list, so one transaction:
- * billing's queries never see a moment without their rights.
+ * Runs after every migration: a new table of billing must not depend on somebody remembering its grant, and what an
+ * earlier version granted on messaging's tables is revoked. One statement list, so one transaction: billing's
+ * queries never run without their rights.
  */
 export async function grantToBillingRole(client: pg.Client): Promise<void> {
   if (!(await hasBillingRole(client))) return;
@@ -79,15 +79,15 @@ export async function grantToBillingRole(client: pg.Client): Promise<void> {
 }
 
 /**
- * How the billing service connects: `own` as it is when given, otherwise messaging's URL, become the
- * billing role. `billing` stands first in the search path: what is not named in full is billing's own.
+ * How the billing service connects: `own` as it is when given, otherwise messaging's URL with the billing role.
+ * `billing` is first in the search path: unqualified names are billing's own.
  */
 export async function billingConnectionUrl(options: {
   databaseUrl: string;
   own: string | undefined;
   log: Log;
 }): Promise<string> {
-  // What a URL says of options stands in place of the pool's own: jit is off there too.
+  // The options of a URL replace those of the pool: jit is off there too.
   const settings = ['-c jit=off', '-c search_path=billing,public'];
   if (options.own === undefined) {
     if (await mayBecomeBillingRole(options.databaseUrl)) settings.push(`-c role=${BILLING_ROLE}`);
@@ -106,7 +106,7 @@ async function mayBecomeBillingRole(databaseUrl: string): Promise<boolean> {
     await client.query(`SET ROLE ${BILLING_ROLE}`);
     return true;
   } catch (err) {
-    // 42501: may not; 22023: there is no such role.
+    // 42501: not allowed; 22023: no such role.
     if (['42501', '22023'].includes(String((err as { code?: unknown }).code))) return false;
     throw err;
   } finally {

@@ -1,19 +1,18 @@
 import { type Migration, Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
+import { ADVISORY_LOCKS } from '../platform/advisory-locks.ts';
 import { billingMigrations } from './billing/index.ts';
 import { grantToBillingRole, makeBillingRole, makeBillingSchema } from './billing-role.ts';
 import { migrations } from './messaging/index.ts';
 
-/** Any two processes that migrate at the same time take turns. */
-const MIGRATION_LOCK = 7_071_001;
-
-/** Brings the database to the newest schema. Safe to call from many processes at once. */
+/** Migrates the database to the newest schema. Many processes may call it concurrently. */
 export async function migrate(databaseUrl: string): Promise<void> {
   const lock = new pg.Client({ connectionString: databaseUrl, application_name: 'posthorn migrate' });
   await lock.connect();
   try {
-    await lock.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    // Concurrent migrations take turns.
+    await lock.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCKS.migration]);
     await runMigrations(databaseUrl, 'migrations', migrations);
     await keepEventClockGrowing(lock);
     await makeBillingSchema(lock);
@@ -25,8 +24,8 @@ export async function migrate(databaseUrl: string): Promise<void> {
 }
 
 /**
- * Makes what a database needs of its cluster and a dump of it does not hold: the role that it grants to.
- * Before a restore. False when this user may make no roles and nobody has made it.
+ * Creates what a database needs of its cluster and its dump does not contain: the role that it grants to. To be run
+ * before a restore. False when this user may create no roles and the role does not exist.
  */
 export async function prepareCluster(databaseUrl: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'posthorn migrate' });
@@ -38,7 +37,7 @@ export async function prepareCluster(databaseUrl: string): Promise<boolean> {
   }
 }
 
-/** The two services have a list of migrations each, and each list a table that says which were run. */
+/** Each of the two services has a list of migrations, and a table that records which were run. */
 async function runMigrations(
   databaseUrl: string,
   tableName: string,

@@ -1,17 +1,18 @@
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
+import { beforeFirst } from './before-first.ts';
 
-/** A range of addresses, e.g. of proxies whose word is believed. */
+/** A range of addresses, e.g. of trusted proxies. */
 export type AddressRange = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
 /** The address of the client that sent a request, without a zone and never as IPv4 in IPv6. */
 export type AddressReader = (request: Pick<IncomingMessage, 'headers' | 'socket'>) => string;
 
 const UNKNOWN = 'unknown';
-/** Longer chains of proxies are nobody's; what a header claims beyond is not worth the time to read it. */
+/** No real chain of proxies is longer; the rest of a header is not worth the time to read it. */
 const HOPS_MAX = 20;
 
-/** Reads `10.0.0.0/8` or a single address. Throws what is wrong with it. */
+/** Parses `10.0.0.0/8` or a single address. Throws what is wrong with it. */
 export function parseAddressRange(text: string): AddressRange {
   return text.includes('/') ? ipaddr.parseCIDR(text) : single(ipaddr.parse(text));
 }
@@ -21,9 +22,9 @@ function single(address: ipaddr.IPv4 | ipaddr.IPv6): AddressRange {
 }
 
 /**
- * Says who is asking, through the proxies that are trusted. X-Forwarded-For is read from the right: each
- * trusted hop vouches for the one before it, and the first that is not trusted is the client. What stands
- * further left is the client's own word, which anybody can make up.
+ * Determines the client's address through the trusted proxies. X-Forwarded-For is read from the right: each trusted
+ * hop vouches for the one before it, and the first that is not trusted is the client. Everything further left is
+ * the client's own claim, which anybody can make up.
  */
 export function createAddressReader(trusted: readonly AddressRange[]): AddressReader {
   const isTrusted = (address: ipaddr.IPv4 | ipaddr.IPv6) =>
@@ -34,7 +35,7 @@ export function createAddressReader(trusted: readonly AddressRange[]): AddressRe
     if (trusted.length === 0 || headers['x-forwarded-for'] === undefined) return textOf(address);
     const hops = [headers['x-forwarded-for']].flat().join(',').split(',').slice(-HOPS_MAX);
     while (hops.length > 0 && isTrusted(address)) {
-      // A hop that is no address was not added by a proxy of ours: the last one that was stays.
+      // A hop that is no address was not added by one of our proxies: the last valid one stays.
       const before = parseAddress(hopAddress(hops.pop()!));
       if (before === null) break;
       address = before;
@@ -44,8 +45,8 @@ export function createAddressReader(trusted: readonly AddressRange[]): AddressRe
 }
 
 /**
- * What one client may be counted as: an IPv4 address, or the /64 of an IPv6 one. A /64 is what one line gets,
- * and whoever has one has 2^64 addresses to ask from.
+ * What a client is counted by: an IPv4 address, or the /64 of an IPv6 one. One line gets a /64, and with it 2^64
+ * addresses.
  */
 export function addressGroup(address: string): string {
   const parsed = parseAddress(address);
@@ -61,7 +62,7 @@ export function isLocal({ headers, socket }: Pick<IncomingMessage, 'headers' | '
 }
 
 function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
-  const bare = text.split('%', 1)[0]!;
+  const bare = beforeFirst(text, '%');
   // Four decimal parts, or anything with a colon: what else the library reads as IPv4 (`1`, `0x7f.1`) is none.
   if (!bare.includes(':') && !ipaddr.IPv4.isValidFourPartDecimal(bare)) return null;
   return ipaddr.isValid(bare) ? ipaddr.process(bare) : null;
@@ -71,9 +72,9 @@ function textOf(address: ipaddr.IPv4 | ipaddr.IPv6): string {
   return address.toString();
 }
 
-/** `203.0.113.7:4711`, `[2001:db8::1]:4711` and `2001:db8::1` are all seen in the wild. */
+/** `203.0.113.7:4711`, `[2001:db8::1]:4711` and `2001:db8::1` all occur in practice. */
 function hopAddress(hop: string): string {
   const text = hop.trim();
-  if (text.startsWith('[')) return text.slice(1).split(']', 1)[0]!;
-  return text.indexOf(':') === text.lastIndexOf(':') ? text.split(':', 1)[0]! : text;
+  if (text.startsWith('[')) return beforeFirst(text.slice(1), ']');
+  return text.indexOf(':') === text.lastIndexOf(':') ? beforeFirst(text, ':') : text;
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** The time of day as the whole system sees it. Tests hold one that they can move. */
+/** The application's time of day. Tests hold one that they can move. */
 export interface Clock {
   now(): Date;
   /** Resolves after `ms` of this clock's time; rejects with AbortError when `signal` fires first. */

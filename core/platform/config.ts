@@ -1,4 +1,9 @@
-import { MEDIA_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
+import {
+  DEFAULT_REQUESTS_PER_MINUTE,
+  MEDIA_FETCH_TIMEOUT_S,
+  MEDIA_RETENTION_DAYS,
+  PASSWORD_RESET_LIFETIME_MINUTES,
+} from '@posthorn/contract/limits.ts';
 import { z } from 'zod/v4';
 import { type AddressRange, parseAddressRange } from './client-address.ts';
 
@@ -24,8 +29,8 @@ const addressRanges = z
   });
 
 /**
- * Every setting of every role, read from the environment once, at start (ERR-16). Each variable
- * swaps one embedded part for the real one, alone.
+ * Every setting of every role, read from the environment once, at start (ERR-16). Each variable replaces one
+ * embedded part by the real one, independently of the others.
  */
 export const configSchema = z.object({
   NODE_ENV: z.enum(['development', 'test', 'production']).default('production'),
@@ -35,11 +40,11 @@ export const configSchema = z.object({
   PORT: port.default(8080),
   BILLING_PORT: port.default(8081),
   SANDBOX_PORT: port.default(8090),
-  /** Not HOST: who opens the API to the outside must not open this, which asks for no credential. */
+  /** Not HOST: opening the API to the network must not open this, which asks for no credentials. */
   SANDBOX_HOST: z.string().min(1).default('127.0.0.1'),
-  /** Names besides those of this machine by which the sandbox's control API may be asked; comma-separated. */
+  /** Host names, besides those of this machine, under which the sandbox's control API answers; comma-separated. */
   SANDBOX_ALLOWED_HOSTS: z.string().default(''),
-  /** Port of a worker's own /health, /ready and /metrics; without it the worker listens nowhere. */
+  /** Port of a worker's own /health, /ready and /metrics; without it the worker does not listen. */
   WORKER_PORT: port.optional(),
   DATA_DIR: z.string().min(1).default('.data'),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }),
@@ -70,7 +75,7 @@ export const configSchema = z.object({
   MAIL_FROM: z.string().min(3).default('Posthorn <no-reply@posthorn.local>'),
   /** Lets webhooks reach private addresses and any port: for webhooks to localhost in standalone. */
   ALLOW_PRIVATE_WEBHOOKS: flag.default(false),
-  HTTP_TIMEOUT: positive.default(30).describe('seconds'),
+  HTTP_TIMEOUT: positive.default(MEDIA_FETCH_TIMEOUT_S).describe('seconds'),
   /** `none` answers 503 to everything that needs media; else the bucket of GCS_BUCKET, or files in DATA_DIR. */
   MEDIA_STORAGE: z.enum(['auto', 'none']).default('auto'),
   GCS_BUCKET: z.string().min(3).optional(),
@@ -78,9 +83,9 @@ export const configSchema = z.object({
   GCS_API_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
   GCS_PROJECT_ID: z.string().min(1).optional(),
   MEDIA_RETENTION_DAYS: positive.default(MEDIA_RETENTION_DAYS),
-  /** What uploads and other media bodies may hold in memory together, in each process. */
+  /** Memory for uploads and other media bodies, in each process. */
   MEDIA_MEMORY_MB: positive.default(128),
-  /** What media on its way in may take of the disk, in each process. */
+  /** Disk space for incoming media, in each process. */
   MEDIA_SPOOL_MB: positive.default(8192),
   /** `host:port`, comma-separated: private servers that media may be fetched from all the same. */
   MEDIA_PRIVATE_HOSTS: z
@@ -94,14 +99,14 @@ export const configSchema = z.object({
     ),
   /** The ffmpeg program; without it one is looked for on PATH. */
   FFMPEG_PATH: z.string().min(1).optional(),
-  PASSWORD_RESET_TTL: positive.default(30).describe('minutes'),
+  PASSWORD_RESET_TTL: positive.default(PASSWORD_RESET_LIFETIME_MINUTES).describe('minutes'),
   /** Days after which an unused session ends. */
   REFRESH_TTL_DAYS: positive.default(30),
   /** Days after its login that a session ends, however much it is used. */
   SESSION_MAX_DAYS: positive.default(90),
   /** Where messaging reaches billing, to cancel what a deleted company still pays for. */
   BILLING_INTERNAL_URL: z.url({ protocol: /^https?$/ }).optional(),
-  /** Billing's own way into the database; without it DATABASE_URL, become the role posthorn_billing. */
+  /** Billing's own database URL; the default is DATABASE_URL with the role posthorn_billing. */
   BILLING_DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
   /** Selects Asaas as the payment provider. */
   ASAAS_API_KEY: z.string().min(1).optional(),
@@ -109,11 +114,11 @@ export const configSchema = z.object({
   BILLING_SIMULATED: flag.default(false),
   /** Default: production for keys that begin with $aact_prod_, the sandbox for others. */
   ASAAS_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
-  /** What the provider proves its webhooks with; required with ASAAS_API_KEY. */
+  /** Authenticates the provider's webhooks; required with ASAAS_API_KEY. */
   ASAAS_WEBHOOK_SECRET: z.string().min(1).optional(),
-  /** What the services prove themselves to each other with. */
+  /** Authenticates the services to each other. */
   INTERNAL_SECRET: z.string().min(32).optional(),
-  /** Where the pages stand that OAuth redirects lead to; FRONTEND_URL without it. */
+  /** Base URL of the pages that OAuth redirects lead to; the default is FRONTEND_URL. */
   OAUTH_FRONTEND_REDIRECT_URL: z.url().optional(),
   OAUTH_GOOGLE_ENABLED: flag.default(false),
   OAUTH_GOOGLE_CLIENT_ID: z.string().optional(),
@@ -129,23 +134,23 @@ export const configSchema = z.object({
   OAUTH_GITHUB_URL: z.url().default('https://github.com'),
   OAUTH_GITHUB_API_URL: z.url().default('https://api.github.com'),
   /** Requests per minute of a company without a plan (LIM-1). */
-  RATE_LIMIT_PER_MINUTE: positive.default(60),
+  RATE_LIMIT_PER_MINUTE: positive.default(DEFAULT_REQUESTS_PER_MINUTE),
   /** Requests per minute of an address to each route that takes no credential, and wrong credentials of it. */
   PUBLIC_RATE_PER_MINUTE: positive.default(20),
-  /** What /metrics is read with; without it only this machine may. */
+  /** The token for /metrics; without it only this machine may read it. */
   METRICS_TOKEN: z.string().min(16).optional(),
-  /** Proxies whose X-Forwarded-For is believed. */
+  /** Proxies whose X-Forwarded-For is trusted. */
   TRUSTED_PROXIES: addressRanges,
   /** Event streams that a company, and one key or user of it, may have open in each process. */
   STREAMS_PER_COMPANY: positive.default(200),
   STREAMS_PER_KEY: positive.default(50),
-  /** How long a request or an answer may stand still before its connection is cut. */
+  /** How long a request or an answer may stall before its connection is closed. */
   TRANSFER_GRACE_SECONDS: positive.default(15),
-  /** What requests and answers must make on average beyond that, bytes a second. */
+  /** The average rate that requests and answers must reach beyond that, in bytes a second. */
   TRANSFER_MIN_BYTES_PER_SECOND: positive.default(16 * 1024),
-  /** How long messaging and billing go on as before after SIGTERM, while /ready says that they drain. */
+  /** How long messaging and billing serve as before after SIGTERM, while /ready says that they drain. */
   SHUTDOWN_DELAY_SECONDS: z.coerce.number().min(0).max(3_600).optional(),
-  /** How long what is under way may take to end after that. */
+  /** How long work in progress may take after that. */
   SHUTDOWN_GRACE_SECONDS: positive.default(10),
 });
 

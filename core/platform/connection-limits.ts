@@ -1,29 +1,28 @@
 /**
- * How long the database lets one of our connections go on when its process does not. A process can be frozen
- * in the middle of a transaction; its locks and, worse, its place in the order of events would then be held
- * for as long as it is.
+ * How long the database tolerates one of our connections whose process has stopped. A process can be frozen in the
+ * middle of a transaction; its locks and, worse, its position in the order of events would be held for as long.
  */
 export interface ConnectionLimits {
-  /** A transaction that waits for its process. */
+  /** An idle transaction. */
   idleInTransactionMs: number;
-  /** A wait for a lock; longer than the above, so that whoever waits for a frozen one outlasts it. */
+  /** A wait for a lock; longer than the above, so that a waiter outlasts a frozen holder. */
   lockMs: number;
   statementMs: number;
 }
 
-/** For everything that answers requests and moves messages. Readers of events stand still no longer than this. */
+/** For everything that answers requests and moves messages. Readers of events are delayed no longer than this. */
 export const QUICK_LIMITS: ConnectionLimits = {
   idleInTransactionMs: 8_000,
   lockMs: 12_000,
   statementMs: 30_000,
 };
 
-/** For what cleans up and administers, whose statements may take their time; their transactions may not wait. */
+/** For maintenance and administration, whose statements may take long; their transactions may not idle. */
 export const PATIENT_LIMITS: ConnectionLimits = { ...QUICK_LIMITS, lockMs: 60_000, statementMs: 900_000 };
 
 /**
- * A peer that vanished without a word is noticed within about this time, on both sides: by probes of the idle
- * connection, and by what is sent and not acknowledged.
+ * A peer that vanished is noticed within about this time, on both sides: by probes of the idle connection, and by
+ * data that is not acknowledged.
  */
 export const VANISHED_AFTER_MS = 10_000;
 
@@ -40,7 +39,7 @@ export function limitSettings(limits: ConnectionLimits): string[] {
   ];
 }
 
-/** For connections that only listen: nothing of theirs can be held up. */
+/** For connections that only listen: they cannot delay anything. */
 export const KEEP_ALIVE_SETTINGS = [
   '-c tcp_keepalives_idle=4',
   '-c tcp_keepalives_interval=2',

@@ -8,15 +8,19 @@ import {
 } from './connection-limits.ts';
 import type { Log } from './log.ts';
 
-export type Client = pg.PoolClient;
-
-/** Something that runs SQL: the pool, or a client inside a transaction. */
+/**
+ * Runs SQL: the pool, or one connection inside a transaction. A parameter of this type is named `sql`; the pool in a
+ * `deps` object is named `db`.
+ */
 export interface Sql {
   query<Row extends pg.QueryResultRow>(
     query: pg.QueryConfig | string,
     values?: unknown[],
   ): Promise<pg.QueryResult<Row>>;
 }
+
+/** @deprecated Use {@link Sql}. */
+export type Client = Sql;
 
 /** Plain SQL through a pool: for hot and set-based statements; the rest goes through the ORM. */
 export interface Db extends Sql {
@@ -25,7 +29,7 @@ export interface Db extends Sql {
    * Runs `work` in one READ COMMITTED transaction; whatever it throws rolls back and is thrown on.
    * `opening` runs right after BEGIN, in the same round trip: statements without parameters.
    */
-  transaction<T>(work: (client: Client) => Promise<T>, opening?: string): Promise<T>;
+  transaction<T>(work: (sql: pg.PoolClient) => Promise<T>, opening?: string): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -82,7 +86,7 @@ export function createDb(options: DbOptions): Db {
     types: pgTypes,
     connectionTimeoutMillis: 5_000,
     idleTimeoutMillis: 60_000,
-    // The database ends what takes too long; this is for a database that vanished with our question.
+    // The database ends slow statements; this is for a database that vanished.
     query_timeout: limits.statementMs + ANSWER_MARGIN_MS,
     ...KEEP_ALIVE,
   });
@@ -103,7 +107,7 @@ export function createDb(options: DbOptions): Db {
 
 async function runTransaction<T>(
   pool: pg.Pool,
-  work: (client: Client) => Promise<T>,
+  work: (sql: pg.PoolClient) => Promise<T>,
   opening: string | undefined,
 ): Promise<T> {
   const client = await pool.connect();

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
+import { uuidOfHex } from './ids.ts';
 
 /** 128 bits of SHA-256 as a UUID string: a compact fixed-size key for what would be long text. */
 export function hashKey(...parts: string[]): string {
   // The unit separator can't stand in a UUID, an operation or a JID, so parts never run together.
-  const hex = hash('sha256', parts.join('\u001f'), 'hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`;
+  return uuidOfHex(hash('sha256', parts.join('\u001f'), 'hex'));
 }
 
 /** JSON with the keys of every object sorted: equal for bodies that differ only in order. */

@@ -1,5 +1,12 @@
 import { v7 } from 'uuid';
 
+/** The text form of a UUID of any version. */
+export const UUID_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+export function isUuid(text: string): boolean {
+  return UUID_FORM.test(text);
+}
+
 /** A time-ordered UUID: rows inserted together stand together in the index. */
 export function newId(): string {
   return v7();
@@ -19,6 +26,10 @@ export function networkIdOf(messageId: string): string {
 /** The UUID behind a network id made by {@link networkIdOf}; null for an id that is not of that form. */
 export function messageIdOf(networkId: string): string | null {
   if (!/^[0-9A-F]{32}$/.test(networkId)) return null;
-  const hex = networkId.toLowerCase();
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  return uuidOfHex(networkId.toLowerCase());
+}
+
+/** The UUID of 32 hex digits. */
+export function uuidOfHex(hex: string): string {
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`;
 }

@@ -1,12 +1,12 @@
 import type { LogFn, LoggerOptions } from 'pino';
 
-/** From here on entries are failures: warn, error, fatal. */
+/** Levels from here on are failures: warn, error, fatal. */
 const LEVEL_WARN = 40;
 const KINDS_MAX = 500;
 const TRACES_MAX = 5;
 
 interface Storm {
-  /** How often it came after the line that was written. */
+  /** How often it was repeated after the line that was written. */
   more: number;
   traceIds: unknown[];
   level: number;
@@ -15,19 +15,19 @@ interface Storm {
 }
 
 /**
- * Makes a storm of equal failures two lines: the first as it is, at once, and at the end of the window one
- * that says how many came after it, with the trace ids of the first few. A database that is away for a minute
- * would otherwise write a stack for every request, and what else happened could not be found in it.
+ * Reduces a storm of equal failures to two lines: the first one at once, and at the end of the window one that
+ * counts the repeats and has the first few trace ids. A database outage of a minute would otherwise write a stack
+ * for every request and hide everything else.
  *
- * Equal are those of the same words, level and fault, whatever request they belong to. Entries without an
- * `err` are no failures and are never held back.
+ * Failures are equal when message, level and fault are, whatever request they belong to. Entries without an `err`
+ * are no failures and are never held back.
  */
 export function stormHooks(options: { windowMs: number }): NonNullable<LoggerOptions['hooks']> {
   const storms = new Map<string, Storm>();
 
   function open(kind: string, level: number, write: Storm['write']): void {
     const timer = setTimeout(() => close(kind), options.windowMs);
-    // A process that ends does not wait to tell how often it failed.
+    // A process that ends does not wait to report its repeats.
     timer.unref();
     storms.set(kind, { more: 0, traceIds: [], level, write, timer });
   }
@@ -41,7 +41,7 @@ export function stormHooks(options: { windowMs: number }): NonNullable<LoggerOpt
       within_ms: options.windowMs,
       ...(storm.traceIds.length > 0 ? { trace_ids: storm.traceIds } : {}),
     });
-    // It goes on: what comes in the next window is counted from its beginning.
+    // The storm continues: the next window is counted from its beginning.
     open(kind, storm.level, storm.write);
   }
 
@@ -70,11 +70,11 @@ export function stormHooks(options: { windowMs: number }): NonNullable<LoggerOpt
   };
 }
 
-/** Numbers are left out: ports, ids and times make no other fault of it. */
+/** Numbers are ignored: other ports, ids and times are the same fault. */
 function kindOf(level: number, message: unknown, err: Error, storms: ReadonlyMap<string, unknown>): string {
   const { code } = err as { code?: unknown };
   const text = `${String(message)} ${err.name} ${String(code)} ${err.message}`;
   const kind = `${level} ${text.slice(0, 300).replace(/[0-9a-f-]{8,}|\d+/g, '#')}`;
-  // So many different faults are a storm themselves.
+  // This many different faults are a storm themselves.
   return storms.size < KINDS_MAX || storms.has(kind) ? kind : 'others';
 }

@@ -6,7 +6,7 @@ import { isLocal } from './client-address.ts';
 export type MetricsAccess = (request: Pick<IncomingMessage, 'headers' | 'socket'>) => boolean;
 
 /**
- * /metrics tells how many companies ask for what, and how a process can be hurt. With a token it is for whoever
+ * /metrics reveals how many companies use what, and what would hurt the process. With a token it is for whoever
  * sends `Authorization: Bearer <token>`; without one for this machine alone, and not through a proxy on it.
  */
 export function createMetricsAccess(token: string | undefined): MetricsAccess {

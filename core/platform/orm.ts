@@ -77,9 +77,9 @@ export async function createOrm(options: {
 }
 
 /**
- * The doors of the entity manager that pass the filter by are shut: a query builder is built without
- * filters (they are asynchronous there and opt-in), and bulk inserts fire no events. What needs them
- * is a set-based statement, and those are plain SQL.
+ * The methods of the entity manager that bypass the filter are blocked: a query builder is built without filters
+ * (they are asynchronous there and opt-in), and bulk inserts fire no events. What needs them is a set-based
+ * statement, and those are plain SQL.
  */
 class TenantEntityManager extends SqlEntityManager {
   override createQueryBuilder(): never {

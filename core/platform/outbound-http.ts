@@ -22,9 +22,9 @@ export type Resolver = (hostname: string) => Promise<string[]>;
 export interface OutboundOptions {
   /** Private addresses and any port are allowed: for webhooks to localhost in standalone. */
   allowPrivate: boolean;
-  /** `host:port` of private servers that are reached all the same, e.g. a file server of the operator. */
+  /** `host:port` of private servers that may be reached nevertheless, e.g. a file server of the operator. */
   allowHosts?: readonly string[];
-  /** Domains that are never reached, nor what lies below them. */
+  /** Domains that are never reached, subdomains included. */
   refuseDomains?: readonly string[];
   resolver?: Resolver;
   /** Connections to one origin at most. Default 64. */
@@ -33,15 +33,15 @@ export interface OutboundOptions {
   connectTimeoutMs?: number;
 }
 
-/** HTTP to addresses that users name: each connection goes only to an address that was judged. */
+/** HTTP to addresses that users name: every connection goes only to an address that was checked. */
 export interface Outbound {
   /**
-   * The connections to the origin of `url`. Throws OutboundError `blocked` for a scheme, port or literal
-   * address that is not allowed; a name is judged when a connection is made, and the connection goes to the
-   * very addresses that were judged (no second look-up that could answer otherwise).
+   * The connections to the origin of `url`. Throws OutboundError `blocked` for a scheme, port or literal address
+   * that is not allowed; a name is checked when a connection is made, and the connection goes to the very addresses
+   * that were checked (no second look-up that could answer differently).
    */
   to(url: URL): Dispatcher;
-  /** The same judgement ahead of time, with a look-up: null when the URL may be reached. */
+  /** The same check ahead of time, with a look-up: null when the URL may be reached. */
   judge(url: URL): Promise<OutboundError | null>;
   close(): Promise<void>;
 }
@@ -51,6 +51,7 @@ const RESOLVED_MS = 10_000;
 const RESOLVED_MAX = 10_000;
 const POOL_IDLE_MS = 60_000;
 
+// long: the judgement of addresses and the pools are one: no pool may outlive its judgement
 export function createOutbound(options: OutboundOptions): Outbound {
   const { allowPrivate, refuseDomains = [] } = options;
   const allowHosts = new Set(options.allowHosts);
@@ -60,7 +61,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
 
   async function addressesOf(hostname: string): Promise<string[]> {
     const addresses = await resolve(hostname);
-    // One private answer taints them all: which one a client picks must not matter.
+    // One private address taints them all: which one a client picks must not matter.
     if (!allowPrivate && addresses.some(isPrivateAddress))
       throw new OutboundError('blocked', 'the name resolves to a private address');
     return addresses;
@@ -99,7 +100,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     if (allowPrivate || isAllowed(url)) return null;
     if (!PRODUCTION_PORTS.has(url.port)) return new OutboundError('blocked', 'this port is not reached');
     const hostname = bareHostname(url);
-    // A literal address is never looked up, so it is judged here.
+    // A literal address is never looked up, so it is checked here.
     if (isIP(hostname) ? isPrivateAddress(hostname) : /(^|\.)localhost\.?$/.test(hostname))
       return new OutboundError('blocked', 'private addresses are not reached');
     return null;
@@ -158,7 +159,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   };
 }
 
-/** What went wrong with a request, by the error that the client gave. */
+/** What went wrong with a request, by the client's error. */
 export function faultOf(err: unknown): OutboundFault {
   for (let cause = err; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof OutboundError) return cause.fault;
@@ -170,7 +171,7 @@ export function faultOf(err: unknown): OutboundFault {
   return 'connection';
 }
 
-/** The domain itself or a name below it; the dot of the root changes nothing. */
+/** The domain itself or a subdomain; a trailing dot changes nothing. */
 function isBelow(hostname: string, domains: readonly string[]): boolean {
   let end = hostname.length;
   while (hostname[end - 1] === '.') end -= 1;
@@ -184,9 +185,9 @@ function bareHostname(url: URL): string {
 }
 
 /**
- * c-ares, not getaddrinfo: that one occupies a thread of the pool that files and crypto share, and a
- * handful of dead name servers would stop them all. Only where private names are allowed (hosts file,
- * container names) it serves as the fallback.
+ * c-ares, not getaddrinfo: that one occupies a thread of the pool that files and crypto share, and a handful of
+ * dead name servers would block them all. Only where private names are allowed (hosts file, container names) is it
+ * the fallback.
  */
 function defaultResolver(allowPrivate: boolean): Resolver {
   const resolver = new dns.Resolver({ timeout: 2_500, tries: 2 });
@@ -199,7 +200,7 @@ function defaultResolver(allowPrivate: boolean): Resolver {
   };
 }
 
-/** Many connections to one name are made at once: they share one look-up, for seconds. */
+/** Concurrent connections to one name share one look-up, for seconds. */
 function remember(resolver: Resolver): Resolver {
   const known = new Map<string, { until: number; addresses: Promise<string[]> }>();
   return (hostname) => {

@@ -1,4 +1,6 @@
-import type { Db } from './db.ts';
+import type { Db, Sql } from './db.ts';
+import { DAY_MS } from './durations.ts';
+import { oneRow } from './one-row.ts';
 
 /** A log that is partitioned by the day of its `created_at`, in UTC, with a default partition `<name>_other`. */
 export interface DayPartitionedTable {
@@ -6,7 +8,6 @@ export interface DayPartitionedTable {
   retentionDays: number;
 }
 
-const DAY_MS = 86_400_000;
 /** Dropping a partition locks its parent: better to try again later than to let everyone queue behind it. */
 const LOCK_TIMEOUT = '2s';
 
@@ -34,18 +35,16 @@ async function createPartition(
 ): Promise<void> {
   const from = day.from.toISOString();
   const to = new Date(day.from.getTime() + DAY_MS).toISOString();
-  await db.transaction(async (client) => {
-    await client.query(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`);
-    await client.query(
-      `CREATE TABLE ${day.name} (LIKE ${table.name} INCLUDING DEFAULTS INCLUDING CONSTRAINTS)`,
-    );
-    await client.query(
+  await db.transaction(async (sql) => {
+    await sql.query(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`);
+    await sql.query(`CREATE TABLE ${day.name} (LIKE ${table.name} INCLUDING DEFAULTS INCLUDING CONSTRAINTS)`);
+    await sql.query(
       `WITH moved AS (
          DELETE FROM ${table.name}_other WHERE created_at >= $1 AND created_at < $2 RETURNING *)
        INSERT INTO ${day.name} SELECT * FROM moved`,
       [from, to],
     );
-    await client.query(
+    await sql.query(
       `ALTER TABLE ${table.name} ATTACH PARTITION ${day.name} FOR VALUES FROM ('${from}') TO ('${to}')`,
     );
   });
@@ -61,9 +60,9 @@ export async function dropOldPartitions(
   const dropped: string[] = [];
   for (const partition of await listPartitions(db, table)) {
     if (partition.day.getTime() + DAY_MS > before.getTime()) continue;
-    await db.transaction(async (client) => {
-      await client.query(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`);
-      await client.query(`DROP TABLE ${partition.name}`);
+    await db.transaction(async (sql) => {
+      await sql.query(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`);
+      await sql.query(`DROP TABLE ${partition.name}`);
     });
     dropped.push(partition.name);
   }
@@ -88,7 +87,7 @@ export async function deleteInBatches(
     [table],
   );
   let deleted = 0;
-  for (let block = 0; block < rows[0]!.blocks; block += BATCH_BLOCKS) {
+  for (let block = 0; block < oneRow(rows).blocks; block += BATCH_BLOCKS) {
     options.signal?.throwIfAborted();
     const { rowCount } = await db.query(
       `DELETE FROM ${table} WHERE ctid >= $1::tid AND ctid < $2::tid AND ${column} < $3`,
@@ -99,8 +98,8 @@ export async function deleteInBatches(
   return deleted;
 }
 
-async function listPartitions(db: Db, table: DayPartitionedTable): Promise<{ name: string; day: Date }[]> {
-  const { rows } = await db.query<{ name: string }>(
+async function listPartitions(sql: Sql, table: DayPartitionedTable): Promise<{ name: string; day: Date }[]> {
+  const { rows } = await sql.query<{ name: string }>(
     'SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = $1::regclass',
     [table.name],
   );

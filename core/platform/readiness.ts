@@ -28,7 +28,7 @@ export async function checkReadiness(deps: {
   return { ready: Object.values(checks).every((outcome) => outcome === 'ok'), checks };
 }
 
-/** Never the text of just any error: /ready is open to all, and drivers name hosts and users in theirs. */
+/** Never the text of an arbitrary error: /ready is public, and drivers name hosts and users in theirs. */
 async function outcomeOf(check: Check): Promise<string> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<'timeout'>((resolve) => {

@@ -1,7 +1,7 @@
 import type { Config } from './config.ts';
 import type { Log } from './log.ts';
 
-/** The orderly end of a process: say so, stop taking work, finish what was taken, close what was opened. */
+/** An orderly shutdown: announce it, stop taking work, finish what was taken, close what was opened. */
 export interface Shutdown {
   /** True from the first signal on: /ready answers 503 and answers carry `connection: close`. */
   isDraining(): boolean;
@@ -41,8 +41,8 @@ export function shutdownTimes(
 }
 
 /**
- * One Ctrl-C under npm is two signals: the terminal sends it to the whole group, and npm passes its own on.
- * The same signal again within this time is no second wish.
+ * One Ctrl-C under npm is two signals: the terminal signals the whole group, and npm forwards its own. The same
+ * signal again within this time is no second request.
  */
 const ECHO_MS = 1_000;
 
@@ -54,10 +54,10 @@ export function createShutdown(options: ShutdownTimes & { log: Log }): Shutdown 
   let cutDelayShort = () => {};
   const delayMs = options.delayMs ?? 0;
 
-  /** /ready says it and nothing else changes, so that balancers notice before a connection is refused. */
+  /** /ready reports it and nothing else changes, so that load balancers notice before a connection is refused. */
   async function announce(): Promise<void> {
     if (delayMs === 0) return;
-    options.log.info({ delayMs }, 'still serving until the balancers have noticed');
+    options.log.info({ delayMs }, 'still serving until load balancers notice');
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, delayMs);
       cutDelayShort = () => {
@@ -92,7 +92,7 @@ export function createShutdown(options: ShutdownTimes & { log: Log }): Shutdown 
       const closed = await Promise.race([closeAll().then(() => true), limit]);
       clearTimeout(timer);
       if (closed) options.log.info('closed');
-      else options.log.error('not closed within the grace period');
+      else options.log.error('shutdown did not finish within the grace period');
       return closed;
     })();
     return ending;

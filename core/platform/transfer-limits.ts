@@ -46,14 +46,15 @@ const LAST_WORDS_MS = 1_000;
 const HEADERS_MAX_MS = 15_000;
 
 /**
- * Ends connections whose peer is too slow to be served: with a body that does not arrive, whoever would read
- * it (also before anybody is known), and with an answer that is not taken. Otherwise each costs a socket, a
- * file and a place in the memory budgets for as long as its peer likes.
+ * Closes connections whose peer is too slow: with a request body that does not arrive (also before authentication),
+ * or with an answer that is not read. Otherwise each costs a socket, a file and a share of the memory budgets for
+ * as long as its peer likes.
  *
- * A peer may take the grace, and beyond it as long as what has come so far takes at the least rate; time in
- * which we are the ones who do not read counts for nothing. A body that is late is answered 408 with what
- * `timeoutAnswer` gives. Plain node:http: nothing here depends on what serves the requests.
+ * A peer may take the grace period, and beyond it as long as what has come so far takes at the least rate; time in
+ * which we do not read does not count. A late body is answered 408 with what `timeoutAnswer` gives. Plain
+ * node:http: nothing here depends on what serves the requests.
  */
+// long: the checks of one timer over the exchanges that are open
 export function limitTransfers(
   server: Server,
   options: TransferLimits & { timeoutAnswer: (traceId: string) => object },
@@ -99,7 +100,7 @@ export function limitTransfers(
 
   function check(): void {
     const now = performance.now();
-    // A process that stood still itself has no reason to blame its peers for it.
+    // When this process itself stalled, its peers are not to blame.
     const passedMs = Math.min(now - checkedMs, 2 * everyMs);
     checkedMs = now;
     for (const exchange of open) {
@@ -120,7 +121,7 @@ export function limitTransfers(
 
   function checkBody(exchange: Exchange, passedMs: number): void {
     const { request, socket } = exchange;
-    // What lies in our buffers is ours to take.
+    // What is in our buffers is ours to read.
     if (request.complete || request.readableLength > 0) return;
     exchange.waitedMs += passedMs;
     const received = socket.bytesRead - exchange.readBefore;
@@ -173,7 +174,7 @@ export function limitTransfers(
     exchange.cut = true;
     open.delete(exchange);
     const { request, socket } = exchange;
-    // Node takes a request for done with once it is answered: whoever reads its body would wait for ever.
+    // Node considers a request done once it is answered: whoever reads its body would wait forever.
     if (!request.complete) request.destroy(new Error('the request took too long to arrive'));
     socket.destroy();
   }

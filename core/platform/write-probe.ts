@@ -1,25 +1,19 @@
 import type { Sql } from './db.ts';
+import { oneRow } from './one-row.ts';
 import { NotReady } from './readiness.ts';
 
-/** Readiness is asked often and by several balancers; a write every few seconds is enough. */
+/** Readiness is checked often and by several load balancers; a write every few seconds is enough. */
 const REPEAT_AFTER_MS = 5_000;
 /** Two of these do not fit in one page of 8 kB. */
 const PADDING_BYTES = 5_000;
 const TIDY_ABOVE_BYTES = 1024 * 1024;
-/** Somebody keeps us from tidying (a dump holds the table for hours): a hundred rows then share a page. */
+/** The table cannot be truncated (a dump holds it for hours): a hundred rows then share a page. */
 const FULL_ABOVE_BYTES = 32 * 1024 * 1024;
 
 const DISK_FULL = '53100';
 const READ_ONLY = '25006';
 
-/**
- * A check that the database takes writes; its outcome holds for some seconds.
- *
- * What proves it: a row that needs a new page, committed. An UPDATE of one row finds room in the page that
- * it stands in, and goes on succeeding on a disk on which no message can be inserted. A write that is
- * rolled back never waits for its log to be on the disk. Hence a table that only grows, a page at a time,
- * and is emptied when it has grown to a megabyte.
- */
+/** A check that the database accepts writes; its outcome is kept for some seconds. */
 export function createWriteProbe(deps: { db: Sql }): () => Promise<void> {
   return atMostEvery(REPEAT_AFTER_MS, async () => {
     try {
@@ -33,32 +27,32 @@ export function createWriteProbe(deps: { db: Sql }): () => Promise<void> {
   });
 }
 
-async function write(db: Sql): Promise<void> {
-  const { rows } = await db.query<{ size: number }>(`SELECT pg_relation_size('write_probes') AS size`);
-  const { size } = rows[0]!;
-  if (size > TIDY_ABOVE_BYTES) await tidy(db);
+async function write(sql: Sql): Promise<void> {
+  const { rows } = await sql.query<{ size: number }>(`SELECT pg_relation_size('write_probes') AS size`);
+  const { size } = oneRow(rows);
+  if (size > TIDY_ABOVE_BYTES) await tidy(sql);
   const paddingBytes = size > FULL_ABOVE_BYTES ? 0 : PADDING_BYTES;
-  await db.query('INSERT INTO write_probes (padding) VALUES ($1)', [Buffer.alloc(paddingBytes)]);
+  await sql.query('INSERT INTO write_probes (padding) VALUES ($1)', [Buffer.alloc(paddingBytes)]);
 }
 
 /**
- * At once or not at all: waiting for the lock behind a dump, this would hold up every other probe. Two
- * statements in one string are one transaction.
+ * Immediately or not at all: waiting for the lock behind a dump, this would block every other probe. Two statements
+ * in one string are one transaction.
  */
-async function tidy(db: Sql): Promise<void> {
-  await db
+async function tidy(sql: Sql): Promise<void> {
+  await sql
     .query('LOCK TABLE write_probes IN ACCESS EXCLUSIVE MODE NOWAIT; TRUNCATE write_probes')
     .catch(() => undefined);
 }
 
-/** A run that takes longer than this is itself what is wrong. */
+/** A run that takes longer than this is a failure itself. */
 const PATIENCE_MS = 10_000;
-/** An outcome older than this says nothing any more: who asks so seldom waits for a new one. */
+/** An outcome older than this is not used: the caller waits for a new one. */
 const STALE_AFTER_MS = 30_000;
 
 /**
- * One run at a time, and the next one `intervalMs` after its end at the earliest. Who asks meanwhile gets
- * the outcome before: a disk that is slow for some seconds must not take every server out of rotation.
+ * One run at a time, and the next one `intervalMs` after its end at the earliest. Callers meanwhile get the
+ * previous outcome: a disk that is slow for some seconds must not take every server out of rotation.
  */
 export function atMostEvery(intervalMs: number, check: () => Promise<void>): () => Promise<void> {
   let known: { outcome: Promise<void>; endedAtMs: number } | null = null;

@@ -1,14 +1,11 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { phoneOf } from '@posthorn/contract/jid.ts';
 import type { StatusItem } from '@posthorn/contract/messaging/status.ts';
-import { reachOf } from '../access/company-scope.ts';
+import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import type { KnownStatus } from '../content/rule.ts';
-import { isUuid } from '../content/target.ts';
-import { loadInstance } from '../instances/find-instance.ts';
 import type { Db, Sql } from '../platform/db.ts';
-import { messageIdOf, networkIdOf } from '../platform/ids.ts';
-import type { Orm } from '../platform/orm.ts';
+import { isUuid, messageIdOf, networkIdOf } from '../platform/ids.ts';
 
 /** One row of the feed. */
 export interface StatusRow {
@@ -44,11 +41,11 @@ export function statusItem(row: StatusRow): StatusItem {
 
 /** One status of the feed (STA-6). 404 INSTANCE_NOT_FOUND or NOT_FOUND, by what is missing or foreign. */
 export async function findStatus(
-  deps: { orm: Orm; db: Db },
+  deps: { db: Db },
   input: { principal: Principal; instanceId: string; statusId: string },
 ): Promise<StatusItem> {
-  const instance = await loadInstance(reachOf(deps.orm, input.principal), input.instanceId);
-  const row = await readStatus(deps.db, instance.id, input.statusId);
+  const { instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
+  const row = await readStatus(deps.db, instanceId, input.statusId);
   if (!row) throw apiError('NOT_FOUND', { message: 'status not found' });
   return statusItem(row);
 }

@@ -1,23 +1,21 @@
 import { phoneOf } from '@posthorn/contract/jid.ts';
 import type { StatusViews } from '@posthorn/contract/messaging/status.ts';
-import { reachOf } from '../access/company-scope.ts';
+import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import { loadInstance } from '../instances/find-instance.ts';
 import type { Db } from '../platform/db.ts';
-import type { Orm } from '../platform/orm.ts';
 import { statusKey } from './find-status.ts';
 
 /** Who viewed a status, one row a contact; nobody for a status that nobody knows (STA-9). */
 export async function listStatusViews(
-  deps: { orm: Orm; db: Db },
+  deps: { db: Db },
   input: { principal: Principal; instanceId: string; statusId: string },
 ): Promise<StatusViews> {
-  const instance = await loadInstance(reachOf(deps.orm, input.principal), input.instanceId);
+  const { instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
   const key = statusKey(input.statusId);
   const found = await deps.db.query<{ viewer_jid: string; receipt_type: 'read' | 'played'; viewed_at: Date }>(
     `SELECT viewer_jid, receipt_type, viewed_at FROM status_views
      WHERE instance_id = $1 AND status_id = $2 ORDER BY viewed_at, viewer_jid`,
-    [instance.id, key],
+    [instanceId, key],
   );
   const viewers = found.rows.map((row) => ({
     phone: phoneOf(row.viewer_jid),

@@ -1,6 +1,6 @@
 import { buildEvent, subjectOf } from '../events/build-event.ts';
 import type { NewEvent } from '../events/insert-events.ts';
-import type { Client } from '../platform/db.ts';
+import type { Sql } from '../platform/db.ts';
 import { newId } from '../platform/ids.ts';
 
 /** What the feed takes of an outbound message. */
@@ -51,7 +51,7 @@ export function storyOf(message: PostedMessage, at: Date): PostedStory | null {
  * of the caller's transaction.
  */
 export async function recordPosted(
-  client: Client,
+  sql: Sql,
   stories: readonly PostedStory[],
   now: Date,
 ): Promise<NewEvent[]> {
@@ -65,7 +65,7 @@ export async function recordPosted(
     media_id: message.media_id,
     posted_at: at,
   }));
-  await client.query({ name: 'status-feed-posted', text: INSERT, values: [JSON.stringify(rows)] });
+  await sql.query({ name: 'status-feed-posted', text: INSERT, values: [JSON.stringify(rows)] });
   return stories.flatMap((story) => (story.answered ? [replySent(story, story.answered, now)] : []));
 }
 

@@ -1,12 +1,11 @@
 import { phoneOf } from '@posthorn/contract/jid.ts';
-import { isUuid } from '../content/target.ts';
 import { buildEvent } from '../events/build-event.ts';
 import type { NewEvent } from '../events/insert-events.ts';
 import { type RecorderDeps, recordUnderLease } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/hold-leases.ts';
-import type { Client } from '../platform/db.ts';
+import type { Sql } from '../platform/db.ts';
 import { hashKey } from '../platform/hashes.ts';
-import { newId } from '../platform/ids.ts';
+import { isUuid, newId } from '../platform/ids.ts';
 import { statusKey } from './find-status.ts';
 
 interface Fact {
@@ -49,10 +48,10 @@ export async function recordStatusFacts(
   facts: readonly StatusFact[],
 ): Promise<Recorded> {
   if (facts.length === 0) return 'recorded';
-  await recordUnderLease(deps, scope.lease, async ({ client, now, tell }) => {
+  await recordUnderLease(deps, scope.lease, async ({ client: sql, now, tell }) => {
     const events: NewEvent[] = [];
     for (const fact of facts) {
-      const told = await record(client, scope, fact);
+      const told = await record(sql, scope, fact);
       if (!told || events.some((event) => event.eventId === told.eventId)) continue;
       events.push(eventOf(scope, fact, told, now));
     }
@@ -63,27 +62,27 @@ export async function recordStatusFacts(
 
 type Told = { type: string; eventId: string; data: Record<string, unknown> } | null;
 
-/** Writes one fact; null when it was known already, or is nobody's business. */
-async function record(client: Client, scope: StatusScope, fact: StatusFact): Promise<Told> {
+/** Writes one fact; null when it was known already, or concerns nobody. */
+async function record(sql: Sql, scope: StatusScope, fact: StatusFact): Promise<Told> {
   const key = statusKey(fact.statusId);
   switch (fact.kind) {
     case 'posted':
-      return recordPost(client, scope, fact, key);
+      return recordPost(sql, scope, fact, key);
     case 'viewed':
-      return recordView(client, scope, fact, key);
+      return recordView(sql, scope, fact, key);
     case 'deleted':
-      await client.query(
+      await sql.query(
         `DELETE FROM status_feed WHERE instance_id = $1 AND status_id = $2 AND author_jid = $3`,
         [scope.instanceId, key, fact.from],
       );
       return null;
     case 'reaction':
-      return recordOnce(client, scope, key, fact, 'status.reaction', {
+      return recordOnce(sql, scope, key, fact, 'status.reaction', {
         emoji: fact.emoji,
         removed: fact.emoji === '',
       });
     case 'reply':
-      return recordOnce(client, scope, key, fact, 'status.reply', {
+      return recordOnce(sql, scope, key, fact, 'status.reply', {
         reply_message_id: fact.replyId,
         reply_type: fact.replyType,
         content: fact.words,
@@ -92,12 +91,12 @@ async function record(client: Client, scope: StatusScope, fact: StatusFact): Pro
 }
 
 async function recordPost(
-  client: Client,
+  sql: Sql,
   { companyId, instanceId }: StatusScope,
   fact: Extract<StatusFact, { kind: 'posted' }>,
   key: string,
 ): Promise<Told> {
-  const inserted = await client.query(
+  const inserted = await sql.query(
     `INSERT INTO status_feed (id, company_id, instance_id, direction, status_id, author_jid, type, content,
                               media_id, posted_at)
      VALUES ($1, $2, $3, 'inbound', $4, $5, $6, $7, $8, $9) ON CONFLICT (instance_id, status_id) DO NOTHING`,
@@ -113,13 +112,13 @@ async function recordPost(
 }
 
 async function recordView(
-  client: Client,
+  sql: Sql,
   { companyId, instanceId }: StatusScope,
   fact: Extract<StatusFact, { kind: 'viewed' }>,
   key: string,
 ): Promise<Told> {
   // One row a viewer; having played it is more than having seen it, and tells once more.
-  const stored = await client.query(
+  const stored = await sql.query(
     `INSERT INTO status_views AS v (instance_id, status_id, viewer_jid, company_id, receipt_type, viewed_at)
      VALUES ($1, $2, $3, $4, $5, $6)
      ON CONFLICT (instance_id, status_id, viewer_jid) DO UPDATE SET receipt_type = 'played'
@@ -132,7 +131,7 @@ async function recordView(
     eventId: newId(),
     data: {
       status_message_id: key,
-      status_type: await typeOf(client, instanceId, key),
+      status_type: await typeOf(sql, instanceId, key),
       receipt_type: fact.receipt,
     },
   };
@@ -140,7 +139,7 @@ async function recordView(
 
 /** Facts that leave no row of their own: the event, whose id is made of what happened, is the row. */
 async function recordOnce(
-  client: Client,
+  sql: Sql,
   { instanceId }: StatusScope,
   key: string,
   fact: Extract<StatusFact, { kind: 'reaction' | 'reply' }>,
@@ -148,9 +147,9 @@ async function recordOnce(
   more: Record<string, unknown>,
 ): Promise<Told> {
   const eventId = hashKey(instanceId, type, key, fact.from, fact.at.toISOString());
-  const told = await client.query('SELECT 1 FROM events WHERE event_id = $1', [eventId]);
+  const told = await sql.query('SELECT 1 FROM events WHERE event_id = $1', [eventId]);
   if (told.rows.length > 0) return null;
-  const statusType = await typeOf(client, instanceId, key);
+  const statusType = await typeOf(sql, instanceId, key);
   return {
     type,
     eventId,
@@ -162,8 +161,8 @@ async function recordOnce(
  * Looked for in the feed, then among what we sent: a view may be recorded before the post is. One that is
  * in neither, posted from the phone itself, counts as a text.
  */
-async function typeOf(client: Client, instanceId: string, key: string): Promise<string> {
-  const found = await client.query<{ type: string }>(
+async function typeOf(sql: Sql, instanceId: string, key: string): Promise<string> {
+  const found = await sql.query<{ type: string }>(
     `SELECT type FROM status_feed WHERE instance_id = $1 AND status_id = $2
      UNION ALL
      SELECT substr(type, length('status_') + 1) FROM messages

@@ -4,8 +4,8 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import type { CreatedWebhook, CreateWebhookBody } from '@posthorn/contract/messaging/webhooks.ts';
 import { FREE_LIMITS } from '../access/free-limits.ts';
 import { holdPrincipal } from '../access/hold-principal.ts';
+import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import { InstanceSchema } from '../instances/entities.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Cipher } from '../platform/encryption.ts';
 import type { Orm } from '../platform/orm.ts';
@@ -28,7 +28,7 @@ export async function createWebhook(
   const secret = newSecret();
   const webhook = await deps.orm.forCompany(companyId).transactional(async (em) => {
     await holdPrincipal(em, input.principal);
-    await checkOwnInstance(em, body.instance_id);
+    await checkOwnInstance(em, companyId, body.instance_id);
     await checkLimit(em, companyId);
     const now = deps.clock.now();
     const created = em.create(WebhookSchema, {
@@ -54,18 +54,13 @@ export function newSecret(): string {
   return `whsec_${randomBytes(24).toString('base64')}`;
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-/** 404 INSTANCE_NOT_FOUND unless the company of `em` has the instance; null names none. */
+/** Throws 404 INSTANCE_NOT_FOUND unless the company has the instance; null names none. */
 export async function checkOwnInstance(
   em: EntityManager,
+  companyId: number,
   instanceId: string | null,
-  companyId?: number,
 ): Promise<void> {
-  if (instanceId === null) return;
-  const where = companyId === undefined ? { id: instanceId } : { id: instanceId, companyId };
-  const found = UUID.test(instanceId) ? await em.count(InstanceSchema, where) : 0;
-  if (found === 0) throw apiError('INSTANCE_NOT_FOUND');
+  if (instanceId !== null) await requireInstance(em, { companyId, isSuperadmin: false }, instanceId);
 }
 
 /** As for instances: the lock on the company's row makes the count hold until the commit. */

@@ -12,9 +12,9 @@ export async function deleteWebhook(
   input: { principal: Principal; webhookId: number },
 ): Promise<void> {
   const { id } = await loadWebhook(reachOf(deps.orm, input.principal), input.webhookId);
-  await deps.db.transaction(async (client) => {
-    await client.query('DELETE FROM webhooks WHERE id = $1', [id]);
-    await client.query('DELETE FROM webhook_deliveries WHERE webhook_id = $1', [id]);
+  await deps.db.transaction(async (sql) => {
+    await sql.query('DELETE FROM webhooks WHERE id = $1', [id]);
+    await sql.query('DELETE FROM webhook_deliveries WHERE webhook_id = $1', [id]);
   });
   deps.bus.notify('deliveries', changedHint(id));
 }

@@ -2,7 +2,9 @@ import type { CompanyDeliveryLog } from '@posthorn/contract/messaging/deliveries
 import type { DeliveryLog } from '@posthorn/contract/messaging/webhooks.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Db } from '../platform/db.ts';
+import type { Db, Sql } from '../platform/db.ts';
+import { oneRow } from '../platform/one-row.ts';
+import { offsetOf } from '../platform/paging.ts';
 import { deliveryLogView, type LogRow, logColumns } from './delivery-log-view.ts';
 import {
   boundedTotal,
@@ -87,7 +89,7 @@ interface ListQuery {
 
 // By company, in the order of the index; ids first, so that bodies are made for those of the page only.
 async function list(
-  db: Db,
+  sql: Sql,
   query: ListQuery,
 ): Promise<{ data: Required<CompanyDeliveryLog>[]; total: number; total_capped?: true }> {
   const matching = `
@@ -96,9 +98,9 @@ async function list(
       SELECT id, created_at FROM webhook_delivery_logs l WHERE l.company_id = c.id AND ${query.where}
       ORDER BY l.id DESC LIMIT $2) l
     WHERE $1::int IS NULL OR c.id = $1`;
-  const offset = (query.page - 1) * query.limit;
+  const offset = offsetOf(query);
   const [page, counted] = await Promise.all([
-    db.query<LogRow & { company_id: number; company_name: string }>(
+    sql.query<LogRow & { company_id: number; company_name: string }>(
       `WITH page AS MATERIALIZED (
          SELECT * FROM (${matching}) m ORDER BY id DESC OFFSET ${offset} LIMIT ${query.limit})
        SELECT ${logColumns(`$${query.values.length + 3}`)}, page.company_id, page.company_name FROM page
@@ -107,13 +109,13 @@ async function list(
        ORDER BY l.id DESC`,
       [query.companyId, offset + query.limit, ...query.values, query.now],
     ),
-    db.query<{ total: number }>(
+    sql.query<{ total: number }>(
       `SELECT count(*)::int AS total FROM (SELECT 1 FROM (${matching}) m LIMIT ${COUNTED_MAX}) AS bounded`,
       [query.companyId, COUNTED_MAX, ...query.values],
     ),
   ]);
   return {
-    ...boundedTotal(counted.rows[0]!.total),
+    ...boundedTotal(oneRow(counted.rows).total),
     data: page.rows.map((row) => ({
       ...deliveryLogView(row),
       company_id: row.company_id,

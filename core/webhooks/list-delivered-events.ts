@@ -3,6 +3,8 @@ import type { DeliveredEvent, DeliveryStatus } from '@posthorn/contract/messagin
 import type { Principal } from '../access/principal.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
+import { oneRow } from '../platform/one-row.ts';
+import { offsetOf } from '../platform/paging.ts';
 import {
   boundedTotal,
   COUNTED_MAX,
@@ -39,7 +41,7 @@ export async function listDeliveredEvents(
   const now = deps.clock.now();
   const scope = [reportCompany(query.principal), periodStart(query, now), instanceId];
   const latest = latestSql(query.status, instanceId !== null);
-  const offset = (query.page - 1) * query.limit;
+  const offset = offsetOf(query);
   const [rows, counted] = await Promise.all([
     deps.db.query<Row>(`${PAGE_HEAD} (${latest('$5')}) l ${PAGE_TAIL}`, [
       ...scope,
@@ -55,7 +57,7 @@ export async function listDeliveredEvents(
   ]);
   return {
     data: rows.rows.map((row) => ({ ...row, created_at: row.created_at.toISOString() })),
-    ...boundedTotal(counted.rows[0]!.total),
+    ...boundedTotal(oneRow(counted.rows).total),
   };
 }
 

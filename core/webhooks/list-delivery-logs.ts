@@ -3,7 +3,9 @@ import { reachOf } from '../access/company-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
+import { oneRow } from '../platform/one-row.ts';
 import type { Orm } from '../platform/orm.ts';
+import { offsetOf } from '../platform/paging.ts';
 import { deliveryLogView, type LogRow, logColumns } from './delivery-log-view.ts';
 import { loadWebhook } from './find-webhook.ts';
 import { boundedTotal, COUNTED_MAX } from './report-scope.ts';
@@ -23,7 +25,7 @@ export async function listDeliveryLogs(
        SELECT ${logColumns('$4')} FROM page
        JOIN webhook_delivery_logs l ON l.id = page.id AND l.created_at = page.created_at AND l.webhook_id = $1
        ORDER BY l.id DESC`,
-      [id, input.limit, (input.page - 1) * input.limit, deps.clock.now()],
+      [id, input.limit, offsetOf(input), deps.clock.now()],
     ),
     deps.db.query<{ total: number }>(
       `SELECT count(*)::int AS total
@@ -31,5 +33,5 @@ export async function listDeliveryLogs(
       [id],
     ),
   ]);
-  return { data: page.rows.map(deliveryLogView), ...boundedTotal(counted.rows[0]!.total) };
+  return { data: page.rows.map(deliveryLogView), ...boundedTotal(oneRow(counted.rows).total) };
 }

@@ -2,9 +2,10 @@ import type { DeliveryLog } from '@posthorn/contract/messaging/webhooks.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
+import { isUuid } from '../platform/ids.ts';
+import { cutPage } from '../platform/paging.ts';
 import { deliveryLogView, type LogRow, logColumns } from './delivery-log-view.ts';
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Attempts of one event: webhooks a plan allows times the tries of each, with room. */
 const LOGS_MAX = 1_000;
 
@@ -16,7 +17,7 @@ export async function listEventDeliveries(
   deps: { db: Db; clock: Clock },
   input: { principal: Principal; eventId: string },
 ): Promise<{ logs: DeliveryLog[]; total: number; total_capped?: true }> {
-  if (!UUID.test(input.eventId)) return { logs: [], total: 0 };
+  if (!isUuid(input.eventId)) return { logs: [], total: 0 };
   const { principal } = input;
   const found = await deps.db.query<LogRow>(
     `SELECT ${logColumns('$3')} FROM webhook_delivery_logs l
@@ -24,7 +25,6 @@ export async function listEventDeliveries(
      ORDER BY l.id LIMIT ${LOGS_MAX + 1}`,
     [input.eventId, principal.isSuperadmin ? null : principal.companyId, deps.clock.now()],
   );
-  const logs = found.rows.slice(0, LOGS_MAX).map(deliveryLogView);
-  const isCut = found.rows.length > LOGS_MAX;
-  return { logs, total: logs.length, ...(isCut ? { total_capped: true } : {}) };
+  const { page, last } = cutPage(found.rows, LOGS_MAX);
+  return { logs: page.map(deliveryLogView), total: page.length, ...(last ? { total_capped: true } : {}) };
 }

@@ -1,6 +1,7 @@
 import type { Webhook as WebhookView } from '@posthorn/contract/messaging/webhooks.ts';
 import type { Cipher } from '../platform/encryption.ts';
 import type { Orm } from '../platform/orm.ts';
+import { offsetOf } from '../platform/paging.ts';
 import { WebhookSchema } from './entities.ts';
 import { webhookView } from './webhook-view.ts';
 
@@ -14,7 +15,7 @@ export async function listWebhooks(
     .findAndCount(
       WebhookSchema,
       {},
-      { orderBy: { id: 'desc' }, limit: input.limit, offset: (input.page - 1) * input.limit },
+      { orderBy: { id: 'desc' }, limit: input.limit, offset: offsetOf(input) },
     );
   return { data: found.map((webhook) => webhookView(deps.cipher, webhook)), total };
 }

@@ -2,6 +2,7 @@ import type { InstanceMetrics } from '@posthorn/contract/messaging/deliveries.ts
 import type { Principal } from '../access/principal.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
+import { oneRow } from '../platform/one-row.ts';
 import { instanceCondition, instanceParam, periodStart, reportCompany, successRate } from './report-scope.ts';
 
 /** Attempts of an instance's events in the last hours, and its webhooks, global ones included (WHK-22). */
@@ -13,7 +14,7 @@ export async function readInstanceMetrics(
   const { rows } = await deps.db.query<
     Omit<InstanceMetrics, 'instance_id' | 'period_hours' | 'success_rate'>
   >(METRICS, [reportCompany(query.principal), instanceId, periodStart(query, deps.clock.now())]);
-  const counts = rows[0]!;
+  const counts = oneRow(rows);
   return {
     instance_id: query.instanceId,
     period_hours: query.hours,

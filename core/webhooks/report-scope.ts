@@ -1,13 +1,12 @@
 import type { Principal } from '../access/principal.ts';
 import { eventBodySql } from '../events/event-body.ts';
+import { HOUR_MS } from '../platform/durations.ts';
+import { isUuid } from '../platform/ids.ts';
 
-const HOUR_MS = 3_600_000;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-/** Totals of logs are counted to here; above it the answer says so. */
+/** Totals of logs are counted up to this; above it the answer says so. */
 const TOTAL_MAX = 10_000;
 
-/** What a count looks at: one more than is told, to know that there is more. */
+/** What a count reads: one more than is reported, to know that there are more. */
 export const COUNTED_MAX = TOTAL_MAX + 1;
 
 /** The total of a count over {@link COUNTED_MAX} rows at most. */
@@ -15,12 +14,12 @@ export function boundedTotal(counted: number): { total: number; total_capped?: t
   return counted > TOTAL_MAX ? { total: TOTAL_MAX, total_capped: true } : { total: counted };
 }
 
-/** The company whose deliveries someone sees; null for a superadmin, who sees every company's (WHK-25). */
+/** The company whose deliveries a caller sees; null for a superadmin, who sees every company's (WHK-25). */
 export function reportCompany(principal: Principal): number | null {
   return principal.isSuperadmin ? null : principal.companyId;
 }
 
-/** When a period begins: `since`, or so many hours ago; without either it has no beginning. */
+/** When a period begins: `since`, or that many hours ago; without either it has no beginning. */
 export function periodStart(
   period: { hours?: number | undefined; since?: string | undefined },
   now: Date,
@@ -29,15 +28,15 @@ export function periodStart(
   return new Date(period.hours === undefined ? 0 : now.getTime() - period.hours * HOUR_MS);
 }
 
-/** An id that no instance can have asks for nothing: null. */
+/** An id that no instance can have matches nothing: null. */
 export function instanceParam(instanceId: string): string | null {
-  return UUID.test(instanceId) ? instanceId : null;
+  return isUuid(instanceId) ? instanceId : null;
 }
 
 /**
- * The condition that a log `l` belongs to the view of an instance (parameter `param`): its event is the
- * instance's, by whatever webhook; or its event is nobody's in particular (a test) and went to a
- * global webhook, which counts for every instance (WHK-21).
+ * The condition that a log `l` belongs to the view of an instance (parameter `param`): its event is the instance's,
+ * through whatever webhook; or its event belongs to no instance (a test) and went to a global webhook, which counts
+ * for every instance (WHK-21).
  */
 export function instanceCondition(param: string): string {
   return `(l.instance_id = ${param} OR (l.instance_id IS NULL AND EXISTS (

@@ -6,6 +6,7 @@ import type { Principal } from '../access/principal.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
+import { DAY_MS } from '../platform/durations.ts';
 import type { Orm } from '../platform/orm.ts';
 import { holderIsGone } from '../workers/pulse.ts';
 import { RETRIES_HINT } from './delivery/hints.ts';
@@ -61,15 +62,15 @@ async function retry(
 ): Promise<RetryResult> {
   const now = deps.clock.now();
   const logIds = [...new Set(asked.logIds)];
-  const kept = new Date(now.getTime() - WEBHOOK_PAYLOAD_RETENTION_DAYS * 86_400_000);
-  const rows = await deps.db.transaction(async (client) => {
-    const found = await client.query<TargetRow>(FIND, [logIds, asked.companyId, asked.webhookId, kept]);
+  const kept = new Date(now.getTime() - WEBHOOK_PAYLOAD_RETENTION_DAYS * DAY_MS);
+  const rows = await deps.db.transaction(async (sql) => {
+    const found = await sql.query<TargetRow>(FIND, [logIds, asked.companyId, asked.webhookId, kept]);
     const targets = found.rows.filter((row) => row.reason === null);
     const keys = [targets.map((row) => row.event_id), targets.map((row) => row.webhook_id)];
-    // Waits for results of these deliveries that are just being recorded: what is queued next then sees
-    // their logs, and numbers the new attempt after them.
-    await client.query(LOCK, keys);
-    const queued = await client.query<{ event_id: string; webhook_id: number }>(QUEUE, [...keys, now]);
+    // Waits for results of these deliveries that are just being recorded: the attempt queued next then sees their
+    // logs and is numbered after them.
+    await sql.query(LOCK, keys);
+    const queued = await sql.query<{ event_id: string; webhook_id: number }>(QUEUE, [...keys, now]);
     const done = new Set(queued.rows.map((row) => `${row.event_id} ${row.webhook_id}`));
     return found.rows.map((row) => ({ ...row, queued: done.has(`${row.event_id} ${row.webhook_id}`) }));
   });

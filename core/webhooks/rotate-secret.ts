@@ -3,12 +3,13 @@ import { reachOf } from '../access/company-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
+import { DAY_MS } from '../platform/durations.ts';
 import type { Cipher } from '../platform/encryption.ts';
 import type { Orm } from '../platform/orm.ts';
 import { newSecret } from './create-webhook.ts';
 import { loadWebhook } from './find-webhook.ts';
 
-const GRACE_MS = 24 * 3_600_000;
+const GRACE_MS = DAY_MS;
 
 /**
  * Gives a webhook a new secret. For 24 hours the one before signs as well; an older one that was still in

@@ -33,8 +33,8 @@ export async function updateWebhook(
       webhook.headers = sealHeaders(deps.cipher, body.headers);
     }
     if (body.instance_id !== undefined) {
-      // A superadmin's reach is wider than the webhook's company: its instances alone will do.
-      await checkOwnInstance(em, body.instance_id, webhook.companyId);
+      // Only an instance of the webhook's own company, also for a superadmin.
+      await checkOwnInstance(em, webhook.companyId, body.instance_id);
       webhook.instanceId = body.instance_id;
     }
     if (body.events !== undefined) webhook.patterns = body.events;

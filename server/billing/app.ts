@@ -19,7 +19,7 @@ import { billingRoutes } from './routes.ts';
 import { simulatorRoutes } from './simulator-routes.ts';
 
 export interface BillingServerDeps extends BillingDeps {
-  /** Of the main service: billing takes the same JWTs and keys (BIL-2). */
+  /** Of the messaging service: billing accepts the same JWTs and keys (BIL-2). */
   authenticator: Authenticator;
   rateLimiter: RateLimiter;
   strangers: StrangerLimits;
@@ -30,9 +30,9 @@ export interface BillingServerDeps extends BillingDeps {
   isProduction: boolean;
   metrics: Metrics;
   frontendUrl: string;
-  /** What the provider proves its webhooks with (ASAAS_WEBHOOK_SECRET). */
+  /** Authenticates the provider's webhooks (ASAAS_WEBHOOK_SECRET). */
   webhookSecret: string;
-  /** What messaging proves itself with; without it the internal endpoint refuses everybody. */
+  /** Authenticates messaging; without it the internal endpoint refuses everybody. */
   internalSecret: string | undefined;
   isDraining?: () => boolean;
   /** Checks every answer against the contract: in tests. */
@@ -42,7 +42,7 @@ export interface BillingServerDeps extends BillingDeps {
 export interface BillingServer {
   /** Resolves with the port, which is a free one for port 0. */
   listen(port: number, host: string): Promise<number>;
-  /** Answers what is under way and resolves when nothing is left. */
+  /** Finishes the requests under way and resolves when nothing is left. */
   close(): Promise<void>;
 }
 
@@ -82,7 +82,7 @@ export async function createBillingServer(deps: BillingServerDeps): Promise<Bill
       simulator: simulatorRoutes(deps),
       health: {
         health: () => ({ status: 200, body: { status: 'ok', service } }),
-        // Always 200, whatever happens to what it needs; that it is about to go is all it tells.
+        // Always 200, whatever the state of its dependencies; it only reports that it drains.
         ready: () => ({
           status: 200,
           body: { status: isDraining() ? 'draining' : 'ok', service, checks: {} },

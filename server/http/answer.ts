@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Log } from '@posthorn/core/platform/log.ts';
+import type { z } from 'zod/v4';
 import type { Call } from './call.ts';
 import type { Answer } from './handler.ts';
 
@@ -13,15 +14,16 @@ export interface AnswerDeps {
 }
 
 /**
- * Judges what a handler returned and puts its headers on the answer. Throws when the contract does not
- * declare it: that is a 500.
+ * Validates what a handler returned and sets its headers on the answer. Throws when the contract does not declare
+ * it: that is a 500.
  */
 export function checkAnswer(deps: AnswerDeps, call: Call, answer: Answer): void {
   const declared = call.route.answers.get(answer.status);
   if (declared === undefined)
     throw new Error(`${call.route.name} answered ${answer.status}, which is not declared`);
   const { body, headers } = answer;
-  if (deps.validateResponses && declared.schema !== null && isJson(body)) checkBody(call, answer);
+  if (deps.validateResponses && declared.schema !== null && isJson(body))
+    checkBody(declared.schema, call, answer);
   if (headers !== undefined)
     for (const name in headers) call.answerHeaders[name.toLowerCase()] = headers[name]!;
   // The adapter ends an answer without a body by itself.
@@ -63,9 +65,9 @@ function isJson(body: unknown): boolean {
 }
 
 /** The body as a client reads it must pass, and must hold nothing that the schema does not know. */
-function checkBody(call: Call, answer: Answer): void {
+function checkBody(schema: z.ZodType, call: Call, answer: Answer): void {
   const read: unknown = JSON.parse(JSON.stringify(answer.body));
-  const parsed = call.route.answers.get(answer.status)!.schema!.safeParse(read);
+  const parsed = schema.safeParse(read);
   if (!parsed.success)
     throw new Error(`${call.route.name} answered ${answer.status} with a body that its schema refuses`, {
       cause: parsed.error,

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
 import type { Principal } from '@posthorn/core/access/principal.ts';
 import type { UploadedFile } from '@posthorn/core/media/media-port.ts';
 import { type AddressReader, addressGroup } from '@posthorn/core/platform/client-address.ts';
@@ -14,7 +14,7 @@ export interface HandlerInput {
   readonly body: unknown;
   /** What came as bytes with the body of a route that takes media (`raw: 'multipart'`). */
   readonly file: UploadedFile | undefined;
-  /** Who is asking. Reading it on a route without authentication throws. */
+  /** The authenticated caller. Reading it on a route without authentication throws. */
   readonly principal: Principal;
   readonly traceId: string;
   readonly headers: IncomingHttpHeaders;
@@ -28,7 +28,7 @@ export interface HandlerInput {
   /** For streams: the bare answer and the headers that every answer carries. Nothing else answers after. */
   takeResponse(): { request: IncomingMessage; response: ServerResponse; headers: AnswerHeaders };
   /** For WebSockets: the socket of an upgrade, or null when the request asked for none. */
-  takeUpgrade(): { request: IncomingMessage; socket: Duplex; head: Buffer } | null;
+  takeUpgrade(): { request: IncomingMessage; socket: Socket; head: Buffer } | null;
 }
 
 /** The headers of an answer by their lower-case names; several values for `set-cookie` alone. */
@@ -36,7 +36,7 @@ export type AnswerHeaders = Record<string, string | string[]>;
 
 /** An upgrade that came in by the server's `upgrade` event and runs through the routes like any request. */
 export interface Upgrade {
-  socket: Duplex;
+  socket: Socket;
   head: Buffer;
 }
 
@@ -59,7 +59,7 @@ export class Call implements HandlerInput {
   inGate = true;
   readonly answerHeaders: AnswerHeaders;
   #release: (() => Promise<void>) | null = null;
-  /** Set while the proof that came along is the handler's to judge: told whether it failed. */
+  /** Set while the handler has to check the credential itself: called with whether that failed. */
   settleProof: ((failed: boolean) => void) | null = null;
   readonly #addressOf: AddressReader;
   #cookies: Record<string, string | undefined> | null = null;
@@ -107,7 +107,7 @@ export class Call implements HandlerInput {
     return this.#addressOf(this.request);
   }
 
-  /** What the client is counted as where it has proven nothing. */
+  /** What an unauthenticated client is counted by. */
   get addressGroup(): string {
     return addressGroup(this.ip);
   }
@@ -125,12 +125,12 @@ export class Call implements HandlerInput {
     return this.#controller.signal;
   }
 
-  /** `release` gives back what the request holds, once, whatever comes of it. */
+  /** `release` frees what the request holds, once, whatever the outcome. */
   keep(release: () => Promise<void>): void {
     this.#release = release;
   }
 
-  /** True when something is to be given back by `releaseAll`. */
+  /** True when `releaseAll` has something to free. */
   get holds(): boolean {
     return this.#release !== null;
   }
@@ -145,11 +145,11 @@ export class Call implements HandlerInput {
     return { request: this.request, response: this.response, headers: this.answerHeaders };
   }
 
-  takeUpgrade(): { request: IncomingMessage; socket: Duplex; head: Buffer } | null {
+  takeUpgrade(): { request: IncomingMessage; socket: Socket; head: Buffer } | null {
     const { request, response } = this;
     const upgrade = (request as IncomingMessage & { [UPGRADE]?: Upgrade })[UPGRADE];
     if (!upgrade) return null;
-    response.detachSocket(upgrade.socket as never);
+    response.detachSocket(upgrade.socket);
     return { request, ...upgrade };
   }
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { type ErrorCode, errorCatalogue } from '@posthorn/contract/errors.ts';
 import type { AddressReader } from '@posthorn/core/platform/client-address.ts';
@@ -19,7 +19,7 @@ export interface AppDeps extends ErrorDeps {
   metrics: Metrics;
   addressOf: AddressReader;
   transfers: TransferLimits;
-  /** Behind TLS, so that browsers are told to stay there. */
+  /** Behind TLS, so that browsers are told to use only that. */
   isProduction: boolean;
 }
 
@@ -83,7 +83,10 @@ export function createApp(deps: AppDeps): HttpApp {
   });
   const closer = createHttpServerCloser(server);
   server.on('clientError', answerBadHttp);
-  server.on('upgrade', (request, socket, head) => runUpgrade(serve, request, { socket, head }));
+  // Node's types say Duplex, since TLS servers may give one; a plain server gives the socket.
+  server.on('upgrade', (request, socket, head) =>
+    runUpgrade(serve, request, { socket: socket as Socket, head }),
+  );
   return {
     express: app,
     server,
@@ -147,8 +150,8 @@ const ALWAYS = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store
 const ALWAYS_IN_PRODUCTION = { ...ALWAYS, 'strict-transport-security': 'max-age=31536000' };
 
 /**
- * No answer is kept by a cache or read as another type than it says, unless its handler says otherwise
- * (media): most hold somebody's data, many a secret, and one that is forgotten in a list would be the one.
+ * No answer is cached, or read as another type than it says, unless its handler allows it (media): most contain
+ * somebody's data, many a secret, and a list of exceptions would miss one.
  */
 function alwaysHeaders({ isProduction }: { isProduction: boolean }): Record<string, string> {
   return isProduction ? ALWAYS_IN_PRODUCTION : ALWAYS;
@@ -172,9 +175,9 @@ function runUpgrade(
   socket.on('error', () => socket.destroy());
   const response = new ServerResponse(request);
   response.shouldKeepAlive = false;
-  response.assignSocket(socket as never);
+  response.assignSocket(socket);
   response.on('finish', () => {
-    response.detachSocket(socket as never);
+    response.detachSocket(socket);
     socket.end();
   });
   serve(request, response);

@@ -1,5 +1,5 @@
 import type { EventEmitter } from 'node:events';
-import { apiError } from '@posthorn/contract/api-error.ts';
+import { requireInstance } from '@posthorn/core/access/instance-scope.ts';
 import type { Principal } from '@posthorn/core/access/principal.ts';
 import type { Cursor } from '@posthorn/core/events/cursor.ts';
 import type { EventFeed } from '@posthorn/core/events/event-feed.ts';
@@ -27,8 +27,6 @@ export interface ResolvedQuery {
   filter: EventFilter;
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 /**
  * Resolves what a live connection asked for, before its answer has begun, so that faults are still
  * ordinary errors: BAD_REQUEST for a malformed cursor, INSTANCE_NOT_FOUND for a foreign instance.
@@ -38,7 +36,8 @@ export async function resolveLiveQuery(
   request: { principal: Principal; query: LiveQuery; lastEventId?: string | undefined },
 ): Promise<ResolvedQuery> {
   const { principal, query } = request;
-  if (query.instance_id !== undefined) await requireInstance(deps.db, principal.companyId, query.instance_id);
+  if (query.instance_id !== undefined)
+    await requireOwnInstance(deps.db, principal.companyId, query.instance_id);
   // A browser that reconnects repeats the URL it began with; what it saw last is in the header.
   const cursor = request.lastEventId || query.after;
   return {
@@ -48,12 +47,9 @@ export async function resolveLiveQuery(
   };
 }
 
-/** Throws INSTANCE_NOT_FOUND for an instance that is unknown or of another company. */
-export async function requireInstance(db: Sql, companyId: number, instanceId: string): Promise<void> {
-  const { rowCount } = UUID.test(instanceId)
-    ? await db.query('SELECT 1 FROM instances WHERE id = $1 AND company_id = $2', [instanceId, companyId])
-    : { rowCount: 0 };
-  if (!rowCount) throw apiError('INSTANCE_NOT_FOUND');
+/** The live routes show one company's events, to a superadmin too. Throws INSTANCE_NOT_FOUND. */
+export async function requireOwnInstance(sql: Sql, companyId: number, instanceId: string): Promise<void> {
+  await requireInstance(sql, { companyId, isSuperadmin: false }, instanceId);
 }
 
 /**

@@ -11,7 +11,7 @@ import { applyRateSlot } from './rate-limit.ts';
 export interface GateDeps {
   authenticator: Authenticator;
   rateLimiter: RateLimiter;
-  /** What those may ask for who have proven nothing yet, by address. */
+  /** What unauthenticated callers may do, by address. */
   strangers: StrangerLimits;
   /** Spends a ticket of `POST /v1/events/ticket` in place of credentials; only routes with `ticket`. */
   redeemTicket?: (ticket: string) => Promise<Principal>;
@@ -20,17 +20,17 @@ export interface GateDeps {
     authorization: string | undefined;
     refreshToken: string | undefined;
   }) => Promise<Principal>;
-  /** Routes that other machines call with a secret, by name: throws what is wrong with the proof. */
+  /** Routes that other machines call with a secret, by name: throws what is wrong with it. */
   guards?: Readonly<Record<string, (request: IncomingMessage) => void>>;
 }
 
 /**
- * Everything that is decided from the head of a request, before its body is read: who is asking, how
- * often, whether they may, and what they must bring along. Throws or rejects with the refusal. Stays
- * synchronous when the caches know the answers: the hot path never leaves the event loop's turn.
+ * Everything that is decided from the head of a request, before its body is read: authentication, rate,
+ * permissions, and required headers. Throws or rejects with the refusal. Stays synchronous when the caches have the
+ * answers: the hot path never leaves its turn of the event loop.
  *
- * The rate is counted before the role is looked at, so that refusals for a wrong role are counted too and
- * every authenticated answer carries the rate headers (LIM-2).
+ * The rate is counted before the role is checked, so that refusals for a wrong role are counted too and every
+ * authenticated answer carries the rate headers (LIM-2).
  */
 export function admit(deps: GateDeps, call: Call): undefined | Promise<undefined> {
   const { route } = call;
@@ -44,7 +44,7 @@ export function admit(deps: GateDeps, call: Call): undefined | Promise<undefined
   }
   const credentials: Credentials = {
     authorization: headers.authorization,
-    // An empty header proves nothing: as if it were not there.
+    // An empty header counts as an absent one.
     apiKey: (route.takesKey && (headers['x-api-key'] as string | undefined)) || undefined,
   };
   const principal = deps.authenticator.authenticateCached(credentials);
@@ -58,7 +58,7 @@ function authenticate(deps: GateDeps, call: Call, credentials: Credentials): Pro
     const { ticket } = call.request.query as { ticket?: unknown };
     if (call.route.meta.ticket && redeemTicket && typeof ticket === 'string')
       return asStranger(deps, call, () => redeemTicket(ticket));
-    // Nothing is looked up for nothing.
+    // Without credentials, nothing is looked up.
     return authenticator.authenticate(credentials);
   }
   const prove = () => authenticator.authenticate(credentials);
@@ -66,8 +66,8 @@ function authenticate(deps: GateDeps, call: Call, credentials: Credentials): Pro
 }
 
 /**
- * Routes that nobody has to prove anything for, and those whose proof is not an account's: a secret that
- * machines share is looked at here, the refresh cookie by its handler.
+ * Routes without authentication, and those that do not authenticate an account: a secret that machines share is
+ * checked here, the refresh cookie by its handler.
  */
 function admitStranger(deps: GateDeps, call: Call): undefined | Promise<undefined> {
   const { route } = call;
@@ -84,14 +84,18 @@ function admitStranger(deps: GateDeps, call: Call): undefined | Promise<undefine
   }
   const counted = deps.strangers.takeRoute(call.addressGroup, route.name);
   if (!route.meta.tellsOutages) return counted;
-  // What can't be counted can't be looked up either: the handler finds that out and says it on the page.
+  // A request that cannot be counted cannot be looked up either: the handler finds that out and says it on the
+  // page.
   return counted?.catch((err) => {
     if (!(err instanceof ApiError) || err.code !== 'SERVICE_UNAVAILABLE') throw err;
     return undefined;
   });
 }
 
-/** Proves something that this process does not know: so many failures a minute, and the address is refused. */
+/**
+ * Authenticates credentials that this process does not know: after so many failures in a minute, the address is
+ * refused.
+ */
 async function asStranger<T>(deps: GateDeps, call: Call, prove: () => Promise<T>): Promise<T> {
   const settle = await deps.strangers.enterProof(call.addressGroup);
   try {
@@ -105,8 +109,8 @@ async function asStranger<T>(deps: GateDeps, call: Call, prove: () => Promise<T>
 }
 
 /**
- * What a stranger could send without end. Not a token that has merely expired: it is genuine, costs no look-up
- * and comes from every browser each 15 minutes. Nor what we could not look up.
+ * What a stranger could send without end. Not an expired token: it is genuine, costs no look-up and comes from
+ * every browser each 15 minutes. Nor what could not be looked up.
  */
 function isFailedProof(err: unknown): boolean {
   return (
@@ -117,7 +121,7 @@ function isFailedProof(err: unknown): boolean {
 async function enterRefresh(deps: GateDeps, call: Call): Promise<undefined> {
   const settle = await deps.strangers.enterProof(call.addressGroup);
   call.settleProof = settle;
-  // Whatever becomes of the request, its turn ends with it.
+  // Whatever the outcome, its turn ends with the request.
   call.response.once('close', () => settle(false));
   return undefined;
 }
@@ -138,8 +142,8 @@ function admitPrincipal(deps: GateDeps, call: Call, principal: Principal): undef
 }
 
 /**
- * A request that cannot be counted is not let through: a limit that fails open is none, and a process
- * that cannot reach its database has nothing to answer with anyway.
+ * A request that cannot be counted is refused: a limit that fails open is none, and a process that cannot reach its
+ * database has nothing to answer with anyway.
  */
 function unavailable(cause: unknown): never {
   throw apiError('SERVICE_UNAVAILABLE', { cause, headers: { 'retry-after': '2' } });

@@ -18,10 +18,10 @@ export interface MediaJson {
 const BODY_MAX_BYTES = 2 * MEDIA_MAX_BYTES + JSON_BODY_MAX_BYTES;
 
 /**
- * Reads a JSON body whose `media_base64` goes decoded into the spool while it arrives: 64 MB in base64 cost
- * the memory of a chunk, where a string of it, its parsed copy and its bytes would cost 200 MB. The rest of
- * the body is kept as text, up to the size of any other JSON body. Throws what the decoder and the spool say,
- * ApiError 413 PAYLOAD_TOO_LARGE; then nothing is left of the file, and the rest of the request is unread.
+ * Reads a JSON body and decodes its `media_base64` into the spool while it arrives: 64 MB in base64 cost the memory
+ * of a chunk, where the string, its parsed copy and its bytes would cost 200 MB. The rest of the body is kept as
+ * text, up to the size of any other JSON body. Throws errors of the decoder and the spool, ApiError 413
+ * PAYLOAD_TOO_LARGE; then the file is removed, and the rest of the request is unread.
  */
 export async function readMediaJson(
   { spool, openMedia }: { spool: Spool; openMedia: () => void },
@@ -49,13 +49,13 @@ export async function readMediaJson(
       sink = new PassThrough({ highWaterMark: 256 * 1024 });
       sink.on('error', () => undefined);
       spooling = spool.write(sink.iterator({ destroyOnReturn: false }));
-      // Awaited below; until then its failure is nobody's.
+      // Awaited below; until then its rejection has no handler.
       spooling.catch(() => undefined);
     }
     if (sink.write(bytes)) return;
     const target = sink;
     const drained = new Promise((resolve) => target.once('drain', resolve));
-    // A spool that has given up reads no more, so nothing would drain.
+    // A spool that has failed reads no more, so nothing would drain.
     await Promise.race([drained, spooling]);
   }
 
@@ -71,7 +71,7 @@ export async function readMediaJson(
     }
     if (scanner.found()) {
       await pass(decoder.end());
-      // A data URI of nothing: the field is not empty, yet there is no media in it.
+      // An empty data URI: the field is not empty, yet it contains no media.
       if (hadText && !sink) throw new MediaRejected('empty');
       (sink as PassThrough | null)?.end();
     }

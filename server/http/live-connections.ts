@@ -3,10 +3,10 @@ import type { Principal } from '@posthorn/core/access/principal.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 
-/** Why the credentials of a live connection are none any more. */
+/** Why the credentials of a live connection are no longer valid. */
 export type CredentialsEnd = 'credentials_changed' | 'credentials_expired';
 
-/** The credentials of a live connection, from the moment they were proven. */
+/** The credentials of a live connection, from the moment they were checked. */
 export interface WatchedCredentials {
   /** `end` is called once, when something about them changes or they expire; at once when they already have. */
   onEnd(end: (reason: CredentialsEnd) => void): void;
@@ -38,10 +38,12 @@ interface Watched {
 }
 
 /**
- * Ends the connections of a company, user or key when something about it changed (suspended, revoked, logged
- * out, password changed), and those of a JWT when it expires: whoever may still come back does so at once with
- * its cursor, and proves it anew. What changed while the bus was away nobody knows: then everybody does.
+ * Closes the connections of a company, user or key when something about it changed (suspended, revoked, logged out,
+ * password changed), and those of a JWT when it expires: a client that is still allowed reconnects at once with its
+ * cursor and authenticates again. Changes that happened while the bus was down are unknown, so then every
+ * connection is closed.
  */
+// long: three indexes of the same connections, which change together
 export function createLiveConnections(deps: {
   bus: Bus;
   clock: Clock;

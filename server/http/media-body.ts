@@ -6,6 +6,7 @@ import type { UploadedFile } from '@posthorn/core/media/media-port.ts';
 import { MediaRejected, sendErrorOf, uploadErrorOf } from '@posthorn/core/media/media-rejected.ts';
 import type { SharedBudget } from '@posthorn/core/media/shared-budget.ts';
 import type { Spool, SpooledFile } from '@posthorn/core/media/spool.ts';
+import { beforeFirst } from '@posthorn/core/platform/before-first.ts';
 import { bodyOfForm } from './form-fields.ts';
 import { readMediaJson } from './json-media.ts';
 import { FORM_MAX_BYTES, readMultipart } from './multipart.ts';
@@ -14,13 +15,13 @@ import { PLACEHOLDER } from './placeholder.ts';
 import type { PreparedRoute } from './prepared-route.ts';
 import { isEmpty, readText } from './read-json.ts';
 
-/** What the bodies that can carry media need of the process; null: no media storage is configured. */
+/** What bodies with media need of the process; null: no media storage is configured. */
 export type MediaIntake = {
   spool: Spool;
   /** Bytes of memory, and of the spool. */
   budget: SharedBudget;
   room: SharedBudget;
-  /** What receiving and storing one file holds in memory at most. */
+  /** The memory that receiving and storing one file takes at most. */
   bodyMemoryBytes: number;
 } | null;
 
@@ -28,17 +29,17 @@ export interface MediaBody {
   /** For the contract to judge; {@link PLACEHOLDER} stands in its source field for the file. */
   body: unknown;
   file: UploadedFile | undefined;
-  /** Removes the file, unless it was stored, and gives its memory back. */
+  /** Removes the file, unless it was stored, and releases its memory. */
   release(): Promise<void>;
 }
 
-/** Parsers and the like, of a body that is nearly nothing. */
+/** Memory of parsers and the like, for a body that is nearly empty. */
 const SMALL_BODY_BYTES = 64 * 1024;
 
 /**
- * Reads the body of a route that takes media: JSON, with the bytes in it or without, or a multipart form.
- * Throws ApiError with the words of the route: the sends have codes of their own for what is wrong with
- * media, the upload says everything with 400 (MED-6, MED-10). 503 with Retry-After when no memory is left.
+ * Reads the body of a route that takes media: JSON, with the bytes in it or without, or a multipart form. Throws
+ * ApiError with the codes of the route: the sends have codes of their own for media errors, the upload answers all
+ * of them with 400 (MED-6, MED-10). 503 with Retry-After when no memory is left.
  */
 export async function readMediaBody(
   intake: MediaIntake,
@@ -63,7 +64,9 @@ export async function readMediaBody(
   };
 
   try {
-    const type = (request.headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase();
+    const type = beforeFirst(request.headers['content-type'] ?? '', ';')
+      .trim()
+      .toLowerCase();
     if (type === 'multipart/form-data') {
       refuseTooLong(request);
       reserve();
@@ -75,7 +78,7 @@ export async function readMediaBody(
       return { body, file: file ? uploadOf(file, {}) : undefined, release };
     }
     if (type !== 'application/json') {
-      // No body at all says nothing of its type; what is missing then is for the contract to say.
+      // Without a body, its type says nothing; the contract then reports what is missing.
       if (type === '' && isEmpty(request)) return { body: undefined, file: undefined, release };
       throw badRequest('the content type must be application/json or multipart/form-data');
     }
@@ -109,18 +112,18 @@ function uploadOf(
   return { ...file, ...more, stream: lazyFile(file.spooled.path) };
 }
 
-/** The file counts as a source like the others: a second one is refused by the contract. */
+/** The file counts as a source like the others: the contract refuses a second one. */
 function placeholderInto(route: PreparedRoute, body: Record<string, unknown>): void {
   if (route.takesBase64) body.media_base64 = PLACEHOLDER;
   else body.media_url = PLACEHOLDER;
 }
 
-/** The file is handed over by itself: no handler takes the placeholder for a source. */
+/** The file is passed separately: no handler takes the placeholder for a source. */
 export function forgetPlaceholder(body: Record<string, unknown>): void {
   for (const name of ['media_base64', 'media_url']) if (body[name] === PLACEHOLDER) delete body[name];
 }
 
-/** The upload calls it a bad request, like everything else (MED-10). */
+/** The upload answers a bad request, as for everything else (MED-10). */
 function parse(route: PreparedRoute, text: string): unknown {
   try {
     return parseJson(text);
@@ -131,7 +134,7 @@ function parse(route: PreparedRoute, text: string): unknown {
   }
 }
 
-/** Said before a byte is read, where the head of the request says it. */
+/** Refused before a byte is read, where the head of the request gives the size. */
 function refuseTooLong(request: IncomingMessage): void {
   const length = Number(request.headers['content-length'] ?? 0);
   if (length > FORM_MAX_BYTES) throw new MediaRejected('too_large');
@@ -143,7 +146,7 @@ function memoryFor({ headers }: IncomingMessage): number {
   return length > 0 ? 2 * length + SMALL_BODY_BYTES : Number.POSITIVE_INFINITY;
 }
 
-/** What it may come to in the spool: nobody knows better than its sender, who may not say. */
+/** The most that it may take in the spool: only the sender knows the size, and may not give it. */
 function spooledBytes({ headers }: IncomingMessage): number {
   const length = Number(headers['content-length'] ?? 0);
   return length > 0 ? Math.min(length, MEDIA_MAX_BYTES) : MEDIA_MAX_BYTES;
@@ -156,10 +159,7 @@ function inWordsOf(route: PreparedRoute, err: unknown): unknown {
 
 const DRAIN_MS = 20_000;
 
-/**
- * Lets the client finish what it sends, so that it comes to read the answer rather than a reset; not for
- * ever, though.
- */
+/** Lets the client finish sending, so that it reads the answer rather than a reset; not forever, though. */
 function drain(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
   request.on('error', () => undefined);

@@ -24,6 +24,7 @@ const COMMA = 0x2c;
 const KEY = Buffer.from('media_base64');
 const ESCAPES: Record<string, string> = { '/': '/', n: '\n', r: '\r', t: '\t', b: '\b', f: '\f' };
 
+// long: a state machine over bytes: its states are its variables
 export function createMediaScanner(): MediaScanner {
   let depth = 0;
   let inString = false;

@@ -1,17 +1,18 @@
 import { type ErrorCode, errorEnvelope } from '@posthorn/contract/errors.ts';
 import { errorsOf, metaOf, type RouteMeta } from '@posthorn/contract/route-meta.ts';
 import type { Role } from '@posthorn/core/access/principal.ts';
+import { UUID_FORM } from '@posthorn/core/platform/ids.ts';
 import type { Metrics } from '@posthorn/core/platform/metrics.ts';
 import { type AppRoute, isAppRouteOtherResponse } from '@ts-rest/core';
 import type { z } from 'zod/v4';
 
-/** What the pipeline needs of a route, worked out once so that a request only reads it. */
+/** What the pipeline needs of a route, computed once so that a request only reads it. */
 export interface PreparedRoute {
   /** Dotted name in the contract, e.g. `messages.sendText`; the label of its metrics. */
   name: string;
   path: string;
   meta: RouteMeta;
-  /** False: the handler proves who is asking, or nobody has to. */
+  /** False: the handler authenticates, or nobody has to. */
   authenticates: boolean;
   takesKey: boolean;
   /** Null: every role. */
@@ -32,7 +33,7 @@ export interface PreparedRoute {
 export interface PreparedParam {
   name: string;
   shape: RegExp;
-  /** What a value of another shape answers: the same as an unknown id. */
+  /** The answer for a value of another shape: the same as for an unknown id. */
   notFound: ErrorCode;
   notFoundMessage: string | undefined;
 }
@@ -43,7 +44,6 @@ export interface PreparedAnswer {
   contentType: string | null;
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const INTEGER = /^[1-9]\d{0,8}$/;
 const BIG_INTEGER = /^[1-9]\d{0,14}$/;
 
@@ -51,15 +51,14 @@ const BIG_INTEGER = /^[1-9]\d{0,14}$/;
 const STORABLE = /^[^\0]*$/;
 
 /**
- * Ids that are looked up as what they are; one of another shape names nothing and answers like an unknown
- * one. A parameter that is not listed (a message's id, a JID, a phone) is its use case's to judge, unless no
- * column can hold it.
+ * Ids that are looked up by their type; one of another shape is answered like an unknown one. A parameter that is
+ * not listed (a message's id, a JID, a phone) is left to its use case, unless no column can hold it.
  */
 const SHAPES: Record<string, RegExp> = {
-  instanceId: UUID,
-  eventId: UUID,
-  mediaId: UUID,
-  taskId: UUID,
+  instanceId: UUID_FORM,
+  eventId: UUID_FORM,
+  mediaId: UUID_FORM,
+  taskId: UUID_FORM,
   webhookId: INTEGER,
   companyId: INTEGER,
   userId: INTEGER,
@@ -104,21 +103,21 @@ export function prepareRoute(name: string, route: AppRoute, metrics: Metrics): P
 }
 
 /**
- * The parameters whose shape is judged. The metadata's `notFound` speaks of the first one, the resource that
- * the path stands on; a later one answers its own code (`messageId`: MESSAGE_NOT_FOUND) or NOT_FOUND,
- * whichever the route documents.
+ * The parameters whose shape is checked. The metadata's `notFound` is for the first one, the resource at the
+ * beginning of the path; a later one answers its own code (`messageId`: MESSAGE_NOT_FOUND) or NOT_FOUND, whichever
+ * the route documents.
  */
 function paramsOf(route: AppRoute): PreparedParam[] {
   const { notFound, notFoundMessages = {} } = metaOf(route);
   const documented = errorsOf(route);
-  const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
+  const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
   return names.flatMap((name, at) => {
     const own = [`${name.replace(/Id$/, '').toUpperCase()}_NOT_FOUND`, 'NOT_FOUND'] as ErrorCode[];
-    // INVALID_ID speaks of the shape itself, of every id (billing, ERR-9).
+    // INVALID_ID is about the shape itself, of every id (billing, ERR-9).
     const ofAll = at === 0 || notFound === 'INVALID_ID';
     const code = ofAll ? notFound : own.find((candidate) => documented.includes(candidate));
     const shape = SHAPES[name] ?? STORABLE;
-    // A provider of logins has codes of its own, and what is no name of one is none of these shapes.
+    // A login provider has codes of its own, and its name has none of these shapes.
     if (shape === STORABLE && code === undefined && notFound === undefined) return [];
     return [
       { name, shape, notFound: code ?? notFound ?? 'NOT_FOUND', notFoundMessage: notFoundMessages[name] },

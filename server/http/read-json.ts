@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { JSON_BODY_MAX_BYTES } from '@posthorn/contract/limits.ts';
+import { beforeFirst } from '@posthorn/core/platform/before-first.ts';
 import { parseJson } from './parse-json.ts';
 
 const JSON_TYPE = 'application/json';
@@ -52,5 +53,5 @@ export function isEmpty({ headers }: IncomingMessage): boolean {
 }
 
 function isJsonType(type = ''): boolean {
-  return type === JSON_TYPE || type.split(';', 1)[0]!.trim().toLowerCase() === JSON_TYPE;
+  return type === JSON_TYPE || beforeFirst(type, ';').trim().toLowerCase() === JSON_TYPE;
 }

@@ -35,12 +35,12 @@ interface AdapterInput {
 }
 
 /**
- * Serves every route of a contract through ts-rest's Express adapter. A request passes, in this order: trace
- * id and CORS, authentication, rate limit, role, verified e-mail, Idempotency-Key (all in gate.ts, before the
- * body is read), the shape of its path, query and body, the handler, and the check of its answer.
+ * Serves every route of a contract through ts-rest's Express adapter. A request passes, in this order: trace id and
+ * CORS, authentication, rate limit, role, verified e-mail, Idempotency-Key (all in gate.ts, before the body is
+ * read), the shape of its path, query and body, the handler, and the check of its answer.
  *
- * Express tries routes one after another, which costs a request at the end of our list twice what the
- * framework costs otherwise (measured: docs/decisions/0001). So each area of the paths has a router of its own.
+ * Express tries routes one after another, which costs a request at the end of our list twice what the framework
+ * costs otherwise (measured: docs/decisions/0001). So each area of the paths has a router of its own.
  */
 export function serveContract<C extends AppRouter>(
   app: HttpApp,
@@ -116,7 +116,7 @@ function openGate(deps: ServeDeps, prepared: PreparedRoute): Middleware {
     // A HEAD of an endless answer would never end.
     if (isEndless && request.method === 'HEAD') return next('route');
     const call = openCall(deps, request, response, prepared);
-    // From here on errors are the handler's, those of its body included: billing shortens these.
+    // From here on errors are the handler's, those of its body included: billing answers these in the reduced form.
     const pass = (): void => {
       call.inGate = false;
       next();
@@ -134,8 +134,8 @@ function openGate(deps: ServeDeps, prepared: PreparedRoute): Middleware {
 }
 
 /**
- * Reads the body for the adapter to judge, and judges the path. A body with media is received and judged
- * here, since its file has to be given back whatever comes of it.
+ * Reads the body for the adapter to validate, and validates the path. A body with media is received and validated
+ * here, since its file has to be released whatever the outcome.
  */
 function readBody(deps: ServeDeps, prepared: PreparedRoute): Middleware {
   const received = (request: Request, body: unknown, next: NextFunction): void => {
@@ -167,12 +167,12 @@ function readBody(deps: ServeDeps, prepared: PreparedRoute): Middleware {
   };
 }
 
-/** True for a body that is no JSON or can't be stored, which a route may have its own word for. */
+/** True for a body that is no JSON or cannot be stored, for which a route may have its own code. */
 function isUnreadable(err: unknown): err is ApiError {
   return err instanceof ApiError && (err.code === 'INVALID_JSON' || err.code === 'BAD_REQUEST');
 }
 
-/** Where the use case is to judge a body of a wrong shape too, the adapter hands it the fallback. */
+/** Where the use case is to judge an invalid body too, the adapter passes it the fallback. */
 function withFallback(route: AppRoute, { body, meta }: PreparedRoute): AppRoute {
   const fallback = meta.bodyCodes?.fallback;
   return body && fallback !== undefined ? ({ ...route, body: body.catch(fallback) } as AppRoute) : route;
@@ -189,7 +189,7 @@ async function receiveMedia(deps: ServeDeps, prepared: PreparedRoute, request: R
 /** The id of a whole chat or of a network message fits; a longer one names nothing. */
 const PARAM_MAX_CHARS = 256;
 
-/** Throws what a path says that names nothing; an id of the wrong shape answers like an unknown one. */
+/** Throws what is wrong with the path; an id of the wrong shape answers like an unknown one. */
 function checkPath(prepared: PreparedRoute, call: Call): void {
   for (const { name, shape, notFound, notFoundMessage } of prepared.params) {
     const value = call.params[name]!;
@@ -208,14 +208,15 @@ function runHandler(deps: ServeDeps, handler: AnyHandler) {
     if (call.file) forgetPlaceholder(body as Record<string, unknown>);
     const answer = await handler(call);
     await call.releaseAll();
-    // The handler took the answer over: the adapter waits for a promise that nothing holds.
+    // The handler took the response over: the adapter waits for a promise that never resolves and that nothing
+    // references.
     if (answer === undefined) return new Promise(() => undefined);
     checkAnswer(deps, call, answer);
     return answer;
   };
 }
 
-/** What the adapter found wrong, in the words of the contract; the query speaks before the body. */
+/** The adapter's validation errors, with the contract's codes; the query comes before the body. */
 function errorOfInput({ query, body }: RequestValidationError, { call }: Request): Error {
   const part = query ? 'query' : 'body';
   const { issues } = (query ?? body) as unknown as { issues: readonly Issue[] };

@@ -6,9 +6,9 @@ import type { AnswerHeaders, HandlerInput } from './call.ts';
 import { type LiveQuery, type LiveStreamDeps, resolveLiveQuery, serveReader } from './event-stream.ts';
 import type { LiveConnections } from './live-connections.ts';
 
-/** How long a reader has to take what is left after the stream was ended. */
+/** How long a reader may take for what is left after the stream was ended. */
 const LINGER_MS = 5_000;
-/** Asks clients to come back this soon after a cut. */
+/** Asks clients to reconnect this soon after a cut. */
 const RETRY_MS = 1_000;
 
 /**
@@ -39,7 +39,7 @@ export async function openEventStream(
   const sink = createSseSink(session, response);
   const isClosed = response.destroyed;
   if (isClosed) credentials.forget();
-  // The head is out: cutting the connection makes the client come back with its cursor.
+  // The head is out: cutting the connection makes the client reconnect with its cursor.
   await serveReader(deps.feed, { resolved, sink, credentials, connection: response, isClosed }).catch(() =>
     response.destroy(),
   );

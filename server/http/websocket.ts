@@ -6,7 +6,7 @@ import type { HandlerInput } from './call.ts';
 import { type LiveQuery, type LiveStreamDeps, resolveLiveQuery, serveReader } from './event-stream.ts';
 import type { LiveConnections } from './live-connections.ts';
 
-/** Readers have nothing to say but pongs and a close. */
+/** Clients only send pongs and a close. */
 const INBOUND_MAX_BYTES = 1024;
 const LINGER_MS = 5_000;
 const PONG_WITHIN_MS = 10_000;

@@ -3,6 +3,7 @@ import { listCompanies } from '@posthorn/core/accounts/company/list-companies.ts
 import { setCompanyStatus } from '@posthorn/core/accounts/company/set-company-status.ts';
 import type { AccountDeps } from '@posthorn/core/accounts/deps.ts';
 import type { Handlers } from '../http/handler.ts';
+import { paged } from '../http/paged.ts';
 
 export type AdminRoutesDeps = Pick<AccountDeps, 'db' | 'clock' | 'forget'>;
 
@@ -10,8 +11,7 @@ export type AdminRoutesDeps = Pick<AccountDeps, 'db' | 'clock' | 'forget'>;
 export function adminRoutes(deps: AdminRoutesDeps): Handlers<typeof admin> {
   return {
     async listCompanies({ query }) {
-      const { data, total } = await listCompanies(deps, query);
-      return { status: 200, body: { data, total, page: query.page, limit: query.limit } };
+      return paged(query, await listCompanies(deps, query));
     },
     async suspendCompany({ principal, params, traceId }) {
       const companyId = Number(params.companyId);

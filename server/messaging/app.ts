@@ -63,6 +63,7 @@ export interface MessagingServer {
 }
 
 /** The messaging API: HTTP over the use cases of core. Any number of these serve one database. */
+// long: the composition of a service: each line makes one part and hands it on
 export async function createMessagingServer(deps: MessagingDeps): Promise<MessagingServer> {
   const { config, db, hotDb, bus, clock, log, metrics } = deps;
   let closing = false;
@@ -141,7 +142,7 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     listen: app.listen,
     async close() {
       closing = true;
-      // The door first: a stream that ends here must come back elsewhere.
+      // Stops accepting first: a stream that ends here must reconnect elsewhere.
       await app.stopListening();
       await feed.close();
       sockets.close();

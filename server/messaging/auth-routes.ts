@@ -29,6 +29,7 @@ export interface AuthRoutesDeps extends AccountDeps {
 }
 
 /** Accounts and sessions (ACC-1 to ACC-25). */
+// long: a table of the handlers of one resource
 export function authRoutes(deps: AuthRoutesDeps): Handlers<typeof auth> {
   return {
     async register({ body, ip, traceId }) {

@@ -8,6 +8,7 @@ import { readInstanceMetrics } from '@posthorn/core/webhooks/read-instance-metri
 import { readWebhookMetrics } from '@posthorn/core/webhooks/read-webhook-metrics.ts';
 import { retryDeliveries } from '@posthorn/core/webhooks/retry-deliveries.ts';
 import type { Handlers } from '../http/handler.ts';
+import { paged } from '../http/paged.ts';
 
 export interface DeliveriesRoutesDeps {
   db: Db;
@@ -19,17 +20,16 @@ export interface DeliveriesRoutesDeps {
 export function deliveriesRoutes(deps: DeliveriesRoutesDeps): Handlers<typeof deliveries> {
   return {
     async instanceEvents({ principal, query }) {
-      const { instance_id: instanceId, page, limit } = query;
-      const found = await listDeliveredEvents(deps, { ...query, principal, instanceId });
-      return { status: 200, body: { ...found, page, limit } };
+      return paged(
+        query,
+        await listDeliveredEvents(deps, { ...query, principal, instanceId: query.instance_id }),
+      );
     },
     async events({ principal, query }) {
-      const found = await listDeliveredEvents(deps, { ...query, principal });
-      return { status: 200, body: { ...found, page: query.page, limit: query.limit } };
+      return paged(query, await listDeliveredEvents(deps, { ...query, principal }));
     },
     async stuck({ principal, query }) {
-      const found = await listDeliveredEvents(deps, { ...query, principal, status: 'stuck' });
-      return { status: 200, body: { ...found, page: query.page, limit: query.limit } };
+      return paged(query, await listDeliveredEvents(deps, { ...query, principal, status: 'stuck' }));
     },
     async instanceMetrics({ principal, query }) {
       const { instance_id: instanceId, hours } = query;
@@ -40,14 +40,11 @@ export function deliveriesRoutes(deps: DeliveriesRoutesDeps): Handlers<typeof de
       return { status: 200, body: { period_hours: query.hours, webhooks } };
     },
     async companyLogs({ principal, query }) {
-      const { event_type: eventType, webhook_id: webhookId, page, limit } = query;
-      const found = await listCompanyLogs(deps, { ...query, principal, eventType, webhookId });
-      return { status: 200, body: { ...found, page, limit } };
+      const { event_type: eventType, webhook_id: webhookId } = query;
+      return paged(query, await listCompanyLogs(deps, { ...query, principal, eventType, webhookId }));
     },
     async logs({ principal, query }) {
-      const { instance_id: instanceId, page, limit } = query;
-      const found = await listLatestLogs(deps, { principal, instanceId, page, limit });
-      return { status: 200, body: { ...found, page, limit } };
+      return paged(query, await listLatestLogs(deps, { ...query, principal, instanceId: query.instance_id }));
     },
     async retryBulk({ principal, body }) {
       return { status: 202, body: await retryDeliveries(deps, { principal, logIds: body.log_ids }) };

@@ -5,7 +5,7 @@ import { readEvent } from '@posthorn/core/events/read-events.ts';
 import type { Tickets } from '@posthorn/core/events/ticket.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
-import { type LiveStreamDeps, requireInstance } from '../http/event-stream.ts';
+import { type LiveStreamDeps, requireOwnInstance } from '../http/event-stream.ts';
 import type { Handlers } from '../http/handler.ts';
 import type { LiveConnections } from '../http/live-connections.ts';
 import { openEventStream } from '../http/sse.ts';
@@ -32,7 +32,7 @@ export function eventsRoutes(deps: EventsRoutesDeps): Handlers<typeof events> {
     },
     async list({ principal, query }) {
       const { companyId } = principal;
-      if (query.instance_id !== undefined) await requireInstance(deps.db, companyId, query.instance_id);
+      if (query.instance_id !== undefined) await requireOwnInstance(deps.db, companyId, query.instance_id);
       const body = await listEvents(deps, {
         ...query,
         companyId,

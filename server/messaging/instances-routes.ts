@@ -11,12 +11,14 @@ import { renameInstance } from '@posthorn/core/instances/rename-instance.ts';
 import { requestAction } from '@posthorn/core/instances/request-action.ts';
 import { requestPairingCode } from '@posthorn/core/instances/request-pairing-code.ts';
 import type { LifecycleAction } from '@posthorn/core/instances/transitions.ts';
+import { beforeFirst } from '@posthorn/core/platform/before-first.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
 import type { Orm } from '@posthorn/core/platform/orm.ts';
 import { toBuffer } from 'qrcode';
 import type { Handler, Handlers } from '../http/handler.ts';
+import { paged } from '../http/paged.ts';
 
 export interface InstancesRoutesDeps {
   orm: Orm;
@@ -44,8 +46,7 @@ export function instancesRoutes(deps: InstancesRoutesDeps): Handlers<typeof inst
       body: await createInstance(deps, { principal, ...body }),
     }),
     list: async ({ principal, query }) => {
-      const { data, total } = await listInstances(deps, { companyId: principal.companyId, ...query });
-      return { status: 200, body: { data, total, page: query.page, limit: query.limit } };
+      return paged(query, await listInstances(deps, { companyId: principal.companyId, ...query }));
     },
     get: async ({ principal, params }) => ({
       status: 200,
@@ -97,6 +98,6 @@ export function instancesRoutes(deps: InstancesRoutesDeps): Handlers<typeof inst
 
 /** JSON when it is asked for by name and no image is; a browser's or curl's `Accept` gets the picture. */
 function wantsJson(accept: string | undefined): boolean {
-  const types = (accept ?? '').split(',').map((type) => type.split(';', 1)[0]!.trim().toLowerCase());
+  const types = (accept ?? '').split(',').map((type) => beforeFirst(type, ';').trim().toLowerCase());
   return types.includes('application/json') && !types.includes('image/png') && !types.includes('image/*');
 }

@@ -5,6 +5,7 @@ import type { OpenedMedia } from '@posthorn/core/media/open-media.ts';
 import { findMedia, openMedia, readMediaInfo } from '@posthorn/core/media/read-media.ts';
 import { uploadMedia } from '@posthorn/core/media/upload-media.ts';
 import type { Handlers } from '../http/handler.ts';
+import { paged } from '../http/paged.ts';
 import { sendFile } from '../http/send-file.ts';
 
 export interface MediaRoutesDeps {
@@ -28,8 +29,7 @@ export function mediaRoutes({ storedMedia, publicUrl }: MediaRoutesDeps): Handle
       }),
     }),
     list: async ({ principal, params, query }) => {
-      const { data, total } = await listMedia(deps, { principal, ...params, filter: query });
-      return { status: 200, body: { data, total, page: query.page, limit: query.limit } };
+      return paged(query, await listMedia(deps, { principal, ...params, filter: query }));
     },
     conversations: async ({ principal, params, query }) => ({
       status: 200,

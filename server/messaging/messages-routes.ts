@@ -1,8 +1,7 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { messages } from '@posthorn/contract/messaging/messages.ts';
-import { reachOf } from '@posthorn/core/access/company-scope.ts';
+import { requireInstance } from '@posthorn/core/access/instance-scope.ts';
 import type { Principal } from '@posthorn/core/access/principal.ts';
-import { loadInstance } from '@posthorn/core/instances/find-instance.ts';
 import { pinMessage, starMessage, votePoll } from '@posthorn/core/messages/act-on-message.ts';
 import { findMessage } from '@posthorn/core/messages/find-message.ts';
 import { listMessages } from '@posthorn/core/messages/list-messages.ts';
@@ -22,7 +21,7 @@ export function messagesRoutes(deps: MessagesRoutesDeps): Handlers<typeof messag
     principal: Principal;
     params: { instanceId: string };
   }) => {
-    await loadInstance(reachOf(deps.orm, principal), params.instanceId);
+    await requireInstance(deps.db, principal, params.instanceId);
     throw apiError('INTERACTIVE_DISABLED');
   };
   return {

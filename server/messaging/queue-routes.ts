@@ -3,13 +3,13 @@ import { cancelQueued, clearQueue } from '@posthorn/core/messages/cancel-queued.
 import { countQueue, listQueue } from '@posthorn/core/messages/list-queue.ts';
 import type { RpcDeps } from '@posthorn/core/rpc/request-owner.ts';
 import type { Handlers } from '../http/handler.ts';
+import { paged } from '../http/paged.ts';
 
 /** What waits to be sent (SND-46). */
 export function queueRoutes(deps: RpcDeps): Handlers<typeof queue> {
   return {
     list: async ({ principal, params, query }) => {
-      const { data, total } = await listQueue(deps, { principal, ...params, ...query });
-      return { status: 200, body: { data, total, page: query.page, limit: query.limit } };
+      return paged(query, await listQueue(deps, { principal, ...params, ...query }));
     },
     count: async ({ principal, params }) => ({
       status: 200,

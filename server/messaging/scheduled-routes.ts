@@ -5,6 +5,7 @@ import type { PrepareDeps } from '@posthorn/core/messages/prepare-send.ts';
 import { scheduleSend } from '@posthorn/core/messages/schedule-send.ts';
 import type { Orm } from '@posthorn/core/platform/orm.ts';
 import type { Handlers } from '../http/handler.ts';
+import { paged } from '../http/paged.ts';
 import { isForced, keyOf, replayHeaders } from './send-handler.ts';
 
 /** Sends with a time of their own (SND-44, SND-45). */
@@ -22,8 +23,7 @@ export function scheduledRoutes(deps: PrepareDeps & { orm: Orm }): Handlers<type
       return { status: 202, body: accepted, headers: replayHeaders({ replayed }) };
     },
     list: async ({ principal, params, query }) => {
-      const { data, total } = await listScheduled(deps, { principal, ...params, ...query });
-      return { status: 200, body: { data, total, page: query.page, limit: query.limit } };
+      return paged(query, await listScheduled(deps, { principal, ...params, ...query }));
     },
     remove: async ({ principal, params }) => {
       await cancelScheduled(deps, { principal, ...params });

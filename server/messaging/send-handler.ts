@@ -5,8 +5,8 @@ import { type SendDeps, send } from '@posthorn/core/messages/send.ts';
 import type { AcceptedSend } from '@posthorn/core/messages/send-command.ts';
 import type { HandlerInput } from '../http/call.ts';
 
-/** What the handler of any send reads of its request. */
-export interface SendRequest extends Pick<HandlerInput, 'principal' | 'traceId' | 'headers' | 'signal'> {
+/** What the handler of any send reads of its HTTP request. */
+export interface SendHandlerInput extends Pick<HandlerInput, 'principal' | 'traceId' | 'headers' | 'signal'> {
   readonly params: { readonly instanceId: string };
   readonly body: object;
   /** What came with the request: a multipart form's file, or `media_base64`. */
@@ -21,7 +21,7 @@ export function sendHandler<Params>(
   operation: Operation,
   more?: (params: Params) => Record<string, string>,
 ) {
-  return async (input: SendRequest & { readonly params: Params }) => {
+  return async (input: SendHandlerInput & { readonly params: Params }) => {
     const { accepted, idempotencyKey } = await sendAs(deps, input, operation, more?.(input.params));
     return {
       status: 202 as const,
@@ -42,7 +42,7 @@ export function changeHandler<Params>(
   operation: 'delete' | 'edit',
   more: (params: Params) => Record<string, string>,
 ) {
-  return async (input: SendRequest & { readonly params: Params }) => {
+  return async (input: SendHandlerInput & { readonly params: Params }) => {
     const { accepted, idempotencyKey } = await sendAs(deps, input, operation, more(input.params));
     return {
       status: 202 as const,
@@ -54,7 +54,7 @@ export function changeHandler<Params>(
 
 async function sendAs(
   deps: SendDeps,
-  input: SendRequest,
+  input: SendHandlerInput,
   operation: Operation,
   more: Record<string, string> | undefined,
 ): Promise<{ accepted: AcceptedSend; idempotencyKey: string }> {

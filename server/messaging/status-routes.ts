@@ -6,6 +6,7 @@ import { listStatus } from '@posthorn/core/status/list-status.ts';
 import { listStatusViews } from '@posthorn/core/status/list-views.ts';
 import { readStatusPrivacy } from '@posthorn/core/status/read-privacy.ts';
 import type { Handlers } from '../http/handler.ts';
+import { paged } from '../http/paged.ts';
 import { sendHandler } from './send-handler.ts';
 
 /** Status stories (docs/reference/status.md). */
@@ -17,8 +18,7 @@ export function statusRoutes(deps: SendDeps & RpcDeps): Handlers<typeof status> 
     postAudio: sendHandler(deps, 'status_audio'),
     reply: sendHandler(deps, 'status_reply', ({ statusId }) => ({ status_id: statusId })),
     list: async ({ principal, params, query }) => {
-      const { data, total } = await listStatus(deps, { principal, ...params, ...query });
-      return { status: 200, body: { data, total, page: query.page, limit: query.limit } };
+      return paged(query, await listStatus(deps, { principal, ...params, ...query }));
     },
     privacy: async ({ principal, params, signal }) => ({
       status: 200,

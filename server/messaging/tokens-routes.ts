@@ -6,6 +6,7 @@ import { listTokens } from '@posthorn/core/accounts/tokens/list-tokens.ts';
 import { revokeToken } from '@posthorn/core/accounts/tokens/revoke-token.ts';
 import type { Orm } from '@posthorn/core/platform/orm.ts';
 import type { Handlers } from '../http/handler.ts';
+import { paged } from '../http/paged.ts';
 
 export interface TokensRoutesDeps extends Pick<AccountDeps, 'db' | 'clock' | 'forget'> {
   orm: Orm;
@@ -15,8 +16,7 @@ export interface TokensRoutesDeps extends Pick<AccountDeps, 'db' | 'clock' | 'fo
 export function tokensRoutes(deps: TokensRoutesDeps): Handlers<typeof tokens> {
   return {
     async list({ principal, query }) {
-      const { data, total } = await listTokens(deps, { companyId: principal.companyId, ...query });
-      return { status: 200, body: { data, total, page: query.page, limit: query.limit } };
+      return paged(query, await listTokens(deps, { companyId: principal.companyId, ...query }));
     },
     async create({ principal, body, traceId }) {
       const { companyId, userId, tokenId } = principal;

@@ -6,6 +6,7 @@ import { removeUser } from '@posthorn/core/accounts/users/remove-user.ts';
 import { updateUser } from '@posthorn/core/accounts/users/update-user.ts';
 import type { Orm } from '@posthorn/core/platform/orm.ts';
 import type { Handlers } from '../http/handler.ts';
+import { paged } from '../http/paged.ts';
 
 export interface UsersRoutesDeps
   extends Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'mails' | 'settings' | 'forget'> {
@@ -16,8 +17,7 @@ export interface UsersRoutesDeps
 export function usersRoutes(deps: UsersRoutesDeps): Handlers<typeof users> {
   return {
     async list({ principal, query }) {
-      const { data, total } = await listUsers(deps, { companyId: principal.companyId, ...query });
-      return { status: 200, body: { data, total, page: query.page, limit: query.limit } };
+      return paged(query, await listUsers(deps, { companyId: principal.companyId, ...query }));
     },
     async create({ principal, body, traceId }) {
       return { status: 201, body: await createUser(deps, { ...body, principal, traceId }) };

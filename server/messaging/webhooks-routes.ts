@@ -16,6 +16,7 @@ import { rotateSecret } from '@posthorn/core/webhooks/rotate-secret.ts';
 import { sendTestEvent } from '@posthorn/core/webhooks/send-test-event.ts';
 import { updateWebhook } from '@posthorn/core/webhooks/update-webhook.ts';
 import type { Handlers } from '../http/handler.ts';
+import { paged } from '../http/paged.ts';
 
 export interface WebhooksRoutesDeps {
   orm: Orm;
@@ -34,8 +35,7 @@ export function webhooksRoutes(deps: WebhooksRoutesDeps): Handlers<typeof webhoo
       body: await createWebhook(deps, { principal, body }),
     }),
     list: async ({ principal, query }) => {
-      const { data, total } = await listWebhooks(deps, { companyId: principal.companyId, ...query });
-      return { status: 200, body: { data, total, page: query.page, limit: query.limit } };
+      return paged(query, await listWebhooks(deps, { companyId: principal.companyId, ...query }));
     },
     get: async ({ principal, params }) => ({
       status: 200,
@@ -51,8 +51,7 @@ export function webhooksRoutes(deps: WebhooksRoutesDeps): Handlers<typeof webhoo
     },
     logs: async ({ principal, params, query }) => {
       const webhookId = Number(params.webhookId);
-      const logs = await listDeliveryLogs(deps, { principal, webhookId, ...query });
-      return { status: 200, body: { ...logs, page: query.page, limit: query.limit } };
+      return paged(query, await listDeliveryLogs(deps, { principal, webhookId, ...query }));
     },
     rotateSecret: async ({ principal, params }) => ({
       status: 200,

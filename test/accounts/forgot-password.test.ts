@@ -73,7 +73,7 @@ describe('POST /v1/auth/forgot-password', () => {
     refused(await forgot(''), 400, 'MISSING_FIELD');
   });
 
-  test('500 INTERNAL_ERROR when the wish can not be written down', async () => {
+  test('500 INTERNAL_ERROR when the request cannot be recorded', async () => {
     await server.db.query('ALTER TABLE mails ADD CONSTRAINT broken CHECK (false) NOT VALID');
     const answer = await forgot(newEmail());
     await server.db.query('ALTER TABLE mails DROP CONSTRAINT broken');

@@ -64,7 +64,7 @@ describe('DELETE /v1/auth/me/account', () => {
     });
     assert.deepEqual(told.sort(), [...mine].sort());
 
-    // All later requests are blocked, whoever's and however proven.
+    // All later requests are blocked, whoever's they are and however they authenticate.
     for (const who of [{ jwt: owner.jwt }, { jwt: agent.jwt }, { key: owner.key }])
       refused(await server.api('GET', '/v1/instances', who), 403, 'COMPANY_SUSPENDED');
     for (const person of [owner, agent]) {

@@ -54,7 +54,7 @@ describe('GET /v1/auth/oauth/{provider}/callback', () => {
     assert.equal(session.email_verified, true);
   });
 
-  test('github: the same road, by the primary verified address', async () => {
+  test('github: the same steps, by the primary verified address', async () => {
     const account = githubAccount();
     account.emails.unshift({ email: 'other@example.test', primary: false, verified: true });
     const first = await loginWithGithub(setup, account);

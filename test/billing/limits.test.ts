@@ -89,7 +89,7 @@ describe('the limits of a plan', () => {
 });
 
 describe('a suspension', () => {
-  /** What the owners of its instances read: the users' own wishes are kept under a suspension. */
+  /** What the owners of its instances read: a suspension keeps the state that the users desired. */
   const wanted = async (companyId: number) => {
     const rows = await loadSessionRows(billing.parts.db, {
       shards: Array.from({ length: SHARD_COUNT }, (_, shard) => shard),
@@ -150,7 +150,7 @@ describe('a suspension', () => {
   });
 });
 
-describe('news that come twice, late or of nobody', () => {
+describe('entitlement updates that come twice, late or of nobody', () => {
   it('leave the company as the newest says', async () => {
     const { companyId } = await billing.company();
     const { db, clock } = billing.parts;

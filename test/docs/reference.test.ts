@@ -51,9 +51,12 @@ describe('the rules of docs/reference', () => {
       }
   });
 
-  it('are held by nothing as long as they are not built', () => {
-    for (const { id, text, heldBy } of rules)
-      if (text.startsWith('**Not built yet.**')) assert.deepEqual(heldBy, [], id);
+  it('are held by a test, or say that they are not built or not tested yet', () => {
+    for (const { id, title, text, heldBy } of rules) {
+      const isOpen = title === 'withdrawn' || /^\*\*Not (built|tested) yet\.\*\*/.test(text);
+      if (isOpen) assert.deepEqual(heldBy, [], id);
+      else assert.notDeepEqual(heldBy, [], `no test holds ${id}, and it does not say so`);
+    }
   });
 
   it('stand in a file that the index lists', () => {

@@ -186,7 +186,7 @@ test('a fault with a probability strikes some and spares some', async (t) => {
   assert.equal(summary.total, 200 - refused);
 });
 
-test('a fault is over after it struck as often as it was told to', async (t) => {
+test('a fault is over after it took effect as often as it was told to', async (t) => {
   const sandbox = await startSandbox(t);
   const instance = await pairInstance(t, sandbox, OURS);
   await sandbox.post('/faults', { kind: 'refuse', times: 2 });

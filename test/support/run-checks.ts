@@ -3,8 +3,9 @@ import { text } from 'node:stream/consumers';
 import { projectRoot } from './process.ts';
 
 /**
- * `npm run check`: types, lint and import rule, unused code, and whether the committed OpenAPI documents
- * are those of the contract. All at once; only what fails is shown at length.
+ * `npm run check`: types, lint and import rules, unused code, the structure of the sources and the documents, and
+ * whether the committed OpenAPI documents are those of the contract. All run at the same time; only what fails is
+ * shown at length.
  */
 
 const bin = (name: string) => `node_modules/.bin/${name}`;
@@ -12,6 +13,16 @@ const checks: readonly { name: string; command: readonly string[] }[] = [
   { name: 'types', command: [bin('tsc'), '--noEmit', '-p', 'tsconfig.json'] },
   { name: 'lint', command: [bin('biome'), 'check', '--error-on-warnings', '.'] },
   { name: 'unused code', command: [bin('knip'), '--no-progress'] },
+  {
+    name: 'structure and documents',
+    command: [
+      process.execPath,
+      '--test',
+      '--test-reporter=dot',
+      'test/structure/*.test.ts',
+      'test/docs/reference.test.ts',
+    ],
+  },
   { name: 'OpenAPI', command: [process.execPath, 'openapi/generate.ts', '--check'] },
 ];
 

@@ -27,7 +27,7 @@ export interface TestInstance {
   jid: string;
 }
 
-/** The whole road in one process: API over HTTP, worker, and the sandbox network over real connections. */
+/** The whole send pipeline in one process: API over HTTP, worker, and the sandbox network over real connections. */
 export interface Sending {
   api: TestMessaging;
   company: SeededCompany;

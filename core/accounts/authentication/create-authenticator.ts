@@ -11,17 +11,19 @@ const KNOWN_MAX = 20_000;
 
 export interface AuthenticatorDeps extends ProofDeps {
   bus: Bus;
-  /** How long a proof is believed without asking again; it is called back at once over the bus. */
+  /** How long a successful look-up is cached; revocations clear it at once over the bus. */
   cacheTtlMs?: number;
 }
 
 /** The authenticator of a process. */
 export interface LocalAuthenticator extends Authenticator {
-  /** Forgets at once in this process; the others hear it over the bus, a few milliseconds later. */
+  /**
+   * Drops a key of the cache at once in this process; the others are notified over the bus, milliseconds later.
+   */
   forget(...subjects: AuthSubject[]): void;
   /**
-   * For `DELETE /v1/auth/me/account` alone: a JWT, or the refresh cookie in its place, also of a company that
-   * is deleted already. Throws like `authenticate`.
+   * For `DELETE /v1/auth/me/account` only: accepts a JWT, or the refresh cookie in its place, also from a company
+   * that is already deleted. Throws like `authenticate`.
    */
   authenticateAccount(proof: {
     authorization: string | undefined;
@@ -36,9 +38,9 @@ export function createAuthenticator(deps: AuthenticatorDeps): LocalAuthenticator
     clock: deps.clock,
     ttlMs: deps.cacheTtlMs ?? 30_000,
   });
-  /** Proofs that held, by their digest; a revoked one leaves when it is next looked up. */
+  /** Credentials that succeeded, by digest; a revoked one is removed at its next look-up. */
   const known = new Set<string>();
-  /** Look-ups under way, so that a burst with one key asks once. */
+  /** Look-ups in progress, so that a burst with one key causes one. */
   const running = new Map<string, { mark: number; answer: Promise<Principal> }>();
 
   async function lookUp(proof: string, isKey: boolean, mark: number): Promise<Principal> {
@@ -46,13 +48,13 @@ export function createAuthenticator(deps: AuthenticatorDeps): LocalAuthenticator
     try {
       const { principal, endsAtMs } = await (isKey ? proveKey(deps, proof) : proveJwt(deps, proof));
       cache.set(proof, principal, mark, endsAtMs);
-      // The newest last: the oldest go first.
+      // The newest stands last, so that the oldest is evicted first.
       known.delete(id);
       if (known.size >= KNOWN_MAX) known.delete(known.keys().next().value as string);
       known.add(id);
       return principal;
     } catch (err) {
-      // While the database is away nothing is said about the proof.
+      // While the database is unreachable, nothing is known about the credential.
       if (!isApiErrorOf(err, 'SERVICE_UNAVAILABLE')) known.delete(id);
       throw err;
     }
@@ -61,7 +63,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): LocalAuthenticator
   return {
     authenticateCached(credentials) {
       const proof = proofOf(credentials);
-      // A key is no JWT: what was proven as one must not pass in the other's header.
+      // A key is no JWT: what was authenticated as one must not be accepted in the other's header.
       const principal = proof === null ? null : cache.get(proof);
       if (principal === null) return null;
       if ((principal.via === 'key') !== (credentials.apiKey !== undefined)) return null;
@@ -78,7 +80,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): LocalAuthenticator
       const mark = cache.mark();
       const id = `${isKey ? 'k' : 'j'} ${proof}`;
       const shared = running.get(id);
-      // Only a look-up that began after the last thing to forget, and only while we would hear of one.
+      // Only a look-up that began after the last invalidation, and only while we would be notified of one.
       if (shared && shared.mark === mark && cache.usable()) return shared.answer;
       const answer = lookUp(proof, isKey, mark);
       running.set(id, { mark, answer });

@@ -4,6 +4,7 @@ import { JWT_LIFETIME_S } from '@posthorn/contract/limits.ts';
 import { errors, jwtVerify, SignJWT } from 'jose';
 import type { Role } from '../../access/principal.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { isUuid } from '../../platform/ids.ts';
 
 /** Who issues our JWTs; the messaging and billing services accept no other. */
 export const JWT_ISSUER = 'posthorn';
@@ -29,12 +30,11 @@ export interface Jwt {
 }
 
 /**
- * A jti is `<refresh family>.<random>`, so that a logout that carries nothing but the JWT finds the
- * refresh tokens of the same session.
+ * A jti is `<refresh family>.<random>`, so that a logout with only the JWT finds the refresh tokens of its session.
  */
 export function familyOfJti(jti: string): string | null {
   const family = jti.split('.')[0] ?? '';
-  return /^[0-9a-f-]{36}$/.test(family) ? family : null;
+  return isUuid(family) ? family : null;
 }
 
 export function createJwt(options: { secret: string; clock: Clock }): Jwt {

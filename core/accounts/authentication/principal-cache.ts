@@ -5,21 +5,24 @@ import type { Clock } from '../../platform/clock.ts';
 
 interface Entry {
   principal: Principal;
-  /** Monotonic milliseconds: a clock that is set back keeps nothing alive. */
+  /** Monotonic milliseconds, so that setting the clock back prolongs no entry. */
   goodUntilMs: number;
-  /** When the proof itself ends (a JWT's exp), by the clock of the house. */
+  /** When the credential expires (a JWT's exp), by the application's clock. */
   endsAtMs: number;
 }
 
-/** Principals by the very text that proved them; on the path of every request, so a look-up is a few hundred ns. */
+/**
+ * Principals by the exact text of their credential. It is on the path of every request: a look-up costs a few
+ * hundred ns.
+ */
 export interface PrincipalCache {
   get(proof: string): Principal | null;
-  /** Remembers until `endsAtMs`, at most for the TTL, unless something was forgotten since `mark`. */
+  /** Caches until `endsAtMs`, at most for the TTL, unless an invalidation came after `mark`. */
   set(proof: string, principal: Principal, mark: number, endsAtMs: number): void;
-  /** Taken before a look-up begins: what it reads may be forgotten before it is stored. */
+  /** To be taken before a look-up begins: what it reads may be invalidated before it is stored. */
   mark(): number;
   forget(subject: AuthSubject): void;
-  /** False while the bus is down: what is cached then can't be called back. */
+  /** False while the bus is down: entries could not be invalidated then. */
   usable(): boolean;
 }
 
@@ -63,7 +66,7 @@ export function createPrincipalCache(deps: { bus: Bus; clock: Clock; ttlMs: numb
     },
     set(proof, principal, mark, endsAtMs) {
       if (mark !== generation || !bus.isUp()) return;
-      // Full: the oldest goes. Whoever is active is back in it at the next request.
+      // Full: the oldest entry is evicted. An active caller is cached again at its next request.
       if (entries.size >= ENTRIES_MAX) entries.delete(entries.keys().next().value as string);
       entries.set(proof, { principal, goodUntilMs: performance.now() + ttlMs, endsAtMs });
     },

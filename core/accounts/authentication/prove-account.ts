@@ -5,6 +5,7 @@ import { isSuperadmin, PLATFORM_COMPANY_ID } from '../../access/superadmin.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Db } from '../../platform/db.ts';
 import type { Log } from '../../platform/log.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import { hashSecret } from '../secret-digest.ts';
 import { REFRESH_OVERLAP_MS } from '../sessions/refresh-session.ts';
 import { hashApiKey, isApiKey } from '../tokens/api-key.ts';
@@ -22,10 +23,10 @@ export interface ProofDeps {
   notesKeyUse?: boolean;
 }
 
-/** Seconds after which a used key is noted as used again. */
+/** Seconds after which the use of a key is written again. */
 const USE_NOTED_EVERY_S = 60;
 
-/** Who it is, and until when the proof itself holds (Unix ms). */
+/** The account, and when the credential expires (Unix ms). */
 export interface Proven {
   principal: Principal;
   endsAtMs: number;
@@ -88,8 +89,8 @@ type JwtRow = AccountRow & {
 };
 
 /**
- * By JWT. Throws 401 TOKEN_INVALID, TOKEN_EXPIRED, PASSWORD_CHANGED; 403, 503 as ACC-41 says.
- * `evenDeleted` lets the users of a deleted company pass: for asking to delete it again.
+ * By JWT. Throws 401 TOKEN_INVALID, TOKEN_EXPIRED, PASSWORD_CHANGED; 403, 503 as ACC-41 says. `evenDeleted` lets
+ * the users of a deleted company pass, so that they can repeat the deletion.
  */
 export async function proveJwt(
   deps: ProofDeps,
@@ -107,14 +108,14 @@ export async function proveJwt(
      LEFT JOIN companies c ON c.id = claim.company_id`,
     [claims.userId, claims.companyId, claims.jti],
   );
-  const row = rows[0]!;
+  const row = oneRow(rows);
   if (row.revoked) throw apiError('TOKEN_INVALID');
   if (row.status === null) throw companyNotFound();
   if (row.user_id === null) throw apiError('TOKEN_INVALID');
   if (claims.pwdChangedAtMs < row.pwd_changed_at_ms && row.password_changed_jti !== claims.jti)
     throw apiError('PASSWORD_CHANGED');
   const endsAtMs = claims.exp * 1000;
-  // Both the token and the user as of now: neither a promotion nor a demotion waits in a token.
+  // Token and user are both read now: a changed role applies without a new token.
   const superadmin = claims.isSuperadmin && isSuperadminRow(deps, row);
   // Superadmin JWTs are exempt from the company's state (ACC-40).
   if (!superadmin && !(options.evenDeleted && row.status === 'deleted')) checkCompany(row);
@@ -130,7 +131,7 @@ export async function proveJwt(
   };
 }
 
-/** By refresh cookie, which stays as it is: for the one route that takes it in place of a JWT (ACC-25). */
+/** By refresh cookie, which is not rotated: for the one route that takes it in place of a JWT (ACC-25). */
 export async function proveRefreshCookie(deps: ProofDeps, refreshToken: string): Promise<Principal> {
   const { rows } = await look<AccountRow>(
     deps,
@@ -165,7 +166,7 @@ function principalOf(
   return {
     companyId: row.company_id,
     userId: row.user_id!,
-    // Who is off the allowlist keeps nothing of the role.
+    // A user who is off the allowlist keeps no rights of the role.
     role: row.role === 'superadmin' && !superadmin ? 'agent' : row.role,
     isSuperadmin: superadmin,
     emailVerified: row.email_verified,
@@ -184,7 +185,7 @@ function checkCompany(row: AccountRow): void {
   if (row.status !== 'active') throw apiError('COMPANY_SUSPENDED');
 }
 
-/** Whatever goes wrong in a look-up, nothing is known about the credentials: 503 (ACC-41). */
+/** Any failure of a look-up means that nothing is known about the credentials: 503 (ACC-41). */
 async function look<Row extends object>(deps: ProofDeps, name: string, text: string, values: unknown[]) {
   try {
     return await deps.db.query<Row>({ name, text, values });
@@ -193,9 +194,9 @@ async function look<Row extends object>(deps: ProofDeps, name: string, text: str
   }
 }
 
-/** Best effort and never waited for: it is for people who look which keys can go. */
+/** Best effort and not awaited: it only tells people which keys are unused. */
 function noteUse(deps: ProofDeps, tokenId: number): void {
   deps.db
     .query('UPDATE api_tokens SET last_used_at = $2 WHERE id = $1', [tokenId, deps.clock.now()])
-    .catch((err) => deps.log.warn({ err, token_id: tokenId }, 'use of a key not noted'));
+    .catch((err) => deps.log.warn({ err, token_id: tokenId }, 'recording the use of a key failed'));
 }

@@ -4,12 +4,12 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Db, Sql } from '../../platform/db.ts';
 
 /**
- * What billing tells of a company (its `BillingNews`, read here without importing billing: neither of the two
- * imports the other).
+ * An entitlement update from billing (its `BillingNews`, declared here again because neither of the two imports the
+ * other).
  */
-export interface PlanNews {
+export interface EntitlementUpdate {
   company_id: number;
-  /** Grows with each change of a company; older news that come late are dropped. */
+  /** Grows with each change of a company; updates that arrive late are ignored. */
   version: number;
   /** Null: the free limits (LIM-4). */
   limits: {
@@ -17,22 +17,24 @@ export interface PlanNews {
     max_users: number;
     max_webhooks: number;
     requests_per_minute: number;
-    /** Absent in news from before there was one. */
+    /** Absent in updates that were written before it existed. */
     storage_mb?: number;
   } | null;
   suspended: boolean;
 }
 
 /**
- * Lets messaging follow a company's subscription: its limits count from the next request on, in every
- * process, and a suspension disconnects its instances and, once over, connects those again that are still
- * wanted connected. Safe to run twice and in any order. False for news that are older than what is
- * known, or of a company that is gone.
+ * Applies an entitlement update to a company: its limits count from the next request on in every process; a
+ * suspension disconnects its instances, and the end of one reconnects those whose desired state is connected.
+ * Idempotent, and safe in any order. False for an update older than what is known, or of a company that is gone.
  */
-export async function applyPlanLimits(deps: { db: Db; clock: Clock }, news: PlanNews): Promise<boolean> {
+export async function applyPlanLimits(
+  deps: { db: Db; clock: Clock },
+  update: EntitlementUpdate,
+): Promise<boolean> {
   return deps.db.transaction(async (sql) => {
     const now = deps.clock.now();
-    const { limits } = news;
+    const { limits } = update;
     const { rows } = await sql.query<{ was_suspended: boolean }>(
       `WITH before AS (SELECT id, billing_suspended_at FROM companies WHERE id = $1 FOR NO KEY UPDATE)
        UPDATE companies
@@ -44,28 +46,28 @@ export async function applyPlanLimits(deps: { db: Db; clock: Clock }, news: Plan
        WHERE companies.id = before.id AND billing_version < $2
        RETURNING before.billing_suspended_at IS NOT NULL AS was_suspended`,
       [
-        news.company_id,
-        news.version,
+        update.company_id,
+        update.version,
         limits?.max_instances ?? null,
         limits?.max_users ?? null,
         limits?.max_webhooks ?? null,
         limits?.requests_per_minute ?? null,
-        news.suspended,
+        update.suspended,
         now,
         limits?.storage_mb ?? null,
       ],
     );
     if (!rows[0]) return false;
-    if (!news.suspended) await resumeMarked(sql, news.company_id);
-    if (rows[0].was_suspended !== news.suspended) await tellHoldChanged(sql, news.company_id);
-    await forgetCached(sql, `company:${news.company_id}`);
+    if (!update.suspended) await resumeMarked(sql, update.company_id);
+    if (rows[0].was_suspended !== update.suspended) await tellHoldChanged(sql, update.company_id);
+    await forgetCached(sql, `company:${update.company_id}`);
     return true;
   });
 }
 
 /**
- * A suspension overwrote what users wanted, and marked it, before holds were read from the company. One that was
- * written then may still end.
+ * Before holds were read from the company, a suspension overwrote and marked the desired state. A suspension from
+ * that time may still end.
  */
 async function resumeMarked(sql: Sql, companyId: number): Promise<void> {
   await sql.query(

@@ -10,9 +10,9 @@ export interface BillingClient {
 const TIMEOUT_MS = 20_000;
 
 /**
- * `POST {base}/internal/v1/companies/{id}/cancel-subscriptions` with the header X-Internal-Secret; billing
- * answers 200 `{cancelled}`. Asking again is safe: what is cancelled counts no more. Null when billing is not
- * configured, which account deletion answers with 502 (ACC-25).
+ * `POST {base}/internal/v1/companies/{id}/cancel-subscriptions` with the header X-Internal-Secret; billing answers
+ * 200 `{cancelled}`. Safe to repeat: what is cancelled is not counted again. Null when billing is not configured,
+ * which account deletion answers with 502 (ACC-25).
  */
 export function createBillingClient(options: {
   baseUrl: string | undefined;

@@ -1,6 +1,7 @@
 import { forgetCached } from '../../access/forget-cached.ts';
 import { mails } from '../../mail/mails.ts';
 import type { Sql } from '../../platform/db.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import { changedHint } from '../../webhooks/delivery/hints.ts';
 import type { AccountDeps } from '../deps.ts';
 
@@ -11,15 +12,15 @@ export interface ClearedCompany {
   instances: number;
 }
 
-/** What a webhook says that was disabled here. */
+/** The reason that a webhook disabled here shows. */
 const WEBHOOK_REASON = 'owner_proven';
 
 /**
- * Leaves a company to one user: the others are removed (with their keys and sessions), its webhooks are
- * disabled and its instances disconnected. Nothing else could be told from what a stranger planted who had
- * registered it under another's address: an invited second owner proves an address as well. Data, settings
- * and credentials stay, so an honest owner enables, connects and invites again. Part of the caller's
- * transaction, which holds the row of the user who stays.
+ * Leaves a company to one user: removes the others (with their keys and sessions), disables its webhooks and
+ * disconnects its instances. Nothing else tells what a stranger set up who registered the company with somebody
+ * else's address: an invited second owner has a proven address as well. Data, settings and credentials stay, so an
+ * honest owner can enable, connect and invite again. Runs in the caller's transaction, which holds the row of the
+ * user who stays.
  */
 export async function clearCompany(
   deps: Pick<AccountDeps, 'clock' | 'mails'>,
@@ -28,7 +29,7 @@ export async function clearCompany(
 ): Promise<ClearedCompany> {
   const { companyId, keepUserId, traceId } = input;
   const at = deps.clock.now();
-  // Whoever is making a user, a webhook or an instance has it as well: none is made behind our back.
+  // Whoever creates a user, webhook or instance locks this row too, so none can appear meanwhile.
   const company = await sql.query<{ name: string }>('SELECT name FROM companies WHERE id = $1 FOR UPDATE', [
     companyId,
   ]);
@@ -38,7 +39,7 @@ export async function clearCompany(
   );
   for (const user of users.rows)
     await deps.mails.queue(sql, {
-      ...mails.accessEnded({ name: user.name, company: company.rows[0]!.name }),
+      ...mails.accessEnded({ name: user.name, company: oneRow(company.rows).name }),
       to: user.email,
       kind: 'access_ended',
       companyId,
@@ -62,7 +63,7 @@ async function disableWebhooks(sql: Sql, companyId: number, at: Date): Promise<n
   return rows.length;
 }
 
-/** Also those that the end of a suspension would connect again. */
+/** Includes those that the end of a suspension would reconnect. */
 async function disconnectInstances(sql: Sql, companyId: number, at: Date): Promise<number> {
   const { rows } = await sql.query<{ id: string }>(
     `UPDATE instances SET wanted = 'disconnected', resume_after_suspension = false, updated_at = $2

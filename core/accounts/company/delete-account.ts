@@ -5,6 +5,7 @@ import { forgetCached } from '../../access/forget-cached.ts';
 import type { Principal } from '../../access/principal.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import { mails } from '../../mail/mails.ts';
+import { DAY_MS } from '../../platform/durations.ts';
 import { companyHint } from '../../webhooks/delivery/hints.ts';
 import type { AccountDeps } from '../deps.ts';
 import { checkCurrentPassword } from '../passwords/check-current-password.ts';
@@ -69,7 +70,7 @@ async function cancelSubscriptions(
   }
 }
 
-/** Null when another request was faster. */
+/** Null when a concurrent request has deleted it first. */
 async function markDeleted(
   deps: DeleteDeps,
   user: AccountUser,
@@ -105,7 +106,7 @@ async function markDeleted(
       traceId,
       at: deletedAt,
     });
-    const purgeOn = new Date(deletedAt.getTime() + ACCOUNT_RETENTION_DAYS * 86_400_000);
+    const purgeOn = new Date(deletedAt.getTime() + ACCOUNT_RETENTION_DAYS * DAY_MS);
     await deps.mails.queue(sql, {
       ...mails.accountDeleted({
         name: user.name,

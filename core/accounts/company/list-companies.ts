@@ -1,6 +1,8 @@
 import type { CompanyDto } from '@posthorn/contract/messaging/admin.ts';
 import type { QueryResultRow } from 'pg';
 import type { Db, Sql } from '../../platform/db.ts';
+import { oneRow } from '../../platform/one-row.ts';
+import { offsetOf } from '../../platform/paging.ts';
 
 interface CompanyRow extends QueryResultRow {
   id: number;
@@ -28,11 +30,11 @@ export async function listCompanies(
   const [page, counted] = await Promise.all([
     deps.db.query<CompanyRow>(
       `SELECT ${COLUMNS} FROM companies c WHERE ${where} ORDER BY c.id DESC LIMIT $3 OFFSET $4`,
-      [...filter, input.limit, (input.page - 1) * input.limit],
+      [...filter, input.limit, offsetOf(input)],
     ),
     deps.db.query<{ total: number }>(`SELECT count(*) AS total FROM companies c WHERE ${where}`, filter),
   ]);
-  return { data: page.rows.map(companyView), total: counted.rows[0]!.total };
+  return { data: page.rows.map(companyView), total: oneRow(counted.rows).total };
 }
 
 /** One company, or null. */

@@ -1,5 +1,6 @@
 import { ACCOUNT_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
-import type { Db } from '../../platform/db.ts';
+import type { Db, Sql } from '../../platform/db.ts';
+import { DAY_MS } from '../../platform/durations.ts';
 
 const BATCH = 5_000;
 const FOREIGN_KEY_VIOLATION = '23503';
@@ -8,16 +9,16 @@ const FOREIGN_KEY_VIOLATION = '23503';
 export async function companiesToPurge(deps: { db: Db }, now: Date): Promise<number[]> {
   const { rows } = await deps.db.query<{ id: number }>(
     `SELECT id FROM companies WHERE status = 'deleted' AND deleted_at <= $1 ORDER BY deleted_at, id`,
-    [new Date(now.getTime() - ACCOUNT_RETENTION_DAYS * 86_400_000)],
+    [new Date(now.getTime() - ACCOUNT_RETENTION_DAYS * DAY_MS)],
   );
   return rows.map((row) => row.id);
 }
 
 /**
- * Drops everything a deleted company had: its rows of every table that has a `company_id`, found in the
- * catalogue so that a table made later is not forgotten. Stored media go with their rows: triggers note the
- * objects for the media job to remove (0007-media.ts). The company's own row goes last: a purge that was
- * interrupted is simply begun again.
+ * Deletes everything of a deleted company: its rows in every table that has a `company_id`, found in the catalogue
+ * so that a table added later is not forgotten. Stored media goes with its rows: triggers note the objects for the
+ * media job to remove (0007-media.ts). The company's own row is deleted last, so that an interrupted purge simply
+ * starts again.
  */
 export async function purgeCompany(deps: { db: Db }, companyId: number): Promise<void> {
   const { db } = deps;
@@ -31,7 +32,8 @@ export async function purgeCompany(deps: { db: Db }, companyId: number): Promise
     for (const { name, has_instance } of tables)
       if (has_instance)
         await deleteBatches(db, name, 'instance_id = ANY($2::uuid[])', companyId, instanceIds);
-  // Rounds, until one finds nothing: rows wait for others that point at them, and triggers may write new ones.
+  // Repeats until a round deletes nothing: rows wait for others that reference them, and triggers may write new
+  // ones.
   for (;;) {
     let deleted = 0;
     const blocked: string[] = [];
@@ -51,8 +53,8 @@ export async function purgeCompany(deps: { db: Db }, companyId: number): Promise
 }
 
 /** Tables of this schema that carry a company, partitions by their parent. Billing's stand in another schema. */
-async function tenantTables(db: Db): Promise<{ name: string; has_instance: boolean }[]> {
-  const { rows } = await db.query<{ name: string; has_instance: boolean }>(
+async function tenantTables(sql: Sql): Promise<{ name: string; has_instance: boolean }[]> {
+  const { rows } = await sql.query<{ name: string; has_instance: boolean }>(
     `SELECT quote_ident(c.relname) AS name, bool_or(a.attname = 'instance_id') AS has_instance
      FROM pg_class c
      JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname IN ('company_id', 'instance_id') AND NOT a.attisdropped
@@ -64,9 +66,12 @@ async function tenantTables(db: Db): Promise<{ name: string; has_instance: boole
   return rows;
 }
 
-/** In bites, so that no lock and no transaction lasts; returns how many. tableoid: the rows may stand in partitions. */
+/**
+ * In batches, so that no lock and no transaction lasts long; returns the number of rows. By tableoid, because the
+ * rows may stand in partitions.
+ */
 async function deleteBatches(
-  db: Db,
+  sql: Sql,
   table: string,
   condition: string,
   companyId: number,
@@ -74,7 +79,7 @@ async function deleteBatches(
 ): Promise<number> {
   let deleted = 0;
   for (;;) {
-    const { rowCount } = await db.query(
+    const { rowCount } = await sql.query(
       `DELETE FROM ${table} WHERE company_id = $1 AND (tableoid, ctid) IN (
          SELECT tableoid, ctid FROM ${table} WHERE company_id = $1 AND ${condition} LIMIT ${BATCH}
        )`,

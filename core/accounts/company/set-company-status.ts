@@ -9,11 +9,10 @@ import type { AccountDeps } from '../deps.ts';
 import { readCompany } from './list-companies.ts';
 
 /**
- * Suspends or reactivates a company; its JWTs and keys are refused, or taken again, at once everywhere. While it
- * is suspended its instances hold no session, so that nothing of it is sent or received, and nothing is
- * delivered to its webhooks; what is queued waits. Reactivated, all of it goes on as it was left. Nothing
- * to change is no error. Throws 404 COMPANY_NOT_FOUND; 409 ACCOUNT_ALREADY_DELETED, and
- * CONFLICT for the platform's own company.
+ * Suspends or reactivates a company. Its JWTs and keys are refused, or accepted again, at once in every process.
+ * While it is suspended, its instances hold no session (nothing is sent or received), nothing is delivered to its
+ * webhooks, and queued messages wait. After reactivation everything continues. No change is no error. Throws 404
+ * COMPANY_NOT_FOUND; 409 ACCOUNT_ALREADY_DELETED, and CONFLICT for the platform's own company.
  */
 export async function setCompanyStatus(
   deps: Pick<AccountDeps, 'db' | 'clock' | 'forget'>,
@@ -52,8 +51,10 @@ export async function setCompanyStatus(
         at,
       });
     }
-    return readCompany(sql, companyId);
+    const read = await readCompany(sql, companyId);
+    if (!read) throw apiError('COMPANY_NOT_FOUND');
+    return read;
   });
   deps.forget(`company:${companyId}`);
-  return company!;
+  return company;
 }

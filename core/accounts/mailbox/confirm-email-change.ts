@@ -23,7 +23,7 @@ export async function confirmEmailChange(
       ? apiError('EMAIL_ALREADY_TAKEN', { cause })
       : cause;
   });
-  // What can be no code is refused as one also where nothing is pending.
+  // A malformed code gets the same error even where nothing is pending.
   if (outcome === 'wrong' || (outcome !== 'spent' && outcome !== 'right' && !isCode(input.code)))
     throw apiError('EMAIL_CHANGE_CODE_INVALID');
   if (outcome === 'spent') throw apiError('EMAIL_CHANGE_LOCKED');
@@ -32,17 +32,17 @@ export async function confirmEmailChange(
 
   function confirm() {
     return deps.db.transaction(async (sql) => {
-      // The user's row before the code's, as whoever takes the account over holds them.
+      // The user's row is locked before the code's, in the order of a take-over.
       await findAccountUser(sql, userId, { lock: true });
       const tried = await tryEmailCode(deps, sql, { userId, purpose: 'change', code: input.code });
-      // Returned, not thrown: the count of a wrong one has to be committed.
+      // Returned, not thrown: the count of a wrong code has to be committed.
       if (tried.is !== 'right') return tried.is;
       const at = deps.clock.now();
       await sql.query(
         `UPDATE users SET email = $2, email_verified_at = $3, email_proven_at = $3, updated_at = $3 WHERE id = $1`,
         [userId, tried.newEmail, at],
       );
-      // Links and codes that went to the old mailbox prove nothing any more.
+      // Links and codes that were sent to the old mailbox no longer prove anything.
       await sql.query('DELETE FROM password_links WHERE user_id = $1', [userId]);
       await sql.query('DELETE FROM email_codes WHERE user_id = $1', [userId]);
       await endSessions(sql, userId, at);

@@ -6,7 +6,9 @@ import { newCode } from '../secret-digest.ts';
 
 export type CodePurpose = 'verify' | 'change';
 
-/** What a typed code turned out to be. `spent`: the last allowed wrong one, the code is void now. */
+/**
+ * The result of checking a typed code. `spent`: it was wrong and the last allowed attempt; the code is void now.
+ */
 export type CodeOutcome =
   | { is: 'right'; newEmail: string | null }
   | { is: 'wrong' | 'spent' | 'expired' | 'none' };
@@ -22,7 +24,7 @@ export async function writeEmailCode(
     companyId: number;
     purpose: CodePurpose;
     newEmail?: string;
-    /** Counts for the cooldown: this one was asked for. */
+    /** Starts the cooldown: the user asked for this code. */
     resend?: boolean;
   },
 ): Promise<string> {
@@ -48,8 +50,8 @@ export async function writeEmailCode(
 }
 
 /**
- * Judges a typed code, counting a wrong one. The row is locked, so five attempts are five however many
- * arrive at once. The caller's transaction must commit for a wrong one to count; a right one is void after.
+ * Checks a typed code and counts a wrong one. The row is locked, so concurrent attempts cannot exceed five. The
+ * caller's transaction must commit for a wrong one to count; a correct one is void afterwards.
  */
 export async function tryEmailCode(
   deps: CodeDeps,
@@ -90,7 +92,7 @@ export function isCode(text: string): boolean {
   return /^\d{6}$/.test(text);
 }
 
-/** Voids a code. The row stays for its cooldown. */
+/** Voids a code. Its row stays for the cooldown. */
 export async function clearEmailCode(sql: Sql, of: { userId: number; purpose: CodePurpose }): Promise<void> {
   await sql.query('UPDATE email_codes SET code_hash = NULL WHERE user_id = $1 AND purpose = $2', [
     of.userId,

@@ -1,7 +1,7 @@
 import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import type { ErrorCode } from '@posthorn/contract/errors.ts';
 
-/** The refusal of what would write to a mailbox that got too many mails of the kind (core/mail/mail-budget.ts). */
+/** The error for a mail that the budget of its mailbox does not allow (core/mail/mail-budget.ts). */
 export function mailboxFull(refused: { retryAfterS: number }, code: ErrorCode = 'RATE_LIMITED'): ApiError {
   return apiError(code, {
     message: 'this address was sent too many mails, try again later',

@@ -7,9 +7,9 @@ import { writeEmailCode } from './email-code.ts';
 import { mailboxFull } from './mailbox-full.ts';
 
 /**
- * A fresh verification code, which voids the earlier one (ACC-18, ACC-19). Throws 409 EMAIL_ALREADY_VERIFIED; 429
- * EMAIL_VERIFICATION_RESEND_COOLDOWN within 60 s of the last resend, and after too many of them. The mail of the registration starts no
- * cooldown: whoever lost it should not have to wait for the first other one.
+ * Sends a new verification code, which voids the earlier one (ACC-18, ACC-19). Throws 409 EMAIL_ALREADY_VERIFIED;
+ * 429 EMAIL_VERIFICATION_RESEND_COOLDOWN within 60 s of the last resend, and after too many of them. The mail of
+ * the registration starts no cooldown: whoever lost it should not have to wait for the first resend.
  */
 export async function resendVerification(
   deps: Pick<AccountDeps, 'db' | 'clock' | 'digest' | 'mails'>,

@@ -7,9 +7,9 @@ import { writeEmailCode } from './email-code.ts';
 import { mailboxFull } from './mailbox-full.ts';
 
 /**
- * Begins the move to another e-mail: a code to the new address, a notice to the old one; a second start
- * overwrites the first. Throws 401 INVALID_CURRENT_PASSWORD, 400 BAD_REQUEST for the address there is
- * already, 409 EMAIL_ALREADY_TAKEN, 429 RATE_LIMITED when the new mailbox got too many codes.
+ * Begins the change to another e-mail: a code to the new address, a notice to the old one; a second start
+ * overwrites the first. Throws 401 INVALID_CURRENT_PASSWORD, 400 BAD_REQUEST for the present address, 409
+ * EMAIL_ALREADY_TAKEN, 429 RATE_LIMITED when the new mailbox got too many codes.
  */
 export async function startEmailChange(
   deps: Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'digest' | 'mails'>,
@@ -43,7 +43,7 @@ export async function startEmailChange(
       traceId,
       at: deps.clock.now(),
     });
-    // Last: the new mailbox is held until the commit, and others may be writing to it.
+    // Last: the mailbox stays locked until the commit, and others may be writing to it.
     const refused = await deps.mails.queue(sql, {
       ...mails.emailChangeCode({ name: user.name, code }),
       to: newEmail,

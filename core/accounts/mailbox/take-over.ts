@@ -7,19 +7,19 @@ import type { AccountDeps } from '../deps.ts';
 import { endSessions } from '../sessions/end-sessions.ts';
 import { type AccountUser, findAccountUser } from '../users/account-user.ts';
 
-/** How the reader of the mailbox came: by a provider, or by a link that was mailed. */
+/** How the mailbox was proven: by a provider, or by a link that was mailed. */
 export type Arrival = 'google' | 'github' | 'reset' | 'invite';
 
 /**
- * Lets the reader of a mailbox into the account that has its address, and returns the user as it is then.
- * An address that was proven before changes nothing.
+ * Gives the owner of a mailbox the account that has its address, and returns the user as it is then. For an address
+ * that was proven before, nothing changes.
  *
- * An address that never was may have been written into an account by anybody, in wait for its owner: by
- * registering it, or by making a user of it with a password that the maker knows. So everything ends that
- * could let somebody else in: password, keys, sessions, JWTs, links, a pending move to another address,
- * other identities. Who registered a company with it gets the company as its only user (clear-company.ts;
- * docs/decisions/0008-oauth-takes-over-unverified-accounts.md). Part of the caller's transaction, which
- * holds the user's row; `deps.forget` for the user and the company is the caller's, after its commit.
+ * An unproven address may have been put into an account by anybody, to wait for its owner: by registering it, or by
+ * creating a user with it and a known password. So everything is revoked that could let somebody else in: password,
+ * keys, sessions, JWTs, links, a pending e-mail change, other identities. If the user registered the company, it
+ * becomes the company's only user (clear-company.ts; docs/decisions/0008-oauth-takes-over-unverified-accounts.md).
+ * Runs in the caller's transaction, which holds the user's row; the caller calls `deps.forget` for the user and the
+ * company after its commit.
  */
 export async function takeOver(
   deps: Pick<AccountDeps, 'clock' | 'mails'>,
@@ -36,18 +36,18 @@ export async function takeOver(
       : null;
   await endSessions(sql, user.id, at);
   await forgetCached(sql, ...keys.map((id) => `token:${id}` as const));
-  // Who was invited and has nothing yet loses nothing.
+  // An invited user without credentials loses nothing.
   if (user.password_hash !== null || keys.length > 0 || cleared)
     await tell(deps, sql, { user, by, keys: keys.length, cleared, at, traceId });
   return (await findAccountUser(sql, user.id))!;
 }
 
-/** Whether {@link takeOver} would end what somebody may have set up: people should know before. */
+/** Whether {@link takeOver} would revoke what somebody may have set up: people should be warned first. */
 export function endsSomething(user: AccountUser): boolean {
   return !user.email_proven && user.password_hash !== null;
 }
 
-/** Proves the address, and ends what its account had; returns the keys that were revoked. */
+/** Marks the address as proven and revokes what its account had; returns the revoked keys. */
 async function endAccess(sql: Sql, userId: number, at: Date): Promise<number[]> {
   // Never the same millisecond twice: JWTs carry it, and only a later one tells them apart.
   await sql.query(
@@ -61,7 +61,7 @@ async function endAccess(sql: Sql, userId: number, at: Date): Promise<number[]> 
     [userId, at],
   );
   await sql.query('DELETE FROM password_links WHERE user_id = $1', [userId]);
-  // A verification code went to the mailbox itself and stays good.
+  // A verification code was sent to this very mailbox and stays valid.
   await sql.query(`DELETE FROM email_codes WHERE user_id = $1 AND purpose = 'change'`, [userId]);
   await sql.query('DELETE FROM oauth_identities WHERE user_id = $1', [userId]);
   return keys.rows.map((key) => key.id);

@@ -7,9 +7,9 @@ import { findAccountUser } from '../users/account-user.ts';
 import { tryEmailCode } from './email-code.ts';
 
 /**
- * Proves the e-mail with the six digits that were mailed, and begins a session that says so. A quick
- * registration counts as verified at once and is proven by the code of its mail; any other code of such a
- * user answers as if there had been none. Throws 409 EMAIL_ALREADY_VERIFIED; 400 EMAIL_VERIFICATION_CODE_INVALID, _EXPIRED (also when the code was
+ * Proves the e-mail with the six digits that were mailed, and begins a session. A quick registration counts as
+ * verified at once and is proven by the code of its mail; any other code of such a user answers as if there were
+ * none. Throws 409 EMAIL_ALREADY_VERIFIED; 400 EMAIL_VERIFICATION_CODE_INVALID, _EXPIRED (also when the code was
  * cleared); 429 EMAIL_VERIFICATION_MAX_ATTEMPTS at the fifth wrong one.
  */
 export async function verifyEmail(
@@ -21,7 +21,7 @@ export async function verifyEmail(
     if (!user) throw apiError('TOKEN_INVALID');
     if (user.email_verified && user.email_proven) return 'verified';
     const outcome = await tryEmailCode(deps, sql, { ...input, purpose: 'verify' });
-    // Returned, not thrown: the count of the wrong one has to be committed.
+    // Returned, not thrown: the count of a wrong code has to be committed.
     if (outcome.is !== 'right') return user.email_verified ? 'verified' : outcome.is;
     const now = deps.clock.now();
     await sql.query(

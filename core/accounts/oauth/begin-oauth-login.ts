@@ -1,17 +1,18 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { generateRandomCodeVerifier } from 'oauth4webapi';
+import { MINUTE_MS } from '../../platform/durations.ts';
 import type { AccountDeps } from '../deps.ts';
 import { hashSecret, newSecret } from '../secret-digest.ts';
 import type { OAuthProviders } from './provider.ts';
 import { requireProvider } from './require-provider.ts';
 
-/** Minutes in which a login at a provider must come back. */
+/** Minutes within which a login at a provider must return. */
 export const OAUTH_STATE_TTL_MINUTES = 10;
 
 /**
- * Begins a login at a provider: where to send the browser, and a secret for its cookie, so that nobody can
- * finish in another's browser what he began in his own. A browser that has one keeps it (two tabs). Throws
- * 400 OAUTH_PROVIDER_INVALID; 503 OAUTH_PROVIDER_DISABLED, SERVICE_UNAVAILABLE (provider out of reach).
+ * Begins a login at a provider: the URL for the browser, and a secret for its cookie, so that nobody can finish in
+ * another's browser a login that they began in their own. A browser that has a cookie keeps it (two tabs). Throws
+ * 400 OAUTH_PROVIDER_INVALID; 503 OAUTH_PROVIDER_DISABLED, SERVICE_UNAVAILABLE (provider unreachable).
  */
 export async function beginOAuthLogin(
   deps: Pick<AccountDeps, 'db' | 'clock' | 'cipher'> & { providers: OAuthProviders },
@@ -25,7 +26,7 @@ export async function beginOAuthLogin(
   const url = await provider.authorizationUrl({ state, nonce, codeVerifier }).catch((cause) => {
     throw apiError('SERVICE_UNAVAILABLE', { cause, headers: { 'retry-after': '10' } });
   });
-  const expiresAt = new Date(deps.clock.now().getTime() + OAUTH_STATE_TTL_MINUTES * 60_000);
+  const expiresAt = new Date(deps.clock.now().getTime() + OAUTH_STATE_TTL_MINUTES * MINUTE_MS);
   await deps.db.query(
     `INSERT INTO oauth_states (state_hash, provider, browser_hash, secrets, expires_at)
      VALUES ($1, $2, $3, $4, $5)`,

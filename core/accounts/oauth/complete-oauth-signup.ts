@@ -39,7 +39,7 @@ export function completeOAuthSignup(
          VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
         [row.provider, row.subject, user.id, user.company_id, now],
       );
-      // Signed up twice at once, under an e-mail that changed in between: the first one stands.
+      // Signed up twice concurrently, under an e-mail that changed in between: the first one wins.
       if (linked.rowCount === 0) throw apiError('OAUTH_PENDING_INVALID');
       return issueSession(deps, sql, user);
     }),

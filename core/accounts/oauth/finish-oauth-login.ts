@@ -1,6 +1,8 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
+import { beforeFirst } from '../../platform/before-first.ts';
 import type { Sql } from '../../platform/db.ts';
+import { MINUTE_MS } from '../../platform/durations.ts';
 import type { AccountDeps } from '../deps.ts';
 import { hashSecret, newSecret } from '../secret-digest.ts';
 import { issueSession, type SessionGrant } from '../sessions/issue-session.ts';
@@ -23,9 +25,9 @@ export type OAuthOutcome = { is: 'session'; grant: SessionGrant } | { is: 'pendi
 const PENDING_TTL_MINUTES = 15;
 
 /**
- * The callback of a provider (ACC-29). The state serves once, in the browser that began. A known identity
- * gets its session, a verified e-mail that is registered gets the provider linked and its session, a new one
- * a pending token. Throws OAUTH_PROVIDER_INVALID, OAUTH_PROVIDER_DISABLED, OAUTH_STATE_INVALID,
+ * The callback of a provider (ACC-29). The state is valid once, in the browser that began. A known identity gets
+ * its session; a verified e-mail that is registered gets the provider linked and its session; a new one gets a
+ * pending token. Throws OAUTH_PROVIDER_INVALID, OAUTH_PROVIDER_DISABLED, OAUTH_STATE_INVALID,
  * OAUTH_EMAIL_UNVERIFIED, OAUTH_UPSTREAM_FAILED, ACCOUNT_DELETED, COMPANY_SUSPENDED.
  */
 export async function finishOAuthLogin(
@@ -104,8 +106,8 @@ async function settle(
 }
 
 /**
- * By a provider's verified address. A deleted company keeps its users for as long as its data; one whose
- * address nobody ever proved may have been registered and deleted to keep its owner out: it lets go of it.
+ * By a provider's verified address. A deleted company keeps its users for as long as its data. An unproven address
+ * in one is released, because it may have been registered and deleted to keep its owner out.
  */
 async function findByAddress(sql: Sql, email: string): Promise<AccountUser | null> {
   const user = await findUser(sql, 'lower(u.email) = $1', [email]);
@@ -136,7 +138,7 @@ async function writePending(
   identity: ProviderIdentity & { email: string },
 ): Promise<string> {
   const token = newSecret();
-  const name = identity.name?.trim().slice(0, 255) || identity.email.split('@')[0]!;
+  const name = identity.name?.trim().slice(0, 255) || beforeFirst(identity.email, '@');
   await sql.query(
     `INSERT INTO oauth_pending (token_hash, provider, subject, profile, expires_at) VALUES ($1, $2, $3, $4, $5)`,
     [
@@ -144,7 +146,7 @@ async function writePending(
       provider,
       identity.subject,
       deps.cipher.seal({ email: identity.email, name } satisfies PendingProfile),
-      new Date(deps.clock.now().getTime() + PENDING_TTL_MINUTES * 60_000),
+      new Date(deps.clock.now().getTime() + PENDING_TTL_MINUTES * MINUTE_MS),
     ],
   );
   return token;

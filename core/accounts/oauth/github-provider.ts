@@ -5,8 +5,8 @@ import { type OAuthProvider, type ProviderCredentials, providerTimeout } from '.
 const SCOPE = 'read:user user:email';
 
 /**
- * GitHub: OAuth 2.0 without OpenID. It has neither discovery nor an ID token, so who it is comes from its API,
- * and PKCE with the state is all that ties the answer to the question.
+ * GitHub: OAuth 2.0 without OpenID. It has neither discovery nor an ID token, so the identity comes from its API,
+ * and only PKCE and the state bind the answer to the request.
  */
 export function createGithubProvider(
   options: ProviderCredentials & { baseUrl: string; apiUrl: string },

@@ -7,8 +7,8 @@ import type { AccountUser } from '../users/account-user.ts';
 import type { ProviderName } from './provider.ts';
 
 /**
- * Ties a provider's identity to the user who has its verified e-mail, and returns the user as it is then.
- * Where that address was never proven before, its owner shares the account with nobody (take-over.ts).
+ * Links a provider's identity to the user who has its verified e-mail, and returns the user as it is then. If that
+ * address was never proven before, everybody else loses access to the account (take-over.ts).
  */
 export async function linkIdentity(
   deps: Pick<AccountDeps, 'clock' | 'mails'>,

@@ -1,9 +1,10 @@
 import * as oauth from 'oauth4webapi';
+import { HOUR_MS } from '../../platform/durations.ts';
 import { type OAuthProvider, type ProviderCredentials, providerTimeout } from './provider.ts';
 
 const SCOPE = 'openid email profile';
-/** Endpoints and keys of a provider hardly change; a restart reads them anew. */
-const DISCOVERY_TTL_MS = 3_600_000;
+/** Endpoints and keys of a provider rarely change; a restart reloads them. */
+const DISCOVERY_TTL_MS = HOUR_MS;
 
 /** An OpenID Connect provider, known by its issuer: Google, unless the setting names another. */
 export function createOpenIdProvider(options: ProviderCredentials & { issuer: string }): OAuthProvider {
@@ -12,7 +13,7 @@ export function createOpenIdProvider(options: ProviderCredentials & { issuer: st
   const clientAuth = oauth.ClientSecretPost(options.clientSecret);
   const http = {
     signal: providerTimeout,
-    // Only where the operator has named an http issuer: a provider on the same machine.
+    // Only where the operator has configured an http issuer: a provider on the same machine.
     [oauth.allowInsecureRequests]: issuer.protocol === 'http:',
   };
   let discovered: { server: oauth.AuthorizationServer; atMs: number } | null = null;
@@ -58,7 +59,7 @@ export function createOpenIdProvider(options: ProviderCredentials & { issuer: st
       });
       await oauth.validateApplicationLevelSignature(server, answer, http);
       const idToken = oauth.getValidatedIdTokenClaims(tokens)!;
-      // Google puts the e-mail into the ID token, others answer it to who asks.
+      // Google puts the e-mail into the ID token; others return it from the userinfo endpoint.
       const claims = idToken.email === undefined ? await userInfo(server, tokens, idToken.sub) : idToken;
       return {
         subject: idToken.sub,

@@ -1,20 +1,20 @@
 export type ProviderName = 'google' | 'github';
 
-/** Whom a provider says it has before it. */
+/** Who logged in, according to the provider. */
 export interface ProviderIdentity {
-  /** The provider's own id of the person; e-mails change, this does not. */
+  /** The provider's own id of the person, which does not change as e-mails do. */
   subject: string;
   email: string | null;
-  /** The provider has seen that the person reads this mailbox. */
+  /** The provider has verified that the person reads this mailbox. */
   emailVerified: boolean;
   name: string | null;
 }
 
-/** One social login. Both calls throw whatever went wrong on the way to the provider. */
+/** One social login. Both calls throw whatever failed at the provider. */
 export interface OAuthProvider {
   /** Where to send the browser (ACC-28): state, redirect_uri, client_id, response_type, scope, PKCE, nonce. */
   authorizationUrl(login: { state: string; nonce: string; codeVerifier: string }): Promise<URL>;
-  /** Exchanges the code of the callback and asks who it was. */
+  /** Exchanges the code of the callback and asks for the identity. */
   identify(callback: {
     params: URLSearchParams;
     state: string;
@@ -32,7 +32,7 @@ export interface ProviderCredentials {
   redirectUrl: string;
 }
 
-/** How long a provider may take to answer. */
+/** Time limit of a request to a provider. */
 const TIMEOUT_MS = 10_000;
 
 /** A signal for each request to a provider. */

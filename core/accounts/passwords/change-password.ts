@@ -28,7 +28,7 @@ export async function changePassword(
   });
   await deps.db.transaction(async (sql) => {
     const user = await findAccountUser(sql, userId, { lock: true });
-    // Changed by somebody else meanwhile: what was proven is no longer the password.
+    // Changed concurrently: the password that was checked is no longer the current one.
     if (user?.password_hash !== checked.password_hash) throw apiError('INVALID_CURRENT_PASSWORD');
     const now = deps.clock.now();
     await setPassword(sql, { userId, passwordHash, keepJti: jti, now });

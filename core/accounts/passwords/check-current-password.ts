@@ -2,7 +2,7 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import type { AccountDeps } from '../deps.ts';
 import { type AccountUser, findAccountUser } from '../users/account-user.ts';
 
-/** The user, once the password is proven again. Throws 401 INVALID_CURRENT_PASSWORD. */
+/** The user, once the current password has been checked. Throws 401 INVALID_CURRENT_PASSWORD. */
 export async function checkCurrentPassword(
   deps: Pick<AccountDeps, 'db' | 'passwords'>,
   input: { userId: number; currentPassword: string },

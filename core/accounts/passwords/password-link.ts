@@ -4,7 +4,7 @@ import { hashSecret, newSecret } from '../secret-digest.ts';
 /** Days an invite link works. */
 export const INVITE_LINK_DAYS = 7;
 
-/** Of one user at a time; asking again and again does not fill anybody's mailbox without end. */
+/** Open links of one user; repeated requests must not flood a mailbox. */
 const OPEN_LINKS_MAX = 5;
 
 /**

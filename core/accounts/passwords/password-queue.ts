@@ -1,15 +1,17 @@
-/** Who wants a password hashed or verified. */
+/** Who asks for a password to be hashed or verified. */
 export interface PasswordAsker {
-  /** Whose turns it takes: an address, a user. Jobs of one key wait for each other, not for those of others. */
+  /**
+   * Whose turns it takes: an address, a user. Jobs of one key wait for each other, not for those of other keys.
+   */
   key: string;
-  /** Logged in, or at a place where a login succeeded lately: these have turns that strangers can't take. */
+  /** Logged in, or from an address with a recent login: these have turns that strangers cannot take. */
   isTrusted: boolean;
 }
 
 export interface FairQueue<Job> {
-  /** False: there is no room for it, which its asker has to be told. */
+  /** False: the queue has no room, and the caller has to be told. */
   push(job: Job, asker: PasswordAsker): boolean;
-  /** The next one to do, or undefined. */
+  /** The next job, or undefined. */
   next(): Job | undefined;
   size(): number;
 }
@@ -22,12 +24,12 @@ interface Waiting<Job> {
 }
 
 /**
- * A queue that nobody can fill for the others. The trusted and the strangers wait apart, each key in a line of
- * its own, and the lines take turns: 400 addresses that guess cost a known one three quarters of a thread at
- * least, and one address that guesses 400 times costs another one a single turn.
+ * A queue that no caller can fill for the others. Trusted callers and strangers wait apart, each key in a line of
+ * its own, and the lines take turns: 400 guessing addresses leave a known one three quarters of a thread at least,
+ * and one address that guesses 400 times costs another one a single turn.
  *
- * When it is full, the longest line gives up its last; one that comes with a longer line than any is refused.
- * `lost` is told what was given up. `capacity` is asked at every push: how many may wait in either half.
+ * When it is full, the longest line drops its last job; a job whose line would be longer than any is refused.
+ * `lost` is called with what was dropped. `capacity` is read at every push: how many may wait in either half.
  */
 export function createFairQueue<Job>(options: {
   capacity: () => number;
@@ -58,7 +60,7 @@ export function createFairQueue<Job>(options: {
   };
 }
 
-/** Lines by key that take turns: a line that was served goes behind the others. */
+/** Lines by key, served in turn. */
 function createLines<Job>() {
   const lines = new Map<string, Waiting<Job>[]>();
   let size = 0;
@@ -78,7 +80,7 @@ function createLines<Job>() {
       else lines.set(waiting.asker.key, [waiting]);
       size += 1;
     },
-    /** The last of the longest line, if that is longer than `key`'s would be. */
+    /** The last job of the longest line, if that line is longer than `key`'s would be. */
     giveUp(key: string): Waiting<Job> | undefined {
       const found = longest();
       if (!found || found[1].length <= (lines.get(key)?.length ?? 0) + 1) return undefined;
@@ -88,7 +90,8 @@ function createLines<Job>() {
     next(): Waiting<Job> | undefined {
       for (const [key, line] of lines) {
         lines.delete(key);
-        const waiting = line.shift()!;
+        const waiting = line.shift();
+        if (waiting === undefined) continue;
         if (line.length > 0) lines.set(key, line);
         size -= 1;
         return waiting;

@@ -11,12 +11,12 @@ export type PasswordResult = { hash: string } | { right: boolean } | { error: st
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
 /**
- * On Linux a priority is a thread's own: whoever wants to log in waits for whoever is logged in, and a storm
- * of logins leaves the processor to everything else. Elsewhere it would be the whole process's.
+ * On Linux each thread has its own priority: logins wait for users who are logged in, and a storm of logins leaves
+ * the processor to everything else. Elsewhere this would lower the whole process.
  */
 if (process.platform === 'linux') setPriority(10);
 
-/** What is computed for those who have no hash, so that it takes them as long. */
+/** What is computed for accounts without a hash, so that they take the same time. */
 const nobodys = hashSync(randomBytes(32), COST);
 
 parentPort!.on('message', (job: PasswordJob) => {

@@ -5,14 +5,14 @@ import { createFairQueue, type PasswordAsker } from './password-queue.ts';
 import type { PasswordJob, PasswordResult } from './password-worker.ts';
 
 /**
- * argon2id on threads of low priority, never on the event loop, and only so many at a time: each costs some
+ * argon2id on threads of low priority, never on the event loop, and a bounded number concurrently: each costs some
  * 9 ms of a core and 19 MiB, so an unbounded burst of logins would starve everything else.
  */
 export interface PasswordHasher {
   hashPassword(password: string, asker?: PasswordAsker): Promise<string>;
   /**
-   * False without a `hash` too (unknown account, or one without a password), after the same work:
-   * the time it takes tells no account from another.
+   * Also false without a `hash` (unknown account, or one without a password), after the same work, so that timing
+   * does not tell which accounts exist.
    */
   verifyPassword(hash: string | null, password: string, asker?: PasswordAsker): Promise<boolean>;
 }
@@ -23,16 +23,16 @@ interface Waiting {
   reject(err: Error): void;
 }
 
-/** What one is taken to cost until some have been measured. */
+/** The assumed cost of one hash until some have been measured. */
 const FIRST_GUESS_MS = 10;
 
-/** The process itself, when it says nothing else. */
+/** The default: the process itself. */
 const OURSELVES: PasswordAsker = { key: 'process', isTrusted: true };
 
 /**
- * Threads start when they are first needed and hold no process open. So many may wait as are done within
- * `waitMaxMs`, since a login that comes too late helps nobody; who finds no room is told 503
- * SERVICE_UNAVAILABLE with Retry-After. Whose turn it is, password-queue.ts says.
+ * Threads start when they are first needed and do not keep the process alive. As many jobs may wait as finish
+ * within `waitMaxMs`, since a login that comes too late helps nobody; further ones get 503 SERVICE_UNAVAILABLE with
+ * Retry-After. password-queue.ts decides the order.
  */
 export function createPasswordHasher(
   options: { parallel?: number; waitMaxMs?: number } = {},
@@ -90,7 +90,7 @@ export function createPasswordHasher(
     const failed = (err: Error) => {
       settle();
       next.reject(err);
-      // This thread is gone; those who wait get another.
+      // This thread has ended; the waiting jobs get another.
       if (waiting.size() > 0) takeNext(startThread());
     };
     thread.ref();

@@ -1,21 +1,22 @@
 import type { MailContent } from '../../mail/mail-content.ts';
 import { mails } from '../../mail/mails.ts';
 import type { Sql } from '../../platform/db.ts';
+import { MINUTE_MS } from '../../platform/durations.ts';
 import type { AccountDeps } from '../deps.ts';
 import { endsSomething } from '../mailbox/take-over.ts';
 import { ACCOUNT_USER_COLUMNS, type AccountUser } from '../users/account-user.ts';
 import { writePasswordLink } from './password-link.ts';
 
 /**
- * Turns the wish for a reset into a mail with a fresh link, or into nothing when nobody has that address (or
- * has five links open, or the company is deleted). Run by the worker, in the transaction that took the wish.
+ * Turns a reset request into a mail with a new link, or into nothing when no user has that address (or has five
+ * links open, or the company is deleted). Run by the worker, in the transaction that claimed the request.
  */
 export async function preparePasswordReset(
   deps: { settings: Pick<AccountDeps['settings'], 'frontendUrl' | 'passwordResetTtlMinutes'> },
   sql: Sql,
   input: { email: string; now: Date },
 ): Promise<{ mail: MailContent; to: string; companyId: number } | null> {
-  // Held, so that no move to another mailbox slips in between: the link would open that account.
+  // Locked, so that no e-mail change commits in between: the link would open that account.
   const { rows } = await sql.query<AccountUser>(
     `SELECT ${ACCOUNT_USER_COLUMNS} FROM users u JOIN companies c ON c.id = u.company_id
      WHERE lower(u.email) = $1
@@ -31,7 +32,7 @@ export async function preparePasswordReset(
     purpose: 'reset',
     frontendUrl: deps.settings.frontendUrl,
     now: input.now,
-    ttlMs: minutes * 60_000,
+    ttlMs: minutes * MINUTE_MS,
   });
   if (!link) return null;
   return {

@@ -1,9 +1,9 @@
 import type { AccountDeps } from '../deps.ts';
 
 /**
- * Takes the wish for a reset link down, for known and unknown addresses with the same one insert: that the
- * answer is always 202 would help little if it came later for those who exist. The worker finds out who it
- * is and sends the link (prepare-password-reset.ts).
+ * Records a request for a reset link, with the same single insert for known and unknown addresses: answering always
+ * 202 would help little if the timing differed. The worker looks for the user and sends the link
+ * (prepare-password-reset.ts).
  */
 export async function requestPasswordReset(
   deps: Pick<AccountDeps, 'db' | 'mails'>,

@@ -1,6 +1,7 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import { mails } from '../../mail/mails.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import type { AccountDeps } from '../deps.ts';
 import { takeOver } from '../mailbox/take-over.ts';
 import { hashSecret } from '../secret-digest.ts';
@@ -8,16 +9,16 @@ import { findAccountUser } from '../users/account-user.ts';
 import { setPassword } from './set-password.ts';
 
 /**
- * A new password for the bearer of a link; the link is spent at once, and every session and JWT ends. The
- * bearer reads the mailbox: when nobody was seen to before, the account goes to them alone (take-over.ts).
- * The link of an invite also verifies the e-mail. Throws 400 RESET_TOKEN_INVALID or RESET_TOKEN_EXPIRED.
+ * Sets a new password for the bearer of a link. The link is consumed, and every session and JWT ends. The bearer
+ * reads the mailbox: when that was never proven before, the account becomes theirs alone (take-over.ts). The link
+ * of an invite also verifies the e-mail. Throws 400 RESET_TOKEN_INVALID or RESET_TOKEN_EXPIRED.
  */
 export async function resetPassword(
   deps: Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'mails' | 'forget'>,
   input: { token: string; password: string; address: string; traceId: string | null },
 ): Promise<void> {
   const tokenHash = hashSecret(input.token);
-  // Judged before the password is hashed: a guessed token costs no argon2id.
+  // Checked before the password is hashed: a guessed token costs no argon2id.
   const found = await deps.db.query<{ user_id: number; expires_at: Date }>(
     'SELECT user_id, expires_at FROM password_links WHERE token_hash = $1',
     [tokenHash],
@@ -29,8 +30,8 @@ export async function resetPassword(
     isTrusted: true,
   });
   const changed = await deps.db.transaction(async (sql) => {
-    // The user's row before the link's, as everybody holds them who ends links with something else.
-    const user = await findAccountUser(sql, found.rows[0]!.user_id, { lock: true });
+    // The user's row is locked before the link's, in the same order everywhere.
+    const user = await findAccountUser(sql, oneRow(found.rows).user_id, { lock: true });
     const spent = await sql.query<{ purpose: 'reset' | 'invite' }>(
       'DELETE FROM password_links WHERE token_hash = $1 RETURNING purpose',
       [tokenHash],

@@ -2,8 +2,8 @@ import type { Sql } from '../../platform/db.ts';
 import { endSessions } from '../sessions/end-sessions.ts';
 
 /**
- * Writes a new password and ends what the old one stood for: refresh tokens, JWTs (all but `keepJti`),
- * open reset links and a pending move to another e-mail. Part of the caller's transaction.
+ * Writes a new password and ends everything that the old one granted: refresh tokens, JWTs (all but `keepJti`),
+ * open reset links and a pending e-mail change. Runs in the caller's transaction.
  */
 export async function setPassword(
   sql: Sql,

@@ -1,6 +1,7 @@
 import { ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import { isUnavailable, type Sql } from '../../platform/db.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import type { AccountDeps } from '../deps.ts';
 import type { AccountUser } from '../users/account-user.ts';
 import { slugOf } from './company-slug.ts';
@@ -12,14 +13,14 @@ export interface NewCompany {
   /** Null: the owner logs in by a social identity. */
   passwordHash: string | null;
   emailVerified: boolean;
-  /** The owner was seen to read the mailbox; what counts as verified need not be (quick registration). */
+  /** The owner's mailbox is proven; an address that counts as verified need not be (quick registration). */
   emailProven: boolean;
   traceId: string | null;
 }
 
 /**
- * A company with its owner. Part of the caller's transaction. Throws 409 EMAIL_ALREADY_REGISTERED, or
- * CONFLICT when the name or the slug is taken; the unique indexes decide, so a race has one winner.
+ * Creates a company with its owner, in the caller's transaction. Throws 409 EMAIL_ALREADY_REGISTERED, or CONFLICT
+ * when the name or the slug is taken; the unique indexes decide, so a race has one winner.
  */
 export async function createCompany(
   deps: Pick<AccountDeps, 'clock'>,
@@ -27,14 +28,14 @@ export async function createCompany(
   input: NewCompany,
 ): Promise<AccountUser> {
   const slug = slugOf(input.companyName);
-  // To the millisecond: the JWT's claim is compared with it.
+  // To the millisecond, because the JWT's claim is compared with it.
   const now = deps.clock.now();
   try {
     const company = await sql.query<{ id: number }>(
       'INSERT INTO companies (name, slug, created_at, updated_at) VALUES ($1, $2, $3, $3) RETURNING id',
       [input.companyName, slug, now],
     );
-    const companyId = company.rows[0]!.id;
+    const companyId = oneRow(company.rows).id;
     const user = await sql.query<{ id: number }>(
       `INSERT INTO users (company_id, email, name, role, password_hash, password_changed_at,
                           email_verified_at, email_proven_at, is_founder, created_at, updated_at)
@@ -49,7 +50,7 @@ export async function createCompany(
         input.emailProven ? now : null,
       ],
     );
-    const userId = user.rows[0]!.id;
+    const userId = oneRow(user.rows).id;
     await recordAudit(sql, {
       companyId,
       userId,
@@ -78,7 +79,7 @@ export async function createCompany(
   }
 }
 
-/** Answers early what the unique index would refuse, before a password is hashed for nothing. */
+/** Reports early what the unique index would refuse, before a password is hashed in vain. */
 export async function refuseKnownEmail(sql: Sql, email: string): Promise<void> {
   const { rows } = await sql.query('SELECT 1 FROM users WHERE lower(email) = $1', [email]);
   if (rows.length > 0) throw apiError('EMAIL_ALREADY_REGISTERED');
@@ -94,7 +95,7 @@ export function uniqueError(cause: unknown): ApiError | null {
   return null;
 }
 
-/** Runs a registration; what nobody foresaw is 500 REGISTRATION_FAILED, a database that is away stays 503. */
+/** Runs a registration; an unexpected error becomes 500 REGISTRATION_FAILED, an unreachable database stays 503. */
 export async function asRegistration<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -1,27 +1,17 @@
 import { randomBytes } from 'node:crypto';
+import type { QuickRegistered } from '@posthorn/contract/messaging/auth.ts';
 import { mails } from '../../mail/mails.ts';
+import { beforeFirst } from '../../platform/before-first.ts';
 import type { AccountDeps } from '../deps.ts';
 import { isApiErrorOf } from '../is-api-error.ts';
-import { writeEmailCode } from '../mailbox/email-code.ts';
-import { createToken } from '../tokens/create-token.ts';
 import { createCompany, refuseKnownEmail } from './create-company.ts';
-import { BOOTSTRAP_TOKEN_NAME } from './register-company.ts';
-
-/** The answer of ACC-4. */
-export interface QuickRegistered {
-  company_id: number;
-  api_key: string;
-  email: string;
-  password: string;
-  base_url: string;
-  message: string;
-}
+import { giveAccess } from './give-access.ts';
 
 /**
- * A company from nothing but an e-mail: a generated password of 16 hex characters, also sent by mail, and an
- * e-mail that counts as verified. Whether it is the registrant's own is another matter: the mail has a code
- * that proves it (verify-email.ts), and until then its true owner may come (take-over.ts). The company is named after the mailbox; a taken name gets a
- * random tail. Throws 409 EMAIL_ALREADY_REGISTERED.
+ * Registers a company with nothing but an e-mail: the generated password of 16 hex characters is also mailed, and
+ * the e-mail counts as verified. Whether the mailbox is the registrant's is proven later by a code in that mail
+ * (verify-email.ts); until then its true owner can take the account over (take-over.ts). The company is named after
+ * the mailbox; a taken name gets a random suffix. Throws 409 EMAIL_ALREADY_REGISTERED.
  */
 export async function quickRegister(
   deps: Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'mails' | 'digest' | 'settings'>,
@@ -30,7 +20,7 @@ export async function quickRegister(
   await refuseKnownEmail(deps.db, input.email);
   const password = randomBytes(8).toString('hex');
   const passwordHash = await deps.passwords.hashPassword(password, { key: input.address, isTrusted: false });
-  const mailbox = input.email.split('@')[0] ?? '';
+  const mailbox = beforeFirst(input.email, '@');
   const name = mailbox.replace(/[^\p{L}\p{N}]+/gu, ' ').trim() || 'Company';
   try {
     return await register(name);
@@ -50,17 +40,7 @@ export async function quickRegister(
         emailProven: false,
         traceId: input.traceId,
       });
-      const token = await createToken(deps, sql, {
-        companyId: user.company_id,
-        userId: user.id,
-        name: BOOTSTRAP_TOKEN_NAME,
-        traceId: input.traceId,
-      });
-      const code = await writeEmailCode(deps, sql, {
-        userId: user.id,
-        companyId: user.company_id,
-        purpose: 'verify',
-      });
+      const { token, code } = await giveAccess(deps, sql, { user, traceId: input.traceId });
       await deps.mails.queue(sql, {
         ...mails.quickRegistration({
           email: user.email,

@@ -1,12 +1,8 @@
 import type { RegisterBody, Registered } from '@posthorn/contract/messaging/auth.ts';
 import { mails } from '../../mail/mails.ts';
 import type { AccountDeps } from '../deps.ts';
-import { writeEmailCode } from '../mailbox/email-code.ts';
-import { createToken } from '../tokens/create-token.ts';
 import { asRegistration, createCompany, refuseKnownEmail } from './create-company.ts';
-
-/** The name of the key that a registration gives. */
-export const BOOTSTRAP_TOKEN_NAME = 'Bootstrap key';
+import { giveAccess } from './give-access.ts';
 
 /**
  * Company, owner, first API key and verification mail in one transaction (ACC-1, ACC-2). Throws 409
@@ -32,17 +28,7 @@ export function registerCompany(
         emailProven: false,
         traceId: input.traceId,
       });
-      const token = await createToken(deps, sql, {
-        companyId: user.company_id,
-        userId: user.id,
-        name: BOOTSTRAP_TOKEN_NAME,
-        traceId: input.traceId,
-      });
-      const code = await writeEmailCode(deps, sql, {
-        userId: user.id,
-        companyId: user.company_id,
-        purpose: 'verify',
-      });
+      const { token, code } = await giveAccess(deps, sql, { user, traceId: input.traceId });
       await deps.mails.queue(sql, {
         ...mails.verificationCode({ name: user.name, code }),
         to: user.email,

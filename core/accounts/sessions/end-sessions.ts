@@ -2,8 +2,8 @@ import { forgetCached } from '../../access/forget-cached.ts';
 import type { Sql } from '../../platform/db.ts';
 
 /**
- * Revokes every refresh token of a user, and says so to every process: caches forget the user, live
- * connections prove themselves anew. JWTs already out are the caller's to judge.
+ * Revokes every refresh token of a user and notifies every process: caches drop the user, and live connections
+ * authenticate again. JWTs that were already issued are left to the caller.
  */
 export async function endSessions(sql: Sql, userId: number, at: Date): Promise<void> {
   await sql.query('UPDATE refresh_families SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL', [
@@ -13,7 +13,10 @@ export async function endSessions(sql: Sql, userId: number, at: Date): Promise<v
   await forgetCached(sql, `user:${userId}`);
 }
 
-/** Revokes one session's refresh tokens, and says so like {@link endSessions}. Only its own user's: a foreign id changes nothing. */
+/**
+ * Revokes the refresh tokens of one session, and notifies like {@link endSessions}. Only of its own user: a foreign
+ * id changes nothing.
+ */
 export async function endSession(
   sql: Sql,
   input: { userId: number; familyId: string; at: Date },

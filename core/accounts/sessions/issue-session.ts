@@ -1,5 +1,6 @@
 import type { Session } from '@posthorn/contract/messaging/auth.ts';
 import type { Sql } from '../../platform/db.ts';
+import { DAY_MS } from '../../platform/durations.ts';
 import { newId } from '../../platform/ids.ts';
 import type { AccountDeps } from '../deps.ts';
 import { hashSecret, newSecret } from '../secret-digest.ts';
@@ -12,8 +13,6 @@ export interface SessionGrant {
   issuedAt: Date;
   refreshExpiresAt: Date;
 }
-
-const DAY_MS = 86_400_000;
 
 type IssueDeps = Pick<AccountDeps, 'clock' | 'jwt' | 'settings'>;
 
@@ -48,8 +47,8 @@ export async function sessionFor(deps: IssueDeps, user: AccountUser, familyId: s
 }
 
 /**
- * When a refresh token that is issued now ends: after so many days without use, and at the latest so many
- * after the login, or a stolen session would live for as long as somebody uses it.
+ * When a refresh token issued now expires: after so many days without use, and at the latest so many days after the
+ * login, or a stolen session could be kept alive forever.
  */
 export function refreshExpiry(deps: Pick<AccountDeps, 'clock' | 'settings'>, loggedInAt: Date): Date {
   const { refreshTtlDays, sessionMaxDays } = deps.settings;

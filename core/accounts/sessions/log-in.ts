@@ -1,6 +1,8 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { QueryResultRow } from 'pg';
 import { type AuditAction, recordAudit } from '../../audit/record-audit.ts';
+import { MINUTE_MS } from '../../platform/durations.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import type { AccountDeps } from '../deps.ts';
 import { ACCOUNT_USER_COLUMNS, type AccountUser, isUsersSuperadmin } from '../users/account-user.ts';
 import { issueSession, type SessionGrant } from './issue-session.ts';
@@ -10,10 +12,10 @@ import { loginKeys, memoryBounds, REMEMBERED_COLUMNS, rememberLogin } from './re
 type LoginDeps = Pick<AccountDeps, 'db' | 'clock' | 'log' | 'jwt' | 'passwords' | 'digest' | 'settings'>;
 
 /**
- * E-mail and password for a session. Known, unknown, locked and social-only accounts take the same road
- * (one look-up, one argon2id, one count), so that neither bytes nor time tell them apart. `address` is whose
- * turn in the queue of hashes it takes: a better one where a login succeeded lately. Throws 401
- * INVALID_CREDENTIALS, 429 ACCOUNT_LOCKED, 403 ACCOUNT_DELETED or COMPANY_SUSPENDED (ACC-6, ACC-8).
+ * Logs in with e-mail and password. Known, unknown, locked and social-only accounts take the same steps (one
+ * look-up, one argon2id, one count), so that neither bytes nor time tell them apart. `address` decides the turn in
+ * the queue of hashes: a better one where a login succeeded lately. Throws 401 INVALID_CREDENTIALS, 429
+ * ACCOUNT_LOCKED, 403 ACCOUNT_DELETED or COMPANY_SUSPENDED (ACC-6, ACC-8).
  */
 export async function logIn(
   deps: LoginDeps,
@@ -54,7 +56,7 @@ export async function logIn(
 type LoginRow = Partial<AccountUser> &
   QueryResultRow & { locked_until: Date | null; remembered: number; fresh: number };
 
-/** One row in any case, so that a miss costs what a hit costs. */
+/** Always one row, so that a miss costs what a hit costs. */
 async function findByEmail(
   deps: LoginDeps,
   email: string,
@@ -71,24 +73,24 @@ async function findByEmail(
       LEFT JOIN login_failures f ON f.email_hash = asked.email_hash AND f.locked_until > $3`,
     values: [email, key, now, keys, ...memoryBounds(now)],
   });
-  const row = rows[0]!;
+  const row = oneRow(rows);
   const { locked_until: lockedUntil, remembered, fresh } = row;
   return { user: row.id ? (row as AccountUser) : null, lockedUntil, remembered, fresh };
 }
 
-/** Best effort: what it buys is a better place in the next queue. */
+/** Best effort: it only buys a better place in the queue next time. */
 async function noteSuccess(deps: LoginDeps, keys: Buffer[]): Promise<void> {
   await rememberLogin(deps.db, keys, deps.clock.now()).catch((err) =>
-    deps.log.warn({ err }, 'login not remembered'),
+    deps.log.warn({ err }, 'remembering a login failed'),
   );
 }
 
-/** A failed login is put into the audit log once in this time, or guessing would flood it. */
-const FAILURE_NOTED_EVERY_MS = 15 * 60_000;
+/** A failed login is audited once in this time, or guessing would flood the log. */
+const FAILURE_NOTED_EVERY_MS = 15 * MINUTE_MS;
 
 /**
- * One statement for known and unknown addresses, best effort and not waited for: only known accounts have a
- * log to write to, and that must not show.
+ * One statement for known and unknown addresses, best effort and not awaited: only known accounts have an audit
+ * log, and timing must not show that.
  */
 function noteFailure(
   deps: LoginDeps,
@@ -114,10 +116,10 @@ function noteFailure(
         traceId,
       ],
     )
-    .catch((err) => deps.log.warn({ err }, 'failed login not recorded'));
+    .catch((err) => deps.log.warn({ err }, 'recording a failed login failed'));
 }
 
-/** Best effort, and not waited for: only known accounts have a log to write to, and that must not show. */
+/** Best effort and not awaited: only known accounts have an audit log, and timing must not show that. */
 function noteLock(deps: LoginDeps, user: AccountUser, traceId: string | null): void {
   recordAudit(deps.db, {
     companyId: user.company_id,
@@ -125,5 +127,5 @@ function noteLock(deps: LoginDeps, user: AccountUser, traceId: string | null): v
     action: 'session.locked',
     traceId,
     at: deps.clock.now(),
-  }).catch((err) => deps.log.warn({ err }, 'lockout not recorded'));
+  }).catch((err) => deps.log.warn({ err }, 'recording a lockout failed'));
 }

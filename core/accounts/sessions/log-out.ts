@@ -19,7 +19,7 @@ export async function logOut(
   if (jti === null) return;
   await deps.db.transaction(async (sql) => {
     const now = deps.clock.now();
-    // Longer than it can live: its own end is not known here, and a minute more does no harm.
+    // Longer than a JWT can live: its own expiry is not known here, and a minute more does no harm.
     await sql.query(
       `INSERT INTO revoked_jwts (jti, company_id, expires_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
       [jti, companyId, new Date(now.getTime() + (JWT_LIFETIME_S + 60) * 1000)],

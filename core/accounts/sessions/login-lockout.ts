@@ -1,20 +1,21 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { LOGIN_FAILURES_MAX, LOGIN_LOCKOUT_S } from '@posthorn/contract/limits.ts';
 import type { Sql } from '../../platform/db.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import type { AccountDeps } from '../deps.ts';
 
 type LockoutDeps = Pick<AccountDeps, 'clock' | 'digest'>;
 
-/** Known or not, an address is counted by a keyed hash of it. */
+/** Known or not, an address is counted by its keyed hash. */
 export function lockoutKey(deps: LockoutDeps, email: string): Buffer {
   return deps.digest.digest('login-email', email);
 }
 
 /**
- * Counts a failed login: the fifth within 15 minutes locks for 15 more (ACC-8). One statement for every
- * kind of account and for locked ones too, so that they cost alike. What it answers is decided on the row:
- * of many guesses at once no more than five are told whether they were wrong. Failing while locked does
- * not prolong the lock, or anybody could keep anybody out.
+ * Counts a failed login: the fifth within 15 minutes locks for 15 more (ACC-8). One statement for every kind of
+ * account, locked ones included, so that all cost the same. The answer is decided on the row: of many concurrent
+ * guesses, at most five are told whether they were wrong. Failing while locked does not prolong the lock, or
+ * anybody could keep anybody out.
  */
 export async function countLoginFailure(
   deps: LockoutDeps,
@@ -40,12 +41,12 @@ export async function countLoginFailure(
        RETURNING failures, locked_until`,
     values: [key, now, later(now, -LOGIN_LOCKOUT_S), later(now, LOGIN_LOCKOUT_S)],
   });
-  const { failures, locked_until: lockedUntil } = rows[0]!;
+  const { failures, locked_until: lockedUntil } = oneRow(rows);
   const locksNow = lockedUntil !== null && failures === LOGIN_FAILURES_MAX;
   return { lockedBefore: lockedUntil !== null && !locksNow ? lockedUntil : null, locksNow };
 }
 
-/** After a right password: refuses while locked (another guess may have locked meanwhile), else forgets. */
+/** After a correct password: refuses while locked (a concurrent guess may have locked), else clears the count. */
 export async function passLockout(deps: LockoutDeps, sql: Sql, key: Buffer): Promise<void> {
   const { rows } = await sql.query<{ locked_until: Date | null }>(
     'SELECT locked_until FROM login_failures WHERE email_hash = $1 FOR UPDATE',

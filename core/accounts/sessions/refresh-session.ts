@@ -10,7 +10,7 @@ import { refreshExpiry, type SessionGrant, sessionFor } from './issue-session.ts
 type RefreshDeps = Pick<AccountDeps, 'db' | 'clock' | 'jwt' | 'digest' | 'settings'>;
 
 /**
- * How long after its rotation a token may come again without being taken for stolen: two tabs that wake at
+ * How long after its rotation a token may be presented again without counting as stolen: two tabs that wake at
  * once, or a client that never saw the answer.
  */
 export const REFRESH_OVERLAP_MS = 10_000;
@@ -27,9 +27,9 @@ type TokenRow = AccountUser & {
 /**
  * Rotates a refresh token (ACC-13, ACC-14). Throws 401 REFRESH_FAILED, 403 COMPANY_SUSPENDED.
  *
- * The successor is derived from its predecessor under a key of ours, not drawn. So all who come with the
- * same token within the overlap get the same successor: there is one lineage, and the loser of a race is
- * logged in like the winner. Coming after the overlap means that two hold the session: it ends for both.
+ * The successor is derived from its predecessor with a secret key, not drawn at random. So all who present the same
+ * token within the overlap get the same successor: there is one lineage, and the loser of a race stays logged in. A
+ * token presented after the overlap means that two parties hold the session: it ends for both.
  */
 export async function refreshSession(
   deps: RefreshDeps,
@@ -44,7 +44,7 @@ export async function refreshSession(
     if (!found || found.revoked || found.expires_at <= now) return null;
     const refreshExpiresAt = refreshExpiry(deps, found.logged_in_at);
     if (refreshExpiresAt <= now) return null;
-    // Looked at before anything rotates: a company that comes back finds its sessions as they were.
+    // Checked before anything rotates: a company that is reactivated finds its sessions as they were.
     if (found.company_status !== 'active' && !isUsersSuperadmin(found, deps.settings.superadminEmails))
       throw apiError('COMPANY_SUSPENDED');
     if (found.rotated_at === null) {
@@ -69,7 +69,7 @@ export async function refreshSession(
   return { session, refreshToken: next, issuedAt: deps.clock.now(), refreshExpiresAt };
 }
 
-/** Token and family are locked: those who come at once take turns, and each sees what the last one did. */
+/** Locks token and family, so that concurrent requests take turns and each sees the result of the last one. */
 async function findToken(sql: Sql, refreshToken: string): Promise<TokenRow | null> {
   const { rows } = await sql.query<TokenRow>(
     `SELECT ${ACCOUNT_USER_COLUMNS}, f.id AS family_id, f.revoked_at IS NOT NULL AS revoked,

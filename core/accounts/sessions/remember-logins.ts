@@ -1,9 +1,10 @@
 import type { Sql } from '../../platform/db.ts';
+import { DAY_MS } from '../../platform/durations.ts';
 import type { AccountDeps } from '../deps.ts';
 
 /** Days that an address and an e-mail count as known after a login. */
 export const LOGIN_REMEMBERED_DAYS = 30;
-/** One that is remembered for longer than this is written anew: not at every login. */
+/** An entry older than this is written again: not at every login. */
 const FRESH_DAYS = 15;
 
 /** What a login is recognized by. Known or not, both are keyed hashes: the table names nobody. */
@@ -26,7 +27,7 @@ export const REMEMBERED_COLUMNS = `
   (SELECT count(*) FROM login_successes s WHERE s.key_hash = ANY ($4::bytea[]) AND s.last_at > $6) AS fresh`;
 
 export function memoryBounds(now: Date): [remembered: Date, fresh: Date] {
-  const daysAgo = (days: number) => new Date(now.getTime() - days * 86_400_000);
+  const daysAgo = (days: number) => new Date(now.getTime() - days * DAY_MS);
   return [daysAgo(LOGIN_REMEMBERED_DAYS), daysAgo(FRESH_DAYS)];
 }
 

@@ -1,5 +1,6 @@
 import { recordAudit } from '../../audit/record-audit.ts';
 import type { Sql } from '../../platform/db.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import type { AccountDeps } from '../deps.ts';
 import { newApiKey } from './api-key.ts';
 
@@ -32,7 +33,7 @@ export async function createToken(
      VALUES ($1, $2, $3, $4, $5, $6) RETURNING id`,
     [input.companyId, input.userId, input.name, hash, last4, createdAt],
   );
-  const id = rows[0]!.id;
+  const id = oneRow(rows).id;
   await recordAudit(sql, {
     companyId: input.companyId,
     userId: input.userId,

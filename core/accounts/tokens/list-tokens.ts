@@ -1,5 +1,6 @@
 import type { Token } from '@posthorn/contract/messaging/tokens.ts';
 import type { Orm } from '../../platform/orm.ts';
+import { offsetOf } from '../../platform/paging.ts';
 import { ApiTokenSchema } from '../entities.ts';
 
 /** The keys of a company that still work, newest first, without the keys themselves. */
@@ -11,7 +12,7 @@ export async function listTokens(
   const [tokens, total] = await em.findAndCount(
     ApiTokenSchema,
     { revokedAt: null },
-    { orderBy: { id: 'desc' }, limit: input.limit, offset: (input.page - 1) * input.limit },
+    { orderBy: { id: 'desc' }, limit: input.limit, offset: offsetOf(input) },
   );
   return {
     total,

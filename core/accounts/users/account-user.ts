@@ -14,7 +14,7 @@ export interface AccountUser extends QueryResultRow {
   is_superadmin: boolean;
   password_hash: string | null;
   email_verified: boolean;
-  /** Whoever has the account was seen to read its mailbox: by code, link or provider. */
+  /** The mailbox of the account is proven: by code, link or provider. */
   email_proven: boolean;
   /** Registered the company. */
   is_founder: boolean;

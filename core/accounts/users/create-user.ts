@@ -6,6 +6,8 @@ import type { Principal } from '../../access/principal.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import { mails } from '../../mail/mails.ts';
 import type { Sql } from '../../platform/db.ts';
+import { DAY_MS } from '../../platform/durations.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import type { AccountDeps } from '../deps.ts';
 import { mailboxFull } from '../mailbox/mailbox-full.ts';
 import { INVITE_LINK_DAYS, writePasswordLink } from '../passwords/password-link.ts';
@@ -55,12 +57,12 @@ async function create(
       input.role,
       passwordHash,
       now,
-      // With a password the owner vouches for the address, which proves nothing of it and takes an owner
-      // whose own is verified; an invited user proves it by the link.
+      // With a password the owner vouches for the address, which proves nothing and requires an owner whose own is
+      // verified; an invited user proves it by the link.
       passwordHash && principal.emailVerified ? now : null,
     ],
   );
-  const user = rows[0]!;
+  const user = oneRow(rows);
   await recordAudit(sql, {
     companyId,
     userId: principal.userId,
@@ -77,7 +79,7 @@ async function create(
       purpose: 'invite',
       frontendUrl: deps.settings.frontendUrl,
       now,
-      ttlMs: INVITE_LINK_DAYS * 86_400_000,
+      ttlMs: INVITE_LINK_DAYS * DAY_MS,
     });
     const refused = await deps.mails.queue(sql, {
       ...mails.invite({ name: user.name, company: companyName, link: link!, days: INVITE_LINK_DAYS }),
@@ -102,7 +104,7 @@ async function takePlace(sql: Sql, companyId: number): Promise<string> {
     [companyId],
   );
   const limit = rows[0]?.max_users ?? FREE_LIMITS.users;
-  if (counted.rows[0]!.users >= limit)
+  if (oneRow(counted.rows).users >= limit)
     throw apiError('PLAN_LIMIT_REACHED', { message: `your plan allows ${limit} users` });
-  return rows[0]!.name;
+  return oneRow(rows).name;
 }

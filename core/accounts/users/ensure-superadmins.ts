@@ -1,6 +1,8 @@
 import { PLATFORM_COMPANY_ID } from '../../access/superadmin.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import { mails } from '../../mail/mails.ts';
+import { beforeFirst } from '../../platform/before-first.ts';
+import { DAY_MS } from '../../platform/durations.ts';
 import type { AccountDeps } from '../deps.ts';
 import { INVITE_LINK_DAYS, writePasswordLink } from '../passwords/password-link.ts';
 
@@ -19,7 +21,7 @@ export async function ensureSuperadmins(
         `INSERT INTO users (company_id, email, name, role, is_superadmin, password_changed_at, created_at, updated_at)
          VALUES ($1, $2, $3, 'superadmin', true, $4, $4, $4)
          ON CONFLICT (lower(email)) DO NOTHING RETURNING id`,
-        [PLATFORM_COMPANY_ID, email, email.split('@')[0], now],
+        [PLATFORM_COMPANY_ID, email, beforeFirst(email, '@'), now],
       );
       const userId = rows[0]?.id;
       if (userId === undefined) return false;
@@ -29,11 +31,11 @@ export async function ensureSuperadmins(
         purpose: 'invite',
         frontendUrl: deps.settings.frontendUrl,
         now,
-        ttlMs: INVITE_LINK_DAYS * 86_400_000,
+        ttlMs: INVITE_LINK_DAYS * DAY_MS,
       });
       await deps.mails.queue(sql, {
         ...mails.invite({
-          name: email.split('@')[0]!,
+          name: beforeFirst(email, '@'),
           company: 'the platform',
           link: link!,
           days: INVITE_LINK_DAYS,
@@ -57,7 +59,7 @@ export async function ensureSuperadmins(
   }
 }
 
-/** An address on the list that belongs to some other company gives no rights: say so, or nobody finds out. */
+/** An address on the list that belongs to another company gives no rights: warn, or nobody notices. */
 async function warnWhenElsewhere(deps: Pick<AccountDeps, 'db' | 'log'>, email: string): Promise<void> {
   const { rows } = await deps.db.query<{ id: number; company_id: number }>(
     'SELECT id, company_id FROM users WHERE lower(email) = $1 AND company_id <> $2',

@@ -1,5 +1,6 @@
 import type { UserDto } from '@posthorn/contract/messaging/users.ts';
 import type { Orm } from '../../platform/orm.ts';
+import { offsetOf } from '../../platform/paging.ts';
 import { UserSchema } from '../entities.ts';
 
 /** The users of a company, oldest first. */
@@ -11,7 +12,7 @@ export async function listUsers(
   const [users, total] = await em.findAndCount(
     UserSchema,
     {},
-    { orderBy: { id: 'asc' }, limit: input.limit, offset: (input.page - 1) * input.limit },
+    { orderBy: { id: 'asc' }, limit: input.limit, offset: offsetOf(input) },
   );
   return {
     total,

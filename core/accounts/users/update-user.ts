@@ -2,6 +2,7 @@ import type { UpdateUserBody, UserDto } from '@posthorn/contract/messaging/users
 import { forgetCached } from '../../access/forget-cached.ts';
 import type { Principal } from '../../access/principal.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import type { AccountDeps } from '../deps.ts';
 import { keepAnOwner } from './keep-an-owner.ts';
 import { USER_COLUMNS, type UserRow, userView } from './user-view.ts';
@@ -35,7 +36,7 @@ export async function updateUser(
     }
     if (input.name !== undefined && input.name !== before.name)
       await recordAudit(sql, { ...by, action: 'user.renamed', detail: { user_id: userId } });
-    return userView(rows[0]!);
+    return userView(oneRow(rows));
   });
   deps.forget(`user:${userId}`);
   return updated;

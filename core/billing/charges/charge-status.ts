@@ -18,9 +18,9 @@ export function isChargeEvent(event: string): event is ChargeEvent {
 }
 
 /**
- * Later stages of a charge's life win over earlier ones whatever their times say, so an old or repeated
- * PAYMENT_CREATED or PAYMENT_OVERDUE undoes nothing. Within a stage the later event wins: what was paid
- * can be refunded, charged back and, that disputed, be received again.
+ * Later stages of a charge win over earlier ones whatever their times, so that an old or repeated PAYMENT_CREATED
+ * or PAYMENT_OVERDUE undoes nothing. Within a stage the later event wins: what was paid can be refunded, charged
+ * back and, after a dispute, received again.
  */
 const STAGE: Record<ChargeStatus, number> = {
   pending: 0,
@@ -51,8 +51,8 @@ export interface StatusFact {
 }
 
 /**
- * Whether `fact` stands over `other`. A total order, so the strongest of a set of facts is the same in
- * whatever order they are learned, and repeats change nothing.
+ * Whether `fact` prevails over `other`. A total order, so the result does not depend on the order in which facts
+ * arrive, and repeats change nothing.
  */
 export function isStronger(fact: StatusFact, other: StatusFact): boolean {
   const byStage = STAGE[fact.status] - STAGE[other.status];

@@ -1,10 +1,11 @@
 import type { Sql } from '../../platform/db.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import type { ProviderPayment } from '../provider/port.ts';
 import { queueTask } from '../provider/provider-tasks.ts';
 
 /**
- * Writes down a charge as the provider describes it: a new one is pending, of a known one only the details
- * change, and only by a later description. Its status is the events' business. Gives its id.
+ * Stores a charge as the provider describes it: a new one is pending; of a known one only the details change, and
+ * only by a later description. Its status follows from events. Returns its id.
  */
 export async function writeCharge(
   sql: Sql,
@@ -12,7 +13,7 @@ export async function writeCharge(
     companyId: number;
     subscriptionId: number;
     payment: ProviderPayment;
-    /** When the description was true, by the provider. */
+    /** When the description was true, according to the provider. */
     at: Date;
     now: Date;
     realNow: Date;
@@ -46,8 +47,8 @@ export async function writeCharge(
       input.now,
     ],
   );
-  const { id, made } = rows[0]!;
-  // The code of a PIX charge is not in its description; it is asked for on the side.
+  const { id, made } = oneRow(rows);
+  // The description lacks the code of a PIX charge, which is requested separately.
   if (made && payment.billingType === 'pix')
     await queueTask(sql, { kind: 'load_pix', companyId: input.companyId, subjectId: id, at: input.realNow });
   return id;

@@ -1,8 +1,9 @@
 import type { SubscriptionStatus } from '@posthorn/contract/billing/subscriptions.ts';
 import type { Sql } from '../../platform/db.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import { wakeBillingWorker } from '../billing-bus.ts';
 
-/** The queue in which messaging hears from billing. */
+/** The queue of entitlement updates, from billing to messaging. */
 export const BILLING_NEWS_QUEUE = 'billing.news';
 
 export interface PlanLimits {
@@ -15,11 +16,11 @@ export interface PlanLimits {
 }
 
 /**
- * What a company may do, whole: a consumer that has missed or seen twice any number of these is right after
- * the one with the highest version. `limits` null: the free ones.
+ * What a company may do, complete: a consumer that missed or repeated any number of updates is right after the one
+ * with the highest version. `limits` null: the free limits.
  */
 export interface BillingNews {
-  /** What the change was, for people. */
+  /** The cause of the change, for people. */
   kind: 'limits_changed' | 'suspended' | 'reactivated';
   company_id: number;
   version: number;
@@ -29,8 +30,8 @@ export interface BillingNews {
 }
 
 /**
- * Tells messaging what the company may do now, when that has changed: written in the transaction of the
- * change, published by the worker. The caller holds the company's row.
+ * Writes an entitlement update if the entitlements have changed, in the transaction of the change; the worker
+ * publishes it. The caller holds the company's row.
  */
 export async function publishEntitlements(
   sql: Sql,
@@ -84,5 +85,5 @@ async function limitsOf(sql: Sql, subscriptionId: number): Promise<PlanLimits> {
      GROUP BY plan.code`,
     [subscriptionId],
   );
-  return rows[0]!;
+  return oneRow(rows);
 }

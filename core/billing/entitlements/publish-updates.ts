@@ -3,9 +3,9 @@ import type { BillingDeps } from '../deps.ts';
 import { BILLING_NEWS_QUEUE, type BillingNews } from './entitlements.ts';
 
 /**
- * Publishes what messaging has to hear, oldest first, and removes what the broker has confirmed. Rows are
- * locked while they are under way, so that several workers share them; a crash publishes one twice, which
- * its version makes harmless. Gives the number published.
+ * Publishes entitlement updates, oldest first, and removes those that the broker has confirmed. Rows are locked
+ * meanwhile, so that several workers share them; a crash publishes one twice, which its version makes harmless.
+ * Returns the number published.
  */
 export async function publishNews(deps: Pick<BillingDeps, 'db'> & { broker: Broker }): Promise<number> {
   return deps.db.transaction(async (sql) => {

@@ -40,7 +40,7 @@ export async function removeCard(
   await stored(
     deps.db.transaction(async (sql) => {
       const { now } = await lockCompany(sql, input.companyId, deps.clock);
-      // Its token goes too. A subscription that pays with it goes on: the provider holds its own copy.
+      // Its token is deleted too. A subscription that uses the card continues: the provider has its own copy.
       const { rows } = await sql.query<{ was_default: boolean }>(
         `UPDATE billing.cards new SET removed_at = $3, is_default = false, token = ''
          FROM billing.cards old

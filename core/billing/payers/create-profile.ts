@@ -1,6 +1,7 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { AddressDto, CreateProfileBody, ProfileDto } from '@posthorn/contract/billing/profile.ts';
 import type { Sql } from '../../platform/db.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import type { BillingDeps } from '../deps.ts';
 import { lockCompany } from '../lock-company.ts';
 import type { CustomerFields } from '../provider/port.ts';
@@ -64,7 +65,7 @@ export async function createProfile(
       ],
     );
     return {
-      id: rows[0]!.id,
+      id: oneRow(rows).id,
       document_type: document.type,
       document_number: document.number,
       legal_name: fields.legalName,
@@ -77,7 +78,7 @@ export async function createProfile(
   });
 }
 
-/** Writes the intent; what earlier requests left half done is undone first, as the worker would. */
+/** Writes the intent; what earlier requests left unfinished is undone first, as the worker would. */
 async function begin(deps: CreateDeps, companyId: number): Promise<string> {
   const open = await openIntents(deps.db, { companyId, kind: 'customer', now: deps.clock.now() });
   for (const { reference, underWay } of open) if (!underWay) await undoIntent(deps, reference);

@@ -1,5 +1,6 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { CardDto, TokenizeCardBody } from '@posthorn/contract/billing/cards.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import type { BillingDeps } from '../deps.ts';
 import { type Profile, ProfileSchema } from '../entities.ts';
 import { lockCompany } from '../lock-company.ts';
@@ -54,7 +55,7 @@ export async function tokenizeCard(
         now,
       ],
     );
-    return rows[0]!;
+    return oneRow(rows);
   });
 }
 
@@ -75,7 +76,7 @@ async function askProvider(
   }
 }
 
-/** What no provider would take is not sent to one. Never says which part was wrong. */
+/** Refuses what no provider would accept, without sending it to one. Never says which part was wrong. */
 function isPlausible(number: string, cvv: string, expMonth: number, expYear: number): boolean {
   return (
     /^\d{12,19}$/.test(number) &&

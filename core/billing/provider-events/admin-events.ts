@@ -1,6 +1,8 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { BillingMetrics, ProviderEventRow } from '@posthorn/contract/billing/admin.ts';
 import { isUnavailable } from '../../platform/db.ts';
+import { oneRow } from '../../platform/one-row.ts';
+import { cutPage } from '../../platform/paging.ts';
 import type { BillingDeps } from '../deps.ts';
 
 interface Row
@@ -29,7 +31,7 @@ export async function listProviderEvents(
      ORDER BY id DESC LIMIT $4`,
     [input.status ?? null, input.event ?? null, input.before ?? null, input.limit + 1],
   );
-  const page = rows.slice(0, input.limit);
+  const { page, last } = cutPage(rows, input.limit);
   return {
     data: page.map((row) => ({
       ...row,
@@ -38,7 +40,7 @@ export async function listProviderEvents(
       received_at: row.received_at.toISOString(),
       processed_at: row.processed_at?.toISOString() ?? null,
     })),
-    next_before: rows.length > page.length ? page.at(-1)!.id : null,
+    next_before: last?.id ?? null,
   };
 }
 
@@ -84,5 +86,5 @@ export async function readMetrics(deps: Pick<BillingDeps, 'db'>): Promise<Billin
                    WHERE subscription_id = subscription.id AND removed_at IS NULL) items ON true
      WHERE subscription.status IN ('trialing', 'active', 'past_due', 'suspended')`,
   );
-  return rows[0]!;
+  return oneRow(rows);
 }

@@ -1,5 +1,6 @@
 import type { BillingType } from '@posthorn/contract/billing/subscriptions.ts';
 import type { Sql } from '../../platform/db.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import { CHARGE_STATUS_OF, type ChargeEvent } from '../charges/charge-status.ts';
 import { writeCharge } from '../charges/write-charge.ts';
 import { localDate } from '../dates.ts';
@@ -90,5 +91,5 @@ async function priceOf(sql: Sql, subscriptionId: number): Promise<number> {
      WHERE subscription_id = $1 AND removed_at IS NULL`,
     [subscriptionId],
   );
-  return rows[0]!.cents;
+  return oneRow(rows).cents;
 }

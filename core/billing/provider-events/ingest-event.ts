@@ -6,9 +6,8 @@ import type { BillingDeps } from '../deps.ts';
 import { withoutCard } from './provider-event.ts';
 
 /**
- * Stores an event of the provider, to be processed afterwards: once it is answered it is not lost. One that
- * is known by its id is answered the same and not stored again (BIL-15). Throws what the database throws:
- * the provider then sends it again.
+ * Stores an event of the provider for later processing: once it is acknowledged, it is not lost. A known id is
+ * acknowledged and not stored again (BIL-15). Database errors are thrown on: the provider then sends it again.
  */
 export async function ingestEvent(
   deps: Pick<BillingDeps, 'db' | 'clock'>,
@@ -36,8 +35,8 @@ export async function ingestEvent(
 }
 
 /**
- * Compares two secrets in a time that tells nothing of either, their lengths included. Throws 401
- * UNAUTHORIZED; without an expected one, always.
+ * Compares two secrets in constant time, their lengths included. Throws 401 UNAUTHORIZED; always, when none is
+ * configured.
  */
 export function checkSecret(given: string | string[] | undefined, secret: string | undefined): void {
   const digest = (text: string) => createHash('sha256').update(text).digest();

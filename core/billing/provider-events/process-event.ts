@@ -1,5 +1,8 @@
 import type { ProviderEventBody } from '@posthorn/contract/billing/provider-webhook.ts';
 import type { Sql } from '../../platform/db.ts';
+import { MINUTE_MS } from '../../platform/durations.ts';
+import { isUuid } from '../../platform/ids.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import { isChargeEvent } from '../charges/charge-status.ts';
 import { parseProviderTime } from '../dates.ts';
 import type { BillingDeps } from '../deps.ts';
@@ -10,9 +13,11 @@ import { applyChargeEvent, type EventSubscription } from './apply-charge-event.t
 import { readEventPayment } from './provider-event.ts';
 
 /** Waits between the attempts (BIL-16); after the last one the event is marked failed. */
-const BACKOFF_MS = [1, 5, 15, 60, 360].map((minutes) => minutes * 60_000);
+const BACKOFF_MS = [1, 5, 15, 60, 360].map((minutes) => minutes * MINUTE_MS);
 
-/** What an event speaks of is not here (yet): tried again, since our own rows may be on their way. */
+/**
+ * The event refers to something that is not here (yet): it is retried, since our own rows may not be committed.
+ */
 class UnknownSubjectError extends Error {
   override name = 'UnknownSubjectError';
 }
@@ -41,8 +46,8 @@ export async function listDueEvents(
 }
 
 /**
- * Processes one event. Its effects and the mark that it was processed are one transaction: whatever kills
- * the process in between, the event is applied once. False when somebody else is at it or it is done.
+ * Processes one event. Its effects and the mark that it was processed are one transaction: whatever kills the
+ * process in between, the event is applied once. False when another worker has it or it is done.
  */
 export async function processEvent(deps: ProcessDeps, eventId: number): Promise<boolean> {
   try {
@@ -122,7 +127,7 @@ export async function endByProvider(
      FROM billing.subscriptions WHERE id = $1`,
     [input.subscriptionId],
   );
-  const { at, seq, closed } = rows[0]!;
+  const { at, seq, closed } = oneRow(rows);
   if (closed || (at !== null && seq !== null && !isLater(fact, { at, seq }))) return;
   await sql.query(
     `UPDATE billing.subscriptions
@@ -133,8 +138,8 @@ export async function endByProvider(
 }
 
 /**
- * When it happened, by the provider; what it does not say is when it came. Within the life of the
- * subscription: a provider's clock that is off must not put an event before its beginning or out of reach.
+ * When it happened, according to the provider, else when it arrived. Kept within the life of the subscription: a
+ * wrong clock at the provider must not put an event before its beginning or out of reach.
  */
 function factOf(row: EventRow, subscription: EventSubscription, time: CompanyTime): Fact {
   const said =
@@ -157,9 +162,9 @@ async function findSubscription(
   return rows[0] ?? null;
 }
 
-/** What was made for a request that failed, and is being removed: its events are of no interest. */
+/** Created for a request that failed, and being removed: its events are ignored. */
 async function wasUndone(sql: Sql, reference: unknown): Promise<boolean> {
-  if (typeof reference !== 'string' || !/^[0-9a-f-]{36}$/.test(reference)) return false;
+  if (typeof reference !== 'string' || !isUuid(reference)) return false;
   const { rowCount } = await sql.query(
     `SELECT FROM billing.provider_intents WHERE reference = $1 AND state IN ('undo', 'undone')`,
     [reference],
@@ -180,8 +185,8 @@ async function recordFailure(deps: ProcessDeps, eventId: number, err: unknown): 
   const row = rows[0];
   if (!row) return;
   const entry = { err, event_id: eventId, event: row.event, attempts: row.attempts, trace_id: row.trace_id };
-  if (row.attempts > BACKOFF_MS.length) deps.log.error(entry, 'provider event failed for good');
-  else deps.log.warn(entry, 'provider event not processed, tried again later');
+  if (row.attempts > BACKOFF_MS.length) deps.log.error(entry, 'processing a provider event failed for good');
+  else deps.log.warn(entry, 'processing a provider event failed, trying again later');
 }
 
 /** For operators. A database's detail may quote values, so only our own words and codes are kept. */

@@ -81,7 +81,7 @@ async function send(
   }
 }
 
-/** 4xx: it said no and did nothing. 429 and a bad key are no judgement of the request. 5xx: who knows. */
+/** 4xx: refused, and nothing was done. 429 and a bad key say nothing about the request. 5xx: unknown. */
 function refusal(status: number, answer: AsaasObject | null): ProviderError {
   const errors = answer?.errors as { code?: unknown }[] | undefined;
   const given = Array.isArray(errors) ? errors[0]?.code : undefined;

@@ -45,8 +45,8 @@ export async function openIntents(
 }
 
 /**
- * Part of the transaction that writes our own rows. False: the intent was given up meanwhile and what it
- * made at the provider is being removed, so the caller must not commit.
+ * Runs in the transaction that writes our own rows. False: the intent was given up meanwhile and what it created at
+ * the provider is being removed, so the caller must not commit.
  */
 export async function completeIntent(sql: Sql, reference: string): Promise<boolean> {
   const { rowCount } = await sql.query(
@@ -105,7 +105,7 @@ export async function undoDueIntents(
   return ended;
 }
 
-/** Removes from the provider what an intent made there. True once nothing more can come of it. */
+/** Removes from the provider what an intent created there. True once nothing more can come of it. */
 export async function undoIntent(
   deps: Pick<BillingDeps, 'db' | 'clock' | 'provider' | 'log'>,
   reference: string,
@@ -119,11 +119,12 @@ export async function undoIntent(
       if (kind === 'customer') await deps.provider.deleteCustomer(id);
       else await deps.provider.deleteSubscription(id);
     }
-    // Found: that was the one call there ever was. Not found: it may still be on its way.
+    // Found: there was only this one call. Not found: it may still be carried out.
     const ended = found.length > 0 || intent.attempts >= LOOK_AGAIN_MS.length;
     const nextMs = LOOK_AGAIN_MS[intent.attempts] ?? 0;
     await writeAttempt(deps, reference, { state: ended ? 'undone' : 'undo', nextMs, error: null });
-    if (found.length > 0) deps.log.info({ reference, kind }, 'undone at the provider');
+    if (found.length > 0)
+      deps.log.info({ reference, kind }, 'removed an unfinished creation from the provider');
     return ended;
   } catch (err) {
     if (!(err instanceof ProviderError)) throw err;
@@ -147,7 +148,7 @@ async function takeIntent(
   return rows[0] ?? null;
 }
 
-/** A look that failed does not count: the provider has not been asked. */
+/** A failed look does not count: the provider was not asked. */
 async function writeAttempt(
   deps: Pick<BillingDeps, 'db' | 'clock'>,
   reference: string,

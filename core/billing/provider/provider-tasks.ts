@@ -16,8 +16,8 @@ export type TaskKind =
   | 'sync_customer';
 
 /**
- * Queues what the provider has to be told, in the transaction of the change that makes it so. What is told
- * is read when the task runs: the provider is brought to our present state, however often it takes.
+ * Queues a change for the provider, in the transaction of the change. What to send is read when the task runs: the
+ * provider is brought to our present state, however many attempts it takes.
  */
 export async function queueTask(
   sql: Sql,

@@ -1,5 +1,6 @@
 import type { BillingCycle } from '@posthorn/contract/billing/catalog.ts';
 import type { SubscriptionStatus } from '@posthorn/contract/billing/subscriptions.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import { holderIsGone, type Pulse } from '../../workers/pulse.ts';
 import { addonPriceCents } from '../catalog/prices.ts';
 import { writeCharge } from '../charges/write-charge.ts';
@@ -13,7 +14,7 @@ import { ProviderError } from './port.ts';
 import type { TaskKind } from './provider-tasks.ts';
 
 type TaskDeps = Pick<BillingDeps, 'db' | 'orm' | 'clock' | 'provider' | 'log'> & {
-  /** Absent: nobody can take this worker's tasks but by time. */
+  /** Absent: others can take over this worker's claims only when they expire. */
   pulse?: Pulse;
 };
 
@@ -26,11 +27,11 @@ interface Task {
   attempts: number;
 }
 
-/** Longer than any task's calls take; a worker that is no more lets go of its tasks at once. */
+/** Longer than any task's calls take; the tasks of a dead worker are released at once. */
 const LEASE_MS = 120_000;
 const RETRY_MS = [5_000, 60_000, 300_000, 900_000, 3_600_000, 21_600_000];
 
-/** Runs one task that is due; false when there is none. A provider that fails is asked again, for ever. */
+/** Runs one due task; false when there is none. A provider that fails is asked again, forever. */
 export async function runDueTask(deps: TaskDeps): Promise<boolean> {
   const task = await takeTask(deps);
   if (!task) return false;
@@ -40,7 +41,7 @@ export async function runDueTask(deps: TaskDeps): Promise<boolean> {
     await postpone(deps, task, err);
     return true;
   }
-  // Asked for again meanwhile: then it stays, and runs once more.
+  // Requested again meanwhile: then it stays, and runs once more.
   await deps.db.query('DELETE FROM billing.provider_tasks WHERE id = $1 AND version = $2', [
     task.id,
     task.version,
@@ -100,7 +101,7 @@ interface Terms {
   addons: { quantity: number; price_cents: number; cycle: BillingCycle }[] | null;
 }
 
-/** The provider's next charges cost what the next invoice will hold: the scheduled plan and all add-ons. */
+/** The provider's next charges have the price of the next invoice: the scheduled plan and all add-ons. */
 async function syncSubscription(deps: TaskDeps, task: Task): Promise<void> {
   const { rows } = await deps.db.query<Terms>(
     `SELECT subscription.status, subscription.asaas_subscription_id AS provider_id, plan.display_name, plan.cycle,
@@ -129,7 +130,7 @@ async function syncSubscription(deps: TaskDeps, task: Task): Promise<void> {
   await loadCharges(deps, task);
 }
 
-/** An expired subscription is closed first: from then on no payment brings it back. */
+/** An expired subscription is closed first: from then on no payment revives it. */
 async function endSubscription(deps: TaskDeps, task: Task): Promise<void> {
   const providerId = await deps.db.transaction(async (sql) => {
     const time = await lockCompany(sql, task.company_id, deps.clock);
@@ -145,7 +146,7 @@ async function endSubscription(deps: TaskDeps, task: Task): Promise<void> {
   if (providerId !== null) await deps.provider.deleteSubscription(providerId);
 }
 
-/** After a deletion whose answer was lost: gone there means cancelled here. */
+/** After a deletion whose answer was lost: missing there means cancelled here. */
 async function checkSubscription(deps: TaskDeps, task: Task): Promise<void> {
   const { rows } = await deps.db.query<{ provider_id: string; ended: boolean }>(
     `SELECT asaas_subscription_id AS provider_id, cancelled_at IS NOT NULL OR closed_at IS NOT NULL AS ended
@@ -158,7 +159,7 @@ async function checkSubscription(deps: TaskDeps, task: Task): Promise<void> {
     const seq = await sql.query<{ seq: number }>(`SELECT nextval('billing.fact_seq') AS seq`);
     await endByProvider(sql, {
       subscriptionId: task.subject_id,
-      fact: { at: time.now, seq: seq.rows[0]!.seq },
+      fact: { at: time.now, seq: oneRow(seq.rows).seq },
       time,
     });
   });
@@ -186,7 +187,7 @@ async function loadCharges(deps: TaskDeps, task: Task): Promise<void> {
   });
 }
 
-/** Only what can still be paid needs a code. */
+/** Only a charge that can still be paid needs a code. */
 async function loadPix(deps: TaskDeps, task: Task): Promise<void> {
   const { rows } = await deps.db.query<{ payment_id: string }>(
     `SELECT asaas_payment_id AS payment_id FROM billing.charges

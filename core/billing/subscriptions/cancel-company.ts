@@ -47,7 +47,7 @@ async function begin(
 ): Promise<{ id: number; asaas_subscription_id: string }[]> {
   return deps.db.transaction(async (sql) => {
     await lockCompany(sql, companyId, deps.clock);
-    // A creation under way must not come to life after this.
+    // A creation in progress must not succeed after this.
     await sql.query(
       `UPDATE billing.provider_intents SET state = 'undo', next_attempt_at = $2
        WHERE company_id = $1 AND kind = 'subscription' AND state = 'started'`,

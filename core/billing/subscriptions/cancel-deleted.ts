@@ -5,9 +5,9 @@ import { cancelCompany } from './cancel-company.ts';
 const BATCH = 20;
 
 /**
- * Cancels what deleted companies still pay for: a subscription that was made between the cancelling that comes first
- * in a deletion and its last word. The number of companies freed; a provider that does not answer is asked again
- * in the next round.
+ * Cancels what deleted companies still pay for: a subscription that was created between the cancellation at the
+ * beginning of a deletion and its commit. Returns the number of companies; a provider that does not answer is asked
+ * again in the next round.
  */
 export async function cancelDeleted(
   deps: Pick<BillingDeps, 'db' | 'clock' | 'provider' | 'log'>,
@@ -24,7 +24,7 @@ export async function cancelDeleted(
     try {
       if ((await cancelCompany(deps, { companyId: company_id })) > 0) freed += 1;
     } catch (err) {
-      deps.log.warn({ err, company_id }, 'a deleted company still pays, will be tried again');
+      deps.log.warn({ err, company_id }, 'cancelling for a deleted company failed, trying again later');
     }
   }
   return freed;

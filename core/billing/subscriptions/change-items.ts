@@ -83,7 +83,7 @@ export async function removeItem(
   });
 }
 
-/** The provider learns the new price, messaging the new limits. */
+/** Queues the new price for the provider and the new limits for messaging. */
 async function afterChange(
   deps: ItemDeps,
   sql: Sql,

@@ -1,15 +1,16 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { Sql } from '../../platform/db.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import type { BillingDeps } from '../deps.ts';
 
 /**
- * Takes the one trial that a company and its document have, for the subscription that will carry `reference`;
- * false when they had it. Part of the transaction that writes the intent: of two companies with one document
- * the second waits here for the first.
+ * Claims the one trial of a company and its document, for the subscription that will carry `reference`; false when
+ * it was used before. Runs in the transaction that writes the intent: of two companies with one document, the
+ * second waits here for the first.
  *
- * A claim counts for ever once it was used, and before that while the request that made it is under way: one
- * that failed leaves the trial to the next. Only a keyed digest of the document is kept, since it outlives
- * the company's data. Throws 503 SERVICE_UNAVAILABLE while another company is at it.
+ * A claim is permanent once it was used; before that it holds while its request is in progress, so that a failed
+ * request leaves the trial to the next. Only a keyed digest of the document is kept, since it outlives the
+ * company's data. Throws 503 SERVICE_UNAVAILABLE while another company's request is in progress.
  */
 export async function claimTrial(
   deps: Pick<BillingDeps, 'cipher' | 'clock'>,
@@ -18,7 +19,7 @@ export async function claimTrial(
 ): Promise<boolean> {
   const digest = deps.cipher.digest('trial', input.documentNumber);
   const now = deps.clock.now();
-  // Subscriptions from before claims were kept.
+  // Subscriptions from before claims were recorded.
   const { rows: earlier } = await sql.query(
     `SELECT FROM billing.profiles profile JOIN billing.subscriptions USING (company_id)
      WHERE profile.document_number = $1 LIMIT 1`,
@@ -31,7 +32,7 @@ export async function claimTrial(
     [digest, input.reference, now],
   );
   if (claimed.rowCount === 1) return true;
-  // A statement of its own: it sees what the other transaction, waited for above, has committed.
+  // A separate statement: it sees what the other transaction, waited for above, has committed.
   const { rows } = await sql.query<{ used: boolean; under_way: boolean }>(
     `SELECT used_at IS NOT NULL AS used,
             EXISTS (SELECT FROM billing.provider_intents intent
@@ -39,7 +40,7 @@ export async function claimTrial(
      FROM billing.trials trial WHERE document_digest = $1 FOR UPDATE`,
     [digest, now],
   );
-  const known = rows[0]!;
+  const known = oneRow(rows);
   if (known.used) return false;
   if (known.under_way)
     throw apiError('SERVICE_UNAVAILABLE', {
@@ -54,7 +55,7 @@ export async function claimTrial(
   return true;
 }
 
-/** The subscription of that reference is made, and the trial spent; false when another has taken it meanwhile. */
+/** Marks the trial as used once its subscription is created; false when another has used it meanwhile. */
 export async function useTrial(sql: Sql, reference: string, now: Date): Promise<boolean> {
   const { rowCount } = await sql.query('UPDATE billing.trials SET used_at = $2 WHERE reference = $1', [
     reference,

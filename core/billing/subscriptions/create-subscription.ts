@@ -7,6 +7,8 @@ import {
 } from '@posthorn/contract/billing/subscriptions.ts';
 import { BILLING_TRIAL_DAYS } from '@posthorn/contract/limits.ts';
 import type { Sql } from '../../platform/db.ts';
+import { DAY_MS } from '../../platform/durations.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import { addonPriceCents } from '../catalog/prices.ts';
 import { writeCharge } from '../charges/write-charge.ts';
 import { localDate } from '../dates.ts';
@@ -30,8 +32,6 @@ import { queueTask } from '../provider/provider-tasks.ts';
 import { claimTrial, useTrial } from './claim-trial.ts';
 import { loadSubscription } from './read-subscription.ts';
 import { settleSubscription } from './settle-subscription.ts';
-
-const DAY_MS = 86_400_000;
 
 type CreateDeps = Pick<BillingDeps, 'db' | 'orm' | 'clock' | 'cipher' | 'provider' | 'log'>;
 
@@ -69,7 +69,10 @@ export async function createSubscription(
   return deps.db.transaction((sql) => commit(deps, sql, { order, begun, providerId: made.id, first }));
 }
 
-/** What can be judged without the company's state comes first, so that a wrong request always hears so. */
+/**
+ * What can be checked without the company's state comes first, so that an invalid request always gets the same
+ * answer.
+ */
 async function readOrder(deps: CreateDeps, companyId: number, body: CreateSubscriptionBody): Promise<Order> {
   const type = billingType.safeParse(body.billing_type);
   if (!type.success) throw apiError('INVALID_BILLING_TYPE');
@@ -94,7 +97,7 @@ async function readOrder(deps: CreateDeps, companyId: number, body: CreateSubscr
   return { companyId, plan, billingType: type.data, cardId, addons, valueCents };
 }
 
-/** What an earlier request left half done is undone first, as the worker would; 503 while that can't be. */
+/** Undoes what earlier requests left unfinished, as the worker would; 503 while that is impossible. */
 async function clearIntents(deps: CreateDeps, companyId: number): Promise<void> {
   const open = await openIntents(deps.db, { companyId, kind: 'subscription', now: deps.clock.now() });
   for (const { reference, underWay } of open) if (!underWay) await undoIntent(deps, reference);
@@ -141,7 +144,7 @@ async function begin(deps: CreateDeps, sql: Sql, order: Order, remoteIp: string)
   };
 }
 
-/** Who was let in before the company was suspended or deleted gets no subscription after it. */
+/** Refuses a company that was suspended or deleted after the request was let in. */
 async function requireActive(sql: Sql, companyId: number): Promise<void> {
   const { rowCount } = await sql.query(`SELECT FROM public.companies WHERE id = $1 AND status = 'active'`, [
     companyId,
@@ -170,7 +173,7 @@ interface FirstCharges {
   pix: Map<string, PixCode>;
 }
 
-/** Best effort: what is not there yet is loaded by a task, and told by PAYMENT_CREATED. */
+/** Best effort: what is missing is loaded by a task, and announced by PAYMENT_CREATED. */
 async function readFirstCharges(deps: CreateDeps, providerId: string): Promise<FirstCharges> {
   const pix = new Map<string, PixCode>();
   try {
@@ -217,7 +220,7 @@ async function commit(
       time.now,
     ],
   );
-  const subscriptionId = rows[0]!.id;
+  const subscriptionId = oneRow(rows).id;
   await insertItems(sql, order, subscriptionId, time.now);
   for (const payment of first.payments) {
     const id = await writeCharge(sql, {

@@ -2,10 +2,9 @@ import type { BillingCycle } from '@posthorn/contract/billing/catalog.ts';
 import type { ChargeStatus } from '@posthorn/contract/billing/charges.ts';
 import type { SubscriptionStatus } from '@posthorn/contract/billing/subscriptions.ts';
 import { BILLING_GRACE_DAYS } from '@posthorn/contract/limits.ts';
+import { DAY_MS } from '../../platform/durations.ts';
 import { isStronger, type StatusFact } from '../charges/charge-status.ts';
 import { addCycle, localDate, startOfLocalDay } from '../dates.ts';
-
-const DAY_MS = 86_400_000;
 
 /** Something that happened: when, and as the how-manieth thing we learned of. */
 export interface Fact {

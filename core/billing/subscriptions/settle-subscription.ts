@@ -3,12 +3,12 @@ import type { ChargeStatus } from '@posthorn/contract/billing/charges.ts';
 import type { SubscriptionStatus } from '@posthorn/contract/billing/subscriptions.ts';
 import { BILLING_GRACE_DAYS } from '@posthorn/contract/limits.ts';
 import type { Sql } from '../../platform/db.ts';
+import { DAY_MS } from '../../platform/durations.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import { publishEntitlements } from '../entitlements/entitlements.ts';
 import type { CompanyTime } from '../lock-company.ts';
 import { dropTask, queueTask } from '../provider/provider-tasks.ts';
 import { type DerivedState, deriveState, type Fact, type SubscriptionFacts } from './derive-state.ts';
-
-const DAY_MS = 86_400_000;
 
 interface Row {
   id: number;
@@ -24,9 +24,9 @@ interface Row {
 }
 
 /**
- * Brings a subscription's row to the state that its facts give at this time, and starts what follows from
- * it: news for messaging, the end at the provider. The caller holds the company's row and has written its
- * facts in the same transaction.
+ * Brings a subscription's row to the state that its facts give at this time, and starts what follows from it:
+ * entitlement updates for messaging, the end at the provider. The caller holds the company's row and has written
+ * its facts in the same transaction.
  */
 export async function settleSubscription(
   sql: Sql,
@@ -94,7 +94,7 @@ async function loadRow(sql: Sql, subscriptionId: number): Promise<Row> {
      FROM billing.subscriptions subscription WHERE id = $1`,
     [subscriptionId],
   );
-  return rows[0]!;
+  return oneRow(rows);
 }
 
 async function loadCharges(
@@ -132,13 +132,9 @@ async function loadCharges(
 async function writeCharges(sql: Sql, { charges }: DerivedState): Promise<void> {
   await sql.query(
     `UPDATE billing.charges charge SET status = new.status, status_at = new.at
-     FROM unnest($1::int[], $2::text[], $3::timestamptz[]) AS new (id, status, at)
+     FROM json_to_recordset($1) AS new (id integer, status text, at timestamptz)
      WHERE charge.id = new.id AND (charge.status, charge.status_at) IS DISTINCT FROM (new.status, new.at)`,
-    [
-      [...charges.keys()],
-      [...charges.values()].map((charge) => charge.status),
-      [...charges.values()].map((charge) => charge.at),
-    ],
+    [JSON.stringify(Array.from(charges, ([id, charge]) => ({ id, ...charge })))],
   );
 }
 

@@ -1,5 +1,6 @@
 import type { BillingCycle } from '@posthorn/contract/billing/catalog.ts';
 import type { Sql } from '../../platform/db.ts';
+import { oneRow } from '../../platform/one-row.ts';
 import { addonPriceCents } from '../catalog/prices.ts';
 import { type Fact, isLater } from './derive-state.ts';
 
@@ -27,7 +28,7 @@ export async function swapPlan(
      WHERE subscription.id = $1`,
     [input.subscriptionId],
   );
-  const plan = rows[0]!;
+  const plan = oneRow(rows);
   const cancelled = plan.cancelled_at && { at: plan.cancelled_at, seq: plan.cancelled_seq! };
   if (plan.closed || (cancelled && isLater(input.receipt, cancelled))) return plan.cycle;
   await sql.query(

@@ -12,8 +12,8 @@ export interface Broker {
    */
   publish(queue: string, body: unknown): Promise<void>;
   /**
-   * Delivers each message to `handle`; resolving acks it, throwing gives it back for another try after a
-   * short pause. Waits for a broker that is away; rejects when the queue does not exist.
+   * Delivers each message to `handle`; resolving acks it, throwing returns it to the queue after a short pause.
+   * Waits for a broker that is away; rejects when the queue does not exist.
    */
   consume(
     queue: string,

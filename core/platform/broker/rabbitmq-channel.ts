@@ -16,7 +16,7 @@ export interface KeptChannel {
 }
 
 /**
- * Keeps one channel open and set up over lost connections, wiped brokers and channel errors, for ever.
+ * Keeps one channel open and set up over lost connections, wiped brokers and channel errors, forever.
  *
  * Own loop instead of the library's Consumer and Publisher: those wait out a random back-off of up to
  * their longest pause after the broker is back, and cannot redeclare what a wiped broker lost.
@@ -68,7 +68,7 @@ export function keepChannel(options: {
       } catch (err) {
         failures += 1;
         if (failures === 1 && !ended.aborted)
-          log.warn({ err, channel: name }, 'broker channel could not be set up');
+          log.warn({ err, channel: name }, 'setting up a broker channel failed');
       }
       const pauseMs = Math.min(FIRST_RETRY_MS * 2 ** failures, LONGEST_RETRY_MS);
       await delay(pauseMs, undefined, { signal: ended }).catch(() => {});
@@ -87,11 +87,11 @@ export function keepChannel(options: {
   };
 }
 
-/** Waits for a goodbye, but not for ever: a broker that vanished without a word answers nothing. */
+/** Waits for an orderly close, but not forever: a broker that vanished answers nothing. */
 export async function atMost(goodbye: Promise<unknown>): Promise<void> {
   const done = new AbortController();
   const timeout = delay(GOODBYE_TIMEOUT_MS, undefined, { signal: done.signal });
-  // What went wrong with a goodbye concerns nobody.
+  // Errors of the close concern nobody.
   await Promise.race([goodbye, timeout]).catch(() => {});
   done.abort();
   await timeout.catch(() => {});

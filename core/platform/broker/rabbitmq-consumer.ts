@@ -37,7 +37,7 @@ export async function startConsumer(options: ConsumerOptions): Promise<Consumer>
     try {
       send();
     } catch (err) {
-      log.warn({ err, queue }, 'acknowledgement not sent, the message comes again');
+      log.warn({ err, queue }, 'acknowledging failed, the message will be delivered again');
     }
   };
 
@@ -45,7 +45,7 @@ export async function startConsumer(options: ConsumerOptions): Promise<Consumer>
     try {
       await handle(body);
     } catch (err) {
-      log.warn({ err, queue }, 'handler failed, the message goes back to its queue');
+      log.warn({ err, queue }, 'handler failed, returning the message to its queue');
       await delay(pause.next(), undefined, { signal: closing.signal }).catch(() => {});
       answer(channel, () => channel.basicNack({ deliveryTag, requeue: true }));
       return;

@@ -29,6 +29,7 @@ interface InFlight {
  * Publishes with confirms over one channel, any number in flight. Before the channel counts as up, the
  * queues declared so far are declared again: the broker may have come back without its data.
  */
+// long: its steps share the publishes in flight and the channel that carries them
 export function startPublisher(options: {
   connection: Connection;
   log: Log;
@@ -66,7 +67,7 @@ export function startPublisher(options: {
     redeclaring.add(queue);
     delay(REDECLARE_AFTER_MS, undefined, { signal: options.signal })
       .then(() => declareQueues(connection, [queue]))
-      .catch((err) => options.signal.aborted || log.warn({ err, queue }, 'queue could not be declared again'))
+      .catch((err) => options.signal.aborted || log.warn({ err, queue }, 'declaring a queue again failed'))
       .finally(() => redeclaring.delete(queue));
   };
 

@@ -19,7 +19,7 @@ export interface RabbitBrokerOptions {
 
 /**
  * The broker port on RabbitMQ, 3.10 to 4.x: durable quorum queues, publisher confirms, mandatory
- * messages, manual acknowledgement. Connects in the background and reconnects for ever: `publish`
+ * messages, manual acknowledgement. Connects in the background and reconnects forever: `publish`
  * rejects at once while the broker is away, `declare` and `consume` wait for it.
  *
  * Two connections, because a broker short of memory or disk stops reading from the connections that
@@ -104,7 +104,7 @@ function connect({ url, log, name }: { url: string; log: Log; name: string }): C
     log.warn({ reason, connection: name }, 'broker blocks publishers'),
   );
   connection.on('connection.unblocked', () =>
-    log.info({ connection: name }, 'broker takes publishers again'),
+    log.info({ connection: name }, 'broker accepts publishers again'),
   );
   return connection;
 }

@@ -2,9 +2,9 @@ const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 
 /**
- * How long a message whose handler threw rests, in ms, before it goes back to its queue. It grows while
- * nothing succeeds: a database outage must not turn every queue into a busy loop (and, on a quorum
- * queue, into a log that grows with each return).
+ * The cooldown, in ms, of a message whose handler threw, before it returns to its queue. It grows while nothing
+ * succeeds: a database outage must not turn every queue into a busy loop (and, on a quorum queue, into a log that
+ * grows with each return).
  */
 export interface RequeuePause {
   next(): number;

@@ -9,7 +9,7 @@ export interface OutgoingMail {
   html: string;
 }
 
-/** How mails leave the house. `send` resolves when somebody else has taken the mail over. */
+/** How mails are sent. `send` resolves when another system has accepted responsibility for the mail. */
 export interface Mailer {
   send(mail: OutgoingMail): Promise<void>;
   close(): Promise<void>;

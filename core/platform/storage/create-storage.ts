@@ -13,7 +13,7 @@ export async function createStorage(
   if (config.MEDIA_STORAGE === 'none') return null;
   const directory = path.resolve(config.DATA_DIR, 'media');
   if (!config.GCS_BUCKET) return createDiskStorage({ directory });
-  // Loaded only where it serves: it is the largest of our dependencies.
+  // Loaded only when it is used: it is the largest of our dependencies.
   const { createGcsStorage } = await import('./gcs.ts');
   return createGcsStorage({
     bucket: config.GCS_BUCKET,

@@ -53,7 +53,10 @@ export async function createDiskStorage(options: { directory: string }): Promise
   };
 }
 
-/** A rename is atomic: nobody sees half an object. From another file system it takes a copy beside it first. */
+/**
+ * A rename is atomic: nobody sees half an object. From another file system, the file is first copied next to its
+ * destination.
+ */
 async function moveInto(from: string, target: string): Promise<void> {
   try {
     await rename(from, target);
@@ -70,7 +73,7 @@ async function moveInto(from: string, target: string): Promise<void> {
   }
 }
 
-/** A file's bytes, or a folder's entries: without it a power cut loses what was answered as stored. */
+/** Syncs a file, or the entries of a folder: without it a power cut loses what was answered as stored. */
 async function syncToDisk(target: string): Promise<void> {
   const handle = await open(target, 'r');
   try {

@@ -48,7 +48,7 @@ export async function createGcsStorage(options: {
           metadata: { contentType: mimeType, cacheControl: 'private, max-age=0' },
         });
       } catch (cause) {
-        // A repeat of a request whose answer was lost: the object is there, and keys are never reused.
+        // A repeat of a request whose answer was lost: the object exists, and keys are never reused.
         if (statusOf(cause) === 412) return;
         throw new StorageError('the object could not be stored', { cause });
       }
@@ -69,14 +69,15 @@ export async function createGcsStorage(options: {
         };
         stream.once('error', failed);
         stream.once('response', ({ statusCode, body }: { statusCode: number; body?: EventEmitter }) => {
-          // The library pipes it through more hands than Node takes for sound, and warns at every read.
+          // The library pipes it through more streams than Node's listener limit allows, and Node warns at every
+          // read.
           body?.setMaxListeners?.(20);
-          // Of a refusal the library tells twice: as an answer, and as an error once its text is read.
+          // The library reports a refusal twice: as an answer, and as an error once its text is read.
           if (statusCode >= 400) return;
           stream.off('error', failed);
           resolve(stream);
         });
-        // The library asks for nothing until somebody reads.
+        // The library sends no request until the stream is read.
         stream.read(0);
       }),
     async remove(key) {

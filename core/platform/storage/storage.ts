@@ -1,12 +1,12 @@
 import type { Readable } from 'node:stream';
 
 /**
- * Where the bytes of media lie: a folder or a bucket. Objects are written once, whole or not at all, and
+ * Where the bytes of media are stored: a folder or a bucket. Objects are written once, whole or not at all, and
  * never changed; their names are ours and say nothing about their content.
  */
 export interface Storage {
   readonly name: 'disk' | 'gcs';
-  /** A folder for files on their way in, on the same file system as the objects where those are files. */
+  /** A folder for incoming files, on the same file system as the objects where those are files. */
   readonly spoolDir: string;
   /** What one write holds in memory at most. */
   readonly writeMemoryBytes: number;
@@ -25,7 +25,7 @@ export interface Storage {
   close(): Promise<void>;
 }
 
-/** The storage could not do it now: out of reach, full, or refusing us. */
+/** The storage could not do it now: unreachable, full, or refusing. */
 export class StorageError extends Error {
   override name = 'StorageError';
 }
@@ -38,7 +38,7 @@ const DISK_TROUBLE: ReadonlySet<unknown> = new Set(
   'ENOSPC EDQUOT EROFS EIO EMFILE ENFILE EACCES EPERM'.split(' '),
 );
 
-/** Whether an error comes of the storage or the disk before it, and so says nothing about what was stored. */
+/** Whether an error comes from the storage or the disk before it, and so says nothing about what was stored. */
 export function isStorageTrouble(err: unknown): boolean {
   for (let cause = err; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof StorageError || DISK_TROUBLE.has((cause as NodeJS.ErrnoException).code)) return true;

@@ -2,7 +2,7 @@ import { eventBodySql } from '../../events/event-body.ts';
 import type { Sql } from '../../platform/db.ts';
 import { holderIsGone } from '../../workers/pulse.ts';
 
-/** What one endpoint may be given now. */
+/** What may be claimed for one endpoint now. */
 export interface Quota {
   webhookId: number;
   /** First attempts at most. */
@@ -13,7 +13,7 @@ export interface Quota {
   fromId: number;
 }
 
-/** A delivery that this process holds until its lease ends: one attempt is to be made. */
+/** A claimed delivery, held by this process until its lease ends: one attempt is to be made. */
 export interface ClaimedDelivery {
   id: number;
   webhookId: number;
@@ -29,19 +29,19 @@ export interface ClaimedDelivery {
 }
 
 /**
- * Takes due deliveries, by endpoint, and leases them in the name of a worker: those of one that dies come back
- * the moment it is known to be dead, and in any case when the lease ends. The caller says how many each endpoint may have, so one that is at its cap or broken is
- * not even looked at, however much waits for it.
+ * Claims due deliveries, by endpoint, and leases them to a worker. Those of a worker that dies are free as soon as
+ * it is declared dead, and in any case when the lease ends. The caller states the limit of each endpoint, so that
+ * one at its cap or with an open breaker is not even looked at, however much waits for it.
  *
- * The lease moves no index entry (a HOT update), and the statement does not wait for the disk: a lease
- * that a power cut forgets only means that the delivery is claimed again.
+ * The lease moves no index entry (a HOT update), and the statement does not wait for the disk: a lease lost in a
+ * power cut only means that the delivery is claimed again.
  */
 export async function claimDeliveries(
-  db: Sql,
+  sql: Sql,
   options: { quotas: readonly Quota[]; now: Date; leaseMs: number; worker?: number | null },
 ): Promise<ClaimedDelivery[]> {
   const { quotas, now } = options;
-  const { rows } = await db.query<ClaimedRow>({
+  const { rows } = await sql.query<ClaimedRow>({
     name: 'deliveries-claim',
     text: CLAIM,
     values: [
@@ -119,16 +119,16 @@ LEFT JOIN LATERAL (
 ORDER BY c.id`;
 
 /**
- * Gives leased deliveries back untried: at shutdown, or when their endpoint turned out to be broken. Only those
- * that `worker` holds: what it lost is another's.
+ * Releases leased deliveries untried: at shutdown, or when the breaker of their endpoint has opened. Only those
+ * that `worker` holds.
  */
 export async function releaseDeliveries(
-  db: Sql,
+  sql: Sql,
   ids: readonly number[],
   worker: number | null,
 ): Promise<void> {
   if (ids.length === 0) return;
-  await db.query({
+  await sql.query({
     name: 'deliveries-release',
     text: `UPDATE webhook_deliveries SET leased_until = NULL, claimed_by = NULL
            WHERE id = ANY ($1::bigint[]) AND claimed_by IS NOT DISTINCT FROM $2`,
@@ -136,10 +136,10 @@ export async function releaseDeliveries(
   });
 }
 
-/** Removes deliveries that can't be made any more: their webhook or their event is gone. */
-export async function discardDeliveries(db: Sql, ids: readonly number[]): Promise<void> {
+/** Removes deliveries that cannot be made any more: their webhook or their event is gone. */
+export async function discardDeliveries(sql: Sql, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return;
-  await db.query({
+  await sql.query({
     name: 'deliveries-discard',
     text: 'DELETE FROM webhook_deliveries WHERE id = ANY ($1::bigint[])',
     values: [ids],

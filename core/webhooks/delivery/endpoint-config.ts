@@ -86,7 +86,7 @@ function toConfig(cipher: Cipher, row: WebhookRow): EndpointConfig {
   };
 }
 
-/** Null when it can't be opened: rotating is what mends such a webhook, so the old one must not matter. */
+/** Null when it cannot be opened: rotating repairs such a webhook, so the old secret must not block it. */
 function previousKeyOf(cipher: Cipher, sealed: Buffer): KeyObject | null {
   try {
     return signingKey(cipher.open<string>(sealed));
@@ -99,7 +99,7 @@ function headersOf(url: URL, custom: Record<string, string>): string[] {
   const headers = new Map<string, string>([
     ['content-type', 'application/json'],
     ['user-agent', USER_AGENT],
-    // A compressed answer would have to be unpacked to be read: nobody is asked for one, none is unpacked.
+    // A compressed answer would have to be unpacked to be read: none is requested, none is unpacked.
     ['accept-encoding', 'identity'],
   ]);
   if (url.username !== '' || url.password !== '') {

@@ -1,10 +1,10 @@
 import type { ErrorClass } from '@posthorn/contract/messaging/webhooks.ts';
 
 /**
- * How much one endpoint may be given at once, learnt from how it answers. A new one starts low and grows
- * with each answer; a fault halves it, once a second at most, for those that were under way tell the same. Failures that cost time (time-outs) open a breaker: for a while it
- * gets nothing, then one probe. Quick failures do not: they cost little, and the retry schedule of
- * each delivery paces them.
+ * How much one endpoint may get concurrently, learnt from its answers. The cap starts low and grows with each
+ * answer; a fault halves it, at most once a second, because concurrent attempts report the same fault. Failures
+ * that cost time (timeouts) open a breaker: for a while the endpoint gets nothing, then one probe. Quick failures
+ * do not: they cost little, and the retry schedule of each delivery paces them.
  */
 export interface EndpointControl {
   cap: number;
@@ -74,13 +74,13 @@ export function learn(
   }
   if (attempt.errorClass !== 'timeout' && attempt.latencyMs < SLOW_FAULT_MS) return;
   control.slowFaultsInRow += 1;
-  // Those that were in flight when it opened tell nothing new.
+  // Attempts that were in flight when it opened say nothing new.
   if (control.slowFaultsInRow < BREAKER_FAULTS || control.openUntilMs > attempt.nowMs) return;
   control.openUntilMs = attempt.nowMs + Math.min(OPEN_FIRST_MS * 2 ** control.timesOpened, OPEN_MAX_MS);
   control.timesOpened += 1;
 }
 
-/** Attempts that may be under way at this moment: none while the breaker is open, one to probe after. */
+/** Attempts that may be under way at this moment: none while the breaker is open, then one probe. */
 export function allowedInFlight(control: EndpointControl, nowMs: number): number {
   if (control.openUntilMs === 0) return control.cap;
   return nowMs < control.openUntilMs ? 0 : 1;

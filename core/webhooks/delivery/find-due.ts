@@ -12,10 +12,10 @@ export interface DueEndpoint {
  * margin for transactions that commit out of order. What slips through is found by {@link findAllDue}.
  */
 export async function findNewlyDue(
-  db: Sql,
+  sql: Sql,
   afterId: number,
 ): Promise<{ endpoints: DueEndpoint[]; highestId: number }> {
-  const { rows } = await db.query<{ webhook_id: number; company_id: number; highest: number }>({
+  const { rows } = await sql.query<{ webhook_id: number; company_id: number; highest: number }>({
     name: 'deliveries-find-new',
     text: `
       SELECT webhook_id, min(company_id) AS company_id, max(id) AS highest FROM webhook_deliveries
@@ -33,8 +33,8 @@ export async function findNewlyDue(
  * an endpoint, however many rows it has (PostgreSQL before 18 has no skip scan, so a recursive query
  * walks from endpoint to endpoint).
  */
-export async function findAllDue(db: Sql): Promise<DueEndpoint[]> {
-  const { rows } = await db.query<{ webhook_id: number; company_id: number; retry_at: Date | null }>({
+export async function findAllDue(sql: Sql): Promise<DueEndpoint[]> {
+  const { rows } = await sql.query<{ webhook_id: number; company_id: number; retry_at: Date | null }>({
     name: 'deliveries-find-all',
     text: FIND_ALL,
   });

@@ -1,11 +1,12 @@
 import { HARD_FAIL_ATTEMPTS } from '@posthorn/contract/limits.ts';
 import type { ErrorClass } from '@posthorn/contract/messaging/webhooks.ts';
+import { DAY_MS } from '../../platform/durations.ts';
 
 /** Waits before the attempts 2 to 8 (WHK-8). */
 export const RETRY_DELAYS_MS = [5_000, 60_000, 300_000, 900_000, 3_600_000, 21_600_000, 21_600_000] as const;
 const JITTER = 0.2;
-/** A receiver may ask for a longer wait than the schedule's, not for silence without end. */
-const RETRY_AFTER_MAX_MS = 86_400_000;
+/** The longest wait that a receiver may ask for. */
+const RETRY_AFTER_MAX_MS = DAY_MS;
 
 /** Classes that more attempts won't change: the receiver understood and refused (WHK-10). */
 export const HARD_FAIL_CLASSES: readonly ErrorClass[] = ['permanent_4xx', 'payload_rejected'];

@@ -26,10 +26,10 @@ export interface AttemptResult {
  * try again. The attempt number is the guard: a result of a worker whose lease had run out, and whose
  * attempt another one has made and recorded meanwhile, changes nothing and is not logged twice.
  */
-export async function recordAttempts(db: Sql, results: readonly AttemptResult[]): Promise<void> {
+export async function recordAttempts(sql: Sql, results: readonly AttemptResult[]): Promise<void> {
   const urls = distinct(results.map((result) => result.webhookUrl));
   const types = distinct(results.map((result) => result.eventType));
-  await db.query({
+  await sql.query({
     name: 'attempts-record',
     text: RECORD,
     values: [
@@ -89,10 +89,10 @@ ORDER BY ended_at, delivery_id`;
  * has another URL by now, the answer was not its endpoint's.
  */
 export async function disableGoneWebhook(
-  db: Sql,
+  sql: Sql,
   gone: { webhookId: number; url: string; at: Date },
 ): Promise<void> {
-  await db.query(
+  await sql.query(
     `UPDATE webhooks SET enabled = false, disabled_reason = 'gone', updated_at = $3
      WHERE id = $1 AND url = $2 AND enabled`,
     [gone.webhookId, gone.url, gone.at],

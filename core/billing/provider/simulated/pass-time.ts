@@ -1,11 +1,11 @@
 import type { Clock } from '../../../platform/clock.ts';
 import type { Db } from '../../../platform/db.ts';
+import { DAY_MS, HOUR_MS } from '../../../platform/durations.ts';
 import { startOfLocalDay } from '../../dates.ts';
 import { movePayment } from './simulate-action.ts';
 import { customerNow, loadPayments } from './simulated-records.ts';
 
-const NOON_MS = 12 * 3_600_000;
-const DAY_MS = 86_400_000;
+const NOON_MS = 12 * HOUR_MS;
 
 /**
  * What days bring at a provider: cards are charged on the due date, what nobody paid is overdue the day

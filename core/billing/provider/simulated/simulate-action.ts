@@ -60,8 +60,8 @@ const RULES: Record<Exclude<SimulatedAction, 'delete-subscription'>, Rule> = {
 };
 
 /**
- * Lets something happen at the simulated provider, which then sends its webhooks. Throws 404 NOT_FOUND for
- * a payment that is not the company's, 409 CONFLICT when there is nothing that it can happen to.
+ * Simulates an action at the provider, which then sends its webhooks. Throws 404 NOT_FOUND for a payment that is
+ * not the company's, 409 CONFLICT when there is nothing that it can happen to.
  */
 export async function simulateAction(
   deps: { db: Db; clock: Clock },

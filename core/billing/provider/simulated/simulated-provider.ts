@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../platform/clock.ts';
-import type { Db } from '../../../platform/db.ts';
+import type { Db, Sql } from '../../../platform/db.ts';
 import { type CardToTokenize, type PaymentProvider, ProviderError } from '../port.ts';
 import { brCode, drawQrCode } from './br-code.ts';
 import { endSubscription } from './end-subscription.ts';
@@ -25,6 +25,7 @@ const REFUSED_CARD = '4000000000000002';
  * due dates and sends the provider's webhooks over HTTP (send-webhooks.ts). Its memory is in the database,
  * so that every process of an installation sees the same provider. No money moves.
  */
+// long: one method for each call of the port, a statement or two in each
 export function createSimulatedProvider(deps: { db: Db; clock: Clock }): PaymentProvider {
   const { db, clock } = deps;
   return {
@@ -150,21 +151,21 @@ export function createSimulatedProvider(deps: { db: Db; clock: Clock }): Payment
 
 /** The number is looked at here and goes nowhere: the record holds a random token, brand and last digits. */
 async function tokenize(
-  db: Db,
+  sql: Sql,
   card: CardToTokenize,
 ): Promise<{ token: string; brand: string; last4: string }> {
   if (!passesLuhn(card.number) || card.number === REFUSED_CARD)
     throw new ProviderError('refused', 'the card was refused', { code: 'invalid_creditCard' });
   const made = { token: randomUUID(), brand: brandOf(card.number), last4: card.number.slice(-4) };
-  await db.query(
+  await sql.query(
     'INSERT INTO billing.simulated_cards (token, customer_id, brand, last4) VALUES ($1, $2, $3, $4)',
     [made.token, card.customerId, made.brand, made.last4],
   );
   return made;
 }
 
-async function checkCard(db: Db, customerId: string, token: string | null): Promise<void> {
-  const { rowCount } = await db.query(
+async function checkCard(sql: Sql, customerId: string, token: string | null): Promise<void> {
+  const { rowCount } = await sql.query(
     'SELECT FROM billing.simulated_cards WHERE token = $1 AND customer_id = $2',
     [token, customerId],
   );

@@ -2,18 +2,20 @@ import type { Operation } from '@posthorn/contract/message-types.ts';
 import type { Principal } from '../access/principal.ts';
 import type { UploadedFile } from '../media/media-port.ts';
 
-/** One send as the API got it: its body has passed the contract. */
-export interface SendInput {
+/** A send as it was asked for, by the API or by a schedule. Its body has passed the contract. */
+export interface SendRequest {
   principal: Principal;
   instanceId: string;
   operation: Operation;
+  /** The caller's name for this send: the same key is the same send. */
   idempotencyKey: string;
+  /** `X-Force-Send: true`: bypasses passive mode and the guard, and is written to the audit log. */
   force: boolean;
-  /** The body, with what the path names (`message_id`, `status_id`). */
+  /** The body, with the ids that the path names (`message_id`, `status_id`). */
   body: Record<string, unknown>;
   /** The file of a multipart form or the bytes of `media_base64`, in place of the JSON sources. */
   file?: UploadedFile | undefined;
   signal?: AbortSignal | undefined;
-  /** For a send that waits for its time: where its key counts; its instance need not be connected yet. */
+  /** The key space of a scheduled send, which is not its operation's; its instance need not be connected yet. */
   keyScope?: string | undefined;
 }

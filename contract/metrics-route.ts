@@ -1,0 +1,18 @@
+import { z } from 'zod/v4';
+import { c } from './route-meta.ts';
+
+/** `GET /metrics`, the same in both services: its metadata and its route. */
+export const metricsMeta = {
+  auth: 'none',
+  access: 'public',
+  raw: 'text',
+  errors: ['UNAUTHORIZED'],
+  summary: 'Metrics in the Prometheus text format',
+  description: 'For whoever sends METRICS_TOKEN as a Bearer token; without one, for the machine itself.',
+} as const;
+
+export const metricsRoute = {
+  method: 'GET',
+  path: '/metrics',
+  responses: { 200: c.otherResponse({ contentType: 'text/plain', body: z.string() }) },
+} as const;

@@ -1,0 +1,14 @@
+/**
+ * The numbers of all PostgreSQL advisory locks, so that no two uses share one. `worker`, `shard` and `acceptOrder`
+ * are the first half of a two-part key, whose second half names the worker, the shard or the instance; the others are
+ * whole keys.
+ */
+export const ADVISORY_LOCKS = {
+  migration: 7_071_001,
+  retention: 7_071_003,
+  purge: 7_071_004,
+  mediaRetention: 7_071_006,
+  acceptOrder: 7101,
+  worker: 7201,
+  shard: 7202,
+} as const;

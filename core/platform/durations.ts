@@ -1,0 +1,4 @@
+/** Milliseconds in a minute, an hour and a day: conversions only, a timeout states its own value. */
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 86_400_000;

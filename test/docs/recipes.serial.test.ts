@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, renameSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { type FreshCopy, makeFreshCopy } from '../standalone/fresh-copy.ts';
+import { follow } from './recipes/edits.ts';
+import { endpointEdits, endpointTests } from './recipes/endpoint.ts';
+import { sendTypeEdits, sendTypeTests } from './recipes/send-type.ts';
+
+/**
+ * Whoever follows CONTRIBUTING.md touches the files that it names and no others, and ends with types
+ * and tests that pass. Both recipes share one copy of the checkout, because a type check takes long; it runs
+ * alone, because it takes a core and a gigabyte.
+ */
+describe('the recipes of CONTRIBUTING.md', () => {
+  let copy: FreshCopy;
+  before(() => {
+    copy = makeFreshCopy();
+    keepBuildInfoApart(copy.dir);
+  });
+  after(() => copy.remove());
+
+  test('"Add an endpoint" names every file to touch', () => {
+    follow(copy.dir, 'Add an endpoint', 'accounts', endpointEdits);
+  });
+
+  test('"Add a send type" names every file to touch', () => {
+    follow(copy.dir, 'Add a send type', 'messages', sendTypeEdits);
+  });
+
+  test('the types then fit', () => {
+    const { status, output } = run(copy, ['node_modules/typescript/bin/tsc', '-p', '.']);
+    assert.equal(status, 0, output);
+  });
+
+  for (const { files, named, passes } of [...endpointTests, ...sendTypeTests] as TestRun[]) {
+    test(`and ${files.join(' and ')} ${files.length === 1 ? 'passes' : 'pass'}`, () => {
+      const only = named === undefined ? [] : [`--test-name-pattern=${named}`];
+      const { status, output } = run(copy, ['--test', '--test-reporter=spec', ...only, ...files]);
+      assert.equal(status, 0, output);
+      assert.ok(output.includes(passes), `"${passes}" has run:\n${output}`);
+    });
+  }
+});
+
+interface TestRun {
+  files: string[];
+  /** Only the tests of this name. */
+  named?: string;
+  /** What the report names. */
+  passes: string;
+}
+
+/** With our environment, so that the tests there use the servers that run already. */
+function run(copy: FreshCopy, args: readonly string[]): { status: number | null; output: string } {
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const { status, stdout, stderr } = spawnSync(copy.node, args, { cwd: copy.dir, env, encoding: 'utf8' });
+  return { status, output: `${stdout}${stderr}` };
+}
+
+/** The copy's packages are hard links: what the type check writes there must not reach the checkout's. */
+function keepBuildInfoApart(dir: string): void {
+  const cache = path.join(dir, 'node_modules', '.cache');
+  if (!existsSync(cache)) return;
+  cpSync(cache, `${cache}-own`, { recursive: true });
+  renameSync(cache, `${cache}-linked`);
+  renameSync(`${cache}-own`, cache);
+}

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { projectRoot } from '@posthorn/test/support/process.ts';
+
+/** One step of a recipe: a new file, or lines put before a line that stands in a file once. */
+export type Edit = { file: string; create: string } | { file: string; before: string; add: string };
+
+/** The text of one recipe of CONTRIBUTING.md. */
+export function recipe(title: string): string {
+  const text = readFileSync(path.join(projectRoot, 'CONTRIBUTING.md'), 'utf8');
+  const section = text.split(/^### /m).find((part) => part.startsWith(`${title}\n`));
+  assert.ok(section, `CONTRIBUTING.md has the recipe "${title}"`);
+  return section;
+}
+
+/** Makes the edits in the checkout at `dir`, each of a file that the recipe names, itself or its folder. */
+export function follow(dir: string, title: string, resource: string, edits: readonly Edit[]): void {
+  const section = recipe(title).replaceAll('<resource>', resource);
+  for (const edit of edits) {
+    assert.ok(
+      placesOf(edit.file).some((place) => section.includes(`\`${place}\``)),
+      `the recipe "${title}" names ${edit.file} or its folder`,
+    );
+    apply(path.join(dir, edit.file), edit);
+  }
+}
+
+function apply(file: string, edit: Edit): void {
+  if ('create' in edit) {
+    assert.ok(!existsSync(file), `${edit.file} is new`);
+    writeFileSync(file, edit.create);
+    return;
+  }
+  const text = readFileSync(file, 'utf8');
+  assert.equal(text.split(edit.before).length, 2, `"${edit.before}" stands once in ${edit.file}`);
+  writeFileSync(
+    file,
+    text.replace(edit.before, () => edit.add + edit.before),
+  );
+}
+
+/** `a/b/c.ts` is named as `a/b/c.ts`, `a/b/` or `a/`. */
+function placesOf(file: string): string[] {
+  const parts = file.split('/');
+  return [file, ...parts.slice(1).map((_, i) => `${parts.slice(0, parts.length - 1 - i).join('/')}/`)];
+}

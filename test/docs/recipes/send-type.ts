@@ -1,0 +1,111 @@
+import type { Edit } from './edits.ts';
+
+const BODY = "{ title: 'Trip', items: ['passport', 'tickets'] }";
+
+/** "Add a send type" with its own example, `POST .../messages/checklist`. */
+export const sendTypeEdits: readonly Edit[] = [
+  {
+    file: 'contract/message-types.ts',
+    before: "  'poll',\n] as const;",
+    add: "  'checklist',\n",
+  },
+  {
+    file: 'contract/messaging/send-bodies.ts',
+    before: 'export const sendForwardBody = ',
+    add: `export const sendChecklistBody = z
+  .object({ to: recipient, title: requiredField, items: boundedArray(requiredField, { min: 1, max: 20 }) })
+  .meta({ id: 'SendChecklistRequest' });
+
+`,
+  },
+  {
+    file: 'contract/messaging/messages.ts',
+    before: '  sendContactBody,\n  sendEventBody,',
+    add: '  sendChecklistBody,\n',
+  },
+  {
+    file: 'contract/messaging/messages.ts',
+    before: '  forward: route(\n',
+    add: `  sendChecklist: route(
+    { ...SEND, operation: 'checklist', summary: 'Send a checklist', description: QUEUED },
+    {
+      method: 'POST',
+      path: \`\${INSTANCE}/messages/checklist\`,
+      body: sendChecklistBody,
+      responses: ACCEPTED,
+    },
+  ),
+`,
+  },
+  {
+    file: 'core/content/checklist.ts',
+    create: `import { sendChecklistBody } from '@posthorn/contract/messaging/send-bodies.ts';
+import { jidOf, rule } from './rule.ts';
+
+/** Content \`{title, items}\`. */
+export const checklist = rule({
+  body: sendChecklistBody,
+  toMessage: ({ to, ...content }) => ({ type: 'checklist', chatJid: jidOf(to), content }),
+});
+`,
+  },
+  {
+    file: 'core/content/rules.ts',
+    before: "import { contact } from './contact.ts';\n",
+    add: "import { checklist } from './checklist.ts';\n",
+  },
+  { file: 'core/content/rules.ts', before: '  link_preview: linkPreview,\n', add: '  checklist,\n' },
+  {
+    file: 'server/messaging/messages-routes.ts',
+    before: "    forward: sendHandler(deps, 'forward'),\n",
+    add: "    sendChecklist: sendHandler(deps, 'checklist'),\n",
+  },
+  {
+    file: 'network/sandbox/families/structured.ts',
+    before: 'export const structuredFamilies: readonly ContentFamily[] = [\n',
+    add: `const checklist: ContentFamily = {
+  type: 'checklist',
+  ...same({ title: text, items: z.array(text).min(1) }),
+  words: (content) => content.title as string,
+};
+
+`,
+  },
+  { file: 'network/sandbox/families/structured.ts', before: '  order,\n  product,\n', add: '  checklist,\n' },
+  {
+    file: 'test/messages/sends.test.ts',
+    before: '  event: {\n',
+    add: `  checklist: {
+    path: '/messages/checklist',
+    body: ${BODY},
+    shows: { type: 'checklist', text: 'Trip', content: ${BODY} },
+    type: 'checklist',
+  },
+`,
+  },
+  {
+    file: 'test/messages/idempotency.test.ts',
+    before: '  event: () => ({\n',
+    add: `  checklist: () => ({
+    path: '/messages/checklist',
+    body: { to: TO, title: 'a', items: ['x'] },
+    changed: { title: 'b' },
+  }),
+`,
+  },
+  {
+    file: 'test/server/fixtures.ts',
+    before: "  'messages.forward': ",
+    add: `  'messages.sendChecklist': { to: TO, title: 'Trip', items: ['passport'] },\n`,
+  },
+  {
+    file: 'cli/commands/messages/send-any.ts',
+    before: "  { word: 'forward',",
+    add: "  { word: 'checklist', method: 'sendChecklist', takes: `title=Trip items:='[\"passport\"]'` },\n",
+  },
+];
+
+/** What then has to be green: the message arrives on the phone and is told in order. */
+export const sendTypeTests = [
+  { files: ['test/messages/sends.test.ts'], named: 'checklist', passes: 'checklist: accepted' },
+];
