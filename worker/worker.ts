@@ -17,7 +17,7 @@ import type { Cipher } from '@posthorn/core/platform/encryption.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import { ABILITIES, type NetworkDriver } from '@posthorn/network/driver.ts';
 import { startRpcServer } from './actions/rpc-server.ts';
-import type { InstanceQueueDeps } from './dispatch/instance-queue.ts';
+import type { InstanceQueueDeps } from './dispatch/queue-context.ts';
 import { type Membership, newWorkerTag, startMembership } from './ownership/membership.ts';
 import { startShardOwner } from './ownership/shard-owner.ts';
 import { startRelay } from './relay/relay.ts';

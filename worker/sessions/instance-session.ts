@@ -18,11 +18,8 @@ import type {
   PairedIdentity,
   SessionSink,
 } from '@posthorn/network/driver.ts';
-import {
-  type InstanceQueue,
-  type InstanceQueueDeps,
-  startInstanceQueue,
-} from '../dispatch/instance-queue.ts';
+import { type InstanceQueue, startInstanceQueue } from '../dispatch/instance-queue.ts';
+import type { InstanceQueueDeps } from '../dispatch/queue-context.ts';
 import { type Arrivals, type ArrivalsDeps, createArrivals } from './arrivals.ts';
 import {
   afterEnd,

@@ -1,0 +1,156 @@
+import { PENDING_PAGE, type PendingTask } from '@posthorn/core/messages/load-pending.ts';
+import type { NetworkSession } from '@posthorn/network/driver.ts';
+import { isChange } from './outbound.ts';
+import type { QueueContext } from './queue-context.ts';
+import * as progress from './queue-progress.ts';
+import { isReady, sendTask, type TaskOutcome } from './send-task.ts';
+import { afterOutcome } from './task-book.ts';
+
+/** Sends whose outcome is not recorded yet, of one instance, at most. */
+const MAX_UNRECORDED = 256;
+
+export async function retryDeferred(queue: QueueContext): Promise<void> {
+  for (const task of queue.book.due(queue.deps.clock.now().getTime())) {
+    if (!(await handle(queue, task))) return;
+  }
+}
+
+/** Hands over all that waits; returns when the network has answered it. */
+export async function drain(queue: QueueContext): Promise<void> {
+  const { inFlight, book } = queue;
+  try {
+    let readSeq: number | null = queue.state.handledSeq;
+    let mayReadMore = true;
+    while (mayReadMore || inFlight.size > 0) {
+      if (!mayReadMore) await nextEvent(queue);
+      else {
+        const page = await readPage(queue, readSeq);
+        readSeq = await handOver(queue, page, readSeq);
+        mayReadMore = page.length === PENDING_PAGE;
+        if (readSeq === null) break;
+      }
+      if (book.due(queue.deps.clock.now().getTime()).length > 0) {
+        // What was deferred is older than all that can be read; the rest is read after it.
+        queue.state = progress.afterInterruption(queue.state);
+        break;
+      }
+      if (queue.state.mayHaveWork) {
+        queue.state = progress.onRead(queue.state);
+        mayReadMore = true;
+      }
+    }
+    await concludeUntil(queue, 0);
+  } catch (err) {
+    for (const task of await inFlight.drop()) book.abandon(task.taskId);
+    throw err;
+  }
+}
+
+/** Waits for the answer to the oldest send, or for a wake. */
+async function nextEvent(queue: QueueContext): Promise<void> {
+  const { inFlight } = queue;
+  queue.woken = Promise.withResolvers();
+  const answered = await Promise.race([
+    inFlight.settled().then(() => true),
+    queue.woken.promise.then(() => false),
+  ]);
+  if (answered) await concludeUntil(queue, inFlight.size - 1);
+}
+
+async function readPage(queue: QueueContext, afterSeq: number): Promise<PendingTask[]> {
+  queue.book.forgetCancelled();
+  try {
+    return await queue.deps.loader.push({ instanceId: queue.options.instanceId, afterSeq });
+  } catch (err) {
+    // What the network has taken meanwhile is kept, whatever the database says.
+    await concludeUntil(queue, 0);
+    throw err;
+  }
+}
+
+/** The seq of the last one that was handed over; null when there is no session to hand it to. */
+async function handOver(
+  queue: QueueContext,
+  tasks: readonly PendingTask[],
+  afterSeq: number,
+): Promise<number | null> {
+  const { inFlight, options, tries } = queue;
+  let readSeq = afterSeq;
+  for (const task of tasks) {
+    const goesAlong = options.window > 1 && isReady(task, options) && !tries.counts(task.taskId);
+    await concludeUntil(queue, goesAlong ? options.window - 1 : 0);
+    if (!canSend(queue)) return null;
+    if (goesAlong) inFlight.push(task, attempt(queue, queue.session!, task));
+    else {
+      if (!(await handle(queue, task))) return null;
+      queue.state = progress.afterTask(queue.state, task.seq);
+    }
+    readSeq = task.seq;
+  }
+  return readSeq;
+}
+
+/** Concludes the oldest sends, in their order, until `left` are without an answer. */
+async function concludeUntil(queue: QueueContext, left: number): Promise<void> {
+  const { inFlight, outcomes } = queue;
+  while (inFlight.size > left) {
+    const { task, outcome } = await inFlight.next();
+    await conclude(queue, task, outcome);
+    queue.state = progress.afterTask(queue.state, task.seq);
+    if (outcomes.pending() >= MAX_UNRECORDED) await outcomes.any();
+  }
+}
+
+/** Without a session, what could be sent now is looked for again when there is one. */
+function canSend(queue: QueueContext): boolean {
+  if (queue.session && !queue.stopping.signal.aborted) return true;
+  queue.state = progress.afterInterruption(queue.state);
+  return false;
+}
+
+/** False when there is no session to hand it to; throws when it has to be tried again. */
+async function handle(queue: QueueContext, task: PendingTask): Promise<boolean> {
+  if (!canSend(queue)) return false;
+  queue.state = progress.onPrepare(queue.state);
+  const outcome = await attempt(queue, queue.session!, task)
+    .catch((err) => {
+      queue.book.abandon(task.taskId);
+      throw err;
+    })
+    .finally(() => {
+      queue.state = progress.afterPrepare(queue.state);
+    });
+  await conclude(queue, task, outcome);
+  return true;
+}
+
+/** Runs up to the network before it returns where nothing has to be done before (`isReady`). */
+async function attempt(
+  queue: QueueContext,
+  session: NetworkSession,
+  task: PendingTask,
+): Promise<TaskOutcome> {
+  if (queue.book.isCancelled(task.taskId)) return { to: 'cancelled' };
+  return queue.tries.attempt(task, () => sendTask(queue.deps, scopeOf(queue, task), session, task));
+}
+
+function scopeOf(queue: QueueContext, task: PendingTask) {
+  return {
+    ...queue.options,
+    signal: queue.stopping.signal,
+    begin() {
+      queue.state = progress.afterPrepare(queue.state);
+      return queue.book.begin(task.taskId);
+    },
+  };
+}
+
+async function conclude(queue: QueueContext, task: PendingTask, outcome: TaskOutcome): Promise<void> {
+  queue.state = progress.afterAttempt(queue.state, performance.now());
+  const next = afterOutcome(task, outcome, queue.deps.clock.now(), queue.deferral);
+  if (next === null) return;
+  if ('retryAtMs' in next) return queue.book.defer(task, next.retryAtMs);
+  const recorded = queue.outcomes.keep(task, next.end);
+  // Nor may the events of what follows overtake it.
+  if (isChange(task)) await recorded;
+}

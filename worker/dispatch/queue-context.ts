@@ -1,0 +1,78 @@
+import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
+import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
+import type { PendingLoader } from '@posthorn/core/messages/load-pending.ts';
+import type { WorkTries } from '@posthorn/core/messages/work-tries.ts';
+import type { NetworkSession } from '@posthorn/network/driver.ts';
+import { createInFlight, type InFlight } from './in-flight.ts';
+import { createOutcomeKeeper, type OutcomeDeps, type OutcomeKeeper } from './keep-outcomes.ts';
+import * as progress from './queue-progress.ts';
+import type { SendTaskDeps } from './send-task.ts';
+import { createTaskBook, DEFERRAL, type Deferral, type TaskBook } from './task-book.ts';
+import { createTaskTries } from './task-tries.ts';
+
+export interface InstanceQueueDeps extends SendTaskDeps, OutcomeDeps {
+  loader: PendingLoader;
+  tries: WorkTries;
+  /** Something could not be recorded, because another worker owns the shard by now: let go of it. */
+  onLeaseLost(lease: Lease): void;
+  /** In place of {@link DEFERRAL}. */
+  deferral?: Deferral;
+}
+
+export interface InstanceQueueOptions {
+  instanceId: string;
+  companyId: number;
+  lease: Lease;
+  /** Whether the network drops a second message with the same id. */
+  dedupes: boolean;
+  /** How many sends the network may have without an answer. */
+  window: number;
+  settings(): InstanceSettings;
+}
+
+/** What the functions of one instance queue share. */
+export interface QueueContext {
+  deps: InstanceQueueDeps;
+  options: InstanceQueueOptions;
+  deferral: Deferral;
+  stopping: AbortController;
+  tries: ReturnType<typeof createTaskTries>;
+  book: TaskBook;
+  outcomes: OutcomeKeeper;
+  inFlight: InFlight;
+  session: NetworkSession | null;
+  state: progress.QueueProgress;
+  /** Ends the wait of a queue that has sends in flight and nothing to hand over. */
+  woken: PromiseWithResolvers<void>;
+  /** What is still here to be sent is the new owner's. */
+  letGo(): void;
+}
+
+export function createQueueContext(deps: InstanceQueueDeps, options: InstanceQueueOptions): QueueContext {
+  const stopping = new AbortController();
+  const book = createTaskBook();
+  function letGo(): void {
+    detach(queue);
+    deps.onLeaseLost(options.lease);
+  }
+  const queue: QueueContext = {
+    deps,
+    options,
+    deferral: deps.deferral ?? DEFERRAL,
+    stopping,
+    tries: createTaskTries(deps, { ...options, afterCrash: options.lease.afterCrash ?? false }),
+    book,
+    outcomes: createOutcomeKeeper(deps, { ...options, book, stopping: stopping.signal, onLeaseLost: letGo }),
+    inFlight: createInFlight(),
+    woken: Promise.withResolvers(),
+    session: null,
+    state: progress.newProgress(performance.now()),
+    letGo,
+  };
+  return queue;
+}
+
+export function detach(queue: QueueContext): void {
+  queue.session = null;
+  queue.state = progress.afterDetach(queue.state);
+}
