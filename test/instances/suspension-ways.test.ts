@@ -19,7 +19,7 @@ beforeEach(async () => {
   instance = await road.connect();
 });
 
-describe('no other way connects or sends for a suspended company', () => {
+describe('no other road connects or sends for a suspended company', () => {
   const roads: [string, string, object?][] = [
     ['POST', '/connect'],
     ['POST', '/restart'],
@@ -151,7 +151,7 @@ describe('no other way connects or sends for a suspended company', () => {
 });
 
 describe('a deleted company', () => {
-  test('has no way back, for nobody', async () => {
+  test('has no road back, for nobody', async () => {
     const { db, bus } = road.api.parts;
     const gone = await seedCompany(db);
     const id = await seedInstance(db, gone.companyId, { state: 'DISCONNECTED', wanted: 'connected' });
