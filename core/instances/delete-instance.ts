@@ -2,9 +2,9 @@ import { reachOf } from '../access/company-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Db } from '../platform/db.ts';
+import { type NotificationWaits, waitUntilFound } from '../platform/notification-waits.ts';
 import type { Orm } from '../platform/orm.ts';
 import { loadInstance } from './find-instance.ts';
-import { type InstanceNotifications, waitForInstance } from './instance-notifications.ts';
 
 /** How long the network gets to take the logout; then the instance goes without. */
 const LOGOUT_WAIT_MS = 3_000;
@@ -14,7 +14,7 @@ const LOGOUT_WAIT_MS = 3_000;
  * logged out of the network first, as far as its worker can in a few seconds.
  */
 export async function deleteInstance(
-  deps: { orm: Orm; db: Db; bus: Bus; notifications: InstanceNotifications },
+  deps: { orm: Orm; db: Db; bus: Bus; notifications: NotificationWaits },
   input: { principal: Principal; instanceId: string; signal: AbortSignal },
 ): Promise<void> {
   const { id } = await loadInstance(reachOf(deps.orm, input.principal), input.instanceId);
@@ -31,7 +31,7 @@ export async function deleteInstance(
 }
 
 async function logOut(
-  deps: { db: Db; bus: Bus; notifications: InstanceNotifications },
+  deps: { db: Db; bus: Bus; notifications: NotificationWaits },
   id: string,
   signal: AbortSignal,
 ): Promise<void> {
@@ -41,14 +41,10 @@ async function logOut(
   );
   if (asked.rowCount === 0) return;
   deps.bus.notify('instance', id);
-  await waitForInstance(
-    deps.notifications,
-    { instanceId: id, timeoutMs: LOGOUT_WAIT_MS, signal },
-    async () => {
-      const left = await deps.db.query('SELECT 1 FROM instances WHERE id = $1 AND credentials IS NOT NULL', [
-        id,
-      ]);
-      return left.rowCount === 0 ? true : null;
-    },
-  );
+  await waitUntilFound(deps.notifications, { payload: id, timeoutMs: LOGOUT_WAIT_MS, signal }, async () => {
+    const left = await deps.db.query('SELECT 1 FROM instances WHERE id = $1 AND credentials IS NOT NULL', [
+      id,
+    ]);
+    return left.rowCount === 0 ? true : null;
+  });
 }

@@ -3,10 +3,10 @@ import { holdRefusal, readHold } from '../access/company-hold.ts';
 import { reachOf } from '../access/company-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Clock } from '../platform/clock.ts';
+import { type NotificationWaits, waitUntilFound } from '../platform/notification-waits.ts';
 import type { Orm } from '../platform/orm.ts';
 import { InstancePairingSchema } from './entities.ts';
 import { loadInstance } from './find-instance.ts';
-import { type InstanceNotifications, waitForInstance } from './instance-notifications.ts';
 
 /** How long a request waits for a code that the network is about to give. */
 const WAIT_MS = 5_000;
@@ -17,10 +17,11 @@ const WAIT_MS = 5_000;
  * network has given none.
  */
 export async function readQr(
-  deps: { orm: Orm; clock: Clock; notifications: InstanceNotifications },
+  deps: { orm: Orm; clock: Clock; notifications: NotificationWaits },
   input: { principal: Principal; instanceId: string; signal: AbortSignal },
 ): Promise<{ qr: string; expiresAt: Date }> {
-  const found = await waitForInstance(deps.notifications, { ...input, timeoutMs: WAIT_MS }, async () => {
+  const wait = { payload: input.instanceId, timeoutMs: WAIT_MS, signal: input.signal };
+  const found = await waitUntilFound(deps.notifications, wait, async () => {
     const em = reachOf(deps.orm, input.principal);
     const instance = await loadInstance(em, input.instanceId);
     const held = holdRefusal(await readHold(em, instance.id));

@@ -7,11 +7,11 @@ import type { Principal } from '../access/principal.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
+import { type NotificationWaits, waitUntilFound } from '../platform/notification-waits.ts';
 import type { Orm } from '../platform/orm.ts';
 import { requireAbility } from './driver-abilities.ts';
 import { InstancePairingSchema } from './entities.ts';
 import { loadInstance } from './find-instance.ts';
-import { type InstanceNotifications, waitForInstance } from './instance-notifications.ts';
 
 /** The networks do not say how long a code holds; none keeps it for less than this. */
 const CODE_LIFETIME_MS = 60_000;
@@ -23,15 +23,15 @@ const CODE_LIFETIME_MS = 60_000;
  * NOT_IMPLEMENTED on a network without such codes; 503 with Retry-After when no code came in time.
  */
 export async function requestPairingCode(
-  deps: { orm: Orm; db: Db; bus: Bus; clock: Clock; notifications: InstanceNotifications },
+  deps: { orm: Orm; db: Db; bus: Bus; clock: Clock; notifications: NotificationWaits },
   input: { principal: Principal; instanceId: string; phone: string; signal: AbortSignal },
 ): Promise<{ code: string; phone: string; expiresAt: Date }> {
   const phone = phoneOf(jidOfPhone(input.phone));
   const requestedAt = deps.clock.now();
   await writeRequest(deps, { ...input, phone, requestedAt });
   deps.bus.notify('instance', input.instanceId);
-  const wait = { instanceId: input.instanceId, timeoutMs: SYNC_ACTION_TIMEOUT_MS, signal: input.signal };
-  const answer = await waitForInstance(deps.notifications, wait, async () => {
+  const wait = { payload: input.instanceId, timeoutMs: SYNC_ACTION_TIMEOUT_MS, signal: input.signal };
+  const answer = await waitUntilFound(deps.notifications, wait, async () => {
     const pairing = await reachOf(deps.orm, input.principal).findOne(InstancePairingSchema, {
       instanceId: input.instanceId,
       codePhone: phone,

@@ -9,8 +9,8 @@ import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
 import { newId } from '../platform/ids.ts';
+import { type NotificationWaits, waitUntilFound } from '../platform/notification-waits.ts';
 import type { Orm } from '../platform/orm.ts';
-import { type Answers, waitForAnswer } from './answers.ts';
 import { claimAnswer, dropRequest, insertRequest } from './rpc-requests.ts';
 
 export interface RpcDeps {
@@ -18,7 +18,7 @@ export interface RpcDeps {
   db: Db;
   bus: Bus;
   clock: Clock;
-  answers: Answers;
+  answers: NotificationWaits;
   /** How long an answer may take; SYNC_ACTION_TIMEOUT_MS without it. */
   rpcTimeoutMs?: number;
 }
@@ -64,7 +64,9 @@ export async function requestOwner(deps: RpcDeps, request: OwnerRequest): Promis
   const expiresAt = new Date(deps.clock.now().getTime() + timeoutMs);
   await insertRequest(deps.db, { id, instanceId: instance.id, shard: instance.shard, op, args, expiresAt });
   deps.bus.notify('calls', String(instance.shard));
-  const answer = await waitForAnswer(deps.answers, { id, timeoutMs, signal }, () => claimAnswer(deps.db, id));
+  const answer = await waitUntilFound(deps.answers, { payload: id, timeoutMs, signal }, () =>
+    claimAnswer(deps.db, id),
+  );
   if (!answer) await dropRequest(deps.db, id);
   if (!answer || ('error' in answer && answer.error === UNAVAILABLE)) {
     throw apiError('SERVICE_UNAVAILABLE', {

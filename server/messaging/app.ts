@@ -6,7 +6,6 @@ import { createOAuthProviders } from '@posthorn/core/accounts/oauth/create-provi
 import { ensureSuperadmins } from '@posthorn/core/accounts/users/ensure-superadmins.ts';
 import { createEventFeed } from '@posthorn/core/events/event-feed.ts';
 import { createTickets } from '@posthorn/core/events/ticket.ts';
-import { createInstanceNotifications } from '@posthorn/core/instances/instance-notifications.ts';
 import { createStrangerLimits } from '@posthorn/core/limits/limit-strangers.ts';
 import { createRateLimiter } from '@posthorn/core/limits/take-rate-slots.ts';
 import { type OpenedMedia, openMedia } from '@posthorn/core/media/open-media.ts';
@@ -20,9 +19,9 @@ import type { Db } from '@posthorn/core/platform/db.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import type { Metrics } from '@posthorn/core/platform/metrics.ts';
 import { createMetricsAccess } from '@posthorn/core/platform/metrics-access.ts';
+import { createNotificationWaits } from '@posthorn/core/platform/notification-waits.ts';
 import type { Orm } from '@posthorn/core/platform/orm.ts';
 import { transferLimits } from '@posthorn/core/platform/transfer-limits.ts';
-import { createAnswers } from '@posthorn/core/rpc/answers.ts';
 import { createCors } from '../http/cors.ts';
 import { createApp } from '../http/create-app.ts';
 import { guardMetrics } from '../http/guard-metrics.ts';
@@ -121,8 +120,8 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     tickets,
     connections,
     sockets,
-    notifications: createInstanceNotifications(bus),
-    answers: createAnswers(bus),
+    notifications: createNotificationWaits(bus, 'instance'),
+    answers: createNotificationWaits(bus, 'answers'),
     media: media.sources,
     storedMedia: media,
     publicUrl: withoutTrailingSlashes(config.PUBLIC_URL),

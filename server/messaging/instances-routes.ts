@@ -3,7 +3,6 @@ import { changeSettings, readSettings } from '@posthorn/core/instances/change-se
 import { createInstance } from '@posthorn/core/instances/create-instance.ts';
 import { deleteInstance } from '@posthorn/core/instances/delete-instance.ts';
 import { findInstance } from '@posthorn/core/instances/find-instance.ts';
-import type { InstanceNotifications } from '@posthorn/core/instances/instance-notifications.ts';
 import { listInstances } from '@posthorn/core/instances/list-instances.ts';
 import { readConnection } from '@posthorn/core/instances/read-connection.ts';
 import { readQr } from '@posthorn/core/instances/read-qr.ts';
@@ -15,6 +14,7 @@ import { beforeFirst } from '@posthorn/core/platform/before-first.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
+import type { NotificationWaits } from '@posthorn/core/platform/notification-waits.ts';
 import type { Orm } from '@posthorn/core/platform/orm.ts';
 import { toBuffer } from 'qrcode';
 import type { Handler, Handlers } from '../http/handler.ts';
@@ -25,7 +25,7 @@ export interface InstancesRoutesDeps {
   db: Db;
   bus: Bus;
   clock: Clock;
-  notifications: InstanceNotifications;
+  notifications: NotificationWaits;
   /** The networks of this installation, the default one first. */
   drivers: readonly string[];
 }
