@@ -28,10 +28,8 @@ describe('the published package', { timeout: 180_000 }, () => {
     folder = mkdtempSync(path.join(tmpdir(), 'posthorn-sdk-'));
     const packed = path.join(folder, 'packed');
     mkdirSync(packed);
-    await run('npm', ['pack', '-w', '@posthorn/sdk', '--pack-destination', packed], {
-      cwd: projectRoot,
-      env,
-    });
+    await run(process.execPath, ['sdk/build.ts'], { cwd: projectRoot, env });
+    await run('npm', ['pack', './sdk/dist', '--pack-destination', packed], { cwd: projectRoot, env });
     const [tarball] = readdirSync(packed);
     writeFileSync(path.join(folder, 'package.json'), '{"name":"consumer","private":true}');
     await run(
@@ -54,7 +52,7 @@ describe('the published package', { timeout: 180_000 }, () => {
   const USE = `
     const client = createClient({ baseUrl: process.argv[2], apiKey: 'svc_x' });
     client.health.health().then((health) => console.log(health.service, typeof client.messages.sendText));
-    try { verifyWebhook('{}', {}, 'whsec_AAAA'); } catch (error) { console.log(error.code); }
+    verifyWebhook('{}', {}, 'whsec_AAAA').catch((error) => console.log(error.code));
   `;
 
   for (const [file, head] of [
@@ -75,18 +73,32 @@ describe('the published package', { timeout: 180_000 }, () => {
       ['@posthorn'],
     );
     assert.deepEqual(readdirSync(path.join(installed, '@posthorn')), ['sdk']);
-    const dist = path.join(installed, '@posthorn/sdk/dist');
-    assert.deepEqual(readdirSync(dist).sort(), ['index.cjs', 'index.d.cts', 'index.d.ts', 'index.js']);
-    for (const file of readdirSync(dist)) {
-      const text = readFileSync(path.join(dist, file), 'utf8');
+    const root = path.join(installed, '@posthorn/sdk');
+    const code = ['index.cjs', 'index.cjs.map', 'index.d.cts', 'index.d.ts', 'index.js', 'index.js.map'];
+    const texts = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'];
+    assert.deepEqual(readdirSync(root).sort(), [...texts, ...code].sort());
+    for (const file of code) {
+      const text = readFileSync(path.join(root, file), 'utf8');
       assert.doesNotMatch(text, /zod|ts-rest|@posthorn\/contract/, file);
       assert.ok(!text.includes(projectRoot), `${file} names a folder of the machine it was built on`);
     }
   });
 
-  test('carries its README and CHANGELOG', () => {
+  test('names its own entries only, and no source that it does not carry', () => {
     const root = path.join(folder, 'node_modules/@posthorn/sdk');
-    for (const file of ['README.md', 'CHANGELOG.md']) assert.ok(readFileSync(path.join(root, file), 'utf8'));
+    const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
+    assert.deepEqual(Object.keys(manifest.exports), ['.', './package.json']);
+    assert.equal(manifest.private, undefined);
+    for (const file of ['index.js.map', 'index.cjs.map']) {
+      const map = JSON.parse(readFileSync(path.join(root, file), 'utf8'));
+      assert.equal(map.sourcesContent.length, map.sources.length);
+    }
+  });
+
+  test('describes the fields of what is sent and received', () => {
+    const types = readFileSync(path.join(folder, 'node_modules/@posthorn/sdk/index.d.ts'), 'utf8');
+    assert.match(types, /\/\*\* A phone number, an individual JID or a group JID \*\/\n\s*to: string;/);
+    assert.match(types, /\/\*\* The instance, by its UUID. \*\/\n\s*instanceId: string \| number;/);
   });
 
   /** Compiles a strict consumer that sees the package's types and Node's, nothing else. */
@@ -112,7 +124,7 @@ describe('the published package', { timeout: 180_000 }, () => {
   }
 
   const TYPED = `
-import { type Client, createClient, type Instance, type Message, PosthornError, verifyWebhook } from '@posthorn/sdk';
+import { type Client, createClient, type Instance, iterate, type Message, PosthornError, verifyWebhook } from '@posthorn/sdk';
 const client: Client = createClient({ baseUrl: 'http://127.0.0.1:8080', apiKey: process.env.POSTHORN_API_KEY });
 export async function use(instanceId: string): Promise<Message> {
   const made: Instance = await client.instances.create({ body: { name: 'sales' } });
@@ -121,9 +133,18 @@ export async function use(instanceId: string): Promise<Message> {
   for await (const event of client.events.stream({ types: ['message.*'] })) {
     if (event.type === 'message.received') console.log(event.data.content, event.cursor, gone);
   }
-  const event = verifyWebhook('{}', new Headers(), ['whsec_x'], { toleranceSeconds: 60 });
+  const event = await verifyWebhook('{}', new Headers(), ['whsec_x'], { toleranceSeconds: 60 });
   if (event.type === 'instance.connected') console.log(event.data.state satisfies Instance['state']);
+  for await (const event of client.events.stream({ types: ['instance.connected', '*.deleted'] })) {
+    event.type satisfies 'instance.connected' | 'text.deleted' | \`\${string}.deleted\`;
+  }
+  for await (const { status } of iterate(client.messages.list, { instanceId })) status satisfies Message['status'];
+  const { data, response } = await client.media
+    .upload({ instanceId, body: { file: new Uint8Array(1) } })
+    .withResponse();
+  console.log(data.media_id, response.headers);
   try {
+    await client.messages.waitFor({ instanceId, messageId: sent.message_id }, 'delivered');
     return await client.messages.get({ instanceId, messageId: sent.message_id }, { timeoutMs: 1000 });
   } catch (error) {
     if (error instanceof PosthornError && error.code === 'MESSAGE_NOT_FOUND') console.log(error.retryAfterMs);
@@ -147,9 +168,15 @@ client.instances.get({});
 client.messages.sendText({ instanceId: 'x', body: { to: 'y' } });
 client.instances.create({ body: { name: 'x' }, idempotencyKey: 'k' });
 client.events.ws();
+client.events.stream({ types: ['message.snt'] });
+client.messages.sendImage({ instanceId: 'x', body: { to: 'y', file: 5 } });
+client.messages.sendImage({ instanceId: 'x', body: { to: 'y', file: new Date() } });
+client.messages.waitFor({ instanceId: 'x', messageId: 'y' }, 'failed');
+for await (const event of client.events.stream({ types: ['message.sent'] })) event.data.content;
+createClient({ baseUrl: 'x', logger: 'debug' });
 `,
     );
     const lines = [...found.matchAll(/^wrong\.mts\((\d+),/gm)].map((match) => Number(match[1]));
-    assert.deepEqual([...new Set(lines)], [3, 4, 5, 6, 7], found);
+    assert.deepEqual([...new Set(lines)], [3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13], found);
   });
 });

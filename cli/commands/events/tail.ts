@@ -1,3 +1,4 @@
+import type { EventPattern } from '@posthorn/sdk/index.ts';
 import { defineCommand, integer, list, text } from '../../command.ts';
 import { UsageError } from '../../fault.ts';
 import { eventInstance } from './filter.ts';
@@ -34,7 +35,8 @@ export const tailEvents = defineCommand({
     let wasOpen = false;
     const events = client.events.stream({
       instanceId,
-      types: filter.types,
+      // The service judges them, and says which one it does not know.
+      types: filter.types as EventPattern[] | undefined,
       lastEventId: after,
       signal,
       onOpen: () => {
