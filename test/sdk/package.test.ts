@@ -13,6 +13,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
+import { createContext, runInContext } from 'node:vm';
+import { gzipSync } from 'node:zlib';
+import { build } from 'esbuild';
+import { type Standalone, startStandalone } from '../cli/start-standalone.ts';
+import { openPage } from '../support/chromium.ts';
+import { tellFigure } from '../support/figures.ts';
 import { baseEnv, projectRoot } from '../support/process.ts';
 import { type HttpServer, json, startHttp } from './http-server.ts';
 
@@ -20,7 +26,7 @@ const run = promisify(execFile);
 /** Scripts of npm run under the Node of this test, not under whatever is first on PATH. */
 const env = { ...baseEnv(), PATH: `${path.dirname(process.execPath)}${path.delimiter}${process.env.PATH}` };
 
-describe('the published package', { timeout: 180_000 }, () => {
+describe('the published package', { timeout: 400_000 }, () => {
   let folder: string;
   let server: HttpServer;
 
@@ -102,7 +108,11 @@ describe('the published package', { timeout: 180_000 }, () => {
   });
 
   /** Compiles a strict consumer that sees the package's types and Node's, nothing else. */
-  async function compile(file: string, source: string): Promise<string> {
+  async function compile(
+    file: string,
+    source: string,
+    modules: readonly string[] = ['--module', 'nodenext'],
+  ): Promise<string> {
     const types = path.join(folder, 'node_modules/@types');
     mkdirSync(types, { recursive: true });
     for (const name of ['@types/node', 'undici-types']) {
@@ -112,7 +122,7 @@ describe('the published package', { timeout: 180_000 }, () => {
     }
     writeFileSync(path.join(folder, file), source);
     const flags = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', 'false'];
-    const target = ['--target', 'es2022', '--module', 'nodenext', '--types', 'node'];
+    const target = ['--target', 'es2022', ...modules, '--types', 'node'];
     const tsc = path.join(projectRoot, 'node_modules/typescript/bin/tsc');
     return run(process.execPath, [tsc, ...flags, ...target, '--ignoreConfig', file], {
       cwd: folder,
@@ -179,4 +189,170 @@ createClient({ baseUrl: 'x', logger: 'debug' });
     const lines = [...found.matchAll(/^wrong\.mts\((\d+),/gm)].map((match) => Number(match[1]));
     assert.deepEqual([...new Set(lines)], [3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13], found);
   });
+
+  test('type-checks for a bundler too', async () => {
+    assert.equal(
+      await compile('bundled.ts', TYPED, ['--module', 'esnext', '--moduleResolution', 'bundler']),
+      '',
+    );
+  });
+
+  test('is found clean by attw and publint', async () => {
+    const bin = (name: string) => path.join(projectRoot, 'node_modules/.bin', name);
+    const root = path.join(folder, 'node_modules/@posthorn/sdk');
+    const packed = path.join(folder, 'packed', readdirSync(path.join(folder, 'packed'))[0] as string);
+    await run(bin('attw'), [packed], { cwd: folder, env });
+    const { stdout } = await run(bin('publint'), ['run', root, '--pack', 'false', '--strict'], { env });
+    assert.match(stdout, /All good/);
+  });
+
+  /** A program of one file, as a page loads it. */
+  async function bundle(source: string): Promise<string> {
+    writeFileSync(path.join(folder, 'page.js'), source);
+    const { outputFiles } = await build({
+      entryPoints: [path.join(folder, 'page.js')],
+      bundle: true,
+      minify: true,
+      format: 'iife',
+      platform: 'browser',
+      target: 'es2022',
+      write: false,
+    });
+    return (outputFiles[0] as { text: string }).text;
+  }
+
+  test('takes at most 10 kB of a page, gzipped', async () => {
+    const text = await bundle(
+      "import { createClient, PosthornError } from '@posthorn/sdk'; globalThis.x = [createClient, PosthornError];",
+    );
+    const sizeBytes = gzipSync(text, { level: 9 }).length;
+    tellFigure('the SDK in a page, gzipped', sizeBytes, { atMost: 10_000 }, 'bytes');
+    assert.ok(sizeBytes <= 10_000, `${sizeBytes} bytes`);
+  });
+
+  test('works in a realm that has what Workers have, and nothing of Node', async () => {
+    const text = await bundle(`
+      import { createClient, verifyWebhook } from '@posthorn/sdk';
+      const client = createClient({ baseUrl: BASE_URL, apiKey: 'svc_w' });
+      const body = { to: '+5511999990000', file: new Uint8Array([104, 105]) };
+      globalThis.done = Promise.all([
+        client.health.health().then(({ service }) => service),
+        client.messages.sendImage({ instanceId: 'i', body }).then(({ service }) => service),
+        verifyWebhook('{}', {}, 'whsec_AAAA').catch(({ code }) => code),
+      ]);
+    `);
+    const realm = createContext({
+      ...{
+        AbortController,
+        Blob,
+        FormData,
+        Headers,
+        ReadableStream,
+        Request,
+        Response,
+        TransformStream,
+        URL,
+      },
+      ...{
+        URLSearchParams,
+        TextDecoder,
+        TextEncoder,
+        atob,
+        clearTimeout,
+        setTimeout,
+        crypto,
+        fetch,
+        performance,
+      },
+      BASE_URL: server.url,
+    });
+    runInContext(text, realm);
+    assert.deepEqual([...(await (realm.done as Promise<string[]>))], ['svc_w', 'svc_w', 'MISSING_HEADER']);
+  });
+
+  describe('in a browser', () => {
+    let system: Standalone;
+    before(async () => {
+      system = await startStandalone();
+    });
+    after(() => system?.stop());
+
+    test('lists, sends, streams and uploads with the default fetch', async () => {
+      const script = await bundle(BROWSER);
+      let tell: (told: unknown) => void = () => undefined;
+      const told = new Promise<unknown>((resolve) => {
+        tell = resolve;
+      });
+      const site = await startHttp((res, { url, body }) => {
+        if (url === '/told') tell(JSON.parse(body));
+        const page = `<script>const BASE_URL = '${system.url}';</script><script>${script}</script>`;
+        res.writeHead(200, { 'content-type': 'text/html' }).end(`<!doctype html>${page}`);
+      });
+      const page = openPage(site.url);
+      try {
+        assert.deepEqual(await told, {
+          names: ['sales'],
+          event: 'message.sent',
+          reached: true,
+          mime: 'application/pdf',
+          uploadedBytes: 200_000,
+          progress: true,
+          refused: 'NotFoundError',
+          agent: false,
+        });
+      } finally {
+        await page.close();
+        await site.close();
+      }
+    });
+  });
 });
+
+/** What the page does; what it saw comes back to the site it was loaded from. */
+const BROWSER = `
+import { createClient, iterate, NotFoundError } from '@posthorn/sdk';
+async function use() {
+  const { api_key: apiKey } = await createClient({ baseUrl: BASE_URL }).auth.quickRegister({
+    body: { email: 'page@example.com' },
+  });
+  const client = createClient({ baseUrl: BASE_URL, apiKey });
+  const { id: instanceId } = await client.instances.create({ body: { name: 'sales' } });
+  await client.instances.updateSettings({ instanceId, body: { humanize_enabled: false } });
+  await client.instances.connect({ instanceId });
+  while ((await client.instances.get({ instanceId })).state !== 'CONNECTED') {
+    await new Promise((resolve) => setTimeout(resolve, 300));
+  }
+  const names = [];
+  for await (const { name } of iterate(client.instances.list)) names.push(name);
+  let opened;
+  const open = new Promise((resolve) => { opened = resolve; });
+  const first = (async () => {
+    for await (const event of client.events.stream({ types: ['message.sent'], onOpen: opened })) return event.type;
+  })();
+  await open;
+  const sent = await client.messages.sendText({ instanceId, body: { to: '+5511999990000', text: 'hi' } });
+  const message = await client.messages.waitFor({ instanceId, messageId: sent.message_id }, 'sent');
+  const file = new Blob(['%PDF-1.4\\n', new Uint8Array(200000 - 9)]);
+  const seen = [];
+  const uploaded = await client.media.upload(
+    { instanceId, body: { file } },
+    { onUploadProgress: ({ sentBytes, totalBytes }) => seen.push(sentBytes / totalBytes) },
+  );
+  const refused = await client.instances
+    .get({ instanceId: '00000000-0000-4000-8000-000000000000' })
+    .catch((error) => error instanceof NotFoundError && error.name);
+  return {
+    names,
+    event: await first,
+    reached: message.sent_at !== null,
+    mime: uploaded.mime_type,
+    uploadedBytes: uploaded.file_size,
+    progress: seen.at(-1) === 1,
+    refused,
+    agent: 'process' in globalThis,
+  };
+}
+use()
+  .catch((error) => ({ error: String(error.stack ?? error) }))
+  .then((told) => fetch('/told', { method: 'POST', body: JSON.stringify(told) }));
+`;
