@@ -11,7 +11,7 @@ describe('pairing with msgctl, where phones do not pair by themselves', { timeou
   let cli: Cli;
   before(async () => {
     system = await startStandalone({ SANDBOX_AUTO_PAIR: 'false' });
-    cli = createCli({ POSTHORN_URL: system.url, SANDBOX_URL: system.sandboxUrl });
+    cli = createCli({ POSTHORN_URL: system.url, POSTHORN_SANDBOX_URL: system.sandboxUrl });
     await cli.json(['quick-register', '--email', 'a@example.com']);
   });
   after(async () => {

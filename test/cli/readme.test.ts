@@ -27,7 +27,7 @@ describe('msgctl against the whole system', { timeout: 120_000 }, () => {
   let cli: Cli;
   before(async () => {
     system = await startStandalone();
-    cli = createCli({ POSTHORN_URL: system.url, SANDBOX_URL: system.sandboxUrl });
+    cli = createCli({ POSTHORN_URL: system.url, POSTHORN_SANDBOX_URL: system.sandboxUrl });
   });
   after(async () => {
     cli?.remove();

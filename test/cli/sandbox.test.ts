@@ -9,7 +9,7 @@ describe('msgctl sandbox', () => {
   let cli: Cli;
   before(async () => {
     sandbox = await createSandboxServer({ autoPair: false });
-    cli = createCli({ SANDBOX_URL: sandbox.controlUrl });
+    cli = createCli({ POSTHORN_SANDBOX_URL: sandbox.controlUrl });
   });
   after(async () => {
     cli.remove();

@@ -7,6 +7,7 @@ import { parseSince, placeOf } from './since.ts';
 
 export const tailEvents = defineCommand({
   name: 'events tail',
+  endpoints: ['events.stream', 'events.ws'],
   summary: 'Print events as they happen, until Ctrl-C',
   details:
     'Resumes by itself after a broken connection. With --json, one line each; its cursor goes on from there.',
