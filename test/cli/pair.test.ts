@@ -31,7 +31,7 @@ describe('pairing with msgctl, where phones do not pair by themselves', { timeou
   });
 
   test('an instance that is logged out pairs anew, with a code this time', async () => {
-    await cli.json(['instances', 'logout']);
+    await cli.json(['instances', 'logout', '--yes']);
     await waitFor(async () => (await state()) === 'DISCONNECTED' || (await state()) === 'CREATED', 15_000);
     await cli.json(['instances', 'connect']);
     await waitFor(async () => (await cli.run(['instances', 'qr'])).code === 0, 15_000);
