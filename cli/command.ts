@@ -25,6 +25,10 @@ export interface Command<A extends Params = Params, F extends Params = Params> {
   args?: A;
   /** `quotedId` is written `--quoted-id`. */
   flags?: F;
+  /** The endpoints that it calls, by their names in the contract. */
+  endpoints?: readonly string[];
+  /** What it destroys, as a sentence. It then asks first, or wants `--yes`. */
+  destroys?: string;
   /** Runs when its group is called without one of its words. */
   isDefault?: boolean;
   run(context: Context, input: Values<A> & Values<F>): Promise<void>;

@@ -2,10 +2,12 @@
 import type { Command } from './command.ts';
 import { login } from './commands/account/login.ts';
 import { logout } from './commands/account/logout.ts';
+import { oauthStart } from './commands/account/oauth.ts';
 import { quickRegister } from './commands/account/quick-register.ts';
 import { register } from './commands/account/register.ts';
 import { resendCode, verifyEmail } from './commands/account/verify-email.ts';
 import { whoami } from './commands/account/whoami.ts';
+import { api } from './commands/api.ts';
 import { addCard, defaultCard, listCards, removeCard } from './commands/billing/cards.ts';
 import { listAddons, listPlans } from './commands/billing/catalog.ts';
 import { listCharges } from './commands/billing/charges.ts';
@@ -47,6 +49,7 @@ import { cancelTask, clearQueue, listQueue } from './commands/messages/queue.ts'
 import { sendCommands } from './commands/messages/send-any.ts';
 import { sendText } from './commands/messages/send-text.ts';
 import { pair } from './commands/pair.ts';
+import { listProfiles, removeProfile, useProfile } from './commands/profiles.ts';
 import { addFault, clearFaults, listFaults } from './commands/sandbox/faults.ts';
 import { ledger } from './commands/sandbox/ledger.ts';
 import { listMessages, sendFromPhone } from './commands/sandbox/messages.ts';
@@ -64,7 +67,9 @@ import { listWebhooks } from './commands/webhooks/list.ts';
 import { listen } from './commands/webhooks/listen.ts';
 import { webhookLogs } from './commands/webhooks/logs.ts';
 import { updateWebhook } from './commands/webhooks/update.ts';
+import { derivedCommands } from './endpoints/commands.ts';
 
+/** What a group of commands is about. */
 export const groups: Readonly<Record<string, string>> = {
   instances: 'accounts on the messaging network',
   'instances settings': 'settings of an instance',
@@ -79,6 +84,17 @@ export const groups: Readonly<Record<string, string>> = {
   'billing cards': 'cards',
   'billing items': 'add-ons of the subscription',
   'billing simulate': 'the simulated payment provider: payments, dues and its clock',
+  account: 'the company and its owner',
+  admin: 'for superadmins: companies, and the billing of all',
+  audit: 'who did what',
+  deliveries: 'what was delivered to webhooks, and what was not',
+  email: 'changing the e-mail of a login',
+  oauth: 'logging in with Google or GitHub',
+  password: 'forgotten and new passwords',
+  profiles: 'keys and logins, kept under names',
+  scheduled: 'sends with a time of their own',
+  status: 'stories: posted, seen and received',
+  users: 'the users of the company',
   queue: 'what waits to be sent',
   sandbox: 'the simulated network: its phones, faults and ledger',
   'sandbox phones': 'virtual phones',
@@ -166,4 +182,10 @@ export const commands: readonly Command[] = [
   addFault,
   clearFaults,
   health,
+  oauthStart,
+  api,
+  listProfiles,
+  useProfile,
+  removeProfile,
+  ...derivedCommands,
 ];

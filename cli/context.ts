@@ -1,9 +1,11 @@
 import { type BillingClient, type Client, createBillingClient, createClient } from '@posthorn/sdk/index.ts';
+import { confirm } from './confirm.ts';
 import { UsageError } from './fault.ts';
 import type { Output } from './output.ts';
 import { openProfile, type Profile, profilePath } from './profile.ts';
 import { createSandboxApi, type SandboxApi } from './sandbox-api.ts';
 import { currentToken } from './session.ts';
+import { VERSION } from './version.ts';
 
 /** What stands before or after any command. */
 export interface GlobalOptions {
@@ -12,6 +14,8 @@ export interface GlobalOptions {
   instance?: string;
   billingUrl?: string;
   sandboxUrl?: string;
+  profile?: string;
+  yes?: boolean;
   json?: boolean;
 }
 
@@ -33,7 +37,10 @@ export interface Context {
   session(): Client;
   /** Of the billing service, with the same credentials. */
   billing(): BillingClient;
+  anonymousBilling(): BillingClient;
   sandbox(): SandboxApi;
+  /** Asks before something is destroyed, unless `--yes` was given. */
+  confirm(what: string): Promise<void>;
   /** `--instance` or POSTHORN_INSTANCE, as written. */
   namedInstance: string | undefined;
   /** The id of the instance that is meant: the one named, else the remembered, else the only one. */
@@ -54,10 +61,11 @@ export function createContext(deps: {
   signal: AbortSignal;
 }): Context {
   const { options, env } = deps;
-  const profile = openProfile(profilePath(env));
+  const profile = openProfile(profilePath(env), options.profile || env.POSTHORN_PROFILE);
   const url = withoutTrailingSlashes(options.url || env.POSTHORN_URL || profile.defaultUrl() || DEFAULT_URL);
   const namedInstance = options.instance || env.POSTHORN_INSTANCE || undefined;
-  const common = { baseUrl: url, deadlineMs: DEADLINE_MS };
+  const billingUrl = options.billingUrl || env.POSTHORN_BILLING_URL || DEFAULT_BILLING_URL;
+  const common = { userAgent: `msgctl/${VERSION}`, baseUrl: url, deadlineMs: DEADLINE_MS };
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
     throw new UsageError(`${url} is not an http or https URL`);
 
@@ -97,11 +105,10 @@ export function createContext(deps: {
     client,
     session: () => createClient({ ...common, token }),
     anonymous: () => createClient(common),
-    billing() {
-      const baseUrl = options.billingUrl || env.POSTHORN_BILLING_URL || DEFAULT_BILLING_URL;
-      return createBillingClient({ ...common, baseUrl, ...credentials() });
-    },
-    sandbox: () => createSandboxApi(options.sandboxUrl || env.SANDBOX_URL || DEFAULT_SANDBOX_URL),
+    billing: () => createBillingClient({ ...common, baseUrl: billingUrl, ...credentials() }),
+    anonymousBilling: () => createBillingClient({ ...common, baseUrl: billingUrl }),
+    sandbox: () => createSandboxApi(options.sandboxUrl || env.POSTHORN_SANDBOX_URL || DEFAULT_SANDBOX_URL),
+    confirm: (what) => (options.yes ? Promise.resolve() : confirm({ ...deps, stderr: process.stderr }, what)),
     namedInstance,
     instanceId,
   };

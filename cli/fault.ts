@@ -6,21 +6,70 @@ export class UsageError extends Error {}
 /** It was understood and did not come about, with no fault of the API: exit code 1. */
 export class CommandError extends Error {}
 
-export const EXIT = { ok: 0, failed: 1, usage: 2, unreachable: 3, interrupted: 130 } as const;
+export const EXIT = {
+  ok: 0,
+  /** The service refused, or it did not come about. */
+  failed: 1,
+  /** The command was not understood. */
+  usage: 2,
+  /** No answer. */
+  unreachable: 3,
+  /** The credentials do not count, or do not suffice. */
+  denied: 4,
+  /** What was named is not there. */
+  missing: 5,
+  /** Refused for the moment: too many requests, or the service is not ready. */
+  later: 6,
+  interrupted: 130,
+} as const;
 
-/** The exit code and the one line for stderr of whatever a command ended with. */
-export function describeFault(error: unknown): { exitCode: number; line: string } {
-  if (error instanceof UsageError) return { exitCode: EXIT.usage, line: error.message };
-  if (error instanceof CommandError) return { exitCode: EXIT.failed, line: error.message };
-  if (error instanceof PosthornError) {
-    const isUnreachable = error.code === 'NETWORK' || error.code === 'TIMEOUT';
-    const trace = error.traceId ? ` (trace ${error.traceId})` : '';
-    const wait =
-      error.retryAfterMs === null ? '' : `, try again in ${Math.ceil(error.retryAfterMs / 1000)} s`;
-    return {
-      exitCode: isUnreachable ? EXIT.unreachable : EXIT.failed,
-      line: `${error.code}: ${error.message}${wait}${trace}`,
-    };
-  }
-  return { exitCode: EXIT.failed, line: error instanceof Error ? error.message : String(error) };
+const EXIT_OF_STATUS: Readonly<Record<number, number>> = {
+  401: EXIT.denied,
+  403: EXIT.denied,
+  404: EXIT.missing,
+  410: EXIT.missing,
+  429: EXIT.later,
+  503: EXIT.later,
+};
+
+export interface Fault {
+  exitCode: number;
+  /** For people, on one line. */
+  line: string;
+  /** For programs. */
+  json: Record<string, unknown>;
+}
+
+/** The exit code of whatever a command ended with, and what stderr says of it. */
+export function describeFault(error: unknown): Fault {
+  if (error instanceof PosthornError) return ofService(error);
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof UsageError) return usageFault(message);
+  return { exitCode: EXIT.failed, line: message, json: { code: 'FAILED', message } };
+}
+
+/** Of a command line that was not understood. */
+export function usageFault(message: string): Fault {
+  return { exitCode: EXIT.usage, line: message, json: { code: 'USAGE', message } };
+}
+
+function ofService(error: PosthornError): Fault {
+  const { code, message, status, traceId, retryAfterMs, idempotencyKey, attempts, fields } = error;
+  const isUnreachable = code === 'NETWORK' || code === 'TIMEOUT';
+  const trace = traceId ? ` (trace ${traceId})` : '';
+  const wait = retryAfterMs === null ? '' : `, try again in ${Math.ceil(retryAfterMs / 1000)} s`;
+  return {
+    exitCode: isUnreachable ? EXIT.unreachable : (EXIT_OF_STATUS[status] ?? EXIT.failed),
+    line: `${code}: ${message}${wait}${trace}`,
+    json: {
+      ...fields,
+      code,
+      message,
+      status,
+      trace_id: traceId,
+      retry_after_ms: retryAfterMs,
+      idempotency_key: idempotencyKey,
+      attempts,
+    },
+  };
 }

@@ -57,3 +57,18 @@ export function pageOf<T extends object>(
   const isAll = page.data.length >= page.total;
   return isAll ? shown : `${shown}\n(${page.data.length} of ${page.total}, page ${page.page})`;
 }
+
+const COLUMNS_MAX = 7;
+
+/** Any answer of the service: a list as a table of its first plain columns, an object as its fields. */
+export function answered(answer: unknown): string {
+  if (answer === undefined) return 'done';
+  if (typeof answer !== 'object' || answer === null) return String(answer);
+  const page = answer as { data?: unknown; logs?: unknown; webhooks?: unknown };
+  const rows = page.data ?? page.logs ?? page.webhooks;
+  if (!Array.isArray(rows)) return fields(answer);
+  const [first] = rows as Record<string, unknown>[];
+  if (typeof first !== 'object' || first === null) return rows.length === 0 ? 'nothing' : printable(rows);
+  const plain = Object.keys(first).filter((name) => typeof first[name] !== 'object' || first[name] === null);
+  return table(rows as Record<string, unknown>[], plain.slice(0, COLUMNS_MAX), 'nothing');
+}

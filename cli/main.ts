@@ -1,12 +1,12 @@
 import { CommanderError } from 'commander';
 import { createContext, type GlobalOptions } from './context.ts';
-import { describeFault, EXIT } from './fault.ts';
+import { describeFault, EXIT, type Fault, usageFault } from './fault.ts';
 import { printable } from './format.ts';
 import { createOutput } from './output.ts';
-import packageJson from './package.json' with { type: 'json' };
 import { createProgram } from './program.ts';
+import { VERSION } from './version.ts';
 
-/** Runs one command and ends the process: 0 done, 1 refused, 2 not understood, 3 not reached. */
+/** Runs one command and ends the process with one of the exit codes of fault.ts. */
 export async function main(argv: readonly string[]): Promise<never> {
   const controller = new AbortController();
   let askedAtMs = 0;
@@ -24,19 +24,21 @@ export async function main(argv: readonly string[]): Promise<never> {
   const { stdout, stderr, stdin, env } = process;
   let out = createOutput({ stdout, stderr, isJson: false });
   const program = createProgram({
-    version: packageJson.version,
+    version: VERSION,
     contextOf(options: GlobalOptions) {
       out = createOutput({ stdout, stderr, isJson: options.json ?? false });
       return createContext({ options, env, stdin, out, signal: controller.signal });
     },
   });
+  // Also of what is wrong with the command line itself.
+  const isJson = argv.includes('--json');
   let exitCode: number = EXIT.ok;
   try {
     await program.parseAsync(argv, { from: 'user' });
   } catch (error) {
-    if (error instanceof CommanderError) exitCode = ofCommander(error);
+    if (error instanceof CommanderError) exitCode = ofCommander(error, isJson);
     else if (controller.signal.aborted) exitCode = EXIT.interrupted;
-    else exitCode = fail(error);
+    else exitCode = fail(error, isJson);
   }
   await out.flush();
   // Idle connections of fetch would keep the process for seconds.
@@ -44,17 +46,17 @@ export async function main(argv: readonly string[]): Promise<never> {
 }
 
 /** Help and version have printed already; the rest is a command that was not understood. */
-function ofCommander(error: CommanderError): number {
+function ofCommander(error: CommanderError, isJson: boolean): number {
   if (error.exitCode === 0) return EXIT.ok;
   // Help that nobody asked for: a group without its command. It stands on stderr.
-  if (error.code !== 'commander.help') writeFault(error.message.replace(/^error: /, ''));
+  if (error.code !== 'commander.help') writeFault(usageFault(error.message.replace(/^error: /, '')), isJson);
   return EXIT.usage;
 }
 
-function fail(error: unknown): number {
-  const { exitCode, line } = describeFault(error);
-  writeFault(line);
-  return exitCode;
+function fail(error: unknown, isJson: boolean): number {
+  const fault = describeFault(error);
+  writeFault(fault, isJson);
+  return fault.exitCode;
 }
 
 function oneLine(text: string): string {
@@ -65,6 +67,10 @@ function oneLine(text: string): string {
     .join(' ');
 }
 
-function writeFault(line: string): void {
-  process.stderr.write(`msgctl: ${printable(oneLine(line))}\n`);
+/** One line, for a person or with `--json` for a program. */
+function writeFault({ exitCode, line, json }: Fault, isJson: boolean): void {
+  const text = isJson
+    ? JSON.stringify({ error: { ...json, message: oneLine(String(json.message)), exit_code: exitCode } })
+    : `msgctl: ${printable(oneLine(line))}`;
+  process.stderr.write(`${text}\n`);
 }

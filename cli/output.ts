@@ -7,6 +7,8 @@ export interface Output {
   show(data: unknown, human: string): void;
   /** One of many results, as they come: a line of JSON, or the text. */
   item(data: unknown, human: string): void;
+  /** Bytes as they are. */
+  raw(bytes: Uint8Array): void;
   /** For the person in front of it, on stderr; not with `--json`. */
   note(text: string): void;
   /** Resolves when everything was handed to the system. */
@@ -20,6 +22,7 @@ export function createOutput(deps: { stdout: Writable; stderr: Writable; isJson:
     isJson,
     show: (data, human) => line(isJson ? JSON.stringify(data, null, 2) : human),
     item: (data, human) => line(isJson ? JSON.stringify(data) : human),
+    raw: (bytes) => void stdout.write(bytes),
     note: (text) => void (isJson || stderr.write(`${text}\n`)),
     flush: () => Promise.all([stdout, stderr].map(flushed)).then(() => undefined),
   };

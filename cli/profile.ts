@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
-import { CommandError } from './fault.ts';
+import { CommandError, UsageError } from './fault.ts';
 
 /** A login: the JWT and what renews it. */
 export interface StoredSession {
@@ -21,19 +21,33 @@ export interface StoredAccount {
   instance_id?: string | undefined;
 }
 
-interface ProfileFile {
+interface Accounts {
   /** The service last registered at or logged in to. */
   default_url?: string;
   accounts: Record<string, StoredAccount>;
 }
 
+/** The profile named default stands at the top, as it did when it was the only one. */
+interface ProfileFile extends Accounts {
+  current_profile?: string;
+  profiles?: Record<string, Accounts>;
+}
+
 export interface Profile {
   path: string;
+  /** The one that counts: the one named, else the chosen one, else `default`. */
+  name: string;
+  names(): string[];
+  /** Makes it the one that counts from now on. */
+  choose(name: string): void;
+  remove(name: string): void;
   defaultUrl(): string | undefined;
   account(url: string): StoredAccount;
   /** Merges into what is stored; `undefined` forgets a field. */
   update(url: string, change: StoredAccount, options?: { isDefault?: boolean }): void;
 }
+
+const DEFAULT = 'default';
 
 /** `POSTHORN_CONFIG`, else `posthorn/config.json` where the system keeps configuration. */
 export function profilePath(env: NodeJS.ProcessEnv): string {
@@ -42,16 +56,38 @@ export function profilePath(env: NodeJS.ProcessEnv): string {
 }
 
 /** Read anew at each use: another msgctl may have renewed the session meanwhile. */
-export function openProfile(file: string): Profile {
+export function openProfile(file: string, named?: string | undefined): Profile {
+  if (named !== undefined && !/^[\w.-]{1,64}$/.test(named)) {
+    throw new UsageError('the name of a profile is letters, digits, dots, dashes and underscores');
+  }
+  // Read when it is needed: a damaged file is no matter of commands that use no profile.
+  const current = () => named ?? read(file).current_profile ?? DEFAULT;
+  const accountsOf = (stored: ProfileFile) => {
+    const name = current();
+    return name === DEFAULT ? stored : (stored.profiles?.[name] ?? { accounts: {} });
+  };
   return {
     path: file,
-    defaultUrl: () => read(file).default_url,
-    account: (url) => read(file).accounts[url] ?? {},
+    get name() {
+      return current();
+    },
+    names: () => [...new Set([DEFAULT, ...Object.keys(read(file).profiles ?? {})])],
+    choose: (name) => write(file, { ...read(file), current_profile: name }),
+    remove(name) {
+      const { current_profile, profiles, default_url, accounts } = read(file);
+      const { [name]: _, ...left } = profiles ?? {};
+      const kept = name === DEFAULT ? { accounts: {} } : { default_url, accounts };
+      write(file, { ...kept, profiles: left, ...(current_profile === name ? {} : { current_profile }) });
+    },
+    defaultUrl: () => accountsOf(read(file)).default_url,
+    account: (url) => accountsOf(read(file)).accounts[url] ?? {},
     update(url, change, { isDefault = false } = {}) {
       const stored = read(file);
-      stored.accounts[url] = { ...stored.accounts[url], ...change };
-      if (isDefault) stored.default_url = url;
-      write(file, stored);
+      const own = accountsOf(stored);
+      own.accounts[url] = { ...own.accounts[url], ...change };
+      if (isDefault) own.default_url = url;
+      const name = current();
+      write(file, name === DEFAULT ? stored : { ...stored, profiles: { ...stored.profiles, [name]: own } });
     },
   };
 }

@@ -16,7 +16,9 @@ export function createProgram(deps: {
     .option('--key <key>', 'the API key (POSTHORN_API_KEY)')
     .option('--instance <id or name>', 'the instance that is meant (POSTHORN_INSTANCE)')
     .option('--billing-url <url>', 'the billing service (POSTHORN_BILLING_URL)')
-    .option('--sandbox-url <url>', 'the sandbox network (SANDBOX_URL)')
+    .option('--sandbox-url <url>', 'the sandbox network (POSTHORN_SANDBOX_URL)')
+    .option('--profile <name>', 'the profile with the keys (POSTHORN_PROFILE)')
+    .option('--yes', 'do not ask before something is destroyed')
     .option('--json', 'print JSON')
     .showHelpAfterError(false)
     .configureHelp({ showGlobalOptions: true })
@@ -46,7 +48,9 @@ function addCommand(program: Commander, command: Command, contextOf: (options: G
     const flags = Object.fromEntries(
       Object.entries(command.flags ?? {}).map(([name, param]) => [name, leaf.opts()[name] ?? emptyOf(param)]),
     );
-    await command.run(contextOf(program.opts<GlobalOptions>()), { ...input, ...flags });
+    const context = contextOf(program.opts<GlobalOptions>());
+    if (command.destroys) await context.confirm(command.destroys);
+    await command.run(context, { ...input, ...flags });
   });
 }
 

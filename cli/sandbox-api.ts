@@ -14,7 +14,7 @@ export function createSandboxApi(baseUrl: string): SandboxApi {
       } catch (error) {
         if (!(error instanceof PosthornError) || error.code !== 'NETWORK') throw error;
         // The likeliest reason by far is that none runs, or on another port.
-        const message = `${error.message}; is the sandbox network running? SANDBOX_URL names another address`;
+        const message = `${error.message}; is the sandbox network running? POSTHORN_SANDBOX_URL names another address`;
         throw new PosthornError({ ...error, code: error.code, message, cause: error });
       }
     },

@@ -1,22 +1,29 @@
-import { errorOfAnswer, PosthornError } from './error.ts';
+import { AbortedError, ConnectionError, errorOfAnswer, PosthornError, TimeoutError } from './error.ts';
+import { fetchWithProgress, type UploadProgress } from './upload-progress.ts';
 import { createLeash, type Leash } from './wait.ts';
 
 export interface HttpRequest {
   method: string;
   url: string;
   headers: Headers;
-  body: string | FormData | undefined;
+  body: string | Blob | FormData | undefined;
 }
 
 export interface AttemptDeps {
-  fetch: typeof globalThis.fetch;
+  /** Undefined: the global one, looked up at each call, so that what replaces it later counts too. */
+  fetch: typeof globalThis.fetch | undefined;
 }
+
+export type AnswerKind = 'json' | 'text' | 'none' | 'response' | 'stream';
 
 export interface AttemptOptions {
   /** Of the whole attempt, the answer's body included. */
   timeoutMs: number;
   signal: AbortSignal | undefined;
-  answer: 'json' | 'text' | 'response' | 'stream';
+  answer: AnswerKind;
+  /** Lets the browser send and keep the session's cookies. */
+  withCookies?: boolean | undefined;
+  onUploadProgress?: ((progress: UploadProgress) => void) | undefined;
 }
 
 export interface Attempted {
@@ -39,15 +46,15 @@ export async function attempt(
   const leash = createLeash(options.timeoutMs, options.signal);
   let isHeld = false;
   try {
-    const response = await deps.fetch(request.url, {
-      method: request.method,
-      headers: request.headers,
-      body: request.body,
-      // Following one would hand the key to wherever it points: fetch drops Authorization there, not X-API-Key.
-      redirect: 'manual',
-      signal: leash.signal,
-    });
-    if (!response.ok) throw errorOfAnswer(response.status, response.headers, await response.text());
+    const response = await ask(deps, request, options, leash.signal);
+    if (!response.ok) {
+      // A body that breaks off takes nothing from what the status says.
+      const text = await response.text().catch(() => '');
+      if (options.signal?.aborted) throw options.signal.reason;
+      // Browsers hide where a redirect leads, and its status with it.
+      if (response.type === 'opaqueredirect') throw errorOfAnswer(302, response.headers, '');
+      throw errorOfAnswer(response.status, response.headers, text);
+    }
     if (options.answer === 'response' || options.answer === 'stream') {
       isHeld = true;
       leash.rearm(null);
@@ -64,14 +71,58 @@ export async function attempt(
   }
 }
 
-function readBody(response: Response, text: string, answer: 'json' | 'text'): unknown {
-  if (response.status === 204 || response.status === 205) return undefined;
+function ask(
+  deps: AttemptDeps,
+  request: HttpRequest,
+  options: AttemptOptions,
+  signal: AbortSignal,
+): Promise<Response> {
+  const init: RequestInit = {
+    method: request.method,
+    headers: request.headers,
+    body: request.body,
+    // Following one would hand the key to wherever it points: fetch drops Authorization there, not X-API-Key.
+    redirect: 'manual',
+    signal,
+  };
+  // A browser would add cookies to calls that have a proof of their own. Other platforms keep none, and
+  // some refuse the field.
+  if (isBrowser()) init.credentials = options.withCookies ? 'include' : 'omit';
+  const { onUploadProgress } = options;
+  if (onUploadProgress && request.body instanceof Blob) {
+    return fetchWithProgress(deps.fetch, request.url, { ...init, body: request.body }, onUploadProgress);
+  }
+  // Called as plain functions: browsers refuse their fetch as a method of anything else.
+  const { fetch } = deps;
+  return fetch ? fetch(request.url, init) : globalThis.fetch(request.url, init);
+}
+
+export function isBrowser(): boolean {
+  const { document, importScripts } = globalThis as { document?: unknown; importScripts?: unknown };
+  return document !== undefined || typeof importScripts === 'function';
+}
+
+function readBody(response: Response, text: string, answer: 'json' | 'text' | 'none'): unknown {
+  if (answer === 'none' || response.status === 204 || response.status === 205) return undefined;
   if (answer === 'text') return text;
   try {
     return JSON.parse(text);
-  } catch {
+  } catch (cause) {
+    const type = response.headers.get('content-type') ?? '';
+    // Without a length nothing else tells a body that was cut from one that is whole.
+    if (/^application\/json\b/.test(type)) throw cutBody(response, cause);
     throw badResponse(response, 'is not JSON');
   }
+}
+
+function cutBody(response: Response, cause: unknown): PosthornError {
+  return new ConnectionError({
+    code: 'NETWORK',
+    status: 0,
+    message: 'the answer broke off before its end',
+    traceId: response.headers.get('x-trace-id'),
+    cause,
+  });
 }
 
 /** A success that the service cannot have sent: a captive portal, a proxy's page, a wrong base URL. */
@@ -85,8 +136,14 @@ export function badResponse(response: Response, what: string): PosthornError {
   });
 }
 
+/** A send that its caller called off after it may have gone out. */
+export function abortedError(reason: unknown): PosthornError {
+  const message = 'called off; the service may have done it all the same';
+  return new AbortedError({ code: 'ABORTED', status: 0, message, cause: reason });
+}
+
 function timeoutError(request: HttpRequest, timeoutMs: number): PosthornError {
-  return new PosthornError({
+  return new TimeoutError({
     code: 'TIMEOUT',
     status: 0,
     message: `no answer from ${originOf(request)} within ${timeoutMs} ms`,
@@ -94,8 +151,8 @@ function timeoutError(request: HttpRequest, timeoutMs: number): PosthornError {
 }
 
 /** Names the origin only: paths hold phone numbers and ids. */
-export function networkError(request: HttpRequest, cause: unknown): PosthornError {
-  return new PosthornError({
+function networkError(request: HttpRequest, cause: unknown): PosthornError {
+  return new ConnectionError({
     code: 'NETWORK',
     status: 0,
     message: `cannot reach ${originOf(request)}: ${causeOf(cause)}`,

@@ -1,18 +1,20 @@
 /**
- * Builds dist: ESM, CommonJS and types without dependencies. It works on a copy of the sources in which
- * the two modules that know the contract are replaced by what they amount to: a table of routes and types
- * written out. Bundling the contract itself would bring its schemas and their libraries to every user.
+ * Builds dist, which is the package as it is published: ESM, CommonJS and types without dependencies, and a manifest
+ * of their own, since the one beside this file lets the workspace import the sources. It works on a copy of the
+ * sources in which the modules that know the contract are replaced by what they amount to: a table of routes
+ * and types written out. Bundling the contract itself would bring its schemas and their libraries to every user.
  */
 import { cpSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { build } from 'tsup';
 import { checkContractTypes, writeContractTypes } from './build/write-contract-types.ts';
+import manifest from './package.json' with { type: 'json' };
+import type { RouteTable } from './route-spec.ts';
 import { billingRoutes, messagingRoutes } from './routes.ts';
 
 const here = import.meta.dirname;
 const dist = path.join(here, 'dist');
-const stage = path.join(dist, 'stage');
-const left = ['build.ts', 'routes.ts', 'contract-types.ts', 'client-types.ts'];
+const stage = path.join(dist, 'src');
+const left = ['build.ts', 'routes.ts', 'contract-types.ts', 'client-types.ts', 'version.ts'];
 
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(stage, { recursive: true });
@@ -20,16 +22,22 @@ for (const file of globSync('*.ts', { cwd: here })) {
   if (!left.includes(file)) cpSync(path.join(here, file), path.join(stage, file));
 }
 writeFileSync(path.join(stage, 'routes.ts'), writeRoutes());
-writeFileSync(path.join(stage, 'contract-types.ts'), writeContractTypes());
+writeFileSync(path.join(stage, 'version.ts'), `export const VERSION: string = '${manifest.version}';\n`);
+writeFileSync(path.join(stage, 'contract-types.ts'), await writeContractTypes());
 checkContractTypes(path.join(stage, 'contract-types.ts'));
 
+// esbuild resolves against the folder that it was loaded in.
 process.chdir(here);
+const { build } = await import('tsup');
 await build({
-  entry: [path.join(stage, 'index.ts')],
+  // By name: given as a list, the path loses its dot and is taken for a package.
+  entry: { index: './dist/src/index.ts' },
   outDir: dist,
   format: ['esm', 'cjs'],
-  target: 'node20',
-  platform: 'node',
+  target: 'es2022',
+  // No name of Node's may come in: the same files run in browsers and Workers.
+  platform: 'neutral',
+  sourcemap: true,
   config: false,
   silent: true,
   dts: {
@@ -44,11 +52,49 @@ await build({
   },
 });
 rmSync(stage, { recursive: true });
+cpSync(path.join(here, '../LICENSE'), path.join(dist, 'LICENSE'));
+for (const file of ['README.md', 'CHANGELOG.md']) cpSync(path.join(here, file), path.join(dist, file));
+writeFileSync(path.join(dist, 'package.json'), `${JSON.stringify(publishedManifest(), null, 2)}\n`);
 
+function publishedManifest(): object {
+  const { private: _, scripts: __, devDependencies: ___, exports: ____, ...kept } = manifest;
+  return {
+    ...kept,
+    main: './index.cjs',
+    module: './index.js',
+    types: './index.d.ts',
+    exports: {
+      '.': {
+        import: { types: './index.d.ts', default: './index.js' },
+        require: { types: './index.d.cts', default: './index.cjs' },
+      },
+      './package.json': './package.json',
+    },
+    publishConfig: { access: 'public' },
+  };
+}
+
+/** One line a route: as objects the tables would be most of the package. */
 function writeRoutes(): string {
-  const tables = Object.entries({ messagingRoutes, billingRoutes });
   return [
-    "import type { RouteTable } from './route-spec.ts';",
-    ...tables.map(([name, table]) => `export const ${name}: RouteTable = ${JSON.stringify(table, null, 2)};`),
+    "import type { RouteSpec, RouteTable } from './route-spec.ts';",
+    `function read(text: string): RouteTable {
+  return Object.fromEntries(
+    text.split('\\n').map((line) => {
+      const [name, method, path, keyed, body, answer] = line.split(' ');
+      return [name, { method, path, keyed: keyed === 'keyed', body, answer } as RouteSpec];
+    }),
+  );
+}`,
+    ...Object.entries({ messagingRoutes, billingRoutes }).map(
+      ([name, table]) =>
+        `export const ${name}: RouteTable = /* @__PURE__ */ read(\`${linesOf(table).join('\n')}\`);`,
+    ),
   ].join('\n\n');
+}
+
+function linesOf(table: RouteTable): string[] {
+  return Object.entries(table).map(([name, { method, path: at, keyed, body, answer }]) =>
+    [name, method, at, keyed ? 'keyed' : '-', body, answer].join(' '),
+  );
 }

@@ -1,7 +1,8 @@
 /** The types of the methods, derived from the contract: nothing here is written twice. */
 import type { AppRoute, AppRouter, ContractNoBodyType } from '@ts-rest/core';
 import type { z } from 'zod/v4';
-import type { CallOptions } from './call-options.ts';
+import type { Call, CallOptions } from './call-options.ts';
+import type { FileSource } from './file.ts';
 
 type ParamName<P extends string> = P extends `${string}:${infer Rest}`
   ? Rest extends `${infer Name}/${infer Tail}`
@@ -23,7 +24,7 @@ type ParamsPart<R> = R extends { path: infer P extends string }
   : never;
 type QueryPart<R> = R extends { query: infer Q extends z.ZodType } ? Field<'query', Query<Q>> : unknown;
 /** In place of naming the media, its bytes: sent as a form. */
-type WithFile<B> = Flat<Omit<B, 'media_url' | 'media_id' | 'media_base64'> & { file: Blob }>;
+type WithFile<B> = Flat<Omit<B, 'media_url' | 'media_id' | 'media_base64'> & { file: FileSource }>;
 type BodyPart<R> = R extends { body: infer B }
   ? B extends z.ZodType
     ? R extends { metadata: { raw: 'multipart' } }
@@ -61,8 +62,8 @@ type SuccessAnswer<R> = R extends { responses: infer A }
 
 type Method<R> =
   Record<never, never> extends InputOf<R>
-    ? (input?: InputOf<R>, options?: CallOptions) => Promise<SuccessAnswer<R>>
-    : (input: InputOf<R>, options?: CallOptions) => Promise<SuccessAnswer<R>>;
+    ? (input?: InputOf<R>, options?: CallOptions) => Call<SuccessAnswer<R>>
+    : (input: InputOf<R>, options?: CallOptions) => Call<SuccessAnswer<R>>;
 
 type IsCallable<R> = R extends { metadata: { raw: 'sse' | 'ws' } }
   ? false

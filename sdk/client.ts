@@ -1,12 +1,13 @@
-import { randomUUID } from 'node:crypto';
-import type { CallOptions } from './call-options.ts';
-import type { BillingMethods, ContractMethods } from './contract-types.ts';
+import type { Call, CallOptions } from './call-options.ts';
+import type { BillingMethods, ContractMethods, Message, MessageStatus } from './contract-types.ts';
 import { encodeBody, fillPath, type QueryValue } from './encode-request.ts';
-import type { StreamedEvent } from './event-types.ts';
+import type { EventPattern, EventsMatching, StreamedEvent } from './event-types.ts';
+import { randomId } from './random-id.ts';
 import type { RouteSpec, RouteTable } from './route-spec.ts';
 import { billingRoutes, messagingRoutes } from './routes.ts';
 import { type StreamOptions, streamEvents } from './stream-events.ts';
 import { createTransport, type Transport, type TransportOptions } from './transport.ts';
+import { type WaitForInput, type WaitForOptions, waitForMessage } from './wait-for-message.ts';
 
 export type ClientOptions = TransportOptions;
 
@@ -22,14 +23,24 @@ export interface RawRequest {
   headers?: Readonly<Record<string, string | undefined>>;
   /** `response` hands the answer on unread. Default `json`. */
   answer?: 'json' | 'text' | 'response';
-  /** Whether it may be tried again. Default: a GET, or with the header Idempotency-Key. */
+  /** Whether it may be tried again. Default: a GET, PUT or DELETE, or with the header Idempotency-Key. */
   isRepeatable?: boolean;
 }
 
-export type Client = Omit<ContractMethods, 'events'> & {
+export type Client = Omit<ContractMethods, 'events' | 'messages'> & {
   events: ContractMethods['events'] & {
-    /** Live events: {@link streamEvents}. */
-    stream(options?: StreamOptions): AsyncGenerator<StreamedEvent, void, undefined>;
+    /** Live events, narrowed to those that `types` names: {@link streamEvents}. */
+    stream<const P extends EventPattern = '*'>(
+      options?: StreamOptions<P>,
+    ): AsyncGenerator<StreamedEvent<EventsMatching<P>>, void, undefined>;
+  };
+  messages: ContractMethods['messages'] & {
+    /** The message once it has come as far as `state`: {@link waitForMessage}. */
+    waitFor(
+      input: WaitForInput,
+      state: Exclude<MessageStatus, 'failed' | 'received'>,
+      options?: WaitForOptions,
+    ): Promise<Message>;
   };
 } & RawRequests;
 
@@ -37,7 +48,7 @@ export type BillingClient = BillingMethods & RawRequests;
 
 interface RawRequests {
   /** Any request, with the client's credentials, errors, timeouts and retries. */
-  request<T = unknown>(request: RawRequest, options?: CallOptions): Promise<T>;
+  request<T = unknown>(request: RawRequest, options?: CallOptions): Call<T>;
 }
 
 /**
@@ -53,7 +64,15 @@ export function createClient(options: ClientOptions): Client {
   const methods = methodsOf(messagingRoutes, transport) as unknown as ContractMethods;
   return {
     ...methods,
-    events: { ...methods.events, stream: (stream = {}) => streamEvents({ transport }, stream) },
+    events: {
+      ...methods.events,
+      stream: <P extends EventPattern>(stream: StreamOptions<P> = {}) =>
+        streamEvents<P>({ transport }, stream),
+    },
+    messages: {
+      ...methods.messages,
+      waitFor: (input, state, wait) => waitForMessage(methods.messages.get, input, state, wait),
+    },
     ...rawRequests(transport),
   };
 }
@@ -70,7 +89,7 @@ export function createBillingClient(options: ClientOptions): BillingClient {
 function rawRequests(transport: Transport): RawRequests {
   return {
     request: <T>(request: RawRequest, options?: CallOptions) =>
-      sendRaw(transport, request, options) as Promise<T>,
+      callOf<T>(sendRaw(transport, request, options)),
   };
 }
 
@@ -82,7 +101,7 @@ interface CallInput {
   force?: boolean;
 }
 
-type AnyMethod = (input?: CallInput, options?: CallOptions) => Promise<unknown>;
+type AnyMethod = (input?: CallInput, options?: CallOptions) => Call<unknown>;
 interface MethodTree {
   [name: string]: AnyMethod | MethodTree;
 }
@@ -97,9 +116,24 @@ function methodsOf(table: RouteTable, transport: Transport): MethodTree {
       at[group] ??= {};
       at = at[group] as MethodTree;
     }
-    at[leaf] = (input = {}, options = {}) => call(transport, spec, input, options);
+    at[leaf] = (input = {}, options = {}) => callOf(call(transport, spec, input, options));
   }
   return root;
+}
+
+interface Answered {
+  data: unknown;
+  response: Response;
+}
+
+/** Asked for its response, a call has one promise more; then the first one may fail unheard. */
+function callOf<T>(answered: Promise<Answered>): Call<T> {
+  const promise = answered.then(({ data }) => data as T);
+  const withResponse = () => {
+    promise.catch(() => undefined);
+    return answered as Promise<{ data: T; response: Response }>;
+  };
+  return Object.assign(promise, { withResponse });
 }
 
 async function call(
@@ -107,38 +141,48 @@ async function call(
   spec: RouteSpec,
   input: CallInput,
   options: CallOptions,
-): Promise<unknown> {
-  // One key for all attempts: that is what makes repeating a send harmless.
-  const key = spec.keyed ? (input.idempotencyKey ?? randomUUID()) : undefined;
+): Promise<Answered> {
   const { body, response } = await transport.send(
     {
       method: spec.method,
       path: fillPath(spec.path, input),
+      route: spec.path,
       query: input.query,
-      body: encodeBody(spec.body, input.body),
-      headers: { 'idempotency-key': key, 'x-force-send': spec.keyed && input.force ? 'true' : undefined },
+      body: await encodeBody(spec.body, input.body),
+      headers: { 'x-force-send': spec.keyed && input.force ? 'true' : undefined },
       answer: spec.answer,
-      isRepeatable: spec.keyed || spec.method === 'GET',
+      // One key for all attempts: that is what makes repeating a send harmless.
+      idempotencyKey: spec.keyed ? (input.idempotencyKey ?? randomId()) : undefined,
+      isRepeatable: spec.keyed || isIdempotent(spec.method),
     },
     options,
   );
-  return spec.answer === 'response' ? response : body;
+  return { data: spec.answer === 'response' ? response : body, response };
 }
 
-async function sendRaw(transport: Transport, request: RawRequest, options?: CallOptions): Promise<unknown> {
-  const { method = 'GET', path, query, headers = {}, answer = 'json' } = request;
-  const hasKey = Object.keys(headers).some((name) => name.toLowerCase() === 'idempotency-key');
+/** What HTTP promises of a method: doing it twice is doing it once. */
+function isIdempotent(method: string): boolean {
+  return method === 'GET' || method === 'PUT' || method === 'DELETE';
+}
+
+async function sendRaw(transport: Transport, request: RawRequest, options?: CallOptions): Promise<Answered> {
+  const { method = 'GET', path, query, answer = 'json' } = request;
+  const headers = Object.entries(request.headers ?? {});
+  const isKey = ([name]: [string, unknown]) => name.toLowerCase() === 'idempotency-key';
+  const key = headers.find(isKey)?.[1];
   const sent = await transport.send(
     {
       method,
       path,
+      route: path,
       query,
-      body: encodeBody(request.body === undefined ? 'none' : 'json', request.body),
-      headers,
+      body: await encodeBody(request.body === undefined ? 'none' : 'json', request.body),
+      headers: Object.fromEntries(headers.filter((header) => !isKey(header))),
       answer,
-      isRepeatable: request.isRepeatable ?? (method === 'GET' || hasKey),
+      idempotencyKey: key,
+      isRepeatable: request.isRepeatable ?? (isIdempotent(method) || key !== undefined),
     },
     options,
   );
-  return answer === 'response' ? sent.response : sent.body;
+  return { data: answer === 'response' ? sent.response : sent.body, response: sent.response };
 }

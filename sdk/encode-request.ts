@@ -1,4 +1,6 @@
 /** How the parts of a call become a URL and a body. */
+import { blobOf, isBlob } from './file.ts';
+import { randomId } from './random-id.ts';
 
 export type QueryValue = string | number | boolean | null | undefined | readonly QueryValue[];
 
@@ -28,30 +30,66 @@ export function encodeQuery(query: Readonly<Record<string, QueryValue>> | undefi
 }
 
 export interface EncodedBody {
-  body: string | FormData | undefined;
-  /** Absent for forms: fetch writes the boundary. */
+  body: string | Blob | FormData | undefined;
+  /** Absent for a FormData: fetch writes the boundary. */
   contentType: string | undefined;
 }
 
 /**
- * JSON, or a form when the route wants one or a field is a file. Form fields are written as they are:
- * strings unquoted, a list as repeated fields.
+ * JSON, or a form when a field is a file. `media` is a body whose field `file` takes more than a Blob.
+ * Form fields are written as they are: strings unquoted, a list as repeated fields.
  */
-export function encodeBody(kind: 'json' | 'form' | 'none', body: unknown): EncodedBody {
+export async function encodeBody(kind: 'json' | 'media' | 'none', body: unknown): Promise<EncodedBody> {
   if (body instanceof FormData) return { body, contentType: undefined };
   if (kind === 'none' && body === undefined) return { body: undefined, contentType: undefined };
   const fields = (body ?? {}) as Record<string, unknown>;
-  const isForm = kind === 'form' || Object.values(fields).some((value) => value instanceof Blob);
-  if (!isForm) return { body: JSON.stringify(fields), contentType: 'application/json' };
-  const form = new FormData();
+  const hasFile = kind === 'media' && fields.file !== undefined;
+  if (!hasFile && !Object.values(fields).some(isBlob)) {
+    return { body: JSON.stringify(fields), contentType: 'application/json' };
+  }
+  const form = createForm();
   for (const [name, value] of Object.entries(fields)) {
+    if (hasFile && name === 'file') {
+      const { blob, name: fileName } = await blobOf(value);
+      form.addFile(name, blob, fileName);
+      continue;
+    }
     for (const item of Array.isArray(value) ? value : [value]) {
       if (item === undefined || item === null) continue;
-      if (item instanceof Blob) form.append(name, item);
-      else form.append(name, typeof item === 'object' ? JSON.stringify(item) : String(item));
+      if (isBlob(item)) form.addFile(name, item, (item as { name?: string }).name || 'file');
+      else form.add(name, typeof item === 'object' ? JSON.stringify(item) : String(item));
     }
   }
-  return { body: form, contentType: undefined };
+  return form.end();
+}
+
+/**
+ * A multipart form as one Blob: its length is known, it can be sent again, and its progress counted, none of
+ * which holds for a FormData everywhere.
+ */
+function createForm() {
+  const boundary = `posthorn-${randomId()}`;
+  const parts: (string | Blob)[] = [];
+  const head = (name: string, more: string) =>
+    `--${boundary}\r\ncontent-disposition: form-data; name="${escapeName(name)}"${more}\r\n\r\n`;
+  return {
+    add(name: string, value: string) {
+      parts.push(head(name, ''), value, '\r\n');
+    },
+    addFile(name: string, blob: Blob, fileName: string) {
+      const type = `\r\ncontent-type: ${blob.type || 'application/octet-stream'}`;
+      parts.push(head(name, `; filename="${escapeName(fileName)}"${type}`), blob, '\r\n');
+    },
+    end(): EncodedBody {
+      const contentType = `multipart/form-data; boundary=${boundary}`;
+      return { body: new Blob([...parts, `--${boundary}--\r\n`]), contentType };
+    },
+  };
+}
+
+/** As browsers write names that would end the line or the quotes. */
+function escapeName(name: string): string {
+  return name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
 }
 
 /** The base with the path behind it; a base with a path of its own keeps it. */

@@ -6,10 +6,16 @@ export type ClientErrorCode =
   | 'NETWORK'
   /** No whole answer within `timeoutMs`, or within what `deadlineMs` left. */
   | 'TIMEOUT'
+  /** The caller called a send off, whose outcome may be unknown. */
+  | 'ABORTED'
+  /** The credentials could not be had or renewed before a further attempt. */
+  | 'NO_CREDENTIALS'
   /** A success whose body is not what it should be: something other than the service answered. */
   | 'BAD_RESPONSE'
   /** Redirects are not followed: they would carry the key to another address. */
   | 'UNEXPECTED_REDIRECT'
+  /** `messages.waitFor`: the message failed. */
+  | 'MESSAGE_FAILED'
   | 'METHOD_NOT_ALLOWED'
   | 'REQUEST_TIMEOUT'
   | 'BAD_GATEWAY'
@@ -25,8 +31,16 @@ export interface PosthornErrorDetails {
   cause?: unknown;
 }
 
+/**
+ * One symbol for all copies of this module: a program may load it as an ES module and as CommonJS, and an
+ * error of the one must be an instance of the classes of the other.
+ */
+const BRAND = Symbol.for('posthorn.error.classes');
+
 /** Every call that did not succeed, whoever was at fault. */
 export class PosthornError extends Error {
+  /** The name of the class in the brand, which minifiers leave alone. */
+  static readonly brand: string = 'PosthornError';
   /** The service's `error_code`, or one of {@link ClientErrorCode}. */
   readonly code: ErrorCode | ClientErrorCode | (string & {});
   /** The HTTP status; 0 when there was no answer. */
@@ -37,17 +51,111 @@ export class PosthornError extends Error {
   readonly fields: Record<string, unknown>;
   /** How long the service asks to wait before the next try. */
   readonly retryAfterMs: number | null;
+  /** The key of the send, given or made: repeating the call with it never sends twice. Null without one. */
+  readonly idempotencyKey: string | null = null;
+  /** Requests that were made for the call. */
+  readonly attempts: number = 0;
 
   constructor(details: PosthornErrorDetails) {
     super(details.message, details.cause === undefined ? undefined : { cause: details.cause });
-    this.name = 'PosthornError';
+    this.name = new.target.brand;
     this.code = details.code;
     this.status = details.status;
     this.traceId = details.traceId ?? null;
     this.fields = details.fields ?? {};
     this.retryAfterMs = details.retryAfterMs ?? null;
+    Object.defineProperty(this, BRAND, { value: brandsOf(new.target) });
   }
 }
+
+/** Inherited by every class below: `this` is the one that is asked about. */
+function hasBrand(this: typeof PosthornError, value: unknown): boolean {
+  // A class that a program derives has no brand of its own: the prototype decides.
+  if (!Object.hasOwn(this, 'brand')) return Function.prototype[Symbol.hasInstance].call(this, value);
+  const brands = (value as { [BRAND]?: unknown } | null | undefined)?.[BRAND];
+  return Array.isArray(brands) && brands.includes(this.brand);
+}
+Object.defineProperty(PosthornError, Symbol.hasInstance, { value: hasBrand });
+
+function brandsOf(type: typeof PosthornError): string[] {
+  const brands: string[] = [];
+  for (let at = type; typeof at?.brand === 'string'; at = Object.getPrototypeOf(at)) brands.push(at.brand);
+  return brands;
+}
+
+/** 400: the request is wrong as it is. */
+export class BadRequestError extends PosthornError {
+  static override readonly brand: string = 'BadRequestError';
+}
+/** 401: no credentials, or they no longer count. */
+export class AuthenticationError extends PosthornError {
+  static override readonly brand: string = 'AuthenticationError';
+}
+/** 403: known, but not allowed. */
+export class PermissionError extends PosthornError {
+  static override readonly brand: string = 'PermissionError';
+}
+/** 404: it does not exist, or belongs to somebody else. */
+export class NotFoundError extends PosthornError {
+  static override readonly brand: string = 'NotFoundError';
+}
+/** 409: the state of things forbids it, e.g. the guard or passive mode. */
+export class ConflictError extends PosthornError {
+  static override readonly brand: string = 'ConflictError';
+}
+/** 413: more than the service takes. */
+export class PayloadTooLargeError extends PosthornError {
+  static override readonly brand: string = 'PayloadTooLargeError';
+}
+/** 415: media of a kind that is not taken. */
+export class UnsupportedMediaTypeError extends PosthornError {
+  static override readonly brand: string = 'UnsupportedMediaTypeError';
+}
+/** 422: understood and refused, e.g. a key that another body has used. */
+export class UnprocessableError extends PosthornError {
+  static override readonly brand: string = 'UnprocessableError';
+}
+/** 429: too many requests; `retryAfterMs` says how long to wait. */
+export class RateLimitError extends PosthornError {
+  static override readonly brand: string = 'RateLimitError';
+}
+/** 500 and above. */
+export class ServerError extends PosthornError {
+  static override readonly brand: string = 'ServerError';
+}
+/** 503: for the moment; `retryAfterMs` says how long to wait. */
+export class UnavailableError extends ServerError {
+  static override readonly brand: string = 'UnavailableError';
+}
+/** No answer: NETWORK, TIMEOUT and ABORTED. Whether the service did what was asked is unknown. */
+export class ConnectionError extends PosthornError {
+  static override readonly brand: string = 'ConnectionError';
+}
+/** TIMEOUT. */
+export class TimeoutError extends ConnectionError {
+  static override readonly brand: string = 'TimeoutError';
+}
+/** ABORTED: a send that its caller called off; the reason is the `cause`. */
+export class AbortedError extends ConnectionError {
+  static override readonly brand: string = 'AbortedError';
+}
+/** MESSAGE_FAILED: what `messages.waitFor` waited for will never come. */
+export class MessageFailedError extends PosthornError {
+  static override readonly brand: string = 'MessageFailedError';
+}
+
+const CLASS_OF_STATUS: Readonly<Record<number, typeof PosthornError>> = {
+  400: BadRequestError,
+  401: AuthenticationError,
+  403: PermissionError,
+  404: NotFoundError,
+  409: ConflictError,
+  413: PayloadTooLargeError,
+  415: UnsupportedMediaTypeError,
+  422: UnprocessableError,
+  429: RateLimitError,
+  503: UnavailableError,
+};
 
 const CODE_OF_STATUS: Readonly<Record<number, string>> = {
   400: 'BAD_REQUEST',
@@ -75,7 +183,8 @@ const CODE_OF_STATUS: Readonly<Record<number, string>> = {
 export function errorOfAnswer(status: number, headers: Headers, text: string): PosthornError {
   const { error_code, message, trace_id, error, ...fields } = jsonObjectOf(text) ?? {};
   const said = [message, error].find((part) => typeof part === 'string' && part !== '') as string | undefined;
-  return new PosthornError({
+  const Class = CLASS_OF_STATUS[status] ?? (status >= 500 ? ServerError : PosthornError);
+  return new Class({
     code: typeof error_code === 'string' ? error_code : codeOfStatus(status),
     status,
     message: said ?? `the answer was ${status} ${contentTypeOf(headers)}`.trim(),

@@ -1,6 +1,6 @@
 /** What `@posthorn/sdk` exports. */
 
-export type { CallOptions } from './call-options.ts';
+export type { Call, CallOptions } from './call-options.ts';
 export {
   type BillingClient,
   type Client,
@@ -10,9 +10,38 @@ export {
   type RawRequest,
 } from './client.ts';
 export type * from './contract-types.ts';
-export { type ClientErrorCode, PosthornError } from './error.ts';
-export type { StreamedEvent, WebhookEvent } from './event-types.ts';
+export {
+  AbortedError,
+  AuthenticationError,
+  BadRequestError,
+  type ClientErrorCode,
+  ConflictError,
+  ConnectionError,
+  MessageFailedError,
+  NotFoundError,
+  PayloadTooLargeError,
+  PermissionError,
+  PosthornError,
+  RateLimitError,
+  ServerError,
+  TimeoutError,
+  UnavailableError,
+  UnprocessableError,
+  UnsupportedMediaTypeError,
+} from './error.ts';
+export type { EventPattern, EventsMatching, StreamedEvent, WebhookEvent } from './event-types.ts';
+export type { FileSource } from './file.ts';
+export { iterate } from './iterate.ts';
+export type { LogFields, Logger } from './logger.ts';
+export {
+  createSession,
+  type Session as LoginSession,
+  type SessionOptions,
+  type StoredSession,
+} from './session.ts';
 export type { StreamOptions } from './stream-events.ts';
+export type { TokenSource } from './token-source.ts';
+export type { UploadProgress } from './upload-progress.ts';
 export {
   type VerifyOptions,
   verifyWebhook,
@@ -20,3 +49,5 @@ export {
   type WebhookHeaders,
   WebhookVerificationError,
 } from './verify-webhook.ts';
+export { VERSION } from './version.ts';
+export type { WaitForInput, WaitForOptions } from './wait-for-message.ts';

@@ -7,10 +7,20 @@ const RETRIED_STATUSES: readonly number[] = [408, 425, 429, 500, 502, 503, 504];
 /** True when the same request may do better later; who may send it again is not asked here. */
 export function isTransient(error: unknown): error is PosthornError {
   if (!(error instanceof PosthornError)) return false;
-  if (error.status === 0) return true;
+  if (error.status === 0) return error.code === 'NETWORK' || error.code === 'TIMEOUT';
   // A 502 with a code of the service (MEDIA_FETCH_FAILED, SEND_FAILED) is its answer, not a proxy's.
   if (error.status === 502 && error.code !== 'BAD_GATEWAY') return false;
   return RETRIED_STATUSES.includes(error.status);
+}
+
+/** True when the service says that it did nothing and when to come back: any request may be sent again. */
+export function isRefusedForNow(error: PosthornError): boolean {
+  return (error.status === 429 || error.status === 503) && error.retryAfterMs !== null;
+}
+
+/** True when the request may have been done all the same. */
+export function isOutcomeUnknown(error: PosthornError): boolean {
+  return error.status === 0 || error.status >= 500;
 }
 
 /**

@@ -5,10 +5,10 @@ export interface RouteSpec {
   path: string;
   /** Requires an Idempotency-Key, which the client makes when none is given. */
   keyed: boolean;
-  /** `form`: multipart/form-data; `json` also when some of its fields are optional; `none`: no body at all. */
-  body: 'json' | 'form' | 'none';
-  /** `response`: handed on unread, for what is neither JSON nor text. */
-  answer: 'json' | 'text' | 'response';
+  /** `media`: JSON, or a form with the field `file`; `json` also when all its fields are optional; `none`: no body. */
+  body: 'json' | 'media' | 'none';
+  /** `none`: 204; `response`: handed on unread, for what is neither JSON nor text. */
+  answer: 'json' | 'text' | 'none' | 'response';
 }
 
 /** By dotted name, e.g. `instances.create`. */

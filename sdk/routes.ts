@@ -1,7 +1,7 @@
 import { billingContract } from '@posthorn/contract/billing/index.ts';
 import { listRoutes } from '@posthorn/contract/list-routes.ts';
 import { messagingContract } from '@posthorn/contract/messaging/index.ts';
-import { metaOf, takesBody } from '@posthorn/contract/route-meta.ts';
+import { metaOf, type RouteMeta, takesBody } from '@posthorn/contract/route-meta.ts';
 import type { AppRoute, AppRouter } from '@ts-rest/core';
 import type { RouteSpec, RouteTable } from './route-spec.ts';
 
@@ -27,16 +27,18 @@ function specOf(route: AppRoute): RouteSpec | null {
   if (meta.raw === 'sse' || meta.raw === 'ws') return null;
   const success = Object.entries(route.responses).find(([status]) => status.startsWith('2'))?.[1];
   if (success === undefined) return null;
-  const isForm = 'contentType' in route && route.contentType === 'multipart/form-data';
   return {
     method: route.method,
     path: route.path,
     keyed: meta.operation !== undefined,
-    body: takesBody(route) ? (isForm ? 'form' : 'json') : 'none',
-    answer: !isOtherResponse(success) ? 'json' : meta.raw === 'text' ? 'text' : 'response',
+    body: takesBody(route) ? (meta.raw === 'multipart' ? 'media' : 'json') : 'none',
+    answer: answerOf(success, meta.raw),
   };
 }
 
-function isOtherResponse(answer: unknown): boolean {
-  return typeof answer === 'object' && answer !== null && 'contentType' in answer;
+function answerOf(success: unknown, raw: RouteMeta['raw']): RouteSpec['answer'] {
+  // c.noBody() is a symbol.
+  if (typeof success === 'symbol') return 'none';
+  const isOther = typeof success === 'object' && success !== null && 'contentType' in success;
+  return !isOther ? 'json' : raw === 'text' ? 'text' : 'response';
 }

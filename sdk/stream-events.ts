@@ -1,16 +1,16 @@
 import { type Attempted, badResponse } from './attempt.ts';
-import { PosthornError } from './error.ts';
-import type { StreamedEvent } from './event-types.ts';
+import { ConnectionError, type PosthornError, TimeoutError } from './error.ts';
+import type { EventPattern, EventsMatching, StreamedEvent } from './event-types.ts';
 import { retryDelayMs } from './retry.ts';
 import { createSseParser, type SseFrame } from './sse-parser.ts';
 import { isFatal, type Transport } from './transport.ts';
 import { sleep } from './wait.ts';
 
-export interface StreamOptions {
+export interface StreamOptions<P extends EventPattern = EventPattern> {
   /** Only the events of one instance. */
   instanceId?: string | undefined;
   /** Names or patterns, e.g. `message.*`, `*.received`; default all. */
-  types?: readonly string[] | undefined;
+  types?: readonly P[] | undefined;
   /** The `cursor` of the last event seen: goes on after it. Without one it begins with the present. */
   lastEventId?: string | undefined;
   /** Ends the iteration, without an error. */
@@ -41,10 +41,10 @@ const RECENT_MAX = 10_000;
  * Throws PosthornError when the service refuses (bad key, unknown instance, bad cursor) and when it cannot
  * be reached at the start.
  */
-export async function* streamEvents(
+export async function* streamEvents<P extends EventPattern = '*'>(
   deps: { transport: Transport },
-  options: StreamOptions,
-): AsyncGenerator<StreamedEvent, void, undefined> {
+  options: StreamOptions<P>,
+): AsyncGenerator<StreamedEvent<EventsMatching<P>>, void, undefined> {
   const { signal } = options;
   const isNew = createRecentIds(RECENT_MAX);
   let cursor = options.lastEventId ?? null;
@@ -68,7 +68,7 @@ export async function* streamEvents(
           if (event && isNew(event.event_id)) {
             // Before it is handed over: what was delivered is never asked for again.
             cursor = event.cursor;
-            yield event;
+            yield event as StreamedEvent<EventsMatching<P>>;
           }
           cursor = frame.id ?? cursor;
         }
@@ -98,6 +98,7 @@ async function open(
     {
       method: 'GET',
       path: '/v1/events/stream',
+      route: '/v1/events/stream',
       query: { instance_id: options.instanceId, types: options.types },
       headers: { 'last-event-id': cursor ?? undefined },
       answer: 'stream',
@@ -129,7 +130,7 @@ async function* chunksOf(
       read = await reader.read();
     } catch (cause) {
       const isSilent = leash.timedOut();
-      throw new PosthornError({
+      throw new (isSilent ? TimeoutError : ConnectionError)({
         code: isSilent ? 'TIMEOUT' : 'NETWORK',
         status: 0,
         message: isSilent ? `the event stream was silent for ${silenceMs} ms` : 'the event stream broke off',

@@ -1,4 +1,11 @@
-import { type Attempted, attempt, type HttpRequest } from './attempt.ts';
+import {
+  type AnswerKind,
+  type Attempted,
+  abortedError,
+  attempt,
+  type HttpRequest,
+  isBrowser,
+} from './attempt.ts';
 import type { CallOptions } from './call-options.ts';
 import {
   type EncodedBody,
@@ -8,16 +15,21 @@ import {
   type QueryValue,
 } from './encode-request.ts';
 import { PosthornError } from './error.ts';
-import { isTransient, retryDelayMs } from './retry.ts';
-import { sleep } from './wait.ts';
+import { type LogFields, type Logger, redactHeaders } from './logger.ts';
+import { isOutcomeUnknown, isRefusedForNow, isTransient, retryDelayMs } from './retry.ts';
+import type { TokenSource } from './token-source.ts';
+import { VERSION } from './version.ts';
+import { createLeash, sleep } from './wait.ts';
 
 export interface TransportOptions {
   /** e.g. `http://127.0.0.1:8080`; a path in it is kept in front. */
   baseUrl: string;
-  /** Sent as X-API-Key. Not together with `token`. */
+  /** Sent as X-API-Key. Not together with `token` or `session`. */
   apiKey?: string | undefined;
   /** A JWT from login, or a function that gives the current one; sent as a Bearer token. */
   token?: string | (() => string | Promise<string>) | undefined;
+  /** A login that renews itself: `createSession`. */
+  session?: TokenSource | undefined;
   /** In place of the global fetch: a proxy, instrumentation. */
   fetch?: typeof globalThis.fetch | undefined;
   /** Of one attempt. Default 30 s, above the 15 s that synchronous actions may take. */
@@ -26,18 +38,28 @@ export interface TransportOptions {
   deadlineMs?: number | undefined;
   /** Tries after the first one. Default 2. */
   retries?: number | undefined;
+  /** Is told of every attempt, without secrets and bodies. `console` is one. */
+  logger?: Logger | undefined;
+  /** Stands in front of the User-Agent, e.g. `my-app/1.2`. Browsers send their own. */
+  userAgent?: string | undefined;
 }
 
 export interface TransportRequest {
   method: string;
   /** From the base on, parameters filled in. */
   path: string;
+  /** The path for logs: without what the parameters hold. */
+  route: string;
   query?: Readonly<Record<string, QueryValue>> | undefined;
   body?: EncodedBody | undefined;
   headers?: Readonly<Record<string, string | undefined>> | undefined;
-  answer: 'json' | 'text' | 'response' | 'stream';
+  answer: AnswerKind;
   /** Sending it twice does what sending it once does. */
   isRepeatable: boolean;
+  /** What makes repeating it harmless; errors carry it. */
+  idempotencyKey?: string | undefined;
+  /** Lets a browser send and keep the session's cookies. */
+  withCookies?: boolean | undefined;
 }
 
 export interface Transport {
@@ -46,42 +68,120 @@ export interface Transport {
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 const DEFAULT_RETRIES = 2;
-const ACCEPT = { json: 'application/json', text: 'text/*', response: '*/*', stream: 'text/event-stream' };
+const ACCEPT = {
+  json: 'application/json',
+  none: 'application/json',
+  text: 'text/*',
+  response: '*/*',
+  stream: 'text/event-stream',
+};
+/** Codes of 401 that a renewed JWT answers. */
+const RENEWED: readonly string[] = ['TOKEN_EXPIRED', 'TOKEN_INVALID'];
 
 export function createTransport(settings: TransportOptions): Transport {
   const baseUrl = normalizeBaseUrl(settings.baseUrl);
-  if (settings.apiKey !== undefined && settings.token !== undefined) {
-    throw new TypeError('give either apiKey or token');
+  if ([settings.apiKey, settings.token, settings.session].filter((given) => given !== undefined).length > 1) {
+    throw new TypeError('give either apiKey, token or session');
   }
-  const fetch = settings.fetch ?? globalThis.fetch;
+  const { fetch, logger, session } = settings;
+  const userAgent = isBrowser() ? undefined : userAgentOf(settings.userAgent);
 
   async function send(request: TransportRequest, options: CallOptions = {}): Promise<Attempted> {
     const timeoutMs = options.timeoutMs ?? settings.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     const deadlineMs = options.deadlineMs ?? settings.deadlineMs ?? 3 * timeoutMs;
-    const retries = request.isRepeatable ? (options.retries ?? settings.retries ?? DEFAULT_RETRIES) : 0;
+    const retries = options.retries ?? settings.retries ?? DEFAULT_RETRIES;
     const endsAtMs = performance.now() + deadlineMs;
-    for (let retry = 0; ; retry++) {
+    let attempts = 0;
+    let hasRenewed = false;
+    let isUnknown = false;
+    for (let retry = 0; ; ) {
       const leftMs = Math.max(1, endsAtMs - performance.now());
+      const startedMs = performance.now();
+      const log = (level: 'debug' | 'warn', message: string, more: Partial<LogFields>) =>
+        logger?.[level](message, { method: request.method, path: request.route, attempt: attempts, ...more });
+      let token: string | undefined;
+      let wasSent = false;
       try {
         options.signal?.throwIfAborted();
-        const attempted = await attempt({ fetch }, await toHttp(request), {
+        token = await tokenOf();
+        const http = toHttp(request, token);
+        attempts += 1;
+        wasSent = true;
+        log('debug', 'request', { headers: logger && redactHeaders(http.headers) });
+        const attempted = await attempt({ fetch }, http, {
           timeoutMs: Math.round(Math.min(timeoutMs, leftMs)),
           signal: options.signal,
           answer: request.answer,
+          withCookies: request.withCookies,
+          onUploadProgress: options.onUploadProgress,
         });
-        options.onResponse?.({ status: attempted.response.status, headers: attempted.response.headers });
+        const { status, headers } = attempted.response;
+        const durationMs = Math.round(performance.now() - startedMs);
+        log('debug', 'response', { status, durationMs, traceId: headers.get('x-trace-id') });
+        options.onResponse?.({ status, headers });
         return attempted;
       } catch (error) {
-        if (retry >= retries || !isTransient(error)) throw error;
-        const waitMs = retryDelayMs(retry, error);
+        if (!(error instanceof PosthornError)) throw unexpected(error);
+        const { code, status, traceId } = error;
+        const durationMs = Math.round(performance.now() - startedMs);
+        if (
+          wasSent &&
+          token !== undefined &&
+          session &&
+          status === 401 &&
+          RENEWED.includes(code) &&
+          !hasRenewed
+        ) {
+          log('debug', 'renewing the token', { status, code, durationMs, traceId });
+          hasRenewed = true;
+          await renew(session, token);
+          continue;
+        }
+        // An attempt before this one deleted it, and its answer was lost.
+        if (isUnknown && request.method === 'DELETE' && request.answer === 'none' && status === 404) {
+          return deleted();
+        }
+        isUnknown ||= wasSent && isOutcomeUnknown(error);
+        const mayRepeat = isTransient(error) && (request.isRepeatable || isRefusedForNow(error));
+        const waitMs = mayRepeat && retry < retries ? retryDelayMs(retry, error) : Number.POSITIVE_INFINITY;
         // Waiting past the deadline would only make the same failure later.
-        if (performance.now() + waitMs >= endsAtMs) throw error;
-        await sleep(waitMs, options.signal);
+        if (performance.now() + waitMs >= endsAtMs) {
+          log('warn', 'failed', { status, code, durationMs, traceId });
+          throw complete(error);
+        }
+        log('warn', 'trying again', { status, code, durationMs, traceId, waitMs: Math.round(waitMs) });
+        retry += 1;
+        await sleep(waitMs, options.signal).catch((reason) => {
+          throw unexpected(reason);
+        });
       }
+    }
+
+    function complete(error: PosthornError): PosthornError {
+      return Object.assign(error, { attempts, idempotencyKey: request.idempotencyKey ?? null });
+    }
+
+    /** The reason of the caller's signal, or what the token's source threw; a send that went out keeps its key. */
+    function unexpected(reason: unknown): unknown {
+      if (request.idempotencyKey === undefined || attempts === 0) return reason;
+      if (options.signal?.aborted) return complete(abortedError(reason));
+      const message = 'the credentials of a further attempt could not be had';
+      return complete(new PosthornError({ code: 'NO_CREDENTIALS', status: 0, message, cause: reason }));
+    }
+
+    async function renew(source: TokenSource, rejected: string): Promise<void> {
+      await source.renew(rejected).catch((reason: unknown) => {
+        throw reason instanceof PosthornError ? complete(reason) : unexpected(reason);
+      });
     }
   }
 
-  async function toHttp(request: TransportRequest): Promise<HttpRequest> {
+  async function tokenOf(): Promise<string | undefined> {
+    if (session) return session.token();
+    return typeof settings.token === 'function' ? settings.token() : settings.token;
+  }
+
+  function toHttp(request: TransportRequest, token: string | undefined): HttpRequest {
     const headers = new Headers({ accept: ACCEPT[request.answer] });
     const set = (name: string, value: string | undefined) => {
       if (value === undefined) return;
@@ -89,10 +189,11 @@ export function createTransport(settings: TransportOptions): Transport {
       if (!/^[\x20-\x7e]*$/.test(value)) throw new TypeError(`${name} must be printable ASCII`);
       headers.set(name, value);
     };
-    if (settings.apiKey !== undefined) set('x-api-key', settings.apiKey);
-    const token = typeof settings.token === 'function' ? await settings.token() : settings.token;
+    set('user-agent', userAgent);
+    set('x-api-key', settings.apiKey);
     if (token !== undefined) set('authorization', `Bearer ${token}`);
     set('content-type', request.body?.contentType);
+    set('idempotency-key', request.idempotencyKey);
     for (const [name, value] of Object.entries(request.headers ?? {})) set(name, value);
     return {
       method: request.method,
@@ -103,6 +204,19 @@ export function createTransport(settings: TransportOptions): Transport {
   }
 
   return { send };
+}
+
+function deleted(): Attempted {
+  const leash = createLeash(null, undefined);
+  return { response: new Response(null, { status: 204 }), body: undefined, leash };
+}
+
+/** e.g. `posthorn-sdk/1.2.3 (node/24.1.0)`. */
+function userAgentOf(prefix: string | undefined): string {
+  const { process } = globalThis as { process?: { versions?: Record<string, string> } };
+  const { bun, deno, node } = process?.versions ?? {};
+  const platform = bun ? `bun/${bun}` : deno ? `deno/${deno}` : node ? `node/${node}` : 'web';
+  return `${prefix ? `${prefix} ` : ''}posthorn-sdk/${VERSION} (${platform})`;
 }
 
 /** True for errors after which a live connection should not come back by itself. */

@@ -1,4 +1,3 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { WebhookEvent } from './event-types.ts';
 
 export type WebhookErrorCode =
@@ -11,6 +10,9 @@ export type WebhookErrorCode =
   /** Signed by us, but not the JSON of an event. */
   | 'INVALID_PAYLOAD';
 
+/** See `BRAND` of error.ts: also one for all copies of this module. */
+const BRAND = Symbol.for('posthorn.webhook-error');
+
 /** The delivery is not to be trusted; answer 400. */
 export class WebhookVerificationError extends Error {
   readonly code: WebhookErrorCode;
@@ -18,6 +20,11 @@ export class WebhookVerificationError extends Error {
     super(message);
     this.name = 'WebhookVerificationError';
     this.code = code;
+    Object.defineProperty(this, BRAND, { value: true });
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return (value as { [BRAND]?: unknown } | null | undefined)?.[BRAND] === true;
   }
 }
 
@@ -33,39 +40,49 @@ export interface VerifyOptions {
 
 /**
  * Checks a delivery against Standard Webhooks and gives its event. `payload` must be the body as it came,
- * not parsed and written again. Several secrets may be given while one is being replaced.
+ * not parsed and written again. Several secrets may be given while one is being replaced. It stands on WebCrypto,
+ * so it runs in Workers too.
  *
- * Throws WebhookVerificationError, and TypeError for a payload or secret that cannot be one.
+ * Rejects with WebhookVerificationError, and with TypeError for a payload or secret that cannot be one.
  */
-export function verifyWebhook(
-  payload: string | Uint8Array,
+export async function verifyWebhook(
+  payload: string | Uint8Array | ArrayBuffer,
   headers: WebhookHeaders,
   secret: string | readonly string[],
   options: VerifyOptions = {},
-): WebhookEvent {
-  if (typeof payload !== 'string' && !(payload instanceof Uint8Array)) {
-    throw new TypeError('the payload must be the raw body, as a string or bytes');
-  }
-  const keys = [secret].flat().map(keyOf);
-  if (keys.length === 0) throw new TypeError('a secret is required');
+): Promise<WebhookEvent> {
+  const body = bytesOf(payload);
+  const secrets = [secret].flat().map(keyOf);
+  if (secrets.length === 0) throw new TypeError('a secret is required');
   const id = header(headers, 'webhook-id');
   const timestamp = header(headers, 'webhook-timestamp');
   const signatures = header(headers, 'webhook-signature');
   checkTime(timestamp, options);
   const given = signatures.split(' ').flatMap((part) => {
     const [version, signature] = part.split(',', 2);
-    return version === 'v1' && signature ? [Buffer.from(signature, 'base64')] : [];
+    const bytes = version === 'v1' && signature ? bytesOfBase64(signature) : null;
+    return bytes ? [bytes] : [];
   });
+  const signed = join(new TextEncoder().encode(`${id}.${timestamp}.`), body);
   // Every pair is compared, in constant time each: how long it takes says nothing about what fits.
   let fits = false;
-  for (const key of keys) {
-    const expected = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(payload).digest();
+  for (const raw of secrets) {
+    const key = await crypto.subtle.importKey('raw', raw, { name: 'HMAC', hash: 'SHA-256' }, false, [
+      'verify',
+    ]);
     for (const signature of given) {
-      if (signature.length === expected.length && timingSafeEqual(signature, expected)) fits = true;
+      if (await crypto.subtle.verify('HMAC', key, signature, signed)) fits = true;
     }
   }
   if (!fits) throw new WebhookVerificationError('SIGNATURE_MISMATCH', 'no signature fits the secret');
-  return parse(payload);
+  return parse(body);
+}
+
+function bytesOf(payload: unknown): Uint8Array {
+  if (typeof payload === 'string') return new TextEncoder().encode(payload);
+  if (payload instanceof Uint8Array) return payload;
+  if (payload instanceof ArrayBuffer) return new Uint8Array(payload);
+  throw new TypeError('the payload must be the raw body, as a string or bytes');
 }
 
 function header(headers: WebhookHeaders, name: string): string {
@@ -89,17 +106,30 @@ function checkTime(timestamp: string, { toleranceSeconds = 300, nowMs = Date.now
 }
 
 /** `whsec_` and base64, or base64 alone. */
-function keyOf(secret: string): Buffer {
-  const text = typeof secret === 'string' ? secret.replace(/^whsec_/, '') : '';
-  const key = Buffer.from(text, 'base64');
-  if (key.length === 0) throw new TypeError('a secret is whsec_ followed by base64');
+function keyOf(secret: string): Uint8Array<ArrayBuffer> {
+  const key = typeof secret === 'string' ? bytesOfBase64(secret.replace(/^whsec_/, '')) : null;
+  if (!key || key.length === 0) throw new TypeError('a secret is whsec_ followed by base64');
   return key;
 }
 
-function parse(payload: string | Uint8Array): WebhookEvent {
-  const text = typeof payload === 'string' ? payload : Buffer.from(payload).toString('utf8');
+function bytesOfBase64(text: string): Uint8Array<ArrayBuffer> | null {
   try {
-    const event = JSON.parse(text) as WebhookEvent;
+    return Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+  } catch {
+    return null;
+  }
+}
+
+function join(head: Uint8Array, tail: Uint8Array): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(head.length + tail.length);
+  whole.set(head);
+  whole.set(tail, head.length);
+  return whole;
+}
+
+function parse(body: Uint8Array): WebhookEvent {
+  try {
+    const event = JSON.parse(new TextDecoder().decode(body)) as WebhookEvent;
     if (typeof event?.event_id === 'string' && typeof event.type === 'string') return event;
   } catch {
     // The same as any other body that is no event.

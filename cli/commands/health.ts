@@ -5,6 +5,7 @@ import { fields } from '../format.ts';
 
 export const health = defineCommand({
   name: 'health',
+  endpoints: ['health.health', 'health.ready'],
   summary: 'Ask the service whether it is alive and can serve',
   details: 'Exit code 1 when it is alive but cannot serve, 3 when it cannot be reached.',
   async run(context) {

@@ -24,6 +24,8 @@ export function createPrinter({ checker, nameOf, kept, docOf }: PrinterOptions):
 
   function write(type: ts.Type, path: string): string {
     const { flags } = type;
+    const name = type.aliasSymbol?.name ?? type.symbol?.name;
+    if (name && kept.has(name) && isOurs(type)) return `${name}${writeArguments(type, path)}`;
     if (flags & ts.TypeFlags.StringLiteral) return JSON.stringify((type as ts.StringLiteralType).value);
     if (flags & ts.TypeFlags.NumberLiteral) return String((type as ts.NumberLiteralType).value);
     if (flags & PLAIN) return checker.typeToString(type);
@@ -49,8 +51,6 @@ export function createPrinter({ checker, nameOf, kept, docOf }: PrinterOptions):
   }
 
   function writeObject(type: ts.Type, path: string): string {
-    const name = type.aliasSymbol?.name ?? type.symbol?.name;
-    if (name && kept.has(name) && isOurs(type)) return name;
     if (checker.isTupleType(type)) {
       return `[${argumentsOf(type)
         .map((item) => print(item, path, false))
@@ -102,6 +102,11 @@ export function createPrinter({ checker, nameOf, kept, docOf }: PrinterOptions):
       return `${parameter.name}${isOptional ? '?' : ''}: ${text}`;
     });
     return `(${parameters.join(', ')}) => ${print(signature.getReturnType(), path, false)}`;
+  }
+
+  function writeArguments(type: ts.Type, path: string): string {
+    const given = type.aliasTypeArguments ?? (type.flags & ts.TypeFlags.Object ? argumentsOf(type) : []);
+    return given.length === 0 ? '' : `<${given.map((item) => print(item, path, false)).join(', ')}>`;
   }
 
   function argumentsOf(type: ts.Type): readonly ts.Type[] {

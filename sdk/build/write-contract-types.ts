@@ -1,29 +1,35 @@
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { billingContract } from '@posthorn/contract/billing/index.ts';
+import { EVENT_TYPES, eventPayloads } from '@posthorn/contract/events.ts';
 import { listRoutes } from '@posthorn/contract/list-routes.ts';
 import { messagingContract } from '@posthorn/contract/messaging/index.ts';
-import { errorsOf } from '@posthorn/contract/route-meta.ts';
+import { PATH_PARAMS } from '@posthorn/contract/path-params.ts';
+import { errorsOf, metaOf } from '@posthorn/contract/route-meta.ts';
 import type { AppRoute, AppRouter } from '@ts-rest/core';
 import ts from 'typescript';
+import { addFieldDocs, comment, type Docs, withoutDocs } from './field-docs.ts';
 import { createPrinter } from './print-type.ts';
 
 const SDK = path.resolve(import.meta.dirname, '..');
 
 /** The text of a contract-types.ts that imports nothing of the contract: every type written out. */
-export function writeContractTypes(): string {
+export async function writeContractTypes(): Promise<string> {
   const program = ts.createProgram([path.join(SDK, 'contract-types.ts')], compilerOptions());
   const checker = program.getTypeChecker();
   const source = program.getSourceFile(path.join(SDK, 'contract-types.ts')) as ts.SourceFile;
   const exported = checker.getExportsOfModule(checker.getSymbolAtLocation(source) as ts.Symbol);
   const names = new Map<string, string>();
-  const docs: Record<string, Map<string, string>> = {
+  const docs: Record<string, Docs> = {
     ContractMethods: routeDocs(messagingContract),
     BillingMethods: routeDocs(billingContract),
+    EventDataByType: eventDocs(),
   };
-  const kept = new Set(['CallOptions']);
+  for (const symbol of exported) docs[symbol.name] ??= await recordDocs(checker, symbol);
+  const kept = new Set(['CallOptions', 'Call', 'FileSource']);
   const lines = [
     '/** Written by the build from the contract. */',
-    "import type { CallOptions } from './call-options.ts';",
+    "import type { Call, CallOptions } from './call-options.ts';\nimport type { FileSource } from './file.ts';",
   ];
   // Records before what is made of them, so that their names are known there. The shortest first: a record
   // inside another one is shorter than it.
@@ -33,12 +39,13 @@ export function writeContractTypes(): string {
     .map((entry) => ({ ...entry, length: plain.print(entry.type).length }))
     .sort((a, b) => a.length - b.length);
   for (const { name, type } of types) {
-    const nameOf = (text: string) => names.get(text) || undefined;
+    const nameOf = (text: string) => names.get(withoutDocs(text)) || undefined;
     const printer = createPrinter({ checker, nameOf, kept, docOf: (at) => docs[name]?.get(at) });
     const text = printer.print(type);
     lines.push(text.startsWith('{') ? `export interface ${name} ${text}` : `export type ${name} = ${text};`);
     // Two records of one shape: a reference would say the wrong one as often as the right one.
-    names.set(text, names.has(text) ? '' : name);
+    const shape = withoutDocs(text);
+    names.set(shape, names.has(shape) ? '' : name);
   }
   return `${lines.join('\n\n')}\n`;
 }
@@ -77,23 +84,68 @@ function compilerOptions(): ts.CompilerOptions {
 }
 
 function declaredType(checker: ts.TypeChecker, symbol: ts.Symbol): ts.Type {
-  const target = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
-  return checker.getDeclaredTypeOfSymbol(target);
+  return checker.getDeclaredTypeOfSymbol(targetOf(checker, symbol));
 }
 
-/** What editors show on a method: what it does, where it goes and how it can fail. */
-function routeDocs(contract: AppRouter): Map<string, string> {
-  return new Map(listRoutes(contract).map(({ name, route }) => [name, routeDoc(route)]));
+function targetOf(checker: ts.TypeChecker, symbol: ts.Symbol): ts.Symbol {
+  return symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
 }
+
+/** What editors show on a method, and on each field of what it takes and gives. */
+function routeDocs(contract: AppRouter): Docs {
+  const docs: Docs = new Map();
+  for (const { name, route } of listRoutes(contract)) {
+    docs.set(name, routeDoc(route));
+    for (const [, param] of route.path.matchAll(/:(\w+)/g)) {
+      const text = PATH_PARAMS[param as string];
+      if (text) docs.set(`${name}.${param}`, comment([text]));
+    }
+    if (metaOf(route).operation) {
+      docs.set(`${name}.idempotencyKey`, comment([KEY]));
+      docs.set(`${name}.force`, comment([FORCE]));
+    }
+    if ('query' in route) addFieldDocs(docs, route.query, `${name}.query`);
+    if ('body' in route) addFieldDocs(docs, route.body, `${name}.body`);
+    if (metaOf(route).raw === 'multipart') docs.set(`${name}.body.file`, comment([FILE]));
+    for (const [status, answer] of Object.entries(route.responses)) {
+      if (status.startsWith('2')) addFieldDocs(docs, answer, name);
+    }
+  }
+  return docs;
+}
+
+const KEY =
+  "Made by the client when absent. The same key again creates no second message: it answers the first one's ids.";
+const FORCE = 'Passes the guard and passive mode by: `X-Force-Send: true`.';
+const FILE = 'In place of naming the media, its bytes: a Buffer, Uint8Array, Blob, path or stream.';
 
 function routeDoc(route: AppRoute): string {
-  const lines = [
+  return comment([
     `${route.summary}.`,
     ...(route.description ? ['', route.description] : []),
     '',
     `\`${route.method} ${route.path}\``,
     '',
     `@throws PosthornError: ${errorsOf(route).join(', ')}`,
-  ];
-  return `/**\n${lines.map((line) => ` * ${line.replaceAll('*/', '* /')}`.trimEnd()).join('\n')}\n */`;
+  ]);
+}
+
+function eventDocs(): Docs {
+  const docs: Docs = new Map();
+  for (const type of EVENT_TYPES) addFieldDocs(docs, eventPayloads[type], type);
+  return docs;
+}
+
+/** Of a record that is declared as `z.infer<typeof schema>`: what its schema says. */
+async function recordDocs(checker: ts.TypeChecker, symbol: ts.Symbol): Promise<Docs> {
+  const docs: Docs = new Map();
+  const declaration = targetOf(checker, symbol).declarations?.find(ts.isTypeAliasDeclaration);
+  const [argument] =
+    declaration && ts.isTypeReferenceNode(declaration.type) ? (declaration.type.typeArguments ?? []) : [];
+  const schema = argument && ts.isTypeQueryNode(argument) && checker.getSymbolAtLocation(argument.exprName);
+  const file = schema && targetOf(checker, schema).valueDeclaration?.getSourceFile().fileName;
+  if (!file) return docs;
+  const module = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+  addFieldDocs(docs, module[targetOf(checker, schema).name], '');
+  return docs;
 }

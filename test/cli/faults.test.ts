@@ -45,27 +45,87 @@ describe('msgctl in front of a service that misbehaves', () => {
     assert.equal(stderr, `msgctl: INSTANCE_NOT_CONNECTED: instance not connected (trace ${TRACE_ID})\n`);
   });
 
-  test('does the same with --json, and prints nothing to stdout', async () => {
-    const { code } = await failure(
-      (res) => refuse(res, 404, 'WEBHOOK_NOT_FOUND'),
-      ['--json', 'webhooks', 'get', '7'],
-    );
-    assert.equal(code, 1);
+  test('says it as JSON with --json, and prints nothing to stdout', async () => {
+    answer = (res) => refuse(res, 404, 'WEBHOOK_NOT_FOUND');
+    const { code, stdout, stderr } = await cli.run(['--json', 'webhooks', 'get', '7']);
+    assert.deepEqual({ code, stdout }, { code: 5, stdout: '' });
+    assert.deepEqual(JSON.parse(stderr), {
+      error: {
+        code: 'WEBHOOK_NOT_FOUND',
+        message: 'webhook not found',
+        status: 404,
+        trace_id: TRACE_ID,
+        retry_after_ms: null,
+        idempotency_key: null,
+        attempts: 1,
+        exit_code: 5,
+      },
+    });
   });
+
+  test('tells the key of a send that failed, so that it can be repeated', async () => {
+    answer = (res) => refuse(res, 409, 'INSTANCE_NOT_CONNECTED');
+    const send = ['send', 'text', '--to', '+5511999990000', '--text', 'hi', '--json'];
+    const { error } = JSON.parse((await cli.run(send)).stderr);
+    assert.equal(error.idempotency_key, server.seen.at(-1)?.headers['idempotency-key']);
+  });
+
+  test('says as JSON, too, what was not understood', async () => {
+    const { code, stdout, stderr } = await cli.run(['instances', 'list', '--al', '--json']);
+    assert.deepEqual({ code, stdout }, { code: 2, stdout: '' });
+    assert.equal(JSON.parse(stderr).error.code, 'USAGE');
+  });
+
+  for (const [status, code, exitCode] of [
+    [401, 'TOKEN_INVALID', 4],
+    [403, 'INSUFFICIENT_PERMISSIONS', 4],
+    [404, 'INSTANCE_NOT_FOUND', 5],
+    [409, 'CONFLICT', 1],
+    [503, 'SERVICE_UNAVAILABLE', 6],
+  ] as const) {
+    test(`exits with ${exitCode} for ${status}`, async () => {
+      const result = await failure((res) => refuse(res, status, code), ['tokens', 'revoke', '7', '--yes']);
+      assert.equal(result.code, exitCode);
+    });
+  }
+
+  test('does not destroy anything unasked where nobody can answer', async () => {
+    const before = server.seen.length;
+    const { code, stderr } = await failure((res) => json(res, 200, PAGE), ['tokens', 'revoke', '7']);
+    assert.equal(code, 2);
+    assert.match(stderr, /This ends the API key: give --yes/);
+    assert.equal(server.seen.length, before);
+  });
+
+  for (const [what, args, meant] of [
+    ['a flag', ['instances', 'list', '--stat', 'CREATED'], '--state'],
+    ['a command', ['instances', 'lits'], 'list'],
+    ['a field', ['send', 'image', '--to', '+5511999990000', 'captoin=Hi'], 'caption'],
+    ['a setting', ['instances', 'settings', 'set', 'humanise_enabled=false'], 'humanize_enabled'],
+    ['a path', ['api', 'GET', '/v1/instance'], '/v1/instances'],
+  ] as [string, string[], string][]) {
+    test(`asks whether another was meant for ${what} that is unknown`, async () => {
+      const before = server.seen.length;
+      const { code, stderr } = await failure((res) => json(res, 200, PAGE), args);
+      assert.equal(code, 2);
+      assert.match(stderr, new RegExp(`[Dd]id you mean ${meant}\\?`));
+      assert.equal(server.seen.length, before);
+    });
+  }
 
   test('says how long to wait when it is asked to', async () => {
     const { code, stderr } = await failure(
       (res) => refuse(res, 429, 'RATE_LIMITED', {}, { 'retry-after': '600' }),
       ['instances', 'list'],
     );
-    assert.equal(code, 1);
+    assert.equal(code, 6);
     assert.match(stderr, /try again in 600 s/);
   });
 
   test('does not print the page of a proxy', async () => {
     const { code, stderr } = await failure(
       (res) => void res.writeHead(502, { 'content-type': 'text/html' }).end('<html>\n<h1>Bad\nGateway'),
-      ['webhooks', 'delete', '7'],
+      ['webhooks', 'delete', '7', '--yes'],
     );
     assert.equal(code, 1);
     assert.match(stderr, /^msgctl: BAD_GATEWAY: /);
@@ -90,7 +150,10 @@ describe('msgctl in front of a service that misbehaves', () => {
     );
     const tail = await failure(() => undefined, ['events', 'tail'], nobody);
     assert.equal(tail.code, 3, 'a stream that never began');
-    const reset = await failure((res) => void res.socket?.resetAndDestroy(), ['tokens', 'revoke', '7']);
+    const reset = await failure(
+      (res) => void res.socket?.resetAndDestroy(),
+      ['tokens', 'revoke', '7', '--yes'],
+    );
     assert.equal(reset.code, 3);
   });
 

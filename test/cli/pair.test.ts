@@ -11,7 +11,7 @@ describe('pairing with msgctl, where phones do not pair by themselves', { timeou
   let cli: Cli;
   before(async () => {
     system = await startStandalone({ SANDBOX_AUTO_PAIR: 'false' });
-    cli = createCli({ POSTHORN_URL: system.url, SANDBOX_URL: system.sandboxUrl });
+    cli = createCli({ POSTHORN_URL: system.url, POSTHORN_SANDBOX_URL: system.sandboxUrl });
     await cli.json(['quick-register', '--email', 'a@example.com']);
   });
   after(async () => {
@@ -31,7 +31,7 @@ describe('pairing with msgctl, where phones do not pair by themselves', { timeou
   });
 
   test('an instance that is logged out pairs anew, with a code this time', async () => {
-    await cli.json(['instances', 'logout']);
+    await cli.json(['instances', 'logout', '--yes']);
     await waitFor(async () => (await state()) === 'DISCONNECTED' || (await state()) === 'CREATED', 15_000);
     await cli.json(['instances', 'connect']);
     await waitFor(async () => (await cli.run(['instances', 'qr'])).code === 0, 15_000);

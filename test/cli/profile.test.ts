@@ -166,8 +166,45 @@ describe('the profile', () => {
     await logIn(jwt('short', 5));
     answers['POST /v1/auth/refresh'] = (res) => refuse(res, 401, 'REFRESH_FAILED');
     const { code, stderr } = await cli.run(['instances', 'list']);
-    assert.equal(code, 1);
+    assert.equal(code, 4);
     assert.match(stderr, /^msgctl: REFRESH_FAILED/);
+  });
+
+  test('never gives up a key that was shown once for another one', async () => {
+    await quickRegister();
+    const before = server.seen.length;
+    const again = await cli.run(['quick-register', '--email', 'b@example.com']);
+    assert.equal(again.code, 2);
+    assert.match(again.stderr, /holds a key of .*, which cannot be shown again: give another --profile/);
+    assert.equal(server.seen.length, before);
+    assert.equal(stored().api_key, 'svc_stored');
+  });
+
+  test('holds several accounts of one service under names', async () => {
+    await quickRegister();
+    answers['POST /v1/auth/quick-register'] = (res) =>
+      json(res, 201, { company_id: 8, api_key: 'svc_other', email: 'b@example.com' });
+    await cli.json(['quick-register', '--email', 'b@example.com', '--profile', 'other']);
+    await cli.json(['instances', 'list']);
+    await cli.json(['instances', 'list', '--profile', 'other']);
+    await cli.json(['instances', 'list'], { POSTHORN_PROFILE: 'other' });
+    await cli.json(['profiles', 'use', 'other']);
+    await cli.json(['instances', 'list']);
+    assert.deepEqual(
+      seen('/v1/instances').map(({ headers }) => headers['x-api-key']),
+      ['svc_stored', 'svc_other', 'svc_other', 'svc_other'],
+    );
+    const { data } = await cli.json<{ data: unknown[] }>(['profiles']);
+    assert.deepEqual(data, [
+      { name: 'default', is_current: false },
+      { name: 'other', is_current: true },
+    ]);
+    const unknown = await cli.run(['profiles', 'use', 'othr']);
+    assert.match(unknown.stderr, /there is no profile othr \(did you mean other\?\)/);
+    await cli.json(['profiles', 'remove', 'other', '--yes']);
+    assert.deepEqual((await cli.json<{ data: unknown[] }>(['profiles'])).data.length, 1);
+    assert.equal(stored().api_key, 'svc_stored');
+    assert.equal(statSync(cli.config).mode & 0o777, 0o600);
   });
 
   test('forgets a key that belongs to another company than the login', async () => {
@@ -199,7 +236,7 @@ describe('the profile', () => {
     assert.deepEqual(await cli.json(['usage', '--instance', 'sales']), { messages_today: 1 });
     const unknown = await cli.run(['usage', '--instance', 'nobody']);
     assert.equal(unknown.code, 2);
-    await cli.json(['instances', 'delete', 'sales']);
+    await cli.json(['instances', 'delete', 'sales', '--yes']);
     const { code, stderr } = await cli.run(['usage']);
     assert.equal(code, 2);
     assert.match(stderr, /which instance\?/);

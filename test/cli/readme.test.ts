@@ -27,7 +27,7 @@ describe('msgctl against the whole system', { timeout: 120_000 }, () => {
   let cli: Cli;
   before(async () => {
     system = await startStandalone();
-    cli = createCli({ POSTHORN_URL: system.url, SANDBOX_URL: system.sandboxUrl });
+    cli = createCli({ POSTHORN_URL: system.url, POSTHORN_SANDBOX_URL: system.sandboxUrl });
   });
   after(async () => {
     cli?.remove();
@@ -101,9 +101,9 @@ describe('msgctl against the whole system', { timeout: 120_000 }, () => {
     assert.equal(instance.state, 'CONNECTED');
     const key = await person.json<{ id: number; token: string }>(['tokens', 'create', '--name', 'ci']);
     await person.json(['instances', 'list', '--key', key.token]);
-    await person.json(['tokens', 'revoke', String(key.id)]);
+    await person.json(['tokens', 'revoke', String(key.id), '--yes']);
     const { code: exitCode } = await person.run(['instances', 'list', '--key', key.token]);
-    assert.equal(exitCode, 1);
+    assert.equal(exitCode, 4);
     await person.json(['logout']);
     assert.equal((await person.run(['instances', 'list'])).code, 2);
     person.remove();

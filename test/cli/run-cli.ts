@@ -15,7 +15,7 @@ export interface CliResult {
 export interface Cli {
   /** The profile file of this user. */
   config: string;
-  run(args: readonly string[], env?: Record<string, string>): Promise<CliResult>;
+  run(args: readonly string[], env?: Record<string, string>, stdin?: string): Promise<CliResult>;
   /** Runs it with `--json` and gives what it printed; throws when it failed. */
   json<T = Record<string, unknown>>(args: readonly string[], env?: Record<string, string>): Promise<T>;
   /** Starts one that goes on; `stop` sends Ctrl-C. */
@@ -32,13 +32,15 @@ export function createCli(env: Record<string, string> = {}): Cli {
   const home = mkdtempSync(path.join(tmpdir(), 'posthorn-cli-'));
   const config = path.join(home, 'config', 'config.json');
 
-  function start(args: readonly string[], more: Record<string, string> = {}) {
+  function start(args: readonly string[], more: Record<string, string> = {}, stdin?: string) {
     const child = spawn(process.execPath, [LAUNCHER, ...args], {
       cwd: home,
       env: { ...baseEnv(), HOME: home, POSTHORN_CONFIG: config, ...env, ...more },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: 'pipe',
       timeout: TIMEOUT_MS,
     });
+    // Nobody reads it where it is not asked for: then the pipe breaks.
+    child.stdin.on('error', () => undefined).end(stdin);
     let output = '';
     const collect = (chunk: Buffer) => {
       output += chunk;
@@ -57,7 +59,7 @@ export function createCli(env: Record<string, string> = {}): Cli {
       },
     };
   }
-  const run: Cli['run'] = (args, more) => start(args, more).ended;
+  const run: Cli['run'] = (args, more, stdin) => start(args, more, stdin).ended;
 
   return {
     config,

@@ -9,7 +9,7 @@ describe('msgctl sandbox', () => {
   let cli: Cli;
   before(async () => {
     sandbox = await createSandboxServer({ autoPair: false });
-    cli = createCli({ SANDBOX_URL: sandbox.controlUrl });
+    cli = createCli({ POSTHORN_SANDBOX_URL: sandbox.controlUrl });
   });
   after(async () => {
     cli.remove();
@@ -29,7 +29,7 @@ describe('msgctl sandbox', () => {
     const shown = await cli.json(['sandbox', 'phones', '5511988880001']);
     assert.equal(shown.name, 'Ana');
     const { code, stderr } = await cli.run(['sandbox', 'phones', '5511900000000']);
-    assert.equal(code, 1);
+    assert.equal(code, 5);
     assert.match(stderr, /^msgctl: PHONE_NOT_FOUND: /);
   });
 
@@ -91,7 +91,7 @@ describe('msgctl sandbox', () => {
 
   test('refuses a QR that nobody shows', async () => {
     const { code, stderr } = await cli.run(['sandbox', 'pair', '--phone', '5511988880001', '--qr', 'x']);
-    assert.equal(code, 1);
+    assert.equal(code, 5);
     assert.match(stderr, /PAIRING_NOT_FOUND/);
     const neither = await cli.run(['sandbox', 'pair', '--phone', '5511988880001']);
     assert.equal(neither.code, 2);

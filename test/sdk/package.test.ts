@@ -13,6 +13,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
+import { createContext, runInContext } from 'node:vm';
+import { gzipSync } from 'node:zlib';
+import { build } from 'esbuild';
+import { type Standalone, startStandalone } from '../cli/start-standalone.ts';
+import { openPage } from '../support/chromium.ts';
+import { tellFigure } from '../support/figures.ts';
 import { baseEnv, projectRoot } from '../support/process.ts';
 import { type HttpServer, json, startHttp } from './http-server.ts';
 
@@ -20,7 +26,7 @@ const run = promisify(execFile);
 /** Scripts of npm run under the Node of this test, not under whatever is first on PATH. */
 const env = { ...baseEnv(), PATH: `${path.dirname(process.execPath)}${path.delimiter}${process.env.PATH}` };
 
-describe('the published package', { timeout: 180_000 }, () => {
+describe('the published package', { timeout: 400_000 }, () => {
   let folder: string;
   let server: HttpServer;
 
@@ -28,10 +34,8 @@ describe('the published package', { timeout: 180_000 }, () => {
     folder = mkdtempSync(path.join(tmpdir(), 'posthorn-sdk-'));
     const packed = path.join(folder, 'packed');
     mkdirSync(packed);
-    await run('npm', ['pack', '-w', '@posthorn/sdk', '--pack-destination', packed], {
-      cwd: projectRoot,
-      env,
-    });
+    await run(process.execPath, ['sdk/build.ts'], { cwd: projectRoot, env });
+    await run('npm', ['pack', './sdk/dist', '--pack-destination', packed], { cwd: projectRoot, env });
     const [tarball] = readdirSync(packed);
     writeFileSync(path.join(folder, 'package.json'), '{"name":"consumer","private":true}');
     await run(
@@ -54,7 +58,7 @@ describe('the published package', { timeout: 180_000 }, () => {
   const USE = `
     const client = createClient({ baseUrl: process.argv[2], apiKey: 'svc_x' });
     client.health.health().then((health) => console.log(health.service, typeof client.messages.sendText));
-    try { verifyWebhook('{}', {}, 'whsec_AAAA'); } catch (error) { console.log(error.code); }
+    verifyWebhook('{}', {}, 'whsec_AAAA').catch((error) => console.log(error.code));
   `;
 
   for (const [file, head] of [
@@ -75,22 +79,40 @@ describe('the published package', { timeout: 180_000 }, () => {
       ['@posthorn'],
     );
     assert.deepEqual(readdirSync(path.join(installed, '@posthorn')), ['sdk']);
-    const dist = path.join(installed, '@posthorn/sdk/dist');
-    assert.deepEqual(readdirSync(dist).sort(), ['index.cjs', 'index.d.cts', 'index.d.ts', 'index.js']);
-    for (const file of readdirSync(dist)) {
-      const text = readFileSync(path.join(dist, file), 'utf8');
+    const root = path.join(installed, '@posthorn/sdk');
+    const code = ['index.cjs', 'index.cjs.map', 'index.d.cts', 'index.d.ts', 'index.js', 'index.js.map'];
+    const texts = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'];
+    assert.deepEqual(readdirSync(root).sort(), [...texts, ...code].sort());
+    for (const file of code) {
+      const text = readFileSync(path.join(root, file), 'utf8');
       assert.doesNotMatch(text, /zod|ts-rest|@posthorn\/contract/, file);
       assert.ok(!text.includes(projectRoot), `${file} names a folder of the machine it was built on`);
     }
   });
 
-  test('carries its README and CHANGELOG', () => {
+  test('names its own entries only, and no source that it does not carry', () => {
     const root = path.join(folder, 'node_modules/@posthorn/sdk');
-    for (const file of ['README.md', 'CHANGELOG.md']) assert.ok(readFileSync(path.join(root, file), 'utf8'));
+    const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
+    assert.deepEqual(Object.keys(manifest.exports), ['.', './package.json']);
+    assert.equal(manifest.private, undefined);
+    for (const file of ['index.js.map', 'index.cjs.map']) {
+      const map = JSON.parse(readFileSync(path.join(root, file), 'utf8'));
+      assert.equal(map.sourcesContent.length, map.sources.length);
+    }
+  });
+
+  test('describes the fields of what is sent and received', () => {
+    const types = readFileSync(path.join(folder, 'node_modules/@posthorn/sdk/index.d.ts'), 'utf8');
+    assert.match(types, /\/\*\* A phone number, an individual JID or a group JID \*\/\n\s*to: string;/);
+    assert.match(types, /\/\*\* The instance, by its UUID. \*\/\n\s*instanceId: string \| number;/);
   });
 
   /** Compiles a strict consumer that sees the package's types and Node's, nothing else. */
-  async function compile(file: string, source: string): Promise<string> {
+  async function compile(
+    file: string,
+    source: string,
+    modules: readonly string[] = ['--module', 'nodenext'],
+  ): Promise<string> {
     const types = path.join(folder, 'node_modules/@types');
     mkdirSync(types, { recursive: true });
     for (const name of ['@types/node', 'undici-types']) {
@@ -100,7 +122,7 @@ describe('the published package', { timeout: 180_000 }, () => {
     }
     writeFileSync(path.join(folder, file), source);
     const flags = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', 'false'];
-    const target = ['--target', 'es2022', '--module', 'nodenext', '--types', 'node'];
+    const target = ['--target', 'es2022', ...modules, '--types', 'node'];
     const tsc = path.join(projectRoot, 'node_modules/typescript/bin/tsc');
     return run(process.execPath, [tsc, ...flags, ...target, '--ignoreConfig', file], {
       cwd: folder,
@@ -112,7 +134,7 @@ describe('the published package', { timeout: 180_000 }, () => {
   }
 
   const TYPED = `
-import { type Client, createClient, type Instance, type Message, PosthornError, verifyWebhook } from '@posthorn/sdk';
+import { type Client, createClient, type Instance, iterate, type Message, PosthornError, verifyWebhook } from '@posthorn/sdk';
 const client: Client = createClient({ baseUrl: 'http://127.0.0.1:8080', apiKey: process.env.POSTHORN_API_KEY });
 export async function use(instanceId: string): Promise<Message> {
   const made: Instance = await client.instances.create({ body: { name: 'sales' } });
@@ -121,9 +143,18 @@ export async function use(instanceId: string): Promise<Message> {
   for await (const event of client.events.stream({ types: ['message.*'] })) {
     if (event.type === 'message.received') console.log(event.data.content, event.cursor, gone);
   }
-  const event = verifyWebhook('{}', new Headers(), ['whsec_x'], { toleranceSeconds: 60 });
+  const event = await verifyWebhook('{}', new Headers(), ['whsec_x'], { toleranceSeconds: 60 });
   if (event.type === 'instance.connected') console.log(event.data.state satisfies Instance['state']);
+  for await (const event of client.events.stream({ types: ['instance.connected', '*.deleted'] })) {
+    event.type satisfies 'instance.connected' | 'text.deleted' | \`\${string}.deleted\`;
+  }
+  for await (const { status } of iterate(client.messages.list, { instanceId })) status satisfies Message['status'];
+  const { data, response } = await client.media
+    .upload({ instanceId, body: { file: new Uint8Array(1) } })
+    .withResponse();
+  console.log(data.media_id, response.headers);
   try {
+    await client.messages.waitFor({ instanceId, messageId: sent.message_id }, 'delivered');
     return await client.messages.get({ instanceId, messageId: sent.message_id }, { timeoutMs: 1000 });
   } catch (error) {
     if (error instanceof PosthornError && error.code === 'MESSAGE_NOT_FOUND') console.log(error.retryAfterMs);
@@ -147,9 +178,181 @@ client.instances.get({});
 client.messages.sendText({ instanceId: 'x', body: { to: 'y' } });
 client.instances.create({ body: { name: 'x' }, idempotencyKey: 'k' });
 client.events.ws();
+client.events.stream({ types: ['message.snt'] });
+client.messages.sendImage({ instanceId: 'x', body: { to: 'y', file: 5 } });
+client.messages.sendImage({ instanceId: 'x', body: { to: 'y', file: new Date() } });
+client.messages.waitFor({ instanceId: 'x', messageId: 'y' }, 'failed');
+for await (const event of client.events.stream({ types: ['message.sent'] })) event.data.content;
+createClient({ baseUrl: 'x', logger: 'debug' });
 `,
     );
     const lines = [...found.matchAll(/^wrong\.mts\((\d+),/gm)].map((match) => Number(match[1]));
-    assert.deepEqual([...new Set(lines)], [3, 4, 5, 6, 7], found);
+    assert.deepEqual([...new Set(lines)], [3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13], found);
+  });
+
+  test('type-checks for a bundler too', async () => {
+    assert.equal(
+      await compile('bundled.ts', TYPED, ['--module', 'esnext', '--moduleResolution', 'bundler']),
+      '',
+    );
+  });
+
+  test('is found clean by attw and publint', async () => {
+    const bin = (name: string) => path.join(projectRoot, 'node_modules/.bin', name);
+    const root = path.join(folder, 'node_modules/@posthorn/sdk');
+    const packed = path.join(folder, 'packed', readdirSync(path.join(folder, 'packed'))[0] as string);
+    await run(bin('attw'), [packed], { cwd: folder, env });
+    const { stdout } = await run(bin('publint'), ['run', root, '--pack', 'false', '--strict'], { env });
+    assert.match(stdout, /All good/);
+  });
+
+  /** A program of one file, as a page loads it. */
+  async function bundle(source: string): Promise<string> {
+    writeFileSync(path.join(folder, 'page.js'), source);
+    const { outputFiles } = await build({
+      entryPoints: [path.join(folder, 'page.js')],
+      bundle: true,
+      minify: true,
+      format: 'iife',
+      platform: 'browser',
+      target: 'es2022',
+      write: false,
+    });
+    return (outputFiles[0] as { text: string }).text;
+  }
+
+  test('takes at most 10 kB of a page, gzipped', async () => {
+    const text = await bundle(
+      "import { createClient, PosthornError } from '@posthorn/sdk'; globalThis.x = [createClient, PosthornError];",
+    );
+    const sizeBytes = gzipSync(text, { level: 9 }).length;
+    tellFigure('the SDK in a page, gzipped', sizeBytes, { atMost: 10_000 }, 'bytes');
+    assert.ok(sizeBytes <= 10_000, `${sizeBytes} bytes`);
+  });
+
+  test('works in a realm that has what Workers have, and nothing of Node', async () => {
+    const text = await bundle(`
+      import { createClient, verifyWebhook } from '@posthorn/sdk';
+      const client = createClient({ baseUrl: BASE_URL, apiKey: 'svc_w' });
+      const body = { to: '+5511999990000', file: new Uint8Array([104, 105]) };
+      globalThis.done = Promise.all([
+        client.health.health().then(({ service }) => service),
+        client.messages.sendImage({ instanceId: 'i', body }).then(({ service }) => service),
+        verifyWebhook('{}', {}, 'whsec_AAAA').catch(({ code }) => code),
+      ]);
+    `);
+    const realm = createContext({
+      ...{
+        AbortController,
+        Blob,
+        FormData,
+        Headers,
+        ReadableStream,
+        Request,
+        Response,
+        TransformStream,
+        URL,
+      },
+      ...{
+        URLSearchParams,
+        TextDecoder,
+        TextEncoder,
+        atob,
+        clearTimeout,
+        setTimeout,
+        crypto,
+        fetch,
+        performance,
+      },
+      BASE_URL: server.url,
+    });
+    runInContext(text, realm);
+    assert.deepEqual([...(await (realm.done as Promise<string[]>))], ['svc_w', 'svc_w', 'MISSING_HEADER']);
+  });
+
+  describe('in a browser', () => {
+    let system: Standalone;
+    before(async () => {
+      system = await startStandalone();
+    });
+    after(() => system?.stop());
+
+    test('lists, sends, streams and uploads with the default fetch', async () => {
+      const script = await bundle(BROWSER);
+      let tell: (told: unknown) => void = () => undefined;
+      const told = new Promise<unknown>((resolve) => {
+        tell = resolve;
+      });
+      const site = await startHttp((res, { url, body }) => {
+        if (url === '/told') tell(JSON.parse(body));
+        const page = `<script>const BASE_URL = '${system.url}';</script><script>${script}</script>`;
+        res.writeHead(200, { 'content-type': 'text/html' }).end(`<!doctype html>${page}`);
+      });
+      const page = openPage(site.url);
+      try {
+        assert.deepEqual(await told, {
+          names: ['sales'],
+          event: 'message.sent',
+          reached: true,
+          mime: 'application/pdf',
+          uploadedBytes: 200_000,
+          progress: true,
+          refused: 'NotFoundError',
+          agent: false,
+        });
+      } finally {
+        await page.close();
+        await site.close();
+      }
+    });
   });
 });
+
+/** What the page does; what it saw comes back to the site it was loaded from. */
+const BROWSER = `
+import { createClient, iterate, NotFoundError } from '@posthorn/sdk';
+async function use() {
+  const { api_key: apiKey } = await createClient({ baseUrl: BASE_URL }).auth.quickRegister({
+    body: { email: 'page@example.com' },
+  });
+  const client = createClient({ baseUrl: BASE_URL, apiKey });
+  const { id: instanceId } = await client.instances.create({ body: { name: 'sales' } });
+  await client.instances.updateSettings({ instanceId, body: { humanize_enabled: false } });
+  await client.instances.connect({ instanceId });
+  while ((await client.instances.get({ instanceId })).state !== 'CONNECTED') {
+    await new Promise((resolve) => setTimeout(resolve, 300));
+  }
+  const names = [];
+  for await (const { name } of iterate(client.instances.list)) names.push(name);
+  let opened;
+  const open = new Promise((resolve) => { opened = resolve; });
+  const first = (async () => {
+    for await (const event of client.events.stream({ types: ['message.sent'], onOpen: opened })) return event.type;
+  })();
+  await open;
+  const sent = await client.messages.sendText({ instanceId, body: { to: '+5511999990000', text: 'hi' } });
+  const message = await client.messages.waitFor({ instanceId, messageId: sent.message_id }, 'sent');
+  const file = new Blob(['%PDF-1.4\\n', new Uint8Array(200000 - 9)]);
+  const seen = [];
+  const uploaded = await client.media.upload(
+    { instanceId, body: { file } },
+    { onUploadProgress: ({ sentBytes, totalBytes }) => seen.push(sentBytes / totalBytes) },
+  );
+  const refused = await client.instances
+    .get({ instanceId: '00000000-0000-4000-8000-000000000000' })
+    .catch((error) => error instanceof NotFoundError && error.name);
+  return {
+    names,
+    event: await first,
+    reached: message.sent_at !== null,
+    mime: uploaded.mime_type,
+    uploadedBytes: uploaded.file_size,
+    progress: seen.at(-1) === 1,
+    refused,
+    agent: 'process' in globalThis,
+  };
+}
+use()
+  .catch((error) => ({ error: String(error.stack ?? error) }))
+  .then((told) => fetch('/told', { method: 'POST', body: JSON.stringify(told) }));
+`;

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
 import { describe, test } from 'node:test';
-import { type ClientOptions, createClient, PosthornError } from '@posthorn/sdk/index.ts';
+import {
+  type ClientOptions,
+  createClient,
+  NotFoundError,
+  PosthornError,
+  UnavailableError,
+} from '@posthorn/sdk/index.ts';
 import { type Answer, json, refuse, startHttp } from './http-server.ts';
 
 const INSTANCE = '6a2f41a3-c54c-4fce-9e0f-1d0a4e5a8a01';
@@ -18,6 +25,13 @@ function failing(times: number, fail: Answer, status = 200): Answer {
     index < times ? fail(res, request, index) : json(res, status, { ok: index });
 }
 
+/** Half an object, and then the connection is closed. */
+function cut(res: ServerResponse, headers: object, status = 200): void {
+  res.writeHead(status, { 'content-type': 'application/json', ...headers });
+  res.write('{"ok":');
+  setTimeout(() => res.socket?.end(), 20);
+}
+
 describe('what may be repeated', () => {
   const faults: [string, Answer][] = [
     ['a reset connection', (res) => void res.socket?.resetAndDestroy()],
@@ -25,6 +39,9 @@ describe('what may be repeated', () => {
     ['a 503 of the service', (res) => refuse(res, 503, 'SERVICE_UNAVAILABLE')],
     ['a 500', (res) => refuse(res, 500, 'INTERNAL_ERROR')],
     ['a 429', (res) => refuse(res, 429, 'RATE_LIMITED')],
+    ['a body that was cut', (res) => cut(res, { 'content-length': '99' })],
+    ['a body that was cut where nothing tells its length', (res) => cut(res, { connection: 'close' })],
+    ['an error whose body was cut', (res) => cut(res, { 'content-length': '99' }, 503)],
   ];
   for (const [what, fail] of faults) {
     test(`a read is tried again after ${what}`, async () => {
@@ -51,6 +68,50 @@ describe('what may be repeated', () => {
   });
 });
 
+describe('what proves that nothing was done is tried again whatever the method', () => {
+  for (const [status, code] of [
+    [429, 'RATE_LIMITED'],
+    [503, 'SERVICE_UNAVAILABLE'],
+  ] as const) {
+    test(`${status} with Retry-After`, async () => {
+      const refused: Answer = (res) => refuse(res, status, code, {}, { 'retry-after': '0' });
+      await using at = await setUp(failing(2, refused, 201));
+      assert.deepEqual(await at.client.instances.create({ body: { name: 'sales' } }), { ok: 2 });
+      await using changing = await setUp(failing(1, refused));
+      assert.deepEqual(
+        await changing.client.instances.update({ instanceId: INSTANCE, body: { name: 'x' } }),
+        { ok: 1 },
+      );
+    });
+  }
+});
+
+describe('a deletion', () => {
+  const reset: Answer = (res) => void res.socket?.resetAndDestroy();
+
+  test('is tried again', async () => {
+    await using at = await setUp((res, _, index) =>
+      index === 0 ? reset(res, _, index) : void res.writeHead(204).end(),
+    );
+    assert.equal(await at.client.instances.remove({ instanceId: INSTANCE }), undefined);
+    assert.equal(at.server.seen.length, 2);
+  });
+
+  test('whose answer was lost has succeeded when the next attempt finds nothing', async () => {
+    await using at = await setUp(failing(1, reset, 200));
+    await using gone = await setUp((res, _, index) =>
+      index === 0 ? reset(res, _, index) : refuse(res, 404, 'INSTANCE_NOT_FOUND'),
+    );
+    assert.equal(await gone.client.instances.remove({ instanceId: INSTANCE }), undefined);
+    await assert.rejects(at.client.request({ method: 'DELETE', path: '/x', isRepeatable: false }));
+  });
+
+  test('of what is not there is NotFoundError all the same', async () => {
+    await using at = await setUp((res) => refuse(res, 404, 'INSTANCE_NOT_FOUND'));
+    await assert.rejects(at.client.instances.remove({ instanceId: INSTANCE }), NotFoundError);
+  });
+});
+
 describe('what may not be repeated', () => {
   const fail: Answer = (res) => void res.socket?.resetAndDestroy();
 
@@ -60,11 +121,16 @@ describe('what may not be repeated', () => {
     assert.equal(at.server.seen.length, 1);
   });
 
-  test('a deletion and a change are sent once', async () => {
+  test('a change is sent once', async () => {
     await using at = await setUp(fail);
-    await assert.rejects(at.client.instances.remove({ instanceId: INSTANCE }), PosthornError);
     await assert.rejects(at.client.instances.updateSettings({ instanceId: INSTANCE }), PosthornError);
-    assert.equal(at.server.seen.length, 2);
+    assert.equal(at.server.seen.length, 1);
+  });
+
+  test('an unkeyed creation that was refused without a time to come back is sent once', async () => {
+    await using at = await setUp((res) => refuse(res, 503, 'SERVICE_UNAVAILABLE'));
+    await assert.rejects(at.client.instances.create({ body: { name: 'sales' } }), UnavailableError);
+    assert.equal(at.server.seen.length, 1);
   });
 
   for (const [status, code] of [

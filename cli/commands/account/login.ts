@@ -5,6 +5,7 @@ import { logIn } from './log-in.ts';
 
 export const login = defineCommand({
   name: 'login',
+  endpoints: ['auth.login', 'auth.refresh'],
   summary: 'Log in with e-mail and password',
   details: 'Keeps the login in the profile and renews it by itself. Without --password it is asked for.',
   flags: {

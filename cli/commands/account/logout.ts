@@ -3,6 +3,7 @@ import { defineCommand } from '../../command.ts';
 
 export const logout = defineCommand({
   name: 'logout',
+  endpoints: ['auth.logout'],
   summary: 'End the login and forget what the profile knows of this service',
   details: 'An API key in the profile is forgotten, not revoked.',
   async run(context) {

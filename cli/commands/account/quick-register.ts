@@ -1,12 +1,15 @@
 import { defineCommand, required, text } from '../../command.ts';
 import { fields } from '../../format.ts';
+import { refuseToOverwriteKey } from './keep-key.ts';
 
 export const quickRegister = defineCommand({
   name: 'quick-register',
+  endpoints: ['auth.quickRegister'],
   summary: 'Register with an e-mail alone',
   details: 'The password is generated, shown once and sent by e-mail. Keeps the API key in the profile.',
   flags: { email: required(text('email', 'e-mail of the owner')) },
   async run(context, { email }) {
+    refuseToOverwriteKey(context);
     const made = await context.anonymous().auth.quickRegister({ body: { email } });
     context.profile.update(
       context.url,

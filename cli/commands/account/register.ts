@@ -1,10 +1,12 @@
 import { defineCommand, required, text } from '../../command.ts';
 import { fields } from '../../format.ts';
 import { passwordOf } from '../../password.ts';
+import { refuseToOverwriteKey } from './keep-key.ts';
 import { logIn } from './log-in.ts';
 
 export const register = defineCommand({
   name: 'register',
+  endpoints: ['auth.register', 'auth.login'],
   summary: 'Register a company with its owner',
   details: 'Keeps the API key and the login in the profile. Without --password it is asked for.',
   flags: {
@@ -14,6 +16,7 @@ export const register = defineCommand({
     password: text('password', '12 characters or more (POSTHORN_PASSWORD)'),
   },
   async run(context, { company, email, name, password: given }) {
+    refuseToOverwriteKey(context);
     const password = await passwordOf(context, given);
     const made = await context.anonymous().auth.register({
       body: { company_name: company, owner_email: email, owner_name: name, password },

@@ -3,6 +3,7 @@ import { sessionOf } from '../../session.ts';
 
 export const verifyEmail = defineCommand({
   name: 'verify-email',
+  endpoints: ['auth.verifyEmail'],
   summary: 'Enter the code that came by e-mail',
   args: { code: required(text('code', 'six digits')) },
   async run(context, { code }) {
@@ -18,6 +19,7 @@ export const verifyEmail = defineCommand({
 
 export const resendCode = defineCommand({
   name: 'resend-code',
+  endpoints: ['auth.resendVerification'],
   summary: 'Have another code sent',
   async run(context) {
     const answer = await context.session().auth.resendVerification();

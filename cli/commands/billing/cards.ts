@@ -7,6 +7,7 @@ const id = required(integer('id', 'its number, from msgctl billing cards'));
 
 export const listCards = defineCommand({
   name: 'billing cards list',
+  endpoints: ['billing.cards.list'],
   summary: 'List the cards',
   isDefault: true,
   async run(context) {
@@ -18,6 +19,7 @@ export const listCards = defineCommand({
 
 export const addCard: Command = defineCommand({
   name: 'billing cards add',
+  endpoints: ['billing.cards.tokenize'],
   summary: 'Store a card with the payment provider',
   details: 'Reads the number and the CVV from standard input, a line each: arguments are visible to others.',
   flags: {
@@ -45,6 +47,7 @@ export const addCard: Command = defineCommand({
 
 export const defaultCard = defineCommand({
   name: 'billing cards default',
+  endpoints: ['billing.cards.makeDefault'],
   summary: 'Make a card the default',
   args: { id },
   async run(context, { id }) {
@@ -55,6 +58,8 @@ export const defaultCard = defineCommand({
 
 export const removeCard = defineCommand({
   name: 'billing cards remove',
+  endpoints: ['billing.cards.remove'],
+  destroys: 'This removes the card',
   summary: 'Remove a card',
   args: { id },
   async run(context, { id }) {

@@ -4,6 +4,7 @@ import { oneOf } from './one-of.ts';
 
 export const listPlans = defineCommand({
   name: 'billing plans',
+  endpoints: ['billing.catalog.listPlans'],
   summary: 'List the plans on offer',
   flags: { cycle: text('monthly|yearly', 'only those of this cycle') },
   async run(context, { cycle }) {
@@ -22,6 +23,7 @@ export const listPlans = defineCommand({
 
 export const listAddons = defineCommand({
   name: 'billing addons',
+  endpoints: ['billing.catalog.listAddons'],
   summary: 'List the add-ons on offer',
   async run(context) {
     const found = await context.billing().catalog.listAddons();

@@ -3,6 +3,7 @@ import { table } from '../../format.ts';
 
 export const listCharges = defineCommand({
   name: 'billing charges',
+  endpoints: ['billing.charges.list'],
   summary: 'List the charges, newest first',
   flags: {
     status: text('status', 'e.g. pending, overdue, received'),

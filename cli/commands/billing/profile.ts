@@ -10,6 +10,7 @@ const contact = {
 
 export const getProfile = defineCommand({
   name: 'billing profile get',
+  endpoints: ['billing.profile.get'],
   summary: 'Show the billing profile',
   isDefault: true,
   async run(context) {
@@ -20,6 +21,7 @@ export const getProfile = defineCommand({
 
 export const createProfile = defineCommand({
   name: 'billing profile create',
+  endpoints: ['billing.profile.create'],
   summary: 'Create the billing profile; the document cannot be changed afterwards',
   flags: {
     ...contact,
@@ -44,6 +46,7 @@ export const createProfile = defineCommand({
 
 export const updateProfile = defineCommand({
   name: 'billing profile update',
+  endpoints: ['billing.profile.update'],
   summary: 'Change names, e-mail and phone of the billing profile',
   flags: contact,
   async run(context, { name, tradeName, email, phone }) {

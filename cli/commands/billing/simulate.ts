@@ -19,6 +19,7 @@ type Action = keyof typeof ACTIONS;
 export const simulateCommands: readonly Command[] = (Object.keys(ACTIONS) as Action[]).map((action) =>
   defineCommand({
     name: `billing simulate ${action}`,
+    endpoints: ['billing.simulator.act'],
     summary: ACTIONS[action],
     details: 'The simulated provider then sends its webhooks, as a real one would.',
     flags: { payment: text('id', 'of this payment (asaas_payment_id) in place of the one that fits') },
@@ -31,6 +32,7 @@ export const simulateCommands: readonly Command[] = (Object.keys(ACTIONS) as Act
 
 export const simulateClock: Command = defineCommand({
   name: 'billing simulate clock',
+  endpoints: ['billing.simulator.advanceClock'],
   summary: 'Move the billing clock of this company forward',
   details: 'Trials end, dues pass and grace periods run out as they would by then. There is no way back.',
   flags: {

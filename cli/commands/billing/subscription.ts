@@ -8,6 +8,7 @@ type Subscription = Awaited<ReturnType<BillingClient['subscriptions']['current']
 
 export const getSubscription = defineCommand({
   name: 'billing subscription',
+  endpoints: ['billing.subscriptions.current'],
   summary: 'Show the subscription and its items',
   async run(context) {
     const subscription = await context.billing().subscriptions.current();
@@ -17,6 +18,7 @@ export const getSubscription = defineCommand({
 
 export const createSubscription = defineCommand({
   name: 'billing subscribe',
+  endpoints: ['billing.subscriptions.create'],
   summary: 'Subscribe to a plan; starts a trial of 30 days',
   args: { plan: required(text('plan', 'its code, from msgctl billing plans')) },
   flags: {
@@ -39,6 +41,7 @@ export const createSubscription = defineCommand({
 
 export const changePlan = defineCommand({
   name: 'billing change-plan',
+  endpoints: ['billing.subscriptions.changePlan'],
   summary: 'Change the plan with the next payment',
   args: { plan: required(text('plan', 'its code')) },
   async run(context, { plan }) {
@@ -51,6 +54,8 @@ export const changePlan = defineCommand({
 
 export const cancelSubscription = defineCommand({
   name: 'billing cancel',
+  endpoints: ['billing.subscriptions.cancel'],
+  destroys: 'This cancels the subscription',
   summary: 'Cancel the subscription at the end of its period, or now',
   flags: { now: toggle('at once'), reason: text('text', 'why') },
   async run(context, { now, reason }) {
@@ -64,6 +69,7 @@ export const cancelSubscription = defineCommand({
 
 export const addItem = defineCommand({
   name: 'billing items add',
+  endpoints: ['billing.subscriptions.addItem'],
   summary: 'Add an add-on to the subscription',
   args: { addon: required(text('addon', 'its code, from msgctl billing addons')) },
   flags: { quantity: integer('n', 'how many, default 1') },
@@ -77,6 +83,8 @@ export const addItem = defineCommand({
 
 export const removeItem = defineCommand({
   name: 'billing items remove',
+  endpoints: ['billing.subscriptions.removeItem'],
+  destroys: 'This removes the add-on',
   summary: 'Remove an add-on from the subscription',
   args: { item: required(integer('id', 'its number, from msgctl billing subscription')) },
   async run(context, { item }) {

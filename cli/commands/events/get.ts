@@ -3,6 +3,7 @@ import { fields } from '../../format.ts';
 
 export const getEvent = defineCommand({
   name: 'events get',
+  endpoints: ['events.get'],
   summary: 'Show an event',
   args: { eventId: required(text('id', 'its event_id')) },
   async run(context, { eventId }) {

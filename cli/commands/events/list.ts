@@ -4,6 +4,7 @@ import { shownEvent } from './shown.ts';
 
 export const listEvents = defineCommand({
   name: 'events list',
+  endpoints: ['events.list'],
   summary: 'List events, newest first',
   flags: {
     types: list('types', 'names or patterns, e.g. message.*,instance.connected'),

@@ -1,3 +1,4 @@
+import type { EventPattern } from '@posthorn/sdk/index.ts';
 import { defineCommand, integer, list, text } from '../../command.ts';
 import { UsageError } from '../../fault.ts';
 import { eventInstance } from './filter.ts';
@@ -6,6 +7,7 @@ import { parseSince, placeOf } from './since.ts';
 
 export const tailEvents = defineCommand({
   name: 'events tail',
+  endpoints: ['events.stream', 'events.ws'],
   summary: 'Print events as they happen, until Ctrl-C',
   details:
     'Resumes by itself after a broken connection. With --json, one line each; its cursor goes on from there.',
@@ -34,7 +36,8 @@ export const tailEvents = defineCommand({
     let wasOpen = false;
     const events = client.events.stream({
       instanceId,
-      types: filter.types,
+      // The service judges them, and says which one it does not know.
+      types: filter.types as EventPattern[] | undefined,
       lastEventId: after,
       signal,
       onOpen: () => {

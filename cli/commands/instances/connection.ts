@@ -4,6 +4,7 @@ import { namedInstance } from './named.ts';
 
 export const getConnection = defineCommand({
   name: 'instances connection',
+  endpoints: ['instances.connection'],
   summary: 'The state of the connection and how it came about',
   args: namedInstance,
   async run(context, { which }) {

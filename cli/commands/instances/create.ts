@@ -5,6 +5,7 @@ import { waitUntilConnected } from './wait-until-connected.ts';
 
 export const createInstance = defineCommand({
   name: 'instances create',
+  endpoints: ['instances.create'],
   summary: 'Create an instance',
   details: 'It becomes the one that commands mean when none is named.',
   args: { title: text('name', 'its name, 3 to 80 characters') },

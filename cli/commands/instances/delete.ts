@@ -2,7 +2,9 @@ import { defineCommand, required, text } from '../../command.ts';
 
 export const deleteInstance = defineCommand({
   name: 'instances delete',
+  endpoints: ['instances.remove'],
   summary: 'Delete an instance, after logging it out',
+  destroys: 'This deletes the instance with its messages',
   // Named, always: what is deleted should stand on the line.
   args: { which: required(text('instance', 'its id or name')) },
   async run(context, { which }) {

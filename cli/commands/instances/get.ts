@@ -4,6 +4,7 @@ import { shownInstance } from './shown.ts';
 
 export const getInstance = defineCommand({
   name: 'instances get',
+  endpoints: ['instances.get'],
   summary: 'Show an instance',
   args: namedInstance,
   async run(context, { which }) {

@@ -4,6 +4,7 @@ import { INSTANCE_STATES, instancePage } from './states.ts';
 
 export const listInstances = defineCommand({
   name: 'instances list',
+  endpoints: ['instances.list'],
   summary: 'List the instances, newest first',
   flags: {
     state: text('state', INSTANCE_STATES.join(', ')),

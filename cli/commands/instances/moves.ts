@@ -5,6 +5,7 @@ import { waitUntilConnected } from './wait-until-connected.ts';
 
 export const connectInstance = defineCommand({
   name: 'instances connect',
+  endpoints: ['instances.connect'],
   summary: 'Connect an instance; pairs it when it never was',
   args: namedInstance,
   flags: {
@@ -28,7 +29,9 @@ export const logoutInstance = move('logout', 'End the pairing of an instance, ke
 function move(action: 'disconnect' | 'restart' | 'logout', summary: string) {
   return defineCommand({
     name: `instances ${action}`,
+    endpoints: [`instances.${action}`],
     summary,
+    ...(action === 'logout' ? { destroys: 'This ends the pairing of the instance' } : {}),
     args: namedInstance,
     async run(context, { which }) {
       const instance = await context

@@ -4,6 +4,7 @@ import { namedInstance } from './named.ts';
 
 export const pairingCode = defineCommand({
   name: 'instances pairing-code',
+  endpoints: ['instances.pairingCode'],
   summary: 'A code to type on the phone, in place of the QR',
   args: namedInstance,
   flags: { phone: required(text('phone', 'number of the phone to pair')) },

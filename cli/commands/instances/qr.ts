@@ -5,6 +5,7 @@ import { namedInstance } from './named.ts';
 
 export const getQr = defineCommand({
   name: 'instances qr',
+  endpoints: ['instances.qr'],
   summary: 'The QR code to pair with',
   details: 'Prints the text of the code, or saves its picture with --png. It changes every few seconds.',
   args: namedInstance,

@@ -1,10 +1,13 @@
 import { ASSIGNMENTS_HELP, parseAssignments } from '../../assignments.ts';
 import { defineCommand, many, required } from '../../command.ts';
+import { checkFields } from '../../endpoints/call-endpoint.ts';
+import { ENDPOINTS } from '../../endpoints/table.ts';
 import { fields } from '../../format.ts';
 import { namedInstance } from './named.ts';
 
 export const getSettings = defineCommand({
   name: 'instances settings get',
+  endpoints: ['instances.getSettings'],
   summary: 'Show the settings',
   args: namedInstance,
   async run(context, { which }) {
@@ -17,12 +20,15 @@ export const getSettings = defineCommand({
 
 export const setSettings = defineCommand({
   name: 'instances settings set',
+  endpoints: ['instances.updateSettings'],
   summary: 'Change settings',
   details: `Only the given ones change. ${ASSIGNMENTS_HELP}\nE.g. msgctl instances settings set humanize_enabled=false`,
   args: { settings: required(many('settings', 'e.g. humanize_enabled=false')) },
   async run(context, { settings }) {
-    // The service judges names and values.
+    // The service passes over names that it does not know, and judges the values.
     const body = parseAssignments(settings) as Record<string, boolean>;
+    const endpoint = ENDPOINTS.find(({ name }) => name === 'instances.updateSettings');
+    if (endpoint) checkFields(endpoint, Object.keys(body));
     const changed = await context
       .client()
       .instances.updateSettings({ instanceId: await context.instanceId(), body });

@@ -5,6 +5,7 @@ import { defineCommand, required, text } from '../../command.ts';
 
 export const downloadMedia = defineCommand({
   name: 'media download',
+  endpoints: ['media.download'],
   summary: 'Save media to a file',
   args: { mediaId: required(text('id', 'its media_id')), file: required(text('path', 'where to save it')) },
   async run(context, { mediaId, file }) {

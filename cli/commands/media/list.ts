@@ -5,6 +5,7 @@ const type = text('type', 'only of this type, e.g. image/ or video/mp4');
 
 export const listMedia = defineCommand({
   name: 'media list',
+  endpoints: ['media.list'],
   summary: 'List the media of an instance, newest first',
   flags: {
     type,
@@ -26,6 +27,7 @@ export const listMedia = defineCommand({
 
 export const mediaByChat = defineCommand({
   name: 'media chats',
+  endpoints: ['media.conversations'],
   summary: 'Sum up the media of each chat, the newest first',
   flags: { type },
   async run(context, { type }) {
@@ -42,6 +44,7 @@ export const mediaByChat = defineCommand({
 
 export const mediaInfo = defineCommand({
   name: 'media info',
+  endpoints: ['media.info'],
   summary: 'Show what is known of media, and how long it is kept',
   args: { mediaId: required(text('id', 'its media_id')) },
   async run(context, { mediaId }) {

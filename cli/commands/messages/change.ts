@@ -5,6 +5,7 @@ const messageId = required(text('id', 'its UUID or network id'));
 
 export const editMessage = defineCommand({
   name: 'message edit',
+  endpoints: ['messages.edit'],
   summary: 'Edit a text or a caption, up to 15 minutes after sending',
   args: { messageId },
   flags: { content: required(text('text', 'the new text or caption')) },
@@ -18,7 +19,9 @@ export const editMessage = defineCommand({
 
 export const deleteMessage = defineCommand({
   name: 'message delete',
+  endpoints: ['messages.remove'],
   summary: 'Delete a message for everyone',
+  destroys: 'This deletes the message for everyone',
   args: { messageId },
   flags: { to: required(text('chat', 'the chat of the message')) },
   async run(context, { messageId, to }) {

@@ -3,6 +3,7 @@ import { fields } from '../../format.ts';
 
 export const getMessage = defineCommand({
   name: 'message get',
+  endpoints: ['messages.get'],
   summary: 'Show a message and how far it got',
   args: { messageId: required(text('id', 'its UUID or network id')) },
   async run(context, { messageId }) {

@@ -3,6 +3,7 @@ import { fields, table } from '../../format.ts';
 
 export const listQueue = defineCommand({
   name: 'queue list',
+  endpoints: ['queue.list'],
   summary: 'What was accepted and is not sent yet',
   isDefault: true,
   async run(context) {
@@ -14,6 +15,7 @@ export const listQueue = defineCommand({
 
 export const cancelTask = defineCommand({
   name: 'queue cancel',
+  endpoints: ['queue.cancel'],
   summary: 'Cancel one queued task',
   args: { taskId: required(text('id', 'its task id')) },
   async run(context, { taskId }) {
@@ -24,7 +26,9 @@ export const cancelTask = defineCommand({
 
 export const clearQueue = defineCommand({
   name: 'queue clear',
+  endpoints: ['queue.clear'],
   summary: 'Cancel everything that is queued',
+  destroys: 'This cancels everything that is queued',
   async run(context) {
     const done = await context.client().queue.clear({ instanceId: await context.instanceId() });
     context.out.show(done, fields(done));

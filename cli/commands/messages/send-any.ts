@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises';
-import { basename } from 'node:path';
 import { ASSIGNMENTS_HELP, parseAssignments } from '../../assignments.ts';
 import { type Command, defineCommand, many, required, text, toggle } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { UsageError } from '../../fault.ts';
+import { checkFields } from '../../endpoints/call-endpoint.ts';
+import { fileOf } from '../../endpoints/commands.ts';
+import { ENDPOINTS } from '../../endpoints/table.ts';
 import { fields } from '../../format.ts';
 
 type Messages = ReturnType<Context['client']>['messages'];
@@ -35,22 +35,26 @@ const SENDS: readonly { word: string; method: keyof Messages; takes: string; med
 export const sendCommands: readonly Command[] = SENDS.map(({ word, method, takes, media }) =>
   defineCommand({
     name: `send ${word}`,
+    endpoints: [`messages.${method}`],
     summary: `Send ${word === 'forward' ? 'on a message that is there' : `a message of the type ${word}`}`,
     details: `${ASSIGNMENTS_HELP} E.g. ${takes}${media ? ', with --file, media_id=<id> or media_url=<url>' : ''}.`,
     args: { more: many('fields', `of its body, e.g. ${takes}`) },
     flags: {
       to: required(text('recipient', 'phone number, individual JID or group JID')),
-      ...(media ? { file: text('path', 'the file to send') } : {}),
+      ...(media ? { file: text('path', 'the file to send; - reads it from a pipe') } : {}),
       idempotencyKey: text('key', 'repeating a command with the same key sends nothing twice'),
       force: toggle('pass passive mode and the anti-spam guard by'),
     },
     async run(context, input) {
       const { to, more, idempotencyKey, force } = input;
       const { file } = input as { file?: string };
+      const given = parseAssignments(more);
+      const endpoint = ENDPOINTS.find(({ name }) => name === `messages.${method}`);
+      if (endpoint) checkFields(endpoint, Object.keys(given));
       const send = context.client().messages[method] as (input: object) => Promise<object>;
       const accepted = await send({
         instanceId: await context.instanceId(),
-        body: { to, ...parseAssignments(more), ...(file === undefined ? {} : { file: await fileOf(file) }) },
+        body: { to, ...given, ...(file === undefined ? {} : { file: await fileOf(context, file) }) },
         idempotencyKey,
         force,
       });
@@ -58,11 +62,3 @@ export const sendCommands: readonly Command[] = SENDS.map(({ word, method, takes
     },
   }),
 );
-
-async function fileOf(path: string): Promise<File> {
-  try {
-    return new File([new Uint8Array(await readFile(path))], basename(path));
-  } catch (cause) {
-    throw new UsageError(`${path}: cannot be read (${(cause as NodeJS.ErrnoException).code ?? 'unknown'})`);
-  }
-}

@@ -1,13 +1,15 @@
 import { defineCommand, list, required, text, toggle } from '../../command.ts';
 import { fields } from '../../format.ts';
+import { textOrStdin } from '../../stdin.ts';
 
 export const sendText = defineCommand({
   name: 'send text',
+  endpoints: ['messages.sendText'],
   summary: 'Send a text',
   details: 'Prints the ids of the accepted message; msgctl message get <id> shows how far it got.',
   flags: {
     to: required(text('recipient', 'phone number, individual JID or group JID')),
-    text: required(text('text', 'what to say')),
+    text: required(text('text', 'what to say; - reads it from a pipe')),
     quotedId: text('id', 'the message to answer: its UUID or network id'),
     mention: list('jid', 'who is mentioned; may be repeated'),
     idempotencyKey: text('key', 'repeating a command with the same key sends nothing twice'),
@@ -16,7 +18,12 @@ export const sendText = defineCommand({
   async run(context, { to, text, quotedId, mention, idempotencyKey, force }) {
     const accepted = await context.client().messages.sendText({
       instanceId: await context.instanceId(),
-      body: { to, text, quoted_id: quotedId, ...(mention.length > 0 ? { mentions: mention } : {}) },
+      body: {
+        to,
+        text: await textOrStdin(context, text),
+        quoted_id: quotedId,
+        ...(mention.length > 0 ? { mentions: mention } : {}),
+      },
       idempotencyKey,
       force,
     });

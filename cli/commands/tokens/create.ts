@@ -3,6 +3,7 @@ import { fields } from '../../format.ts';
 
 export const createToken = defineCommand({
   name: 'tokens create',
+  endpoints: ['tokens.create'],
   summary: 'Create an API key, which is shown this once',
   flags: { name: text('name', 'to tell it apart, default "API key"') },
   async run(context, { name }) {

@@ -3,6 +3,7 @@ import { pageOf } from '../../format.ts';
 
 export const listTokens = defineCommand({
   name: 'tokens list',
+  endpoints: ['tokens.list'],
   summary: 'List the API keys, newest first',
   flags: { page: integer('n', 'page, default 1'), limit: integer('n', 'how many, default 50') },
   async run(context, { page, limit }) {

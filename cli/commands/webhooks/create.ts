@@ -5,6 +5,7 @@ import { parseHeaders } from './header.ts';
 
 export const createWebhook = defineCommand({
   name: 'webhooks create',
+  endpoints: ['webhooks.create'],
   summary: 'Have events delivered to an address',
   details: 'Of all instances, or with --instance of one. The secret is shown this once.',
   args: { target: required(text('url', 'where to deliver')) },

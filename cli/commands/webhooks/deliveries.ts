@@ -4,6 +4,7 @@ import { LOG_COLUMNS } from './shown.ts';
 
 export const deliveries = defineCommand({
   name: 'deliveries',
+  endpoints: ['webhooks.eventDeliveries'],
   summary: 'Delivery attempts of an event, oldest first',
   details: 'Those of a webhook: msgctl webhooks logs <id>',
   args: { eventId: required(text('event id', 'the event_id of the event')) },

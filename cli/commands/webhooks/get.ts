@@ -4,6 +4,7 @@ import { namedWebhook } from './named.ts';
 
 export const getWebhook = defineCommand({
   name: 'webhooks get',
+  endpoints: ['webhooks.get'],
   summary: 'Show a webhook',
   args: namedWebhook,
   async run(context, { id }) {

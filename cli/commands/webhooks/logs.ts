@@ -5,6 +5,7 @@ import { LOG_COLUMNS } from './shown.ts';
 
 export const webhookLogs = defineCommand({
   name: 'webhooks logs',
+  endpoints: ['webhooks.logs'],
   summary: 'Delivery attempts of a webhook, newest first',
   args: namedWebhook,
   flags: { page: integer('n', 'page, default 1'), limit: integer('n', 'how many, default 20') },

@@ -83,7 +83,7 @@ async function take(
     chunks.push(chunk);
   }
   const body = Buffer.concat(chunks);
-  const refusal = secrets.length > 0 ? verify(body, request, secrets) : null;
+  const refusal = secrets.length > 0 ? await verify(body, request, secrets) : null;
   const event = parse(body);
   const verified = secrets.length === 0 ? null : refusal === null;
   const mark = verified === null ? 'unchecked' : verified ? 'verified' : `REFUSED ${refusal}`;
@@ -93,9 +93,13 @@ async function take(
   return true;
 }
 
-function verify(body: Buffer, request: IncomingMessage, secrets: readonly string[]): string | null {
+async function verify(
+  body: Buffer,
+  request: IncomingMessage,
+  secrets: readonly string[],
+): Promise<string | null> {
   try {
-    verifyWebhook(body, request.headers, secrets);
+    await verifyWebhook(body, request.headers, secrets);
     return null;
   } catch (error) {
     if (error instanceof WebhookVerificationError) return error.code;

@@ -6,6 +6,7 @@ import { namedWebhook } from './named.ts';
 
 export const updateWebhook = defineCommand({
   name: 'webhooks update',
+  endpoints: ['webhooks.update'],
   summary: 'Change a webhook',
   details: 'Only what is given changes; the list of events and the headers are replaced as a whole.',
   args: namedWebhook,

@@ -1,0 +1,60 @@
+/**
+ * Builds dist, which is the package as it is published: msgctl as one bundle over the built SDK, without dependencies.
+ * It works on a copy of the sources in which the module that reads the contract is replaced by what it amounts to.
+ */
+import { execFileSync } from 'node:child_process';
+import { chmodSync, cpSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { ENDPOINTS } from './endpoints/table.ts';
+import manifest from './package.json' with { type: 'json' };
+
+const here = import.meta.dirname;
+const dist = path.join(here, 'dist');
+const stage = path.join(dist, 'src');
+const sdk = path.join(here, '../sdk');
+
+execFileSync(process.execPath, [path.join(sdk, 'build.ts')], { stdio: 'inherit' });
+rmSync(dist, { recursive: true, force: true });
+mkdirSync(stage, { recursive: true });
+const sources = globSync('**/*.ts', { cwd: here, exclude: ['dist', 'node_modules'] });
+for (const file of sources) cpSync(path.join(here, file), path.join(stage, file));
+writeFileSync(path.join(stage, 'version.ts'), `export const VERSION: string = '${manifest.version}';\n`);
+// As text: parsing JSON is faster than running it as a program.
+writeFileSync(
+  path.join(stage, 'endpoints/table.ts'),
+  `export const ENDPOINTS = JSON.parse(${JSON.stringify(JSON.stringify(ENDPOINTS))});\n`,
+);
+
+// esbuild resolves against the folder that it was loaded in.
+process.chdir(here);
+const { build } = await import('tsup');
+await build({
+  entry: { msgctl: path.join(stage, 'entry.ts') },
+  outDir: dist,
+  format: ['esm'],
+  target: 'node20',
+  platform: 'node',
+  splitting: true,
+  sourcemap: false,
+  config: false,
+  silent: true,
+  noExternal: [/.*/],
+  banner: { js: '#!/usr/bin/env node' },
+  esbuildOptions(options) {
+    options.alias = { '@posthorn/sdk/index.ts': path.join(sdk, 'dist/index.js') };
+  },
+});
+rmSync(stage, { recursive: true });
+chmodSync(path.join(dist, 'msgctl.js'), 0o755);
+cpSync(path.join(here, '../LICENSE'), path.join(dist, 'LICENSE'));
+for (const file of ['README.md', 'CHANGELOG.md']) cpSync(path.join(here, file), path.join(dist, file));
+const { name, version, description, license } = manifest;
+const published = {
+  ...{ name, version, description, license },
+  type: 'module',
+  engines: { node: '>=20.16' },
+  bin: { msgctl: 'msgctl.js' },
+  exports: { './package.json': './package.json' },
+  publishConfig: { access: 'public' },
+};
+writeFileSync(path.join(dist, 'package.json'), `${JSON.stringify(published, null, 2)}\n`);

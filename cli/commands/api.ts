@@ -1,0 +1,86 @@
+import { defineCommand, many, required, text, toggle } from '../command.ts';
+import type { Context } from '../context.ts';
+import { callEndpoint } from '../endpoints/call-endpoint.ts';
+import { bodyOf } from '../endpoints/commands.ts';
+import type { Endpoint } from '../endpoints/endpoint.ts';
+import { ENDPOINTS } from '../endpoints/table.ts';
+import { UsageError } from '../fault.ts';
+import { didYouMean } from '../similar.ts';
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+export const api = defineCommand({
+  name: 'api',
+  summary: 'Call any endpoint of the contract, with the credentials and retries of other commands',
+  details:
+    'The path may hold {instanceId}, which --instance fills. Fields are written name=value, or name:=JSON.\nE.g. msgctl api POST /v1/webhooks url=https://a.example/hook',
+  args: {
+    method: required(text('method', METHODS.join(', '))),
+    path: required(text('path', 'e.g. /v1/instances?limit=5, or a path of the billing service')),
+    fields: many('fields', 'of its body'),
+  },
+  flags: {
+    body: text('json', 'the whole body; - reads it from a pipe'),
+    file: text('path', 'the field file of a form; - reads it from a pipe'),
+    idempotencyKey: text('key', 'repeating a send with the same key sends nothing twice'),
+    force: toggle('pass passive mode and the anti-spam guard by'),
+    billing: toggle('at the billing service, for a path that both have'),
+  },
+  async run(context, { method: given, path, fields, body, file, idempotencyKey, force, billing }) {
+    const method = given.toUpperCase();
+    if (!METHODS.includes(method))
+      throw new UsageError(`${given} is no method${didYouMean(method, METHODS)}`);
+    const filled = /[{:]instanceId\b/.test(path)
+      ? path.replace(/\{instanceId\}|:instanceId\b/, await context.instanceId())
+      : path;
+    const endpoint = endpointAt(method, filled, billing);
+    if (endpoint.method === 'DELETE') await context.confirm(`This is ${method} ${filled}`);
+    const answer = await callEndpoint(context, endpoint, {
+      path: filled,
+      body: await bodyOf(context, endpoint, { fields, body, file }),
+      idempotencyKey,
+      force,
+    });
+    if (answer instanceof Response) await pipe(answer, context);
+    else if (typeof answer === 'string') context.out.raw(Buffer.from(answer));
+    else if (answer !== undefined) context.out.raw(Buffer.from(`${JSON.stringify(answer, null, 2)}\n`));
+  },
+});
+
+/** The endpoint of a path with real ids in it. The one with the fewest parameters counts, as in the service. */
+function endpointAt(method: string, path: string, isBilling: boolean): Endpoint {
+  const [bare = ''] = path.split('?');
+  const at = ENDPOINTS.filter(({ service }) => !isBilling || service === 'billing').filter((endpoint) =>
+    fits(endpoint.path, bare),
+  );
+  const count = (text: string) => text.split(':').length;
+  const [found] = at
+    .filter((endpoint) => endpoint.method === method)
+    .sort((a, b) => count(a.path) - count(b.path));
+  if (found) return found;
+  if (at.length > 0) {
+    throw new UsageError(`${bare} takes ${[...new Set(at.map((endpoint) => endpoint.method))].join(', ')}`);
+  }
+  const near = didYouMean(
+    bare,
+    ENDPOINTS.map((endpoint) => endpoint.path),
+  );
+  throw new UsageError(`there is no endpoint ${bare}${near}`);
+}
+
+function fits(pattern: string, path: string): boolean {
+  const segments = path.split('/');
+  const wanted = pattern.split('/');
+  return (
+    wanted.length === segments.length &&
+    wanted.every((part, at) => (part.startsWith(':') ? segments[at] !== '' : part === segments[at]))
+  );
+}
+
+async function pipe(response: Response, { out, signal }: Context): Promise<void> {
+  if (!response.body) return;
+  for await (const chunk of response.body) {
+    if (signal.aborted) return;
+    out.raw(chunk);
+  }
+}

@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto';
+import type { Context } from '../context.ts';
+import { UsageError } from '../fault.ts';
+import { didYouMean } from '../similar.ts';
+import type { Endpoint } from './endpoint.ts';
+
+export interface EndpointCall {
+  /** With its parameters filled in. */
+  path: string;
+  query?: Record<string, unknown> | undefined;
+  body?: Record<string, unknown> | undefined;
+  idempotencyKey?: string | undefined;
+  force?: boolean | undefined;
+}
+
+/** Calls an endpoint with the credentials that it takes. */
+export function callEndpoint(context: Context, endpoint: Endpoint, call: EndpointCall): Promise<unknown> {
+  return clientOf(context, endpoint).request(
+    {
+      method: endpoint.method,
+      path: call.path,
+      query: call.query as Record<string, string>,
+      // An endpoint whose fields are all optional wants an object all the same.
+      body: endpoint.body === null ? undefined : (call.body ?? {}),
+      headers: {
+        'idempotency-key': endpoint.keyed ? (call.idempotencyKey ?? randomUUID()) : undefined,
+        'x-force-send': call.force ? 'true' : undefined,
+      },
+      answer: endpoint.answer,
+    },
+    { signal: context.signal },
+  );
+}
+
+function clientOf(context: Context, endpoint: Endpoint) {
+  if (endpoint.service === 'billing') {
+    return endpoint.auth === 'none' ? context.anonymousBilling() : context.billing();
+  }
+  if (endpoint.auth === 'none') return context.anonymous();
+  return endpoint.auth === 'any' ? context.client() : context.session();
+}
+
+/** UsageError for a field that the endpoint does not have: the service would pass over it in silence. */
+export function checkFields(endpoint: Endpoint, given: readonly string[]): void {
+  const known = (endpoint.body ?? []).map(({ name }) => name);
+  // A body that may have any fields, as what a payment provider sends.
+  if (known.length === 0 && endpoint.body !== null) return;
+  for (const name of given) {
+    if (known.includes(name)) continue;
+    if (endpoint.body === null) throw new UsageError(`${endpoint.method} ${endpoint.path} takes no fields`);
+    throw new UsageError(`there is no field ${name}${didYouMean(name, known)}; it takes ${known.join(', ')}`);
+  }
+}

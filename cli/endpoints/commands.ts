@@ -1,0 +1,210 @@
+/** Commands that come from the contract alone: their words are chosen here, all else follows from the endpoint. */
+import { basename } from 'node:path';
+import { parseAssignments } from '../assignments.ts';
+import { type Command, defineCommand, many, type Param, required, text, toggle } from '../command.ts';
+import { UsageError } from '../fault.ts';
+import { answered } from '../format.ts';
+import { readStdin } from '../stdin.ts';
+import { callEndpoint, checkFields } from './call-endpoint.ts';
+import type { Endpoint, Field } from './endpoint.ts';
+import { ENDPOINTS } from './table.ts';
+
+/** By the words of the command. What destroys says what it does, and asks first. */
+const DERIVED: Readonly<Record<string, { endpoint: string; destroys?: string }>> = {
+  'account update': { endpoint: 'auth.updateMe' },
+  'account delete': {
+    endpoint: 'auth.deleteAccount',
+    destroys: 'This deletes the company and all its users',
+  },
+  'password forgot': { endpoint: 'auth.forgotPassword' },
+  'password reset': { endpoint: 'auth.resetPassword' },
+  'password change': { endpoint: 'auth.changePassword' },
+  'email change': { endpoint: 'auth.startEmailChange' },
+  'email confirm': { endpoint: 'auth.confirmEmailChange' },
+  'oauth complete': { endpoint: 'oauth.completeSignup' },
+  'users list': { endpoint: 'users.list' },
+  'users create': { endpoint: 'users.create' },
+  'users update': { endpoint: 'users.update' },
+  'users remove': { endpoint: 'users.remove', destroys: 'This removes the user' },
+  'audit list': { endpoint: 'audit.list' },
+  'admin companies': { endpoint: 'admin.listCompanies' },
+  'admin suspend': { endpoint: 'admin.suspendCompany', destroys: 'This suspends the company' },
+  'admin reactivate': { endpoint: 'admin.reactivateCompany' },
+  'admin billing-metrics': { endpoint: 'billing.admin.metrics' },
+  'admin provider-events': { endpoint: 'billing.admin.listEvents' },
+  'admin reprocess': { endpoint: 'billing.admin.reprocessEvent' },
+  'instances rename': { endpoint: 'instances.update' },
+  'send button': { endpoint: 'messages.sendButton' },
+  'send button-pix': { endpoint: 'messages.sendButtonPix' },
+  'send button-otp': { endpoint: 'messages.sendButtonOtp' },
+  'send option-list': { endpoint: 'messages.sendOptionList' },
+  'message list': { endpoint: 'messages.list' },
+  'message pin': { endpoint: 'messages.pin' },
+  'message vote': { endpoint: 'messages.votePoll' },
+  'message star': { endpoint: 'messages.star' },
+  'scheduled create': { endpoint: 'scheduled.create' },
+  'scheduled list': { endpoint: 'scheduled.list' },
+  'scheduled cancel': { endpoint: 'scheduled.remove' },
+  'status text': { endpoint: 'status.postText' },
+  'status image': { endpoint: 'status.postImage' },
+  'status video': { endpoint: 'status.postVideo' },
+  'status audio': { endpoint: 'status.postAudio' },
+  'status reply': { endpoint: 'status.reply' },
+  'status list': { endpoint: 'status.list' },
+  'status get': { endpoint: 'status.get' },
+  'status views': { endpoint: 'status.views' },
+  'status privacy': { endpoint: 'status.privacy' },
+  'queue count': { endpoint: 'queue.count' },
+  'webhooks rotate-secret': {
+    endpoint: 'webhooks.rotateSecret',
+    destroys: 'This ends the secret of the webhook in 24 hours',
+  },
+  'webhooks test': { endpoint: 'webhooks.test' },
+  'webhooks replay': { endpoint: 'webhooks.retryLog' },
+  'deliveries replay': { endpoint: 'deliveries.retryBulk' },
+  'deliveries events': { endpoint: 'deliveries.events' },
+  'deliveries instance-events': { endpoint: 'deliveries.instanceEvents' },
+  'deliveries stuck': { endpoint: 'deliveries.stuck' },
+  'deliveries metrics': { endpoint: 'deliveries.metrics' },
+  'deliveries instance-metrics': { endpoint: 'deliveries.instanceMetrics' },
+  'deliveries logs': { endpoint: 'deliveries.logs' },
+  'deliveries company-logs': { endpoint: 'deliveries.companyLogs' },
+  'events ticket': { endpoint: 'events.ticket' },
+  metrics: { endpoint: 'health.metrics' },
+  'billing provider-event': { endpoint: 'billing.providerWebhook.ingest' },
+  'billing health': { endpoint: 'billing.health.health' },
+  'billing ready': { endpoint: 'billing.health.ready' },
+  'billing metrics': { endpoint: 'billing.health.metrics' },
+};
+
+export const derivedCommands: readonly Command[] = Object.entries(DERIVED).map(
+  ([name, { endpoint, destroys }]) => commandOf(name, endpointNamed(endpoint), destroys),
+);
+
+function endpointNamed(name: string): Endpoint {
+  const found = ENDPOINTS.find((endpoint) => endpoint.name === name);
+  if (!found) throw new Error(`there is no endpoint ${name}`);
+  return found;
+}
+
+function commandOf(name: string, endpoint: Endpoint, destroys: string | undefined): Command {
+  const params = [...endpoint.path.matchAll(/:(\w+)/g)].map(([, param]) => param as string);
+  const own = params.filter((param) => param !== 'instanceId');
+  const flags: Record<string, Param<unknown>> = {};
+  for (const field of endpoint.query)
+    if (field.name !== 'instance_id') flags[camel(field.name)] = flagOf(field);
+  if (endpoint.keyed) {
+    flags.idempotencyKey = text('key', 'repeating a command with the same key does nothing twice');
+    flags.force = toggle('pass passive mode and the anti-spam guard by');
+  }
+  if (endpoint.body !== null) flags.body = text('json', 'the whole body; - reads it from a pipe');
+  if (endpoint.takesFile) flags.file = text('path', 'the file to send; - reads it from a pipe');
+  return defineCommand({
+    name,
+    endpoints: [endpoint.name],
+    summary: endpoint.summary,
+    details: detailsOf(endpoint),
+    args: {
+      ...Object.fromEntries(own.map((param) => [param, required(text(param, 'of what is meant'))])),
+      ...(endpoint.body === null ? {} : { fields: many('fields', 'of its body, name=value or name:=JSON') }),
+    } as Record<string, Param<unknown>>,
+    flags,
+    ...(destroys === undefined ? {} : { destroys }),
+    async run(context, input: Record<string, unknown>) {
+      const filled = await fill(endpoint.path, input, () => context.instanceId());
+      const query: Record<string, unknown> = {};
+      for (const field of endpoint.query) {
+        const given =
+          field.name === 'instance_id'
+            ? field.isRequired || context.namedInstance
+              ? await context.instanceId()
+              : undefined
+            : input[camel(field.name)];
+        if (field.isRequired && given === undefined)
+          throw new UsageError(`--${kebab(field.name)} is required`);
+        if (!Array.isArray(given) || given.length > 0) query[field.name] = given;
+      }
+      const answer = await callEndpoint(context, endpoint, {
+        path: filled,
+        query,
+        body: await bodyOf(context, endpoint, input),
+        idempotencyKey: input.idempotencyKey as string | undefined,
+        force: input.force as boolean | undefined,
+      });
+      context.out.show(answer ?? { done: true }, answered(answer));
+    },
+  });
+}
+
+type BodyInput = { fields?: unknown; body?: unknown; file?: unknown };
+
+/** From `--body`, from `name=value`, and from `--file`. */
+export async function bodyOf(
+  context: Parameters<typeof readStdin>[0],
+  endpoint: Endpoint,
+  { fields, body, file }: BodyInput,
+): Promise<Record<string, unknown> | undefined> {
+  const whole =
+    typeof body === 'string' ? parseBody(body === '-' ? String(await readStdin(context)) : body) : {};
+  const given = { ...whole, ...parseAssignments((fields as string[] | undefined) ?? []) };
+  checkFields(endpoint, Object.keys(given));
+  if (typeof file === 'string') return { ...given, file: await fileOf(context, file) };
+  return Object.keys(given).length > 0 ? given : undefined;
+}
+
+function parseBody(json: string): Record<string, unknown> {
+  try {
+    const body: unknown = JSON.parse(json);
+    if (typeof body === 'object' && body !== null && !Array.isArray(body))
+      return body as Record<string, unknown>;
+  } catch {
+    // The same as JSON of another kind.
+  }
+  throw new UsageError('the body must be a JSON object');
+}
+
+export async function fileOf(context: Parameters<typeof readStdin>[0], path: string): Promise<File> {
+  if (path === '-') return new File([new Uint8Array(await readStdin(context))], 'stdin');
+  const { openAsBlob, statSync } = await import('node:fs');
+  try {
+    statSync(path);
+    return new File([await openAsBlob(path)], basename(path));
+  } catch (cause) {
+    throw new UsageError(`${path}: cannot be read (${(cause as NodeJS.ErrnoException).code ?? 'unknown'})`);
+  }
+}
+
+async function fill(
+  path: string,
+  input: Record<string, unknown>,
+  instanceId: () => Promise<string>,
+): Promise<string> {
+  const values: Record<string, unknown> = path.includes(':instanceId')
+    ? { ...input, instanceId: await instanceId() }
+    : input;
+  return path.replace(/:(\w+)/g, (_, param: string) => encodeURIComponent(String(values[param])));
+}
+
+function detailsOf({ method, path, body }: Endpoint): string {
+  const takes = body?.map(({ name, isRequired }) => (isRequired ? name : `[${name}]`)).join(' ');
+  return `${method} ${path}${takes ? `\nFields: ${takes}` : ''}`;
+}
+
+function flagOf({ name, help, isList, values }: Field): Param<unknown> {
+  const value = name.replaceAll('_', '-');
+  return {
+    ...(isList ? many(value, help) : text(value, help)),
+    parse(given: string) {
+      if (!values || values.includes(given)) return isList ? [given] : given;
+      throw new UsageError(`${value} must be one of ${values.join(', ')}`);
+    },
+  };
+}
+
+function camel(name: string): string {
+  return name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function kebab(name: string): string {
+  return name.replaceAll('_', '-');
+}

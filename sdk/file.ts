@@ -1,0 +1,96 @@
+/** Whatever a program holds a file in, as a Blob, which can be sent again when an attempt fails. */
+
+/**
+ * A Buffer, Uint8Array, ArrayBuffer or Blob; the path of a file (Node.js, Deno, Bun); or a stream, which is read into
+ * memory first, 64 MB at most.
+ */
+export type FileSource =
+  | Blob
+  | Uint8Array
+  | ArrayBuffer
+  | string
+  | ReadableStream<Uint8Array>
+  | AsyncIterable<Uint8Array>;
+
+export interface NamedBlob {
+  blob: Blob;
+  name: string;
+}
+
+/** What the service takes; a stream without an end would fill the memory. */
+const STREAM_MAX_BYTES = 64 * 1024 * 1024;
+
+/** Throws TypeError for anything that is no {@link FileSource}. */
+export async function blobOf(file: unknown): Promise<NamedBlob> {
+  if (isBlob(file)) return { blob: file, name: (file as { name?: string }).name || 'file' };
+  if (file instanceof ArrayBuffer || ArrayBuffer.isView(file)) {
+    return { blob: new Blob([file as Uint8Array<ArrayBuffer>]), name: 'file' };
+  }
+  if (typeof file === 'string' && file !== '') return openPath(file);
+  const stream = streamOf(file);
+  if (stream) return { blob: await collect(stream), name: nameOfStream(file) };
+  throw new TypeError('file must be a Buffer, Uint8Array, ArrayBuffer, Blob, path or stream');
+}
+
+/** By what it can do: a Blob of another realm is no instance of this one's class. */
+export function isBlob(value: unknown): value is Blob {
+  const blob = value as Partial<Blob> | null | undefined;
+  return (
+    typeof blob === 'object' &&
+    typeof blob?.size === 'number' &&
+    typeof blob.slice === 'function' &&
+    typeof blob.stream === 'function'
+  );
+}
+
+type Files = Pick<typeof import('node:fs'), 'openAsBlob' | 'statSync'>;
+
+async function openPath(path: string): Promise<NamedBlob> {
+  // Asked for in this way, bundlers for the browser see nothing of Node.
+  const { process } = globalThis as { process?: { getBuiltinModule?: (name: string) => Files | undefined } };
+  const files = process?.getBuiltinModule?.('node:fs');
+  if (!files) throw new TypeError('file is a path, and this platform has no files: give a Blob');
+  // Opening says only that it cannot; this says why.
+  files.statSync(path);
+  return { blob: await files.openAsBlob(path), name: baseName(path) };
+}
+
+type Stream = ReadableStream<Uint8Array> | AsyncIterable<unknown>;
+
+function streamOf(file: unknown): Stream | null {
+  if (typeof file !== 'object' || file === null) return null;
+  return Symbol.asyncIterator in file || 'getReader' in file ? (file as Stream) : null;
+}
+
+async function collect(stream: Stream): Promise<Blob> {
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of Symbol.asyncIterator in stream ? stream : read(stream)) {
+    if (!(chunk instanceof Uint8Array)) throw new TypeError('file is a stream of something other than bytes');
+    sizeBytes += chunk.byteLength;
+    if (sizeBytes > STREAM_MAX_BYTES) throw new TypeError('file is a stream of more than 64 MB');
+    // A copy: some streams use the same memory for the next piece.
+    parts.push(chunk.slice() as Uint8Array<ArrayBuffer>);
+  }
+  return new Blob(parts);
+}
+
+/** Browsers whose streams cannot be iterated. */
+async function* read(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const reader = stream.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    yield value;
+  }
+}
+
+/** `fs.createReadStream` knows its path. */
+function nameOfStream(stream: unknown): string {
+  const { path } = stream as { path?: unknown };
+  return typeof path === 'string' ? baseName(path) : 'file';
+}
+
+function baseName(path: string): string {
+  return path.split(/[\\/]/).at(-1) || 'file';
+}

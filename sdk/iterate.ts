@@ -1,0 +1,73 @@
+import type { CallOptions } from './call-options.ts';
+
+/** An answer that holds a list, in whichever way it is continued. */
+type ListAnswer = { data: readonly unknown[] } | { logs: readonly unknown[] };
+type ItemOf<A> = A extends { data: readonly (infer T)[] }
+  ? T
+  : A extends { logs: readonly (infer T)[] }
+    ? T
+    : never;
+
+interface AnyAnswer {
+  data?: readonly unknown[];
+  logs?: readonly unknown[];
+  page?: number;
+  limit?: number;
+  total?: number;
+  total_capped?: true;
+  next_cursor?: string | null;
+  next_before?: number | null;
+}
+
+interface AnyInput {
+  query?: Record<string, unknown>;
+}
+
+/**
+ * Every item of a list, page by page as they are needed, whether the list goes by page numbers, by a cursor or
+ * by `before`. It begins where `input.query` says.
+ *
+ * @example
+ * for await (const message of iterate(client.messages.list, { instanceId })) console.log(message.content);
+ */
+export async function* iterate<I, A extends ListAnswer>(
+  list: (input: I, options?: CallOptions) => Promise<A>,
+  ...[input, options]: undefined extends I
+    ? [input?: I, options?: CallOptions]
+    : [input: I, options?: CallOptions]
+): AsyncGenerator<ItemOf<A>, void, undefined> {
+  const given = (input ?? {}) as AnyInput;
+  let query = given.query ?? {};
+  let before = new Set<unknown>();
+  for (;;) {
+    const answer = (await list({ ...given, query } as I, options)) as AnyAnswer;
+    const items = answer.data ?? answer.logs ?? [];
+    // A page is counted from the top: what was added meanwhile pushes items onto the next one.
+    for (const item of items) if (!before.has(idOf(item))) yield item as ItemOf<A>;
+    const next = continuation(answer, query, items.length);
+    if (!next) return;
+    before = new Set(items.map(idOf).filter((id) => id !== undefined));
+    query = { ...query, ...next };
+  }
+}
+
+/** What the next page's query has more; null at the end. */
+function continuation(
+  answer: AnyAnswer,
+  query: Record<string, unknown>,
+  count: number,
+): Record<string, unknown> | null {
+  const { next_cursor: cursor, next_before: before, page, limit, total } = answer;
+  if (cursor !== undefined) {
+    // A cursor goes on in the direction that the list has.
+    return cursor === null ? null : query.after === undefined ? { before: cursor } : { after: cursor };
+  }
+  if (before !== undefined) return before === null ? null : { before };
+  if (page === undefined || limit === undefined || count === 0) return null;
+  return answer.total_capped || page * limit < (total ?? 0) ? { page: page + 1 } : null;
+}
+
+function idOf(item: unknown): unknown {
+  const { id, log_id, event_id, message_id, task_id } = (item ?? {}) as Record<string, unknown>;
+  return id ?? log_id ?? message_id ?? task_id ?? event_id;
+}

@@ -1,0 +1,164 @@
+import { isBrowser } from './attempt.ts';
+import type { LoginBody, Session as SessionUser } from './contract-types.ts';
+import { encodeBody } from './encode-request.ts';
+import { PosthornError } from './error.ts';
+import type { TokenSource } from './token-source.ts';
+import { createTransport, type TransportOptions } from './transport.ts';
+
+/** What has to be kept of a login so that another process can go on with it. As secret as a password. */
+export interface StoredSession {
+  token: string;
+  expiresAtMs: number;
+  /** Null in a browser, which keeps both as cookies. */
+  refreshToken: string | null;
+  csrfToken: string | null;
+}
+
+export interface SessionOptions extends Pick<TransportOptions, 'baseUrl' | 'fetch' | 'timeoutMs' | 'logger'> {
+  /** A login that was kept. */
+  stored?: StoredSession | null | undefined;
+  /** Is told of each new login and renewal, and of the end (null). */
+  onChange?: ((stored: StoredSession | null) => void) | undefined;
+}
+
+/** A login with a password, which renews itself for as long as it is used. */
+export interface Session extends TokenSource {
+  login(body: LoginBody): Promise<SessionUser>;
+  /** Ends it at the service too. */
+  logout(): Promise<void>;
+  /** Null before the login and after the logout. */
+  stored(): StoredSession | null;
+}
+
+const REFRESH_COOKIE = 'svc_refresh_token';
+const CSRF_COOKIE = 'svc_csrf_token';
+/** Renewed when it has less than this to live. */
+const MARGIN_MS = 30_000;
+const FALLBACK_LIFETIME_MS = 15 * 60_000;
+
+/**
+ * A session for `createClient({ baseUrl, session })`. The calls of all clients that share it wait for one renewal.
+ *
+ * @example
+ * const session = createSession({ baseUrl });
+ * await session.login({ email, password });
+ * const client = createClient({ baseUrl, session });
+ */
+export function createSession(options: SessionOptions): Session {
+  const transport = createTransport(options);
+  let stored = options.stored ?? null;
+  let renewing: Promise<string> | null = null;
+
+  function keep(next: StoredSession | null): void {
+    stored = next;
+    options.onChange?.(next);
+  }
+
+  /** The cookies by hand where the platform keeps none; a browser does not let us, and needs no help. */
+  function proof(): Record<string, string | undefined> {
+    if (isBrowser()) return { 'x-csrf-token': cookieOfPage(CSRF_COOKIE) };
+    const { refreshToken, csrfToken } = stored ?? {};
+    if (!refreshToken) return {};
+    const cookie = `${REFRESH_COOKIE}=${refreshToken}; ${CSRF_COOKIE}=${csrfToken ?? ''}`;
+    return { cookie, 'x-csrf-token': csrfToken ?? undefined };
+  }
+
+  async function ask(path: string, headers: Record<string, string | undefined>, body?: LoginBody) {
+    const { body: answer, response } = await transport.send({
+      method: 'POST',
+      path,
+      route: path,
+      headers,
+      body: await encodeBody('none', body),
+      answer: path.endsWith('/logout') ? 'none' : 'json',
+      // A refresh that is repeated gives the same successor.
+      isRepeatable: path.endsWith('/refresh'),
+      withCookies: true,
+    });
+    return { user: answer as SessionUser, cookies: cookiesOf(response.headers) };
+  }
+
+  async function refresh(): Promise<string> {
+    const { user, cookies } = await ask('/v1/auth/refresh', proof());
+    keep(sessionOf(user, cookies, stored));
+    return user.token;
+  }
+
+  function renewOnce(): Promise<string> {
+    renewing ??= refresh().finally(() => {
+      renewing = null;
+    });
+    return renewing;
+  }
+
+  return {
+    stored: () => stored,
+    async login(body) {
+      const { user, cookies } = await ask('/v1/auth/login', {}, body);
+      keep(sessionOf(user, cookies, null));
+      return user;
+    },
+    async token() {
+      // A page that was loaded anew has the cookies and no token.
+      if (!stored && !isBrowser()) throw notLoggedIn();
+      if (stored && stored.expiresAtMs - Date.now() > MARGIN_MS) return stored.token;
+      return renewOnce();
+    },
+    async renew(rejected) {
+      if (stored && stored.token !== rejected) return stored.token;
+      return renewOnce();
+    },
+    async logout() {
+      if (!stored) return;
+      await ask('/v1/auth/logout', { ...proof(), authorization: `Bearer ${stored.token}` });
+      keep(null);
+    },
+  };
+}
+
+function notLoggedIn(): PosthornError {
+  return new PosthornError({
+    code: 'NO_CREDENTIALS',
+    status: 0,
+    message: 'nobody is logged in: call session.login first',
+  });
+}
+
+function sessionOf(
+  user: SessionUser,
+  cookies: ReadonlyMap<string, string>,
+  before: StoredSession | null,
+): StoredSession {
+  return {
+    token: user.token,
+    expiresAtMs: expiryMsOf(user.token),
+    refreshToken: cookies.get(REFRESH_COOKIE) ?? before?.refreshToken ?? null,
+    csrfToken: cookies.get(CSRF_COOKIE) ?? before?.csrfToken ?? null,
+  };
+}
+
+function cookiesOf(headers: Headers): Map<string, string> {
+  return new Map(headers.getSetCookie?.().map((line) => pairOf(line.split(';')[0] ?? '')));
+}
+
+function pairOf(text: string): [string, string] {
+  const at = text.indexOf('=');
+  return [text.slice(0, at).trim(), text.slice(at + 1).trim()];
+}
+
+function cookieOfPage(name: string): string | undefined {
+  const { document } = globalThis as { document?: { cookie?: string } };
+  return new Map(document?.cookie?.split(';').map(pairOf)).get(name);
+}
+
+/** `exp` of the JWT, read and not verified: only when to renew it hangs on it. */
+function expiryMsOf(token: string): number {
+  try {
+    const claims = (token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/');
+    const { exp } = JSON.parse(atob(claims)) as { exp?: unknown };
+    if (typeof exp === 'number') return exp * 1000;
+  } catch {
+    // Not a JWT that we can read: its usual lifetime then.
+  }
+  return Date.now() + FALLBACK_LIFETIME_MS;
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { type HttpServer, json, startHttp } from '../sdk/http-server.ts';
+import { tellFigure } from '../support/figures.ts';
+import { baseEnv, projectRoot } from '../support/process.ts';
+
+const run = promisify(execFile);
+const env = { ...baseEnv(), PATH: `${path.dirname(process.execPath)}${path.delimiter}${process.env.PATH}` };
+
+describe('the packed msgctl', { timeout: 240_000 }, () => {
+  let folder: string;
+  let server: HttpServer;
+  let program: string;
+  const root = () => path.join(folder, 'node_modules/@posthorn/cli');
+
+  before(async () => {
+    folder = mkdtempSync(path.join(tmpdir(), 'posthorn-msgctl-'));
+    const packed = path.join(folder, 'packed');
+    mkdirSync(packed);
+    await run(process.execPath, ['cli/build.ts'], { cwd: projectRoot, env });
+    await run('npm', ['pack', './cli/dist', '--pack-destination', packed], { cwd: projectRoot, env });
+    const [tarball] = readdirSync(packed);
+    writeFileSync(path.join(folder, 'package.json'), '{"name":"user","private":true}');
+    const file = path.join(packed, tarball as string);
+    await run('npm', ['install', '--offline', '--no-audit', '--no-fund', file], { cwd: folder, env });
+    program = path.join(folder, 'node_modules/.bin/msgctl');
+    tellFigure('msgctl, packed', statSync(file).size / 1_000, { atMost: 200 }, 'kB');
+    server = await startHttp((res, { url }) =>
+      url.startsWith('/v1/instances')
+        ? json(res, 200, { data: [], total: 0, page: 1, limit: 50 })
+        : json(res, 202, { message_id: 'm' }),
+    );
+  });
+  after(async () => {
+    await server?.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  /** This Node, and whatever other ones are on PATH, by version. */
+  const found = execFileSync('which', ['-a', 'node'], { encoding: 'utf8' }).trim().split('\n');
+  const nodes = new Map(
+    [process.execPath, ...found].map((at) => [execFileSync(at, ['--version']).toString().trim(), at]),
+  );
+
+  for (const [version, node] of nodes) {
+    test(`runs from an empty folder on Node ${version}`, async () => {
+      const msgctl = (...args: string[]) =>
+        run(node, [program, ...args], {
+          cwd: folder,
+          env: { ...env, HOME: folder, POSTHORN_URL: server.url, POSTHORN_API_KEY: 'svc_x' },
+        });
+      const manifest = JSON.parse(readFileSync(path.join(root(), 'package.json'), 'utf8'));
+      assert.equal((await msgctl('--version')).stdout, `${manifest.version}\n`);
+      assert.match((await msgctl('--help')).stdout, /scheduled/);
+      assert.equal((await msgctl('instances', 'list')).stdout, 'no instances\n');
+      assert.match(
+        server.seen.at(-1)?.headers['user-agent'] ?? '',
+        /^msgctl\/\d+\.\d+\.\d+ posthorn-sdk\/\d/,
+      );
+      const failed = await msgctl('api', 'GET', '/v1/instnces').catch((error) => error);
+      assert.equal(failed.code, 2);
+      assert.match(failed.stderr, /did you mean \/v1\/instances/);
+    });
+  }
+
+  test('has no dependencies, and nothing of the machine that it was built on', () => {
+    assert.deepEqual(readdirSync(path.join(folder, 'node_modules/@posthorn')), ['cli']);
+    const manifest = JSON.parse(readFileSync(path.join(root(), 'package.json'), 'utf8'));
+    assert.equal(manifest.dependencies, undefined);
+    for (const file of readdirSync(root())) {
+      assert.ok(!readFileSync(path.join(root(), file), 'utf8').includes(projectRoot), file);
+    }
+    for (const file of ['LICENSE', 'README.md', 'CHANGELOG.md'])
+      assert.ok(statSync(path.join(root(), file)).size);
+  });
+
+  test('says its version in little more time than Node takes to start', () => {
+    const timeOf = (args: string[]) => {
+      const times = Array.from({ length: 9 }, () => {
+        const since = performance.now();
+        execFileSync(process.execPath, args);
+        return performance.now() - since;
+      });
+      return times.sort((a, b) => a - b)[4] as number;
+    };
+    const ratio = timeOf([program, '--version']) / timeOf(['-e', '0']);
+    tellFigure('msgctl --version', ratio, { atMost: 3 }, 'times node -e 0');
+  });
+});

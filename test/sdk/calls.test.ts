@@ -1,0 +1,265 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import {
+  createBillingClient,
+  createClient,
+  createSession,
+  iterate,
+  type LogFields,
+  MessageFailedError,
+  TimeoutError,
+} from '@posthorn/sdk/index.ts';
+import { type Answer, json, refuse, startHttp, TRACE_ID } from './http-server.ts';
+
+const INSTANCE = '6a2f41a3-c54c-4fce-9e0f-1d0a4e5a8a01';
+
+async function setUp(answer: Answer) {
+  const server = await startHttp(answer);
+  const client = createClient({ baseUrl: server.url, apiKey: 'svc_test' });
+  return { server, client, [Symbol.asyncDispose]: () => server.close() };
+}
+
+const queryOf = (url: string) => new URL(url, 'http://x').searchParams;
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const got: T[] = [];
+  for await (const item of items) got.push(item);
+  return got;
+}
+
+describe('iterating over a list', () => {
+  test('by page numbers gives every item once, also when the list grows meanwhile', async () => {
+    const ids = [5, 4, 3, 2, 1];
+    await using at = await setUp((res, { url }) => {
+      const page = Number(queryOf(url).get('page') ?? 1);
+      const data = ids.slice((page - 1) * 2, page * 2).map((id) => ({ id }));
+      json(res, 200, { data, total: ids.length, page, limit: 2 });
+      // Something new on top pushes the last item of this page onto the next one.
+      if (page === 1) ids.unshift(6);
+    });
+    const got = await all(iterate(at.client.webhooks.list, { query: { limit: 2 } }));
+    assert.deepEqual(
+      got.map(({ id }) => id),
+      [5, 4, 3, 2, 1],
+    );
+    assert.equal(queryOf(at.server.seen[1]?.url ?? '').get('limit'), '2');
+  });
+
+  test('whose total is not counted to its end goes on until a page is empty', async () => {
+    await using at = await setUp((res, { url }) => {
+      const page = Number(queryOf(url).get('page') ?? 1);
+      json(res, 200, { data: page < 4 ? [{ id: page }] : [], total: 1, page, limit: 1, total_capped: true });
+    });
+    assert.equal((await all(iterate(at.client.webhooks.logs, { webhookId: 1 }))).length, 3);
+  });
+
+  test('by a cursor goes on in the direction of the list', async () => {
+    const pages: Answer = (res, { url }) => {
+      const at = queryOf(url).get('before') ?? queryOf(url).get('after');
+      json(res, 200, { data: [{ message_id: at ?? 'first' }], next_cursor: at === 'last' ? null : 'last' });
+    };
+    await using at = await setUp(pages);
+    assert.equal((await all(iterate(at.client.messages.list, { instanceId: INSTANCE }))).length, 2);
+    assert.equal(queryOf(at.server.seen[1]?.url ?? '').get('before'), 'last');
+    const query = { after: INSTANCE };
+    assert.equal((await all(iterate(at.client.messages.list, { instanceId: INSTANCE, query }))).length, 2);
+    assert.equal(queryOf(at.server.seen[3]?.url ?? '').get('after'), 'last');
+  });
+
+  test('by before, of one page, and of a list named logs', async () => {
+    await using at = await setUp((res, { url }) => {
+      const isAudit = url.startsWith('/v1/audit');
+      const before = queryOf(url).get('before');
+      if (isAudit) json(res, 200, { data: [{ id: before ? 1 : 2 }], next_before: before ? null : 2 });
+      else if (url.startsWith('/v1/event-deliveries')) json(res, 200, { logs: [{ id: 9 }], total: 1 });
+      else json(res, 200, { data: [{ code: 'a' }, { code: 'b' }] });
+    });
+    assert.equal((await all(iterate(at.client.audit.list))).length, 2);
+    const logs = iterate(at.client.webhooks.eventDeliveries, { query: { event_id: INSTANCE } });
+    assert.deepEqual(
+      (await all(logs)).map(({ id }) => id),
+      [9],
+    );
+    const billing = createBillingClient({ baseUrl: at.server.url });
+    assert.equal((await all(iterate(billing.catalog.listPlans))).length, 2);
+  });
+});
+
+describe('waiting for a message', () => {
+  const input = { instanceId: INSTANCE, messageId: TRACE_ID };
+  const states =
+    (...given: string[]): Answer =>
+    (res, _, index) =>
+      json(res, 200, {
+        message_id: TRACE_ID,
+        status: given[index] ?? given.at(-1),
+        failed_reason: 'no_route',
+      });
+
+  test('resolves once it came as far, or further', async () => {
+    await using at = await setUp(states('queued', 'sent', 'read'));
+    assert.equal((await at.client.messages.waitFor(input, 'delivered')).status, 'read');
+  });
+
+  test('throws when it failed, with the reason', async () => {
+    await using at = await setUp(states('queued', 'failed'));
+    await assert.rejects(at.client.messages.waitFor(input, 'delivered'), (error: unknown) => {
+      assert.ok(error instanceof MessageFailedError);
+      assert.equal(error.fields.failed_reason, 'no_route');
+      return true;
+    });
+  });
+
+  test('ends after its time, and when the caller calls it off', async () => {
+    await using at = await setUp(states('sent'));
+    await assert.rejects(at.client.messages.waitFor(input, 'read', { timeoutMs: 600 }), TimeoutError);
+    const signal = AbortSignal.timeout(100);
+    await assert.rejects(at.client.messages.waitFor(input, 'read', { signal }), { name: 'TimeoutError' });
+    await assert.rejects(at.client.messages.waitFor(input, 'failed' as never), TypeError);
+  });
+});
+
+describe('a call', () => {
+  test('gives its response too when asked for it', async () => {
+    await using at = await setUp((res) => json(res, 200, { status: 'ok' }, { 'x-trace-id': TRACE_ID }));
+    const { data, response } = await at.client.health.health().withResponse();
+    assert.equal(data.status, 'ok');
+    assert.equal(response.headers.get('x-trace-id'), TRACE_ID);
+  });
+
+  test('that fails is one failure, with its response or without', async () => {
+    await using at = await setUp((res) => refuse(res, 404, 'INSTANCE_NOT_FOUND'));
+    const unheard: unknown[] = [];
+    const listen = (reason: unknown) => unheard.push(reason);
+    process.on('unhandledRejection', listen);
+    const call = at.client.instances.get({ instanceId: INSTANCE });
+    await assert.rejects(call.withResponse(), { code: 'INSTANCE_NOT_FOUND' });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    process.off('unhandledRejection', listen);
+    assert.deepEqual(unheard, []);
+  });
+
+  test('names the package and its version, and the program in front of it', async () => {
+    const { version } = JSON.parse(readFileSync(new URL('../../sdk/package.json', import.meta.url), 'utf8'));
+    await using at = await setUp((res) => json(res, 200, {}));
+    await at.client.health.health();
+    const named = createClient({ baseUrl: at.server.url, userAgent: 'my-app/1.0' });
+    await named.health.health();
+    const agent = `posthorn-sdk/${version} (node/${process.versions.node})`;
+    assert.deepEqual(
+      at.server.seen.map(({ headers }) => headers['user-agent']),
+      [agent, `my-app/1.0 ${agent}`],
+    );
+  });
+
+  test('works with a fetch that must not be called as a method, as the one of browsers', async () => {
+    await using at = await setUp((res) => json(res, 200, { status: 'ok' }));
+    const picky = function (this: unknown, ...given: Parameters<typeof fetch>) {
+      if (this !== undefined && this !== globalThis) throw new TypeError('Illegal invocation');
+      return fetch(...given);
+    };
+    const client = createClient({ baseUrl: at.server.url, fetch: picky });
+    assert.equal((await client.health.health()).status, 'ok');
+  });
+
+  test('is logged without secrets, bodies and what the path holds', async () => {
+    const lines: [string, string, LogFields][] = [];
+    const logger = {
+      debug: (message: string, fields: LogFields) => lines.push(['debug', message, fields]),
+      warn: (message: string, fields: LogFields) => lines.push(['warn', message, fields]),
+    };
+    await using at = await setUp((res, _, index) =>
+      index === 0 ? refuse(res, 503, 'SERVICE_UNAVAILABLE') : json(res, 202, {}),
+    );
+    const client = createClient({ baseUrl: at.server.url, apiKey: 'svc_very_secret', logger });
+    await client.messages.sendText({ instanceId: INSTANCE, body: { to: '+5511999990000', text: 'private' } });
+    assert.deepEqual(
+      lines.map(([level, message]) => `${level} ${message}`),
+      ['debug request', 'warn trying again', 'debug request', 'debug response'],
+    );
+    const text = JSON.stringify(lines);
+    assert.doesNotMatch(text, /svc_very|private|99999|6a2f41a3/);
+    assert.match(text, /:instanceId/);
+    assert.match(text, /"x-api-key":"\[redacted\]"/);
+    assert.equal(lines[1]?.[2].traceId, TRACE_ID);
+  });
+});
+
+describe('a session', () => {
+  const jwt = (lifeSeconds: number, name: string) =>
+    `h.${Buffer.from(JSON.stringify({ exp: Date.now() / 1000 + lifeSeconds, name })).toString('base64url')}.s`;
+
+  /** Logs in with a token of the given life; each refresh gives one of 15 minutes. */
+  async function service(lifeSeconds: number, refuseTokens: number) {
+    let refreshes = 0;
+    let refused = 0;
+    const at = await setUp((res, { url, headers }) => {
+      const cookies = (token: string) => [
+        `svc_refresh_token=${token}; Path=/; HttpOnly`,
+        'svc_csrf_token=c; Path=/',
+      ];
+      if (url.endsWith('/login')) {
+        return json(res, 200, { token: jwt(lifeSeconds, 'first') }, { 'set-cookie': cookies('r0') });
+      }
+      if (url.endsWith('/refresh')) {
+        const isProven =
+          headers['x-csrf-token'] === 'c' && headers.cookie?.includes(`svc_refresh_token=r${refreshes};`);
+        if (!isProven) return refuse(res, 401, 'REFRESH_FAILED');
+        refreshes += 1;
+        return json(
+          res,
+          200,
+          { token: jwt(900, `next${refreshes}`) },
+          { 'set-cookie': cookies(`r${refreshes}`) },
+        );
+      }
+      if (url.endsWith('/logout')) return void res.writeHead(204).end();
+      if (refused++ < refuseTokens) return refuse(res, 401, 'TOKEN_EXPIRED');
+      json(res, 200, { authorization: headers.authorization });
+    });
+    return { ...at, refreshes: () => refreshes };
+  }
+
+  test('renews its token once for all calls, shortly before it ends', async () => {
+    const at = await service(10, 0);
+    const kept: unknown[] = [];
+    const session = createSession({
+      baseUrl: at.server.url,
+      onChange: (stored) => kept.push(stored?.refreshToken),
+    });
+    await session.login({ email: 'a@example.com', password: 'x' });
+    const client = createClient({ baseUrl: at.server.url, session });
+    await Promise.all([client.instances.list(), client.instances.list(), client.instances.list()]);
+    assert.equal(at.refreshes(), 1);
+    const resumed = createSession({ baseUrl: at.server.url, stored: session.stored() });
+    assert.equal(await resumed.token(), session.stored()?.token);
+    await session.logout();
+    assert.equal(session.stored(), null);
+    assert.deepEqual(kept, ['r0', 'r1', undefined]);
+    await assert.rejects(client.instances.list(), { code: 'NO_CREDENTIALS' });
+    await at.server.close();
+  });
+
+  test('answers an expired token with a new one and sends the same request again', async () => {
+    const at = await service(900, 1);
+    const session = createSession({ baseUrl: at.server.url });
+    await session.login({ email: 'a@example.com', password: 'x' });
+    const client = createClient({ baseUrl: at.server.url, session });
+    await client.messages.sendText({ instanceId: INSTANCE, body: { to: '+5511999990000', text: 'hi' } });
+    const keys = at.server.seen.map(({ headers }) => headers['idempotency-key']).filter(Boolean);
+    assert.equal(keys.length, 2);
+    assert.equal(keys[0], keys[1]);
+    await at.server.close();
+  });
+
+  test('that the service refuses for good is an error, not a loop', async () => {
+    const at = await service(900, 99);
+    const session = createSession({ baseUrl: at.server.url });
+    await session.login({ email: 'a@example.com', password: 'x' });
+    const client = createClient({ baseUrl: at.server.url, session });
+    await assert.rejects(client.instances.list(), { code: 'TOKEN_EXPIRED' });
+    assert.equal(at.refreshes(), 1);
+    await at.server.close();
+  });
+});
