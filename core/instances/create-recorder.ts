@@ -2,7 +2,7 @@ import { type TellEvents, tellEvents } from '../events/tell-events.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type Coalescer, createCoalescer } from '../platform/coalesce.ts';
-import type { Client, Db } from '../platform/db.ts';
+import type { Db, Sql } from '../platform/db.ts';
 import { type Lease, type Recorded, underLease, underLeases } from './hold-leases.ts';
 
 export interface RecorderDeps {
@@ -13,7 +13,7 @@ export interface RecorderDeps {
 
 /** The transaction that something is recorded in. */
 export interface Recording {
-  client: Client;
+  client: Sql;
   now: Date;
   /** Writes the events of what is recorded; they are announced after the commit. */
   tell: (events: Parameters<TellEvents>[1]) => Promise<void>;

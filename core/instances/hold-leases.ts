@@ -1,4 +1,4 @@
-import type { Client, Db, Sql } from '../platform/db.ts';
+import type { Db, Sql } from '../platform/db.ts';
 
 /** Ownership of a shard: the epoch grows with every new owner. */
 export interface Lease {
@@ -34,7 +34,7 @@ export type Recorded = 'recorded';
  * Everything that a session or an instance queue writes goes through here or through {@link underLeases}; there is no
  * other way to ask for leases, so none that can drop what it was given.
  */
-export async function underLease<T>(db: Db, lease: Lease, work: (client: Client) => Promise<T>): Promise<T> {
+export async function underLease<T>(db: Db, lease: Lease, work: (client: Sql) => Promise<T>): Promise<T> {
   return db.transaction(async (client) => {
     const stands = await holdLeases(client, [lease]);
     if (!stands(lease)) throw new LeaseLost(lease);
@@ -50,7 +50,7 @@ export async function underLease<T>(db: Db, lease: Lease, work: (client: Client)
 export async function underLeases<In extends { lease: Lease }, T>(
   db: Db,
   entries: readonly In[],
-  work: (client: Client, current: In[]) => Promise<T>,
+  work: (client: Sql, current: In[]) => Promise<T>,
 ): Promise<{ outcomes: (Recorded | LeaseLost)[]; result: T | null }> {
   return db.transaction(async (client) => {
     const stands = await holdLeases(

@@ -2,7 +2,8 @@ import { DUPLICATE_CONTENT_WINDOW_S } from '@posthorn/contract/limits.ts';
 import { type CompanyHold, holdSql } from '../access/company-hold.ts';
 import { lacksSql } from '../instances/driver-abilities.ts';
 import type { InstanceSettings } from '../instances/settings.ts';
-import type { Client } from '../platform/db.ts';
+import { ADVISORY_LOCKS } from '../platform/advisory-locks.ts';
+import type { Sql } from '../platform/db.ts';
 import type { ContactState } from './guard.ts';
 import type { SendCommand } from './send-command.ts';
 
@@ -79,9 +80,6 @@ export interface AcceptRows {
   }[];
 }
 
-/** First half of the advisory lock's key: this one is an instance's accept order. */
-const ACCEPT_LOCK = 7101;
-
 /**
  * The statement that holds these instances' accept order until the transaction ends: their outbox rows and
  * their contacts' counts are written by one transaction at a time. Advisory locks, since a row lock would
@@ -91,12 +89,14 @@ export function acceptOrderLocks(instanceIds: Iterable<string>): string {
   const keys = new Set<number>();
   for (const id of instanceIds) keys.add(Number.parseInt(id.slice(-8), 16) | 0);
   // Ascending everywhere: two transactions that share instances never wait for each other in a ring.
-  const locks = [...keys].sort((a, b) => a - b).map((key) => `pg_advisory_xact_lock(${ACCEPT_LOCK}, ${key})`);
+  const locks = [...keys]
+    .sort((a, b) => a - b)
+    .map((key) => `pg_advisory_xact_lock(${ADVISORY_LOCKS.acceptOrder}, ${key})`);
   return `SELECT ${locks.join(', ')}`;
 }
 
 /** Takes the same locks within a transaction. */
-export async function lockAcceptOrder(client: Client, instanceIds: Iterable<string>): Promise<void> {
+export async function lockAcceptOrder(client: Sql, instanceIds: Iterable<string>): Promise<void> {
   await client.query(acceptOrderLocks(instanceIds));
 }
 
@@ -105,7 +105,7 @@ export async function lockAcceptOrder(client: Client, instanceIds: Iterable<stri
  * them and sees whatever the previous holder committed.
  */
 export async function readForAccept(
-  client: Client,
+  client: Sql,
   wanted: {
     instanceIds: string[];
     keyIds: string[];
@@ -181,7 +181,7 @@ SELECT
  * Writes a decided batch: with one statement, when it holds no deletes, edits, forced sends and old keys. Nothing is
  * asked again that was read under the locks: a row that was not there is inserted, one that was is updated.
  */
-export async function writeAccepted(client: Client, rows: AcceptRows, now: Date): Promise<void> {
+export async function writeAccepted(client: Sql, rows: AcceptRows, now: Date): Promise<void> {
   if (rows.sends.length + rows.changes.length === 0) return;
   // A statement of its own: the inserts would not see what their own statement removes.
   if (rows.expiredKeys.length > 0)
@@ -211,7 +211,7 @@ export async function writeAccepted(client: Client, rows: AcceptRows, now: Date)
   }
 }
 
-async function writeSends(client: Client, rows: AcceptRows, now: Date): Promise<void> {
+async function writeSends(client: Sql, rows: AcceptRows, now: Date): Promise<void> {
   const sends = rows.sends.map(({ command, ...send }) => ({
     ...send,
     instanceId: command.instanceId,

@@ -1,7 +1,7 @@
 import type { NewEvent } from '../events/insert-events.ts';
 import { type RecorderDeps, type Recording, recordUnderLease } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/hold-leases.ts';
-import type { Client } from '../platform/db.ts';
+import type { Sql } from '../platform/db.ts';
 import {
   applyDelete,
   applyEdit,
@@ -53,7 +53,7 @@ async function recordEnd({ client, now, tell }: Recording, ended: EndedChange): 
 }
 
 async function eventsOf(
-  client: Client,
+  client: Sql,
   message: ChangedMessage,
   task: Task,
   ended: EndedChange,

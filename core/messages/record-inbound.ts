@@ -5,7 +5,7 @@ import type { NewEvent } from '../events/insert-events.ts';
 import { createRecorder, type RecorderDeps, type Recording } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/hold-leases.ts';
 import type { Coalescer } from '../platform/coalesce.ts';
-import type { Client } from '../platform/db.ts';
+import type { Sql } from '../platform/db.ts';
 import { messageIdOf, newId } from '../platform/ids.ts';
 import { countUsage } from '../usage/count-usage.ts';
 import { lockAcceptOrder } from './accept-sql.ts';
@@ -127,7 +127,7 @@ function receivedEvents(message: Received & { id: string }, now: Date): NewEvent
 }
 
 /** An answer resets the count of unanswered sends, under the lock that accepts take too. */
-async function warmContacts(client: Client, received: readonly Received[], now: Date): Promise<void> {
+async function warmContacts(client: Sql, received: readonly Received[], now: Date): Promise<void> {
   const direct = received.filter(
     (message) => !message.chatJid.endsWith('@g.us') && !message.chatJid.endsWith('@broadcast'),
   );

@@ -1,7 +1,7 @@
 import type { NewEvent } from '../events/insert-events.ts';
 import { type RecorderDeps, recordUnderLease } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/hold-leases.ts';
-import type { Client } from '../platform/db.ts';
+import type { Sql } from '../platform/db.ts';
 import { hashKey } from '../platform/hashes.ts';
 import { messageIdOf } from '../platform/ids.ts';
 import {
@@ -45,7 +45,7 @@ export async function recordNetworkChanges(
 
 /** The network repeats what was not acknowledged: the first event's id is made of what happened. */
 async function recordOnce(
-  client: Client,
+  client: Sql,
   instanceId: string,
   change: NetworkChangeOf,
   eventId: string,
@@ -58,7 +58,7 @@ async function recordOnce(
 }
 
 async function record(
-  client: Client,
+  client: Sql,
   instanceId: string,
   change: NetworkChangeOf,
   now: Date,

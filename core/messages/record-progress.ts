@@ -3,7 +3,7 @@ import type { NewEvent } from '../events/insert-events.ts';
 import { createRecorder, type RecorderDeps, type Recording } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/hold-leases.ts';
 import type { Coalescer } from '../platform/coalesce.ts';
-import type { Client } from '../platform/db.ts';
+import type { Sql } from '../platform/db.ts';
 import { type PostedStory, recordPosted, storyOf } from '../status/record-posted.ts';
 import { countUsage, type UsageCount } from '../usage/count-usage.ts';
 import { type OutboundFacts, progressEvent } from './message-events.ts';
@@ -84,7 +84,7 @@ interface Change {
 }
 
 /** The rows, locked in the order of their ids so that two batches never wait in a ring. */
-async function lockMessages(client: Client, batch: readonly Progress[]) {
+async function lockMessages(client: Sql, batch: readonly Progress[]) {
   const found = await client.query<OutboundFacts & { status: MessageStatus }>({
     name: 'messages-progress-lock',
     text: LOCK,

@@ -19,9 +19,6 @@ export interface Sql {
   ): Promise<pg.QueryResult<Row>>;
 }
 
-/** @deprecated Use {@link Sql}. */
-export type Client = Sql;
-
 /** Plain SQL through a pool: for hot and set-based statements; the rest goes through the ORM. */
 export interface Db extends Sql {
   readonly pool: pg.Pool;

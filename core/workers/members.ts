@@ -1,8 +1,9 @@
+import { ADVISORY_LOCKS } from '../platform/advisory-locks.ts';
 import type { Sql } from '../platform/db.ts';
 
 /** First halves of the advisory locks' keys: a live worker, an owned shard. */
-export const WORKER_LOCK = 7201;
-export const SHARD_LOCK = 7202;
+export const WORKER_LOCK = ADVISORY_LOCKS.worker;
+export const SHARD_LOCK = ADVISORY_LOCKS.shard;
 
 /** Without its lock, and without a heartbeat for so long: the process is dead. A cut connection is back sooner. */
 const GONE_AFTER_MS = 2_000;

@@ -1,11 +1,11 @@
 import type { OpenedMedia } from '@posthorn/core/media/open-media.ts';
 import { emptyTrash, removeExpired, removeOrphans } from '@posthorn/core/media/remove-expired.ts';
+import { ADVISORY_LOCKS } from '@posthorn/core/platform/advisory-locks.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import { createLoneJob, type LoneJob } from '../lone-job.ts';
 
-const MEDIA_RETENTION_LOCK = 7_071_006;
 const EVERY_MS = 600_000;
 
 /** A round tells how many rows and how many objects went. */
@@ -20,7 +20,7 @@ export function createMediaRetentionJob(deps: {
 }): MediaRetentionJob {
   return createLoneJob(deps, {
     name: 'the media retention',
-    lock: MEDIA_RETENTION_LOCK,
+    lock: ADVISORY_LOCKS.mediaRetention,
     everyMs: EVERY_MS,
     round: (signal) => round(deps, signal),
   });

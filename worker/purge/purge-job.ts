@@ -1,12 +1,11 @@
 import { companiesToPurge, purgeCompany } from '@posthorn/core/accounts/company/purge-company.ts';
 import { sweepExpired } from '@posthorn/core/accounts/sweep-expired.ts';
+import { ADVISORY_LOCKS } from '@posthorn/core/platform/advisory-locks.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import { createLoneJob, type LoneJob } from '../lone-job.ts';
 
-/** One process at a time; any other finds the lock taken and leaves. */
-const PURGE_LOCK = 7_071_004;
 /** More often than daily (ACC-26): nobody's data is kept a day longer than promised. */
 const EVERY_MS = 3_600_000;
 
@@ -17,7 +16,7 @@ export type PurgeJob = LoneJob<number>;
 export function createPurgeJob(deps: { db: Db; clock: Clock; log: Log }): PurgeJob {
   return createLoneJob(deps, {
     name: 'the purge',
-    lock: PURGE_LOCK,
+    lock: ADVISORY_LOCKS.purge,
     everyMs: EVERY_MS,
     round: (signal) => purge(deps, signal),
   });

@@ -3,6 +3,7 @@ import {
   IDEMPOTENCY_KEY_LIFETIME_S,
   WEBHOOK_PAYLOAD_RETENTION_DAYS,
 } from '@posthorn/contract/limits.ts';
+import { ADVISORY_LOCKS } from '@posthorn/core/platform/advisory-locks.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
@@ -14,8 +15,6 @@ import {
 } from '@posthorn/core/platform/partitions.ts';
 import { createLoneJob, type LoneJob } from '../lone-job.ts';
 
-/** One process at a time cleans up; any other finds the lock taken and leaves. */
-const RETENTION_LOCK = 7_071_003;
 const EVERY_MS = 600_000;
 const AHEAD_DAYS = 7;
 const DAY_MS = 86_400_000;
@@ -53,7 +52,7 @@ export type RetentionJob = LoneJob<true>;
 export function createRetentionJob(deps: Deps): RetentionJob {
   return createLoneJob(deps, {
     name: 'the retention job',
-    lock: RETENTION_LOCK,
+    lock: ADVISORY_LOCKS.retention,
     everyMs: EVERY_MS,
     round: (signal) => cleanUp(deps, signal),
   });
