@@ -78,6 +78,7 @@ const ACCEPT = {
 /** Codes of 401 that a renewed JWT answers. */
 const RENEWED: readonly string[] = ['TOKEN_EXPIRED', 'TOKEN_INVALID'];
 
+// long: the settings of a client, and what its calls share of them.
 export function createTransport(settings: TransportOptions): Transport {
   const baseUrl = normalizeBaseUrl(settings.baseUrl);
   if ([settings.apiKey, settings.token, settings.session].filter((given) => given !== undefined).length > 1) {
@@ -86,6 +87,7 @@ export function createTransport(settings: TransportOptions): Transport {
   const { fetch, logger, session } = settings;
   const userAgent = isBrowser() ? undefined : userAgentOf(settings.userAgent);
 
+  // long: the attempts of one call decide by what the ones before them left: keys, tokens, unknown outcomes.
   async function send(request: TransportRequest, options: CallOptions = {}): Promise<Attempted> {
     const timeoutMs = options.timeoutMs ?? settings.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     const deadlineMs = options.deadlineMs ?? settings.deadlineMs ?? 3 * timeoutMs;

@@ -16,6 +16,7 @@ export interface PrinterOptions {
 }
 
 /** Throws for a shape it does not know, so that the build fails rather than publish a wrong type. */
+// long: the cases of one recursion over TypeScript's types.
 export function createPrinter({ checker, nameOf, kept, docOf }: PrinterOptions): Printer {
   function print(type: ts.Type, path = '', isRoot = true): string {
     const written = write(type, path);
