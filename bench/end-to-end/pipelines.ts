@@ -62,7 +62,11 @@ export async function startThroughRabbit(
   receiver: Receiver,
 ): Promise<Pipeline> {
   const url = await databases.create('bench_rabbitmq', 'posthorn');
-  const system = await startSystem({ databaseUrl: url, amqpUrl, env: { NODE_ENV: 'production' } });
+  const system = await startSystem({
+    databaseUrl: url,
+    amqpUrl,
+    env: { NODE_ENV: 'production', BILLING_SIMULATED: 'true' },
+  });
   const target = await prepare(system.db, {
     url: system.urls[0] ?? '',
     sandboxUrl: system.sandboxUrl,

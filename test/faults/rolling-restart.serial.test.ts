@@ -16,7 +16,9 @@ const BILLING_SHARE = 1 / 3;
 const INSTANCES = 10;
 const PAUSE_MS = 100;
 /** Many looks of the balancer at /ready; the whole run keeps the delay of production. */
-const env: Record<string, string> = isWhole ? { NODE_ENV: 'production' } : { SHUTDOWN_DELAY_SECONDS: '2' };
+const env: Record<string, string> = isWhole
+  ? { NODE_ENV: 'production', BILLING_SIMULATED: 'true' }
+  : { SHUTDOWN_DELAY_SECONDS: '2' };
 
 test(`a rolling restart of all roles under ${REQUESTS} requests behind a balancer that never tries again: none fails, each message goes out once`, async (t) => {
   const system = await useSystem(t, { messaging: 2, billing: 2, workers: 2, env });

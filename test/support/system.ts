@@ -50,7 +50,6 @@ export async function startSystem(options: {
     JWT_SECRET: randomBytes(32).toString('hex'),
     ENCRYPTION_KEY: randomBytes(32).toString('hex'),
     ALLOW_PRIVATE_WEBHOOKS: 'true',
-    BILLING_SIMULATED: 'true',
     PUBLIC_RATE_PER_MINUTE: '1000000',
     ...options.env,
   };
