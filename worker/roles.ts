@@ -15,7 +15,7 @@ import type { Metrics } from '@posthorn/core/platform/metrics.ts';
 import { createOutbound } from '@posthorn/core/platform/outbound-http.ts';
 import type { Check } from '@posthorn/core/platform/readiness.ts';
 import type { Shutdown } from '@posthorn/core/platform/shutdown.ts';
-import { RETRIES_HINT } from '@posthorn/core/webhooks/delivery/hints.ts';
+import { RETRIES_NOTIFICATION } from '@posthorn/core/webhooks/delivery/notifications.ts';
 import { startBillingRoles } from './billing/start.ts';
 import { createMailSender } from './mail/mail-sender.ts';
 import { createMediaRetentionJob } from './media/media-retention-job.ts';
@@ -146,7 +146,7 @@ type Parts = WorkerRolesDeps &
 
 /** Those of workers that are no more: looked for at once, everywhere. */
 function tellOfFreeClaims(bus: Bus): void {
-  bus.notify('deliveries', RETRIES_HINT);
+  bus.notify('deliveries', RETRIES_NOTIFICATION);
   bus.notify('mail');
   bus.notify('billing', 'tasks');
 }

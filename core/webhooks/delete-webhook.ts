@@ -3,7 +3,7 @@ import type { Principal } from '../access/principal.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Db } from '../platform/db.ts';
 import type { Orm } from '../platform/orm.ts';
-import { changedHint } from './delivery/hints.ts';
+import { webhookNotification } from './delivery/notifications.ts';
 import { loadWebhook } from './find-webhook.ts';
 
 /** Deletes a webhook and what was still to be delivered to it; its logs stay until they age out. */
@@ -16,5 +16,5 @@ export async function deleteWebhook(
     await sql.query('DELETE FROM webhooks WHERE id = $1', [id]);
     await sql.query('DELETE FROM webhook_deliveries WHERE webhook_id = $1', [id]);
   });
-  deps.bus.notify('deliveries', changedHint(id));
+  deps.bus.notify('deliveries', webhookNotification(id));
 }

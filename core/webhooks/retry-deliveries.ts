@@ -9,7 +9,7 @@ import type { Db } from '../platform/db.ts';
 import { DAY_MS } from '../platform/durations.ts';
 import type { Orm } from '../platform/orm.ts';
 import { holderIsGone } from '../workers/pulse.ts';
-import { RETRIES_HINT } from './delivery/hints.ts';
+import { RETRIES_NOTIFICATION } from './delivery/notifications.ts';
 import { loadWebhook } from './find-webhook.ts';
 import { reportCompany } from './report-scope.ts';
 
@@ -74,7 +74,7 @@ async function retry(
     const done = new Set(queued.rows.map((row) => `${row.event_id} ${row.webhook_id}`));
     return found.rows.map((row) => ({ ...row, queued: done.has(`${row.event_id} ${row.webhook_id}`) }));
   });
-  deps.bus.notify('deliveries', RETRIES_HINT);
+  deps.bus.notify('deliveries', RETRIES_NOTIFICATION);
   return toResult(asked.logIds, rows);
 }
 

@@ -8,7 +8,7 @@ import type { Cipher } from '../platform/encryption.ts';
 import type { Orm } from '../platform/orm.ts';
 import { checkWebhookHeaders, checkWebhookUrl, type WebhookPolicy } from './check-webhook.ts';
 import { checkOwnInstance } from './create-webhook.ts';
-import { changedHint } from './delivery/hints.ts';
+import { webhookNotification } from './delivery/notifications.ts';
 import { loadWebhook } from './find-webhook.ts';
 import { sealHeaders, webhookView } from './webhook-view.ts';
 
@@ -46,6 +46,6 @@ export async function updateWebhook(
     await em.flush();
     return webhook;
   });
-  deps.bus.notify('deliveries', changedHint(webhook.id));
+  deps.bus.notify('deliveries', webhookNotification(webhook.id));
   return webhookView(deps.cipher, webhook);
 }

@@ -28,13 +28,13 @@ export async function openData(deps: {
   const postgres = await startEmbeddedPostgres({ dataDir, password: secrets.DATABASE_PASSWORD });
   shutdown.add('embedded database', () => postgres.stop());
   postgres.died.then(deps.onDeath);
-  const { home, stoppedOrphan } = postgres;
-  if (stoppedOrphan !== null)
-    log.info({ pid: stoppedOrphan }, 'stopped the database of a start that was killed');
-  for (const dir of home.leftBehind)
+  const { directory, endedStaleProcess } = postgres;
+  if (endedStaleProcess !== null)
+    log.info({ pid: endedStaleProcess }, 'stopped the database of a start that was killed');
+  for (const dir of directory.leftBehind)
     log.warn(
       { dir },
       'a database that this DATA_DIR had before is still there: remove it when nobody needs it',
     );
-  return { config: { ...config, DATABASE_URL: postgres.url }, databaseDir: home.dir };
+  return { config: { ...config, DATABASE_URL: postgres.url }, databaseDir: directory.dir };
 }

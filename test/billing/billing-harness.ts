@@ -21,7 +21,7 @@ import { createOrm } from '@posthorn/core/platform/orm.ts';
 import { type TransferLimits, transferLimits } from '@posthorn/core/platform/transfer-limits.ts';
 import { createBillingServer } from '@posthorn/server/billing/app.ts';
 import { startBillingWorker } from '@posthorn/worker/billing/billing-worker.ts';
-import { consumeBillingNews } from '@posthorn/worker/billing/consume-news.ts';
+import { consumeEntitlementUpdates } from '@posthorn/worker/billing/consume-entitlement-updates.ts';
 import { testConfig } from '../support/config.ts';
 import type { Answer, Request } from '../support/messaging.ts';
 import { createParts, type Parts } from '../support/parts.ts';
@@ -151,7 +151,7 @@ export async function startTestBilling(
         ingestionUrl: `${url}/v1/webhooks/asaas`,
         webhookSecret: WEBHOOK_SECRET,
       });
-      const consumer = await consumeBillingNews({ db: parts.db, broker, clock, log });
+      const consumer = await consumeEntitlementUpdates({ db: parts.db, broker, clock, log });
       let stopped = false;
       const stop = async () => {
         if (stopped) return;

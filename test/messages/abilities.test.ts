@@ -20,20 +20,20 @@ const ACTIONS: Record<string, string> = {
 };
 
 describe('what a network cannot do', () => {
-  let road: Sending;
+  let pipeline: Sending;
   let instance: TestInstance;
   let unpaired: TestInstance;
   before(async () => {
-    road = await startSending();
-    instance = await road.connect();
-    const made = await road.api.call('POST', '/v1/instances', {
-      key: road.company.apiKey,
+    pipeline = await startSending();
+    instance = await pipeline.connect();
+    const made = await pipeline.api.call('POST', '/v1/instances', {
+      key: pipeline.company.apiKey,
       body: { name: 'not paired' },
     });
     unpaired = { id: made.body.id, phone: '', jid: '' };
-    await tellAbilities(road.api.parts.db, { name: 'sandbox', lacks: [...ABILITIES] });
+    await tellAbilities(pipeline.api.parts.db, { name: 'sandbox', lacks: [...ABILITIES] });
   });
-  after(() => road.close());
+  after(() => pipeline.close());
 
   const routes = listRoutes(messagingContract).flatMap(({ name, route }) => {
     const { operation } = metaOf(route);
@@ -54,18 +54,21 @@ describe('what a network cannot do', () => {
       const target = name === 'instances.pairingCode' ? unpaired : instance;
       const path = route.path.replace('/v1/instances/:instanceId', '').replace(/:\w+/g, () => randomUUID());
       const body = bodyOf(name, sampleBody(route));
-      const before = await databaseState(road.api.parts.db);
-      const answer = await road.call(target, route.method, path, body);
+      const before = await databaseState(pipeline.api.parts.db);
+      const answer = await pipeline.call(target, route.method, path, body);
       assert.deepEqual([answer.status, answer.body.error_code], [501, 'NOT_IMPLEMENTED'], answer.text);
-      const after = await databaseState(road.api.parts.db);
+      const after = await databaseState(pipeline.api.parts.db);
       for (const table of ['outbox', 'messages', 'scheduled_sends', 'network_calls', 'idempotency_keys'])
         assert.equal(after.get(`public.${table}`), before.get(`public.${table}`), table);
     });
   }
 
   test('is told by the worker when it starts, and a driver that can everything lacks nothing', async () => {
-    await tellAbilities(road.api.parts.db, { name: 'sandbox', lacks: [] });
-    const sent = await road.call(instance, 'POST', '/messages/text', { to: road.newPhone(), text: 'can' });
+    await tellAbilities(pipeline.api.parts.db, { name: 'sandbox', lacks: [] });
+    const sent = await pipeline.call(instance, 'POST', '/messages/text', {
+      to: pipeline.newPhone(),
+      text: 'can',
+    });
     assert.equal(sent.status, 202, sent.text);
   });
 });

@@ -6,25 +6,27 @@ import { waitFor } from '../support/process.ts';
 import { seedInstance } from '../support/seed.ts';
 import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
 
-let road: Sending;
+let pipeline: Sending;
 let instance: TestInstance;
 
 before(async () => {
-  road = await startSending();
-  instance = await road.connect();
+  pipeline = await startSending();
+  instance = await pipeline.connect();
 });
-after(() => road.close());
+after(() => pipeline.close());
 
 const hexOf = (id: string) => id.replaceAll('-', '').toUpperCase();
 
 async function sent(path: string, to: string, body: object): Promise<string> {
-  const { message_id: id } = await road.send(instance, path, { to, ...body });
-  await waitFor(async () => (await road.eventsOf(id)).some((event) => event.type === 'message.delivered'));
+  const { message_id: id } = await pipeline.send(instance, path, { to, ...body });
+  await waitFor(async () =>
+    (await pipeline.eventsOf(id)).some((event) => event.type === 'message.delivered'),
+  );
   return id;
 }
 
 async function post(path: string, body: object) {
-  const answer = await road.call(instance, 'POST', path, body, { 'idempotency-key': '' });
+  const answer = await pipeline.call(instance, 'POST', path, body, { 'idempotency-key': '' });
   return {
     status: answer.status,
     code: answer.body.error_code,
@@ -35,7 +37,7 @@ async function post(path: string, body: object) {
 
 describe('pinning', () => {
   test('an unpin ignores its duration, whatever that is; a pin refuses a wrong one', async () => {
-    const phone = road.newPhone();
+    const phone = pipeline.newPhone();
     const id = await sent('/messages/text', phone, { text: 'unpin me' });
     for (const duration_seconds of [60, -1, 86_400, 1.5, 'a day', null, {}]) {
       const body = { chat_jid: phone, message_id: id, duration_seconds };
@@ -49,7 +51,7 @@ describe('pinning', () => {
   });
 
   test('pins for all and unpins, answered at once without an Idempotency-Key', async () => {
-    const phone = road.newPhone();
+    const phone = pipeline.newPhone();
     const id = await sent('/messages/text', phone, { text: 'pin me' });
     const pin = { chat_jid: phone, message_id: id, pin: true, duration_seconds: 604_800 };
     const { status, body } = await post('/messages/pin', pin);
@@ -65,7 +67,7 @@ describe('pinning', () => {
         envelope_message_id: '',
       },
     );
-    assert.equal((await road.shown(phone))[0].pinned, true);
+    assert.equal((await pipeline.shown(phone))[0].pinned, true);
     const off = await post('/messages/pin', {
       ...pin,
       message_id: hexOf(id),
@@ -73,23 +75,29 @@ describe('pinning', () => {
       pin: false,
     });
     assert.deepEqual([off.status, off.body.action], [200, 'unpinned']);
-    assert.equal((await road.shown(phone))[0].pinned, false);
+    assert.equal((await pipeline.shown(phone))[0].pinned, false);
   });
 
   test('a received message is pinned by its network id with the default sender', async () => {
-    const phone = road.newPhone();
-    const inbound = await road.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, text: 'hi' });
-    await road.event(instance, 'text.received', (data) => data.phone === phone);
+    const phone = pipeline.newPhone();
+    const inbound = await pipeline.sandbox.post(`/phones/${phone}/messages`, {
+      to: instance.phone,
+      text: 'hi',
+    });
+    await pipeline.event(instance, 'text.received', (data) => data.phone === phone);
     assert.equal(
       (await post('/messages/pin', { chat_jid: phone, message_id: inbound.id, pin: true })).status,
       200,
     );
-    assert.equal((await road.shown(phone))[0].pinned, true);
+    assert.equal((await pipeline.shown(phone))[0].pinned, true);
   });
 
   test('in a group takes an admin, and the sender', async () => {
-    const member = road.newPhone();
-    const group = await road.sandbox.post('/groups', { name: 'G', participants: [member, instance.phone] });
+    const member = pipeline.newPhone();
+    const group = await pipeline.sandbox.post('/groups', {
+      name: 'G',
+      participants: [member, instance.phone],
+    });
     const id = await sent('/messages/text', group.jid, { text: 'for all' });
     const pin = { chat_jid: group.jid, message_id: id, pin: true, target_from_me: true };
     const missing = await post('/messages/pin', pin);
@@ -97,18 +105,18 @@ describe('pinning', () => {
     assert.match(missing.message, /target_sender_jid/);
     const asSender = { ...pin, target_sender_jid: instance.jid };
     assert.deepEqual((await post('/messages/pin', asSender)).code, 'FORBIDDEN');
-    await road.sandbox.post('/groups', {
+    await pipeline.sandbox.post('/groups', {
       jid: group.jid,
       name: 'G',
       participants: [member],
       admins: [instance.phone],
     });
     assert.equal((await post('/messages/pin', asSender)).status, 200);
-    assert.equal((await road.shown(member, group.jid))[0].pinned, true);
+    assert.equal((await pipeline.shown(member, group.jid))[0].pinned, true);
   });
 
   test('of what is unknown is 404, and of a wrong shape 400', async () => {
-    const phone = road.newPhone();
+    const phone = pipeline.newPhone();
     await sent('/messages/text', phone, { text: 'x' });
     for (const message_id of [randomUUID(), '3EB0DEADBEEF']) {
       const refused = await post('/messages/pin', { chat_jid: phone, message_id, pin: true });
@@ -131,7 +139,7 @@ describe('voting', () => {
   const poll = { question: 'When?', options: ['now', 'later', 'never'], max_selections: 2 };
 
   test('casts, changes and clears a vote by exact names', async () => {
-    const phone = road.newPhone();
+    const phone = pipeline.newPhone();
     const id = await sent('/messages/poll', phone, poll);
     const vote = (selected_options: string[]) =>
       post('/messages/poll-vote', {
@@ -140,7 +148,7 @@ describe('voting', () => {
         poll_from_me: true,
         selected_options,
       });
-    const votes = async () => (await road.shown(phone))[0].votes;
+    const votes = async () => (await pipeline.shown(phone))[0].votes;
     const first = await vote(['now', 'later']);
     assert.equal(first.status, 200);
     assert.match(first.body.envelope_message_id, /^[0-9A-F]+$/);
@@ -158,22 +166,22 @@ describe('voting', () => {
   });
 
   test('votes of phones arrive; in the poll of a phone we vote by its network id', async () => {
-    const phone = road.newPhone();
+    const phone = pipeline.newPhone();
     const ours = await sent('/messages/poll', phone, poll);
-    await road.sandbox.post(`/phones/${phone}/messages`, {
+    await pipeline.sandbox.post(`/phones/${phone}/messages`, {
       to: instance.phone,
       type: 'poll_vote',
       message_id: hexOf(ours),
       options: ['later'],
     });
-    const received = await road.event(instance, 'poll_vote.received', (data) => data.phone === phone);
+    const received = await pipeline.event(instance, 'poll_vote.received', (data) => data.phone === phone);
     assert.deepEqual(received.data.content, { poll_message_id: ours, selected_options: ['later'] });
-    const theirs = await road.sandbox.post(`/phones/${phone}/messages`, {
+    const theirs = await pipeline.sandbox.post(`/phones/${phone}/messages`, {
       to: instance.phone,
       type: 'poll',
       ...poll,
     });
-    await road.event(instance, 'poll.received', (data) => data.phone === phone);
+    await pipeline.event(instance, 'poll.received', (data) => data.phone === phone);
     const answer = await post('/messages/poll-vote', {
       chat_jid: phone,
       poll_message_id: theirs.id,
@@ -183,9 +191,9 @@ describe('voting', () => {
   });
 
   test('without the secret of the poll is 404', async () => {
-    const phone = road.newPhone();
+    const phone = pipeline.newPhone();
     const id = await sent('/messages/poll', phone, poll);
-    await road.sandbox.post('/faults', { kind: 'forget_poll_secret', instance: instance.id });
+    await pipeline.sandbox.post('/faults', { kind: 'forget_poll_secret', instance: instance.id });
     const refused = await post('/messages/poll-vote', {
       chat_jid: phone,
       poll_message_id: id,
@@ -199,7 +207,7 @@ describe('voting', () => {
 
 describe('starring', () => {
   test('changes this account alone and tells message.starred when it has synced', async () => {
-    const phone = road.newPhone();
+    const phone = pipeline.newPhone();
     const id = await sent('/messages/text', phone, { text: 'star' });
     for (const starred of [true, false]) {
       const answer = await post('/messages/star', {
@@ -220,15 +228,15 @@ describe('starring', () => {
           },
         ],
       );
-      const event = await road.event(
+      const event = await pipeline.event(
         instance,
         'message.starred',
         (data) => data.message_ids[0] === id && data.starred === starred,
       );
       assert.deepEqual(eventPayloads['message.starred'].parse(event.data), event.data);
-      const [own] = await road.shown(instance.phone, phone);
+      const [own] = await pipeline.shown(instance.phone, phone);
       assert.equal(own.starred, starred);
-      assert.equal((await road.shown(phone))[0].starred, false);
+      assert.equal((await pipeline.shown(phone))[0].starred, false);
     }
     const group = await post('/messages/star', { chat_jid: '1203630@g.us', message_id: 'A1', starred: true });
     assert.deepEqual([group.status, group.code], [400, 'MISSING_FIELD']);
@@ -244,16 +252,16 @@ describe('actions that cannot be asked', () => {
     ['HARD_PAUSED', 'INSTANCE_HARD_PAUSED'],
   ] as const) {
     test(`answer 409 ${code} while the instance is ${state}`, async () => {
-      const id = await seedInstance(road.api.parts.db, road.company.companyId, { state });
-      const answer = await road.call({ ...instance, id }, 'POST', '/messages/star', body);
+      const id = await seedInstance(pipeline.api.parts.db, pipeline.company.companyId, { state });
+      const answer = await pipeline.call({ ...instance, id }, 'POST', '/messages/star', body);
       assert.deepEqual([answer.status, answer.body.error_code], [409, code]);
     });
   }
 
   test('answer 503 with Retry-After when the session is not there', async () => {
     // Connected by its row, and no network session behind it.
-    const id = await seedInstance(road.api.parts.db, road.company.companyId, { state: 'CONNECTED' });
-    const answer = await road.call({ ...instance, id }, 'POST', '/messages/star', body);
+    const id = await seedInstance(pipeline.api.parts.db, pipeline.company.companyId, { state: 'CONNECTED' });
+    const answer = await pipeline.call({ ...instance, id }, 'POST', '/messages/star', body);
     assert.deepEqual([answer.status, answer.body.error_code], [503, 'SERVICE_UNAVAILABLE']);
     assert.ok(Number(answer.headers.get('retry-after')) > 0);
   });

@@ -5,19 +5,19 @@ import { eventPayloads, isEventType } from '@posthorn/contract/events.ts';
 import { waitFor } from '../support/process.ts';
 import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
 
-let road: Sending;
+let pipeline: Sending;
 let instance: TestInstance;
 
 before(async () => {
-  road = await startSending();
-  instance = await road.connect();
+  pipeline = await startSending();
+  instance = await pipeline.connect();
 });
-after(() => road.close());
+after(() => pipeline.close());
 
 async function sentText(text = 'first words'): Promise<{ id: string; phone: string; hex: string }> {
-  const phone = road.newPhone();
-  const { message_id: id } = await road.send(instance, '/messages/text', { to: phone, text });
-  await waitFor(async () => (await road.eventsOf(id)).some((event) => event.type === 'message.read'));
+  const phone = pipeline.newPhone();
+  const { message_id: id } = await pipeline.send(instance, '/messages/text', { to: phone, text });
+  await waitFor(async () => (await pipeline.eventsOf(id)).some((event) => event.type === 'message.read'));
   return { id, phone, hex: id.replaceAll('-', '').toUpperCase() };
 }
 
@@ -32,24 +32,24 @@ describe('editing', () => {
       const key = randomUUID();
       const path = `/messages/${by === 'UUID' ? id : hex}/edit`;
       const edit = () =>
-        road.call(instance, 'PUT', path, { content: 'better words' }, { 'idempotency-key': key });
+        pipeline.call(instance, 'PUT', path, { content: 'better words' }, { 'idempotency-key': key });
       const answer = await edit();
       assert.equal(answer.status, 202);
       assert.deepEqual(Object.keys(answer.body).sort(), ['idempotency_key', 'status', 'task_id']);
       assert.notEqual(answer.body.task_id, id);
-      const edited = await road.event(instance, 'message.edited', (data) => data.message_ids[0] === id);
+      const edited = await pipeline.event(instance, 'message.edited', (data) => data.message_ids[0] === id);
       assert.deepEqual(eventPayloads['message.edited'].parse(edited.data), edited.data);
       assert.equal(edited.data.is_from_me, true);
       assert.deepEqual(edited.data.content, { text: 'better words' });
-      const [shown] = await road.shown(phone);
+      const [shown] = await pipeline.shown(phone);
       assert.deepEqual([shown.text, shown.edited], ['better words', true]);
-      const read = await road.call(instance, 'GET', `/message/${id}`);
+      const read = await pipeline.call(instance, 'GET', `/message/${id}`);
       assert.deepEqual(read.body.content, { text: 'better words' });
       assert.ok(read.body.edited_at);
       const replay = await edit();
       assert.deepEqual(replay.body, { ...answer.body, status: 'sent' });
       assert.equal(replay.headers.get('idempotent-replayed'), 'true');
-      const events = await road.eventsOf(id);
+      const events = await pipeline.eventsOf(id);
       assert.equal(events.filter((event) => event.type === 'message.edited').length, 1);
       assert.equal(events.filter((event) => event.type === 'message.sent').length, 1);
     });
@@ -58,34 +58,37 @@ describe('editing', () => {
   test('without content is refused in the words of SND-30', async () => {
     const { id } = await sentText();
     for (const body of [{}, { content: '' }, { content: '  ' }, { content: 5 }]) {
-      const answer = await road.call(instance, 'PUT', `/messages/${id}/edit`, body);
+      const answer = await pipeline.call(instance, 'PUT', `/messages/${id}/edit`, body);
       assert.deepEqual(refusedAs(answer), [400, 'BAD_REQUEST', 'content is required']);
     }
   });
 
   test('of what is unknown, received, deleted, forwarded, of another type or too old is refused', async () => {
     const { id, phone } = await sentText();
-    const edit = (ref: string) => road.call(instance, 'PUT', `/messages/${ref}/edit`, { content: 'x' });
+    const edit = (ref: string) => pipeline.call(instance, 'PUT', `/messages/${ref}/edit`, { content: 'x' });
     assert.deepEqual(refusedAs(await edit(randomUUID())).slice(0, 2), [404, 'MESSAGE_NOT_FOUND']);
     assert.deepEqual(refusedAs(await edit('3EB0123456')).slice(0, 2), [404, 'MESSAGE_NOT_FOUND']);
 
-    const inbound = await road.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, text: 'hi' });
-    await road.event(instance, 'text.received', (data) => data.phone === phone);
+    const inbound = await pipeline.sandbox.post(`/phones/${phone}/messages`, {
+      to: instance.phone,
+      text: 'hi',
+    });
+    await pipeline.event(instance, 'text.received', (data) => data.phone === phone);
     assert.deepEqual(refusedAs(await edit(inbound.id)), [
       400,
       'BAD_REQUEST',
       'only outbound messages can be edited',
     ]);
 
-    const location = await road.send(instance, '/messages/location', {
+    const location = await pipeline.send(instance, '/messages/location', {
       to: phone,
       latitude: 1,
       longitude: 2,
     });
     assert.deepEqual(refusedAs(await edit(location.message_id)).slice(0, 2), [400, 'EDIT_UNSUPPORTED_TYPE']);
 
-    const forwarded = await road.send(instance, '/messages/forward', {
-      to: road.newPhone(),
+    const forwarded = await pipeline.send(instance, '/messages/forward', {
+      to: pipeline.newPhone(),
       forward_chat_id: phone,
       message_id: inbound.id,
     });
@@ -94,26 +97,26 @@ describe('editing', () => {
       'EDIT_FORWARDED_NOT_ALLOWED',
     ]);
 
-    await road.api.parts.db.query(
+    await pipeline.api.parts.db.query(
       `UPDATE messages SET sent_at = sent_at - interval '16 minutes' WHERE id = $1`,
       [id],
     );
     assert.deepEqual(refusedAs(await edit(id)).slice(0, 2), [400, 'EDIT_WINDOW_EXPIRED']);
-    await road.api.parts.db.query(
+    await pipeline.api.parts.db.query(
       `UPDATE messages SET sent_at = sent_at + interval '2 minutes' WHERE id = $1`,
       [id],
     );
     assert.equal((await edit(id)).status, 202);
 
     const gone = await sentText();
-    await road.call(instance, 'DELETE', `/messages/${gone.id}`, { to: gone.phone, message_id: gone.id });
-    await road.event(instance, 'message.deleted', (data) => data.message_ids[0] === gone.id);
+    await pipeline.call(instance, 'DELETE', `/messages/${gone.id}`, { to: gone.phone, message_id: gone.id });
+    await pipeline.event(instance, 'message.deleted', (data) => data.message_ids[0] === gone.id);
     assert.deepEqual(refusedAs(await edit(gone.id)), [400, 'BAD_REQUEST', 'cannot edit a deleted message']);
   });
 
   test('that the network refuses ends as a failure of the edit, not of the message', async () => {
     const { id, phone } = await sentText();
-    await road.sandbox.post('/faults', {
+    await pipeline.sandbox.post('/faults', {
       kind: 'refuse',
       reason: 'not_now',
       account: instance.phone,
@@ -121,15 +124,19 @@ describe('editing', () => {
     });
     const key = randomUUID();
     const edit = () =>
-      road.call(instance, 'PUT', `/messages/${id}/edit`, { content: 'x' }, { 'idempotency-key': key });
+      pipeline.call(instance, 'PUT', `/messages/${id}/edit`, { content: 'x' }, { 'idempotency-key': key });
     const answer = await edit();
-    const failed = await road.event(instance, 'text.delivery_failed', (data) => data.message_ids[0] === id);
+    const failed = await pipeline.event(
+      instance,
+      'text.delivery_failed',
+      (data) => data.message_ids[0] === id,
+    );
     assert.deepEqual(
       [failed.data.operation, failed.data.reason, failed.data.wire_state],
       ['edit', 'not_now', 'not_sent'],
     );
-    assert.equal((await road.shown(phone))[0].text, 'first words');
-    assert.equal((await road.call(instance, 'GET', `/message/${id}`)).body.status, 'read');
+    assert.equal((await pipeline.shown(phone))[0].text, 'first words');
+    assert.equal((await pipeline.call(instance, 'GET', `/message/${id}`)).body.status, 'read');
     assert.deepEqual((await edit()).body, { ...answer.body, status: 'failed' });
   });
 });
@@ -137,11 +144,11 @@ describe('editing', () => {
 describe('deleting for everyone', () => {
   test('takes the message off the phone and tells message.deleted with its family', async () => {
     const { id, hex, phone } = await sentText();
-    const answer = await road.call(instance, 'DELETE', `/messages/${hex}`, { to: phone, message_id: id });
+    const answer = await pipeline.call(instance, 'DELETE', `/messages/${hex}`, { to: phone, message_id: id });
     assert.equal(answer.status, 202);
     assert.deepEqual(Object.keys(answer.body).sort(), ['idempotency_key', 'status', 'task_id']);
-    await road.event(instance, 'text.deleted', (data) => data.message_ids[0] === id);
-    const events = (await road.eventsOf(id)).filter((event) => event.type.endsWith('.deleted'));
+    await pipeline.event(instance, 'text.deleted', (data) => data.message_ids[0] === id);
+    const events = (await pipeline.eventsOf(id)).filter((event) => event.type.endsWith('.deleted'));
     assert.deepEqual(
       events.map((event) => event.type),
       ['message.deleted', 'text.deleted'],
@@ -151,9 +158,9 @@ describe('deleting for everyone', () => {
       assert.deepEqual(eventPayloads[type].parse(data), data);
       assert.equal(data.is_from_me, true);
     }
-    const [shown] = await road.shown(phone);
+    const [shown] = await pipeline.shown(phone);
     assert.deepEqual([shown.deleted, shown.text], [true, '']);
-    const read = await road.call(instance, 'GET', `/message/${id}`);
+    const read = await pipeline.call(instance, 'GET', `/message/${id}`);
     assert.ok(read.body.deleted_at);
     assert.deepEqual(read.body.content, {});
   });
@@ -161,7 +168,7 @@ describe('deleting for everyone', () => {
   test('of what is unknown, elsewhere or named twice differently is refused', async () => {
     const { id, phone } = await sentText();
     const other = await sentText();
-    const remove = (ref: string, body: object) => road.call(instance, 'DELETE', `/messages/${ref}`, body);
+    const remove = (ref: string, body: object) => pipeline.call(instance, 'DELETE', `/messages/${ref}`, body);
     const unknown = randomUUID();
     assert.deepEqual(refusedAs(await remove(unknown, { to: phone, message_id: unknown })).slice(0, 2), [
       404,
@@ -182,33 +189,33 @@ describe('deleting for everyone', () => {
 
 describe('what phones change', () => {
   test('an edit and a delete of theirs change what we keep, and are told once', async () => {
-    const phone = road.newPhone();
-    const inbound = await road.sandbox.post(`/phones/${phone}/messages`, {
+    const phone = pipeline.newPhone();
+    const inbound = await pipeline.sandbox.post(`/phones/${phone}/messages`, {
       to: instance.phone,
       text: 'befor',
     });
-    const received = await road.event(instance, 'text.received', (data) => data.phone === phone);
+    const received = await pipeline.event(instance, 'text.received', (data) => data.phone === phone);
     const id = received.data.message_ids[0];
-    await road.sandbox.post('/faults', { kind: 'repeat_events', instance: instance.id });
-    await road.sandbox.post(`/phones/${phone}/messages`, {
+    await pipeline.sandbox.post('/faults', { kind: 'repeat_events', instance: instance.id });
+    await pipeline.sandbox.post(`/phones/${phone}/messages`, {
       to: instance.phone,
       type: 'edit',
       message_id: inbound.id,
       text: 'before',
     });
-    const edited = await road.event(instance, 'message.edited', (data) => data.message_ids[0] === id);
+    const edited = await pipeline.event(instance, 'message.edited', (data) => data.message_ids[0] === id);
     assert.deepEqual([edited.data.is_from_me, edited.data.content], [false, { text: 'before' }]);
     assert.equal(edited.data.phone, phone);
-    assert.equal((await road.call(instance, 'GET', `/message/${id}`)).body.content.text, 'before');
-    await road.sandbox.post(`/phones/${phone}/messages`, {
+    assert.equal((await pipeline.call(instance, 'GET', `/message/${id}`)).body.content.text, 'before');
+    await pipeline.sandbox.post(`/phones/${phone}/messages`, {
       to: instance.phone,
       type: 'delete',
       message_id: inbound.id,
     });
-    await road.event(instance, 'text.deleted', (data) => data.message_ids[0] === id);
-    await road.sandbox.call('DELETE', '/faults');
+    await pipeline.event(instance, 'text.deleted', (data) => data.message_ids[0] === id);
+    await pipeline.sandbox.call('DELETE', '/faults');
     await new Promise((resolve) => setTimeout(resolve, 200));
-    const types = (await road.eventsOf(id)).map((event) => event.type);
+    const types = (await pipeline.eventsOf(id)).map((event) => event.type);
     assert.deepEqual(types, [
       'message.received',
       'text.received',

@@ -4,33 +4,37 @@ import { after, before, describe, test } from 'node:test';
 import { waitFor } from '../support/process.ts';
 import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
 
-let road: Sending;
+let pipeline: Sending;
 let instance: TestInstance;
 
 before(async () => {
-  road = await startSending({ worker: { deferral: { expiresMs: 1_500, retryMs: 100 } } });
-  instance = await road.connect();
+  pipeline = await startSending({ worker: { deferral: { expiresMs: 1_500, retryMs: 100 } } });
+  instance = await pipeline.connect();
 });
-after(() => road.close());
+after(() => pipeline.close());
 
 async function received(text: string): Promise<{ id: string; phone: string; networkId: string }> {
-  const phone = road.newPhone();
-  const sent = await road.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, text });
-  const event = await road.event(instance, 'text.received', (data) => data.phone === phone);
+  const phone = pipeline.newPhone();
+  const sent = await pipeline.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, text });
+  const event = await pipeline.event(instance, 'text.received', (data) => data.phone === phone);
   return { id: event.data.message_ids[0], phone, networkId: sent.id };
 }
 
 async function lastEvent(messageId: string, type: string) {
-  return waitFor(async () => (await road.eventsOf(messageId)).find((event) => event.type === type), 10_000, {
-    what: type,
-  });
+  return waitFor(
+    async () => (await pipeline.eventsOf(messageId)).find((event) => event.type === type),
+    10_000,
+    {
+      what: type,
+    },
+  );
 }
 
 describe('forwarding', () => {
   test('what was received, and again what was forwarded, counts up the forwarded mark', async () => {
     const source = await received('pass it on');
-    const [second, third] = [road.newPhone(), road.newPhone()];
-    const first = await road.send(instance, '/messages/forward', {
+    const [second, third] = [pipeline.newPhone(), pipeline.newPhone()];
+    const first = await pipeline.send(instance, '/messages/forward', {
       to: second,
       forward_chat_id: source.phone,
       message_id: source.id,
@@ -40,30 +44,30 @@ describe('forwarding', () => {
       [sent.data.message_type, sent.data.is_forwarded, sent.data.forwarding_score],
       ['text', true, 1],
     );
-    const [shown] = await road.shown(second);
+    const [shown] = await pipeline.shown(second);
     assert.deepEqual([shown.text, shown.is_forwarded, shown.forwarding_score], ['pass it on', true, 1]);
     await lastEvent(first.message_id, 'message.read');
-    const again = await road.send(instance, '/messages/forward', {
+    const again = await pipeline.send(instance, '/messages/forward', {
       to: third,
       forward_chat_id: second,
       message_id: first.message_id,
     });
     assert.equal((await lastEvent(again.message_id, 'message.sent')).data.forwarding_score, 2);
-    assert.equal((await road.shown(third))[0].forwarding_score, 2);
+    assert.equal((await pipeline.shown(third))[0].forwarding_score, 2);
   });
 
   test('what the instance itself sent gives a clean copy', async () => {
-    const [first, second] = [road.newPhone(), road.newPhone()];
-    const source = await road.send(instance, '/messages/text', { to: first, text: 'mine' });
+    const [first, second] = [pipeline.newPhone(), pipeline.newPhone()];
+    const source = await pipeline.send(instance, '/messages/text', { to: first, text: 'mine' });
     await lastEvent(source.message_id, 'message.read');
-    const copy = await road.send(instance, '/messages/forward', {
+    const copy = await pipeline.send(instance, '/messages/forward', {
       to: second,
       forward_chat_id: first,
       message_id: source.message_id,
     });
     const sent = await lastEvent(copy.message_id, 'message.sent');
     assert.ok(!('is_forwarded' in sent.data) && !('forwarding_score' in sent.data));
-    const [shown] = await road.shown(second);
+    const [shown] = await pipeline.shown(second);
     assert.equal(shown.text, 'mine');
     assert.ok(!('is_forwarded' in shown));
   });
@@ -71,15 +75,15 @@ describe('forwarding', () => {
   test('is 404 for what is not in the history, in another chat, or never left', async () => {
     const source = await received('here');
     const forward = (body: object) =>
-      road.call(instance, 'POST', '/messages/forward', { to: road.newPhone(), ...body });
-    const failing = road.newPhone();
-    await road.sandbox.post('/faults', { kind: 'refuse', phone: failing, times: 1 });
-    const failed = await road.send(instance, '/messages/text', { to: failing, text: 'never' });
+      pipeline.call(instance, 'POST', '/messages/forward', { to: pipeline.newPhone(), ...body });
+    const failing = pipeline.newPhone();
+    await pipeline.sandbox.post('/faults', { kind: 'refuse', phone: failing, times: 1 });
+    const failed = await pipeline.send(instance, '/messages/text', { to: failing, text: 'never' });
     await lastEvent(failed.message_id, 'text.delivery_failed');
     for (const body of [
       { forward_chat_id: source.phone, message_id: randomUUID() },
       { forward_chat_id: source.phone, message_id: '3EB0DEADBEEF' },
-      { forward_chat_id: road.newPhone(), message_id: source.id },
+      { forward_chat_id: pipeline.newPhone(), message_id: source.id },
       { forward_chat_id: failing, message_id: failed.message_id },
     ]) {
       const answer = await forward(body);
@@ -89,20 +93,20 @@ describe('forwarding', () => {
 
   test('of a source that was deleted for everyone is 422, and nothing is queued', async () => {
     const source = await received('gone');
-    await road.sandbox.post(`/phones/${source.phone}/messages`, {
+    await pipeline.sandbox.post(`/phones/${source.phone}/messages`, {
       to: instance.phone,
       type: 'delete',
       message_id: source.networkId,
     });
-    await road.event(instance, 'text.deleted', (data) => data.message_ids[0] === source.id);
-    const to = road.newPhone();
-    const answer = await road.call(instance, 'POST', '/messages/forward', {
+    await pipeline.event(instance, 'text.deleted', (data) => data.message_ids[0] === source.id);
+    const to = pipeline.newPhone();
+    const answer = await pipeline.call(instance, 'POST', '/messages/forward', {
       to,
       forward_chat_id: source.phone,
       message_id: source.id,
     });
     assert.deepEqual([answer.status, answer.body.error_code], [422, 'FORWARD_SOURCE_DELETED']);
-    assert.deepEqual(await road.shown(to), []);
+    assert.deepEqual(await pipeline.shown(to), []);
   });
 
   for (const reason of [
@@ -112,9 +116,9 @@ describe('forwarding', () => {
   ]) {
     test(`fails with ${reason} when only the device knows it, in the family of the source`, async () => {
       const source = await received('fails');
-      const to = road.newPhone();
-      await road.sandbox.post('/faults', { kind: 'refuse', reason, phone: to, times: 1 });
-      const accepted = await road.send(instance, '/messages/forward', {
+      const to = pipeline.newPhone();
+      await pipeline.sandbox.post('/faults', { kind: 'refuse', reason, phone: to, times: 1 });
+      const accepted = await pipeline.send(instance, '/messages/forward', {
         to,
         forward_chat_id: source.phone,
         message_id: source.id,
@@ -124,63 +128,68 @@ describe('forwarding', () => {
         [failed.data.reason, failed.data.wire_state, failed.data.idempotency_key],
         [reason, 'not_sent', accepted.idempotency_key],
       );
-      assert.equal((await road.eventsOf(accepted.message_id)).length, 1);
+      assert.equal((await pipeline.eventsOf(accepted.message_id)).length, 1);
     });
   }
 
   test('of a source deleted after the 202 fails with forward_source_deleted', async () => {
     const source = await received('soon gone');
     // The delete reaches the network; the instance is not told before it forwards.
-    await road.sandbox.post('/faults', { kind: 'offline', instance: instance.id });
-    await road.sandbox.post(`/phones/${source.phone}/messages`, {
+    await pipeline.sandbox.post('/faults', { kind: 'offline', instance: instance.id });
+    await pipeline.sandbox.post(`/phones/${source.phone}/messages`, {
       to: instance.phone,
       type: 'delete',
       message_id: source.networkId,
     });
-    const accepted = await road.send(instance, '/messages/forward', {
-      to: road.newPhone(),
+    const accepted = await pipeline.send(instance, '/messages/forward', {
+      to: pipeline.newPhone(),
       forward_chat_id: source.phone,
       message_id: source.id,
     });
-    await road.sandbox.call('DELETE', '/faults');
+    await pipeline.sandbox.call('DELETE', '/faults');
     const failed = await lastEvent(accepted.message_id, 'text.delivery_failed');
     assert.equal(failed.data.reason, 'forward_source_deleted');
   });
 
   test('that the network cannot do now is tried again, and goes out when it can', async () => {
     const source = await received('later');
-    const to = road.newPhone();
-    await road.sandbox.post('/faults', {
+    const to = pipeline.newPhone();
+    await pipeline.sandbox.post('/faults', {
       kind: 'refuse',
       reason: 'forward_unavailable',
       phone: to,
       times: 3,
     });
-    const accepted = await road.send(instance, '/messages/forward', {
+    const accepted = await pipeline.send(instance, '/messages/forward', {
       to,
       forward_chat_id: source.phone,
       message_id: source.id,
     });
     // Nothing else waits for it.
-    const other = await road.send(instance, '/messages/text', { to: road.newPhone(), text: 'at once' });
+    const other = await pipeline.send(instance, '/messages/text', {
+      to: pipeline.newPhone(),
+      text: 'at once',
+    });
     const sent = await lastEvent(accepted.message_id, 'message.sent');
-    const events = await road.eventsOf(other.message_id);
+    const events = await pipeline.eventsOf(other.message_id);
     assert.ok(events[0]!.event_id < sent.event_id);
-    assert.equal((await road.shown(to)).length, 1);
+    assert.equal((await pipeline.shown(to)).length, 1);
   });
 
   test('that the network cannot do until it expires fails with forward_unavailable', async () => {
     const source = await received('never');
-    const to = road.newPhone();
-    await road.sandbox.post('/faults', { kind: 'refuse', reason: 'forward_unavailable', phone: to });
-    const accepted = await road.send(instance, '/messages/forward', {
+    const to = pipeline.newPhone();
+    await pipeline.sandbox.post('/faults', { kind: 'refuse', reason: 'forward_unavailable', phone: to });
+    const accepted = await pipeline.send(instance, '/messages/forward', {
       to,
       forward_chat_id: source.phone,
       message_id: source.id,
     });
     const failed = await lastEvent(accepted.message_id, 'text.delivery_failed');
     assert.deepEqual([failed.data.reason, failed.data.wire_state], ['forward_unavailable', 'not_sent']);
-    const task = await road.api.parts.db.query('SELECT 1 FROM outbox WHERE task_id = $1', [accepted.task_id]);
+    const task = await pipeline.api.parts.db.query('SELECT 1 FROM outbox WHERE task_id = $1', [
+      accepted.task_id,
+    ]);
     assert.equal(task.rows.length, 0);
   });
 });

@@ -4,14 +4,14 @@ import { eventPayloads, isEventType } from '@posthorn/contract/events.ts';
 import { waitFor } from '../support/process.ts';
 import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
 
-let road: Sending;
+let pipeline: Sending;
 let instance: TestInstance;
 
 before(async () => {
-  road = await startSending();
-  instance = await road.connect();
+  pipeline = await startSending();
+  instance = await pipeline.connect();
 });
-after(() => road.close());
+after(() => pipeline.close());
 
 const POLL = { question: 'When?', options: ['now', 'later'], max_selections: 1 };
 const EVENT = { name: 'Launch', start_at: '2030-01-01T10:00:00Z' };
@@ -35,11 +35,11 @@ const FAMILIES: [string, object, object, object?][] = [
 describe('what phones send', () => {
   for (const [type, body, content, more = {}] of FAMILIES) {
     test(`${type} is message.received and ${type}.received, each once and as documented`, async () => {
-      const phone = road.newPhone();
-      await road.sandbox.post('/phones', { phone, name: 'Ana' });
-      await road.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, type, ...body });
-      const event = await road.event(instance, `${type}.received`, (data) => data.phone === phone);
-      const events = await road.eventsOf(event.data.message_ids[0]);
+      const phone = pipeline.newPhone();
+      await pipeline.sandbox.post('/phones', { phone, name: 'Ana' });
+      await pipeline.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, type, ...body });
+      const event = await pipeline.event(instance, `${type}.received`, (data) => data.phone === phone);
+      const events = await pipeline.eventsOf(event.data.message_ids[0]);
       assert.deepEqual(
         events.map((each) => each.type),
         ['message.received', `${type}.received`],
@@ -56,51 +56,51 @@ describe('what phones send', () => {
         [type, content, 'Ana', false, `${phone}@s.whatsapp.net`],
       );
       for (const [field, value] of Object.entries(more)) assert.deepEqual(data[field], value);
-      const read = await road.call(instance, 'GET', `/message/${data.message_ids[0]}`);
+      const read = await pipeline.call(instance, 'GET', `/message/${data.message_ids[0]}`);
       assert.deepEqual([read.body.message_type, read.body.content], [type, content]);
     });
   }
 
   test('a forwarded message says so, and a plain one does not', async () => {
-    const phone = road.newPhone();
+    const phone = pipeline.newPhone();
     for (const forwarding_score of [0, 4]) {
-      await road.sandbox.post(`/phones/${phone}/messages`, {
+      await pipeline.sandbox.post(`/phones/${phone}/messages`, {
         to: instance.phone,
         text: `score ${forwarding_score}`,
         forwarding_score,
       });
     }
     const of = (text: string) =>
-      road.event(instance, 'message.received', (data) => data.content.text === text);
+      pipeline.event(instance, 'message.received', (data) => data.content.text === text);
     const marked = await of('score 4');
     assert.deepEqual([marked.data.is_forwarded, marked.data.forwarding_score], [true, 4]);
     assert.ok(!('is_forwarded' in (await of('score 0')).data));
   });
 
   test('a blocked phone reaches nobody', async () => {
-    const phone = road.newPhone();
-    await road.sandbox.post(`/phones/${instance.phone}/block`, { phone });
-    await road.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, text: 'unheard' });
-    await road.sandbox.post(`/phones/${instance.phone}/block`, { phone, blocked: false });
-    await road.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, text: 'heard' });
-    const event = await road.event(instance, 'text.received', (data) => data.phone === phone);
+    const phone = pipeline.newPhone();
+    await pipeline.sandbox.post(`/phones/${instance.phone}/block`, { phone });
+    await pipeline.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, text: 'unheard' });
+    await pipeline.sandbox.post(`/phones/${instance.phone}/block`, { phone, blocked: false });
+    await pipeline.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, text: 'heard' });
+    const event = await pipeline.event(instance, 'text.received', (data) => data.phone === phone);
     assert.equal(event.data.content.text, 'heard');
   });
 });
 
 describe('the list of messages', () => {
   test('pages by keyset in both directions and filters', async () => {
-    const other = await road.connect();
-    const [a, b] = [road.newPhone(), road.newPhone()];
+    const other = await pipeline.connect();
+    const [a, b] = [pipeline.newPhone(), pipeline.newPhone()];
     const ids: string[] = [];
     for (let i = 0; i < 5; i += 1) {
       const to = i % 2 ? b : a;
-      ids.push((await road.send(other, '/messages/text', { to, text: `text ${i}` })).message_id);
+      ids.push((await pipeline.send(other, '/messages/text', { to, text: `text ${i}` })).message_id);
     }
-    await road.sandbox.post(`/phones/${a}/messages`, { to: other.phone, type: 'location', ...LOCATION });
-    const inbound = (await road.event(other, 'location.received')).data.message_ids[0];
+    await pipeline.sandbox.post(`/phones/${a}/messages`, { to: other.phone, type: 'location', ...LOCATION });
+    const inbound = (await pipeline.event(other, 'location.received')).data.message_ids[0];
     const all = [...ids, inbound];
-    const list = (query: string) => road.call(other, 'GET', `/messages?${query}`);
+    const list = (query: string) => pipeline.call(other, 'GET', `/messages?${query}`);
     const idsOf = (answer: { body: { data: { message_id: string }[] } }) =>
       answer.body.data.map((message) => message.message_id);
 

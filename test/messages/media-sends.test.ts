@@ -94,7 +94,7 @@ const CASES: Record<string, Case> = {
   },
 };
 
-let road: Sending;
+let pipeline: Sending;
 let instance: TestInstance;
 
 /** Serves the media of the URL form, and counts how often it was asked. */
@@ -108,11 +108,11 @@ const files = createServer((_request, response) => {
 before(async () => {
   picture = await jpeg({ width: 44 });
   await new Promise<void>((resolve) => files.listen(0, '127.0.0.1', resolve));
-  road = await startSending({ env: { MEDIA_PRIVATE_HOSTS: hostOfFiles() } });
-  instance = await road.connect();
+  pipeline = await startSending({ env: { MEDIA_PRIVATE_HOSTS: hostOfFiles() } });
+  instance = await pipeline.connect();
 });
 after(async () => {
-  await road.close();
+  await pipeline.close();
   files.close();
 });
 
@@ -123,10 +123,10 @@ const sha = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('he
 async function upload(bytes: Buffer, mime: string): Promise<string> {
   const form = new FormData();
   form.append('file', new Blob([new Uint8Array(bytes)], { type: mime }), 'sample');
-  const answer = await fetch(`${road.api.url}/v1/instances/${instance.id}/media`, {
+  const answer = await fetch(`${pipeline.api.url}/v1/instances/${instance.id}/media`, {
     method: 'POST',
     body: form,
-    headers: { 'x-api-key': road.company.apiKey },
+    headers: { 'x-api-key': pipeline.company.apiKey },
   });
   assert.equal(answer.status, 201);
   return ((await answer.json()) as { media_id: string }).media_id;
@@ -142,10 +142,10 @@ async function postForm(
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) form.append(name, value);
   form.append('file', new Blob([new Uint8Array(file)], { type: mime }), 'sample');
-  const answer = await fetch(`${road.api.url}/v1/instances/${instance.id}${path}`, {
+  const answer = await fetch(`${pipeline.api.url}/v1/instances/${instance.id}${path}`, {
     method: 'POST',
     body: form,
-    headers: { 'x-api-key': road.company.apiKey, 'idempotency-key': key },
+    headers: { 'x-api-key': pipeline.company.apiKey, 'idempotency-key': key },
   });
   // biome-ignore lint/suspicious/noExplicitAny: looked at field by field
   return { status: answer.status, body: (await answer.json()) as any };
@@ -154,7 +154,7 @@ async function postForm(
 async function told(messageId: string, last: string) {
   return waitFor(
     async () => {
-      const events = await road.eventsOf(messageId);
+      const events = await pipeline.eventsOf(messageId);
       return events.at(-1)?.type === last && events;
     },
     15_000,
@@ -168,10 +168,10 @@ describe('sends with media', () => {
   )) {
     test(`${name}: reaches the phone with its bytes, told in order`, async () => {
       const file = await bytes();
-      const phone = road.newPhone();
+      const phone = pipeline.newPhone();
       // What was stored for one kind must be found for this send: by the id that the first one was given.
       const media_base64 = `data:${mime};base64,${file.toString('base64')}`;
-      const accepted = await road.send(instance, path, { to: phone, ...body, media_base64 });
+      const accepted = await pipeline.send(instance, path, { to: phone, ...body, media_base64 });
       const events = await told(accepted.message_id, ends);
       assert.deepEqual(
         events.map((event) => event.type),
@@ -184,16 +184,20 @@ describe('sends with media', () => {
       }
       assert.equal(events[0]!.data.idempotency_key, accepted.idempotency_key);
       const mediaId = events[0]!.data.media_id;
-      const [shown] = await road.shown(phone);
+      const [shown] = await pipeline.shown(phone);
       assert.equal(shown.type, type);
       for (const [field, value] of Object.entries(content))
         assert.deepEqual(shown.content[field], value, field);
-      const got = Buffer.from(await (await fetch(road.sandboxUrl + shown.media.url)).arrayBuffer());
+      const got = Buffer.from(await (await fetch(pipeline.sandboxUrl + shown.media.url)).arrayBuffer());
       if (converted) assert.ok(shown.media.mime_type.startsWith(converted), shown.media.mime_type);
       else assert.deepEqual([sha(got), shown.media.mime_type], [sha(file), mime]);
       if (converted === 'audio/ogg') assert.equal(Buffer.from(shown.media.waveform, 'base64').length, 64);
       if (type === 'sticker') assert.equal(shown.media.animated, true);
-      const again = await road.send(instance, path, { to: road.newPhone(), ...body, media_id: mediaId });
+      const again = await pipeline.send(instance, path, {
+        to: pipeline.newPhone(),
+        ...body,
+        media_id: mediaId,
+      });
       assert.equal((await told(again.message_id, ends))[0]!.data.media_id, mediaId);
     });
   }
@@ -204,19 +208,19 @@ describe('sends with media', () => {
     ['audio', () => mp3(1), 'status_audio'],
   ] as const) {
     test(`status ${route}: reaches the audience and is told as ${type}`, async () => {
-      const friend = road.newPhone();
-      await road.sandbox.post(`/phones/${instance.phone}/contacts`, { add: [friend], mutual: true });
+      const friend = pipeline.newPhone();
+      await pipeline.sandbox.post(`/phones/${instance.phone}/contacts`, { add: [friend], mutual: true });
       const media_base64 = (await bytes()).toString('base64');
-      const accepted = await road.send(instance, `/messages/status/${route}`, { media_base64 });
-      const sent = await road.event(
+      const accepted = await pipeline.send(instance, `/messages/status/${route}`, { media_base64 });
+      const sent = await pipeline.event(
         instance,
         'message.sent',
         (data) => data.message_ids[0] === accepted.message_id,
       );
       assert.equal(sent.data.message_type, type);
-      await waitFor(async () => (await road.shown(friend, 'status@broadcast')).length === 1);
-      await road.sandbox.post(`/phones/${friend}/view-status`, {});
-      const viewed = await road.event(
+      await waitFor(async () => (await pipeline.shown(friend, 'status@broadcast')).length === 1);
+      await pipeline.sandbox.post(`/phones/${friend}/view-status`, {});
+      const viewed = await pipeline.event(
         instance,
         'status.viewed',
         (data) => data.status_message_id === accepted.message_id,
@@ -225,7 +229,7 @@ describe('sends with media', () => {
         [viewed.data.status_type, viewed.data.receipt_type],
         [route, route === 'image' ? 'read' : 'played'],
       );
-      const item = await road.call(instance, 'GET', `/status/${accepted.message_id}`);
+      const item = await pipeline.call(instance, 'GET', `/status/${accepted.message_id}`);
       assert.deepEqual([item.body.type, item.body.media_id], [route, sent.data.media_id]);
     });
   }
@@ -241,14 +245,14 @@ describe('a media source', () => {
   for (const form of Object.keys(changes) as (keyof typeof changes)[]) {
     test(`${form}: 50 concurrent repeats of one key make one message, a changed body is 422`, async () => {
       const file = await jpeg({ width: 40 + form.length });
-      const phone = road.newPhone();
+      const phone = pipeline.newPhone();
       const key = randomUUID();
       const mediaId = form === 'id' ? await upload(file, 'image/jpeg') : '';
       const send = async (fields: Record<string, string>, bytes = file) => {
         const body = { to: phone, ...fields };
         if (form === 'multipart') return postForm('/messages/image', body, bytes, 'image/jpeg', key);
         const source = form === 'id' ? { media_id: mediaId } : { media_base64: bytes.toString('base64') };
-        return road.call(
+        return pipeline.call(
           instance,
           'POST',
           '/messages/image',
@@ -264,18 +268,18 @@ describe('a media source', () => {
         const other = await send({ caption: 'one' }, await jpeg({ width: 99 }));
         assert.deepEqual([other.status, other.body.error_code], [422, 'IDEMPOTENCY_KEY_REUSED']);
       }
-      await waitFor(async () => (await road.shown(phone)).length === 1);
+      await waitFor(async () => (await pipeline.shown(phone)).length === 1);
       await new Promise((resolve) => setTimeout(resolve, 100));
-      assert.equal((await road.shown(phone)).length, 1);
+      assert.equal((await pipeline.shown(phone)).length, 1);
     });
   }
 
   test('url: 50 concurrent repeats of one key make one message; a repeat fetches nothing', async () => {
-    const phone = road.newPhone();
+    const phone = pipeline.newPhone();
     const key = randomUUID();
     const media_url = `http://${hostOfFiles()}/picture.jpg`;
     const send = (url: string) =>
-      road.call(
+      pipeline.call(
         instance,
         'POST',
         '/messages/image',
@@ -290,21 +294,21 @@ describe('a media source', () => {
     assert.equal((await send(`${media_url}?other`)).body.error_code, 'IDEMPOTENCY_KEY_REUSED');
     assert.equal(asked, before);
     await told(answers[0]!.body.message_id, 'message.read');
-    assert.equal((await road.shown(phone)).length, 1);
+    assert.equal((await pipeline.shown(phone)).length, 1);
   });
 
   test('a caption is edited and the picture stays; the same picture twice is a duplicate', async () => {
-    const guarded = await road.connect({ anti_spam_guard_enabled: true });
-    const phone = road.newPhone();
+    const guarded = await pipeline.connect({ anti_spam_guard_enabled: true });
+    const phone = pipeline.newPhone();
     const media_base64 = (await jpeg({ width: 50 })).toString('base64');
     const body = { to: phone, caption: 'befor', media_base64 };
-    const first = await road.send(guarded, '/messages/image', body);
+    const first = await pipeline.send(guarded, '/messages/image', body);
     await told(first.message_id, 'message.read');
-    const twice = await road.call(guarded, 'POST', '/messages/image', body);
+    const twice = await pipeline.call(guarded, 'POST', '/messages/image', body);
     assert.deepEqual([twice.status, twice.body.error_code], [409, 'BLOCKED_DUPLICATE_CONTENT']);
-    await road.call(guarded, 'PUT', `/messages/${first.message_id}/edit`, { content: 'before' });
-    await road.event(guarded, 'message.edited');
-    const [shown] = await road.shown(phone);
+    await pipeline.call(guarded, 'PUT', `/messages/${first.message_id}/edit`, { content: 'before' });
+    await pipeline.event(guarded, 'message.edited');
+    const [shown] = await pipeline.shown(phone);
     assert.deepEqual([shown.text, shown.edited], ['before', true]);
     assert.ok(shown.media.url);
   });
@@ -312,70 +316,73 @@ describe('a media source', () => {
 
 describe('received media', () => {
   test('is stored by itself: the events carry its media_id, and it can be sent on', async () => {
-    const phone = road.newPhone();
+    const phone = pipeline.newPhone();
     const file = await jpeg({ width: 70 });
-    await road.sandbox.post(`/phones/${phone}/messages`, {
+    await pipeline.sandbox.post(`/phones/${phone}/messages`, {
       to: instance.phone,
       type: 'image',
       caption: 'theirs',
       media_base64: file.toString('base64'),
       mime_type: 'image/jpeg',
     });
-    const event = await road.event(instance, 'image.received', (data) => data.phone === phone);
+    const event = await pipeline.event(instance, 'image.received', (data) => data.phone === phone);
     assert.deepEqual(eventPayloads['image.received'].parse(event.data), event.data);
     assert.deepEqual([event.data.content, event.data.mime_type], [{ caption: 'theirs' }, 'image/jpeg']);
-    const media = await fetch(`${road.api.url}/v1/instances/${instance.id}/media/${event.data.media_id}`, {
-      headers: { 'x-api-key': road.company.apiKey },
-    });
+    const media = await fetch(
+      `${pipeline.api.url}/v1/instances/${instance.id}/media/${event.data.media_id}`,
+      {
+        headers: { 'x-api-key': pipeline.company.apiKey },
+      },
+    );
     assert.equal(sha(new Uint8Array(await media.arrayBuffer())), sha(file));
-    const forwarded = await road.send(instance, '/messages/forward', {
-      to: road.newPhone(),
+    const forwarded = await pipeline.send(instance, '/messages/forward', {
+      to: pipeline.newPhone(),
       forward_chat_id: phone,
       message_id: event.data.message_ids[0],
     });
     const sent = (await told(forwarded.message_id, 'message.read'))[0]!;
     assert.deepEqual([sent.data.message_type, sent.data.is_forwarded], ['image', true]);
-    await road.sandbox.post('/faults', { kind: 'expire_media', instance: instance.id });
-    const gone = await road.send(instance, '/messages/forward', {
-      to: road.newPhone(),
+    await pipeline.sandbox.post('/faults', { kind: 'expire_media', instance: instance.id });
+    const gone = await pipeline.send(instance, '/messages/forward', {
+      to: pipeline.newPhone(),
       forward_chat_id: phone,
       message_id: event.data.message_ids[0],
     });
-    await road.event(
+    await pipeline.event(
       instance,
       'image.delivery_failed',
       (data) => data.message_ids[0] === gone.message_id && data.reason === 'forward_source_media_unavailable',
     );
-    await road.sandbox.call('DELETE', '/faults');
+    await pipeline.sandbox.call('DELETE', '/faults');
   });
 
   test('that can never be stored holds nothing up: it is told without an id', async () => {
-    const phone = road.newPhone();
+    const phone = pipeline.newPhone();
     const empty = { to: instance.phone, type: 'document', media_base64: '', mime_type: 'application/pdf' };
-    await road.sandbox.post(`/phones/${phone}/messages`, empty);
-    await road.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, text: 'after' });
-    const document = await road.event(instance, 'document.received', (data) => data.phone === phone);
+    await pipeline.sandbox.post(`/phones/${phone}/messages`, empty);
+    await pipeline.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, text: 'after' });
+    const document = await pipeline.event(instance, 'document.received', (data) => data.phone === phone);
     assert.ok(!('media_id' in document.data));
-    const text = await road.event(instance, 'text.received', (data) => data.phone === phone);
+    const text = await pipeline.event(instance, 'text.received', (data) => data.phone === phone);
     assert.equal(text.data.content.text, 'after');
   });
 
   test('an animated sticker says so; media that is gone is told without an id', async () => {
-    const phone = road.newPhone();
+    const phone = pipeline.newPhone();
     const sticker = {
       to: instance.phone,
       type: 'sticker',
       media_base64: (await animatedWebp()).toString('base64'),
       mime_type: 'image/webp',
     };
-    await road.sandbox.post(`/phones/${phone}/messages`, sticker);
-    const event = await road.event(instance, 'sticker.received', (data) => data.phone === phone);
+    await pipeline.sandbox.post(`/phones/${phone}/messages`, sticker);
+    const event = await pipeline.event(instance, 'sticker.received', (data) => data.phone === phone);
     assert.equal(event.data.is_animated, true);
-    await road.sandbox.post('/faults', { kind: 'expire_media', instance: instance.id });
-    const other = road.newPhone();
-    await road.sandbox.post(`/phones/${other}/messages`, sticker);
-    const gone = await road.event(instance, 'sticker.received', (data) => data.phone === other);
+    await pipeline.sandbox.post('/faults', { kind: 'expire_media', instance: instance.id });
+    const other = pipeline.newPhone();
+    await pipeline.sandbox.post(`/phones/${other}/messages`, sticker);
+    const gone = await pipeline.event(instance, 'sticker.received', (data) => data.phone === other);
     assert.ok(!('media_id' in gone.data));
-    await road.sandbox.call('DELETE', '/faults');
+    await pipeline.sandbox.call('DELETE', '/faults');
   });
 });

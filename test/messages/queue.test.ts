@@ -4,38 +4,43 @@ import { after, before, describe, test } from 'node:test';
 import { waitFor } from '../support/process.ts';
 import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
 
-let road: Sending;
+let pipeline: Sending;
 
 before(async () => {
   // One at a time at the network, so that what comes behind it waits here.
-  road = await startSending({ driver: { window: 1 } });
+  pipeline = await startSending({ driver: { window: 1 } });
 });
-after(() => road.close());
+after(() => pipeline.close());
 
 /** An instance whose first text is being sent for a long while; the rest waits behind it. */
 async function busyInstance(waiting: number) {
-  const instance = await road.connect();
-  const phone = road.newPhone();
+  const instance = await pipeline.connect();
+  const phone = pipeline.newPhone();
   // A receipt would prove what the late answer has not said yet.
-  await road.sandbox.post('/phones', { phone, online: false });
-  await road.sandbox.post('/faults', { kind: 'delay', delay_ms: 1_500, account: instance.phone, times: 1 });
+  await pipeline.sandbox.post('/phones', { phone, online: false });
+  await pipeline.sandbox.post('/faults', {
+    kind: 'delay',
+    delay_ms: 1_500,
+    account: instance.phone,
+    times: 1,
+  });
   const texts = [];
   for (let i = 0; i <= waiting; i += 1) {
-    texts.push(await road.send(instance, '/messages/text', { to: phone, text: `text ${i}` }));
+    texts.push(await pipeline.send(instance, '/messages/text', { to: phone, text: `text ${i}` }));
   }
   // The first one is at the network now.
-  await waitFor(async () => (await road.sandbox.get(`/ledger?to=${phone}`)).total === 1);
+  await waitFor(async () => (await pipeline.sandbox.get(`/ledger?to=${phone}`)).total === 1);
   return { instance, phone, texts };
 }
 
 /** What the phone shows once the queue is empty and it is online. */
 async function shownInTheEnd(instance: TestInstance, phone: string): Promise<string[]> {
   await waitFor(async () => (await list(instance)).body.total === 0, 10_000);
-  await road.sandbox.post('/phones', { phone, online: true });
-  return (await road.shown(phone)).map((message) => message.text);
+  await pipeline.sandbox.post('/phones', { phone, online: true });
+  return (await pipeline.shown(phone)).map((message) => message.text);
 }
 
-const list = (instance: TestInstance, query = '') => road.call(instance, 'GET', `/queue${query}`);
+const list = (instance: TestInstance, query = '') => pipeline.call(instance, 'GET', `/queue${query}`);
 
 describe('the queue', () => {
   test('lists and counts what waits, in the order of sending', async () => {
@@ -55,72 +60,75 @@ describe('the queue', () => {
       message_type: 'text',
       chat_jid: `${phone}@s.whatsapp.net`,
     });
-    assert.deepEqual((await road.call(instance, 'GET', '/queue/count')).body, { count: 4 });
+    assert.deepEqual((await pipeline.call(instance, 'GET', '/queue/count')).body, { count: 4 });
     assert.equal((await shownInTheEnd(instance, phone)).length, 4);
   });
 
   test('lets one waiting task be cancelled: it is never sent and fails as cancelled', async () => {
     const { instance, phone, texts } = await busyInstance(2);
     const path = `/queue/${texts[1].task_id}`;
-    const answer = await road.call(instance, 'DELETE', path);
+    const answer = await pipeline.call(instance, 'DELETE', path);
     assert.deepEqual([answer.status, answer.body], [200, { task_id: texts[1].task_id, cancelled: true }]);
-    const [failed] = await road.eventsOf(texts[1].message_id);
+    const [failed] = await pipeline.eventsOf(texts[1].message_id);
     assert.equal(failed!.type, 'text.delivery_failed');
     assert.deepEqual([failed!.data.reason, failed!.data.wire_state], ['cancelled', 'not_sent']);
-    assert.equal((await road.call(instance, 'DELETE', path)).status, 404);
+    assert.equal((await pipeline.call(instance, 'DELETE', path)).status, 404);
     assert.deepEqual(await shownInTheEnd(instance, phone), ['text 0', 'text 2']);
   });
 
   test('does not cancel what is being sent: 409', async () => {
     const { instance, texts } = await busyInstance(0);
-    const answer = await road.call(instance, 'DELETE', `/queue/${texts[0].task_id}`);
+    const answer = await pipeline.call(instance, 'DELETE', `/queue/${texts[0].task_id}`);
     assert.deepEqual([answer.status, answer.body.error_code], [409, 'CONFLICT']);
-    const unknown = await road.call(instance, 'DELETE', `/queue/${randomUUID()}`);
+    const unknown = await pipeline.call(instance, 'DELETE', `/queue/${randomUUID()}`);
     assert.deepEqual([unknown.status, unknown.body.error_code], [404, 'NOT_FOUND']);
   });
 
   test('is emptied at once; only what was being sent goes out', async () => {
     const { instance, phone, texts } = await busyInstance(5);
-    const answer = await road.call(instance, 'DELETE', '/queue');
+    const answer = await pipeline.call(instance, 'DELETE', '/queue');
     assert.deepEqual([answer.status, answer.body], [200, { cancelled: 5 }]);
-    await road.send(instance, '/messages/text', { to: phone, text: 'after' });
+    await pipeline.send(instance, '/messages/text', { to: phone, text: 'after' });
     assert.deepEqual(await shownInTheEnd(instance, phone), ['text 0', 'after']);
     for (const { message_id: id } of texts.slice(1)) {
       assert.deepEqual(
-        (await road.eventsOf(id)).map((event) => event.type),
+        (await pipeline.eventsOf(id)).map((event) => event.type),
         ['text.delivery_failed'],
       );
     }
   });
 
   test('of an instance that is not connected can be emptied, and nothing goes out later', async () => {
-    const instance = await road.connect();
-    const phone = road.newPhone();
-    await road.sandbox.post('/faults', { kind: 'offline', instance: instance.id });
+    const instance = await pipeline.connect();
+    const phone = pipeline.newPhone();
+    await pipeline.sandbox.post('/faults', { kind: 'offline', instance: instance.id });
     // Within the grace the instance still counts as connected.
-    for (const text of ['a', 'b']) await road.send(instance, '/messages/text', { to: phone, text });
-    await road.call(instance, 'POST', '/disconnect');
-    await waitFor(async () => (await road.call(instance, 'GET', '')).body.state === 'DISCONNECTED', 15_000);
-    assert.deepEqual((await road.call(instance, 'DELETE', '/queue')).body, { cancelled: 2 });
-    await road.sandbox.call('DELETE', '/faults');
-    await road.call(instance, 'POST', '/connect');
-    await waitFor(async () => (await road.call(instance, 'GET', '')).body.state === 'CONNECTED', 15_000);
-    await road.send(instance, '/messages/text', { to: phone, text: 'c' });
-    await waitFor(async () => (await road.shown(phone)).length > 0);
+    for (const text of ['a', 'b']) await pipeline.send(instance, '/messages/text', { to: phone, text });
+    await pipeline.call(instance, 'POST', '/disconnect');
+    await waitFor(
+      async () => (await pipeline.call(instance, 'GET', '')).body.state === 'DISCONNECTED',
+      15_000,
+    );
+    assert.deepEqual((await pipeline.call(instance, 'DELETE', '/queue')).body, { cancelled: 2 });
+    await pipeline.sandbox.call('DELETE', '/faults');
+    await pipeline.call(instance, 'POST', '/connect');
+    await waitFor(async () => (await pipeline.call(instance, 'GET', '')).body.state === 'CONNECTED', 15_000);
+    await pipeline.send(instance, '/messages/text', { to: phone, text: 'c' });
+    await waitFor(async () => (await pipeline.shown(phone)).length > 0);
     assert.deepEqual(
-      (await road.shown(phone)).map((message) => message.text),
+      (await pipeline.shown(phone)).map((message) => message.text),
       ['c'],
     );
   });
 
   test('a waiting edit is cancelled by its own task id and leaves the message alone', async () => {
     const { instance, phone, texts } = await busyInstance(0);
-    const edit = await road.call(instance, 'PUT', `/messages/${texts[0].message_id}/edit`, {
+    const edit = await pipeline.call(instance, 'PUT', `/messages/${texts[0].message_id}/edit`, {
       content: 'new',
     });
-    const answer = await road.call(instance, 'DELETE', `/queue/${edit.body.task_id}`);
+    const answer = await pipeline.call(instance, 'DELETE', `/queue/${edit.body.task_id}`);
     assert.equal(answer.status, 200);
-    const failed = await road.event(
+    const failed = await pipeline.event(
       instance,
       'text.delivery_failed',
       (data) => data.message_ids[0] === texts[0].message_id,

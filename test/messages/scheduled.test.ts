@@ -9,26 +9,26 @@ import { type Sending, startSending, type TestInstance } from '../support/sendin
 const MINUTE_MS = 60_000;
 
 let clock: TestClock;
-let road: Sending;
+let pipeline: Sending;
 let instance: TestInstance;
 
 before(async () => {
   clock = createTestClock(new Date());
-  road = await startSending({ clock });
+  pipeline = await startSending({ clock });
 });
-after(() => road.close());
+after(() => pipeline.close());
 beforeEach(async () => {
-  instance = await road.connect();
+  instance = await pipeline.connect();
 });
 
 const inMinutes = (minutes: number) => new Date(clock.now().getTime() + minutes * MINUTE_MS).toISOString();
 
 async function schedule(body: object, headers = {}) {
-  return road.call(instance, 'POST', '/messages/scheduled', body, headers);
+  return pipeline.call(instance, 'POST', '/messages/scheduled', body, headers);
 }
 
 async function statusOf(id: string): Promise<string> {
-  const list = await road.call(instance, 'GET', '/messages/scheduled');
+  const list = await pipeline.call(instance, 'GET', '/messages/scheduled');
   return list.body.data.find((row: { id: string }) => row.id === id)?.status;
 }
 
@@ -47,7 +47,7 @@ async function tick(condition: () => Promise<boolean>): Promise<void> {
 
 describe('a scheduled send', () => {
   test('goes out when its time has come, under the id that was promised', async () => {
-    const phone = road.newPhone();
+    const phone = pipeline.newPhone();
     const key = randomUUID();
     const body = { type: 'text', send_at: inMinutes(10), body: { to: phone, text: 'later' } };
     const answer = await schedule(body, { 'idempotency-key': key });
@@ -62,29 +62,32 @@ describe('a scheduled send', () => {
     });
     await pass(9);
     await tick(async () => true);
-    assert.deepEqual(await road.shown(phone), []);
-    assert.equal((await road.call(instance, 'GET', '/messages/scheduled')).body.data[0].status, 'scheduled');
+    assert.deepEqual(await pipeline.shown(phone), []);
+    assert.equal(
+      (await pipeline.call(instance, 'GET', '/messages/scheduled')).body.data[0].status,
+      'scheduled',
+    );
     await pass(1);
-    await tick(async () => (await road.shown(phone)).length === 1);
-    const sent = await road.event(instance, 'message.sent');
+    await tick(async () => (await pipeline.shown(phone)).length === 1);
+    const sent = await pipeline.event(instance, 'message.sent');
     assert.deepEqual([sent.data.message_ids, sent.data.idempotency_key], [[id], key]);
     assert.equal(await statusOf(id), 'queued');
     const replay = await schedule(body, { 'idempotency-key': key });
     assert.equal(replay.headers.get('idempotent-replayed'), 'true');
     assert.deepEqual(replay.body, { ...answer.body, status: 'queued' });
     await tick(async () => true);
-    assert.equal((await road.shown(phone)).length, 1);
+    assert.equal((await pipeline.shown(phone)).length, 1);
   });
 
   test('may be of every type', async () => {
-    const phone = road.newPhone();
-    await road.sandbox.post('/phones', { phone: instance.phone, business: true });
-    const target = await road.send(instance, '/messages/text', { to: phone, text: 'target' });
-    await waitFor(async () => (await road.shown(phone)).length === 1);
+    const phone = pipeline.newPhone();
+    await pipeline.sandbox.post('/phones', { phone: instance.phone, business: true });
+    const target = await pipeline.send(instance, '/messages/text', { to: phone, text: 'target' });
+    await waitFor(async () => (await pipeline.shown(phone)).length === 1);
     const ref = target.message_id;
     // The network dates what it takes by the real time, which this clock has left behind.
-    await waitFor(async () => (await road.eventsOf(ref)).at(-1)?.type === 'message.read');
-    await road.api.parts.db.query('UPDATE messages SET sent_at = $2 WHERE id = $1', [ref, clock.now()]);
+    await waitFor(async () => (await pipeline.eventsOf(ref)).at(-1)?.type === 'message.read');
+    await pipeline.api.parts.db.query('UPDATE messages SET sent_at = $2 WHERE id = $1', [ref, clock.now()]);
     const bodies: Record<string, object> = {
       text: { to: phone, text: 'hello' },
       link_preview: { to: phone, text: 'https://a.test', url: 'https://a.test' },
@@ -106,15 +109,16 @@ describe('a scheduled send', () => {
     }
     // Within the edit window of the target.
     await pass(12);
-    await tick(async () => (await road.shown(phone)).length === 9);
+    await tick(async () => (await pipeline.shown(phone)).length === 9);
     await tick(
-      async () => (await road.shown(phone))[0].edited && (await road.shown(phone))[0].reactions.length === 1,
+      async () =>
+        (await pipeline.shown(phone))[0].edited && (await pipeline.shown(phone))[0].reactions.length === 1,
     );
-    const shown = await road.shown(phone);
+    const shown = await pipeline.shown(phone);
     assert.deepEqual([shown[0].text, shown[0].edited, shown[0].reactions.length], ['edited', true, 1]);
     for (const [type, id] of Object.entries(ids)) {
       if (type === 'edit') continue;
-      await tick(async () => (await road.eventsOf(id)).some((event) => event.type === 'message.sent'));
+      await tick(async () => (await pipeline.eventsOf(id)).some((event) => event.type === 'message.sent'));
     }
     const removed = await schedule({
       type: 'delete',
@@ -123,11 +127,11 @@ describe('a scheduled send', () => {
     });
     assert.equal(removed.status, 202);
     await pass(2);
-    await tick(async () => (await road.shown(phone))[0].deleted);
+    await tick(async () => (await pipeline.shown(phone))[0].deleted);
   });
 
   test('is refused now for what is wrong now', async () => {
-    const phone = road.newPhone();
+    const phone = pipeline.newPhone();
     const text = { to: phone, text: 'x' };
     const cases: [object, number, string][] = [
       [{ send_at: inMinutes(1), body: text }, 400, 'MISSING_FIELD'],
@@ -163,16 +167,16 @@ describe('a scheduled send', () => {
       const answer = await schedule(body);
       assert.deepEqual([answer.status, answer.body.error_code], [status, code], JSON.stringify(body));
     }
-    const missing = await road.api.call('POST', `/v1/instances/${instance.id}/messages/scheduled`, {
-      key: road.company.apiKey,
+    const missing = await pipeline.api.call('POST', `/v1/instances/${instance.id}/messages/scheduled`, {
+      key: pipeline.company.apiKey,
       body: { type: 'text', send_at: inMinutes(1), body: text },
     });
     assert.equal(missing.body.error_code, 'IDEMPOTENCY_KEY_REQUIRED');
-    assert.deepEqual((await road.call(instance, 'GET', '/messages/scheduled')).body.total, 0);
+    assert.deepEqual((await pipeline.call(instance, 'GET', '/messages/scheduled')).body.total, 0);
   });
 
   test('with one key 50 times at once is one; with a changed body 422', async () => {
-    const phone = road.newPhone();
+    const phone = pipeline.newPhone();
     const headers = { 'idempotency-key': randomUUID() };
     const body = { type: 'text', send_at: inMinutes(5), body: { to: phone, text: 'once' } };
     const answers = await Promise.all(Array.from({ length: 50 }, () => schedule(body, headers)));
@@ -182,29 +186,29 @@ describe('a scheduled send', () => {
     const changed = await schedule({ ...body, send_at: inMinutes(6) }, headers);
     assert.deepEqual([changed.status, changed.body.error_code], [422, 'IDEMPOTENCY_KEY_REUSED']);
     await pass(6);
-    await tick(async () => (await road.shown(phone)).length === 1);
+    await tick(async () => (await pipeline.shown(phone)).length === 1);
     await tick(async () => true);
-    assert.equal((await road.shown(phone)).length, 1);
+    assert.equal((await pipeline.shown(phone)).length, 1);
   });
 
   test('is cancelled until it is claimed, then 409', async () => {
-    const phone = road.newPhone();
+    const phone = pipeline.newPhone();
     const body = { type: 'text', send_at: inMinutes(5), body: { to: phone, text: 'x' } };
     const first = (await schedule(body)).body.id;
-    const remove = (id: string) => road.call(instance, 'DELETE', `/messages/scheduled/${id}`);
+    const remove = (id: string) => pipeline.call(instance, 'DELETE', `/messages/scheduled/${id}`);
     assert.equal((await remove(first)).status, 204);
     assert.equal(await statusOf(first), 'cancelled');
     assert.equal((await remove(randomUUID())).body.error_code, 'NOT_FOUND');
     const second = (await schedule({ ...body, body: { to: phone, text: 'y' } })).body.id;
     await pass(6);
-    await tick(async () => (await road.shown(phone)).length === 1);
+    await tick(async () => (await pipeline.shown(phone)).length === 1);
     assert.deepEqual(
-      (await road.shown(phone)).map((message) => message.text),
+      (await pipeline.shown(phone)).map((message) => message.text),
       ['y'],
     );
     const late = await remove(second);
     assert.deepEqual([late.status, late.body.error_code], [409, 'CONFLICT']);
-    const { db } = road.api.parts;
+    const { db } = pipeline.api.parts;
     await db.query(`UPDATE scheduled_sends SET status = 'claimed', claimed_at = now() WHERE id = $1`, [
       second,
     ]);
@@ -212,20 +216,26 @@ describe('a scheduled send', () => {
   });
 
   test('that is refused when its time has come fails in the family of the message it was about', async () => {
-    const phone = road.newPhone();
-    const place = await road.send(instance, '/messages/location', { to: phone, latitude: 1, longitude: 2 });
-    await waitFor(async () => (await road.eventsOf(place.message_id)).at(-1)?.type === 'message.read');
+    const phone = pipeline.newPhone();
+    const place = await pipeline.send(instance, '/messages/location', {
+      to: phone,
+      latitude: 1,
+      longitude: 2,
+    });
+    await waitFor(async () => (await pipeline.eventsOf(place.message_id)).at(-1)?.type === 'message.read');
     const { id } = (
       await schedule({
         type: 'forward',
         send_at: inMinutes(5),
-        body: { to: road.newPhone(), forward_chat_id: phone, message_id: place.message_id },
+        body: { to: pipeline.newPhone(), forward_chat_id: phone, message_id: place.message_id },
       })
     ).body;
-    await road.api.parts.db.query('UPDATE messages SET deleted_at = now() WHERE id = $1', [place.message_id]);
+    await pipeline.api.parts.db.query('UPDATE messages SET deleted_at = now() WHERE id = $1', [
+      place.message_id,
+    ]);
     await pass(6);
     await tick(async () => (await statusOf(id)) === 'failed');
-    const [failed] = await road.eventsOf(id);
+    const [failed] = await pipeline.eventsOf(id);
     assert.equal(failed!.type, 'location.delivery_failed');
     assert.deepEqual(
       [failed!.data.reason, failed!.data.message_type],
@@ -234,11 +244,11 @@ describe('a scheduled send', () => {
   });
 
   test('meets passive mode when it is scheduled and again when its time has come', async () => {
-    const phone = road.newPhone();
+    const phone = pipeline.newPhone();
     const body = { type: 'text', send_at: inMinutes(5), body: { to: phone, text: 'x' } };
     const { id } = (await schedule(body)).body;
     const settings = { passive_mode_enabled: true };
-    assert.equal((await road.call(instance, 'PATCH', '/settings', settings)).status, 200);
+    assert.equal((await pipeline.call(instance, 'PATCH', '/settings', settings)).status, 200);
     const refused = await schedule(body);
     assert.deepEqual([refused.status, refused.body.error_code], [409, 'PASSIVE_MODE_ENABLED']);
     const forced = await schedule(
@@ -248,13 +258,13 @@ describe('a scheduled send', () => {
     assert.equal(forced.status, 202);
     await pass(6);
     await tick(async () => (await statusOf(id)) === 'failed');
-    const [failed] = await road.eventsOf(id);
+    const [failed] = await pipeline.eventsOf(id);
     assert.equal(failed!.type, 'text.delivery_failed');
     assert.deepEqual(eventPayloads['text.delivery_failed'].parse(failed!.data), failed!.data);
     assert.deepEqual([failed!.data.reason, failed!.data.wire_state], ['passive_mode_enabled', 'not_sent']);
-    await tick(async () => (await road.shown(phone)).length === 1);
-    assert.equal((await road.shown(phone))[0].text, 'forced');
-    const audit = await road.api.parts.db.query('SELECT action FROM audit_log WHERE instance_id = $1', [
+    await tick(async () => (await pipeline.shown(phone)).length === 1);
+    assert.equal((await pipeline.shown(phone))[0].text, 'forced');
+    const audit = await pipeline.api.parts.db.query('SELECT action FROM audit_log WHERE instance_id = $1', [
       instance.id,
     ]);
     assert.deepEqual(
@@ -264,37 +274,37 @@ describe('a scheduled send', () => {
   });
 
   test('waits for its instance a while, and fails when that stays away', async () => {
-    const phone = road.newPhone();
+    const phone = pipeline.newPhone();
     const send = async (text: string) =>
       (await schedule({ type: 'text', send_at: inMinutes(5), body: { to: phone, text } })).body.id;
     const late = await send('late');
-    const { db } = road.api.parts;
+    const { db } = pipeline.api.parts;
     await db.query(`UPDATE instances SET state = 'DISCONNECTED' WHERE id = $1`, [instance.id]);
     await pass(6);
     await tick(async () => (await statusOf(late)) === 'claimed');
     await db.query(`UPDATE instances SET state = 'CONNECTED' WHERE id = $1`, [instance.id]);
-    await tick(async () => (await road.shown(phone)).length === 1);
+    await tick(async () => (await pipeline.shown(phone)).length === 1);
     const never = await send('never');
     await db.query(`UPDATE instances SET state = 'DISCONNECTED' WHERE id = $1`, [instance.id]);
     await pass(25);
     await tick(async () => (await statusOf(never)) === 'failed');
-    assert.equal((await road.eventsOf(never))[0]!.data.reason, 'instance_not_connected');
+    assert.equal((await pipeline.eventsOf(never))[0]!.data.reason, 'instance_not_connected');
   });
 
   test('claimed by a worker that died is taken over and sent once', async () => {
-    const phone = road.newPhone();
+    const phone = pipeline.newPhone();
     const { id } = (
       await schedule({ type: 'text', send_at: inMinutes(5), body: { to: phone, text: 'taken over' } })
     ).body;
-    const { db } = road.api.parts;
+    const { db } = pipeline.api.parts;
     await db.query(
       `UPDATE scheduled_sends SET status = 'claimed', claimed_at = $2, send_at = $2 WHERE id = $1`,
       [id, clock.now()],
     );
     await tick(async () => true);
-    assert.deepEqual(await road.shown(phone), []);
+    assert.deepEqual(await pipeline.shown(phone), []);
     await pass(2);
-    await tick(async () => (await road.shown(phone)).length === 1);
+    await tick(async () => (await pipeline.shown(phone)).length === 1);
     assert.equal(await statusOf(id), 'queued');
   });
 });

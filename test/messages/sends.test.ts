@@ -5,14 +5,14 @@ import { eventPayloads, isEventType } from '@posthorn/contract/events.ts';
 import { waitFor } from '../support/process.ts';
 import { type LoggedEvent, type Sending, startSending, type TestInstance } from '../support/sending.ts';
 
-let road: Sending;
+let pipeline: Sending;
 let instance: TestInstance;
 
 before(async () => {
-  road = await startSending();
-  instance = await road.connect();
+  pipeline = await startSending();
+  instance = await pipeline.connect();
 });
-after(() => road.close());
+after(() => pipeline.close());
 
 interface Case {
   path: string;
@@ -132,7 +132,7 @@ function checkEvents(events: readonly LoggedEvent[], messageId: string, type: st
 async function ladder(messageId: string, last: string): Promise<LoggedEvent[]> {
   return waitFor(
     async () => {
-      const events = await road.eventsOf(messageId);
+      const events = await pipeline.eventsOf(messageId);
       return events.at(-1)?.type === last && events;
     },
     10_000,
@@ -143,9 +143,14 @@ async function ladder(messageId: string, last: string): Promise<LoggedEvent[]> {
 describe('every send without media', () => {
   for (const [name, { path, body, shows, type, ends = 'message.read', sent = {} }] of Object.entries(CASES)) {
     test(`${name}: accepted, shown on the phone, told in order`, async () => {
-      const phone = road.newPhone();
+      const phone = pipeline.newPhone();
       const key = randomUUID();
-      const accepted = await road.send(instance, path, { to: phone, ...body }, { 'idempotency-key': key });
+      const accepted = await pipeline.send(
+        instance,
+        path,
+        { to: phone, ...body },
+        { 'idempotency-key': key },
+      );
       assert.equal(accepted.status, 'queued');
       assert.equal(accepted.idempotency_key, key);
       assert.equal(typeof accepted.task_id, 'string');
@@ -158,14 +163,14 @@ describe('every send without media', () => {
       assert.equal(events[0]!.data.idempotency_key, key);
       assert.equal(events[0]!.data.phone, phone);
       for (const [field, value] of Object.entries(sent)) assert.deepEqual(events[0]!.data[field], value);
-      const [message] = await road.shown(phone);
+      const [message] = await pipeline.shown(phone);
       assert.equal(message.id, accepted.message_id.replaceAll('-', '').toUpperCase());
       assert.equal(message.from, instance.jid);
       for (const [field, value] of Object.entries(shows)) assert.deepEqual(message[field], value, field);
-      const read = await road.call(instance, 'GET', `/message/${accepted.message_id}`);
+      const read = await pipeline.call(instance, 'GET', `/message/${accepted.message_id}`);
       assert.equal(read.body.message_type, type);
       assert.equal(read.body.status, 'read');
-      const replay = await road.call(
+      const replay = await pipeline.call(
         instance,
         'POST',
         path,
@@ -180,8 +185,8 @@ describe('every send without media', () => {
   }
 
   test('a quoted message is quoted on the phone, by its UUID or its network id', async () => {
-    const phone = road.newPhone();
-    const first = await road.send(instance, '/messages/text', { to: phone, text: 'quoted' });
+    const phone = pipeline.newPhone();
+    const first = await pipeline.send(instance, '/messages/text', { to: phone, text: 'quoted' });
     const hex = first.message_id.replaceAll('-', '').toUpperCase();
     const quotable: [string, Record<string, unknown>][] = [
       ['/messages/text', { text: 'a' }],
@@ -190,40 +195,40 @@ describe('every send without media', () => {
       ['/messages/link-preview', { text: 'https://a.test', url: 'https://a.test' }],
     ];
     for (const [path, body] of quotable) {
-      await road.send(instance, path, { to: phone, ...body, quoted_id: first.message_id });
+      await pipeline.send(instance, path, { to: phone, ...body, quoted_id: first.message_id });
     }
-    await road.send(instance, '/messages/text', { to: phone, text: 'b', quoted_id: hex });
+    await pipeline.send(instance, '/messages/text', { to: phone, text: 'b', quoted_id: hex });
     const shown = await waitFor(async () => {
-      const messages = await road.shown(phone);
+      const messages = await pipeline.shown(phone);
       return messages.length === 6 && messages;
     });
     assert.deepEqual(
       shown.slice(1).map((message) => message.quoted_id),
       [hex, hex, hex, hex, hex],
     );
-    await road.sandbox.post(`/phones/${phone}/messages`, {
+    await pipeline.sandbox.post(`/phones/${phone}/messages`, {
       to: instance.phone,
       type: 'text',
       text: 'and back',
       quoted_id: hex,
     });
-    const answer = await road.event(instance, 'message.received', ({ chat }) => chat.startsWith(phone));
+    const answer = await pipeline.event(instance, 'message.received', ({ chat }) => chat.startsWith(phone));
     assert.equal(answer.data.quoted_id, first.message_id);
     for (const [path, body] of quotable) {
       const unknown = { to: phone, ...body, quoted_id: randomUUID() };
-      const refused = await road.call(instance, 'POST', path, unknown);
+      const refused = await pipeline.call(instance, 'POST', path, unknown);
       assert.deepEqual([refused.status, refused.body.error_code], [404, 'MESSAGE_NOT_FOUND'], path);
     }
   });
 
   test('a group gets what it is sent, and its members read it', async () => {
-    const members = [road.newPhone(), road.newPhone()];
-    const group = await road.sandbox.post('/groups', {
+    const members = [pipeline.newPhone(), pipeline.newPhone()];
+    const group = await pipeline.sandbox.post('/groups', {
       name: 'Team',
       participants: [...members, instance.phone],
     });
     for (const { path, body, type } of [CASES.text!, CASES.event!, CASES.poll!]) {
-      const accepted = await road.send(instance, path, { to: group.jid, ...body });
+      const accepted = await pipeline.send(instance, path, { to: group.jid, ...body });
       const events = await ladder(accepted.message_id, 'message.read');
       checkEvents(events, accepted.message_id, type);
       assert.equal(events[0]!.data.phone, '');
@@ -233,7 +238,7 @@ describe('every send without media', () => {
       assert.deepEqual([reader.chat, reader.from], [group.jid, `${reader.phone}@s.whatsapp.net`]);
     }
     for (const member of members) {
-      const shown = await road.shown(member, group.jid);
+      const shown = await pipeline.shown(member, group.jid);
       assert.deepEqual(
         shown.map((message) => message.type),
         ['text', 'event', 'poll'],
@@ -246,86 +251,89 @@ describe('templates', () => {
   const body = { body_text: 'Confirm?', footer_text: 'Acme', buttons: [{ text: 'Yes', id: 'yes' }] };
 
   test('reach the phone from a business account, and the tap on a button comes back', async () => {
-    const business = await road.connect();
-    await road.sandbox.post('/phones', { phone: business.phone, business: true });
-    const phone = road.newPhone();
-    const accepted = await road.send(business, '/messages/template', { to: phone, ...body });
+    const business = await pipeline.connect();
+    await pipeline.sandbox.post('/phones', { phone: business.phone, business: true });
+    const phone = pipeline.newPhone();
+    const accepted = await pipeline.send(business, '/messages/template', { to: phone, ...body });
     const events = await ladder(accepted.message_id, 'message.read');
     checkEvents(events, accepted.message_id, 'template');
-    const [message] = await road.shown(phone);
+    const [message] = await pipeline.shown(phone);
     assert.deepEqual([message.type, message.content], ['template', body]);
-    await road.sandbox.post(`/phones/${phone}/messages`, {
+    await pipeline.sandbox.post(`/phones/${phone}/messages`, {
       to: business.phone,
       type: 'template_reply',
       message_id: message.id,
       button_id: 'yes',
       text: 'Yes',
     });
-    const reply = await road.event(business, 'template_reply.received');
+    const reply = await pipeline.event(business, 'template_reply.received');
     assert.deepEqual(reply.data.content, { message_id: accepted.message_id, button_id: 'yes', text: 'Yes' });
   });
 
   test('are rejected from another account, without a retry', async () => {
-    const phone = road.newPhone();
-    const accepted = await road.send(instance, '/messages/template', { to: phone, ...body });
+    const phone = pipeline.newPhone();
+    const accepted = await pipeline.send(instance, '/messages/template', { to: phone, ...body });
     const events = await ladder(accepted.message_id, 'template.delivery_failed');
     assert.equal(events.length, 1);
     checkEvents(events, accepted.message_id, 'template');
     assert.equal(events[0]!.data.reason, 'business_account_required');
     assert.equal(events[0]!.data.wire_state, 'not_sent');
-    assert.deepEqual(await road.shown(phone), []);
-    const read = await road.call(instance, 'GET', `/message/${accepted.message_id}`);
+    assert.deepEqual(await pipeline.shown(phone), []);
+    const read = await pipeline.call(instance, 'GET', `/message/${accepted.message_id}`);
     assert.deepEqual([read.body.status, read.body.failed_reason], ['failed', 'business_account_required']);
   });
 });
 
 describe('reactions', () => {
   test('stand on the message until an empty emoji takes them back', async () => {
-    const phone = road.newPhone();
-    const target = await road.send(instance, '/messages/text', { to: phone, text: 'react' });
-    const reaction = await road.send(instance, '/messages/reaction', {
+    const phone = pipeline.newPhone();
+    const target = await pipeline.send(instance, '/messages/text', { to: phone, text: 'react' });
+    const reaction = await pipeline.send(instance, '/messages/reaction', {
       to: phone,
       message_id: target.message_id,
       emoji: '👍',
     });
     const events = await ladder(reaction.message_id, 'message.delivered');
     checkEvents(events, reaction.message_id, 'reaction');
-    assert.deepEqual((await road.shown(phone))[0].reactions, [{ from: instance.jid, emoji: '👍' }]);
+    assert.deepEqual((await pipeline.shown(phone))[0].reactions, [{ from: instance.jid, emoji: '👍' }]);
     const hex = target.message_id.replaceAll('-', '').toUpperCase();
-    await road.send(instance, '/messages/reaction', { to: phone, message_id: hex, emoji: '' });
-    await waitFor(async () => (await road.shown(phone))[0].reactions.length === 0);
-    assert.equal((await road.shown(phone)).length, 1);
+    await pipeline.send(instance, '/messages/reaction', { to: phone, message_id: hex, emoji: '' });
+    await waitFor(async () => (await pipeline.shown(phone))[0].reactions.length === 0);
+    assert.equal((await pipeline.shown(phone)).length, 1);
   });
 
   test('reach a received message by the id of its event', async () => {
-    const phone = road.newPhone();
-    const inbound = await road.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, text: 'hi' });
-    const received = await road.event(instance, 'text.received', (data) => data.phone === phone);
+    const phone = pipeline.newPhone();
+    const inbound = await pipeline.sandbox.post(`/phones/${phone}/messages`, {
+      to: instance.phone,
+      text: 'hi',
+    });
+    const received = await pipeline.event(instance, 'text.received', (data) => data.phone === phone);
     const ref = received.data.message_ids[0];
-    await road.send(instance, '/messages/reaction', { to: phone, message_id: ref, emoji: '❤️' });
-    await waitFor(async () => (await road.shown(phone))[0].reactions.length === 1);
-    assert.equal((await road.shown(phone))[0].id, inbound.id);
+    await pipeline.send(instance, '/messages/reaction', { to: phone, message_id: ref, emoji: '❤️' });
+    await waitFor(async () => (await pipeline.shown(phone))[0].reactions.length === 1);
+    assert.equal((await pipeline.shown(phone))[0].id, inbound.id);
   });
 
   test('to an unknown UUID, or to a message of another chat, are 404', async () => {
-    const phone = road.newPhone();
-    const target = await road.send(instance, '/messages/text', { to: phone, text: 'react' });
+    const phone = pipeline.newPhone();
+    const target = await pipeline.send(instance, '/messages/text', { to: phone, text: 'react' });
     for (const body of [
       { to: phone, message_id: randomUUID(), emoji: 'x' },
-      { to: road.newPhone(), message_id: target.message_id, emoji: 'x' },
+      { to: pipeline.newPhone(), message_id: target.message_id, emoji: 'x' },
     ]) {
-      const refused = await road.call(instance, 'POST', '/messages/reaction', body);
+      const refused = await pipeline.call(instance, 'POST', '/messages/reaction', body);
       assert.deepEqual([refused.status, refused.body.error_code], [404, 'MESSAGE_NOT_FOUND']);
     }
   });
 
   test('of a phone come in with the UUID of our message', async () => {
-    const phone = road.newPhone();
-    const target = await road.send(instance, '/messages/text', { to: phone, text: 'react' });
+    const phone = pipeline.newPhone();
+    const target = await pipeline.send(instance, '/messages/text', { to: phone, text: 'react' });
     await ladder(target.message_id, 'message.read');
     const id = target.message_id.replaceAll('-', '').toUpperCase();
     for (const emoji of ['🎉', '']) {
-      await road.sandbox.post(`/phones/${phone}/messages`, {
+      await pipeline.sandbox.post(`/phones/${phone}/messages`, {
         to: instance.phone,
         type: 'reaction',
         message_id: id,
@@ -334,17 +342,17 @@ describe('reactions', () => {
     }
     const fits = (removed: boolean) => (data: LoggedEvent['data']) =>
       data.phone === phone && Boolean(data.content.removed) === removed;
-    const reacted = await road.event(instance, 'reaction.received', fits(false));
+    const reacted = await pipeline.event(instance, 'reaction.received', fits(false));
     assert.deepEqual(reacted.data.content, { message_id: target.message_id, emoji: '🎉' });
-    const removed = await road.event(instance, 'message.received', (data) => fits(true)(data));
+    const removed = await pipeline.event(instance, 'message.received', (data) => fits(true)(data));
     assert.deepEqual(removed.data.content, { message_id: target.message_id, emoji: '', removed: true });
   });
 });
 
 test('interactive sends are disabled, with or without an Idempotency-Key', async () => {
   for (const path of ['button', 'button-pix', 'button-otp', 'option-list']) {
-    const answer = await road.api.call('POST', `/v1/instances/${instance.id}/messages/${path}`, {
-      key: road.company.apiKey,
+    const answer = await pipeline.api.call('POST', `/v1/instances/${instance.id}/messages/${path}`, {
+      key: pipeline.company.apiKey,
       body: { to: '5511999990000' },
     });
     assert.deepEqual([answer.status, answer.body.error_code], [403, 'INTERACTIVE_DISABLED'], path);

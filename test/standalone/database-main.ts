@@ -21,8 +21,8 @@ try {
     await postgres.stop();
     held.release();
   });
-  const { home, stoppedOrphan } = postgres;
-  console.log(JSON.stringify({ starts: starts.rows[0].count, home, stoppedOrphan }));
+  const { directory, endedStaleProcess } = postgres;
+  console.log(JSON.stringify({ starts: starts.rows[0].count, directory, endedStaleProcess }));
 } catch (err) {
   console.error((err as Error).message);
   process.exitCode = 1;

@@ -16,14 +16,14 @@ import {
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, afterEach, before, describe, it } from 'node:test';
-import type { PostgresHome } from '@posthorn/standalone/src/embedded-postgres/home.ts';
+import type { DataDirectory } from '@posthorn/standalone/src/embedded-postgres/data-directory.ts';
 import { reap } from '@posthorn/test/support/reaper.ts';
 import { type FreshCopy, makeFreshCopy, ordinaryUser, type Person } from './fresh-copy.ts';
 
 interface Started {
   starts: number;
-  home: PostgresHome;
-  stoppedOrphan: number | null;
+  directory: DataDirectory;
+  endedStaleProcess: number | null;
 }
 
 const isRoot = process.getuid?.() === 0;
@@ -49,7 +49,7 @@ async function start(copy: FreshCopy, dataDir: string, person: Person = {}) {
   await Promise.race([line, exit]);
   if (child.exitCode !== null) return { failed: errors.trim() } as const;
   const found: Started = JSON.parse((await line)[0]);
-  const pid = Number(readFileSync(path.join(found.home.data, 'postmaster.pid'), 'utf8').split('\n')[0]);
+  const pid = Number(readFileSync(path.join(found.directory.data, 'postmaster.pid'), 'utf8').split('\n')[0]);
   reap({ pid, signal: 'SIGQUIT' });
   return {
     ...found,
@@ -96,13 +96,13 @@ describe('the embedded PostgreSQL', () => {
     const dataDir = path.join(copy.dir, 'data-ordinary');
     const first = await startWell(copy, dataDir, person);
     assert.equal(first.starts, 1);
-    assert.equal(first.home.dir, path.join(dataDir, 'postgres'), 'inside DATA_DIR');
+    assert.equal(first.directory.dir, path.join(dataDir, 'postgres'), 'inside DATA_DIR');
     assert.equal(ownerOf(first.pid), person.uid ?? process.getuid?.());
     await first.end('SIGTERM');
     assert.ok(!isAlive(first.pid), 'the server is stopped with the process');
     const second = await startWell(copy, dataDir, person);
     assert.equal(second.starts, 2);
-    assert.equal(second.stoppedOrphan, null);
+    assert.equal(second.endedStaleProcess, null);
     await second.end('SIGTERM');
     assert.equal(statSync(dataDir).mode & 0o777, 0o700);
     assert.equal(statSync(path.join(dataDir, 'secrets.json')).mode & 0o777, 0o600);
@@ -114,7 +114,7 @@ describe('the embedded PostgreSQL', () => {
     await first.end('SIGKILL');
     assert.ok(isAlive(first.pid), 'the orphan lives');
     const second = await startWell(copy, dataDir, person);
-    assert.equal(second.stoppedOrphan, first.pid);
+    assert.equal(second.endedStaleProcess, first.pid);
     assert.ok(!isAlive(first.pid));
     assert.equal(second.starts, 2);
     await second.end('SIGTERM');
@@ -123,7 +123,7 @@ describe('the embedded PostgreSQL', () => {
   it('leaves alone a program that has the number of a server long gone', async () => {
     const dataDir = path.join(copy.dir, 'data-stale');
     const first = await startWell(copy, dataDir, person);
-    const pidFile = path.join(first.home.data, 'postmaster.pid');
+    const pidFile = path.join(first.directory.data, 'postmaster.pid');
     const lines = readFileSync(pidFile, 'utf8').split('\n');
     await first.end('SIGTERM');
     const stranger = spawn('sleep', ['60'], { ...person, stdio: 'ignore' });
@@ -131,7 +131,7 @@ describe('the embedded PostgreSQL', () => {
     writeFileSync(pidFile, [stranger.pid, ...lines.slice(1)].join('\n'));
     const second = await startWell(copy, dataDir, person);
     assert.equal(second.starts, 2);
-    assert.equal(second.stoppedOrphan, null);
+    assert.equal(second.endedStaleProcess, null);
     assert.ok(isAlive(stranger.pid as number), 'the stranger lives');
     stranger.kill('SIGKILL');
     await second.end('SIGTERM');
@@ -165,7 +165,7 @@ describe('the embedded PostgreSQL', () => {
       for (const { target } of links) rmSync(path.join(native, '..', target));
       chmodSync(path.join(native, 'bin', 'initdb'), 0o644);
       const first = await startWell(other, path.join(other.dir, 'data'), person);
-      assert.ok(hasCopyOfBinaries(first.home));
+      assert.ok(hasCopyOfBinaries(first.directory));
       await first.end('SIGTERM');
     } finally {
       other.remove();
@@ -194,8 +194,8 @@ if (isRoot) {
       const { copy, dataDir } = fresh();
       const first = await startWell(copy, dataDir);
       assert.notEqual(ownerOf(first.pid), 0);
-      assert.equal(first.home.dir, path.join(dataDir, 'postgres'));
-      assert.equal(statSync(first.home.data).mode & 0o777, 0o700);
+      assert.equal(first.directory.dir, path.join(dataDir, 'postgres'));
+      assert.equal(statSync(first.directory.data).mode & 0o777, 0o700);
       assert.equal(statSync(path.join(dataDir, 'secrets.json')).mode & 0o777, 0o600);
       await first.end('SIGTERM');
     });
@@ -205,15 +205,15 @@ if (isRoot) {
       const first = await startWell(copy, dataDir);
       const pointer = path.join(dataDir, 'postgres');
       assert.ok(lstatSync(pointer).isSymbolicLink());
-      assert.equal(realpathSync(pointer), first.home.dir);
-      assert.match(first.home.dir, /^\/var\/lib\/posthorn\//);
-      assert.ok(hasCopyOfBinaries(first.home), 'the binaries are copied too');
-      assert.equal(readFileSync(path.join(first.home.dir, 'owner'), 'utf8').trim(), dataDir);
+      assert.equal(realpathSync(pointer), first.directory.dir);
+      assert.match(first.directory.dir, /^\/var\/lib\/posthorn\//);
+      assert.ok(hasCopyOfBinaries(first.directory), 'the binaries are copied too');
+      assert.equal(readFileSync(path.join(first.directory.dir, 'owner'), 'utf8').trim(), dataDir);
       await first.end('SIGKILL');
       const second = await startWell(copy, dataDir);
-      assert.equal(second.stoppedOrphan, first.pid);
+      assert.equal(second.endedStaleProcess, first.pid);
       assert.equal(second.starts, 2);
-      assert.equal(second.home.dir, first.home.dir);
+      assert.equal(second.directory.dir, first.directory.dir);
       await second.end('SIGTERM');
     });
 
@@ -224,16 +224,16 @@ if (isRoot) {
       rmSync(dataDir, { recursive: true });
       const second = await startWell(copy, dataDir);
       assert.equal(second.starts, 1, 'a new database');
-      assert.deepEqual(second.home.leftBehind, [first.home.dir]);
+      assert.deepEqual(second.directory.leftBehind, [first.directory.dir]);
       await second.end('SIGTERM');
-      rmSync(first.home.dir, { recursive: true });
+      rmSync(first.directory.dir, { recursive: true });
     });
 
     it('says so in one line when the folder it links to is gone', async () => {
       const { copy, dataDir } = fresh(0o700);
       const first = await startWell(copy, dataDir);
       await first.end('SIGTERM');
-      rmSync(first.home.dir, { recursive: true });
+      rmSync(first.directory.dir, { recursive: true });
       const second = await start(copy, dataDir);
       assert.ok('failed' in second);
       assert.match(
@@ -248,7 +248,7 @@ if (isRoot) {
       const native = ownBinaries(copy);
       execFileSync('chmod', ['-R', 'go-rwx', native]);
       const first = await startWell(copy, dataDir);
-      assert.ok(hasCopyOfBinaries(first.home));
+      assert.ok(hasCopyOfBinaries(first.directory));
       await first.end('SIGTERM');
     });
 
@@ -257,7 +257,7 @@ if (isRoot) {
       const first = await startWell(copy, dataDir);
       await first.end('SIGTERM');
       const uid = 54_321;
-      execFileSync('chown', ['-R', `${uid}:${uid}`, first.home.data]);
+      execFileSync('chown', ['-R', `${uid}:${uid}`, first.directory.data]);
       const second = await startWell(copy, dataDir);
       assert.equal(ownerOf(second.pid), uid);
       assert.equal(second.starts, 2);
@@ -276,6 +276,6 @@ function ownBinaries(copy: FreshCopy): string {
   return native;
 }
 
-function hasCopyOfBinaries(home: PostgresHome): boolean {
-  return readdirSync(home.dir).some((entry) => entry.startsWith('postgresql-'));
+function hasCopyOfBinaries(directory: DataDirectory): boolean {
+  return readdirSync(directory.dir).some((entry) => entry.startsWith('postgresql-'));
 }

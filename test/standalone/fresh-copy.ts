@@ -29,7 +29,7 @@ const NOT_CLONED = new Set(['node_modules', '.data', '.git', 'dist', 'coverage']
 /**
  * The project as a fresh clone has it after `npm ci`, belonging to `person`. The installed packages are
  * linked (hard links where the file system allows), not installed anew: that would take half a minute
- * and a network. `parentMode` is that of the folder above, e.g. 0o700 for root's home.
+ * and a network. `parentMode` is that of the folder above, e.g. 0o700 for root's directory.
  */
 export function makeFreshCopy(person: Person = {}, parentMode = 0o755): FreshCopy {
   const base = realpathSync(makeReachableDir('posthorn-fresh-', person));

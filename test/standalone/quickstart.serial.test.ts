@@ -61,14 +61,14 @@ describe("the README's quickstart", () => {
   async function arrive(person: Person = {}, parentMode?: number): Promise<Newcomer> {
     const copy = makeFreshCopy(person, parentMode);
     copies.push(copy);
-    const home = path.join(copy.dir, '..', 'home');
-    mkdirSync(home);
-    if (person.uid !== undefined) chownSync(home, person.uid, person.gid as number);
+    const directory = path.join(copy.dir, '..', 'directory');
+    mkdirSync(directory);
+    if (person.uid !== undefined) chownSync(directory, person.uid, person.gid as number);
     const port = await freePort();
     const sandboxPort = await freePort();
     const env = {
       PATH: process.env.PATH,
-      HOME: home,
+      HOME: directory,
       PORT: String(port),
       SANDBOX_PORT: String(sandboxPort),
       BILLING_PORT: String(await freePort()),

@@ -8,19 +8,19 @@ import { type LoggedEvent, type Sending, startSending, type TestInstance } from 
 
 const STATUS = 'status@broadcast';
 
-let road: Sending;
+let pipeline: Sending;
 let instance: TestInstance;
 /** Saved by the instance, and has saved it. */
 let friend: string;
 
 before(async () => {
-  road = await startSending();
+  pipeline = await startSending();
 });
-after(() => road.close());
+after(() => pipeline.close());
 beforeEach(async () => {
-  instance = await road.connect();
-  friend = road.newPhone();
-  await road.sandbox.post(`/phones/${instance.phone}/contacts`, { add: [friend], mutual: true });
+  instance = await pipeline.connect();
+  friend = pipeline.newPhone();
+  await pipeline.sandbox.post(`/phones/${instance.phone}/contacts`, { add: [friend], mutual: true });
 });
 
 const hexOf = (id: string) => id.replaceAll('-', '').toUpperCase();
@@ -31,15 +31,19 @@ function documented({ type, data }: LoggedEvent): void {
 }
 
 async function post(text = 'news'): Promise<string> {
-  const { message_id: id } = await road.send(instance, '/messages/status/text', { text });
-  await road.event(instance, 'message.sent', (data) => data.message_ids[0] === id);
+  const { message_id: id } = await pipeline.send(instance, '/messages/status/text', { text });
+  await pipeline.event(instance, 'message.sent', (data) => data.message_ids[0] === id);
   return id;
 }
 
 /** A status of a friend, as it arrived. */
 async function received(text = 'their news') {
-  const posted = await road.sandbox.post(`/phones/${friend}/messages`, { to: 'status', text });
-  const event = await road.event(instance, 'status.received', (data) => data.status_message_id === posted.id);
+  const posted = await pipeline.sandbox.post(`/phones/${friend}/messages`, { to: 'status', text });
+  const event = await pipeline.event(
+    instance,
+    'status.received',
+    (data) => data.status_message_id === posted.id,
+  );
   return { id: posted.id as string, event };
 }
 
@@ -47,16 +51,16 @@ describe('posting a status', () => {
   test('reaches the audience, with its colours, and is told as status_text', async () => {
     const key = randomUUID();
     const body = { text: 'news', background_color: '#00FF7f', font: 6 };
-    const answer = await road.send(instance, '/messages/status/text', body, { 'idempotency-key': key });
-    const sent = await road.event(instance, 'message.sent');
+    const answer = await pipeline.send(instance, '/messages/status/text', body, { 'idempotency-key': key });
+    const sent = await pipeline.event(instance, 'message.sent');
     documented(sent);
     assert.deepEqual(
       [sent.data.message_ids[0], sent.data.message_type, sent.data.idempotency_key, sent.data.chat],
       [answer.message_id, 'status_text', key, STATUS],
     );
-    const [shown] = await road.shown(friend, STATUS);
+    const [shown] = await pipeline.shown(friend, STATUS);
     assert.deepEqual([shown.id, shown.content], [hexOf(answer.message_id), body]);
-    const item = await road.call(instance, 'GET', `/status/${answer.message_id}`);
+    const item = await pipeline.call(instance, 'GET', `/status/${answer.message_id}`);
     assert.deepEqual(
       { ...item.body, posted_at: '' },
       {
@@ -72,12 +76,13 @@ describe('posting a status', () => {
   });
 
   test('skips the guard, and passive mode stops it', async () => {
-    const guarded = await road.connect({ anti_spam_guard_enabled: true });
-    for (let i = 0; i < 6; i += 1) await road.send(guarded, '/messages/status/text', { text: 'the same' });
-    await road.call(guarded, 'PATCH', '/settings', { passive_mode_enabled: true });
-    const refused = await road.call(guarded, 'POST', '/messages/status/text', { text: 'x' });
+    const guarded = await pipeline.connect({ anti_spam_guard_enabled: true });
+    for (let i = 0; i < 6; i += 1)
+      await pipeline.send(guarded, '/messages/status/text', { text: 'the same' });
+    await pipeline.call(guarded, 'PATCH', '/settings', { passive_mode_enabled: true });
+    const refused = await pipeline.call(guarded, 'POST', '/messages/status/text', { text: 'x' });
     assert.deepEqual([refused.status, refused.body.error_code], [409, 'PASSIVE_MODE_ENABLED']);
-    await road.send(guarded, '/messages/status/text', { text: 'x' }, { 'x-force-send': 'true' });
+    await pipeline.send(guarded, '/messages/status/text', { text: 'x' }, { 'x-force-send': 'true' });
   });
 
   test('of a wrong shape is 400', async () => {
@@ -88,10 +93,10 @@ describe('posting a status', () => {
       { text: 'x', background_color: '#12345' },
       { text: 'x', font: 3 },
     ]) {
-      assert.equal((await road.call(instance, 'POST', '/messages/status/text', body)).status, 400);
+      assert.equal((await pipeline.call(instance, 'POST', '/messages/status/text', body)).status, 400);
     }
-    const missing = await road.api.call('POST', `/v1/instances/${instance.id}/messages/status/text`, {
-      key: road.company.apiKey,
+    const missing = await pipeline.api.call('POST', `/v1/instances/${instance.id}/messages/status/text`, {
+      key: pipeline.company.apiKey,
       body: { text: 'x' },
     });
     assert.equal(missing.body.error_code, 'IDEMPOTENCY_KEY_REQUIRED');
@@ -101,12 +106,12 @@ describe('posting a status', () => {
 describe('views', () => {
   test('are told as status.viewed, once a contact, and listed', async () => {
     const id = await post();
-    const none = await road.call(instance, 'GET', `/status/${id}/views`);
+    const none = await pipeline.call(instance, 'GET', `/status/${id}/views`);
     assert.deepEqual(none.body, { status_message_id: id, count: 0, viewers: [] });
-    await road.sandbox.post('/faults', { kind: 'repeat_events', instance: instance.id });
-    assert.deepEqual(await road.sandbox.post(`/phones/${friend}/view-status`, {}), { viewed: 1 });
-    const viewed = await road.event(instance, 'status.viewed');
-    await road.sandbox.call('DELETE', '/faults');
+    await pipeline.sandbox.post('/faults', { kind: 'repeat_events', instance: instance.id });
+    assert.deepEqual(await pipeline.sandbox.post(`/phones/${friend}/view-status`, {}), { viewed: 1 });
+    const viewed = await pipeline.event(instance, 'status.viewed');
+    await pipeline.sandbox.call('DELETE', '/faults');
     documented(viewed);
     assert.deepEqual(
       { ...viewed.data, timestamp: 0 },
@@ -120,13 +125,13 @@ describe('views', () => {
       },
     );
     for (const ref of [id, hexOf(id)]) {
-      const views = await road.call(instance, 'GET', `/status/${ref}/views`);
+      const views = await pipeline.call(instance, 'GET', `/status/${ref}/views`);
       assert.equal(views.body.count, 1);
       const [{ viewed_at, ...viewer }] = views.body.viewers;
       assert.ok(Date.parse(viewed_at));
       assert.deepEqual(viewer, { phone: friend, jid: `${friend}@s.whatsapp.net`, receipt_type: 'read' });
     }
-    const all = await road.api.parts.db.query(
+    const all = await pipeline.api.parts.db.query(
       `SELECT 1 FROM events WHERE instance_id = $1 AND type = 'status.viewed'`,
       [instance.id],
     );
@@ -138,31 +143,31 @@ describe('what the audience does', () => {
   test('a reaction and its taking back are status.reaction, and no message', async () => {
     const id = await post();
     for (const emoji of ['🔥', '']) {
-      await road.sandbox.post(`/phones/${friend}/messages`, {
+      await pipeline.sandbox.post(`/phones/${friend}/messages`, {
         to: instance.phone,
         type: 'reaction',
         message_id: hexOf(id),
         emoji,
       });
-      const event = await road.event(instance, 'status.reaction', (data) => data.emoji === emoji);
+      const event = await pipeline.event(instance, 'status.reaction', (data) => data.emoji === emoji);
       documented(event);
       assert.deepEqual(
         [event.data.status_message_id, event.data.status_type, event.data.removed, event.data.phone],
         [id, 'text', emoji === '', friend],
       );
     }
-    const messages = await road.call(instance, 'GET', '/messages?direction=inbound');
+    const messages = await pipeline.call(instance, 'GET', '/messages?direction=inbound');
     assert.deepEqual(messages.body.data, []);
   });
 
   test('an answer is status.reply, and message.received fires too', async () => {
     const id = await post();
-    const reply = await road.sandbox.post(`/phones/${friend}/messages`, {
+    const reply = await pipeline.sandbox.post(`/phones/${friend}/messages`, {
       to: instance.phone,
       text: 'nice',
       status_id: hexOf(id),
     });
-    const event = await road.event(instance, 'status.reply');
+    const event = await pipeline.event(instance, 'status.reply');
     documented(event);
     assert.deepEqual(
       [
@@ -174,7 +179,7 @@ describe('what the audience does', () => {
       ],
       [id, 'text', reply.id, 'text', 'nice'],
     );
-    const direct = await road.event(instance, 'message.received');
+    const direct = await pipeline.event(instance, 'message.received');
     assert.deepEqual(direct.data.content, { text: 'nice' });
   });
 });
@@ -195,27 +200,27 @@ describe('statuses of others', () => {
       },
     );
     assert.ok(Number.isInteger(event.data.timestamp));
-    const item = await road.call(instance, 'GET', `/status/${id}`);
+    const item = await pipeline.call(instance, 'GET', `/status/${id}`);
     assert.deepEqual(
       [item.body.direction, item.body.phone, item.body.content],
       ['inbound', friend, 'their news'],
     );
-    const stored = await road.api.parts.db.query('SELECT 1 FROM messages WHERE instance_id = $1', [
+    const stored = await pipeline.api.parts.db.query('SELECT 1 FROM messages WHERE instance_id = $1', [
       instance.id,
     ]);
     assert.equal(stored.rows.length, 0);
   });
 
   test('reach nobody who has not saved the author, or whom the author shuts out', async () => {
-    const stranger = road.newPhone();
-    await road.sandbox.post(`/phones/${stranger}/contacts`, { add: [instance.phone] });
-    await road.sandbox.post(`/phones/${stranger}/messages`, { to: 'status', text: 'unseen' });
+    const stranger = pipeline.newPhone();
+    await pipeline.sandbox.post(`/phones/${stranger}/contacts`, { add: [instance.phone] });
+    await pipeline.sandbox.post(`/phones/${stranger}/messages`, { to: 'status', text: 'unseen' });
     const shutOut = { phone: friend, status_privacy: { type: 'blacklist', list: [instance.phone] } };
-    await road.sandbox.post('/phones', shutOut);
-    await road.sandbox.post(`/phones/${friend}/messages`, { to: 'status', text: 'unseen' });
-    await road.sandbox.post('/phones', { phone: friend, status_privacy: { type: 'contacts' } });
+    await pipeline.sandbox.post('/phones', shutOut);
+    await pipeline.sandbox.post(`/phones/${friend}/messages`, { to: 'status', text: 'unseen' });
+    await pipeline.sandbox.post('/phones', { phone: friend, status_privacy: { type: 'contacts' } });
     await received('seen');
-    const feed = await road.call(instance, 'GET', '/status?direction=inbound');
+    const feed = await pipeline.call(instance, 'GET', '/status?direction=inbound');
     assert.deepEqual(
       feed.body.data.map((item: { content: string }) => item.content),
       ['seen'],
@@ -224,16 +229,23 @@ describe('statuses of others', () => {
 
   test('leave the feed when their author deletes them', async () => {
     const { id } = await received();
-    await road.sandbox.post(`/phones/${friend}/messages`, { to: 'status', type: 'delete', message_id: id });
-    await waitFor(async () => (await road.call(instance, 'GET', `/status/${id}`)).status === 404);
+    await pipeline.sandbox.post(`/phones/${friend}/messages`, {
+      to: 'status',
+      type: 'delete',
+      message_id: id,
+    });
+    await waitFor(async () => (await pipeline.call(instance, 'GET', `/status/${id}`)).status === 404);
   });
 });
 
 describe('replying to a status', () => {
   test('is a direct message that quotes it, told as status.reply_sent and kept in the feed', async () => {
     const { id } = await received();
-    const answer = await road.send(instance, `/status/${id}/reply`, { poster_phone: friend, text: 'wow' });
-    const event = await road.event(instance, 'status.reply_sent');
+    const answer = await pipeline.send(instance, `/status/${id}/reply`, {
+      poster_phone: friend,
+      text: 'wow',
+    });
+    const event = await pipeline.event(instance, 'status.reply_sent');
     documented(event);
     assert.deepEqual(
       { ...event.data, timestamp: 0 },
@@ -245,30 +257,31 @@ describe('replying to a status', () => {
         timestamp: 0,
       },
     );
-    const sent = await road.event(instance, 'message.sent');
+    const sent = await pipeline.event(instance, 'message.sent');
     assert.deepEqual([sent.data.message_ids[0], sent.data.message_type], [answer.message_id, 'text']);
-    const shown = (await road.shown(friend, instance.phone)).at(-1);
+    const shown = (await pipeline.shown(friend, instance.phone)).at(-1);
     assert.deepEqual([shown.text, shown.quoted_id, shown.status_id], ['wow', id, id]);
-    const outbound = await road.call(instance, 'GET', '/status?direction=outbound');
+    const outbound = await pipeline.call(instance, 'GET', '/status?direction=outbound');
     assert.deepEqual([outbound.body.total, outbound.body.data[0].content], [1, 'wow']);
   });
 
   test('reaches another instance as status.reply', async () => {
-    const author = await road.connect();
-    await road.sandbox.post(`/phones/${author.phone}/contacts`, { add: [instance.phone], mutual: true });
-    const { message_id: id } = await road.send(author, '/messages/status/text', { text: 'ours' });
-    const seen = await road.event(instance, 'status.received');
-    await road.send(instance, `/status/${seen.data.status_message_id}/reply`, {
+    const author = await pipeline.connect();
+    await pipeline.sandbox.post(`/phones/${author.phone}/contacts`, { add: [instance.phone], mutual: true });
+    const { message_id: id } = await pipeline.send(author, '/messages/status/text', { text: 'ours' });
+    const seen = await pipeline.event(instance, 'status.received');
+    await pipeline.send(instance, `/status/${seen.data.status_message_id}/reply`, {
       poster_phone: author.phone,
       text: 'hello',
     });
-    const reply = await road.event(author, 'status.reply');
+    const reply = await pipeline.event(author, 'status.reply');
     assert.deepEqual([reply.data.status_message_id, reply.data.content], [id, 'hello']);
   });
 
   test('needs a text, a known type, a phone and a status that is there', async () => {
     const { id } = await received();
-    const reply = (ref: string, body: object) => road.call(instance, 'POST', `/status/${ref}/reply`, body);
+    const reply = (ref: string, body: object) =>
+      pipeline.call(instance, 'POST', `/status/${ref}/reply`, body);
     const cases: [string, object, number, string][] = [
       [id, { text: 'x' }, 400, 'MISSING_FIELD'],
       [id, { poster_phone: friend }, 400, 'MISSING_FIELD'],
@@ -288,28 +301,28 @@ describe('the feed and the privacy', () => {
   test('page newest first, capped at 100', async () => {
     for (let i = 0; i < 3; i += 1) await post(`news ${i}`);
     await received();
-    const first = await road.call(instance, 'GET', '/status?limit=2');
+    const first = await pipeline.call(instance, 'GET', '/status?limit=2');
     assert.deepEqual([first.body.page, first.body.limit, first.body.total], [1, 2, 4]);
     assert.deepEqual(
       first.body.data.map((item: { content: string }) => item.content),
       ['their news', 'news 2'],
     );
-    const second = await road.call(instance, 'GET', '/status?limit=2&page=2');
+    const second = await pipeline.call(instance, 'GET', '/status?limit=2&page=2');
     assert.deepEqual(
       second.body.data.map((item: { content: string }) => item.content),
       ['news 1', 'news 0'],
     );
-    assert.equal((await road.call(instance, 'GET', '/status?limit=1000')).body.limit, 100);
-    assert.equal((await road.call(instance, 'GET', '/status')).body.limit, 50);
-    assert.equal((await road.call(instance, 'GET', '/status?direction=sideways')).status, 400);
+    assert.equal((await pipeline.call(instance, 'GET', '/status?limit=1000')).body.limit, 100);
+    assert.equal((await pipeline.call(instance, 'GET', '/status')).body.limit, 50);
+    assert.equal((await pipeline.call(instance, 'GET', '/status?direction=sideways')).status, 400);
   });
 
   test('show who may see what this account posts, to owners and admins', async () => {
-    await road.sandbox.post('/phones', {
+    await pipeline.sandbox.post('/phones', {
       phone: instance.phone,
       status_privacy: { type: 'whitelist', list: [friend] },
     });
-    const answer = await road.call(instance, 'GET', '/status/privacy');
+    const answer = await pipeline.call(instance, 'GET', '/status/privacy');
     assert.deepEqual(answer.body, {
       status_privacy: [
         { type: 'contacts', list: [], is_default: false },
@@ -317,9 +330,9 @@ describe('the feed and the privacy', () => {
         { type: 'whitelist', list: [friend], is_default: true },
       ],
     });
-    const agent = await withRole(road.api.parts.db, road.company, 'agent');
+    const agent = await withRole(pipeline.api.parts.db, pipeline.company, 'agent');
     for (const path of ['privacy', `${randomUUID()}/views`]) {
-      const refused = await road.api.call('GET', `/v1/instances/${instance.id}/status/${path}`, {
+      const refused = await pipeline.api.call('GET', `/v1/instances/${instance.id}/status/${path}`, {
         key: agent.apiKey,
       });
       assert.equal(refused.body.error_code, 'INSUFFICIENT_PERMISSIONS');

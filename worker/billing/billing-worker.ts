@@ -1,7 +1,7 @@
 import type { BillingWork } from '@posthorn/core/billing/billing-bus.ts';
 import type { BillingDeps } from '@posthorn/core/billing/deps.ts';
-import { BILLING_NEWS_QUEUE } from '@posthorn/core/billing/entitlements/entitlements.ts';
-import { publishNews } from '@posthorn/core/billing/entitlements/publish-updates.ts';
+import { ENTITLEMENT_UPDATES_QUEUE } from '@posthorn/core/billing/entitlements/entitlements.ts';
+import { publishEntitlementUpdates } from '@posthorn/core/billing/entitlements/publish-updates.ts';
 import { undoDueIntents } from '@posthorn/core/billing/provider/provider-intents.ts';
 import { runDueTask } from '@posthorn/core/billing/provider/run-tasks.ts';
 import { passTime } from '@posthorn/core/billing/provider/simulated/pass-time.ts';
@@ -36,12 +36,12 @@ const EVENTS_AT_ONCE = 20;
 
 /**
  * Everything of billing that happens without a request: provider events, what the provider has still to be
- * told, half-done creations, the clock, and news for messaging. Each kind of work has a loop of its own, so
+ * told, half-done creations, the clock, and entitlement updates for messaging. Each kind of work has a loop of its own, so
  * that a provider that does not answer stops nothing but what waits for it. Any number of processes may
  * run this: rows are claimed.
  */
 export async function startBillingWorker(deps: BillingWorkerDeps): Promise<BillingWorker> {
-  await deps.broker.declare([BILLING_NEWS_QUEUE]);
+  await deps.broker.declare([ENTITLEMENT_UPDATES_QUEUE]);
   const loop = (name: string, round: () => Promise<boolean>, everyMs = LOOK_EVERY_MS) =>
     startLoop({
       everyMs,
@@ -54,7 +54,7 @@ export async function startBillingWorker(deps: BillingWorkerDeps): Promise<Billi
     tasks: loop('tasks', () => runDueTask(deps)),
     intents: loop('intents', async () => (await undoDueIntents(deps)) > 0),
     moves: loop('moves', async () => (await moveByClock(deps)) > 0),
-    news: loop('news', async () => (await publishNews(deps)) > 0),
+    news: loop('news', async () => (await publishEntitlementUpdates(deps)) > 0),
     deleted: loop('deleted', async () => (await cancelDeleted(deps)) > 0, MINUTE_MS),
     purge: loop('purge', async () => (await purgeCompanies(deps)) > 0, HOUR_MS),
     ...simulatedLoops(deps, loop),

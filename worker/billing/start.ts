@@ -9,11 +9,11 @@ import type { Log } from '@posthorn/core/platform/log.ts';
 import type { Shutdown } from '@posthorn/core/platform/shutdown.ts';
 import type { Pulse } from '@posthorn/core/workers/pulse.ts';
 import { startBillingWorker } from './billing-worker.ts';
-import { consumeBillingNews } from './consume-news.ts';
+import { consumeEntitlementUpdates } from './consume-entitlement-updates.ts';
 
 /**
  * The billing roles of a worker: billing's own work, over connections of its own role, and messaging's
- * consumer of its news, over `db`. Without a payment provider, as where no billing is run at all, billing's
+ * consumer of its entitlement updates, over `db`. Without a payment provider, as where no billing is run at all, billing's
  * work is left alone. What is opened is closed by `shutdown`.
  */
 export async function startBillingRoles(deps: {
@@ -31,8 +31,8 @@ export async function startBillingRoles(deps: {
   const { shutdown } = deps;
   if (hasProvider(deps.config)) await startWork(deps);
   else deps.log.warn('no payment provider is set (ASAAS_API_KEY), so this worker does no work of billing');
-  const consumer = await consumeBillingNews(deps);
-  shutdown.add('billing news', () => consumer.close());
+  const consumer = await consumeEntitlementUpdates(deps);
+  shutdown.add('entitlement updates', () => consumer.close());
 }
 
 async function startWork(deps: Parameters<typeof startBillingRoles>[0]): Promise<void> {

@@ -1,4 +1,8 @@
-import { changedCompany, changedWebhook, RETRIES_HINT } from '@posthorn/core/webhooks/delivery/hints.ts';
+import {
+  changedCompany,
+  changedWebhook,
+  RETRIES_NOTIFICATION,
+} from '@posthorn/core/webhooks/delivery/notifications.ts';
 import { type AttemptResult, disableGoneWebhook } from '@posthorn/core/webhooks/delivery/record-attempts.ts';
 import { takeAll } from './attempt-decisions.ts';
 import { createAttemptRecorder } from './attempt-recorder.ts';
@@ -94,7 +98,7 @@ function onNotification(context: DispatcherContext, notification?: string): void
   const company = notification === undefined ? null : changedCompany(notification);
   if (changed !== null) forgetConfig(context, changed);
   else if (company !== null) onCompany(context, company);
-  else if (notification === RETRIES_HINT) context.finder.onRetries();
+  else if (notification === RETRIES_NOTIFICATION) context.finder.onRetries();
   else context.finder.onNew();
 }
 

@@ -4,7 +4,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Db, Sql } from '../../platform/db.ts';
 
 /**
- * An entitlement update from billing (its `BillingNews`, declared here again because neither of the two imports the
+ * An entitlement update from billing (its `EntitlementUpdate`, declared here again because neither of the two imports the
  * other).
  */
 export interface EntitlementUpdate {

@@ -2,7 +2,7 @@ import { forgetCached } from '../../access/forget-cached.ts';
 import { mails } from '../../mail/mails.ts';
 import type { Sql } from '../../platform/db.ts';
 import { oneRow } from '../../platform/one-row.ts';
-import { changedHint } from '../../webhooks/delivery/hints.ts';
+import { webhookNotification } from '../../webhooks/delivery/notifications.ts';
 import type { AccountDeps } from '../deps.ts';
 
 /** What {@link clearCompany} ended. */
@@ -58,7 +58,7 @@ async function disableWebhooks(sql: Sql, companyId: number, at: Date): Promise<n
     [companyId, at, WEBHOOK_REASON],
   );
   await sql.query(`SELECT pg_notify('deliveries', hint) FROM unnest($1::text[]) AS hint`, [
-    rows.map((webhook) => changedHint(webhook.id)),
+    rows.map((webhook) => webhookNotification(webhook.id)),
   ]);
   return rows.length;
 }

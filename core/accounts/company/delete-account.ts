@@ -6,7 +6,7 @@ import type { Principal } from '../../access/principal.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import { mails } from '../../mail/mails.ts';
 import { DAY_MS } from '../../platform/durations.ts';
-import { companyHint } from '../../webhooks/delivery/hints.ts';
+import { companyNotification } from '../../webhooks/delivery/notifications.ts';
 import type { AccountDeps } from '../deps.ts';
 import { checkCurrentPassword } from '../passwords/check-current-password.ts';
 import type { AccountUser } from '../users/account-user.ts';
@@ -96,7 +96,7 @@ async function markDeleted(
       'UPDATE refresh_families SET revoked_at = $2 WHERE company_id = $1 AND revoked_at IS NULL',
       [companyId, deletedAt],
     );
-    await sql.query(`SELECT pg_notify('deliveries', $1)`, [companyHint(companyId)]);
+    await sql.query(`SELECT pg_notify('deliveries', $1)`, [companyNotification(companyId)]);
     await forgetCached(sql, `company:${companyId}`);
     await recordAudit(sql, {
       companyId,

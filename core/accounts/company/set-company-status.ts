@@ -4,7 +4,7 @@ import { tellHoldChanged } from '../../access/company-hold.ts';
 import { forgetCached } from '../../access/forget-cached.ts';
 import { PLATFORM_COMPANY_ID } from '../../access/superadmin.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
-import { companyHint } from '../../webhooks/delivery/hints.ts';
+import { companyNotification } from '../../webhooks/delivery/notifications.ts';
 import type { AccountDeps } from '../deps.ts';
 import { readCompany } from './list-companies.ts';
 
@@ -42,7 +42,7 @@ export async function setCompanyStatus(
       ]);
       await forgetCached(sql, `company:${companyId}`);
       await tellHoldChanged(sql, companyId);
-      await sql.query(`SELECT pg_notify('deliveries', $1)`, [companyHint(companyId)]);
+      await sql.query(`SELECT pg_notify('deliveries', $1)`, [companyNotification(companyId)]);
       await recordAudit(sql, {
         companyId,
         userId: input.by.userId,

@@ -4,7 +4,7 @@ import { oneRow } from '../../platform/one-row.ts';
 import { wakeBillingWorker } from '../billing-bus.ts';
 
 /** The queue of entitlement updates, from billing to messaging. */
-export const BILLING_NEWS_QUEUE = 'billing.news';
+export const ENTITLEMENT_UPDATES_QUEUE = 'billing.news';
 
 export interface PlanLimits {
   max_instances: number;
@@ -19,7 +19,7 @@ export interface PlanLimits {
  * What a company may do, complete: a consumer that missed or repeated any number of updates is right after the one
  * with the highest version. `limits` null: the free limits.
  */
-export interface BillingNews {
+export interface EntitlementUpdate {
   /** The cause of the change, for people. */
   kind: 'limits_changed' | 'suspended' | 'reactivated';
   company_id: number;
@@ -53,7 +53,7 @@ export async function publishEntitlements(
   if (!changed) return;
   const turned =
     suspended === changed.was_suspended ? 'limits_changed' : suspended ? 'suspended' : 'reactivated';
-  const news: BillingNews = {
+  const update: EntitlementUpdate = {
     kind: turned,
     company_id: input.companyId,
     version: changed.version,
@@ -62,7 +62,7 @@ export async function publishEntitlements(
   };
   await sql.query('INSERT INTO billing.outbox (company_id, body, created_at) VALUES ($1, $2, $3)', [
     input.companyId,
-    JSON.stringify(news),
+    JSON.stringify(update),
     input.now,
   ]);
   await wakeBillingWorker(sql, 'news');

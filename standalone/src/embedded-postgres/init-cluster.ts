@@ -3,7 +3,7 @@ import { chownSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } f
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { StartError } from '@posthorn/core/platform/run-main.ts';
-import type { PostgresHome } from './home.ts';
+import type { DataDirectory } from './data-directory.ts';
 
 const run = promisify(execFile);
 
@@ -11,19 +11,23 @@ const run = promisify(execFile);
 export const SUPERUSER = 'posthorn';
 
 /**
- * Makes `home.data` unless it is there. It is made under another name and renamed: a start that is killed
+ * Makes `directory.data` unless it is there. It is made under another name and renamed: a start that is killed
  * half-way leaves nothing that looks like a database.
  */
-export async function initCluster(home: PostgresHome, binaries: string, password: string): Promise<void> {
-  if (existsSync(path.join(home.data, 'PG_VERSION'))) return;
-  const making = `${home.data}.new`;
+export async function initCluster(
+  directory: DataDirectory,
+  binaries: string,
+  password: string,
+): Promise<void> {
+  if (existsSync(path.join(directory.data, 'PG_VERSION'))) return;
+  const making = `${directory.data}.new`;
   rmSync(making, { recursive: true, force: true });
   mkdirSync(making, { mode: 0o700 });
-  giveTo(making, home);
-  const passwordFile = path.join(home.dir, 'password');
+  giveTo(making, directory);
+  const passwordFile = path.join(directory.dir, 'password');
   rmSync(passwordFile, { force: true });
   writeFileSync(passwordFile, password, { mode: 0o600 });
-  giveTo(passwordFile, home);
+  giveTo(passwordFile, directory);
   try {
     await run(
       path.join(binaries, 'bin', 'initdb'),
@@ -32,7 +36,7 @@ export async function initCluster(home: PostgresHome, binaries: string, password
         // The same on every machine: no locale of the system has a say in what an index looks like.
         ...['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
       ],
-      { ...home.user, env: serverEnv(), cwd: home.dir },
+      { ...directory.user, env: serverEnv(), cwd: directory.dir },
     );
   } catch (cause) {
     const said = String((cause as { stderr?: string }).stderr ?? '').trim();
@@ -42,7 +46,7 @@ export async function initCluster(home: PostgresHome, binaries: string, password
   } finally {
     rmSync(passwordFile, { force: true });
   }
-  renameSync(making, home.data);
+  renameSync(making, directory.data);
 }
 
 /** All that the server's programs get: nothing of our own environment, where secrets may stand. */
@@ -50,6 +54,6 @@ export function serverEnv(): Record<string, string> {
   return { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 }
 
-function giveTo(file: string, { user }: PostgresHome): void {
+function giveTo(file: string, { user }: DataDirectory): void {
   if (user.uid !== undefined) chownSync(file, user.uid, user.gid as number);
 }

@@ -7,16 +7,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { StartError } from '@posthorn/core/platform/run-main.ts';
 import pg from 'pg';
 import { findBinaries } from './binaries.ts';
-import { type PostgresHome, prepareHome } from './home.ts';
+import { type DataDirectory, prepareDataDirectory } from './data-directory.ts';
 import { initCluster, SUPERUSER, serverEnv } from './init-cluster.ts';
-import { clearOrphan } from './orphan.ts';
+import { endStaleProcess } from './stale-process.ts';
 
 export interface EmbeddedPostgres {
   /** Of the database `posthorn`, on 127.0.0.1 and a port that was free. */
   url: string;
-  home: PostgresHome;
+  directory: DataDirectory;
   /** Process id of an earlier start's server that had to be stopped first, or null. */
-  stoppedOrphan: number | null;
+  endedStaleProcess: number | null;
   /** Resolves, with what happened in one line, when the server ends without having been asked to. */
   readonly died: Promise<string>;
   /** Fast shutdown: open connections are cut, what was committed is on the disk. */
@@ -37,12 +37,12 @@ export async function startEmbeddedPostgres(options: {
   dataDir: string;
   password: string;
 }): Promise<EmbeddedPostgres> {
-  const home = prepareHome(options.dataDir);
-  const binaries = findBinaries(home.dir, home.user);
-  await initCluster(home, binaries, options.password);
-  const stoppedOrphan = await clearOrphan(home.data);
+  const directory = prepareDataDirectory(options.dataDir);
+  const binaries = findBinaries(directory.dir, directory.user);
+  await initCluster(directory, binaries, options.password);
+  const endedStaleProcess = await endStaleProcess(directory.data);
   const logFile = path.join(options.dataDir, 'postgres.log');
-  const { server, port } = await launch({ home, binaries, logFile, password: options.password });
+  const { server, port } = await launch({ directory, binaries, logFile, password: options.password });
   let stopping = false;
   // Whatever ends us without a chance to wait: the server gets its signal and ends in order by itself.
   const onExit = () => server.kill('SIGINT');
@@ -54,8 +54,8 @@ export async function startEmbeddedPostgres(options: {
   });
   return {
     url: urlOf(port, options.password, DATABASE),
-    home,
-    stoppedOrphan,
+    directory,
+    endedStaleProcess,
     died,
     async stop() {
       stopping = true;
@@ -65,7 +65,7 @@ export async function startEmbeddedPostgres(options: {
 }
 
 interface Launch {
-  home: PostgresHome;
+  directory: DataDirectory;
   binaries: string;
   logFile: string;
   password: string;
@@ -84,7 +84,7 @@ async function launch(options: Launch): Promise<{ server: ChildProcess; port: nu
   }
 }
 
-function spawnServer({ home, binaries, logFile }: Launch, port: number): ChildProcess {
+function spawnServer({ directory, binaries, logFile }: Launch, port: number): ChildProcess {
   const settings = {
     port,
     listen_addresses: '127.0.0.1',
@@ -101,10 +101,10 @@ function spawnServer({ home, binaries, logFile }: Launch, port: number): ChildPr
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const log = openSync(logFile, 'a', 0o600);
   try {
-    return spawn(path.join(binaries, 'bin', 'postgres'), ['-D', home.data, ...flags], {
-      ...home.user,
+    return spawn(path.join(binaries, 'bin', 'postgres'), ['-D', directory.data, ...flags], {
+      ...directory.user,
       env: serverEnv(),
-      cwd: home.dir,
+      cwd: directory.dir,
       // Its own session: Ctrl-C at the terminal must not take the database from under what is draining.
       detached: true,
       stdio: ['ignore', log, log],

@@ -14,7 +14,7 @@ const PATIENCE_MS = 10_000;
  *
  * Stopped rather than taken over: a child can be waited for and ends with us, and the stop costs 0.1 s.
  */
-export async function clearOrphan(data: string): Promise<number | null> {
+export async function endStaleProcess(data: string): Promise<number | null> {
   const pidFile = path.join(data, 'postmaster.pid');
   if (!existsSync(pidFile)) return null;
   const pid = Number(readFileSync(pidFile, 'utf8').split('\n')[0]);

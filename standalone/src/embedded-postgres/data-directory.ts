@@ -16,7 +16,7 @@ import path from 'node:path';
 import { StartError } from '@posthorn/core/platform/run-main.ts';
 import { chooseServerUser, type ServerUser, userMay } from './server-user.ts';
 
-export interface PostgresHome {
+export interface DataDirectory {
   /** Holds `data`, and the copy of the binaries where one is needed. Real path. */
   dir: string;
   /** PostgreSQL's own data directory; not there before the first start. */
@@ -34,29 +34,29 @@ const OUTSIDE = ['/var/lib/posthorn', '/srv/posthorn', '/opt/posthorn', '/var/tm
  * root may enter, a folder of its own under /var/lib/posthorn that `DATA_DIR/postgres` then links to
  * (docs/decisions/0006-embedded-postgres.md). The link is the one pointer: it moves with DATA_DIR.
  */
-export function prepareHome(dataDir: string, outside: readonly string[] = OUTSIDE): PostgresHome {
+export function prepareDataDirectory(dataDir: string, outside: readonly string[] = OUTSIDE): DataDirectory {
   const place = path.join(dataDir, 'postgres');
   const there = lstatSync(place, { throwIfNoEntry: false });
   if (there?.isSymbolicLink() && !statSync(place, { throwIfNoEntry: false }))
     throw new StartError(`the database of ${dataDir} is gone: ${place} links to a folder that is not there`);
   if (there) {
-    const home = homeAt(realpathSync(place), chooseServerUser(path.join(place, 'data')));
-    if (home.user.uid !== undefined && !userMay(home.user, '-x', [home.dir]))
+    const directory = directoryAt(realpathSync(place), chooseServerUser(path.join(place, 'data')));
+    if (directory.user.uid !== undefined && !userMay(directory.user, '-x', [directory.dir]))
       throw new StartError(
-        `PostgreSQL's user (uid ${home.user.uid}) cannot enter ${home.dir}: open the folders above it (chmod o+x), or move that folder elsewhere and link ${place} to it`,
+        `PostgreSQL's user (uid ${directory.user.uid}) cannot enter ${directory.dir}: open the folders above it (chmod o+x), or move that folder elsewhere and link ${place} to it`,
       );
-    return home;
+    return directory;
   }
   const user = chooseServerUser();
   if (user.uid === undefined || userMay(user, '-x', [dataDir])) {
     mkdirSync(place);
-    if (canOwn(place, user)) return homeAt(realpathSync(place), user);
+    if (canOwn(place, user)) return directoryAt(realpathSync(place), user);
     rmSync(place, { recursive: true });
   }
   return makeOutside(dataDir, place, user, outside);
 }
 
-function homeAt(dir: string, user: ServerUser, leftBehind: readonly string[] = []): PostgresHome {
+function directoryAt(dir: string, user: ServerUser, leftBehind: readonly string[] = []): DataDirectory {
   return { dir, data: path.join(dir, 'data'), user, leftBehind };
 }
 
@@ -65,7 +65,7 @@ function makeOutside(
   place: string,
   user: ServerUser,
   bases: readonly string[],
-): PostgresHome {
+): DataDirectory {
   const owner = realpathSync(dataDir);
   for (const base of bases) {
     const dir = path.join(base, randomBytes(6).toString('hex'));
@@ -84,7 +84,7 @@ function makeOutside(
     const leftBehind = homesOf(owner, base);
     writeFileSync(path.join(dir, 'owner'), `${owner}\n`, { mode: 0o600 });
     symlinkSync(dir, place);
-    return homeAt(dir, user, leftBehind);
+    return directoryAt(dir, user, leftBehind);
   }
   throw new StartError(
     `PostgreSQL does not run as root, and its user can enter neither ${dataDir} nor any of ${bases.join(', ')}: start as an ordinary user, or set DATABASE_URL`,
