@@ -126,7 +126,7 @@ describe('a whole life of a subscription, played through msgctl against npm star
   });
 
   it('is cancelled: first for the end of the period, then it is over', async () => {
-    const flagged = await cli.json<Subscription>(['billing', 'cancel', '--reason', 'enough']);
+    const flagged = await cli.json<Subscription>(['billing', 'cancel', '--reason', 'enough', '--yes']);
     assert.deepEqual([flagged.status, flagged.cancel_at_period_end], ['active', true]);
     await simulate('clock', '--days', '400');
     assert.equal(await status(), 'cancelled');
@@ -147,7 +147,7 @@ describe('a whole life of a subscription, played through msgctl against npm star
     assert.equal(subscription.status, 'expired');
     await simulate('clock', '--hours', '20');
     await becomes('active');
-    const now = await billing('cancel', '--now');
+    const now = await billing('cancel', '--now', '--yes');
     assert.equal(now.status, 'cancelled');
   });
 
