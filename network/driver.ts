@@ -108,7 +108,7 @@ export interface MessageTarget {
   sender?: Jid;
 }
 
-/** Media in the form in which the network takes it; the same shape as core's PreparedMedia. */
+/** Media in the form in which the network takes it. */
 export interface OutboundMedia {
   /** A fresh stream of the bytes each time. */
   open(): Promise<Readable>;

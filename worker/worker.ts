@@ -1,7 +1,5 @@
 import { tellAbilities } from '@posthorn/core/instances/driver-abilities.ts';
 import { SHARD_COUNT, shardQueue } from '@posthorn/core/instances/shard.ts';
-import type { WorkerMedia } from '@posthorn/core/media/media-port.ts';
-import { noWorkerMedia } from '@posthorn/core/media/no-storage.ts';
 import { createAcceptor } from '@posthorn/core/messages/accept-send.ts';
 import { beginAttempt } from '@posthorn/core/messages/begin-attempt.ts';
 import { createPendingLoader } from '@posthorn/core/messages/load-pending.ts';
@@ -18,6 +16,7 @@ import type { Log } from '@posthorn/core/platform/log.ts';
 import { ABILITIES, type NetworkDriver } from '@posthorn/network/driver.ts';
 import { startRpcServer } from './actions/rpc-server.ts';
 import type { InstanceQueueDeps } from './dispatch/queue-context.ts';
+import { noWorkerMedia, type WorkerMedia } from './media/worker-media.ts';
 import { type Membership, newWorkerTag, startMembership } from './ownership/membership.ts';
 import { startShardOwner } from './ownership/shard-owner.ts';
 import { startRelay } from './relay/relay.ts';

@@ -1,3 +1,5 @@
+import { DAY_MS } from '../platform/durations.ts';
+
 /**
  * A position in the event log of a company: everything at or before (tx, id) was seen. `atMs` is when
  * the reader stood there, which tells a cursor whose successors may have been dropped by retention.
@@ -31,5 +33,5 @@ export function compareCursors(a: Cursor, b: Cursor): number {
 
 /** True when events after it may be gone: it is older than what the log keeps. */
 export function isExpired(cursor: Cursor, options: { nowMs: number; retentionDays: number }): boolean {
-  return cursor.atMs < options.nowMs - options.retentionDays * 86_400_000;
+  return cursor.atMs < options.nowMs - options.retentionDays * DAY_MS;
 }

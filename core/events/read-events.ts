@@ -1,4 +1,5 @@
 import type { Sql } from '../platform/db.ts';
+import { DAY_MS } from '../platform/durations.ts';
 import { type Cursor, compareCursors } from './cursor.ts';
 import { eventBodySql } from './event-body.ts';
 import { type EventFilter, likePatterns } from './event-filter.ts';
@@ -31,7 +32,7 @@ export interface EventPage {
 /** Rows that a filtered page may look at for each one it may return: bounds what a rare filter costs. */
 const SCAN_FACTOR = 10;
 /** A row can carry an earlier created_at than one before it in the log; never by a day. */
-const SKEW_MS = 86_400_000;
+const SKEW_MS = DAY_MS;
 
 /**
  * Reads the log of a company onwards from a cursor; `after: null` reads from the oldest event kept.

@@ -1,5 +1,6 @@
 import type { Instance as InstanceView } from '@posthorn/contract/messaging/instances.ts';
 import type { Orm } from '../platform/orm.ts';
+import { offsetOf } from '../platform/paging.ts';
 import { InstanceSchema } from './entities.ts';
 import { instanceView } from './instance-view.ts';
 import type { InstanceState } from './transitions.ts';
@@ -17,7 +18,7 @@ export async function listInstances(
     .findAndCount(InstanceSchema, input.state ? { state: input.state } : {}, {
       orderBy: { id: 'desc' },
       limit: input.limit,
-      offset: (input.page - 1) * input.limit,
+      offset: offsetOf(input),
     });
   return { data: found.map(instanceView), total };
 }

@@ -1,7 +1,4 @@
-/**
- * What sends and receipts need of media, on both sides of the queue. The three ports are implemented by core/media
- * and worker/media; the send and receive pipelines take them as dependencies.
- */
+/** What the send and receive pipelines need of media: they take these ports, and core/media implements them. */
 
 import type { Readable } from 'node:stream';
 import type { InstanceScope } from '../access/instance-scope.ts';
@@ -59,24 +56,6 @@ export interface MediaSources {
   find(scope: MediaScope, mediaId: string, kind: MediaKind): Promise<MediaRecord | null>;
 }
 
-/** Media in the form in which the network takes it. */
-export interface PreparedMedia {
-  /** A fresh stream of the bytes each time: a send may be repeated. */
-  open(): Promise<Readable>;
-  mimeType: string;
-  fileName: string;
-  sizeBytes: number;
-  widthPx?: number;
-  heightPx?: number;
-  durationS?: number;
-  /** 64 bytes, base64: voice notes. */
-  waveform?: string;
-  /** JPEG, base64. */
-  thumbnail?: string;
-  /** Animated stickers. */
-  animated?: boolean;
-}
-
 /** Media that cannot be sent; `reason` is stable snake_case and reaches the failure event. */
 export class MediaUnusable extends Error {
   readonly reason: string;
@@ -85,26 +64,6 @@ export class MediaUnusable extends Error {
     this.name = 'MediaUnusable';
     this.reason = reason;
   }
-}
-
-/** The worker's side: reads and converts what is about to be sent. */
-export interface MediaPreparer {
-  /**
-   * `type` is the message's type (`audio`, `status_video`, ...); with `voice` anything becomes OGG Opus
-   * with a waveform (MED-18). Throws {@link MediaUnusable} for good, anything else to be tried
-   * again.
-   */
-  prepare(
-    scope: MediaScope,
-    media: {
-      mediaId: string;
-      type: string;
-      voice: boolean;
-      /** The chat it is sent to: media that belongs to none yet is linked to it (MED-13). */
-      remoteJid?: string;
-    },
-    signal: AbortSignal,
-  ): Promise<PreparedMedia>;
 }
 
 /** What arrived from the network: stored, so that its event can carry a media_id (MED-15). */
@@ -123,13 +82,4 @@ export interface InboundMediaStore {
       open(): Promise<Readable>;
     },
   ): Promise<{ mediaId: string; mimeType: string; animated: boolean }>;
-}
-
-/** All that a worker needs of media. */
-export interface WorkerMedia {
-  /** For scheduled sends, which are prepared when their time has come. */
-  sources: MediaSources;
-  preparer: MediaPreparer;
-  /** Null where nothing that arrives is stored. */
-  inbound: InboundMediaStore | null;
 }

@@ -1,5 +1,5 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { type MediaSources, MediaUnusable, type WorkerMedia } from './media-port.ts';
+import type { MediaSources } from './media-port.ts';
 
 function refuse(): never {
   throw apiError('SERVICE_UNAVAILABLE', { message: 'media storage not configured' });
@@ -11,15 +11,4 @@ export const noMediaSources: MediaSources = {
   fromBase64: async () => refuse(),
   fromUpload: async () => refuse(),
   find: async () => null,
-};
-
-/** The worker's side of the same: what is queued with media fails, what arrives is told without it. */
-export const noWorkerMedia: WorkerMedia = {
-  sources: noMediaSources,
-  preparer: {
-    prepare: async () => {
-      throw new MediaUnusable('media_storage_not_configured');
-    },
-  },
-  inbound: null,
 };

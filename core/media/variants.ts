@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { ApiError } from '@posthorn/contract/api-error.ts';
 import { FREE_LIMITS } from '../access/free-limits.ts';
 import type { StoredMedia } from './find-media.ts';
-import { MediaUnusable, type PreparedMedia } from './media-port.ts';
+import { MediaUnusable } from './media-port.ts';
 import type { OpenedMedia } from './open-media.ts';
 import { requireStorage } from './require-storage.ts';
 import { discardObject, writeObject } from './save-media.ts';
@@ -13,10 +13,17 @@ import { requireRoom, roomSql } from './storage-quota.ts';
 export type VariantName = 'plain' | 'voice' | 'loop';
 
 /** What was measured, or produced with it. */
-export type VariantDetails = Pick<
-  PreparedMedia,
-  'widthPx' | 'heightPx' | 'durationS' | 'waveform' | 'thumbnail' | 'animated'
->;
+export interface VariantDetails {
+  widthPx?: number;
+  heightPx?: number;
+  durationS?: number;
+  /** 64 bytes, base64: voice notes. */
+  waveform?: string;
+  /** JPEG, base64. */
+  thumbnail?: string;
+  /** Animated stickers. */
+  animated?: boolean;
+}
 
 /** The form of a media in which the network takes it, kept with the media. */
 export interface MediaVariant {

@@ -2,6 +2,8 @@ import { hash } from 'node:crypto';
 import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import { IDEMPOTENCY_KEY_LIFETIME_S } from '@posthorn/contract/limits.ts';
 import { type CompanyHold, holdRefusal } from '../access/company-hold.ts';
+import { mayReach } from '../access/instance-scope.ts';
+import type { NewMessage } from '../content/new-message.ts';
 import { abilityRefusal } from '../instances/driver-abilities.ts';
 import { instanceRefusal } from '../instances/instance-refusal.ts';
 import { settingsOf } from '../instances/settings.ts';
@@ -11,7 +13,7 @@ import { createCoalescer } from '../platform/coalesce.ts';
 import type { Db } from '../platform/db.ts';
 import { isUnavailable } from '../platform/db.ts';
 import { canonicalJson, hashKey } from '../platform/hashes.ts';
-import { networkIdOf, newId } from '../platform/ids.ts';
+import { isUuid, networkIdOf, newId } from '../platform/ids.ts';
 import {
   type AcceptKnowledge,
   type AcceptRows,
@@ -51,7 +53,6 @@ export interface AcceptDeps {
 }
 
 const MAX_BATCH = 128;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
  * The accept of every asynchronous send. Concurrent accepts share one transaction: it takes the
@@ -79,14 +80,16 @@ export function createAcceptor(deps: AcceptDeps): Acceptor {
 
 async function acceptBatch(deps: AcceptDeps, batch: SendCommand[]): Promise<(AcceptedSend | Error)[]> {
   const now = deps.clock.now();
-  const sends = batch.map((command) => prepare(command));
+  const sends = batch.map((command) => identify(command));
   const locks = acceptOrderLocks(batch.map((command) => command.instanceId));
   const { outcomes, wrote } = await deps.db.transaction(async (client) => {
     const known = await readForAccept(client, {
       instanceIds: sends.map((send) => send.command.instanceId),
       keyIds: sends.map((send) => send.keyId),
-      contentIds: sends.map((send) => send.contentId),
-      contacts: sends.map((send) => ({ instanceId: send.command.instanceId, chatJid: send.chatJid })),
+      contentIds: sends.flatMap((send) => (send.content ? [send.content.id] : [])),
+      contacts: sends.flatMap(({ command: { instanceId, message } }) =>
+        message ? [{ instanceId, chatJid: message.chatJid }] : [],
+      ),
       quotedIds: sends.flatMap((send) => (send.quotedId ? [send.quotedId] : [])),
       now,
     });
@@ -102,36 +105,41 @@ async function acceptBatch(deps: AcceptDeps, batch: SendCommand[]): Promise<(Acc
   return outcomes;
 }
 
-interface Prepared {
+/** A send command, and the ids by which the database knows what it repeats or refers to. */
+interface IdentifiedSend {
   command: SendCommand;
-  chatJid: string;
   keyId: string;
   bodyHash: string;
-  contentHash: string;
-  contentId: string;
+  /** Null for a send without a message, which is refused or a replay. */
+  content: { hash: string; id: string } | null;
   /** A quoted service UUID, to be looked up; null for a hex id or none. */
   quotedId: string | null;
 }
 
-function prepare(command: SendCommand): Prepared {
+function identify(command: SendCommand): IdentifiedSend {
   const { message, instanceId } = command;
-  const quoted = message.quotedId?.toLowerCase();
-  const content = canonicalJson([message.type, message.content, message.mediaHash]);
-  const contentHash = hash('sha256', content, 'hex');
+  const quoted = message?.quotedId?.toLowerCase();
   return {
     command,
-    chatJid: message.chatJid,
     keyId: hashKey(instanceId, command.keyScope ?? command.operation, command.idempotencyKey),
     bodyHash: hashKey(canonicalJson(command.body)),
-    contentHash,
-    contentId: hashKey(instanceId, message.chatJid, contentHash),
-    quotedId: quoted && UUID.test(quoted) ? quoted : null,
+    content: message ? identifyContent(instanceId, message) : null,
+    quotedId: quoted && isUuid(quoted) ? quoted : null,
   };
+}
+
+function identifyContent(instanceId: string, message: NewMessage): { hash: string; id: string } {
+  const contentHash = hash(
+    'sha256',
+    canonicalJson([message.type, message.content, message.mediaHash]),
+    'hex',
+  );
+  return { hash: contentHash, id: hashKey(instanceId, message.chatJid, contentHash) };
 }
 
 /** Decides one send, after all that arrived before it; what it changes is written into `known` and `rows`. */
 function decide(
-  send: Prepared,
+  send: IdentifiedSend,
   known: AcceptKnowledge,
   rows: AcceptRows,
   now: Date,
@@ -139,9 +147,7 @@ function decide(
   const { command } = send;
   const instance = known.instances.get(command.instanceId);
   // A foreign instance answers like a missing one. A superadmin works on any company's.
-  if (!instance || (instance.company_id !== command.principal.companyId && !command.principal.isSuperadmin)) {
-    return apiError('INSTANCE_NOT_FOUND');
-  }
+  if (!instance || !mayReach(command.principal, instance.company_id)) return apiError('INSTANCE_NOT_FOUND');
 
   const earlier = known.keys.get(send.keyId);
   const expired = earlier && now.getTime() - earlier.createdAtMs >= IDEMPOTENCY_KEY_LIFETIME_S * 1000;
@@ -150,10 +156,12 @@ function decide(
     return { status: earlier.status, messageId: earlier.messageId, taskId: earlier.taskId, replayed: true };
   }
 
-  const unfit = abilityRefusal(instance.lacks, command.operation) ?? unfitness(instance) ?? command.refusal;
+  const unfit = abilityRefusal(instance.lacks, command.operation) ?? unfitness(instance);
   if (unfit) return unfit;
+  if (command.refusal) return command.refusal;
+  const { message } = command;
 
-  let quotedNetworkId: string | undefined = command.message.quotedId;
+  let quotedNetworkId: string | undefined = message.quotedId;
   if (send.quotedId) {
     const quoted = known.quoted.get(send.quotedId);
     if (!quoted || quoted.instance_id !== command.instanceId) return apiError('MESSAGE_NOT_FOUND');
@@ -161,34 +169,38 @@ function decide(
   }
 
   const settings = settingsOf(instance.settings);
-  const contactKey = `${command.instanceId} ${send.chatJid}`;
+  const contactKey = `${command.instanceId} ${message.chatJid}`;
   const contact = known.contacts.get(contactKey) ?? newContact(now.getTime());
-  const refusal = command.force ? null : refuse(send, known, settings, contact, now);
+  const guarded = { operation: command.operation, chatJid: message.chatJid, content: send.content };
+  const refusal = command.force ? null : refuse(guarded, known, settings, contact, now);
   if (refusal) return refusal;
 
   // The task that sends a message carries the message's id: whoever finishes one finds the other.
   const taskId = command.messageId ?? newId();
-  const { changes } = command.message;
+  const { changes } = message;
   const accepted = { messageId: changes ?? taskId, taskId };
   if (expired) rows.expiredKeys.push(send.keyId);
-  const isNew = comparesContent(command.operation) && !known.contents.has(send.contentId);
+  const contentId = comparesContent(command.operation) ? send.content?.id : undefined;
+  const isNew = contentId !== undefined && !known.contents.has(contentId);
   rows[changes === undefined ? 'sends' : 'changes'].push({
     taskId,
     command,
+    message,
     companyId: instance.company_id,
     shard: instance.shard,
     keyId: send.keyId,
     bodyHash: send.bodyHash,
     quotedNetworkId,
-    ...(isNew && { contentId: send.contentId }),
+    ...(isNew && { contentId }),
   });
-  if (isNew) known.contents.set(send.contentId, now.toISOString());
-  if (command.force) rows.audits.push(...forcedAudits(send, settings, instance.company_id));
-  if (isContact(send.chatJid)) {
+  if (isNew) known.contents.set(contentId, now.toISOString());
+  if (command.force)
+    rows.audits.push(...forcedAudits(command, message.chatJid, settings, instance.company_id));
+  if (isContact(message.chatJid)) {
     countContact(known, rows, {
       key: contactKey,
       instanceId: command.instanceId,
-      chatJid: send.chatJid,
+      chatJid: message.chatJid,
       companyId: instance.company_id,
       state: afterOutbound(contact, now.getTime()),
     });
@@ -209,7 +221,7 @@ function unfitness({ state, hold }: { state: string; hold: CompanyHold | null })
 }
 
 function refuse(
-  send: Prepared,
+  send: { operation: string; chatJid: string; content: IdentifiedSend['content'] },
   known: AcceptKnowledge,
   settings: ReturnType<typeof settingsOf>,
   contact: ContactState,
@@ -217,11 +229,11 @@ function refuse(
 ): ApiError | null {
   if (settings.passive_mode_enabled) return apiError('PASSIVE_MODE_ENABLED');
   const remote = { remote_jid: send.chatJid };
-  if (checksDuplicates(send.command.operation, settings)) {
-    const firstSentAt = known.contents.get(send.contentId);
+  if (send.content && checksDuplicates(send.operation, settings)) {
+    const firstSentAt = known.contents.get(send.content.id);
     if (firstSentAt) {
       return apiError('BLOCKED_DUPLICATE_CONTENT', {
-        fields: { ...remote, content_hash: send.contentHash, first_sent_at: firstSentAt },
+        fields: { ...remote, content_hash: send.content.hash, first_sent_at: firstSentAt },
       });
     }
   }
@@ -255,18 +267,18 @@ function countContact(
 
 /** What a forced send went past, for the audit log (SND-12). */
 function forcedAudits(
-  send: Prepared,
+  { principal, instanceId, traceId, operation }: SendCommand,
+  chatJid: string,
   settings: ReturnType<typeof settingsOf>,
   companyId: number,
 ): AcceptRows['audits'] {
-  const { principal, instanceId, traceId } = send.command;
   const audit = {
     companyId,
     userId: principal.userId,
     tokenId: principal.tokenId,
     instanceId,
     traceId,
-    detail: { operation: send.command.operation, remote_jid: send.chatJid },
+    detail: { operation, remote_jid: chatJid },
   };
   const audits: AcceptRows['audits'] = [];
   if (settings.passive_mode_enabled) audits.push({ ...audit, action: 'passive_mode.force_send' });

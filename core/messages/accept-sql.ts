@@ -1,5 +1,6 @@
 import { DUPLICATE_CONTENT_WINDOW_S } from '@posthorn/contract/limits.ts';
 import { type CompanyHold, holdSql } from '../access/company-hold.ts';
+import type { NewMessage } from '../content/new-message.ts';
 import { lacksSql } from '../instances/driver-abilities.ts';
 import type { InstanceSettings } from '../instances/settings.ts';
 import { ADVISORY_LOCKS } from '../platform/advisory-locks.ts';
@@ -48,10 +49,11 @@ interface ContactRow {
   known: boolean;
 }
 
-/** A task to write; a send's is also the id of its message. */
-interface TaskRow {
+/** A task to write, and the message it sends; a send's task id is also the id of its message. */
+interface NewTask {
   taskId: string;
   command: SendCommand;
+  message: NewMessage;
   companyId: number;
   shard: number;
   keyId: string;
@@ -63,9 +65,9 @@ interface TaskRow {
 
 /** What a batch writes. */
 export interface AcceptRows {
-  sends: TaskRow[];
+  sends: NewTask[];
   /** Deletes and edits: tasks without a message of their own. */
-  changes: TaskRow[];
+  changes: NewTask[];
   /** Keys past their lifetime that are used again. */
   expiredKeys: string[];
   contacts: ContactRow[];
@@ -188,13 +190,13 @@ export async function writeAccepted(client: Sql, rows: AcceptRows, now: Date): P
     await client.query('DELETE FROM idempotency_keys WHERE id = ANY ($1::uuid[])', [rows.expiredKeys]);
   if (rows.sends.length + rows.contacts.length > 0) await writeSends(client, rows, now);
   if (rows.changes.length > 0) {
-    const changes = rows.changes.map(({ command, ...change }) => ({
+    const changes = rows.changes.map(({ command, message, ...change }) => ({
       ...change,
       instanceId: command.instanceId,
       operation: command.operation,
       traceId: command.traceId,
-      messageId: command.message.changes,
-      payload: command.message.payload,
+      messageId: message.changes,
+      payload: message.payload,
     }));
     await client.query({
       name: 'accept-changes',
@@ -212,18 +214,18 @@ export async function writeAccepted(client: Sql, rows: AcceptRows, now: Date): P
 }
 
 async function writeSends(client: Sql, rows: AcceptRows, now: Date): Promise<void> {
-  const sends = rows.sends.map(({ command, ...send }) => ({
+  const sends = rows.sends.map(({ command, message, ...send }) => ({
     ...send,
     instanceId: command.instanceId,
     operation: command.operation,
     idempotencyKey: command.idempotencyKey,
     traceId: command.traceId,
-    type: command.message.type,
-    chatJid: command.message.chatJid,
-    content: command.message.content,
-    mediaId: command.message.mediaId,
-    score: command.message.forwardingScore,
-    payload: command.message.payload,
+    type: message.type,
+    chatJid: message.chatJid,
+    content: message.content,
+    mediaId: message.mediaId,
+    score: message.forwardingScore,
+    payload: message.payload,
   }));
   const contacts = rows.contacts.map(({ state, ...row }) => ({
     ...row,

@@ -5,8 +5,10 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { type MediaPreparer, MediaUnusable, type PreparedMedia } from '@posthorn/core/media/media-port.ts';
+import { MediaUnusable } from '@posthorn/core/media/media-port.ts';
+import type { OutboundMedia } from '@posthorn/network/driver.ts';
 import { openWorkerMedia } from '@posthorn/worker/media/open-worker-media.ts';
+import type { MediaPreparer } from '@posthorn/worker/media/worker-media.ts';
 import sharp from 'sharp';
 import {
   amr,
@@ -50,7 +52,7 @@ async function store(
   return (await media.media.sources.fromBase64(scope, bytes.toString('base64'), kind)).mediaId;
 }
 
-function prepare(mediaId: string, type: string, voice = false): Promise<PreparedMedia> {
+function prepare(mediaId: string, type: string, voice = false): Promise<OutboundMedia> {
   return preparer.prepare(scope, { mediaId, type, voice }, AbortSignal.timeout(60_000));
 }
 

@@ -22,6 +22,9 @@ before(async () => {
 });
 after(() => parts.close());
 
+/** A command that has a message, as opposed to a refused one. */
+type MessageCommand = Extract<SendCommand, { message: object }>;
+
 let chats = 0;
 function newChat(): string {
   chats += 1;
@@ -32,8 +35,8 @@ function textTo(
   instanceId: string,
   chatJid: string,
   text: string,
-  more: Partial<SendCommand> = {},
-): SendCommand {
+  more: Partial<MessageCommand> = {},
+): MessageCommand {
   return {
     principal: company.principal,
     instanceId,

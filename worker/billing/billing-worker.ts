@@ -12,6 +12,7 @@ import { cancelDeleted } from '@posthorn/core/billing/subscriptions/cancel-delet
 import { moveByClock } from '@posthorn/core/billing/subscriptions/move-by-clock.ts';
 import type { Broker } from '@posthorn/core/platform/broker/broker.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
+import { HOUR_MS, MINUTE_MS } from '@posthorn/core/platform/durations.ts';
 import { type Loop, startLoop } from '@posthorn/core/platform/loop.ts';
 import type { Pulse } from '@posthorn/core/workers/pulse.ts';
 
@@ -30,8 +31,7 @@ export interface BillingWorker {
 
 /** Notifications may be lost: everything is looked at by timer as well. */
 const LOOK_EVERY_MS = 1_000;
-const MINUTE_MS = 60_000;
-const HOUR_MS = 3_600_000;
+
 const EVENTS_AT_ONCE = 20;
 
 /**

@@ -1,11 +1,12 @@
 import { isUserJid } from '@posthorn/contract/jid.ts';
 import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
 import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
-import { type MediaPreparer, MediaUnusable } from '@posthorn/core/media/media-port.ts';
+import { MediaUnusable } from '@posthorn/core/media/media-port.ts';
 import type { PendingTask } from '@posthorn/core/messages/load-pending.ts';
 import type { Progress } from '@posthorn/core/messages/record-progress.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import { type NetworkSession, SendDeferred, SendRefused } from '@posthorn/network/driver.ts';
+import type { MediaPreparer } from '../media/worker-media.ts';
 import { isChange, mediaOf, outboundOf } from './outbound.ts';
 
 export interface SendTaskDeps {

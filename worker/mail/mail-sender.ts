@@ -16,6 +16,7 @@ import {
 import type { Bus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
+import { DAY_MS } from '@posthorn/core/platform/durations.ts';
 import type { Cipher } from '@posthorn/core/platform/encryption.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import { type Loop, startLoop } from '@posthorn/core/platform/loop.ts';
@@ -44,7 +45,7 @@ export interface MailSender {
 
 /** After the first, second, ... failed try. The last one repeats until the mail is a day old. */
 const BACKOFF_S = [5, 30, 120, 600, 1800, 3600];
-const GIVE_UP_AFTER_MS = 24 * 3_600_000;
+const GIVE_UP_AFTER_MS = DAY_MS;
 const BATCH = 5;
 /** Looked for by timer as well: a notification may be lost. */
 const LOOK_EVERY_MS = 2_000;

@@ -1,13 +1,12 @@
 import { availableParallelism } from 'node:os';
 import { createInboundStore } from '@posthorn/core/media/inbound-store.ts';
-import type { WorkerMedia } from '@posthorn/core/media/media-port.ts';
-import { noWorkerMedia } from '@posthorn/core/media/no-storage.ts';
 import type { OpenedMedia } from '@posthorn/core/media/open-media.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
 import { createLimiter } from '@posthorn/core/platform/limiter.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import { findFfmpeg } from './find-ffmpeg.ts';
 import { createMediaPreparer } from './prepare-media.ts';
+import { noWorkerMedia, type WorkerMedia } from './worker-media.ts';
 
 /** Half of the machine at most: the pipeline of texts runs on the same one. */
 const CONVERSIONS_MAX = Math.max(1, Math.floor(availableParallelism() / 2));

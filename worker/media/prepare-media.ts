@@ -2,13 +2,15 @@ import type { Readable } from 'node:stream';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { StoredMedia } from '@posthorn/core/media/find-media.ts';
 import { linkToChat } from '@posthorn/core/media/link-to-chat.ts';
-import { type MediaPreparer, MediaUnusable, type PreparedMedia } from '@posthorn/core/media/media-port.ts';
+import { MediaUnusable } from '@posthorn/core/media/media-port.ts';
 import { findVariant, type MediaVariant, saveVariant } from '@posthorn/core/media/variants.ts';
 import type { Storage } from '@posthorn/core/platform/storage/storage.ts';
 import { StorageMissing } from '@posthorn/core/platform/storage/storage.ts';
+import type { OutboundMedia } from '@posthorn/network/driver.ts';
 import { makeVariant, variantFor } from './make-variant.ts';
 import type { PreparerDeps } from './preparer-deps.ts';
 import { ConversionFailed } from './run-ffmpeg.ts';
+import type { MediaPreparer } from './worker-media.ts';
 
 /** What failed is not tried again for this long: a send to a thousand chats fails once, not a thousand times. */
 const FAILURES_MS = 600_000;
@@ -84,7 +86,7 @@ function unusableOf(err: unknown, type: string): MediaUnusable | null {
   return new MediaUnusable(reason, { cause: err });
 }
 
-function preparedOf(storage: Storage, stored: StoredMedia, variant: MediaVariant): PreparedMedia {
+function preparedOf(storage: Storage, stored: StoredMedia, variant: MediaVariant): OutboundMedia {
   const key = variant.storageKey ?? stored.storageKey;
   return {
     open: () => openAgain(storage, key),

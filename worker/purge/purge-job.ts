@@ -3,11 +3,12 @@ import { sweepExpired } from '@posthorn/core/accounts/sweep-expired.ts';
 import { ADVISORY_LOCKS } from '@posthorn/core/platform/advisory-locks.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
+import { HOUR_MS } from '@posthorn/core/platform/durations.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import { createLoneJob, type LoneJob } from '../lone-job.ts';
 
 /** More often than daily (ACC-26): nobody's data is kept a day longer than promised. */
-const EVERY_MS = 3_600_000;
+const EVERY_MS = HOUR_MS;
 
 /** A round tells how many companies it purged. */
 export type PurgeJob = LoneJob<number>;

@@ -6,6 +6,7 @@ import {
 import { ADVISORY_LOCKS } from '@posthorn/core/platform/advisory-locks.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
+import { DAY_MS } from '@posthorn/core/platform/durations.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import {
   type DayPartitionedTable,
@@ -17,7 +18,6 @@ import { createLoneJob, type LoneJob } from '../lone-job.ts';
 
 const EVERY_MS = 600_000;
 const AHEAD_DAYS = 7;
-const DAY_MS = 86_400_000;
 /** Payloads are the events themselves (LIM-8: 14 days); the views of logs reach back 7 days at most. */
 const LOGS: readonly DayPartitionedTable[] = [
   { name: 'events', retentionDays: WEBHOOK_PAYLOAD_RETENTION_DAYS },

@@ -4,6 +4,7 @@
  * would fail in the statement that records it, and with it everything behind it.
  */
 import { CONTENT_MAX_BYTES } from '@posthorn/core/messages/apply-change.ts';
+import { DAY_MS } from '@posthorn/core/platform/durations.ts';
 import type {
   InboundMedia,
   InboundMessage,
@@ -24,7 +25,7 @@ const TEXT_MAX_CHARS = 16 * 1024;
 const DEPTH_MAX = 32;
 const NODES_MAX = 20_000;
 const EARLIEST_MS = Date.UTC(2000);
-const AHEAD_MS = 86_400_000;
+const AHEAD_MS = DAY_MS;
 const FORWARDS_MAX = 1_000_000;
 
 /** Null when it says neither what it is called nor where it belongs: nothing of it could be found again. */
