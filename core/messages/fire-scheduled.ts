@@ -76,7 +76,7 @@ async function fire(deps: FireDeps, row: Due): Promise<void> {
   } catch (err) {
     await conclude(deps, row, prepared, err).catch((err) =>
       deps.log.warn(
-        { err, scheduled_id: row.id },
+        { err, scheduled_id: row.id, trace_id: row.trace_id },
         'a scheduled send failed, trying again when its claim expires',
       ),
     );
@@ -124,7 +124,8 @@ async function conclude(
   err: unknown,
 ): Promise<void> {
   const now = deps.clock.now();
-  if (!(err instanceof ApiError)) deps.log.warn({ err, scheduled_id: row.id }, 'a scheduled send failed');
+  if (!(err instanceof ApiError))
+    deps.log.warn({ err, scheduled_id: row.id, trace_id: row.trace_id }, 'a scheduled send failed');
   const passing = !(err instanceof ApiError) || RETRIED.has(err.code);
   if (passing && now.getTime() - row.send_at.getTime() < LATE_MAX_MS) {
     // Claimed as of then: it is due again when that claim expires.

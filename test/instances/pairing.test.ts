@@ -48,6 +48,24 @@ describe('pairing an instance', () => {
     assert.ok(Date.parse(json.body.expires_at) > api.parts.clock.now().getTime());
   });
 
+  test('each code is told by instance.qr_updated', async () => {
+    const id = await seed('PAIRING', 'connected');
+    for (const qr of ['the first code', 'the second code']) await showQr(id, qr);
+    const { rows } = await api.parts.db.query<{ data: Record<string, string> }>(
+      `SELECT data FROM events WHERE instance_id = $1 AND type = 'instance.qr_updated' ORDER BY tx, id`,
+      [id],
+    );
+    const now = api.parts.clock.now();
+    assert.deepEqual(
+      rows.map(({ data }) => data),
+      ['the first code', 'the second code'].map((qr) => ({
+        qr,
+        expires_at: new Date(now.getTime() + 60_000).toISOString(),
+        timestamp: now.toISOString(),
+      })),
+    );
+  });
+
   test('a request that comes before the network’s code waits for it', async () => {
     const id = await seed('CREATED', 'connected');
     const waiting = getQr(id, 'application/json');

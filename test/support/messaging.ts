@@ -7,6 +7,7 @@ import { type OpenedMedia, openMedia } from '@posthorn/core/media/open-media.ts'
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
 import { createDb } from '@posthorn/core/platform/db.ts';
+import type { Log } from '@posthorn/core/platform/log.ts';
 import { createMetrics } from '@posthorn/core/platform/metrics.ts';
 import { createOrm } from '@posthorn/core/platform/orm.ts';
 import { createMessagingServer, type MessagingServer } from '@posthorn/server/messaging/app.ts';
@@ -48,9 +49,9 @@ export interface TestMessaging {
 /** The messaging server in this process, over real HTTP and on a database of the test file's own. */
 export async function startTestMessaging(
   env: Record<string, string> = {},
-  options: { clock?: Clock } = {},
+  options: { clock?: Clock; log?: Log } = {},
 ): Promise<TestMessaging> {
-  const parts = await createParts();
+  const parts = await createParts(options);
   const dataDir = await mkdtemp(path.join(tmpdir(), 'posthorn-media-'));
   const config = testConfig({ DATA_DIR: dataDir, ...env });
   const media = await openMedia({ config, ...parts });

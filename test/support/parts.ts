@@ -14,9 +14,9 @@ export interface Parts {
   close(): Promise<void>;
 }
 
-export async function createParts(): Promise<Parts> {
+export async function createParts(options: { log?: Log } = {}): Promise<Parts> {
   const database = await createTestDatabase();
-  const log = createLog({ level: process.env.TEST_LOG_LEVEL ?? 'silent', role: 'test' });
+  const log = options.log ?? createLog({ level: process.env.TEST_LOG_LEVEL ?? 'silent', role: 'test' });
   const db = createDb({ url: database.url, poolSize: 20, log, name: 'test' });
   const bus = await createBus({ url: database.url, log, name: 'test' });
   return {

@@ -4,6 +4,7 @@ import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
 import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
 import { type Clock, systemClock } from '@posthorn/core/platform/clock.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
+import type { Log } from '@posthorn/core/platform/log.ts';
 import { createSandboxDriver, type SandboxDriverOptions } from '@posthorn/network/sandbox/driver.ts';
 import { createSandboxServer } from '@posthorn/network/sandbox/server.ts';
 import { openWorkerMedia } from '@posthorn/worker/media/open-worker-media.ts';
@@ -71,13 +72,14 @@ export interface Sending {
 export async function startSending(
   options: {
     clock?: Clock;
+    log?: Log;
     env?: Record<string, string>;
     worker?: Partial<WorkerDeps>;
     driver?: Omit<SandboxDriverOptions, 'url'>;
   } = {},
 ): Promise<Sending> {
   const clock = options.clock ?? systemClock;
-  const api = await startTestMessaging(options.env, { clock });
+  const api = await startTestMessaging(options.env, { clock, ...(options.log ? { log: options.log } : {}) });
   const { parts } = api;
   const server = await createSandboxServer({ autoPair: true, autoPairDelayMs: 0 });
   const sandbox = controlOf(server.controlUrl);

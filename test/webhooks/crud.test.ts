@@ -14,7 +14,7 @@ describe('webhooks of a company', () => {
   let owner: SeededCompany;
   let other: SeededCompany;
   before(async () => {
-    api = await startTestMessaging();
+    api = await startTestMessaging({ SUPERADMIN_EMAILS: 'root@platform.test' });
     owner = await seedCompany(api.parts.db);
     other = await seedCompany(api.parts.db);
   });
@@ -49,6 +49,31 @@ describe('webhooks of a company', () => {
     assert.equal(read.text.includes(secret), false);
     const list = await api.call('GET', '/v1/webhooks', { key: owner.apiKey });
     assert.equal(list.text.includes('whsec_'), false);
+  });
+
+  test('a superadmin reaches the one of any company, anybody else only their own', async () => {
+    const { body } = await create({});
+    const path = `/v1/webhooks/${body.id}`;
+    const { rows } = await api.parts.db.query<{ id: number }>(
+      `SELECT id FROM users WHERE email = 'root@platform.test'`,
+    );
+    const superadmin = { ...other, companyId: 1, userId: rows[0]!.id };
+    const root = { jwt: await api.jwtOf(superadmin, { isSuperadmin: true }) };
+    const stranger = { key: other.apiKey };
+    const steps = [
+      ['GET', path, undefined, 200],
+      ['PATCH', path, { enabled: false }, 200],
+      ['GET', `${path}/logs`, undefined, 200],
+      ['POST', `${path}/rotate-secret`, undefined, 200],
+      ['DELETE', path, undefined, 204],
+    ] as const;
+    for (const [method, at, change, status] of steps) {
+      const request = change ? { body: change } : {};
+      const refused = await api.call(method, at, { ...stranger, ...request });
+      assert.equal(refused.body.error_code, 'WEBHOOK_NOT_FOUND', `${method} ${at}`);
+      assert.equal(refused.status, 404);
+      assert.equal((await api.call(method, at, { ...root, ...request })).status, status, `${method} ${at}`);
+    }
   });
 
   test('secrets and headers lie sealed in the database', async () => {

@@ -116,7 +116,7 @@ function noteFailure(
         traceId,
       ],
     )
-    .catch((err) => deps.log.warn({ err }, 'recording a failed login failed'));
+    .catch((err) => deps.log.warn({ err, trace_id: traceId }, 'recording a failed login failed'));
 }
 
 /** Best effort and not awaited: only known accounts have an audit log, and timing must not show that. */
@@ -127,5 +127,5 @@ function noteLock(deps: LoginDeps, user: AccountUser, traceId: string | null): v
     action: 'session.locked',
     traceId,
     at: deps.clock.now(),
-  }).catch((err) => deps.log.warn({ err }, 'recording a lockout failed'));
+  }).catch((err) => deps.log.warn({ err, trace_id: traceId }, 'recording a lockout failed'));
 }
