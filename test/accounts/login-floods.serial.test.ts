@@ -5,7 +5,7 @@ import { type AccountServer, startAccountServer } from './support/account-server
 import { newCompanyName, newEmail, PASSWORD } from './support/people.ts';
 
 /** Requests under way; each comes from an address that has not asked before. */
-const LANES = 60;
+const CLIENTS = 60;
 const ROUNDS = 4;
 
 let server: AccountServer;
@@ -31,7 +31,7 @@ const logIn = (email: string, password: string, address: string) =>
 function startFlood() {
   let going = true;
   const statuses = new Map<number, number>();
-  const lanes = Array.from({ length: LANES }, async (_, i) => {
+  const clients = Array.from({ length: CLIENTS }, async (_, i) => {
     for (let nth = 0; going; nth += 1) {
       const address = `203.${nth & 255}.${nth >> 8}.${i}`;
       const { status } = await logIn(`nobody-${i}-${nth}@example.test`, 'a wrong password', address);
@@ -42,7 +42,7 @@ function startFlood() {
     statuses,
     async stop() {
       going = false;
-      await Promise.all(lanes);
+      await Promise.all(clients);
     },
   };
 }
@@ -77,6 +77,6 @@ test('wrong logins from hundreds of addresses shut out nobody who has logged in 
     await flood.stop();
   }
   console.log(`the flood was answered ${[...flood.statuses].map(([s, n]) => `${n} × ${s}`).join(', ')}`);
-  assert.ok([...flood.statuses.values()].reduce((sum, n) => sum + n, 0) >= LANES);
+  assert.ok([...flood.statuses.values()].reduce((sum, n) => sum + n, 0) >= CLIENTS);
   tellFigure('slowest login of a known one, ms', Math.round(slowestMs), { atMost: 2_000 });
 });

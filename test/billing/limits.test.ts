@@ -155,15 +155,15 @@ describe('entitlement updates that come twice, late or of nobody', () => {
     const { companyId } = await billing.company();
     const { db, clock } = billing.parts;
     const limits = { max_instances: 7, max_users: 7, max_webhooks: 7, requests_per_minute: 700 };
-    const news = { company_id: companyId, limits, suspended: false };
-    assert.equal(await applyPlanLimits({ db, clock }, { ...news, version: 5 }), true);
+    const update = { company_id: companyId, limits, suspended: false };
+    assert.equal(await applyPlanLimits({ db, clock }, { ...update, version: 5 }), true);
     for (const version of [5, 4, 1])
       assert.equal(
-        await applyPlanLimits({ db, clock }, { ...news, limits: null, suspended: true, version }),
+        await applyPlanLimits({ db, clock }, { ...update, limits: null, suspended: true, version }),
         false,
       );
     assert.equal((await limitsOf(companyId)).max_instances, 7);
-    assert.equal(await applyPlanLimits({ db, clock }, { ...news, company_id: 999_999, version: 9 }), false);
+    assert.equal(await applyPlanLimits({ db, clock }, { ...update, company_id: 999_999, version: 9 }), false);
   });
 });
 

@@ -173,13 +173,13 @@ export function testBroker(name: string, create: () => Promise<Broker>): void {
         got += 1;
       });
       let next = 0;
-      const lane = async () => {
+      const sender = async () => {
         while (next < total) {
           next += 1;
           await broker.publish(queue, { n: next, pad: 'x'.repeat(200) });
         }
       };
-      await Promise.all(Array.from({ length: 64 }, lane));
+      await Promise.all(Array.from({ length: 64 }, sender));
       await waitFor(() => got >= total, 20_000);
       assert.equal(got, total);
       const tookMs = performance.now() - since;

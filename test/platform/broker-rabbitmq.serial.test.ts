@@ -43,7 +43,7 @@ describe('RabbitMQ that fails', () => {
 
     let running = true;
     let n = 0;
-    const lane = async () => {
+    const sender = async () => {
       while (running) {
         n += 1;
         const mine = n;
@@ -53,7 +53,7 @@ describe('RabbitMQ that fails', () => {
         );
       }
     };
-    const lanes = Array.from({ length: 8 }, lane);
+    const senders = Array.from({ length: 8 }, sender);
     await waitFor(() => confirmed.size > 200);
     await rabbit.kill();
     await waitFor(() => !broker.isUp());
@@ -62,7 +62,7 @@ describe('RabbitMQ that fails', () => {
     const before = confirmed.size;
     await waitFor(() => confirmed.size > before + 100, RECOVERY_MS);
     running = false;
-    await Promise.all(lanes);
+    await Promise.all(senders);
 
     await waitFor(() => [...confirmed].every((each) => got.has(each)), RECOVERY_MS);
     assert.equal(ups, 2);

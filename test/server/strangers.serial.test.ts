@@ -15,7 +15,7 @@ const LIMIT = 5;
 /** Probes of the process are asked for by machines, and cost next to nothing. */
 const PROBE_LIMIT = 30 * LIMIT;
 const FLOOD = 20;
-const LANES = 4;
+const CLIENTS = 4;
 
 const SERVICES = [
   ['messaging', messagingContract],
@@ -85,10 +85,10 @@ async function ask(url: string, init: RequestInit): Promise<Asked> {
 async function flood(times: number, one: (i: number) => Promise<Asked>): Promise<Asked[]> {
   const answers: Asked[] = [];
   let next = 0;
-  const lane = async () => {
+  const client = async () => {
     for (let i = next++; i < times; i = next++) answers.push(await one(i));
   };
-  await Promise.all(Array.from({ length: LANES }, lane));
+  await Promise.all(Array.from({ length: CLIENTS }, client));
   return answers;
 }
 

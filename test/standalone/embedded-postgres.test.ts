@@ -112,7 +112,7 @@ describe('the embedded PostgreSQL', () => {
     const dataDir = path.join(copy.dir, 'data-killed');
     const first = await startWell(copy, dataDir, person);
     await first.end('SIGKILL');
-    assert.ok(isAlive(first.pid), 'the orphan lives');
+    assert.ok(isAlive(first.pid), 'the stale process lives');
     const second = await startWell(copy, dataDir, person);
     assert.equal(second.endedStaleProcess, first.pid);
     assert.ok(!isAlive(first.pid));
