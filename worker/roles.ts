@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { type OpenedMedia, openMedia } from '@posthorn/core/media/open-media.ts';
+import type { OnAccepted } from '@posthorn/core/messages/accept-send.ts';
 import { withoutTrailingSlashes } from '@posthorn/core/platform/base-url.ts';
 import type { Broker } from '@posthorn/core/platform/broker/broker.ts';
 import { type Bus, createBus } from '@posthorn/core/platform/bus.ts';
@@ -43,8 +44,8 @@ export interface WorkerRoles {
   checks: Record<string, Check>;
   /** Resolves when all roles run. Waits for a broker that is away; draining ends that wait. */
   start(): Promise<void>;
-  /** Rows were accepted in this very process: the relay need not wait for the notification. */
-  wakeRelay(): void;
+  /** See `RunningWorker`; false while the pipeline does not run. */
+  onAccepted: OnAccepted;
 }
 
 /** Messages of connected instances that get on no more for so long: this worker does not do its work. */
@@ -64,7 +65,6 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
   shutdown.add('worker database', () => db.close());
   const bus = await createBus({ url, log, name: `worker ${tag}` });
   shutdown.add('worker bus', () => bus.close());
-  let wakeRelay = () => {};
   let running: { membership: Membership; pipeline: RunningWorker } | null = null;
 
   async function start(): Promise<void> {
@@ -98,7 +98,6 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
       name,
       membership,
     });
-    wakeRelay = pipeline.wakeRelay;
     await startBillingRoles(parts);
     startJobs(parts, stored);
     // Closed first: other workers wait for these shards, and nobody for an attempt under way.
@@ -123,7 +122,7 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
         // The broker was closed while we waited for it: nothing to complain of.
         if (!shutdown.isDraining()) throw err;
       }),
-    wakeRelay: () => wakeRelay(),
+    onAccepted: (instanceIds) => running?.pipeline.onAccepted(instanceIds) ?? false,
   };
 }
 

@@ -1,6 +1,6 @@
 import { tellAbilities } from '@posthorn/core/instances/driver-abilities.ts';
 import { SHARD_COUNT, shardQueue } from '@posthorn/core/instances/shard.ts';
-import { createAcceptor } from '@posthorn/core/messages/accept-send.ts';
+import { createAcceptor, type OnAccepted } from '@posthorn/core/messages/accept-send.ts';
 import { beginAttempt } from '@posthorn/core/messages/begin-attempt.ts';
 import { createPendingLoader } from '@posthorn/core/messages/load-pending.ts';
 import { type EndedChange, recordChangeTask } from '@posthorn/core/messages/record-change-task.ts';
@@ -44,8 +44,8 @@ export interface WorkerDeps {
 }
 
 export interface RunningWorker {
-  /** Rows were accepted in this very process: the relay need not wait for the notification. */
-  wakeRelay(): void;
+  /** Tasks were accepted in this very process: wakes the queues of those instances that this worker owns, else the relay. */
+  onAccepted: OnAccepted;
   counts(): { shards: number; sessions: number };
   /** The longest time that a connected instance here has had something to send that does not get on. */
   lateMs(): number;
@@ -100,10 +100,15 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     ...deps,
     isLeader: () => owner.owned().some((lease) => lease.shard === RELAY_SHARD),
   });
-  const acceptor = createAcceptor({ ...deps, onAccepted: relay.wake });
+  const onAccepted: OnAccepted = (instanceIds) => {
+    if (sessions.wakeQueues(instanceIds)) return true;
+    relay.wake();
+    return false;
+  };
+  const acceptor = createAcceptor({ ...deps, onAccepted });
   const schedule = startScheduleRunner({ ...deps, acceptor, media: media.sources, pulse: membership });
   return {
-    wakeRelay: relay.wake,
+    onAccepted,
     counts: () => sessions.counts(),
     lateMs: () => sessions.lateMs(),
     async stop() {

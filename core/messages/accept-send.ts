@@ -44,12 +44,17 @@ export interface Acceptor {
   idle(): Promise<void>;
 }
 
+export type OnAccepted = (instanceIds: readonly string[]) => boolean;
+
 export interface AcceptDeps {
   db: Db;
   bus: Bus;
   clock: Clock;
-  /** Told after each commit, besides the bus: the relay in the same process need not wait for it. */
-  onAccepted?: () => void;
+  /**
+   * Told after each commit. True: the queues of these instances are in this process and were woken, so nobody
+   * else has to be told.
+   */
+  onAccepted?: OnAccepted;
 }
 
 const MAX_BATCH = 128;
@@ -82,7 +87,7 @@ async function acceptBatch(deps: AcceptDeps, batch: SendCommand[]): Promise<(Acc
   const now = deps.clock.now();
   const sends = batch.map((command) => identify(command));
   const locks = acceptOrderLocks(batch.map((command) => command.instanceId));
-  const { outcomes, wrote } = await deps.db.transaction(async (client) => {
+  const { outcomes, accepted } = await deps.db.transaction(async (client) => {
     const known = await readForAccept(client, {
       instanceIds: sends.map((send) => send.command.instanceId),
       keyIds: sends.map((send) => send.keyId),
@@ -96,13 +101,15 @@ async function acceptBatch(deps: AcceptDeps, batch: SendCommand[]): Promise<(Acc
     const rows: AcceptRows = { sends: [], changes: [], expiredKeys: [], contacts: [], audits: [] };
     const decided = sends.map((send) => decide(send, known, rows, now));
     await writeAccepted(client, rows, now);
-    return { outcomes: decided, wrote: rows.sends.length + rows.changes.length > 0 };
+    return { outcomes: decided, accepted: [...rows.sends, ...rows.changes] };
   }, locks);
-  if (wrote) {
-    deps.onAccepted?.();
-    deps.bus.notify('outbox');
-  }
+  if (accepted.length > 0) tellOfWork(deps, accepted);
   return outcomes;
+}
+
+function tellOfWork(deps: AcceptDeps, accepted: AcceptRows['sends']): void {
+  const instanceIds = [...new Set(accepted.map(({ command }) => command.instanceId))];
+  if (!deps.onAccepted?.(instanceIds)) deps.bus.notify('outbox');
 }
 
 /** A send command, and the ids by which the database knows what it repeats or refers to. */

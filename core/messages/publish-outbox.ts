@@ -7,22 +7,29 @@ export interface WakeUp {
   upToSeq: number;
 }
 
-/** The unpublished rows, oldest first, `limit` at most, by instance; `seqs` marks them afterwards. */
-export async function readUnpublished(
-  sql: Sql,
-  limit: number,
-): Promise<{ wakeUps: WakeUp[]; seqs: number[] }> {
-  const found = await sql.query<{ seq: number; instance_id: string; shard: number }>({
+/** A row of the outbox that the broker has not been told of. */
+export interface UnpublishedTask {
+  seq: number;
+  instance_id: string;
+  shard: number;
+}
+
+/** The oldest first, `limit` at most. */
+export async function readUnpublished(sql: Sql, limit: number): Promise<UnpublishedTask[]> {
+  const found = await sql.query<UnpublishedTask>({
     name: 'outbox-read-unpublished',
     text: 'SELECT seq, instance_id, shard FROM outbox WHERE published_at IS NULL ORDER BY seq LIMIT $1',
     values: [limit],
   });
+  return found.rows;
+}
+
+/** One wake-up for each instance of `tasks`, which ascend by seq: the last one of an instance is its highest. */
+export function wakeUpsOf(tasks: readonly UnpublishedTask[]): WakeUp[] {
   const byInstance = new Map<string, WakeUp>();
-  for (const row of found.rows) {
-    // Ascending: the last one of an instance is its highest.
-    byInstance.set(row.instance_id, { instanceId: row.instance_id, shard: row.shard, upToSeq: row.seq });
-  }
-  return { wakeUps: [...byInstance.values()], seqs: found.rows.map((row) => row.seq) };
+  for (const { instance_id: instanceId, shard, seq: upToSeq } of tasks)
+    byInstance.set(instanceId, { instanceId, shard, upToSeq });
+  return [...byInstance.values()];
 }
 
 export async function markPublished(sql: Sql, seqs: readonly number[], now: Date): Promise<void> {

@@ -39,16 +39,24 @@ const RECONNECT_MS = 500;
 /** Repeats of the same notification within this time are sent once. */
 const COALESCE_MS = 4;
 
+interface Notification {
+  channel: BusChannel;
+  payload: string;
+}
+
 /** What the functions of one bus share. */
 interface Context {
   options: { url: string; log: Log; name: string };
   handlers: Map<BusChannel, Set<(payload: string) => void>>;
   resetHandlers: Set<(up: boolean) => void>;
   /** Notifications to send. */
-  pending: Map<string, { channel: BusChannel; payload: string }>;
+  pending: Map<string, Notification>;
   client: pg.Client | null;
   isClosed: boolean;
   sending: Promise<unknown>;
+  /** Handlers of this process hear it in the next turn of the event loop. */
+  heardHere: Set<string>;
+  flushedAtMs: number;
   flushTimer: LoneTimer;
   reconnectTimer: LoneTimer;
 }
@@ -62,6 +70,8 @@ export async function createBus(options: { url: string; log: Log; name: string }
     client: null,
     isClosed: false,
     sending: Promise.resolve(),
+    heardHere: new Set(),
+    flushedAtMs: 0,
     flushTimer: createLoneTimer(() => flush(bus)),
     reconnectTimer: createLoneTimer(() => {
       connect(bus).catch(() => reconnectLater(bus));
@@ -72,8 +82,18 @@ export async function createBus(options: { url: string; log: Log; name: string }
     on: (channel, handler) => listen(bus, channel, handler),
     onReset: (handler) => void bus.resetHandlers.add(handler),
     notify(channel, payload = '') {
-      bus.pending.set(`${channel} ${payload}`, { channel, payload });
-      bus.flushTimer.start(COALESCE_MS);
+      const notification = { channel, payload };
+      const key = `${channel} ${payload}`;
+      bus.pending.set(key, notification);
+      if (!bus.heardHere.has(key)) {
+        bus.heardHere.add(key);
+        setImmediate(() => {
+          bus.heardHere.delete(key);
+          hear(bus, notification);
+        });
+      }
+      const dueInMs = bus.flushedAtMs + COALESCE_MS - performance.now();
+      bus.flushTimer.start(Math.max(0, dueInMs));
     },
     isUp: () => bus.client !== null,
     async close() {
@@ -95,12 +115,15 @@ async function connect(bus: Context): Promise<void> {
     ...KEEP_ALIVE,
     connectionTimeoutMillis: 5_000,
   });
-  next.on('notification', (message) => {
-    for (const handler of handlers.get(message.channel as BusChannel) ?? []) handler(message.payload ?? '');
+  let backendId: number | undefined;
+  next.on('notification', ({ processId, channel, payload = '' }) => {
+    // What this process said its own handlers have heard already.
+    if (processId !== backendId) hear(bus, { channel: channel as BusChannel, payload });
   });
   next.on('error', () => lost(bus, next));
   next.on('end', () => lost(bus, next));
   await next.connect();
+  backendId = (await next.query<{ id: number }>('SELECT pg_backend_pid() AS id')).rows[0]?.id;
   // A notification need not survive a crash: no wait for the disk at its commit.
   await next.query('SET synchronous_commit = off');
   for (const channel of handlers.keys()) await next.query(`LISTEN ${channel}`);
@@ -135,7 +158,13 @@ function listen(bus: Context, channel: BusChannel, handler: (payload: string) =>
   set.add(handler);
 }
 
+function hear(bus: Context, { channel, payload }: Notification): void {
+  if (bus.isClosed) return;
+  for (const handler of bus.handlers.get(channel) ?? []) handler(payload);
+}
+
 function flush(bus: Context): void {
+  bus.flushedAtMs = performance.now();
   const batch = [...bus.pending.values()];
   bus.pending.clear();
   if (!bus.client || batch.length === 0) return;

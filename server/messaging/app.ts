@@ -9,7 +9,7 @@ import { createTickets } from '@posthorn/core/events/ticket.ts';
 import { createStrangerLimits } from '@posthorn/core/limits/limit-strangers.ts';
 import { createRateLimiter } from '@posthorn/core/limits/take-rate-slots.ts';
 import { type OpenedMedia, openMedia } from '@posthorn/core/media/open-media.ts';
-import { createAcceptor } from '@posthorn/core/messages/accept-send.ts';
+import { createAcceptor, type OnAccepted } from '@posthorn/core/messages/accept-send.ts';
 import { withoutTrailingSlashes } from '@posthorn/core/platform/base-url.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
 import { createAddressReader } from '@posthorn/core/platform/client-address.ts';
@@ -44,8 +44,8 @@ export interface MessagingDeps {
   clock: Clock;
   log: Log;
   metrics: Metrics;
-  /** Told after each commit of accepted messages: a relay in the same process need not wait for the bus. */
-  onAccepted?: () => void;
+  /** Told after each commit of accepted messages, where a worker runs in the same process. */
+  onAccepted?: OnAccepted;
   /** Absent: this installation stores no media, and what needs it answers 503. */
   media?: OpenedMedia;
   /** True while the process drains: /ready answers 503 and connections are not kept. */

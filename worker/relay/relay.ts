@@ -4,6 +4,7 @@ import {
   readUnfinished,
   readUnpublished,
   type WakeUp,
+  wakeUpsOf,
 } from '@posthorn/core/messages/publish-outbox.ts';
 import type { Broker } from '@posthorn/core/platform/broker/broker.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
@@ -13,7 +14,7 @@ import type { Log } from '@posthorn/core/platform/log.ts';
 import { startLoop } from '@posthorn/core/platform/loop.ts';
 
 const BATCH = 1_000;
-/** A notification may be lost: the outbox is looked at this often anyway. */
+/** A notification may be lost: what was there at one look and still is at the next, nobody else has woken for. */
 const POLL_MS = 500;
 /** Published and still not finished after this long: published again (SND-37). */
 const REPUBLISH_AFTER_MS = 30_000;
@@ -46,6 +47,9 @@ export interface RelayDeps {
 export function startRelay(deps: RelayDeps): Relay {
   let sweepAll = true;
   let lastSweepMs = 0;
+  let isUrgent = true;
+  /** The highest seq at the last look. */
+  let seenSeq = 0;
 
   const loop = startLoop({
     everyMs: POLL_MS,
@@ -53,10 +57,16 @@ export function startRelay(deps: RelayDeps): Relay {
     async run() {
       if (!deps.isLeader() || !deps.broker.isUp()) return false;
       await sweep();
-      return publishNew(deps);
+      const upToSeq = isUrgent ? Number.POSITIVE_INFINITY : seenSeq;
+      isUrgent = false;
+      const looked = await publishNew(deps, upToSeq);
+      seenSeq = looked.lastSeq;
+      isUrgent ||= looked.mayBeMore;
+      return looked.mayBeMore;
     },
     onError(err) {
       sweepAll = true;
+      isUrgent = true;
       deps.log.debug({ err }, 'relay round failed');
     },
   });
@@ -71,23 +81,37 @@ export function startRelay(deps: RelayDeps): Relay {
     await publish(deps.broker, await readUnfinished(deps.db, before));
   }
 
-  deps.bus.on('outbox', loop.wake);
-  deps.bus.onReset((up) => up && loop.wake());
+  function wake(): void {
+    isUrgent = true;
+    loop.wake();
+  }
+
+  deps.bus.on('outbox', wake);
+  deps.bus.onReset((up) => up && wake());
   // The broker came back, perhaps empty: everything unfinished is published again.
   deps.broker.onUp(() => {
     sweepAll = true;
-    loop.wake();
+    wake();
   });
-  return loop;
+  return { wake, stop: loop.stop };
 }
 
-/** Publishes what is new; true when there may be more. */
-async function publishNew(deps: { db: Db; broker: Broker; clock: Clock }): Promise<boolean> {
-  const { wakeUps, seqs } = await readUnpublished(deps.db, BATCH);
-  if (seqs.length === 0) return false;
-  await publish(deps.broker, wakeUps);
-  await markPublished(deps.db, seqs, deps.clock.now());
-  return seqs.length === BATCH;
+/** Publishes what is unpublished and not above `upToSeq`. */
+async function publishNew(
+  deps: { db: Db; broker: Broker; clock: Clock },
+  upToSeq: number,
+): Promise<{ lastSeq: number; mayBeMore: boolean }> {
+  const unpublished = await readUnpublished(deps.db, BATCH);
+  const lastSeq = unpublished.at(-1)?.seq ?? 0;
+  const due = unpublished.filter(({ seq }) => seq <= upToSeq);
+  if (due.length === 0) return { lastSeq, mayBeMore: false };
+  await publish(deps.broker, wakeUpsOf(due));
+  await markPublished(
+    deps.db,
+    due.map(({ seq }) => seq),
+    deps.clock.now(),
+  );
+  return { lastSeq, mayBeMore: due.length === BATCH };
 }
 
 /** One broker message a shard, all in flight at once. Rejects when any was not confirmed. */

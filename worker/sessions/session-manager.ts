@@ -25,6 +25,8 @@ export interface SessionManager {
   lateMs(): number;
   /** What is held of an instance, or null. */
   find(instanceId: string): InstanceSession | null;
+  /** Wakes the queues of these instances; true when all of them are here. */
+  wakeQueues(instanceIds: readonly string[]): boolean;
   stop(): Promise<void>;
 }
 
@@ -66,6 +68,11 @@ export function startSessionManager(deps: SessionManagerDeps): SessionManager {
     },
     release: (shard) => release(shards, shard),
     find: (instanceId) => findSession(shards, instanceId),
+    wakeQueues(instanceIds) {
+      const held = instanceIds.map((id) => findSession(shards, id));
+      for (const session of held) session?.queue.wake();
+      return !held.includes(null);
+    },
     counts: () => ({ shards: shards.size, sessions: sessionsOf(shards).length }),
     lateMs: () => Math.max(0, ...sessionsOf(shards).map((session) => session.lateMs())),
     async stop() {
