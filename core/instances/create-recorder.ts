@@ -2,7 +2,7 @@ import { type TellEvents, tellEvents } from '../events/tell-events.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type Coalescer, createCoalescer } from '../platform/coalesce.ts';
-import type { Db, Sql } from '../platform/db.ts';
+import type { Db, Transaction } from '../platform/db.ts';
 import { type Lease, type Recorded, underLease, underLeases } from './hold-leases.ts';
 
 export interface RecorderDeps {
@@ -13,7 +13,7 @@ export interface RecorderDeps {
 
 /** The transaction that something is recorded in. */
 export interface Recording {
-  client: Sql;
+  client: Transaction;
   now: Date;
   /** Writes the events of what is recorded; they are announced after the commit. */
   tell: (events: Parameters<TellEvents>[1]) => Promise<void>;
@@ -38,18 +38,25 @@ export function recordUnderLease<T>(
  * The same for what many sessions saw, many entries in one transaction. An entry whose lease has passed is
  * rejected with LeaseLost. The order of pushes is the order in which they are recorded.
  */
-export function createRecorder<In extends { lease: Lease }>(
+export function createRecorder<In extends { lease: Lease }, Read = undefined>(
   deps: RecorderDeps,
-  options: { maxBatch: number; record: (recording: Recording, current: readonly In[]) => Promise<void> },
+  options: {
+    maxBatch: number;
+    /** Reads, of all entries, what `record` needs: in the same round trip as the leases. */
+    read: (client: Transaction, entries: readonly In[]) => Promise<Read>;
+    record: (recording: Recording, current: readonly In[], read: Read) => Promise<void>;
+  },
 ): Coalescer<In, Recorded> {
   return createCoalescer<In, Recorded>({
     maxBatch: options.maxBatch,
     async run(batch) {
       const now = deps.clock.now();
       const { outcomes } = await tellEvents(deps.bus, (tell) =>
-        underLeases(deps.db, batch, (client, current) =>
-          options.record({ client, now, tell: (events) => tell(client, events) }, current),
-        ),
+        underLeases(deps.db, batch, {
+          read: options.read,
+          work: (client, current, read) =>
+            options.record({ client, now, tell: (events) => tell(client, events) }, current, read),
+        }),
       );
       return outcomes;
     },

@@ -1,4 +1,4 @@
-import type { Db, Sql } from '../platform/db.ts';
+import type { Db, Sql, Transaction } from '../platform/db.ts';
 
 /** Ownership of a shard: the epoch grows with every new owner. */
 export interface Lease {
@@ -34,7 +34,11 @@ export type Recorded = 'recorded';
  * Everything that a session or an instance queue writes goes through here or through {@link underLeases}; there is no
  * other way to ask for leases, so none that can drop what it was given.
  */
-export async function underLease<T>(db: Db, lease: Lease, work: (client: Sql) => Promise<T>): Promise<T> {
+export async function underLease<T>(
+  db: Db,
+  lease: Lease,
+  work: (client: Transaction) => Promise<T>,
+): Promise<T> {
   return db.transaction(async (client) => {
     const stands = await holdLeases(client, [lease]);
     if (!stands(lease)) throw new LeaseLost(lease);
@@ -47,18 +51,20 @@ export async function underLease<T>(db: Db, lease: Lease, work: (client: Sql) =>
  * says of each entry, in order, that it was recorded or that its lease was lost. `result` is null when none
  * stands, and `work` was not run.
  */
-export async function underLeases<In extends { lease: Lease }, T>(
+export async function underLeases<In extends { lease: Lease }, Read, T>(
   db: Db,
   entries: readonly In[],
-  work: (client: Sql, current: In[]) => Promise<T>,
+  options: {
+    /** Reads what `work` needs of all entries, in the same round trip as the leases. */
+    read: (client: Transaction, entries: readonly In[]) => Promise<Read>;
+    work: (client: Transaction, current: In[], read: Read) => Promise<T>;
+  },
 ): Promise<{ outcomes: (Recorded | LeaseLost)[]; result: T | null }> {
   return db.transaction(async (client) => {
-    const stands = await holdLeases(
-      client,
-      entries.map((entry) => entry.lease),
-    );
+    const leases = entries.map((entry) => entry.lease);
+    const [stands, read] = await Promise.all([holdLeases(client, leases), options.read(client, entries)]);
     const current = entries.filter((entry) => stands(entry.lease));
-    const result = current.length > 0 ? await work(client, current) : null;
+    const result = current.length > 0 ? await options.work(client, current, read) : null;
     const outcomes = entries.map(({ lease }) => (stands(lease) ? 'recorded' : new LeaseLost(lease)));
     return { outcomes, result };
   });

@@ -4,7 +4,7 @@ import type { NewMessage } from '../content/new-message.ts';
 import { lacksSql } from '../instances/driver-abilities.ts';
 import type { InstanceSettings } from '../instances/settings.ts';
 import { ADVISORY_LOCKS } from '../platform/advisory-locks.ts';
-import type { Sql } from '../platform/db.ts';
+import type { Sql, Transaction } from '../platform/db.ts';
 import type { ContactState } from './guard.ts';
 import type { SendCommand } from './send-command.ts';
 
@@ -183,11 +183,11 @@ SELECT
  * Writes a decided batch: with one statement, when it holds no deletes, edits, forced sends and old keys. Nothing is
  * asked again that was read under the locks: a row that was not there is inserted, one that was is updated.
  */
-export async function writeAccepted(client: Sql, rows: AcceptRows, now: Date): Promise<void> {
+export async function writeAccepted(client: Transaction, rows: AcceptRows, now: Date): Promise<void> {
   if (rows.sends.length + rows.changes.length === 0) return;
   // A statement of its own: the inserts would not see what their own statement removes.
   if (rows.expiredKeys.length > 0)
-    await client.query('DELETE FROM idempotency_keys WHERE id = ANY ($1::uuid[])', [rows.expiredKeys]);
+    await client.execute('DELETE FROM idempotency_keys WHERE id = ANY ($1::uuid[])', [rows.expiredKeys]);
   if (rows.sends.length + rows.contacts.length > 0) await writeSends(client, rows, now);
   if (rows.changes.length > 0) {
     const changes = rows.changes.map(({ command, message, ...change }) => ({
@@ -198,14 +198,14 @@ export async function writeAccepted(client: Sql, rows: AcceptRows, now: Date): P
       messageId: message.changes,
       payload: message.payload,
     }));
-    await client.query({
+    await client.execute({
       name: 'accept-changes',
       text: WRITE_CHANGES,
       values: [JSON.stringify(changes), now],
     });
   }
   if (rows.audits.length > 0) {
-    await client.query({
+    await client.execute({
       name: 'accept-audit',
       text: WRITE_AUDIT,
       values: [JSON.stringify(rows.audits), now],
@@ -213,7 +213,7 @@ export async function writeAccepted(client: Sql, rows: AcceptRows, now: Date): P
   }
 }
 
-async function writeSends(client: Sql, rows: AcceptRows, now: Date): Promise<void> {
+async function writeSends(client: Transaction, rows: AcceptRows, now: Date): Promise<void> {
   const sends = rows.sends.map(({ command, message, ...send }) => ({
     ...send,
     instanceId: command.instanceId,
@@ -233,7 +233,7 @@ async function writeSends(client: Sql, rows: AcceptRows, now: Date): Promise<voi
     score: state.score,
   }));
   const known = contacts.some((contact) => contact.known);
-  await client.query({
+  await client.execute({
     name: known ? 'accept-write' : 'accept-write-new',
     text: known ? WRITE_WITH_KNOWN : WRITE,
     values: [JSON.stringify(sends), JSON.stringify(contacts), now],

@@ -5,7 +5,7 @@ import type { NewEvent } from '../events/insert-events.ts';
 import { createRecorder, type RecorderDeps, type Recording } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/hold-leases.ts';
 import type { Coalescer } from '../platform/coalesce.ts';
-import type { Sql } from '../platform/db.ts';
+import { execute, type Sql } from '../platform/db.ts';
 import { messageIdOf, newId } from '../platform/ids.ts';
 import { countUsage } from '../usage/count-usage.ts';
 import { lockAcceptOrder } from './accept-sql.ts';
@@ -53,7 +53,7 @@ export const RECEIVED_BATCH_MAX = 128;
  * under a lease that has passed.
  */
 export function createInboundRecorder(deps: RecorderDeps): InboundRecorder {
-  return createRecorder<ReceivedBatch>(deps, { maxBatch: 16, record });
+  return createRecorder<ReceivedBatch>(deps, { maxBatch: 16, read: async () => undefined, record });
 }
 
 async function record({ client, now, tell }: Recording, current: readonly ReceivedBatch[]): Promise<void> {
@@ -156,7 +156,7 @@ async function warmContacts(client: Sql, received: readonly Received[], now: Dat
     contacts.set(key, next);
     warmed.set(key, { instanceId, chatJid, companyId, score: next.score });
   }
-  await client.query({
+  await execute(client, {
     name: 'chat-guards-warm',
     text: WARM,
     values: [JSON.stringify([...warmed.values()]), now],

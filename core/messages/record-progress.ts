@@ -32,11 +32,14 @@ export type ProgressRecorder = Coalescer<Progress, Recorded>;
  * LeaseLost what was seen under a lease that has passed.
  */
 export function createProgressRecorder(deps: RecorderDeps): ProgressRecorder {
-  return createRecorder<Progress>(deps, { maxBatch: 256, record });
+  return createRecorder<Progress, KnownMessages>(deps, { maxBatch: 256, read: lockMessages, record });
 }
 
-async function record({ client, now, tell }: Recording, current: readonly Progress[]): Promise<void> {
-  const rows = await lockMessages(client, current);
+async function record(
+  { client, now, tell }: Recording,
+  current: readonly Progress[],
+  rows: KnownMessages,
+): Promise<void> {
   const changes = new Map<string, Change>();
   const events: NewEvent[] = [];
   const usage: UsageCount[] = [];
@@ -60,7 +63,7 @@ async function record({ client, now, tell }: Recording, current: readonly Progre
     }
   }
   if (changes.size === 0) return;
-  await client.query({
+  await client.execute({
     name: 'messages-progress-write',
     text: WRITE,
     values: [JSON.stringify([...changes.values()])],
@@ -83,8 +86,10 @@ interface Change {
   failedReason?: string;
 }
 
+type KnownMessages = Map<string, OutboundFacts & { status: MessageStatus }>;
+
 /** The rows, locked in the order of their ids so that two batches never wait in a ring. */
-async function lockMessages(client: Sql, batch: readonly Progress[]) {
+async function lockMessages(client: Sql, batch: readonly Progress[]): Promise<KnownMessages> {
   const found = await client.query<OutboundFacts & { status: MessageStatus }>({
     name: 'messages-progress-lock',
     text: LOCK,

@@ -19,14 +19,30 @@ export interface Sql {
   ): Promise<pg.QueryResult<Row>>;
 }
 
+/** One connection inside a transaction. */
+export interface Transaction extends Sql {
+  /**
+   * Runs a statement whose rows nobody needs. It is sent and not waited for, so that it shares a round trip with
+   * what follows; when it fails, the commit does. Everything later in the transaction comes after it.
+   */
+  execute(query: pg.QueryConfig | string, values?: unknown[]): Promise<void>;
+}
+
+/** Runs a statement whose rows nobody needs, within a transaction as {@link Transaction.execute} does. */
+export async function execute(sql: Sql, query: pg.QueryConfig): Promise<void> {
+  if ('execute' in sql) await (sql as Transaction).execute(query);
+  else await sql.query(query);
+}
+
 /** Plain SQL through a pool: for hot and set-based statements; the rest goes through the ORM. */
 export interface Db extends Sql {
   readonly pool: pg.Pool;
   /**
    * Runs `work` in one READ COMMITTED transaction; whatever it throws rolls back and is thrown on.
-   * `opening` runs right after BEGIN, in the same round trip: statements without parameters.
+   * `opening` runs right after BEGIN, in the same round trip as that and the first statement of `work`: statements
+   * without parameters.
    */
-  transaction<T>(work: (sql: pg.PoolClient) => Promise<T>, opening?: string): Promise<T>;
+  transaction<T>(work: (sql: Transaction) => Promise<T>, opening?: string): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -85,6 +101,8 @@ export function createDb(options: DbOptions): Db {
     idleTimeoutMillis: 60_000,
     // The database ends slow statements; this is for a database that vanished.
     query_timeout: limits.statementMs + ANSWER_MARGIN_MS,
+    // Statements go when they are asked for, not when the one before is answered: see `openTransaction`.
+    pipeline: true,
     ...KEEP_ALIVE,
   });
   // A client that is handed out has no listener of the pool's, and dying between two queries it would take
@@ -104,24 +122,69 @@ export function createDb(options: DbOptions): Db {
 
 async function runTransaction<T>(
   pool: pg.Pool,
-  work: (sql: pg.PoolClient) => Promise<T>,
+  work: (sql: Transaction) => Promise<T>,
   opening: string | undefined,
 ): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
+  const transaction = openTransaction(client, opening);
   try {
-    await client.query(opening ? `BEGIN; ${opening}` : 'BEGIN');
-    const result = await work(client);
-    await client.query('COMMIT');
+    const result = await work(transaction);
+    await transaction.commit();
     return result;
   } catch (cause) {
     await client.query('ROLLBACK').catch((err: Error) => {
       broken = err;
     });
-    throw cause;
+    throw transaction.failure() ?? cause;
   } finally {
     client.release(broken);
   }
+}
+
+/**
+ * Sends BEGIN and does not wait for it: it shares a round trip with the first statement, and COMMIT with the last
+ * ones. PostgreSQL takes them in their order. After one that failed it refuses the others, and commits nothing.
+ */
+function openTransaction(client: pg.PoolClient, opening: string | undefined) {
+  let isOpen = false;
+  let failure: unknown;
+  /** What nobody waits for fails the transaction. */
+  const watch = (sent: Promise<unknown>) => {
+    sent.catch((err) => {
+      failure ??= err;
+    });
+    return sent;
+  };
+  const begun = watch(client.query(opening ? `BEGIN; ${opening}` : 'BEGIN'));
+
+  async function query<Row extends pg.QueryResultRow>(
+    text: pg.QueryConfig | string,
+    values?: unknown[],
+  ): Promise<pg.QueryResult<Row>> {
+    const asked = client.query<Row>(text as string, values);
+    if (isOpen) return asked;
+    const [answer] = await Promise.all([asked, begun]);
+    isOpen = true;
+    return answer;
+  }
+
+  return {
+    query,
+    async execute(text: pg.QueryConfig | string, values?: unknown[]) {
+      // Outside of a transaction it would be committed by itself.
+      if (isOpen) watch(client.query(text as string, values));
+      else await query(text, values);
+    },
+    /** The first failure of what was not waited for: what failed after it says only that the transaction is over. */
+    failure: () => failure,
+    async commit() {
+      const { command } = await client.query('COMMIT');
+      if (failure !== undefined) throw failure;
+      if (command !== 'COMMIT')
+        throw new Error('the transaction was not committed: a statement of it had failed');
+    },
+  };
 }
 
 /** PostgreSQL could not be reached, went away or takes no writes: the request may be tried again (503), nothing is known to be wrong with it. */

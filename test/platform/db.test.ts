@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { createDb, type Db, isUnavailable } from '@posthorn/core/platform/db.ts';
 import { createLog } from '@posthorn/core/platform/log.ts';
 import { createTestDatabase } from '@posthorn/test/support/postgres.ts';
@@ -28,13 +29,75 @@ describe('the connections to PostgreSQL', () => {
         const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
         await admin.query('SELECT pg_terminate_backend($1)', [rows[0]!.pid]);
         // The end arrives while nobody waits for this client.
-        await new Promise((resolve) => client.once('end', resolve));
+        await waitFor(async () => {
+          const there = await admin.query('SELECT 1 FROM pg_stat_activity WHERE pid = $1', [rows[0]!.pid]);
+          return there.rows.length === 0;
+        });
+        await setTimeout(50);
         await client.query('SELECT 1');
       })
       .catch((err: unknown) => err);
     assert.ok(failed instanceof Error);
     const found = await waitFor(() => db.query<{ one: number }>('SELECT 1 AS one'));
     assert.equal(found.rows[0]!.one, 1);
+  });
+
+  describe('a transaction', () => {
+    before(() => db.query('CREATE TABLE notes (id integer PRIMARY KEY, word text)'));
+    beforeEach(() => db.query('TRUNCATE notes'));
+    const INSERT = 'INSERT INTO notes VALUES ($1, $2)';
+    const words = async () => {
+      const { rows } = await db.query<{ word: string }>('SELECT word FROM notes ORDER BY id');
+      return rows.map(({ word }) => word);
+    };
+
+    it('runs what is not waited for in its order, and commits it', async () => {
+      await db.transaction(async (sql) => {
+        await sql.execute(INSERT, [1, 'first']);
+        await sql.execute(INSERT, [2, 'second']);
+        await sql.execute(`UPDATE notes SET word = word || '!'`);
+        await sql.execute(INSERT, [3, 'third']);
+      });
+      assert.deepEqual(await words(), ['first!', 'second!', 'third']);
+    });
+
+    for (const place of ['first', 'middle', 'last'] as const)
+      it(`keeps nothing when the ${place} statement that is not waited for fails, and says why`, async () => {
+        const failed = await db
+          .transaction(async (sql) => {
+            for (const each of ['first', 'middle', 'last'] as const) {
+              const word = { first: 1, middle: 2, last: 3 }[each];
+              await sql.execute(INSERT, [each === place ? 'not a number' : word, each]);
+            }
+            return 'committed';
+          })
+          .catch((err: { code?: string }) => err);
+        assert.equal((failed as { code?: string }).code, '22P02');
+        assert.deepEqual(await words(), []);
+        // The connection is as good as before, its prepared statements too.
+        await db.transaction((sql) => sql.execute(INSERT, [1, place]));
+        assert.deepEqual(await words(), [place]);
+      });
+
+    it('keeps nothing when it goes on after a statement that failed', async () => {
+      const failed = await db
+        .transaction(async (sql) => {
+          await sql.execute(INSERT, [1, 'kept?']);
+          await sql.query('SELECT nothing FROM nowhere').catch(() => undefined);
+          return 'committed';
+        })
+        .catch((err: unknown) => err);
+      assert.ok(failed instanceof Error, 'a transaction that was rolled back passed for committed');
+      assert.deepEqual(await words(), []);
+    });
+
+    it('says what its opening failed with, and runs nothing outside of it', async () => {
+      const failed = await db
+        .transaction((sql) => sql.execute(INSERT, [1, 'outside']), 'SELECT 1 / 0')
+        .catch((err: { code?: string }) => err);
+      assert.equal((failed as { code?: string }).code, '22012');
+      assert.deepEqual(await words(), []);
+    });
   });
 
   it('tell a database that is away from a statement that it refuses', async () => {
