@@ -20,7 +20,8 @@ import type {
 } from '@posthorn/network/driver.ts';
 import { type InstanceQueue, startInstanceQueue } from '../dispatch/instance-queue.ts';
 import type { InstanceQueueDeps } from '../dispatch/queue-context.ts';
-import { type Arrivals, type ArrivalsDeps, createArrivals } from './arrivals.ts';
+import { type Arrivals, createArrivals } from './arrivals.ts';
+import type { ArrivalsDeps } from './arrivals-context.ts';
 import {
   afterEnd,
   asksForMore,

@@ -214,6 +214,15 @@ function handle(session: Context, frame: ReadFrame): void {
     case 'bye':
       end(session, reasonOf(frame.reason));
       return;
+    case 'presence':
+      sink.presence(
+        frame.updates.map(({ last_seen, at, ...update }) => ({
+          ...update,
+          lastSeen: last_seen === null ? null : new Date(last_seen),
+          at: new Date(at),
+        })),
+      );
+      return;
     case 'result':
       if (frame.error === undefined) calls.resolve(frame.n, frame.value);
       else
