@@ -24,10 +24,11 @@ export interface NetworkActions {
 
   /**
    * Makes, changes or deletes a label in a slot that the caller chose; the sink hears `label` with the same
-   * revision. Refused: `label_not_found` when one is changed or deleted that is not there.
+   * revision. Refused: `label_not_found` when one is changed or deleted that is not there; with `is_new`, as far
+   * as the network can tell, `slot_taken` and `label_limit`.
    */
   label_edit: {
-    args: { label_id: string; name: string; color: number; deleted: boolean };
+    args: { label_id: string; name: string; color: number; deleted: boolean; is_new: boolean };
     answer: { revision: number };
   };
   /** The sink hears `label_chat`. Refused: `label_not_found`. */
@@ -38,8 +39,14 @@ export interface NetworkActions {
     answer: { revision: number };
   };
 
-  /** Marks a chat as read, or as unread, on the account's devices; the sink hears `chat`. */
-  chat_read: { args: { chat: Jid; read: boolean }; answer: { revision: number } };
+  /**
+   * Marks a chat as read, or as unread, on the account's devices; the sink hears `chat`. With `read` the senders of
+   * the messages of these network ids learn that they were read; ids that are unknown are passed over.
+   */
+  chat_read: {
+    args: { chat: Jid; read: boolean; message_ids: readonly string[] };
+    answer: { revision: number };
+  };
   chat_archive: { args: { chat: Jid; archived: boolean }; answer: { revision: number } };
   /** Refused: `too_many_pins`. */
   chat_pin: { args: { chat: Jid; pinned: boolean }; answer: { revision: number } };

@@ -6,8 +6,9 @@ import type { InboundMessage, MessageTarget } from './messages.ts';
 /**
  * One change of what all devices of the account share, or of what the network says of others. Facts are
  * recorded in their order, and may come twice. Those with a `revision` are the account's own state: it grows
- * with each such change of the account, and an action that made the change answered the same number. What is
- * stored of a thing is what its highest revision said.
+ * with each such change of the account, new pairings of it included, and an action that made the change answered
+ * the same number. What is stored of a thing is what its highest revision said. After a pairing comes the whole
+ * state, each thing with the revision that it has.
  */
 export type NetworkFact = { at: Date } & (
   | { kind: 'label'; revision: number; labelId: string; name: string; color: number; deleted: boolean }

@@ -5,7 +5,13 @@ import { recordNetworkChanges } from '@posthorn/core/messages/record-network-cha
 import { hashKey } from '@posthorn/core/platform/hashes.ts';
 import { messageIdOf } from '@posthorn/core/platform/ids.ts';
 import { recordStatusFacts, type StatusFact } from '@posthorn/core/status/record-status.ts';
-import type { InboundMessage, NetworkChange, NetworkReceipt, SessionSink } from '@posthorn/network/driver.ts';
+import type {
+  HistoryBatch,
+  InboundMessage,
+  NetworkChange,
+  NetworkReceipt,
+  SessionSink,
+} from '@posthorn/network/driver.ts';
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
 import { type Care, createBoundedTries, type Pipeline } from './bounded-tries.ts';
 import { mapBounded, split } from './lists.ts';
@@ -63,6 +69,19 @@ export function createArrivals(deps: ArrivalsDeps, scope: ArrivalsScope): Arriva
     };
   }
 
+  const history = pipeline<HistoryBatch>(
+    'history',
+    ({ progress, isLast, chats, messages }) => [
+      progress,
+      isLast,
+      chats.length,
+      messages.length,
+      messages[0]?.networkId,
+      messages.at(-1)?.networkId,
+    ],
+    recordHistory,
+  );
+
   return {
     receipts: pipeline('receipt', ({ kind, networkId, by }) => [kind, networkId, by], recordReceipts),
     inbound: pipeline('message', ({ networkId }) => [networkId], recordMessages),
@@ -72,7 +91,7 @@ export function createArrivals(deps: ArrivalsDeps, scope: ArrivalsScope): Arriva
       recordChanges,
     ),
     facts: pipeline('fact', (fact) => [fact.kind, Number(fact.at), JSON.stringify(fact)], recordFacts),
-    history: (batch) => recordHistory(deps, scope, batch),
+    history: (batch) => history([batch]),
     presence: (updates) => tellPresence(deps, scope, updates),
   };
 }
@@ -104,7 +123,12 @@ async function recordMessages(context: Context, items: readonly InboundMessage[]
   const received = stored
     .filter(isMessage)
     .map(({ message: { chat, from, media: _, ...message }, ...kept }): Received => {
-      return { ...message, ...kept, companyId, instanceId, chatJid: chat, senderJid: from };
+      return {
+        ...message,
+        ...kept,
+        ...{ companyId, instanceId, chatJid: chat, senderJid: from },
+        isRead: settings.auto_read,
+      };
     });
   // One after the other: what follows a message that is refused must not overtake it.
   for (let at = 0; at < received.length; at += RECEIVED_BATCH_MAX) {

@@ -1,4 +1,5 @@
 import { announceQr } from '@posthorn/core/instances/announce-qr.ts';
+import { beginDeviceSync } from '@posthorn/core/instances/device-state.ts';
 import { type Lease, LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
 import { loadSessionRows, type SessionRow } from '@posthorn/core/instances/load-sessions.ts';
 import { answerPairingCode, endPairing } from '@posthorn/core/instances/pairing.ts';
@@ -212,6 +213,7 @@ async function onPaired(held: Context, identity: PairedIdentity): Promise<void> 
   const { deps, lease } = held;
   const credentials = deps.cipher.seal(identity.credentials);
   await endPairing(deps.db, { id: held.row.id, lease });
+  await beginDeviceSync(deps.db, { id: held.row.id, lease }, identity.jid, deps.clock.now());
   const outcome = await record(held, {
     to: 'CONNECTED',
     reason: 'paired',

@@ -10,6 +10,7 @@ import { findTarget } from '../state/recipients.ts';
 import { starMessage } from '../state/star.ts';
 import type { World } from '../state/world.ts';
 import { type Call, CallRefused } from './call.ts';
+import { deviceCalls } from './device-calls.ts';
 import { sendFrame } from './session.ts';
 
 const pinArgs = z.object({ chat: z.string(), target, pin: z.boolean(), duration_s: z.int().min(0) });
@@ -17,6 +18,8 @@ const voteArgs = z.object({ chat: z.string(), target, options: z.array(z.string(
 const starArgs = z.object({ chat: z.string(), target, starred: z.boolean() });
 
 const calls: Record<string, Call> = {
+  ...deviceCalls,
+
   pairing_code(_world, session, args) {
     const { phone } = z.object({ phone: phoneNumber }).parse(args);
     if (!session.offer) throw new CallRefused('already_paired');

@@ -1,0 +1,88 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import { parseChatId } from '@posthorn/contract/chat-id.ts';
+import { phoneOf } from '@posthorn/contract/jid.ts';
+import type { Contact } from '@posthorn/contract/messaging/chats.ts';
+import { requireInstance } from '../access/instance-scope.ts';
+import type { Principal } from '../access/principal.ts';
+import type { Db } from '../platform/db.ts';
+import { cutPage } from '../platform/paging.ts';
+import { decodePosition, encodePosition } from './cursor.ts';
+
+interface ContactRow {
+  jid: string;
+  name: string;
+  push_name: string;
+  blocked: boolean;
+  sort_name: string;
+  updated_at: Date;
+}
+
+export interface ContactFilter {
+  search?: string | undefined;
+  cursor?: string | undefined;
+  limit: number;
+}
+
+const COLUMNS = 'jid, name, push_name, blocked, sort_name, updated_at';
+/** Greater than whatever continues a prefix. */
+const LAST_CHAR = '\u{10FFFF}';
+
+/**
+ * The contacts of an instance by keyset, by their names; with a search those whose name begins so, or whose phone
+ * does (CHT-5). Throws 404 INSTANCE_NOT_FOUND, 400 BAD_REQUEST.
+ */
+export async function listContacts(
+  deps: { db: Db },
+  input: { principal: Principal; instanceId: string; filter: ContactFilter },
+): Promise<{ data: Contact[]; nextCursor: string | null }> {
+  const { search = '', cursor, limit } = input.filter;
+  const { instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
+  const digits = /^\+?[\d\s().-]*\d[\d\s().-]*$/.test(search) ? search.replace(/\D/g, '') : null;
+  const prefix = digits ?? search.toLowerCase();
+  const after = cursor === undefined ? ['', ''] : decodePosition(cursor);
+  const byPhone = digits !== null;
+  const key = byPhone ? 'jid' : 'sort_name';
+  const found = await deps.db.query<ContactRow>(
+    `SELECT ${COLUMNS} FROM contacts
+     WHERE instance_id = $1 AND ${key} >= $2 AND ${key} < $3
+       AND ${byPhone ? `jid LIKE '%@s.whatsapp.net' AND jid > $5 AND $4::text IS NOT NULL` : '(sort_name, jid) > ($4, $5)'}
+     ORDER BY ${byPhone ? 'jid' : 'sort_name, jid'} LIMIT $6`,
+    [instanceId, prefix, prefix + LAST_CHAR, after[0], after[1], limit + 1],
+  );
+  const { page, last } = cutPage(found.rows, limit);
+  return {
+    data: page.map(contactView),
+    nextCursor: last && encodePosition(last.sort_name, last.jid),
+  };
+}
+
+/** One contact, by any spelling of its id. Throws 404 INSTANCE_NOT_FOUND or NOT_FOUND. */
+export async function findContact(
+  deps: { db: Db },
+  input: { principal: Principal; instanceId: string; contactId: string },
+): Promise<Contact> {
+  const { instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
+  const parsed = parseChatId(input.contactId);
+  const found =
+    'jid' in parsed
+      ? await deps.db.query<ContactRow>(
+          `SELECT ${COLUMNS} FROM contacts WHERE instance_id = $1 AND jid = $2`,
+          [instanceId, parsed.jid],
+        )
+      : { rows: [] };
+  const row = found.rows[0];
+  if (!row) throw apiError('NOT_FOUND');
+  return contactView(row);
+}
+
+function contactView(row: ContactRow): Contact {
+  return {
+    jid: row.jid,
+    phone: phoneOf(row.jid),
+    name: row.name,
+    push_name: row.push_name,
+    saved: row.name !== '',
+    blocked: row.blocked,
+    updated_at: row.updated_at.toISOString(),
+  };
+}
