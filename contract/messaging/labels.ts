@@ -18,7 +18,6 @@ export const createLabelBody = z.object({ name: nameField, color }).meta({ id: '
 
 export const updateLabelBody = z
   .object({ name: nameField.optional(), color: color.optional() })
-  .refine(({ name, color }) => name !== undefined || color !== undefined, 'give a name, a color or both')
   .meta({ id: 'UpdateLabelRequest' });
 
 const associated = z.boolean().meta({ description: 'Whether it bears the label now' });

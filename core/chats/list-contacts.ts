@@ -25,7 +25,21 @@ export interface ContactFilter {
 
 const COLUMNS = 'jid, name, push_name, blocked, sort_name, updated_at';
 /** Greater than whatever continues a prefix. */
-const LAST_CHAR = '\u{10FFFF}';
+const LAST_CHAR = `chr(${0x10ffff})`;
+
+/** Lowered by the database, as the column is: JavaScript may think otherwise of what is a capital letter. */
+const BY_NAME = `
+SELECT ${COLUMNS} FROM contacts
+WHERE instance_id = $1 AND sort_name >= lower($2) AND sort_name < lower($2) || ${LAST_CHAR}
+  AND (sort_name, jid) > ($3, $4)
+ORDER BY sort_name, jid LIMIT $5`;
+
+/** $3 is the name of the last contact, by which this list does not go. */
+const BY_PHONE = `
+SELECT ${COLUMNS} FROM contacts
+WHERE instance_id = $1 AND jid >= $2 AND jid < $2 || ${LAST_CHAR} AND jid > $4 AND $3::text IS NOT NULL
+  AND jid LIKE '%@s.whatsapp.net'
+ORDER BY jid LIMIT $5`;
 
 /**
  * The contacts of an instance by keyset, by their names; with a search those whose name begins so, or whose phone
@@ -38,17 +52,16 @@ export async function listContacts(
   const { search = '', cursor, limit } = input.filter;
   const { instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
   const digits = /^\+?[\d\s().-]*\d[\d\s().-]*$/.test(search) ? search.replace(/\D/g, '') : null;
-  const prefix = digits ?? search.toLowerCase();
+  const prefix = digits ?? search;
   const after = cursor === undefined ? ['', ''] : decodePosition(cursor);
   const byPhone = digits !== null;
-  const key = byPhone ? 'jid' : 'sort_name';
-  const found = await deps.db.query<ContactRow>(
-    `SELECT ${COLUMNS} FROM contacts
-     WHERE instance_id = $1 AND ${key} >= $2 AND ${key} < $3
-       AND ${byPhone ? `jid LIKE '%@s.whatsapp.net' AND jid > $5 AND $4::text IS NOT NULL` : '(sort_name, jid) > ($4, $5)'}
-     ORDER BY ${byPhone ? 'jid' : 'sort_name, jid'} LIMIT $6`,
-    [instanceId, prefix, prefix + LAST_CHAR, after[0], after[1], limit + 1],
-  );
+  const found = await deps.db.query<ContactRow>(byPhone ? BY_PHONE : BY_NAME, [
+    instanceId,
+    prefix,
+    after[0],
+    after[1],
+    limit + 1,
+  ]);
   const { page, last } = cutPage(found.rows, limit);
   return {
     data: page.map(contactView),

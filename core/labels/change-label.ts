@@ -21,6 +21,7 @@ export async function updateLabel(
 ): Promise<Label> {
   const scope = await requireAbleInstance(deps, input, 'label_edit');
   const known = await requireLabel(deps.db, scope.instanceId, input.labelId);
+  if (input.body.name === undefined && input.body.color === undefined) return known;
   const name = input.body.name ?? known.name;
   const color = input.body.color ?? known.color;
   await editLabel(deps, scope, input, { labelId: input.labelId, name, color, deleted: false });

@@ -174,8 +174,8 @@ async function countBatch(
   isLast: boolean,
 ): Promise<void> {
   const counted = await client.query<{ chats: number; contacts: number; messages: number }>(
-    `UPDATE device_syncs SET chats = chats + $2, contacts = contacts + $3, messages = messages + $4, updated_at = $5,
-       finished_at = CASE WHEN $6 THEN $5 END
+    `UPDATE device_syncs SET chats = chats + $2, contacts = contacts + $3, messages = messages + $4, updated_at = $5::timestamptz,
+       finished_at = CASE WHEN $6 THEN $5::timestamptz END
      WHERE instance_id = $1 AND finished_at IS NULL RETURNING chats, contacts, messages`,
     [instanceId, fresh.chats, fresh.contacts, fresh.messages, now, isLast],
   );

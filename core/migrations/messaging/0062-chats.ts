@@ -58,7 +58,7 @@ CREATE TABLE contacts (
   blocked          boolean NOT NULL DEFAULT false,
   name_revision    bigint NOT NULL DEFAULT 0,
   blocked_revision bigint NOT NULL DEFAULT 0,
-  sort_name        text COLLATE "C" NOT NULL
+  sort_name        text COLLATE "C"
     GENERATED ALWAYS AS (lower(CASE WHEN name <> '' THEN name ELSE push_name END)) STORED,
   updated_at       timestamptz NOT NULL,
   PRIMARY KEY (instance_id, jid)
