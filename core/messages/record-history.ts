@@ -58,11 +58,21 @@ export async function recordPastBatch(
   batch: PastBatch,
 ): Promise<void> {
   await recordUnderLease(deps, scope.lease, async ({ client, now, tell }) => {
+    await lockChats(client, scope, batch);
     const messages = await insertPast(client, scope, batch.messages, now);
     const chats = await insertChats(client, scope, batch.chats, now);
     const contacts = await insertContacts(client, scope, batch.contacts, now);
     await countBatch({ client, now, tell }, scope, { chats, contacts, messages }, batch.isLast);
   });
+}
+
+/** In the order of all recorders: two statements below touch chats, and in between another one could hold some. */
+async function lockChats(sql: Sql, { instanceId }: HistoryScope, batch: PastBatch): Promise<void> {
+  const chats = new Set([...batch.chats, ...batch.messages].map(({ chat }) => chat));
+  await sql.query(
+    'SELECT 1 FROM chats WHERE instance_id = $1 AND chat_jid = ANY ($2) ORDER BY chat_jid FOR NO KEY UPDATE',
+    [instanceId, [...chats]],
+  );
 }
 
 /** Ids are made of the times, so that lists, which go by the ids, show the messages where they belong. */

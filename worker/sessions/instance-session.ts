@@ -4,8 +4,6 @@ import { type Lease, LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
 import { loadSessionRows, type SessionRow } from '@posthorn/core/instances/load-sessions.ts';
 import { answerPairingCode, endPairing } from '@posthorn/core/instances/pairing.ts';
 import { type TransitionOutcome, transitionInstance } from '@posthorn/core/instances/transition-instance.ts';
-import type { InboundRecorder } from '@posthorn/core/messages/record-inbound.ts';
-import type { ProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
@@ -41,8 +39,6 @@ export interface SessionDeps extends InstanceQueueDeps, ArrivalsDeps {
   bus: Bus;
   cipher: Cipher;
   driver: NetworkDriver;
-  inbound: InboundRecorder;
-  recorder: ProgressRecorder;
   clock: Clock;
   log: Log;
 }
