@@ -57,18 +57,18 @@ async function measure(
   const deps = { db, clock: systemClock };
   const at = { principal, instanceId };
   type Page = { data: readonly object[]; nextCursor: string | null };
-  const chatPages = (filter: object) => (cursor: string | undefined, limit: number) =>
-    listChats(deps, { ...at, filter: { ...filter, cursor, limit } });
+  const chatPages = (filter: object) => (before: string | undefined, limit: number) =>
+    listChats(deps, { ...at, filter: { ...filter, before, limit } });
   const lists: [string, number, (cursor: string | undefined, limit: number) => Promise<Page>][] = [
     ['chats', chats, chatPages({})],
     ['chats, archived', chats / MARKED_EVERY, chatPages({ archived: true })],
     ['chats, not archived', chats - chats / MARKED_EVERY, chatPages({ archived: false })],
     ['chats, unread', chats / MARKED_EVERY, chatPages({ unread: true })],
-    ['contacts', chats, (cursor, limit) => listContacts(deps, { ...at, filter: { cursor, limit } })],
+    ['contacts', chats, (before, limit) => listContacts(deps, { ...at, filter: { before, limit } })],
     [
       'contacts by number',
       chats,
-      (cursor, limit) => listContacts(deps, { ...at, filter: { search: '5511', cursor, limit } }),
+      (before, limit) => listContacts(deps, { ...at, filter: { search: '5511', before, limit } }),
     ],
     ['messages', chats * 10, (before, limit) => listMessages(deps, { ...at, filter: { before, limit } })],
   ];

@@ -101,13 +101,13 @@ export const blockedContact = z
   .meta({ id: 'BlockedContact' });
 export type BlockedContact = z.infer<typeof blockedContact>;
 
-const cursor = z
+const before = z
   .string()
   .min(1)
   .max(CURSOR_MAX_CHARS)
   .optional()
-  .meta({ description: 'next_cursor of a page' });
-const nextCursor = z.string().nullable().meta({ description: 'Null at the end' });
+  .meta({ description: 'next_cursor of the page that this one follows' });
+const nextCursor = z.string().nullable().meta({ description: 'Goes on with before; null at the end' });
 
 const INSTANCE = '/v1/instances/:instanceId' as const;
 const READ = { auth: 'any', access: 'all', notFound: 'INSTANCE_NOT_FOUND' } as const;
@@ -138,7 +138,7 @@ export const chats = {
           .max(16)
           .optional()
           .meta({ description: 'Only chats that bear this label_id' }),
-        cursor,
+        before,
         limit: integerQuery(LIST_LIMIT),
       }),
       responses: {
@@ -203,7 +203,7 @@ export const contacts = {
           .max(NAME_MAX_CHARS)
           .optional()
           .meta({ description: 'How the name or the phone number begins' }),
-        cursor,
+        before,
         limit: integerQuery(LIST_LIMIT),
       }),
       responses: {

@@ -11,7 +11,7 @@ export interface ChatFilter {
   archived?: boolean | undefined;
   unread?: boolean | undefined;
   label?: string | undefined;
-  cursor?: string | undefined;
+  before?: string | undefined;
   limit: number;
 }
 
@@ -28,7 +28,7 @@ export async function listChats(
 ): Promise<{ data: Chat[]; nextCursor: string | null }> {
   const { filter } = input;
   const { instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
-  const [activeAt, chatJid] = filter.cursor ? positionOf(filter.cursor) : [null, null];
+  const [activeAt, chatJid] = filter.before ? positionOf(filter.before) : [null, null];
   const values: unknown[] = [instanceId, filter.limit + 1];
   const conditions = ['c.instance_id = $1', ...choices(filter)];
   if (activeAt) {

@@ -19,7 +19,7 @@ interface ContactRow {
 
 export interface ContactFilter {
   search?: string | undefined;
-  cursor?: string | undefined;
+  before?: string | undefined;
   limit: number;
 }
 
@@ -49,11 +49,11 @@ export async function listContacts(
   deps: { db: Db },
   input: { principal: Principal; instanceId: string; filter: ContactFilter },
 ): Promise<{ data: Contact[]; nextCursor: string | null }> {
-  const { search = '', cursor, limit } = input.filter;
+  const { search = '', before, limit } = input.filter;
   const { instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
   const digits = /^\+?[\d\s().-]*\d[\d\s().-]*$/.test(search) ? search.replace(/\D/g, '') : null;
   const prefix = digits ?? search;
-  const after = cursor === undefined ? ['', ''] : decodePosition(cursor);
+  const after = before === undefined ? ['', ''] : decodePosition(before);
   const byPhone = digits !== null;
   const found = await deps.db.query<ContactRow>(byPhone ? BY_PHONE : BY_NAME, [
     instanceId,

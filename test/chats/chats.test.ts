@@ -320,7 +320,7 @@ describe('the list of chats', () => {
     const found: string[] = [];
     let cursor: string | null = null;
     do {
-      const more: string = cursor ? `&cursor=${cursor}` : '';
+      const more: string = cursor ? `&before=${cursor}` : '';
       const { status, body } = await ask('GET', `/chats?limit=2${query}${more}`, undefined, own);
       assert.equal(status, 200, JSON.stringify(body));
       assert.ok(body.data.length <= 2);
@@ -348,7 +348,7 @@ describe('the list of chats', () => {
   });
 
   test('refuses cursors and filters that are none', async () => {
-    for (const query of ['cursor=nonsense', 'cursor=WyJhIiwiYiJd', 'limit=0', 'archived=maybe', 'label=']) {
+    for (const query of ['before=nonsense', 'before=WyJhIiwiYiJd', 'limit=0', 'archived=maybe', 'label=']) {
       const answer = await ask('GET', `/chats?${query}`, undefined, own);
       assert.deepEqual([answer.status, answer.code], [400, 'BAD_REQUEST'], query);
     }

@@ -108,7 +108,7 @@ function inOrder(rows: readonly { chat: string; text: string }[], written: Map<s
 async function unreadCounts(instance: TestInstance): Promise<Map<string, number>> {
   const found = new Map<string, number>();
   for (let cursor: string | null = ''; cursor !== null; ) {
-    const answer = await pipeline.call(instance, 'GET', `/chats?limit=30${cursor && `&cursor=${cursor}`}`);
+    const answer = await pipeline.call(instance, 'GET', `/chats?limit=30${cursor && `&before=${cursor}`}`);
     for (const { phone, unread_count } of answer.body.data) found.set(phone, unread_count);
     cursor = answer.body.next_cursor;
   }

@@ -82,7 +82,7 @@ describe('contacts', () => {
       const found: string[] = [];
       let cursor: string | null = null;
       do {
-        const more: string = cursor ? `&cursor=${cursor}` : '';
+        const more: string = cursor ? `&before=${cursor}` : '';
         const { status, body } = await ask('GET', `/contacts?limit=2${query}${more}`, undefined, own);
         assert.equal(status, 200, JSON.stringify(body));
         found.push(...body.data.map((contact: { name: string }) => contact.name));
@@ -98,7 +98,7 @@ describe('contacts', () => {
     assert.deepEqual(await list('&search=%2B5521'), ['ana maria', 'Ênio']);
     assert.deepEqual(await list(`&search=${encodeURIComponent('55 (11) 7')}`), ['bruno', 'Ana']);
     assert.deepEqual(await list('&search=99'), []);
-    for (const query of ['cursor=nonsense', 'limit=0', 'search=']) {
+    for (const query of ['before=nonsense', 'limit=0', 'search=']) {
       const answer = await ask('GET', `/contacts?${query}`, undefined, own);
       assert.deepEqual([answer.status, answer.code], [400, 'BAD_REQUEST'], query);
     }
