@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: the hot paths beside what they are compared with, in one run on one machine.
- * `--json` prints one object; `--only accept,e2e,instance,rows,cpu,pipeline,webhooks,streams,media,http`, `--rounds`, `--seconds`, `--messages` and
- * `--rows` make it smaller. Timings decide nothing here: they are printed.
+ * `--json` prints one object; `--only accept,e2e,instance,rows,cpu,pipeline,webhooks,streams,media,http,lists`, `--rounds`,
+ * `--seconds`, `--messages`, `--rows` and `--chats` make it smaller. Timings decide nothing here: they are printed.
  */
 import { parseArgs } from 'node:util';
 import { compareFullWithEmpty, compareImagesWithTexts, compareWithReferences } from './accept/compare.ts';
@@ -13,16 +13,21 @@ import { measureOneInstance } from './end-to-end/one-instance.ts';
 import { benchSseReaders } from './events/sse-readers.ts';
 import { benchWebhookDeliveries } from './events/webhook-deliveries.ts';
 import { compareStacks } from './http/compare-stacks.ts';
+import { measurePages } from './lists/page-times.ts';
 import { startDatabases } from './servers.ts';
 
 const { values } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
-    only: { type: 'string', default: 'accept,e2e,instance,rows,cpu,pipeline,webhooks,streams,media,http' },
+    only: {
+      type: 'string',
+      default: 'accept,e2e,instance,rows,cpu,pipeline,webhooks,streams,media,http,lists',
+    },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '5' },
     messages: { type: 'string', default: '10000' },
     rows: { type: 'string', default: '10000000' },
+    chats: { type: 'string', default: '100000' },
   },
 });
 const parts = new Set(values.only.split(','));
@@ -179,6 +184,17 @@ try {
     const rows = await compareStacks({ rounds, seconds });
     table(rows);
     result.http = rows;
+  }
+  if (parts.has('lists')) {
+    const chats = Number(values.chats);
+    say(
+      `\n(k) milliseconds of a page of 50, by its depth: ${chats} chats and contacts, ${chats * 10} messages`,
+    );
+    const rows = await measurePages(databases, { chats, rounds });
+    table(rows);
+    result.lists = rows;
+    result.page_vs_first = Math.max(...rows.map((row) => row.ratio));
+    atMost('page_vs_first', Math.max(...rows.map((row) => row.ratio)), 1.5);
   }
   if (values.json) console.log(JSON.stringify(result));
 } finally {

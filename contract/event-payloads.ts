@@ -87,6 +87,11 @@ export const labelAssociation = z
   .object({ label_id: z.string(), chat: z.string().optional(), message_id: z.string().optional(), timestamp })
   .meta({ id: 'LabelAssociationEvent' });
 
+/** What was taken of the time before the pairing. */
+export const historySynced = z
+  .object({ chats: z.int(), contacts: z.int(), messages: z.int(), timestamp })
+  .meta({ id: 'HistorySyncedEvent' });
+
 /** Unix seconds: the time stamps of status events are integers. */
 const unixSeconds = z.int().nonnegative();
 const statusType = z.enum(['text', 'image', 'video', 'audio']);

@@ -47,6 +47,7 @@ export const eventPayloads = {
   'label.deleted': payload.labelChanged,
   'label.associated': payload.labelAssociation,
   'label.dissociated': payload.labelAssociation,
+  'history.synced': payload.historySynced,
   'status.received': payload.statusReceived,
   'status.viewed': payload.statusViewed,
   'status.reaction': payload.statusReaction,

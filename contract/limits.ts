@@ -12,11 +12,8 @@ export const MEDIA_RETENTION_DAYS = 7;
 export const URL_CACHE_DAYS = 7;
 export const CONTACTS_PER_SEND_MAX = 50;
 export const VCARD_MAX_BYTES = 8 * 1024;
-/** @planned Nothing reads it until labels are built. */
 export const LABELS_MAX = 20;
-/** @planned Nothing reads it until labels are built. */
 export const LABEL_COLOR_MAX = 19;
-/** @planned Nothing reads it until notes on chats are built. */
 export const NOTE_MAX_CHARS = 8192;
 export const POLL_OPTIONS_MIN = 2;
 /** As many as the networks show. */
@@ -89,4 +86,8 @@ export const FORM_FIELDS_MAX = MENTIONS_MAX + 64;
 export const SCHEDULED_FIELDS_MAX = 100;
 /** One parameter of the query, again and again. */
 export const QUERY_REPEATS_MAX = 100;
+/** A chat rarely has more notes than one page shows. */
+export const NOTES_LIMIT = { default: 1000, max: 1000 } as const;
+export const CONTACTS_CHECK_MAX = 50;
+export const CURSOR_MAX_CHARS = 2048;
 export const LIST_LIMIT = { default: 50, max: 200 } as const;

@@ -1,13 +1,17 @@
 /** What each parameter of a path names, for documents and editors. */
 export const PATH_PARAMS: Readonly<Record<string, string>> = {
+  chatId: 'The chat, by its phone number or its JID.',
   companyId: 'The company, by its number.',
+  contactId: 'The contact, by its phone number or its JID.',
   eventId: 'The event, by its UUID.',
   id: 'The id of the record.',
   instanceId: 'The instance, by its UUID.',
   itemId: 'The item of the subscription, by its number.',
+  labelId: 'The label, by its slot.',
   logId: 'The row of the delivery log, by its number.',
   mediaId: 'The media, by its UUID.',
   messageId: 'The message, by its UUID or its id on the network.',
+  noteId: 'The note, by its number.',
   provider: 'The social login: google or github.',
   scheduledId: 'The scheduled send, by its UUID.',
   statusId: 'The status, by its UUID or its id on the network.',

@@ -5,6 +5,19 @@
 import type { Readable } from 'node:stream';
 import type { Jid } from '@posthorn/contract/jid.ts';
 import { OPERATIONS, type Operation } from '@posthorn/contract/message-types.ts';
+import type { NetworkActions } from './actions.ts';
+import type { HistoryBatch, NetworkFact, PresenceUpdate } from './facts.ts';
+import type {
+  InboundMedia,
+  InboundMessage,
+  NetworkChange,
+  NetworkReceipt,
+  OutboundMessage,
+} from './messages.ts';
+
+export type * from './actions.ts';
+export type * from './facts.ts';
+export type * from './messages.ts';
 
 /**
  * What a network may be asked for, by the words of the API: every send operation, every question of
@@ -16,6 +29,33 @@ export const ABILITIES = [
   'poll_vote',
   'star',
   'status_privacy',
+  'label_edit',
+  'label_chat',
+  'label_message',
+  'chat_read',
+  'chat_archive',
+  'chat_pin',
+  'chat_mute',
+  'contacts_check',
+  'contact_block',
+  'lid_phone',
+  'groups_list',
+  'group_info',
+  'group_create',
+  'group_update',
+  'group_participants',
+  'group_invite',
+  'group_revoke_invite',
+  'group_join',
+  'group_leave',
+  'presence_set',
+  'presence_subscribe',
+  'profile',
+  'profile_update',
+  'business_profile',
+  'business_catalog',
+  'business_collections',
+  'reject_call',
   'pairing_code',
 ] as const satisfies readonly (Operation | keyof NetworkActions | 'pairing_code')[];
 export type Ability = (typeof ABILITIES)[number];
@@ -82,68 +122,6 @@ export interface NetworkSession {
   close(): Promise<void>;
 }
 
-export interface OutboundMessage {
-  /** Made by `networkIdOf`; the network's duplicate key. */
-  networkId: string;
-  to: Jid;
-  /** A content type, or `edit` and `delete`, whose content is what changes and nothing. */
-  type: string;
-  /** The content as accepted: for text `{text, mentions?}` (core/messages/content). */
-  content: Record<string, unknown>;
-  /** Network id of the quoted message. */
-  quotedId?: string;
-  media?: OutboundMedia;
-  /** The message that a reaction, edit or delete is about. */
-  target?: MessageTarget;
-  /** The message that is forwarded; type and content are those we know of it. */
-  source?: MessageTarget & { chat: Jid };
-  /** The status that a direct message answers. */
-  status?: { id: string; author: Jid };
-}
-
-/** Names a message within its chat, as networks do: its id, and who wrote it where that is known. */
-export interface MessageTarget {
-  id: string;
-  from_me?: boolean;
-  sender?: Jid;
-}
-
-/** Media in the form in which the network takes it. */
-export interface OutboundMedia {
-  /** A fresh stream of the bytes each time. */
-  open(): Promise<Readable>;
-  mimeType: string;
-  fileName: string;
-  sizeBytes: number;
-  widthPx?: number;
-  heightPx?: number;
-  durationS?: number;
-  waveform?: string;
-  thumbnail?: string;
-  animated?: boolean;
-}
-
-/** Questions that are answered at once. Keys are wire names: they travel from the API as they are. */
-export interface NetworkActions {
-  /** Refused: `message_not_found`, `not_admin`. */
-  pin: {
-    args: { chat: Jid; target: MessageTarget; pin: boolean; duration_s: number };
-    answer: { envelope_id: string };
-  };
-  /** Refused: `message_not_found`, `poll_secret_missing`, `invalid_option`, `too_many_options`. */
-  poll_vote: {
-    args: { chat: Jid; target: MessageTarget; options: readonly string[] };
-    answer: { envelope_id: string };
-  };
-  /** Changes the account's own state; the sink hears `starred` when it has synced. `message_not_found`. */
-  star: { args: { chat: Jid; target: MessageTarget; starred: boolean }; answer: Record<string, never> };
-  /** Every setting that there is; the one in force is the default one. `list` holds phones. */
-  status_privacy: {
-    args: Record<string, never>;
-    answer: { type: 'contacts' | 'blacklist' | 'whitelist'; list: string[]; is_default: boolean }[];
-  };
-}
-
 export interface SendReceipt {
   /** When the network took it. */
   at: Date;
@@ -169,6 +147,12 @@ export interface SessionSink {
   inbound(messages: readonly InboundMessage[]): Promise<void>;
   /** What happened to messages that are there. In order with `inbound`: never called at the same time. */
   changes(changes: readonly NetworkChange[]): Promise<void>;
+  /** What the account's other devices and the network say of chats, contacts, labels and groups. In order with `inbound`. */
+  facts(facts: readonly NetworkFact[]): Promise<void>;
+  /** What the network hands over of the time before the pairing: part after part, in order with `inbound`. */
+  history(batch: HistoryBatch): Promise<void>;
+  /** Who is online or types. Not repeated when it was lost, and nothing waits for it. */
+  presence(updates: readonly PresenceUpdate[]): void;
 }
 
 /** Whom an instance was paired with. */
@@ -191,52 +175,6 @@ export type DisconnectReason =
   | 'banned'
   | 'hard_paused'
   | 'closed';
-
-export interface NetworkReceipt {
-  networkId: string;
-  kind: 'delivered' | 'read' | 'played';
-  /** The chat the message was sent to; `status@broadcast` for a status. */
-  chat: Jid;
-  /** Who received or read it. */
-  by: Jid;
-  at: Date;
-}
-
-export interface InboundMessage {
-  networkId: string;
-  chat: Jid;
-  from: Jid;
-  pushName: string;
-  type: string;
-  /** By type; ids of other messages in it (`message_id`, `poll_message_id`) are the network's. */
-  content: Record<string, unknown>;
-  quotedId?: string;
-  media?: InboundMedia;
-  /** How often it was forwarded; absent when it carries no forwarded mark. */
-  forwardingScore?: number;
-  /** Network id of our status that this direct message answers or reacts to. */
-  statusId?: string;
-  /** The network handed over something that is not understood; type and content say nothing. */
-  unreadable?: boolean;
-  at: Date;
-}
-
-/** Received media, still at the network. */
-export interface InboundMedia {
-  /** The driver's own handle. */
-  ref: unknown;
-  mimeType: string;
-  fileName: string;
-  sizeBytes: number;
-  animated?: boolean;
-}
-
-/** A change of a message or status; `from` is who made it. */
-export type NetworkChange = { networkId: string; chat: Jid; from: Jid; at: Date } & (
-  | { kind: 'edited'; content: Record<string, unknown> }
-  | { kind: 'deleted' }
-  | { kind: 'starred'; starred: boolean }
-);
 
 /** The network refused this message for good; `reason` is stable snake_case and reaches the event. */
 export class SendRefused extends Error {

@@ -2,12 +2,15 @@ import type { AppRouter } from '@ts-rest/core';
 import { admin } from './admin.ts';
 import { audit } from './audit.ts';
 import { auth } from './auth.ts';
+import { chats, contacts } from './chats.ts';
 import { deliveries } from './deliveries.ts';
 import { events } from './events.ts';
 import { health } from './health.ts';
 import { instances } from './instances.ts';
+import { labels } from './labels.ts';
 import { media } from './media.ts';
 import { messages } from './messages.ts';
+import { notes } from './notes.ts';
 import { oauth } from './oauth.ts';
 import { queue } from './queue.ts';
 import { scheduled } from './scheduled.ts';
@@ -31,6 +34,10 @@ export const messagingContract = {
   status,
   queue,
   media,
+  chats,
+  contacts,
+  labels,
+  notes,
   webhooks,
   deliveries,
   events,

@@ -4,6 +4,7 @@ import type { Bus } from '../platform/bus.ts';
 import type { Db } from '../platform/db.ts';
 import { type NotificationWaits, waitUntilFound } from '../platform/notification-waits.ts';
 import type { Orm } from '../platform/orm.ts';
+import { removeDeviceState } from './device-state.ts';
 import { loadInstance } from './find-instance.ts';
 
 /** How long the network gets to take the logout; then the instance goes without. */
@@ -26,6 +27,7 @@ export async function deleteInstance(
     await client.query('DELETE FROM outbox WHERE instance_id = $1', [id]);
     await client.query('DELETE FROM chat_guards WHERE instance_id = $1', [id]);
     await client.query('DELETE FROM usage_minutes WHERE instance_id = $1', [id]);
+    await removeDeviceState(client, id);
   });
   deps.bus.notify('instance', id);
 }

@@ -63,7 +63,8 @@ export function messageView(row: MessageRow): Message {
   return {
     message_id: row.id,
     instance_id: row.instance_id,
-    network_id: outbound ? networkIdOf(row.id) : row.network_id,
+    // One of our own that the phone sent before the pairing has an id that the phone drew.
+    network_id: row.network_id ?? (outbound ? networkIdOf(row.id) : null),
     chat_jid: row.chat_jid,
     phone: isGroupJid(row.chat_jid) ? '' : phoneOf(row.chat_jid),
     from_jid: outbound ? null : row.sender_jid,

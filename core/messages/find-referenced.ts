@@ -26,7 +26,7 @@ export async function findReferenced(
   if (!row) return null;
   return {
     id: row.id,
-    networkId: row.direction === 'outbound' ? networkIdOf(row.id) : row.network_id,
+    networkId: row.network_id ?? (row.direction === 'outbound' ? networkIdOf(row.id) : null),
     direction: row.direction,
     type: row.type,
     status: row.status,

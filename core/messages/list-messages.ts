@@ -42,11 +42,9 @@ export async function listMessages(
   for (let scan = 0; scan < SCANS_MAX; scan += 1) {
     const wanted = filter.limit - found.length;
     const look = await deps.db.query<Look>({
-      name: forwards ? 'messages-list-after' : 'messages-list-before',
-      text: forwards ? LIST_AFTER : LIST_BEFORE,
+      ...(position === null ? LIST_NEWEST : forwards ? LIST_AFTER : LIST_BEFORE),
       values: [
         instanceId,
-        position,
         // Without a filter every row passed over is one of the answer.
         isFiltered(filter) ? SCAN_ROWS : wanted,
         chatOf(filter),
@@ -54,6 +52,7 @@ export async function listMessages(
         filter.status ?? null,
         filter.type ?? null,
         wanted,
+        ...(position === null ? [] : [position]),
       ],
     });
     const { scanned, edge, ids } = oneRow(look.rows);
@@ -93,21 +92,23 @@ async function readMessages(sql: Sql, ids: readonly string[], forwards: boolean)
   return rows.rows;
 }
 
-function listSql(compare: '<' | '>', order: 'ASC' | 'DESC'): string {
+/** Without a position in an `OR`: a prepared statement would then pass over everything before it, one by one. */
+function listSql(position: '' | 'AND id < $8' | 'AND id > $8', order: 'ASC' | 'DESC'): string {
   return `
 WITH passed AS MATERIALIZED (
   SELECT id, row_number() OVER (ORDER BY id ${order}) AS nth,
-         ($4::text IS NULL OR chat_jid = $4) AND ($5::text IS NULL OR direction = $5)
-         AND ($6::text IS NULL OR status = $6) AND ($7::text IS NULL OR type = $7) AS fits
-  FROM messages WHERE instance_id = $1 AND ($2::uuid IS NULL OR id ${compare} $2)
-  ORDER BY id ${order} LIMIT $3
+         ($3::text IS NULL OR chat_jid = $3) AND ($4::text IS NULL OR direction = $4)
+         AND ($5::text IS NULL OR status = $5) AND ($6::text IS NULL OR type = $6) AS fits
+  FROM messages WHERE instance_id = $1 ${position}
+  ORDER BY id ${order} LIMIT $2
 ), fitting AS (
-  SELECT id FROM passed WHERE fits ORDER BY nth LIMIT $8
+  SELECT id FROM passed WHERE fits ORDER BY nth LIMIT $7
 )
 SELECT (SELECT count(*)::integer FROM passed) AS scanned,
        (SELECT id FROM passed ORDER BY nth DESC LIMIT 1) AS edge,
        (SELECT array_agg(id) FROM fitting) AS ids`;
 }
 
-const LIST_BEFORE = listSql('<', 'DESC');
-const LIST_AFTER = listSql('>', 'ASC');
+const LIST_NEWEST = { name: 'messages-list-newest', text: listSql('', 'DESC') };
+const LIST_BEFORE = { name: 'messages-list-before', text: listSql('AND id < $8', 'DESC') };
+const LIST_AFTER = { name: 'messages-list-after', text: listSql('AND id > $8', 'ASC') };

@@ -1,5 +1,5 @@
 import { phoneOf } from '@posthorn/contract/jid.ts';
-import { INBOUND_FAMILIES } from '@posthorn/contract/message-types.ts';
+import { recordChatTraffic } from '../chats/record-traffic.ts';
 import { buildEvent } from '../events/build-event.ts';
 import type { NewEvent } from '../events/insert-events.ts';
 import { createRecorder, type RecorderDeps, type Recording } from '../instances/create-recorder.ts';
@@ -10,6 +10,7 @@ import { messageIdOf, newId } from '../platform/ids.ts';
 import { countUsage } from '../usage/count-usage.ts';
 import { lockAcceptOrder } from './accept-sql.ts';
 import { afterInbound, newContact } from './guard.ts';
+import { inboundFamily, ownIds } from './inbound-content.ts';
 
 /** A message that an instance received, as its session got it. */
 export interface Received {
@@ -32,6 +33,8 @@ export interface Received {
   forwardingScore?: number | undefined;
   /** Why it is not whole: its media could not be had, or its content not be read. */
   incomplete?: string | undefined;
+  /** The instance reads what it receives: it does not count as unread. */
+  isRead?: boolean | undefined;
   at: Date;
 }
 
@@ -47,7 +50,7 @@ export type InboundRecorder = Coalescer<ReceivedBatch, Recorded>;
 export const RECEIVED_BATCH_MAX = 128;
 
 /**
- * Records what instances receive: the message, its two events, the contact's temperature
+ * Records what instances receive: the message, its two events, the contact's temperature, its chat
  * and the usage counters in one transaction. The network repeats what was not acknowledged; the pair
  * (instance, network id) is unique, so a repeat changes nothing. Rejects with LeaseLost what was received
  * under a lease that has passed.
@@ -62,7 +65,7 @@ async function record({ client, now, tell }: Recording, current: readonly Receiv
     .map((received) => ({
       ...received,
       id: newId(),
-      type: familyOf(received.type),
+      type: inboundFamily(received.type),
       content: ownIds(received.content),
     }));
   const stored = await client.query<{ id: string }>({
@@ -73,29 +76,19 @@ async function record({ client, now, tell }: Recording, current: readonly Receiv
   const fresh = new Set(stored.rows.map((row) => row.id));
   const received = messages.filter((message) => fresh.has(message.id));
   await warmContacts(client, received, now);
+  await recordChatTraffic(
+    client,
+    received.map(({ id: messageId, senderJid, pushName, isRead = false, ...message }) => {
+      return { ...message, messageId, received: { senderJid, pushName, isRead } };
+    }),
+    now,
+  );
   await tell(received.flatMap((message) => receivedEvents(message, now)));
   await countUsage(
     client,
     received.map(({ companyId, instanceId }) => ({ companyId, instanceId, what: 'received' as const })),
     now,
   );
-}
-
-const FAMILIES: ReadonlySet<string> = new Set(INBOUND_FAMILIES);
-
-/** A family that this version does not know arrives as `unknown` rather than not at all. */
-function familyOf(type: string): string {
-  return FAMILIES.has(type) ? type : 'unknown';
-}
-
-/** Ids of messages that we sent become our own: what a user compares them with. */
-function ownIds(content: Record<string, unknown>): Record<string, unknown> {
-  const own = { ...content };
-  for (const field of ['message_id', 'poll_message_id']) {
-    const id = own[field];
-    if (typeof id === 'string') own[field] = messageIdOf(id) ?? id;
-  }
-  return own;
 }
 
 /** message.received, and the same under the name of its family (EVT-7). */

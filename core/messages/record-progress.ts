@@ -1,4 +1,5 @@
 import type { Jid } from '@posthorn/contract/jid.ts';
+import { type ChatTraffic, recordChatTraffic } from '../chats/record-traffic.ts';
 import type { NewEvent } from '../events/insert-events.ts';
 import { createRecorder, type RecorderDeps, type Recording } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/hold-leases.ts';
@@ -44,6 +45,7 @@ async function record(
   const events: NewEvent[] = [];
   const usage: UsageCount[] = [];
   const stories: PostedStory[] = [];
+  const traffic: ChatTraffic[] = [];
   for (const progress of current) {
     const row = rows.get(progress.messageId);
     if (!row) continue;
@@ -57,6 +59,7 @@ async function record(
       events.push(progressEvent(row, step, progress, now));
       const story = step === 'sent' ? storyOf(row, progress.at) : null;
       if (story) stories.push(story);
+      if (step === 'sent') traffic.push(trafficOf(row, progress.at));
       if (step === 'sent' || step === 'delivered' || step === 'failed') {
         usage.push({ companyId: row.company_id, instanceId: row.instance_id, what: step });
       }
@@ -69,8 +72,14 @@ async function record(
     values: [JSON.stringify([...changes.values()])],
   });
   if (stories.length > 0) events.push(...(await recordPosted(client, stories, now)));
+  await recordChatTraffic(client, traffic, now);
   await tell(events);
   await countUsage(client, usage, now);
+}
+
+function trafficOf(row: OutboundFacts, at: Date): ChatTraffic {
+  const { id: messageId, company_id: companyId, instance_id: instanceId, chat_jid: chatJid, type } = row;
+  return { companyId, instanceId, chatJid, messageId, type, at };
 }
 
 interface Change {

@@ -6,6 +6,7 @@
  * question and answer (groups, profile, ...) is a new `op` of `call`.
  */
 import { z } from 'zod/v4';
+import { factBody, historyBody, presenceBody } from './fact-frames.ts';
 
 /** Why the network ends a session; the driver turns it into a `DisconnectReason`. */
 const BYE_REASONS = [
@@ -95,7 +96,17 @@ const starEvent = z.object({
   starred: z.boolean(),
   at: z.number(),
 });
-export const networkEvent = z.discriminatedUnion('k', [receiptEvent, messageEvent, changeEvent, starEvent]);
+/** What else the account's devices and the network say; `fact` says of which kind. */
+const factEvent = z.object({ s: z.int(), k: z.literal('fact'), fact: factBody, at: z.number() });
+const historyEvent = z.object({ s: z.int(), k: z.literal('history'), batch: historyBody, at: z.number() });
+export const networkEvent = z.discriminatedUnion('k', [
+  receiptEvent,
+  messageEvent,
+  changeEvent,
+  starEvent,
+  factEvent,
+  historyEvent,
+]);
 export type NetworkEvent = z.infer<typeof networkEvent>;
 export type EventBody = NetworkEvent extends infer E
   ? E extends NetworkEvent
@@ -126,6 +137,7 @@ export const serverFrame = z.discriminatedUnion('t', [
   }),
   z.object({ t: z.literal('welcome') }),
   z.object({ t: z.literal('bye'), reason: z.enum(BYE_REASONS) }),
+  z.object({ t: z.literal('presence'), updates: z.array(presenceBody) }),
   z.object({
     t: z.literal('result'),
     n: z.int(),

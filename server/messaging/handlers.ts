@@ -9,11 +9,14 @@ import { healthHandlers } from '../http/health.ts';
 import { adminRoutes } from './admin-routes.ts';
 import { auditRoutes } from './audit-routes.ts';
 import { type AuthRoutesDeps, authRoutes } from './auth-routes.ts';
+import { chatsRoutes, contactsRoutes } from './chats-routes.ts';
 import { deliveriesRoutes } from './deliveries-routes.ts';
 import { type EventsRoutesDeps, eventsRoutes } from './events-routes.ts';
 import { type InstancesRoutesDeps, instancesRoutes } from './instances-routes.ts';
+import { labelsRoutes } from './labels-routes.ts';
 import { type MediaRoutesDeps, mediaRoutes } from './media-routes.ts';
 import { type MessagesRoutesDeps, messagesRoutes } from './messages-routes.ts';
+import { notesRoutes } from './notes-routes.ts';
 import { type OAuthRoutesDeps, oauthRoutes } from './oauth-routes.ts';
 import { queueRoutes } from './queue-routes.ts';
 import { scheduledRoutes } from './scheduled-routes.ts';
@@ -50,6 +53,10 @@ export function messagingHandlers(deps: HandlersDeps): Handlers<typeof messaging
     status: statusRoutes(deps),
     queue: queueRoutes(deps),
     media: mediaRoutes(deps),
+    chats: chatsRoutes(deps),
+    contacts: contactsRoutes(deps),
+    labels: labelsRoutes(deps),
+    notes: notesRoutes(deps),
     webhooks: webhooksRoutes(deps),
     deliveries: deliveriesRoutes(deps),
     events: eventsRoutes(deps),

@@ -25,7 +25,7 @@ const SPEC_ACCESS: [RegExp, RouteAccess][] = [
   [/^\/v1\/webhooks\b/, 'owner_admin'],
   [/^\/v1\/events\b/, 'all'],
   [
-    /^\/v1\/instances\/:instanceId\/(labels|chats\/:\w+\/labels|notes|chats\/:\w+\/notes|queue|business|catalog)\b/,
+    /^\/v1\/instances\/:instanceId\/(labels|(chats|messages)\/:\w+\/labels|notes|chats\/:\w+\/notes|queue|business|catalog)\b/,
     'owner_admin',
   ],
   [/^\/v1\/instances\/:instanceId\/status\/(privacy|:statusId\/views)$/, 'owner_admin'],

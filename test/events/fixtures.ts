@@ -69,6 +69,7 @@ export const eventFixtures: EventFixtures = {
   'label.deleted': { label_id: '7', name: 'VIP clients', color: 4, timestamp: TIME },
   'label.associated': { label_id: '7', chat: message.chat, timestamp: TIME },
   'label.dissociated': { label_id: '7', message_id: MESSAGE_ID, timestamp: TIME },
+  'history.synced': { chats: 12, contacts: 80, messages: 1500, timestamp: TIME },
   'status.received': { ...status, type: 'text', content: 'On holiday', timestamp: UNIX_S },
   'status.viewed': { ...status, status_type: 'text', receipt_type: 'read', timestamp: UNIX_S },
   'status.reaction': {

@@ -8,11 +8,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { networkIdOf, newId } from '@posthorn/core/platform/ids.ts';
 import type {
   DisconnectReason,
+  HistoryBatch,
   InboundMessage,
   NetworkChange,
+  NetworkFact,
   NetworkReceipt,
   NetworkSession,
   OutboundMessage,
+  PresenceUpdate,
   SessionSink,
 } from '@posthorn/network/driver.ts';
 import { createSandboxDriver, type SandboxDriverOptions } from '@posthorn/network/sandbox/driver.ts';
@@ -68,6 +71,9 @@ export interface Instance {
   receipts: NetworkReceipt[];
   inbound: InboundMessage[];
   changes: NetworkChange[];
+  facts: NetworkFact[];
+  history: HistoryBatch[];
+  presence: PresenceUpdate[];
   sendText(to: string, text: string, networkId?: string): Promise<string>;
 }
 
@@ -94,6 +100,9 @@ export async function openInstance(
     receipts: [],
     inbound: [],
     changes: [],
+    facts: [],
+    history: [],
+    presence: [],
     async sendText(to, text, networkId = networkIdOf(newId())) {
       await instance.session.send(textMessage(to, text, networkId));
       return networkId;
@@ -116,6 +125,15 @@ export async function openInstance(
     },
     async changes(changes) {
       instance.changes.push(...changes);
+    },
+    async facts(facts) {
+      instance.facts.push(...facts);
+    },
+    async history(batch) {
+      instance.history.push(batch);
+    },
+    presence(updates) {
+      instance.presence.push(...updates);
     },
     ...options.sink,
   };

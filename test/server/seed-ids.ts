@@ -44,6 +44,7 @@ export async function withRole(sql: Sql, company: SeededCompany, role: Role): Pr
 export async function seedIds(sql: Sql, own: SeededCompany, foreign: SeededCompany): Promise<Ids> {
   const [mine, theirs] = [await seedOne(sql, own), await seedOne(sql, foreign)];
   const uuids = { unknown: newId(), misshapen: ['not-a-uuid', '1', `${newId()}0`] };
+  const strangers = { unknown: '5511900000009', misshapen: ['12', 'someone@example.com', 'a chat'] };
   const integers = { unknown: '999999999', misshapen: ['abc', '0', '-1', '1.5', '99999999999999'] };
   return {
     instanceId: { own: mine.instanceId, foreign: theirs.instanceId, ...uuids },
@@ -61,6 +62,10 @@ export async function seedIds(sql: Sql, own: SeededCompany, foreign: SeededCompa
       unknown: '3EB0FFFFFFFFFFFFFFFFFF',
       misshapen: ['!?', newId()],
     },
+    chatId: { own: mine.chatId, foreign: theirs.chatId, ...strangers },
+    contactId: { own: mine.chatId, foreign: theirs.chatId, ...strangers },
+    labelId: { own: mine.labelId, foreign: theirs.labelId, unknown: '7', misshapen: ['0', '21', 'abc'] },
+    noteId: { own: mine.noteId, foreign: theirs.noteId, ...integers },
     mediaId: { own: mine.mediaId, foreign: theirs.mediaId, ...uuids },
     eventId: { own: mine.eventId, foreign: theirs.eventId, ...uuids },
     webhookId: { own: mine.webhookId, foreign: theirs.webhookId, ...integers },
@@ -73,9 +78,36 @@ export async function seedIds(sql: Sql, own: SeededCompany, foreign: SeededCompa
   };
 }
 
+/** What hangs on a phone. Slots of labels are small numbers: each company has one that the other does not have. */
+async function seedPhone(sql: Sql, company: SeededCompany, instanceId: string) {
+  const { companyId } = company;
+  const labelId = String(1 + (companyId % 5));
+  const chatId = `55119${String(companyId).padStart(8, '0')}@s.whatsapp.net`;
+  await sql.query(
+    `INSERT INTO labels (instance_id, company_id, label_id, name, color, deleted, revision, updated_at)
+     VALUES ($1, $2, $3, 'VIP', 1, false, 1, now())`,
+    [instanceId, companyId, labelId],
+  );
+  await sql.query(
+    `INSERT INTO chats (instance_id, company_id, chat_jid, active_at, updated_at) VALUES ($1, $2, $3, now(), now())`,
+    [instanceId, companyId, chatId],
+  );
+  await sql.query(
+    `INSERT INTO contacts (instance_id, company_id, jid, name, updated_at) VALUES ($1, $2, $3, 'Ana', now())`,
+    [instanceId, companyId, chatId],
+  );
+  const note = await sql.query<{ id: number }>(
+    `INSERT INTO chat_notes (company_id, instance_id, chat_jid, note, author_user_id, created_at, updated_at)
+     VALUES ($1, $2, $3, 'a note', $4, now(), now()) RETURNING id`,
+    [companyId, instanceId, chatId, company.userId],
+  );
+  return { labelId, chatId, noteId: String(note.rows[0]!.id) };
+}
+
 async function seedOne(sql: Sql, company: SeededCompany) {
   const { companyId } = company;
   const instanceId = await seedInstance(sql, companyId);
+  const phone = await seedPhone(sql, company, instanceId);
   const messageId = newId();
   await sql.query(
     `INSERT INTO messages (id, company_id, instance_id, direction, type, chat_jid, status, content, created_at)
@@ -124,6 +156,7 @@ async function seedOne(sql: Sql, company: SeededCompany) {
   );
   const other = await withRole(sql, company, 'agent');
   return {
+    ...phone,
     instanceId,
     messageId,
     mediaId,

@@ -76,12 +76,14 @@ export async function startSending(
     env?: Record<string, string>;
     worker?: Partial<WorkerDeps>;
     driver?: Omit<SandboxDriverOptions, 'url'>;
+    /** Without it an instance pairs by itself, with a fresh number. */
+    sandbox?: { autoPair: boolean };
   } = {},
 ): Promise<Sending> {
   const clock = options.clock ?? systemClock;
   const api = await startTestMessaging(options.env, { clock, ...(options.log ? { log: options.log } : {}) });
   const { parts } = api;
-  const server = await createSandboxServer({ autoPair: true, autoPairDelayMs: 0 });
+  const server = await createSandboxServer({ autoPair: true, autoPairDelayMs: 0, ...options.sandbox });
   const sandbox = controlOf(server.controlUrl);
   await sandbox.post('/defaults', { read_delay_ms: 20 });
   const worker = await startWorker({

@@ -13,7 +13,8 @@ import {
   type RpcAnswer,
   type RpcRequest,
 } from '@posthorn/core/rpc/rpc-requests.ts';
-import { type NetworkActions, type NetworkSession, SendRefused } from '@posthorn/network/driver.ts';
+import type { NetworkActions } from '@posthorn/network/actions.ts';
+import { type NetworkSession, SendRefused } from '@posthorn/network/driver.ts';
 import type { InstanceQueue } from '../dispatch/instance-queue.ts';
 import { type CancelTasksDeps, cancelTasks } from './cancel-tasks.ts';
 

@@ -1,62 +1,34 @@
 import { isGroupJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
-import { type Lease, LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
-import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
-import type { InboundMediaStore } from '@posthorn/core/media/media-port.ts';
-import {
-  type InboundRecorder,
-  RECEIVED_BATCH_MAX,
-  type Received,
-} from '@posthorn/core/messages/record-inbound.ts';
+import { LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
+import { RECEIVED_BATCH_MAX, type Received } from '@posthorn/core/messages/record-inbound.ts';
 import { recordNetworkChanges } from '@posthorn/core/messages/record-network-change.ts';
-import type { ProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
-import type { WorkTries } from '@posthorn/core/messages/work-tries.ts';
-import type { Bus } from '@posthorn/core/platform/bus.ts';
-import type { Clock } from '@posthorn/core/platform/clock.ts';
-import type { Db } from '@posthorn/core/platform/db.ts';
 import { hashKey } from '@posthorn/core/platform/hashes.ts';
 import { messageIdOf } from '@posthorn/core/platform/ids.ts';
-import type { Log } from '@posthorn/core/platform/log.ts';
 import { recordStatusFacts, type StatusFact } from '@posthorn/core/status/record-status.ts';
 import type {
+  HistoryBatch,
   InboundMessage,
   NetworkChange,
   NetworkReceipt,
-  NetworkSession,
   SessionSink,
 } from '@posthorn/network/driver.ts';
+import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
 import { type Care, createBoundedTries, type Pipeline } from './bounded-tries.ts';
 import { mapBounded, split } from './lists.ts';
+import { recordFacts } from './record-facts.ts';
+import { recordHistory } from './record-history.ts';
 import { createInboundStorer, type StoredInbound } from './store-inbound.ts';
 import { tameChange, tameMessage, tameReceipt } from './tame.ts';
-
-export interface ArrivalsDeps {
-  db: Db;
-  bus: Bus;
-  clock: Clock;
-  log: Log;
-  recorder: ProgressRecorder;
-  inbound: InboundRecorder;
-  tries: WorkTries;
-  /** Null where media is not stored at all. */
-  inboundMedia: InboundMediaStore | null;
-  /** Something could not be recorded, because another worker owns the shard by now: let go of it. */
-  onLeaseLost(lease: Lease): void;
-}
-
-/** The instance that things arrive at; asked each time, since settings and session change. */
-export interface ArrivalsScope {
-  companyId: number;
-  instanceId: string;
-  lease: Lease;
-  settings(): InstanceSettings;
-  session(): NetworkSession | null;
-}
+import { tellPresence } from './tell-presence.ts';
 
 /** Media of one batch that is fetched at the same time. */
 const DOWNLOADS = 4;
 
 /** What a session hears, as it hands it over. Rejects when it could not be recorded. */
-export type Arrivals = Pick<SessionSink, 'receipts' | 'inbound' | 'changes'>;
+export type Arrivals = Pick<
+  SessionSink,
+  'receipts' | 'inbound' | 'changes' | 'facts' | 'history' | 'presence'
+>;
 
 /** What the functions of one instance's arrivals share. */
 interface Context {
@@ -97,6 +69,19 @@ export function createArrivals(deps: ArrivalsDeps, scope: ArrivalsScope): Arriva
     };
   }
 
+  const history = pipeline<HistoryBatch>(
+    'history',
+    ({ progress, isLast, chats, messages }) => [
+      progress,
+      isLast,
+      chats.length,
+      messages.length,
+      messages[0]?.networkId,
+      messages.at(-1)?.networkId,
+    ],
+    recordHistory,
+  );
+
   return {
     receipts: pipeline('receipt', ({ kind, networkId, by }) => [kind, networkId, by], recordReceipts),
     inbound: pipeline('message', ({ networkId }) => [networkId], recordMessages),
@@ -105,6 +90,9 @@ export function createArrivals(deps: ArrivalsDeps, scope: ArrivalsScope): Arriva
       ({ kind, networkId, from, at }) => [kind, networkId, from, Number(at)],
       recordChanges,
     ),
+    facts: pipeline('fact', (fact) => [fact.kind, Number(fact.at), JSON.stringify(fact)], recordFacts),
+    history: (batch) => history([batch]),
+    presence: (updates) => tellPresence(deps, scope, updates),
   };
 }
 
@@ -135,7 +123,12 @@ async function recordMessages(context: Context, items: readonly InboundMessage[]
   const received = stored
     .filter(isMessage)
     .map(({ message: { chat, from, media: _, ...message }, ...kept }): Received => {
-      return { ...message, ...kept, companyId, instanceId, chatJid: chat, senderJid: from };
+      return {
+        ...message,
+        ...kept,
+        ...{ companyId, instanceId, chatJid: chat, senderJid: from },
+        isRead: settings.auto_read,
+      };
     });
   // One after the other: what follows a message that is refused must not overtake it.
   for (let at = 0; at < received.length; at += RECEIVED_BATCH_MAX) {

@@ -1,10 +1,9 @@
 import { announceQr } from '@posthorn/core/instances/announce-qr.ts';
+import { beginDeviceSync } from '@posthorn/core/instances/device-state.ts';
 import { type Lease, LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
 import { loadSessionRows, type SessionRow } from '@posthorn/core/instances/load-sessions.ts';
 import { answerPairingCode, endPairing } from '@posthorn/core/instances/pairing.ts';
 import { type TransitionOutcome, transitionInstance } from '@posthorn/core/instances/transition-instance.ts';
-import type { InboundRecorder } from '@posthorn/core/messages/record-inbound.ts';
-import type { ProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
@@ -20,7 +19,8 @@ import type {
 } from '@posthorn/network/driver.ts';
 import { type InstanceQueue, startInstanceQueue } from '../dispatch/instance-queue.ts';
 import type { InstanceQueueDeps } from '../dispatch/queue-context.ts';
-import { type Arrivals, type ArrivalsDeps, createArrivals } from './arrivals.ts';
+import { type Arrivals, createArrivals } from './arrivals.ts';
+import type { ArrivalsDeps } from './arrivals-context.ts';
 import {
   afterEnd,
   asksForMore,
@@ -39,8 +39,6 @@ export interface SessionDeps extends InstanceQueueDeps, ArrivalsDeps {
   bus: Bus;
   cipher: Cipher;
   driver: NetworkDriver;
-  inbound: InboundRecorder;
-  recorder: ProgressRecorder;
   clock: Clock;
   log: Log;
 }
@@ -211,6 +209,7 @@ async function onPaired(held: Context, identity: PairedIdentity): Promise<void> 
   const { deps, lease } = held;
   const credentials = deps.cipher.seal(identity.credentials);
   await endPairing(deps.db, { id: held.row.id, lease });
+  await beginDeviceSync(deps.db, { id: held.row.id, lease }, identity.jid, deps.clock.now());
   const outcome = await record(held, {
     to: 'CONNECTED',
     reason: 'paired',

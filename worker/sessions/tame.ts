@@ -63,7 +63,7 @@ export function tameChange(change: NetworkChange, now: Date): NetworkChange | nu
   return incomplete === 'content_unreadable' ? null : { ...change, content, at };
 }
 
-function isId(value: unknown): value is string {
+export function isId(value: unknown): value is string {
   return typeof value === 'string' && ID.test(value);
 }
 
@@ -73,7 +73,7 @@ export function tameDate(at: Date, now: Date): Date {
   return ms >= EARLIEST_MS && ms <= now.getTime() + AHEAD_MS ? at : now;
 }
 
-function tameText(value: unknown, maxChars: number): string {
+export function tameText(value: unknown, maxChars: number): string {
   if (typeof value !== 'string') return '';
   // Cut before it is looked at, and once more: a pair may have been cut in two.
   return storable(value.slice(0, maxChars));

@@ -18,6 +18,10 @@ import { NetworkDrivers } from './0041-network-drivers.ts';
 import { Owners } from './0045-owners.ts';
 import { WriteProbes } from './0050-write-probes.ts';
 import { AcceptedContents } from './0055-accepted-contents.ts';
+import { Labels } from './0060-labels.ts';
+import { ChatNotes } from './0061-chat-notes.ts';
+import { Chats } from './0062-chats.ts';
+import { DeviceSyncs } from './0063-device-syncs.ts';
 
 /** Every migration of the messaging schema, oldest first. A landed one is never edited. */
 export const migrations = [
@@ -41,4 +45,8 @@ export const migrations = [
   Owners,
   WriteProbes,
   AcceptedContents,
+  Labels,
+  ChatNotes,
+  Chats,
+  DeviceSyncs,
 ];

@@ -11,6 +11,8 @@ import type {
   NetworkReceipt,
   SessionSink,
 } from '../../driver.ts';
+import type { HistoryBatch, NetworkFact } from '../../facts.ts';
+import type { HistoryBody } from '../fact-frames.ts';
 import type { MediaInfo } from '../families/media.ts';
 import type { NetworkEvent } from '../frames.ts';
 import type { SandboxLog } from '../log.ts';
@@ -83,46 +85,63 @@ export function createEventPump(deps: {
   };
 }
 
-/** Receipts go their own way; messages and changes one after the other, as they came. */
+type Item = InboundMessage | NetworkChange | NetworkFact | HistoryBatch;
+
+/** Items of one sort that came one after the other, and where they go. */
+interface Run {
+  sort: 'message' | 'change' | 'fact' | 'history';
+  items: Item[];
+}
+
+/** Receipts go their own way; the rest one after the other, as it came. */
 function jobsOf(sink: SessionSink, batch: readonly ReadEvent[]): (() => Promise<void>)[] {
   const receipts: NetworkReceipt[] = [];
-  const runs: (InboundMessage[] | NetworkChange[])[] = [];
+  const runs: Run[] = [];
+  const add = (sort: Run['sort'], item: Item) => {
+    const last = runs.at(-1);
+    // A part of the history is large: each is handed over by itself.
+    if (last?.sort === sort && sort !== 'history') last.items.push(item);
+    else runs.push({ sort, items: [item] });
+  };
   for (const event of batch) {
     if (event.k === 'refused') continue;
     if ('by' in event) receipts.push(receiptOf(event));
-    else if (event.k === 'message') runOf(runs, isMessage).push(messageOf(event));
-    else runOf(runs, isChange).push(changeOf(event));
+    else if (event.k === 'message') add('message', messageOf(event));
+    else if (event.k === 'fact') add('fact', { ...event.fact, at: new Date(event.at) });
+    else if (event.k === 'history') add('history', historyOf(event.batch));
+    else add('change', changeOf(event));
   }
   const jobs: (() => Promise<void>)[] = [];
   if (receipts.length > 0) jobs.push(async () => sink.receipts(receipts));
   if (runs.length > 0) {
     jobs.push(async () => {
       // What was recorded before a failure is not handed over again.
-      for (let run = runs[0]; run; runs.shift(), run = runs[0]) {
-        await (isMessages(run) ? sink.inbound(run) : sink.changes(run));
-      }
+      for (let run = runs[0]; run; runs.shift(), run = runs[0]) await handOver(sink, run);
     });
   }
   return jobs;
 }
 
-const isChange = (item: object) => 'kind' in item;
-const isMessage = (item: object) => !isChange(item);
-
-function isMessages(run: InboundMessage[] | NetworkChange[]): run is InboundMessage[] {
-  return isMessage(run[0]!);
+async function handOver(sink: SessionSink, { sort, items }: Run): Promise<void> {
+  if (sort === 'message') return sink.inbound(items as InboundMessage[]);
+  if (sort === 'change') return sink.changes(items as NetworkChange[]);
+  if (sort === 'fact') return sink.facts(items as NetworkFact[]);
+  return sink.history(items[0] as HistoryBatch);
 }
 
-/** The last run when it is of this sort, else a new one. */
-function runOf<T extends InboundMessage | NetworkChange>(
-  runs: (InboundMessage[] | NetworkChange[])[],
-  fits: (item: object) => boolean,
-): T[] {
-  const last = runs.at(-1);
-  if (last && fits(last[0]!)) return last as T[];
-  const run: T[] = [];
-  runs.push(run as InboundMessage[]);
-  return run;
+function historyOf({ messages, ...batch }: HistoryBody): HistoryBatch {
+  return {
+    ...batch,
+    messages: messages.map(({ id, name, from_me: fromMe, quoted, status, at, ...message }) => ({
+      ...message,
+      networkId: id,
+      pushName: name,
+      fromMe,
+      ...(quoted === undefined ? {} : { quotedId: quoted }),
+      ...(status === undefined ? {} : { status }),
+      at: new Date(at),
+    })),
+  };
 }
 
 function receiptOf(event: Extract<NetworkEvent, { by: string }>): NetworkReceipt {

@@ -18,6 +18,7 @@ import { envelopeOf } from './envelope.ts';
 import { createEventPump, type EventPump } from './event-pump.ts';
 import { createInFlight, type InFlight } from './in-flight.ts';
 import { cdnUrlOf, downloadMedia, uploadMedia } from './media.ts';
+import { presenceOf } from './presence.ts';
 import { type ReadFrame, readFrame } from './read-frame.ts';
 import {
   afterEnd,
@@ -213,6 +214,9 @@ function handle(session: Context, frame: ReadFrame): void {
       return;
     case 'bye':
       end(session, reasonOf(frame.reason));
+      return;
+    case 'presence':
+      sink.presence(frame.updates.map(presenceOf));
       return;
     case 'result':
       if (frame.error === undefined) calls.resolve(frame.n, frame.value);

@@ -3,10 +3,11 @@ import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { z } from 'zod/v4';
 import { families } from '../families/registry.ts';
 import { openMessage, readMessage } from '../state/deliver.ts';
+import { changeDevice } from '../state/device.ts';
 import type { Message, Phone } from '../state/model.ts';
 import { phoneFor } from '../state/phones.ts';
 import { recordReceipt } from '../state/receipts.ts';
-import { reachedBy } from '../state/recipients.ts';
+import { chatOf, reachedBy } from '../state/recipients.ts';
 import type { World } from '../state/world.ts';
 import { ControlError, parseWith, type Route } from './http.ts';
 import { phoneNumber } from './phone-number.ts';
@@ -33,7 +34,12 @@ export function phoneActions(world: World): Route[] {
         const phone = knownPhone(world, params.phone!);
         const { chat, ids } = parseWith(chosenBody, body);
         const found = chosen(phone, ids ? phone.messages : [...phone.unread], { chat, ids });
-        return { read: found.filter((message) => readMessage(world, phone, message)).length };
+        const read = found.filter((message) => readMessage(world, phone, message));
+        // Its other devices hear of chats, not of messages.
+        for (const chat of new Set(read.map((message) => chatOf(phone, message)))) {
+          if (!hasUnread(phone, chat)) changeDevice(world, phone, { kind: 'chat', chat, read: true });
+        }
+        return { read: read.length };
       },
     },
     {
@@ -60,6 +66,10 @@ export function phoneActions(world: World): Route[] {
       },
     },
   ];
+}
+
+function hasUnread(phone: Phone, chat: string): boolean {
+  return [...phone.unread].some((message) => chatOf(phone, message) === chat);
 }
 
 function isPlayed(message: Message): boolean {

@@ -39,6 +39,8 @@ const listQuery = z.object({
 const contactsBody = z.object({
   add: z.array(phoneNumber).default([]),
   remove: z.array(phoneNumber).default([]),
+  /** Under which those of `add` are saved; without it their own. */
+  name: z.string().min(1).max(255).optional(),
   /** The others save this phone too, or forget it. */
   mutual: z.boolean().default(false),
 });

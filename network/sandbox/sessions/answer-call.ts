@@ -9,18 +9,17 @@ import type { Session } from '../state/model.ts';
 import { findTarget } from '../state/recipients.ts';
 import { starMessage } from '../state/star.ts';
 import type { World } from '../state/world.ts';
+import { type Call, CallRefused } from './call.ts';
+import { deviceCalls } from './device-calls.ts';
 import { sendFrame } from './session.ts';
-
-/** Says no to a call; the driver throws it as `SendRefused` with this reason. */
-class CallRefused extends Error {}
 
 const pinArgs = z.object({ chat: z.string(), target, pin: z.boolean(), duration_s: z.int().min(0) });
 const voteArgs = z.object({ chat: z.string(), target, options: z.array(z.string()) });
 const starArgs = z.object({ chat: z.string(), target, starred: z.boolean() });
 
-type Call = (world: World, session: Session, args: unknown) => unknown;
-
 const calls: Record<string, Call> = {
+  ...deviceCalls,
+
   pairing_code(_world, session, args) {
     const { phone } = z.object({ phone: phoneNumber }).parse(args);
     if (!session.offer) throw new CallRefused('already_paired');

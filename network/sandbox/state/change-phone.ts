@@ -1,5 +1,7 @@
 /** Making and changing phones, as a tester or their owner would. */
+import { jidOfPhone } from '@posthorn/contract/jid.ts';
 import { deliver, scheduleRead } from './deliver.ts';
+import { changeDevice, saveName } from './device.ts';
 import type { Phone, PhoneSettings, StatusPrivacy } from './model.ts';
 import { isOnline, phoneFor, settingOf } from './phones.ts';
 import { phoneRecord } from './records.ts';
@@ -24,26 +26,31 @@ export function changePhone(world: World, number: string, change: PhoneChange): 
   return phone;
 }
 
-/** Saves numbers in a phone's address book, or takes them out. */
+/** Saves numbers in a phone's address book, under their own names unless one is given, or takes them out. */
 export function changeContacts(
   world: World,
   phone: Phone,
-  change: { add: readonly string[]; remove: readonly string[] },
+  change: { add: readonly string[]; remove: readonly string[]; name?: string | undefined },
 ): void {
   for (const number of change.add) {
     // Whoever is in an address book exists: a status can reach it.
-    phoneFor(world, number);
+    const known = phoneFor(world, number);
     phone.contacts.add(number);
+    saveName(world, phone, number, change.name ?? known.name);
   }
-  for (const number of change.remove) phone.contacts.delete(number);
+  for (const number of change.remove) {
+    phone.contacts.delete(number);
+    saveName(world, phone, number, '');
+  }
   world.journal.append(phoneRecord(phone));
 }
 
-/** A blocked number's direct messages never arrive, those already under way included. */
-export function changeBlock(world: World, phone: Phone, number: string, isBlocked: boolean): void {
+/** A blocked number's direct messages never arrive, those already under way included. Gives the revision. */
+export function changeBlock(world: World, phone: Phone, number: string, isBlocked: boolean): number {
   if (isBlocked) phone.blocked.add(number);
   else phone.blocked.delete(number);
   world.journal.append(phoneRecord(phone));
+  return changeDevice(world, phone, { kind: 'blocked', jid: jidOfPhone(number), blocked: isBlocked });
 }
 
 /** Changes what every phone does that was not told otherwise. */

@@ -1,6 +1,7 @@
 /** What the sandbox network knows of, as plain records: phones, accounts, groups, messages, sessions. */
 import type { Jid } from '@posthorn/contract/jid.ts';
 import type { WebSocket } from 'ws';
+import type { DeviceState } from './device-state.ts';
 
 export interface PhoneSettings {
   online: boolean;
@@ -46,6 +47,7 @@ export interface Phone {
   /** Numbers whose direct messages never arrive. */
   readonly blocked: Set<string>;
   statusPrivacy: StatusPrivacy;
+  readonly device: DeviceState;
   account: Account | null;
 }
 

@@ -1,5 +1,6 @@
 /** Finding the numbers of the network, and what each is set to. */
 import { jidOfPhone, phoneOf } from '@posthorn/contract/jid.ts';
+import { newDeviceState } from './device-state.ts';
 import type { Phone, PhoneSettings } from './model.ts';
 import type { World } from './world.ts';
 
@@ -21,6 +22,7 @@ export function phoneFor(world: World, phone: string): Phone {
     contacts: new Set(),
     blocked: new Set(),
     statusPrivacy: { type: 'contacts', list: [] },
+    device: newDeviceState(),
     account: null,
   };
   world.phones.set(phone, made);

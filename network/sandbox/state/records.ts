@@ -1,5 +1,6 @@
 /** The facts that the journal keeps, one a line. Short arrays: there are millions of them. */
 import type { NetworkEvent } from '../frames.ts';
+import type { DeviceFact } from './device-state.ts';
 import type { Account, Group, Message, MessageStatus, Phone, PhoneSettings, StatusPrivacy } from './model.ts';
 
 export type JournalRecord =
@@ -22,7 +23,9 @@ export type JournalRecord =
   /** A status that no receipt told: sender, network id, status, with whom. */
   | ['status', string, string, MessageStatus, string]
   /** Starred or not: whose phone, sender, network id. */
-  | ['star', string, string, string, boolean];
+  | ['star', string, string, string, boolean]
+  /** Of what the account's devices share: whose phone, what, and when. */
+  | ['device', string, DeviceFact, number];
 
 interface PhoneRecord {
   name: string;

@@ -6,6 +6,7 @@ import type { NetworkEvent } from '../frames.ts';
 import { addAccount } from './accounts.ts';
 import { catchUp } from './change-phone.ts';
 import { deliver } from './deliver.ts';
+import { applyDeviceFact, deviceFacts } from './device-state.ts';
 import { replayJournal, rewriteJournal } from './journal.ts';
 import { type Account, type Message, type Phone, unmarked } from './model.ts';
 import { phoneFor, phoneForJid } from './phones.ts';
@@ -94,6 +95,9 @@ function applyRecord(world: World, record: JournalRecord): void {
       return;
     case 'star':
       markStar(phoneFor(world, record[1]), messageOf(world, record[2], record[3]), record[4]);
+      return;
+    case 'device':
+      applyDeviceFact(phoneFor(world, record[1]), record[2], record[3]);
       return;
     default:
       throw new Error(`the sandbox journal holds an unknown record: ${String((record as unknown[])[0])}`);
@@ -193,7 +197,10 @@ function* messagesInOrder(world: World): Generator<Message> {
 /** The least that rebuilds the same world. */
 function* snapshot(world: World): Generator<JournalRecord> {
   yield ['defaults', world.defaults];
-  for (const phone of world.phones.values()) yield phoneRecord(phone);
+  for (const phone of world.phones.values()) {
+    yield phoneRecord(phone);
+    for (const { at, ...fact } of deviceFacts(phone)) yield ['device', phone.phone, fact, at];
+  }
   for (const group of world.groups.values()) yield groupRecord(group);
   for (const message of messagesInOrder(world)) {
     yield messageRecord(message);

@@ -1,0 +1,127 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import type { Chat, MuteChatBody } from '@posthorn/contract/messaging/chats.ts';
+import type { Principal } from '../access/principal.ts';
+import { askForChange, requireAbleInstance } from '../rpc/ask-network.ts';
+import type { RpcDeps } from '../rpc/request-owner.ts';
+import { findChat } from './find-chat.ts';
+
+export interface ChatInput {
+  principal: Principal;
+  instanceId: string;
+  chatId: string;
+  signal: AbortSignal;
+}
+
+/** Messages whose senders are told that they were read, the newest ones. */
+const TOLD_READ_MAX = 1000;
+
+/** Archives a chat here and on the devices, or brings it back (CHT-4). Throws as {@link changeChat}. */
+export function archiveChat(deps: RpcDeps, input: ChatInput, archived: boolean): Promise<Chat> {
+  return changeChat(deps, input, {
+    op: 'chat_archive',
+    args: { archived },
+    store: { text: 'archived = $4, archived_revision = $3', unless: 'archived_revision', values: [archived] },
+  });
+}
+
+/** Pins a chat, or unpins it. 409 CONFLICT when the account has as many pinned as it may. */
+export function pinChat(deps: RpcDeps, input: ChatInput, pinned: boolean): Promise<Chat> {
+  return changeChat(deps, input, {
+    op: 'chat_pin',
+    args: { pinned },
+    store: { text: 'pinned = $4, pinned_revision = $3', unless: 'pinned_revision', values: [pinned] },
+  });
+}
+
+/** Mutes a chat until a time or without an end, or unmutes it. 400 for a time that is past. */
+export function muteChat(deps: RpcDeps, input: ChatInput, body: MuteChatBody): Promise<Chat> {
+  const nowMs = deps.clock.now().getTime();
+  const until = mutedUntil(body, nowMs);
+  return changeChat(deps, input, {
+    op: 'chat_mute',
+    args: { until },
+    store: { text: 'muted_until = $4, muted_revision = $3', unless: 'muted_revision', values: [until] },
+    refuse: () => {
+      if (until !== null && until !== 0 && until <= nowMs) {
+        throw apiError('BAD_REQUEST', { message: 'until: must be in the future' });
+      }
+    },
+  });
+}
+
+function mutedUntil({ muted, until, duration_seconds }: MuteChatBody, nowMs: number): number | null {
+  if (!muted) return null;
+  if (duration_seconds !== undefined) return nowMs + duration_seconds * 1000;
+  return until === undefined ? 0 : Date.parse(until);
+}
+
+/**
+ * Marks a chat as read, of which the senders of what was unread learn, or as unread. What arrives while the network is
+ * asked stays unread until the reading comes back among the messages, which says before or after which ones it was.
+ */
+export async function readChat(deps: RpcDeps, input: ChatInput, read: boolean): Promise<Chat> {
+  await requireAbleInstance(deps, input, 'chat_read');
+  const chat = await findChat(deps, input);
+  const unread = read ? chat.unread_count : 0;
+  const messageIds = await unreadIds(deps, input.instanceId, chat.chat_jid, unread);
+  return changeChat(deps, input, {
+    op: 'chat_read',
+    args: { read, message_ids: messageIds },
+    store: {
+      text: 'unread_count = greatest(0, unread_count - $4), marked_unread = $5, read_revision = $3',
+      unless: 'read_revision',
+      values: [unread, !read],
+    },
+  });
+}
+
+/** The network's ids of the newest `count` received messages that count as unread. */
+async function unreadIds(
+  deps: Pick<RpcDeps, 'db'>,
+  instanceId: string,
+  chatJid: string,
+  count: number,
+): Promise<string[]> {
+  if (count === 0) return [];
+  const found = await deps.db.query<{ network_id: string }>(
+    `SELECT network_id FROM messages
+     WHERE instance_id = $1 AND chat_jid = $2 AND direction = 'inbound' AND type NOT IN ('reaction', 'poll_vote')
+     ORDER BY id DESC LIMIT $3`,
+    [instanceId, chatJid, Math.min(count, TOLD_READ_MAX)],
+  );
+  return found.rows.map((row) => row.network_id);
+}
+
+interface Change {
+  op: string;
+  args: Record<string, unknown>;
+  /** What is set: $3 is the revision, $4 and on are `values`. Nothing when `unless` has come to it already. */
+  store: { text: string; unless: string; values: unknown[] };
+  refuse?: () => void;
+}
+
+/**
+ * Has the devices change, stores what came of it, and gives the chat as it is then. Throws 404 NOT_FOUND, and as
+ * `requestOwner` does.
+ */
+async function changeChat(deps: RpcDeps, input: ChatInput, change: Change): Promise<Chat> {
+  const { principal, instanceId, signal } = input;
+  await requireAbleInstance(deps, input, change.op);
+  const { chat_jid: chat } = await findChat(deps, input);
+  change.refuse?.();
+  const revision = await askForChange(
+    deps,
+    { principal, instanceId, op: change.op, args: { chat, ...change.args }, signal },
+    {
+      too_many_pins: () =>
+        apiError('CONFLICT', { message: 'the account has as many pinned chats as it may' }),
+    },
+  );
+  const { text, unless, values } = change.store;
+  await deps.db.query(
+    `UPDATE chats SET ${text}, updated_at = $${values.length + 4}
+     WHERE instance_id = $1 AND chat_jid = $2 AND ${unless} < $3`,
+    [instanceId, chat, revision, ...values, deps.clock.now()],
+  );
+  return findChat(deps, input);
+}

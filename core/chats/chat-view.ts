@@ -1,0 +1,71 @@
+import { isGroupJid, phoneOf } from '@posthorn/contract/jid.ts';
+import type { Chat } from '@posthorn/contract/messaging/chats.ts';
+
+/** A row of {@link SHOWN_CHATS}. */
+export interface ChatRow {
+  chat_jid: string;
+  name: string;
+  contact_name: string | null;
+  push_name: string | null;
+  unread_count: number;
+  marked_unread: boolean;
+  archived: boolean;
+  pinned: boolean;
+  muted_until: number | null;
+  active_at: Date;
+  updated_at: Date;
+  labels: string[] | null;
+  message_id: string | null;
+  direction: 'inbound' | 'outbound' | null;
+  message_type: string | null;
+  preview: string | null;
+  last_message_at: Date | null;
+}
+
+const PREVIEW_CHARS = 100;
+
+/** What is shown of the chats of a query named `page`, which has rows of `chats`. By primary keys alone. */
+export const SHOWN_CHATS = `
+SELECT page.chat_jid, page.name, page.unread_count, page.marked_unread, page.archived, page.pinned, page.muted_until,
+  page.active_at, page.updated_at, page.last_message_at, person.name AS contact_name, person.push_name,
+  message.id AS message_id, message.direction, message.type AS message_type,
+  CASE WHEN message.deleted_at IS NULL
+    THEN left(coalesce(message.content->>'text', message.content->>'caption', message.content->>'question',
+                       message.content->>'body_text', ''), ${PREVIEW_CHARS})
+    ELSE '' END AS preview,
+  (SELECT array_agg(link.label_id ORDER BY length(link.label_id), link.label_id) FROM label_links link
+   WHERE link.instance_id = page.instance_id AND link.chat_jid = page.chat_jid AND link.message_key = ''
+     AND link.associated) AS labels
+FROM page
+LEFT JOIN contacts person ON person.instance_id = page.instance_id AND person.jid = page.chat_jid
+LEFT JOIN messages message ON message.id = page.last_message_id AND message.instance_id = page.instance_id`;
+
+export function chatView(row: ChatRow, now: Date): Chat {
+  const isMuted = row.muted_until !== null && (row.muted_until === 0 || row.muted_until > now.getTime());
+  return {
+    chat_jid: row.chat_jid,
+    type: isGroupJid(row.chat_jid) ? 'group' : 'user',
+    phone: phoneOf(row.chat_jid),
+    name: row.contact_name || row.name || row.push_name || '',
+    unread_count: row.unread_count,
+    marked_unread: row.marked_unread,
+    archived: row.archived,
+    pinned: row.pinned,
+    muted: isMuted,
+    muted_until: isMuted && row.muted_until ? new Date(row.muted_until).toISOString() : null,
+    labels: row.labels ?? [],
+    last_message: lastMessageOf(row),
+    updated_at: row.updated_at.toISOString(),
+  };
+}
+
+function lastMessageOf(row: ChatRow): Chat['last_message'] {
+  if (!row.message_id || !row.last_message_at) return null;
+  return {
+    message_id: row.message_id,
+    direction: row.direction!,
+    type: row.message_type as NonNullable<Chat['last_message']>['type'],
+    preview: row.preview ?? '',
+    timestamp: row.last_message_at.toISOString(),
+  };
+}

@@ -1,0 +1,26 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+
+/** A position in a list that goes by two keys, as the opaque text that callers hand back. */
+export function encodePosition(first: string, second: string): string {
+  return Buffer.from(JSON.stringify([first, second])).toString('base64url');
+}
+
+/** Throws 400 BAD_REQUEST for what no list has given. */
+export function decodePosition(cursor: string): [first: string, second: string] {
+  try {
+    const keys: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    if (Array.isArray(keys) && keys.length === 2 && keys.every(isKey)) return keys as [string, string];
+  } catch {
+    // Not JSON: said below.
+  }
+  throw notValid();
+}
+
+/** PostgreSQL has no text with a NUL or half a surrogate pair. */
+function isKey(key: unknown): boolean {
+  return typeof key === 'string' && key.isWellFormed() && !key.includes('\0');
+}
+
+export function notValid() {
+  return apiError('BAD_REQUEST', { message: 'before: is no cursor of this list' });
+}

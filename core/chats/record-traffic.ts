@@ -1,0 +1,110 @@
+import type { Sql } from '../platform/db.ts';
+
+/** One message that was stored just now, for its chat. */
+export interface ChatTraffic {
+  companyId: number;
+  instanceId: string;
+  chatJid: string;
+  messageId: string;
+  type: string;
+  at: Date;
+  /** It was received: it counts as unread, unless the instance reads by itself. */
+  received?: { senderJid: string; pushName: string; isRead: boolean };
+}
+
+/** They belong to another message and move no chat. */
+const SILENT: ReadonlySet<string> = new Set(['reaction', 'poll_vote']);
+
+interface Touched {
+  companyId: number;
+  instanceId: string;
+  chatJid: string;
+  messageId: string;
+  at: Date;
+  unread: number;
+  isRead: boolean;
+}
+
+/**
+ * Brings the chats, and the names of who wrote, up to date, in the transaction that stored these messages: each counts
+ * once, however often the network repeats it. One statement whatever their number, in one order everywhere, so that
+ * two recorders never wait for each other in a ring.
+ */
+export async function recordChatTraffic(sql: Sql, traffic: readonly ChatTraffic[], now: Date): Promise<void> {
+  const chats = chatsOf(traffic);
+  const people = peopleOf(traffic);
+  if (chats.length === 0 && people.length === 0) return;
+  await sql.query({
+    name: 'chats-record-traffic',
+    text: TOUCH,
+    values: [JSON.stringify(chats), JSON.stringify(people), now],
+  });
+  const read = chats.filter(({ isRead }) => isRead);
+  if (read.length > 0) {
+    await sql.query({ name: 'chats-read-at-once', text: READ, values: [JSON.stringify(read)] });
+  }
+}
+
+function chatsOf(traffic: readonly ChatTraffic[]): Touched[] {
+  const touched = new Map<string, Touched>();
+  for (const { type, received, companyId, instanceId, chatJid, messageId, at } of traffic) {
+    if (SILENT.has(type) || chatJid.endsWith('@broadcast')) continue;
+    const key = `${instanceId} ${chatJid}`;
+    const known = touched.get(key) ?? {
+      ...{ companyId, instanceId, chatJid, messageId, at },
+      unread: 0,
+      isRead: false,
+    };
+    if (at >= known.at) Object.assign(known, { messageId, at });
+    if (received?.isRead) known.isRead = true;
+    else if (received) known.unread += 1;
+    touched.set(key, known);
+  }
+  return [...touched.values()];
+}
+
+/** Who wrote, with the name that they gave last. */
+function peopleOf(traffic: readonly ChatTraffic[]) {
+  const people = new Map<string, object>();
+  for (const { companyId, instanceId, received } of traffic) {
+    if (!received?.pushName) continue;
+    const { senderJid: jid, pushName } = received;
+    people.set(`${instanceId} ${jid}`, { companyId, instanceId, jid, pushName });
+  }
+  return [...people.values()];
+}
+
+/** A row of an instance that was deleted meanwhile would stay for ever. */
+const STANDS = 'EXISTS (SELECT 1 FROM instances i WHERE i.id = w."instanceId")';
+
+const TOUCH = `
+WITH people AS (
+  INSERT INTO contacts AS p (instance_id, company_id, jid, push_name, updated_at)
+  SELECT "instanceId", "companyId", jid, "pushName", $3
+  FROM json_to_recordset($2) AS w ("instanceId" uuid, "companyId" integer, jid text, "pushName" text)
+  WHERE ${STANDS}
+  ORDER BY "instanceId", jid COLLATE "C"
+  ON CONFLICT (instance_id, jid) DO UPDATE SET push_name = excluded.push_name, updated_at = excluded.updated_at
+  WHERE p.push_name <> excluded.push_name
+)
+INSERT INTO chats AS c (instance_id, company_id, chat_jid, unread_count, last_message_id, last_message_at, active_at,
+                        updated_at)
+SELECT "instanceId", "companyId", "chatJid", unread, "messageId", at, at, $3
+FROM json_to_recordset($1) AS w ("instanceId" uuid, "companyId" integer, "chatJid" text, "messageId" uuid,
+  at timestamptz, unread integer)
+WHERE ${STANDS}
+ORDER BY "instanceId", "chatJid" COLLATE "C"
+ON CONFLICT (instance_id, chat_jid) DO UPDATE SET
+  unread_count = c.unread_count + excluded.unread_count,
+  last_message_id = CASE WHEN c.last_message_at > excluded.last_message_at THEN c.last_message_id
+                    ELSE excluded.last_message_id END,
+  last_message_at = greatest(c.last_message_at, excluded.last_message_at),
+  active_at = CASE WHEN c.last_message_at IS NULL THEN excluded.active_at
+              ELSE greatest(c.active_at, excluded.active_at) END,
+  updated_at = excluded.updated_at`;
+
+const READ = `
+UPDATE chats SET unread_count = 0, marked_unread = false
+FROM json_to_recordset($1) AS w ("instanceId" uuid, "chatJid" text)
+WHERE chats.instance_id = ANY (ARRAY[w."instanceId"]) AND chats.chat_jid = w."chatJid"
+  AND (chats.unread_count > 0 OR chats.marked_unread)`;

@@ -1,0 +1,66 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import type { LabelledChat, LabelledMessage } from '@posthorn/contract/messaging/labels.ts';
+import { chatJidOf } from '../chats/chat-jid.ts';
+import { wireTarget } from '../content/target.ts';
+import { lockDeviceState } from '../instances/device-state.ts';
+import { findReferenced } from '../messages/find-referenced.ts';
+import { askForChange, type Refusals, requireAbleInstance } from '../rpc/ask-network.ts';
+import type { RpcDeps } from '../rpc/request-owner.ts';
+import type { LabelInput } from './change-label.ts';
+import { requireLabel } from './list-labels.ts';
+import { type LabelBearer, type LabelScope, storeLink } from './store-label.ts';
+
+const REFUSALS: Refusals = {
+  label_not_found: () => apiError('NOT_FOUND'),
+  message_not_found: () => apiError('MESSAGE_NOT_FOUND'),
+};
+
+/**
+ * Puts a label on a chat, or takes it off, here and on the devices (CHT-2). Throws 404 NOT_FOUND without the label, 400
+ * for an id that names no chat, and as `requestOwner` does.
+ */
+export async function labelChat(
+  deps: RpcDeps,
+  input: LabelInput & { chatId: string; associated: boolean },
+): Promise<LabelledChat> {
+  const { labelId, associated } = input;
+  const scope = await requireAbleInstance(deps, input, 'label_chat');
+  const chat = chatJidOf(input.chatId);
+  await requireLabel(deps.db, scope.instanceId, labelId);
+  const args = { label_id: labelId, chat, associated };
+  await put(deps, scope, input, { op: 'label_chat', args, bearer: { labelId, chat, messageKey: '' } });
+  return { label_id: labelId, chat, associated };
+}
+
+/** The same for a message, by its UUID or network id. Throws 404 MESSAGE_NOT_FOUND for one that is not there. */
+export async function labelMessage(
+  deps: RpcDeps,
+  input: LabelInput & { messageId: string; associated: boolean },
+): Promise<LabelledMessage> {
+  const { labelId, associated } = input;
+  const scope = await requireAbleInstance(deps, input, 'label_message');
+  const message = await findReferenced(deps.db, scope.instanceId, input.messageId);
+  if (!message) throw apiError('MESSAGE_NOT_FOUND');
+  await requireLabel(deps.db, scope.instanceId, labelId);
+  const chat = message.chatJid;
+  const args = { label_id: labelId, chat, target: wireTarget(message), associated };
+  await put(deps, scope, input, {
+    op: 'label_message',
+    args,
+    bearer: { labelId, chat, messageKey: message.id },
+  });
+  return { label_id: labelId, message_id: message.id, associated };
+}
+
+async function put(
+  deps: RpcDeps,
+  scope: LabelScope,
+  { principal, instanceId, signal, associated }: LabelInput & { associated: boolean },
+  { op, args, bearer }: { op: string; args: Record<string, unknown>; bearer: LabelBearer },
+): Promise<void> {
+  const revision = await askForChange(deps, { principal, instanceId, op, args, signal }, REFUSALS);
+  await deps.db.transaction(async (sql) => {
+    await lockDeviceState(sql, scope.instanceId);
+    await storeLink(sql, scope, bearer, associated, { revision, now: deps.clock.now(), isTold: false });
+  });
+}

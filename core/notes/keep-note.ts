@@ -1,0 +1,77 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import type { ChatNote } from '@posthorn/contract/messaging/notes.ts';
+import { requireInstance } from '../access/instance-scope.ts';
+import type { Principal } from '../access/principal.ts';
+import { chatJidOf } from '../chats/chat-jid.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Db } from '../platform/db.ts';
+import { oneRow } from '../platform/one-row.ts';
+import { NOTE_COLUMNS, type NoteRow, noteView } from './note-view.ts';
+
+export interface NoteInput {
+  principal: Principal;
+  instanceId: string;
+  chatId: string;
+}
+
+const ID_MAX = 2_147_483_647;
+
+/** Writes a note on a chat (CHT-3). Its author is who asks, by a key the user of the key. */
+export async function createNote(
+  deps: { db: Db; clock: Clock },
+  input: NoteInput & { note: string },
+): Promise<ChatNote> {
+  const { companyId, instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
+  const made = await deps.db.query<NoteRow>(
+    `INSERT INTO chat_notes (company_id, instance_id, chat_jid, note, author_user_id, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $6) RETURNING ${NOTE_COLUMNS}`,
+    [companyId, instanceId, chatJidOf(input.chatId), input.note, input.principal.userId, deps.clock.now()],
+  );
+  return noteView(oneRow(made.rows));
+}
+
+/** The notes on a chat, newest first. */
+export async function listNotes(
+  deps: { db: Db },
+  input: NoteInput & { limit: number; before?: number | undefined },
+): Promise<{ notes: ChatNote[] }> {
+  const { instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
+  const found = await deps.db.query<NoteRow>(
+    `SELECT ${NOTE_COLUMNS} FROM chat_notes WHERE instance_id = $1 AND chat_jid = $2 AND id < $3
+     ORDER BY id DESC LIMIT $4`,
+    [instanceId, chatJidOf(input.chatId), Math.min(input.before ?? ID_MAX, ID_MAX), input.limit],
+  );
+  return { notes: found.rows.map(noteView) };
+}
+
+/** Throws 404 NOT_FOUND for a note that is not in this chat. */
+export async function updateNote(
+  deps: { db: Db; clock: Clock },
+  input: NoteInput & { noteId: string; note: string },
+): Promise<ChatNote> {
+  const { instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
+  const changed = await deps.db.query<NoteRow>(
+    `UPDATE chat_notes SET note = $4, updated_at = $5 WHERE id = $1 AND instance_id = $2 AND chat_jid = $3
+     RETURNING ${NOTE_COLUMNS}`,
+    [noteIdOf(input.noteId), instanceId, chatJidOf(input.chatId), input.note, deps.clock.now()],
+  );
+  const row = changed.rows[0];
+  if (!row) throw apiError('NOT_FOUND');
+  return noteView(row);
+}
+
+/** Throws as {@link updateNote}. */
+export async function deleteNote(deps: { db: Db }, input: NoteInput & { noteId: string }): Promise<void> {
+  const { instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
+  const gone = await deps.db.query(
+    'DELETE FROM chat_notes WHERE id = $1 AND instance_id = $2 AND chat_jid = $3',
+    [noteIdOf(input.noteId), instanceId, chatJidOf(input.chatId)],
+  );
+  if (gone.rowCount === 0) throw apiError('NOT_FOUND');
+}
+
+/** What is no number names no note. */
+function noteIdOf(text: string): number {
+  const id = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : 0;
+  return id <= ID_MAX ? id : 0;
+}

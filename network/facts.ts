@@ -1,0 +1,96 @@
+/** What a session is told of the account's own state, beside messages. */
+import type { Jid } from '@posthorn/contract/jid.ts';
+import type { GroupInfo, ParticipantAction } from './actions.ts';
+import type { InboundMessage, MessageTarget } from './messages.ts';
+
+/**
+ * One change of what all devices of the account share, or of what the network says of others. Facts are
+ * recorded in their order, and may come twice. Those with a `revision` are the account's own state: it grows
+ * with each such change of the account, new pairings of it included, and an action that made the change answered
+ * the same number. What is stored of a thing is what its highest revision said. After a pairing comes the whole
+ * state, each thing with the revision that it has.
+ */
+export type NetworkFact = { at: Date } & (
+  | { kind: 'label'; revision: number; labelId: string; name: string; color: number; deleted: boolean }
+  | { kind: 'label_chat'; revision: number; labelId: string; chat: Jid; associated: boolean }
+  | {
+      kind: 'label_message';
+      revision: number;
+      labelId: string;
+      chat: Jid;
+      target: MessageTarget;
+      associated: boolean;
+    }
+  /** Of a chat, only what changed. `mutedUntil` null: not muted; Unix ms 0: without an end. */
+  | {
+      kind: 'chat';
+      revision: number;
+      chat: Jid;
+      archived?: boolean;
+      pinned?: boolean;
+      mutedUntil?: number | null;
+      read?: boolean;
+    }
+  /** The name under which the phone saved it; empty when it is not saved (any more). */
+  | { kind: 'contact'; revision: number; jid: Jid; name: string }
+  | { kind: 'blocked'; revision: number; jid: Jid; blocked: boolean }
+  /** A group as it is now: told when the account came in, and when the network says it whole. */
+  | { kind: 'group'; group: GroupInfo }
+  | {
+      kind: 'group_changed';
+      chat: Jid;
+      by: Jid | null;
+      name?: string;
+      description?: string;
+      announce?: boolean;
+      locked?: boolean;
+    }
+  | {
+      kind: 'group_participants';
+      chat: Jid;
+      by: Jid | null;
+      action: ParticipantAction;
+      participants: readonly Jid[];
+    }
+  /** Who is behind an anonymous id. */
+  | { kind: 'lid'; lid: Jid; phone: string }
+  | { kind: 'call'; callId: string; from: Jid; video: boolean; group: Jid | null }
+);
+
+/** A part of what the network hands over when an account is paired. */
+export interface HistoryBatch {
+  chats: readonly HistoryChat[];
+  contacts: readonly { jid: Jid; name: string; pushName: string }[];
+  lids: readonly { lid: Jid; phone: string }[];
+  /** Oldest first within a chat. */
+  messages: readonly HistoryMessage[];
+  /** 0 to 100. */
+  progress: number;
+  isLast: boolean;
+}
+
+export interface HistoryChat {
+  chat: Jid;
+  name: string;
+  unreadCount: number;
+  archived: boolean;
+  pinned: boolean;
+  /** As in {@link NetworkFact} `chat`. */
+  mutedUntil: number | null;
+}
+
+/** A message of before; `status` is how far one of our own got. */
+export type HistoryMessage = InboundMessage & {
+  fromMe: boolean;
+  status?: 'sent' | 'delivered' | 'read' | 'played';
+};
+
+/** Told at the moment it happens. `lastSeen` only where the network tells it. */
+export interface PresenceUpdate {
+  jid: Jid;
+  /** The chat in which it is typed; null for online and offline. */
+  chat: Jid | null;
+  state: 'available' | 'unavailable' | 'composing' | 'recording' | 'paused';
+  lastSeen: Date | null;
+  at: Date;
+}

@@ -1,0 +1,90 @@
+/** Messages, and what happens to them, as they pass the port. */
+import type { Readable } from 'node:stream';
+import type { Jid } from '@posthorn/contract/jid.ts';
+
+export interface OutboundMessage {
+  /** Made by `networkIdOf`; the network's duplicate key. */
+  networkId: string;
+  to: Jid;
+  /** A content type, or `edit` and `delete`, whose content is what changes and nothing. */
+  type: string;
+  /** The content as accepted: for text `{text, mentions?}` (core/messages/content). */
+  content: Record<string, unknown>;
+  /** Network id of the quoted message. */
+  quotedId?: string;
+  media?: OutboundMedia;
+  /** The message that a reaction, edit or delete is about. */
+  target?: MessageTarget;
+  /** The message that is forwarded; type and content are those we know of it. */
+  source?: MessageTarget & { chat: Jid };
+  /** The status that a direct message answers. */
+  status?: { id: string; author: Jid };
+}
+
+/** Names a message within its chat, as networks do: its id, and who wrote it where that is known. */
+export interface MessageTarget {
+  id: string;
+  from_me?: boolean;
+  sender?: Jid;
+}
+
+/** Media in the form in which the network takes it. */
+export interface OutboundMedia {
+  /** A fresh stream of the bytes each time. */
+  open(): Promise<Readable>;
+  mimeType: string;
+  fileName: string;
+  sizeBytes: number;
+  widthPx?: number;
+  heightPx?: number;
+  durationS?: number;
+  waveform?: string;
+  thumbnail?: string;
+  animated?: boolean;
+}
+
+export interface NetworkReceipt {
+  networkId: string;
+  kind: 'delivered' | 'read' | 'played';
+  /** The chat the message was sent to; `status@broadcast` for a status. */
+  chat: Jid;
+  /** Who received or read it. */
+  by: Jid;
+  at: Date;
+}
+
+export interface InboundMessage {
+  networkId: string;
+  chat: Jid;
+  from: Jid;
+  pushName: string;
+  type: string;
+  /** By type; ids of other messages in it (`message_id`, `poll_message_id`) are the network's. */
+  content: Record<string, unknown>;
+  quotedId?: string;
+  media?: InboundMedia;
+  /** How often it was forwarded; absent when it carries no forwarded mark. */
+  forwardingScore?: number;
+  /** Network id of our status that this direct message answers or reacts to. */
+  statusId?: string;
+  /** The network handed over something that is not understood; type and content say nothing. */
+  unreadable?: boolean;
+  at: Date;
+}
+
+/** Received media, still at the network. */
+export interface InboundMedia {
+  /** The driver's own handle. */
+  ref: unknown;
+  mimeType: string;
+  fileName: string;
+  sizeBytes: number;
+  animated?: boolean;
+}
+
+/** A change of a message or status; `from` is who made it. */
+export type NetworkChange = { networkId: string; chat: Jid; from: Jid; at: Date } & (
+  | { kind: 'edited'; content: Record<string, unknown> }
+  | { kind: 'deleted' }
+  | { kind: 'starred'; starred: boolean }
+);

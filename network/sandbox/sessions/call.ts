@@ -1,0 +1,8 @@
+import type { Session } from '../state/model.ts';
+import type { World } from '../state/world.ts';
+
+/** Answers one question of a driver. Arguments that do not parse are refused with `invalid_arguments`. */
+export type Call = (world: World, session: Session, args: unknown) => unknown;
+
+/** Says no to a call; the driver throws it as `SendRefused` with this reason. */
+export class CallRefused extends Error {}

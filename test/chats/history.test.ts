@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { eventPayloads } from '@posthorn/contract/events.ts';
+import { settled } from '../labels/label-state.ts';
+import { waitFor } from '../support/process.ts';
+import { seedInstance } from '../support/seed.ts';
+import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
+
+let pipeline: Sending;
+
+before(async () => {
+  pipeline = await startSending({ sandbox: { autoPair: false } });
+});
+after(() => pipeline.close());
+
+const jidOf = (phone: string) => `${phone}@s.whatsapp.net`;
+
+async function ask(of: TestInstance, path: string) {
+  const answer = await pipeline.call(of, 'GET', path);
+  assert.equal(answer.status, 200, answer.text);
+  return answer.body;
+}
+
+/** Pairs an instance with this phone, as somebody who scans its QR does. */
+async function pairWith(phone: string, id?: string): Promise<TestInstance> {
+  const { db, bus } = pipeline.api.parts;
+  const instanceId =
+    id ??
+    (await seedInstance(db, pipeline.company.companyId, {
+      state: 'CREATED',
+      wanted: 'connected',
+      settings: { humanize_enabled: false, anti_spam_guard_enabled: false },
+    }));
+  bus.notify('instance', instanceId);
+  const qr = await waitFor(async () => {
+    const { rows } = await db.query<{ qr: string | null }>(
+      'SELECT qr FROM instance_pairings WHERE instance_id = $1',
+      [instanceId],
+    );
+    return rows[0]?.qr;
+  });
+  await pipeline.sandbox.post('/pair', { qr, phone });
+  const instance = { id: instanceId, phone, jid: jidOf(phone) };
+  await waitFor(async () => (await pipeline.call(instance, 'GET', '/connection')).body.state === 'CONNECTED');
+  return instance;
+}
+
+async function eventsOf({ id }: TestInstance) {
+  const { rows } = await pipeline.api.parts.db.query<{ type: string; data: Record<string, unknown> }>(
+    'SELECT type, data FROM events WHERE instance_id = $1 ORDER BY tx, id',
+    [id],
+  );
+  return rows;
+}
+
+describe('what was before the pairing', () => {
+  test('becomes chats, contacts and messages, once, in order, with their times and without events', async () => {
+    const [own, ana, bob] = [pipeline.newPhone(), pipeline.newPhone(), pipeline.newPhone()];
+    await pipeline.sandbox.post('/phones', { phone: own, auto_read: false });
+    await pipeline.sandbox.post('/phones', { phone: ana, name: 'Ana', auto_read: true, read_delay_ms: 0 });
+    await pipeline.sandbox.post('/phones', { phone: bob, name: 'Bob', online: false });
+    await pipeline.sandbox.post(`/phones/${own}/contacts`, { add: [ana], name: 'Ana Souza' });
+    const send = async (from: string, to: string, text: string) =>
+      (await pipeline.sandbox.post(`/phones/${from}/messages`, { to, text })).id as string;
+    const sent: string[] = [];
+    // More than one part of the history.
+    for (let n = 0; n < 450; n++) sent.push(await send(n % 3 ? ana : own, n % 3 ? own : ana, `n ${n}`));
+    const toBob = await send(own, bob, 'are you there?');
+    await pipeline.sandbox.post(`/phones/${own}/chat`, { chat: ana, pinned: true });
+    await pipeline.sandbox.post(`/phones/${own}/label`, { name: 'Made before', color: 2 });
+    await pipeline.sandbox.post(`/phones/${own}/put-label`, { label_id: '1', chat: ana });
+
+    const instance = await pairWith(own);
+    const synced = await pipeline.event(instance, 'history.synced');
+    assert.deepEqual(eventPayloads['history.synced'].parse(synced.data), synced.data);
+    const { timestamp: _, ...counts } = synced.data;
+    assert.deepEqual(counts, { chats: 2, contacts: 2, messages: 451 });
+
+    const shown = await pipeline.shown(own);
+    const listed = await allMessages(instance);
+    assert.deepEqual(
+      listed.map((message) => [
+        message.network_id,
+        message.content.text,
+        message.created_at,
+        message.is_from_me,
+      ]),
+      shown.map((message) => [message.id, message.text, message.time, message.from_me]),
+    );
+    assert.equal(listed.find(({ network_id }) => network_id === toBob)?.status, 'sent');
+    assert.equal(listed.find(({ is_from_me }) => is_from_me)?.status, 'read');
+
+    const { data: chats } = await ask(instance, '/chats');
+    assert.deepEqual(
+      chats.map((chat: { phone: string; name: string; unread_count: number; pinned: boolean }) => {
+        const { phone, name, unread_count, pinned } = chat;
+        return { phone, name, unread_count, pinned };
+      }),
+      [
+        { phone: bob, name: 'Bob', unread_count: 0, pinned: false },
+        { phone: ana, name: 'Ana Souza', unread_count: 300, pinned: true },
+      ],
+    );
+    assert.deepEqual(chats[1].labels, ['1']);
+    assert.equal(chats[1].last_message.preview, 'n 449');
+    const types = (await eventsOf(instance)).map(({ type }) => type);
+    assert.deepEqual(
+      types.filter((type) => !/^(instance|label)\./.test(type)),
+      ['history.synced'],
+    );
+
+    // Paired again: nothing is there twice, and what is new comes with the new history.
+    await pipeline.sandbox.post('/faults', { kind: 'logout', instance: instance.id });
+    await waitFor(
+      async () => (await pipeline.call(instance, 'GET', '/connection')).body.state === 'DISCONNECTED',
+    );
+    await send(ana, own, 'while unpaired');
+    await pipeline.call(instance, 'POST', '/connect');
+    await pairWith(own, instance.id);
+    const again = await waitFor(async () =>
+      (await eventsOf(instance)).filter(({ type }) => type === 'history.synced').at(1),
+    );
+    assert.equal(again.data.messages, 1);
+    assert.equal((await allMessages(instance)).length, 452);
+    await settled(pipeline, instance);
+    const chat = await ask(instance, `/chats/${ana}`);
+    assert.deepEqual([chat.unread_count, chat.last_message.preview], [301, 'while unpaired']);
+    assert.deepEqual((await ask(instance, '/labels')).labels.length, 1);
+    assert.equal(
+      (await eventsOf(instance)).filter(({ type }) => type === 'label.created').length,
+      1,
+      'the same account keeps its labels, and they are told once',
+    );
+  });
+
+  test('is not told of a phone that has nothing to tell', async () => {
+    const instance = await pairWith(pipeline.newPhone());
+    await settled(pipeline, instance);
+    assert.ok(!(await eventsOf(instance)).some(({ type }) => type === 'history.synced'));
+  });
+
+  test('a message of the history can be answered, starred and labelled like any other', async () => {
+    const [own, ana] = [pipeline.newPhone(), pipeline.newPhone()];
+    await pipeline.sandbox.post('/phones', { phone: own });
+    const ours = await pipeline.sandbox.post(`/phones/${own}/messages`, { to: ana, text: 'from the phone' });
+    const theirs = await pipeline.sandbox.post(`/phones/${ana}/messages`, { to: own, text: 'to the phone' });
+    const instance = await pairWith(own);
+    await pipeline.event(instance, 'history.synced');
+    for (const [at, { id }] of [ours, theirs].entries()) {
+      const reply = { to: ana, text: `reply ${at}`, quoted_id: id };
+      const { message_id } = await pipeline.send(instance, '/messages/text', reply);
+      await pipeline.event(instance, 'message.sent', (data) => data.message_ids[0] === message_id);
+      const star = { chat_jid: ana, message_id: id, from_me: at === 0, starred: true };
+      assert.equal((await pipeline.call(instance, 'POST', '/messages/star', star)).status, 200);
+      const label = await pipeline.call(instance, 'POST', '/labels', { name: `L${at}`, color: at });
+      const path = `/messages/${id}/labels/${label.body.label_id}`;
+      assert.equal((await pipeline.call(instance, 'POST', path)).status, 200);
+    }
+    const shown = await pipeline.shown(own, ana);
+    assert.deepEqual(
+      shown.slice(0, 2).map(({ starred }) => starred),
+      [true, true],
+    );
+    assert.deepEqual(
+      shown.slice(2).map(({ quoted_id }) => quoted_id),
+      [ours.id, theirs.id],
+    );
+  });
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: messages are looked at field by field
+async function allMessages(instance: TestInstance): Promise<any[]> {
+  const found = [];
+  let before = '';
+  for (;;) {
+    const page = await ask(instance, `/messages?limit=200${before}`);
+    found.push(...page.data);
+    if (!page.next_cursor) return found.toReversed();
+    before = `&before=${page.next_cursor}`;
+  }
+}

@@ -1,0 +1,34 @@
+import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
+import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
+import type { InboundMediaStore } from '@posthorn/core/media/media-port.ts';
+import type { InboundRecorder } from '@posthorn/core/messages/record-inbound.ts';
+import type { ProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
+import type { WorkTries } from '@posthorn/core/messages/work-tries.ts';
+import type { Bus } from '@posthorn/core/platform/bus.ts';
+import type { Clock } from '@posthorn/core/platform/clock.ts';
+import type { Db } from '@posthorn/core/platform/db.ts';
+import type { Log } from '@posthorn/core/platform/log.ts';
+import type { NetworkSession } from '@posthorn/network/driver.ts';
+
+export interface ArrivalsDeps {
+  db: Db;
+  bus: Bus;
+  clock: Clock;
+  log: Log;
+  recorder: ProgressRecorder;
+  inbound: InboundRecorder;
+  tries: WorkTries;
+  /** Null where media is not stored at all. */
+  inboundMedia: InboundMediaStore | null;
+  /** Something could not be recorded, because another worker owns the shard by now: let go of it. */
+  onLeaseLost(lease: Lease): void;
+}
+
+/** The instance that things arrive at; asked each time, since settings and session change. */
+export interface ArrivalsScope {
+  companyId: number;
+  instanceId: string;
+  lease: Lease;
+  settings(): InstanceSettings;
+  session(): NetworkSession | null;
+}

@@ -1,0 +1,58 @@
+import { recordChatFacts, recordContactFacts } from '@posthorn/core/chats/record-chat-facts.ts';
+import { recordLabelFacts } from '@posthorn/core/labels/record-label-facts.ts';
+import type { NetworkFact } from '@posthorn/network/facts.ts';
+import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
+import type { Care } from './bounded-tries.ts';
+import { tameChat, tameLabel, tameLabelLink, tameSaved } from './tame-facts.ts';
+
+type Kind = NetworkFact['kind'];
+type FactOf<K extends Kind> = Extract<NetworkFact, { kind: K }>;
+type Record<K extends Kind> = (
+  deps: ArrivalsDeps,
+  scope: ArrivalsScope,
+  facts: readonly FactOf<K>[],
+) => Promise<unknown>;
+
+/** Who records which facts. */
+const RECORDERS: { [K in Kind]?: Record<K> } = {
+  label: tamed(tameLabel, recordLabelFacts),
+  label_chat: tamed(tameLabelLink<FactOf<'label_chat'>>, recordLabelFacts),
+  label_message: tamed(tameLabelLink<FactOf<'label_message'>>, recordLabelFacts),
+  chat: tamed(tameChat, recordChatFacts),
+  contact: tamed(tameSaved<FactOf<'contact'>>, recordContactFacts),
+  blocked: tamed(tameSaved<FactOf<'blocked'>>, recordContactFacts),
+};
+
+/** Records what can be stored of the facts; what names nothing is told to the log alone. */
+function tamed<K extends Kind>(
+  tame: (fact: FactOf<K>, now: Date) => FactOf<K> | null,
+  record: (deps: ArrivalsDeps, scope: ArrivalsScope, facts: readonly FactOf<K>[]) => Promise<unknown>,
+): Record<K> {
+  return async (deps, scope, facts) => {
+    const now = deps.clock.now();
+    const storable = facts.map((fact) => tame(fact, now)).filter((fact) => fact !== null);
+    const refused = facts.length - storable.length;
+    if (refused > 0) {
+      const about = { kind: facts[0]?.kind, refused, instance_id: scope.instanceId };
+      deps.log.warn(about, 'what arrived names nothing and was refused');
+    }
+    if (storable.length > 0) await record(deps, scope, storable);
+  };
+}
+
+/** Records facts in their order; those of one kind that follow each other go together. */
+export async function recordFacts(
+  { deps, scope }: { deps: ArrivalsDeps; scope: ArrivalsScope },
+  facts: readonly NetworkFact[],
+  care: Care,
+): Promise<void> {
+  if (care === 'husk') return;
+  for (let at = 0; at < facts.length; ) {
+    const { kind } = facts[at]!;
+    const others = facts.slice(at).findIndex((fact) => fact.kind !== kind);
+    const end = others < 0 ? facts.length : at + others;
+    const record = RECORDERS[kind] as Record<Kind> | undefined;
+    await record?.(deps, scope, facts.slice(at, end));
+    at = end;
+  }
+}

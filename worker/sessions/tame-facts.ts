@@ -1,0 +1,93 @@
+/** Facts made into what can be stored, as messages are (tame.ts): null for one that names nothing. */
+import { LABEL_COLOR_MAX } from '@posthorn/contract/limits.ts';
+import type { PastBatch, PastChat } from '@posthorn/core/messages/record-history.ts';
+import type { HistoryChat, NetworkFact } from '@posthorn/network/facts.ts';
+import { isId, tameDate, tameText } from './tame.ts';
+
+const NAME_MAX_CHARS = 1024;
+const LABEL_ID_MAX_CHARS = 16;
+const COUNT_MAX = 2_000_000_000;
+
+type FactOf<K extends NetworkFact['kind']> = Extract<NetworkFact, { kind: K }>;
+
+export function tameLabel(fact: FactOf<'label'>, now: Date): FactOf<'label'> | null {
+  if (!isRevision(fact.revision) || !isLabelId(fact.labelId)) return null;
+  return {
+    ...fact,
+    name: tameText(fact.name, NAME_MAX_CHARS),
+    color: isCount(fact.color) && fact.color <= LABEL_COLOR_MAX ? fact.color : 0,
+    deleted: fact.deleted === true,
+    at: tameDate(fact.at, now),
+  };
+}
+
+export function tameLabelLink<F extends FactOf<'label_chat'> | FactOf<'label_message'>>(
+  fact: F,
+  now: Date,
+): F | null {
+  if (!isRevision(fact.revision) || !isLabelId(fact.labelId) || !isId(fact.chat)) return null;
+  if (fact.kind === 'label_message' && !isId(fact.target?.id)) return null;
+  return { ...fact, associated: fact.associated === true, at: tameDate(fact.at, now) };
+}
+
+export function tameChat(fact: FactOf<'chat'>, now: Date): FactOf<'chat'> | null {
+  const { revision, chat, archived, pinned, read, mutedUntil } = fact;
+  if (!isRevision(revision) || !isId(chat) || chat.endsWith('@broadcast')) return null;
+  return {
+    kind: 'chat',
+    revision,
+    chat,
+    ...(typeof archived === 'boolean' ? { archived } : {}),
+    ...(typeof pinned === 'boolean' ? { pinned } : {}),
+    ...(typeof read === 'boolean' ? { read } : {}),
+    ...(mutedUntil === undefined ? {} : { mutedUntil: tameMute(mutedUntil) }),
+    at: tameDate(fact.at, now),
+  };
+}
+
+export function tameSaved<F extends FactOf<'contact'> | FactOf<'blocked'>>(fact: F): F | null {
+  if (!isRevision(fact.revision) || !isId(fact.jid)) return null;
+  if (fact.kind === 'blocked') return { ...fact, blocked: fact.blocked === true };
+  return { ...fact, name: tameText(fact.name, NAME_MAX_CHARS) };
+}
+
+export function tamePastChat(chat: HistoryChat): PastChat | null {
+  if (!isId(chat.chat) || chat.chat.endsWith('@broadcast')) return null;
+  return {
+    chat: chat.chat,
+    name: tameText(chat.name, NAME_MAX_CHARS),
+    unreadCount: isCount(chat.unreadCount) ? Math.min(chat.unreadCount, COUNT_MAX) : 0,
+    archived: chat.archived === true,
+    pinned: chat.pinned === true,
+    mutedUntil: tameMute(chat.mutedUntil),
+  };
+}
+
+export function tameContact(contact: PastBatch['contacts'][number]): PastBatch['contacts'][number] | null {
+  if (!isId(contact.jid)) return null;
+  const { name, pushName } = contact;
+  return {
+    jid: contact.jid,
+    name: tameText(name, NAME_MAX_CHARS),
+    pushName: tameText(pushName, NAME_MAX_CHARS),
+  };
+}
+
+/** What is neither a time nor "without an end" mutes nothing. */
+function tameMute(until: unknown): number | null {
+  if (!isCount(until)) return null;
+  // A date that JavaScript cannot tell has no end that anybody will see.
+  return until > 8.64e15 ? 0 : until;
+}
+
+function isLabelId(value: unknown): value is string {
+  return isId(value) && value.length <= LABEL_ID_MAX_CHARS;
+}
+
+function isRevision(value: unknown): value is number {
+  return isCount(value) && value > 0;
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
