@@ -144,6 +144,32 @@ export const statusReplySent = z
   })
   .meta({ id: 'StatusReplySentEvent' });
 
+const groupFact = {
+  jid: z.string().meta({ description: 'JID of the group' }),
+  by: z.string().nullable().meta({ description: 'Who did it; null where the network does not say' }),
+  phone: z.string().meta({ description: 'Phone of who did it; empty where it is not known' }),
+  timestamp,
+};
+
+/** Only what changed. */
+export const groupUpdated = z
+  .object({
+    ...groupFact,
+    name: z.string().optional(),
+    description: z.string().optional(),
+    announce: z.boolean().optional(),
+    locked: z.boolean().optional(),
+  })
+  .meta({ id: 'GroupUpdatedEvent' });
+
+export const groupParticipantsChanged = z
+  .object({
+    ...groupFact,
+    action: z.enum(['add', 'remove', 'promote', 'demote']),
+    participants: z.array(z.object({ jid: z.string(), phone: z.string() })),
+  })
+  .meta({ id: 'GroupParticipantsEvent' });
+
 /** instance.connected, .disconnected, .paired, .logged_out, .banned, .hard_paused. */
 export const instanceMoved = z
   .object({

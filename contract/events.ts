@@ -52,6 +52,8 @@ export const eventPayloads = {
   'status.reaction': payload.statusReaction,
   'status.reply': payload.statusReply,
   'status.reply_sent': payload.statusReplySent,
+  'group.updated': payload.groupUpdated,
+  'group.participants_changed': payload.groupParticipantsChanged,
   'instance.qr_updated': payload.instanceQrUpdated,
   'instance.paired': payload.instanceMoved,
   'instance.connected': payload.instanceMoved,

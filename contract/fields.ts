@@ -2,7 +2,7 @@
 import { z } from 'zod/v4';
 import { boundedArray } from './bounded.ts';
 import type { ErrorCode } from './errors.ts';
-import { parseRecipient } from './jid.ts';
+import { isGroupJid, isLidJid, parseChat, parseRecipient } from './jid.ts';
 import { EMAIL_MAX_CHARS, MENTIONS_MAX, NAME_MAX_CHARS, NETWORK_ID_MAX_CHARS } from './limits.ts';
 
 /** RFC 3339, e.g. `2026-01-31T12:00:00.000Z`. */
@@ -47,6 +47,35 @@ export const recipient = z
     if ('error' in parsed) context.addIssue({ code: 'custom', params: { code: parsed.error }, input: to });
   })
   .meta({ description: 'A phone number, an individual JID or a group JID', examples: ['+5511999990000'] });
+
+/** A chat that is spoken of, not written to: also one that is known by an anonymous id alone. */
+export const chatRef = z
+  .string()
+  .min(1)
+  .superRefine((chat, context) => {
+    const parsed = chat === '' ? { jid: '' } : parseChat(chat);
+    if ('error' in parsed) context.addIssue({ code: 'custom', params: { code: parsed.error }, input: chat });
+  })
+  .meta({ description: 'A phone number or any JID', examples: ['+5511999990000'] });
+
+/** Somebody: a phone number, an individual JID or an anonymous id. Gives the JID. */
+export const personRef = z
+  .string()
+  .min(1)
+  .transform((person, context) => {
+    const parsed = person === '' ? { jid: '' } : parseChat(person);
+    if ('jid' in parsed && !isGroupJid(parsed.jid)) return parsed.jid;
+    const code = 'error' in parsed ? parsed.error : 'INVALID_RECIPIENT';
+    context.addIssue({ code: 'custom', params: { code }, input: person });
+    return z.NEVER;
+  })
+  .meta({
+    description: 'A phone number, an individual JID or an anonymous id',
+    examples: ['+5511999990000'],
+  });
+
+/** An anonymous id. */
+export const lidField = z.string().refine(isLidJid, 'must be <digits>@lid');
 
 /** A phone number alone, e.g. for a pairing code. */
 export const phoneField = z

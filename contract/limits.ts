@@ -89,4 +89,9 @@ export const FORM_FIELDS_MAX = MENTIONS_MAX + 64;
 export const SCHEDULED_FIELDS_MAX = 100;
 /** One parameter of the query, again and again. */
 export const QUERY_REPEATS_MAX = 100;
+/** As the networks have it. */
+export const GROUP_NAME_MAX_CHARS = 100;
+export const GROUP_DESCRIPTION_MAX_CHARS = 2048;
+/** In each list of a request. */
+export const GROUP_PARTICIPANTS_PER_REQUEST_MAX = 256;
 export const LIST_LIMIT = { default: 50, max: 200 } as const;

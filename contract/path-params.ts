@@ -2,6 +2,7 @@
 export const PATH_PARAMS: Readonly<Record<string, string>> = {
   companyId: 'The company, by its number.',
   eventId: 'The event, by its UUID.',
+  groupJid: 'The group, by its JID.',
   id: 'The id of the record.',
   instanceId: 'The instance, by its UUID.',
   itemId: 'The item of the subscription, by its number.',

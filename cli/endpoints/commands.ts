@@ -54,6 +54,18 @@ const DERIVED: Readonly<Record<string, { endpoint: string; destroys?: string }>>
   'status get': { endpoint: 'status.get' },
   'status views': { endpoint: 'status.views' },
   'status privacy': { endpoint: 'status.privacy' },
+  'groups create': { endpoint: 'groups.create' },
+  'groups list': { endpoint: 'groups.list' },
+  'groups get': { endpoint: 'groups.get' },
+  'groups update': { endpoint: 'groups.update' },
+  'groups participants': { endpoint: 'groups.changeParticipants' },
+  'groups invite': { endpoint: 'groups.invite' },
+  'groups revoke-invite': {
+    endpoint: 'groups.revokeInvite',
+    destroys: 'This voids the invite link of the group',
+  },
+  'groups join': { endpoint: 'groups.join' },
+  'groups leave': { endpoint: 'groups.leave', destroys: 'This takes the instance out of the group' },
   'queue count': { endpoint: 'queue.count' },
   'webhooks rotate-secret': {
     endpoint: 'webhooks.rotateSecret',

@@ -4,6 +4,7 @@ import { audit } from './audit.ts';
 import { auth } from './auth.ts';
 import { deliveries } from './deliveries.ts';
 import { events } from './events.ts';
+import { groups } from './groups.ts';
 import { health } from './health.ts';
 import { instances } from './instances.ts';
 import { media } from './media.ts';
@@ -31,6 +32,7 @@ export const messagingContract = {
   status,
   queue,
   media,
+  groups,
   webhooks,
   deliveries,
   events,

@@ -1,5 +1,5 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { parseRecipient } from '@posthorn/contract/jid.ts';
+import { parseChat } from '@posthorn/contract/jid.ts';
 import type { Message } from '@posthorn/contract/messaging/message.ts';
 import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
@@ -81,7 +81,7 @@ function isFiltered(filter: MessageFilter): boolean {
 /** The contract has refused what is no chat. */
 function chatOf({ chat_jid: chat }: MessageFilter): string | null {
   if (chat === undefined) return null;
-  const parsed = parseRecipient(chat);
+  const parsed = parseChat(chat);
   return 'jid' in parsed ? parsed.jid : null;
 }
 

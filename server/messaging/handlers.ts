@@ -11,6 +11,7 @@ import { auditRoutes } from './audit-routes.ts';
 import { type AuthRoutesDeps, authRoutes } from './auth-routes.ts';
 import { deliveriesRoutes } from './deliveries-routes.ts';
 import { type EventsRoutesDeps, eventsRoutes } from './events-routes.ts';
+import { groupsRoutes } from './groups-routes.ts';
 import { type InstancesRoutesDeps, instancesRoutes } from './instances-routes.ts';
 import { type MediaRoutesDeps, mediaRoutes } from './media-routes.ts';
 import { type MessagesRoutesDeps, messagesRoutes } from './messages-routes.ts';
@@ -50,6 +51,7 @@ export function messagingHandlers(deps: HandlersDeps): Handlers<typeof messaging
     status: statusRoutes(deps),
     queue: queueRoutes(deps),
     media: mediaRoutes(deps),
+    groups: groupsRoutes(deps),
     webhooks: webhooksRoutes(deps),
     deliveries: deliveriesRoutes(deps),
     events: eventsRoutes(deps),

@@ -18,6 +18,8 @@ const EMITTED: [pattern: string, text: string][] = [
   ['status.reply', 'somebody answered a status of yours; message.received still fires'],
   ['status.reply_sent', 'this account answered a status'],
   ['label.*', 'a label changed on the network'],
+  ['group.updated', 'name, description or settings of a group changed; carries what changed'],
+  ['group.participants_changed', 'people were added to a group, removed, promoted or demoted'],
   ['instance.*', 'the connection of an instance changed'],
   ['webhook.test', 'sent by `POST /v1/webhooks/{id}/test`, to that webhook only'],
   ['*.received', 'a message of this family came in; together with message.received, under an id of its own'],

@@ -62,6 +62,10 @@ export const validBodies: Record<string, Record<string, unknown>> = {
   'status.postVideo': { media_id: ID },
   'status.postAudio': { media_id: ID },
   'status.reply': { poster_phone: TO, text: 'nice' },
+  'groups.create': { name: 'Support', participants: [TO] },
+  'groups.update': { name: 'Sales', announce: true },
+  'groups.changeParticipants': { add: [TO] },
+  'groups.join': { code: 'AbCdEfGhIjKlMnOpQrStUv' },
   'media.upload': { media_url: 'https://media.example.com/a.jpg', file_name: 'a.jpg' },
   'webhooks.create': {
     url: 'https://hooks.example.com/posthorn',
@@ -86,6 +90,12 @@ export const codesOfUnknown: Record<string, ErrorCode> = {
   'scheduled.remove scheduledId': 'NOT_FOUND',
   'status.reply statusId': 'MESSAGE_NOT_FOUND',
   'status.get statusId': 'NOT_FOUND',
+  'groups.get groupJid': 'NOT_FOUND',
+  'groups.update groupJid': 'NOT_FOUND',
+  'groups.changeParticipants groupJid': 'NOT_FOUND',
+  'groups.invite groupJid': 'NOT_FOUND',
+  'groups.revokeInvite groupJid': 'NOT_FOUND',
+  'groups.leave groupJid': 'NOT_FOUND',
   'queue.cancel taskId': 'NOT_FOUND',
   'webhooks.retryLog logId': 'NOT_FOUND',
 };

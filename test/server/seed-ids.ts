@@ -62,6 +62,12 @@ export async function seedIds(sql: Sql, own: SeededCompany, foreign: SeededCompa
       misshapen: ['!?', newId()],
     },
     mediaId: { own: mine.mediaId, foreign: theirs.mediaId, ...uuids },
+    groupJid: {
+      own: mine.groupJid,
+      foreign: theirs.groupJid,
+      unknown: '120363099999999999@g.us',
+      misshapen: ['!?', '5511999990000'],
+    },
     eventId: { own: mine.eventId, foreign: theirs.eventId, ...uuids },
     webhookId: { own: mine.webhookId, foreign: theirs.webhookId, ...integers },
     logId: { own: mine.logId, foreign: theirs.logId, ...integers },
@@ -108,6 +114,13 @@ async function seedOne(sql: Sql, company: SeededCompany) {
      VALUES ($1, $2, $3, 'uploads', 'image/png', 'a.png', 1, '\\x00', 'seed', now())`,
     [mediaId, companyId, instanceId],
   );
+  const groupJid = `1203630${companyId}00000@g.us`;
+  await sql.query(
+    `INSERT INTO chat_groups (instance_id, jid, company_id, name, description, announce, locked, participants, told_at,
+                              fact_at, updated_at)
+     VALUES ($1, $2, $3, 'Group', '', false, false, '[]', now(), now(), now())`,
+    [instanceId, groupJid, companyId],
+  );
   const eventId = newId();
   const event = { eventId, companyId, instanceId, type: 'instance.connected', data: {}, traceId: null };
   await insertEvents(sql, [{ ...event, createdAt: new Date() }]);
@@ -130,6 +143,7 @@ async function seedOne(sql: Sql, company: SeededCompany) {
     taskId,
     scheduledId,
     statusId,
+    groupJid,
     eventId,
     webhookId: String(webhook.rows[0]!.id),
     logId: String(log.rows[0]!.id),

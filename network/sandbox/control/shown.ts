@@ -69,6 +69,11 @@ export function shownGroup(group: Group) {
   return {
     jid: group.jid,
     name: group.name,
+    description: group.description,
+    owner: group.owner?.phone ?? null,
+    announce: group.announce,
+    locked: group.locked,
+    code: group.code,
     participants: [...group.participants].map((phone) => phone.phone),
     admins: [...group.admins].map((phone) => phone.phone),
   };

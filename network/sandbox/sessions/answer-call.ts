@@ -10,6 +10,7 @@ import { findTarget } from '../state/recipients.ts';
 import { starMessage } from '../state/star.ts';
 import type { World } from '../state/world.ts';
 import { type Call, CallRefused } from './call.ts';
+import { groupCalls } from './group-calls.ts';
 import { sendFrame } from './session.ts';
 
 const pinArgs = z.object({ chat: z.string(), target, pin: z.boolean(), duration_s: z.int().min(0) });
@@ -69,6 +70,8 @@ const calls: Record<string, Call> = {
       is_default: type === current,
     }));
   },
+
+  ...groupCalls,
 
   /** The session ends with `logged_out`: that is the answer. */
   logout(world, session) {

@@ -4,6 +4,7 @@ import { endSession } from '../sessions/session.ts';
 import { catchUp } from './change-phone.ts';
 import { deliver, pushMessage } from './deliver.ts';
 import { createEventQueue } from './event-queue.ts';
+import { tellOwnGroups } from './group-facts.ts';
 import type { Account, Phone } from './model.ts';
 import { phoneFor } from './phones.ts';
 import { accountRecord } from './records.ts';
@@ -26,6 +27,7 @@ export function pairAccount(world: World, number: string, instanceId: string): A
     secretsSince: Date.now(),
   });
   world.journal.append(accountRecord(account));
+  tellOwnGroups(world, account);
   const waiting = phone.waiting;
   phone.waiting = [];
   for (const message of waiting) pushMessage(world, phone, message);

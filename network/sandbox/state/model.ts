@@ -59,6 +59,19 @@ export interface StatusPrivacy {
 export interface Group {
   readonly jid: Jid;
   name: string;
+  description: string;
+  /** Who made it; null for one that a tester made. No admin may demote or remove the owner. */
+  readonly owner: Phone | null;
+  /** Unix ms. */
+  readonly createdAt: number;
+  /** Only admins send. */
+  announce: boolean;
+  /** Only admins change name and description. */
+  locked: boolean;
+  /** Of the invite link. */
+  code: string;
+  /** The most participants. */
+  readonly capacity: number;
   readonly participants: Set<Phone>;
   readonly admins: Set<Phone>;
 }

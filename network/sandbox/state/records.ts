@@ -33,11 +33,19 @@ interface PhoneRecord {
   privacy?: StatusPrivacy;
 }
 
+/** Journals of before have the first four alone. */
 interface GroupRecord {
   jid: string;
   name: string;
   participants: string[];
   admins: string[];
+  description?: string;
+  owner?: string;
+  at?: number;
+  announce?: true;
+  locked?: true;
+  code?: string;
+  capacity?: number;
 }
 
 interface AccountRecord {
@@ -75,9 +83,23 @@ export function phoneRecord(phone: Phone): JournalRecord {
   return ['phone', phone.phone, record];
 }
 
-export function groupRecord({ jid, name, participants, admins }: Group): JournalRecord {
+export function groupRecord(group: Group): JournalRecord {
+  const { jid, name, description, owner, code, capacity } = group;
   const numbers = (phones: Iterable<Phone>) => [...phones].map((phone) => phone.phone);
-  return ['group', { jid, name, participants: numbers(participants), admins: numbers(admins) }];
+  const record: GroupRecord = {
+    jid,
+    name,
+    participants: numbers(group.participants),
+    admins: numbers(group.admins),
+    at: group.createdAt,
+    code,
+    capacity,
+  };
+  if (description !== '') record.description = description;
+  if (owner) record.owner = owner.phone;
+  if (group.announce) record.announce = true;
+  if (group.locked) record.locked = true;
+  return ['group', record];
 }
 
 export function accountRecord(account: Account): JournalRecord {

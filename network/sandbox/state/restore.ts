@@ -6,6 +6,7 @@ import type { NetworkEvent } from '../frames.ts';
 import { addAccount } from './accounts.ts';
 import { catchUp } from './change-phone.ts';
 import { deliver } from './deliver.ts';
+import { GROUP_CAPACITY, newInviteCode } from './groups.ts';
 import { replayJournal, rewriteJournal } from './journal.ts';
 import { type Account, type Message, type Phone, unmarked } from './model.ts';
 import { phoneFor, phoneForJid } from './phones.ts';
@@ -165,6 +166,13 @@ function applyGroup(world: World, record: Extract<JournalRecord, ['group', unkno
   world.groups.set(record.jid, {
     jid: record.jid,
     name: record.name,
+    description: record.description ?? '',
+    owner: record.owner === undefined ? null : phoneFor(world, record.owner),
+    createdAt: record.at ?? 0,
+    announce: record.announce ?? false,
+    locked: record.locked ?? false,
+    code: record.code ?? newInviteCode(),
+    capacity: record.capacity ?? GROUP_CAPACITY,
     participants: phones(record.participants),
     admins: phones(record.admins),
   });
