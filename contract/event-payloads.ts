@@ -13,7 +13,10 @@ const messageFamily = z.object({
   chat: z.string().meta({ description: 'JID of the chat' }),
   phone: z
     .string()
-    .meta({ description: 'Phone of the interacting party; empty for groups and anonymous ids' }),
+    .meta({
+      description:
+        'Phone of the interacting party; empty for groups, and where the phone behind an anonymous id is not known',
+    }),
   from: z.string().meta({ description: 'JID of the interacting party, i.e. the one that phone names' }),
   is_from_me: z.boolean(),
   timestamp,
@@ -169,6 +172,20 @@ export const groupParticipantsChanged = z
     participants: z.array(z.object({ jid: z.string(), phone: z.string() })),
   })
   .meta({ id: 'GroupParticipantsEvent' });
+
+export const presenceUpdated = z
+  .object({
+    jid: z.string(),
+    phone: z.string().meta({ description: 'Empty where it is not known' }),
+    chat: z
+      .string()
+      .nullable()
+      .meta({ description: 'The chat in which it is typed; null for online and offline' }),
+    state: z.enum(['available', 'unavailable', 'composing', 'recording', 'paused']),
+    last_seen: timestamp.nullable(),
+    timestamp,
+  })
+  .meta({ id: 'PresenceEvent' });
 
 /** instance.connected, .disconnected, .paired, .logged_out, .banned, .hard_paused. */
 export const instanceMoved = z

@@ -54,6 +54,7 @@ export const eventPayloads = {
   'status.reply_sent': payload.statusReplySent,
   'group.updated': payload.groupUpdated,
   'group.participants_changed': payload.groupParticipantsChanged,
+  'presence.updated': payload.presenceUpdated,
   'instance.qr_updated': payload.instanceQrUpdated,
   'instance.paired': payload.instanceMoved,
   'instance.connected': payload.instanceMoved,

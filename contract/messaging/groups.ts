@@ -1,7 +1,7 @@
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
 import { boundedArray } from '../bounded.ts';
-import { pageOf, pageQuery, personRef, saysExactly, timestamp } from '../fields.ts';
+import { pageOf, pageQuery, personRef, refreshQuery, saysExactly, timestamp } from '../fields.ts';
 import {
   GROUP_DESCRIPTION_MAX_CHARS,
   GROUP_NAME_MAX_CHARS,
@@ -9,7 +9,7 @@ import {
   LIST_LIMIT,
   URL_MAX_CHARS,
 } from '../limits.ts';
-import { c, route } from '../route-meta.ts';
+import { c, NETWORK_ERRORS, route } from '../route-meta.ts';
 
 const role = z.enum(['member', 'admin', 'superadmin']);
 const groupName = z.string().trim().min(1).max(GROUP_NAME_MAX_CHARS);
@@ -131,21 +131,8 @@ export type GroupLeft = z.infer<typeof groupLeft>;
 const GROUPS = '/v1/instances/:instanceId/groups' as const;
 const GROUP = `${GROUPS}/:groupJid` as const;
 const ALL = { auth: 'any', access: 'all', notFound: 'INSTANCE_NOT_FOUND' } as const;
-/** What is asked of the network may also answer these. */
-const ASKED = [
-  'NOT_FOUND',
-  'INSTANCE_NOT_CONNECTED',
-  'INSTANCE_BANNED',
-  'INSTANCE_HARD_PAUSED',
-  'SEND_FAILED',
-  'NOT_IMPLEMENTED',
-] as const;
+const ASKED = ['NOT_FOUND', ...NETWORK_ERRORS] as const;
 const PEOPLE = [...ASKED, 'INVALID_PHONE', 'INVALID_RECIPIENT'] as const;
-const refresh = z
-  .stringbool()
-  .default(false)
-  .meta({ description: 'true asks the network first, which takes a connected instance' });
-
 /** Groups that an instance is in. Reading them needs no network. */
 export const groups = {
   create: route(
@@ -157,7 +144,7 @@ export const groups = {
     {
       method: 'GET',
       path: GROUPS,
-      query: z.object({ refresh, ...pageQuery(LIST_LIMIT) }),
+      query: z.object({ refresh: refreshQuery, ...pageQuery(LIST_LIMIT) }),
       responses: { 200: pageOf(groupSummary).meta({ id: 'Groups' }) },
     },
   ),
@@ -172,7 +159,7 @@ export const groups = {
   ),
   get: route(
     { ...ALL, errors: ASKED, summary: 'Read a group' },
-    { method: 'GET', path: GROUP, query: z.object({ refresh }), responses: { 200: group } },
+    { method: 'GET', path: GROUP, query: z.object({ refresh: refreshQuery }), responses: { 200: group } },
   ),
   update: route(
     {

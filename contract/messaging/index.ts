@@ -2,14 +2,18 @@ import type { AppRouter } from '@ts-rest/core';
 import { admin } from './admin.ts';
 import { audit } from './audit.ts';
 import { auth } from './auth.ts';
+import { business } from './business.ts';
 import { deliveries } from './deliveries.ts';
 import { events } from './events.ts';
 import { groups } from './groups.ts';
 import { health } from './health.ts';
 import { instances } from './instances.ts';
+import { lids } from './lids.ts';
 import { media } from './media.ts';
 import { messages } from './messages.ts';
 import { oauth } from './oauth.ts';
+import { presence } from './presence.ts';
+import { profile } from './profile.ts';
 import { queue } from './queue.ts';
 import { scheduled } from './scheduled.ts';
 import { status } from './status.ts';
@@ -33,6 +37,10 @@ export const messagingContract = {
   queue,
   media,
   groups,
+  presence,
+  profile,
+  business,
+  lids,
   webhooks,
   deliveries,
   events,

@@ -32,6 +32,16 @@ export async function readPhones(sql: Sql, people: Iterable<Person>): Promise<Ph
   return (person) => known.get(keyOf(person)) ?? phoneOf(person.jid);
 }
 
+/** The anonymous ids of a phone. */
+export async function readLidsOf(sql: Sql, instanceId: string, phone: string): Promise<Jid[]> {
+  const found = await sql.query<{ lid: string }>({
+    name: 'lids-of-phone',
+    text: 'SELECT lid FROM lids WHERE instance_id = $1 AND phone = $2 LIMIT 100',
+    values: [instanceId, phone],
+  });
+  return found.rows.map((row) => row.lid);
+}
+
 function keyOf({ instanceId, jid }: Person): string {
   return `${instanceId} ${jid}`;
 }

@@ -1,11 +1,12 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { parseChat } from '@posthorn/contract/jid.ts';
+import { parseChat, phoneOf } from '@posthorn/contract/jid.ts';
 import type { Message } from '@posthorn/contract/messaging/message.ts';
 import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
+import { readLidsOf } from '../lids/read-phones.ts';
 import type { Db, Sql } from '../platform/db.ts';
 import { oneRow } from '../platform/one-row.ts';
-import { type MessageRow, messageView } from './find-message.ts';
+import { type MessageRow, viewMessages } from './find-message.ts';
 
 export interface MessageFilter {
   chat_jid?: string | undefined;
@@ -36,6 +37,7 @@ export async function listMessages(
     throw apiError('BAD_REQUEST', { message: 'give after or before, not both' });
   }
   const { instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
+  const chats = await addressesOf(deps.db, instanceId, chatOf(filter));
   const forwards = filter.after !== undefined;
   const found: MessageRow[] = [];
   let position = filter.after ?? filter.before ?? null;
@@ -49,7 +51,7 @@ export async function listMessages(
         position,
         // Without a filter every row passed over is one of the answer.
         isFiltered(filter) ? SCAN_ROWS : wanted,
-        chatOf(filter),
+        chats,
         filter.direction ?? null,
         filter.status ?? null,
         filter.type ?? null,
@@ -61,10 +63,10 @@ export async function listMessages(
     const full = found.length >= filter.limit;
     position = full ? found.at(-1)!.id : edge;
     const ended = !full && scanned < (isFiltered(filter) ? SCAN_ROWS : wanted);
-    if (ended) return { data: found.map(messageView), nextCursor: null };
+    if (ended) return { data: await viewMessages(deps.db, found), nextCursor: null };
     if (full) break;
   }
-  return { data: found.map(messageView), nextCursor: position };
+  return { data: await viewMessages(deps.db, found), nextCursor: position };
 }
 
 interface Look {
@@ -85,6 +87,13 @@ function chatOf({ chat_jid: chat }: MessageFilter): string | null {
   return 'jid' in parsed ? parsed.jid : null;
 }
 
+/** A chat may stand under the anonymous ids of its phone as well: what came before they were known. */
+async function addressesOf(sql: Sql, instanceId: string, chat: string | null): Promise<string[] | null> {
+  if (chat === null) return null;
+  const phone = phoneOf(chat);
+  return phone === '' ? [chat] : [chat, ...(await readLidsOf(sql, instanceId, phone))];
+}
+
 async function readMessages(sql: Sql, ids: readonly string[], forwards: boolean): Promise<MessageRow[]> {
   const rows = await sql.query<MessageRow>(
     `SELECT * FROM messages WHERE id = ANY ($1::uuid[]) ORDER BY id ${forwards ? 'ASC' : 'DESC'}`,
@@ -97,7 +106,7 @@ function listSql(compare: '<' | '>', order: 'ASC' | 'DESC'): string {
   return `
 WITH passed AS MATERIALIZED (
   SELECT id, row_number() OVER (ORDER BY id ${order}) AS nth,
-         ($4::text IS NULL OR chat_jid = $4) AND ($5::text IS NULL OR direction = $5)
+         ($4::text[] IS NULL OR chat_jid = ANY ($4)) AND ($5::text IS NULL OR direction = $5)
          AND ($6::text IS NULL OR status = $6) AND ($7::text IS NULL OR type = $7) AS fits
   FROM messages WHERE instance_id = $1 AND ($2::uuid IS NULL OR id ${compare} $2)
   ORDER BY id ${order} LIMIT $3

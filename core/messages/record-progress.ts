@@ -2,6 +2,7 @@ import type { Jid } from '@posthorn/contract/jid.ts';
 import type { NewEvent } from '../events/insert-events.ts';
 import { createRecorder, type RecorderDeps, type Recording } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/hold-leases.ts';
+import { type Person, readPhones } from '../lids/read-phones.ts';
 import type { Coalescer } from '../platform/coalesce.ts';
 import type { Sql } from '../platform/db.ts';
 import { type PostedStory, recordPosted, storyOf } from '../status/record-posted.ts';
@@ -37,6 +38,7 @@ export function createProgressRecorder(deps: RecorderDeps): ProgressRecorder {
 
 async function record({ client, now, tell }: Recording, current: readonly Progress[]): Promise<void> {
   const rows = await lockMessages(client, current);
+  const phoneOf = await readPhones(client, readersOf(current, rows));
   const changes = new Map<string, Change>();
   const events: NewEvent[] = [];
   const usage: UsageCount[] = [];
@@ -51,7 +53,8 @@ async function record({ client, now, tell }: Recording, current: readonly Progre
       if (step === 'failed') change.failedReason = progress.reason ?? 'send_failed';
       change[`${step}At`] = progress.at.toISOString();
       changes.set(row.id, change);
-      events.push(progressEvent(row, step, progress, now));
+      const phone = progress.by && phoneOf({ instanceId: row.instance_id, jid: progress.by });
+      events.push(progressEvent(row, step, { ...progress, phone }, now));
       const story = step === 'sent' ? storyOf(row, progress.at) : null;
       if (story) stories.push(story);
       if (step === 'sent' || step === 'delivered' || step === 'failed') {
@@ -68,6 +71,17 @@ async function record({ client, now, tell }: Recording, current: readonly Progre
   if (stories.length > 0) events.push(...(await recordPosted(client, stories, now)));
   await tell(events);
   await countUsage(client, usage, now);
+}
+
+/** Who received, read or played what. */
+function readersOf(
+  current: readonly Progress[],
+  rows: ReadonlyMap<string, { instance_id: string }>,
+): Person[] {
+  return current.flatMap(({ messageId, by }) => {
+    const row = rows.get(messageId);
+    return row && by ? [{ instanceId: row.instance_id, jid: by }] : [];
+  });
 }
 
 interface Change {

@@ -13,6 +13,7 @@ import { serveControl } from './control/http.ts';
 import { networkRoutes } from './control/network-routes.ts';
 import { phoneActions } from './control/phone-actions.ts';
 import { phoneRoutes } from './control/phone-routes.ts';
+import { socialRoutes } from './control/social-routes.ts';
 import { createFaultBook } from './faults/fault-book.ts';
 import { type SandboxLog, silentLog } from './log.ts';
 import { serveConnection } from './sessions/connection.ts';
@@ -91,6 +92,7 @@ export async function createSandboxServer(options: SandboxOptions = {}): Promise
     ...phoneRoutes(world),
     ...phoneActions(world),
     ...groupRoutes(world),
+    ...socialRoutes(world),
     ...networkRoutes(world, desk, sessions),
   ];
   http.off('request', answerStarting).on('request', (request, response) => {
@@ -143,6 +145,7 @@ function createWorld(options: SandboxOptions, log: SandboxLog, outbox: Outbox): 
   return {
     phones: new Map(),
     groups: new Map(),
+    lids: new Map(),
     cdn: createCdn(options.dataDir),
     accountsByToken: new Map(),
     ledger: createLedger(),

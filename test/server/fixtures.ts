@@ -66,6 +66,8 @@ export const validBodies: Record<string, Record<string, unknown>> = {
   'groups.update': { name: 'Sales', announce: true },
   'groups.changeParticipants': { add: [TO] },
   'groups.join': { code: 'AbCdEfGhIjKlMnOpQrStUv' },
+  'presence.set': { state: 'composing', chat_jid: TO },
+  'profile.update': { name: 'Acme support', about: 'Ask us', picture_media_id: ID },
   'media.upload': { media_url: 'https://media.example.com/a.jpg', file_name: 'a.jpg' },
   'webhooks.create': {
     url: 'https://hooks.example.com/posthorn',
@@ -96,6 +98,7 @@ export const codesOfUnknown: Record<string, ErrorCode> = {
   'groups.invite groupJid': 'NOT_FOUND',
   'groups.revokeInvite groupJid': 'NOT_FOUND',
   'groups.leave groupJid': 'NOT_FOUND',
+  'lids.get lid': 'NOT_FOUND',
   'queue.cancel taskId': 'NOT_FOUND',
   'webhooks.retryLog logId': 'NOT_FOUND',
 };
@@ -103,6 +106,8 @@ export const codesOfUnknown: Record<string, ErrorCode> = {
 /** Parameters that a route answers whatever they name: a status that nobody viewed has no views (STA-9). */
 export const takesAny: ReadonlySet<string> = new Set([
   'status.views statusId',
+  // Anybody may be watched; what is no phone and no JID is 400.
+  'presence.subscribe personJid',
   // The reference lists no refusal for a mode: what is none counts as the default.
   'oauth.start mode',
 ]);

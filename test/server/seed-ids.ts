@@ -68,6 +68,13 @@ export async function seedIds(sql: Sql, own: SeededCompany, foreign: SeededCompa
       unknown: '120363099999999999@g.us',
       misshapen: ['!?', '5511999990000'],
     },
+    lid: {
+      own: mine.lid,
+      foreign: theirs.lid,
+      unknown: '199999999999999@lid',
+      misshapen: ['!?', '5511999990000'],
+    },
+    personJid: { own: '5511999990000', foreign: null, unknown: '5511999990009', misshapen: [] },
     eventId: { own: mine.eventId, foreign: theirs.eventId, ...uuids },
     webhookId: { own: mine.webhookId, foreign: theirs.webhookId, ...integers },
     logId: { own: mine.logId, foreign: theirs.logId, ...integers },
@@ -121,6 +128,11 @@ async function seedOne(sql: Sql, company: SeededCompany) {
      VALUES ($1, $2, $3, 'Group', '', false, false, '[]', now(), now(), now())`,
     [instanceId, groupJid, companyId],
   );
+  const lid = `1500000${companyId}00000@lid`;
+  await sql.query(
+    `INSERT INTO lids (instance_id, lid, company_id, phone, learned_at) VALUES ($1, $2, $3, '5511999990000', now())`,
+    [instanceId, lid, companyId],
+  );
   const eventId = newId();
   const event = { eventId, companyId, instanceId, type: 'instance.connected', data: {}, traceId: null };
   await insertEvents(sql, [{ ...event, createdAt: new Date() }]);
@@ -144,6 +156,7 @@ async function seedOne(sql: Sql, company: SeededCompany) {
     scheduledId,
     statusId,
     groupJid,
+    lid,
     eventId,
     webhookId: String(webhook.rows[0]!.id),
     logId: String(log.rows[0]!.id),

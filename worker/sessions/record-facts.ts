@@ -2,6 +2,7 @@ import type { NetworkFact } from '@posthorn/network/facts.ts';
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
 import type { Care } from './bounded-tries.ts';
 import { groupRecorders } from './record-group-facts.ts';
+import { lidRecorders } from './record-lids.ts';
 
 type Kind = NetworkFact['kind'];
 type FactOf<K extends Kind> = Extract<NetworkFact, { kind: K }>;
@@ -12,7 +13,7 @@ type Record<K extends Kind> = (
 ) => Promise<unknown>;
 
 /** Who records which facts. */
-const RECORDERS: { [K in Kind]?: Record<K> } = { ...groupRecorders };
+const RECORDERS: { [K in Kind]?: Record<K> } = { ...groupRecorders, ...lidRecorders };
 
 /** Records facts in their order; those of one kind that follow each other go together. */
 export async function recordFacts(

@@ -14,6 +14,7 @@ export class Lids extends Migration {
         learned_at  timestamptz NOT NULL,
         PRIMARY KEY (instance_id, lid)
       );
+      CREATE INDEX lids_phone ON lids (instance_id, phone);
     `);
   }
 }

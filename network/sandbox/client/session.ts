@@ -14,6 +14,7 @@ import {
 } from '../../driver.ts';
 import { type ClientFrame, type ServerFrame, sendItem } from '../frames.ts';
 import type { SandboxLog } from '../log.ts';
+import { withCdnAddresses } from './cdn-addresses.ts';
 import { envelopeOf } from './envelope.ts';
 import { createEventPump, type EventPump } from './event-pump.ts';
 import { createInFlight, type InFlight } from './in-flight.ts';
@@ -264,7 +265,8 @@ async function send(session: Context, message: OutboundMessage): Promise<{ at: D
 
 async function call(session: Context, op: string, args: Record<string, unknown>): Promise<unknown> {
   if (!(await session.opened.promise)) throw new SendUnavailable('the session is not connected');
-  return session.calls.ask((n) => write(session, { t: 'call', n, op, args }));
+  const answer = await session.calls.ask((n) => write(session, { t: 'call', n, op, args }));
+  return withCdnAddresses(answer, session.deps.url);
 }
 
 function mediaDeps({ deps, token }: Context) {

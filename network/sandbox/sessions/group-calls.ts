@@ -1,5 +1,4 @@
 /** What drivers ask of groups. */
-import type { Jid } from '@posthorn/contract/jid.ts';
 import { z } from 'zod/v4';
 import type { ParticipantRefusal } from '../../actions.ts';
 import { groupInfo } from '../state/group-facts.ts';
@@ -15,7 +14,7 @@ import {
   revokeInvite,
 } from '../state/groups.ts';
 import type { Group, Phone, Session } from '../state/model.ts';
-import { phoneForJid } from '../state/phones.ts';
+import { findPhone } from '../state/phones.ts';
 import type { World } from '../state/world.ts';
 import { type Call, CallRefused, callerOf } from './call.ts';
 
@@ -43,9 +42,9 @@ export const groupCalls: Record<string, Call> = {
 
   group_create(world, session, args) {
     const { name, participants } = createArgs.parse(args);
-    const named = phonesByJid(world, participants);
-    const made = createGroup(world, callerOf(session), { name, participants: [...named.keys()] });
-    return { group: groupInfo(made.group), refused: asNamed(named, made.refused) };
+    const { phones, refusals } = named(world, participants);
+    const made = createGroup(world, callerOf(session), { name, participants: phones });
+    return { group: groupInfo(made.group), refused: refusals(made.refused) };
   },
 
   group_update(world, session, args) {
@@ -59,9 +58,9 @@ export const groupCalls: Record<string, Call> = {
   group_participants(world, session, args) {
     const { group, phone } = ownedGroup(world, session, args);
     const { action, participants } = participantsArgs.parse(args);
-    const named = phonesByJid(world, participants);
-    const refused = changeParticipants(world, group, phone, action, [...named.keys()]);
-    return { group: groupInfo(group), refused: asNamed(named, refused) };
+    const { phones, refusals } = named(world, participants);
+    const refused = changeParticipants(world, group, phone, action, phones);
+    return { group: groupInfo(group), refused: refusals(refused) };
   },
 
   group_invite: (world, session, args) => ({ code: ownedGroup(world, session, args).group.code }),
@@ -84,13 +83,16 @@ export const groupCalls: Record<string, Call> = {
   },
 };
 
-/** The phones, each with the JID under which it was asked for. */
-function phonesByJid(world: World, jids: readonly string[]): Map<Phone, Jid> {
-  return new Map(jids.map((jid) => [phoneForJid(world, jid), jid]));
-}
-
-function asNamed(named: ReadonlyMap<Phone, Jid>, refused: readonly Refused[]): ParticipantRefusal[] {
-  return refused.map(({ phone, reason }) => ({ jid: named.get(phone) ?? phone.jid, reason }));
+/** The phones, each with the JID under which it was asked for, and the JIDs that name nobody. */
+function named(world: World, jids: readonly string[]) {
+  const found = jids.map((jid) => ({ jid, phone: findPhone(world, jid) }));
+  const byPhone = new Map(found.flatMap(({ jid, phone }) => (phone ? [[phone, jid] as const] : [])));
+  const nobody = found.flatMap(({ jid, phone }) => (phone ? [] : [{ jid, reason: 'no_account' }]));
+  const refusals = (refused: readonly Refused[]): ParticipantRefusal[] => [
+    ...nobody,
+    ...refused.map(({ phone, reason }) => ({ jid: byPhone.get(phone) ?? phone.jid, reason })),
+  ];
+  return { phones: [...byPhone.keys()], refusals };
 }
 
 /** A group that the account is in. */

@@ -2,9 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { GROUP_SERVER, type Jid } from '@posthorn/contract/jid.ts';
 import type { ParticipantAction } from '../../actions.ts';
-import { groupInfo, memberJid, tellFact } from './group-facts.ts';
+import { groupInfo, tellFact } from './group-facts.ts';
 import type { Group, Phone } from './model.ts';
-import { phoneFor } from './phones.ts';
+import { phoneFor, sharedJid } from './phones.ts';
 import { groupRecord } from './records.ts';
 import type { World } from './world.ts';
 
@@ -68,10 +68,17 @@ export function createGroup(
   const group = addGroup(world, owner, input);
   group.participants.add(owner);
   group.admins.add(owner);
-  tellFact(world, [owner], { kind: 'group', group: groupInfo(group) });
-  const others = input.participants.filter((phone) => phone !== owner);
-  const refused = changeParticipants(world, group, owner, 'add', others);
+  const refused: Refused[] = [];
+  const added = new Set<Phone>();
+  for (const phone of input.participants) {
+    const reason = phone === owner || added.has(phone) ? null : refusalOf(group, owner, 'add', phone);
+    if (reason) refused.push({ phone, reason });
+    else if (phone !== owner) added.add(phone);
+    if (added.has(phone)) group.participants.add(phone);
+  }
   world.journal.append(groupRecord(group));
+  tellFact(world, [owner], { kind: 'group', group: groupInfo(group) }, group.participants);
+  if (added.size > 0) welcome(world, group, owner, added);
   return { group, refused };
 }
 
@@ -124,7 +131,8 @@ export function changeGroup(world: World, group: Group, by: Phone | null, change
   if (Object.keys(changed).length === 0) return;
   Object.assign(group, changed);
   world.journal.append(groupRecord(group));
-  tellFact(world, group.participants, { kind: 'group_changed', chat: group.jid, by: jidOf(by), ...changed });
+  const fact = { kind: 'group_changed' as const, chat: group.jid, by: jidOf(by), ...changed };
+  tellFact(world, group.participants, fact, by ? [by] : []);
 }
 
 /** Does it for each who can be, and tells participants; those whom it was not done for are the answer. */
@@ -150,7 +158,12 @@ export function changeParticipants(
   if (action === 'add') welcome(world, group, by, done);
   else {
     // Who was taken out hears of that last.
-    tellFact(world, new Set([...group.participants, ...done]), factOf(group, by, action, done));
+    tellFact(
+      world,
+      new Set([...group.participants, ...done]),
+      factOf(group, by, action, done),
+      by ? [by, ...done] : done,
+    );
   }
   return refused;
 }
@@ -175,17 +188,17 @@ function apply(group: Group, action: ParticipantAction, phone: Phone): void {
 
 /** Newcomers hear what the group is; then everybody hears who came. */
 function welcome(world: World, group: Group, by: Phone | null, phones: ReadonlySet<Phone>): void {
-  tellFact(world, phones, { kind: 'group', group: groupInfo(group) });
-  tellFact(world, group.participants, factOf(group, by, 'add', phones));
+  tellFact(world, phones, { kind: 'group', group: groupInfo(group) }, group.participants);
+  tellFact(world, group.participants, factOf(group, by, 'add', phones), by ? [by, ...phones] : phones);
 }
 
 function factOf(group: Group, by: Phone | null, action: ParticipantAction, phones: Iterable<Phone>) {
-  const participants = [...phones].map(memberJid);
+  const participants = [...phones].map(sharedJid);
   return { kind: 'group_participants', chat: group.jid, by: jidOf(by), action, participants } as const;
 }
 
 function jidOf(phone: Phone | null): Jid | null {
-  return phone && memberJid(phone);
+  return phone && sharedJid(phone);
 }
 
 /** A code that nobody can guess, as links carry it. */

@@ -1,6 +1,7 @@
 /** What the sandbox network knows of, as plain records: phones, accounts, groups, messages, sessions. */
 import type { Jid } from '@posthorn/contract/jid.ts';
 import type { WebSocket } from 'ws';
+import type { Storefront } from './storefront.ts';
 
 export interface PhoneSettings {
   online: boolean;
@@ -46,7 +47,20 @@ export interface Phone {
   /** Numbers whose direct messages never arrive. */
   readonly blocked: Set<string>;
   statusPrivacy: StatusPrivacy;
+  about: string;
+  /** Handle of its picture at the CDN. */
+  picture: string | null;
+  /** Under which anonymous id it stands in groups and statuses; null where it shows its number. */
+  lid: AnonymousId | null;
+  /** What it shows as a business. */
+  storefront: Storefront | null;
   account: Account | null;
+}
+
+/** `later` is told once a tester says so. */
+export interface AnonymousId {
+  readonly jid: Jid;
+  tell: 'at_once' | 'later' | 'never';
 }
 
 /** Who of the contacts sees its statuses: all, all but the list, or only the list. */
@@ -81,12 +95,16 @@ export interface Account {
   readonly phone: Phone;
   readonly token: string;
   readonly instanceId: string;
-  readonly pushName: string;
+  pushName: string;
   /** Since when it has the secrets of polls that pass (Unix ms): its pairing, or the last reset. */
   secretsSince: number;
   /** The highest epoch that logged in; a lower one is refused. */
   epoch: number;
   readonly events: EventQueue;
+  /** Of whose anonymous ids it knows the phone; forgotten when the network stops, and told again. */
+  readonly toldLids: Set<Phone>;
+  /** Null until it said so. */
+  available: boolean | null;
   /** The one session that may send. */
   session: Session | null;
   /** Connections that logged in and have not ended; two while a kicked one still closes. */
@@ -164,6 +182,8 @@ export interface Session {
   sentChars: number;
   /** Cut the connection once this tick's acks are out. */
   cutAfterFlush: boolean;
+  /** Whose presence it subscribed to: phones, and JIDs of groups. */
+  readonly watched: Set<Phone | Jid>;
   /** A pong or a frame came since the last ping. */
   heard: boolean;
 }

@@ -1,6 +1,16 @@
 /** The facts that the journal keeps, one a line. Short arrays: there are millions of them. */
 import type { NetworkEvent } from '../frames.ts';
-import type { Account, Group, Message, MessageStatus, Phone, PhoneSettings, StatusPrivacy } from './model.ts';
+import type {
+  Account,
+  AnonymousId,
+  Group,
+  Message,
+  MessageStatus,
+  Phone,
+  PhoneSettings,
+  StatusPrivacy,
+} from './model.ts';
+import type { Storefront } from './storefront.ts';
 
 export type JournalRecord =
   | ['defaults', PhoneSettings]
@@ -8,6 +18,8 @@ export type JournalRecord =
   | ['group', GroupRecord]
   | ['account', string, AccountRecord]
   | ['unpaired', string]
+  /** The account's own name changed. */
+  | ['push_name', string, string]
   | ['epoch', string, number]
   | ['message', MessageRecord]
   /** The same envelope came again: sender, network id. */
@@ -31,6 +43,10 @@ interface PhoneRecord {
   contacts?: string[];
   blocked?: string[];
   privacy?: StatusPrivacy;
+  about?: string;
+  picture?: string;
+  lid?: AnonymousId;
+  storefront?: Storefront;
 }
 
 /** Journals of before have the first four alone. */
@@ -80,6 +96,10 @@ export function phoneRecord(phone: Phone): JournalRecord {
   if (contacts.size > 0) record.contacts = [...contacts];
   if (blocked.size > 0) record.blocked = [...blocked];
   if (statusPrivacy.type !== 'contacts') record.privacy = statusPrivacy;
+  if (phone.about !== '') record.about = phone.about;
+  if (phone.picture) record.picture = phone.picture;
+  if (phone.lid) record.lid = phone.lid;
+  if (phone.storefront) record.storefront = phone.storefront;
   return ['phone', phone.phone, record];
 }
 

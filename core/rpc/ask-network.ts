@@ -1,0 +1,26 @@
+import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
+import type { z } from 'zod/v4';
+import { type OwnerRequest, type RpcDeps, RpcRefused, requestOwner } from './request-owner.ts';
+
+/**
+ * Asks the network through the owner of the instance, and parses what it answers: names and texts are those of strangers.
+ * `refusals` gives the error of each reason that it may refuse for; any other reason, and an answer of another
+ * shape, is 502 SEND_FAILED. Throws as requestOwner does.
+ */
+export async function askNetwork<S extends z.ZodType>(
+  deps: RpcDeps,
+  request: OwnerRequest,
+  answerShape: S,
+  refusals: Readonly<Record<string, () => ApiError>> = {},
+): Promise<z.output<S>> {
+  let answer: unknown;
+  try {
+    answer = await requestOwner(deps, request);
+  } catch (cause) {
+    if (!(cause instanceof RpcRefused)) throw cause;
+    throw refusals[cause.reason]?.() ?? apiError('SEND_FAILED', { cause });
+  }
+  const parsed = answerShape.safeParse(answer);
+  if (!parsed.success) throw apiError('SEND_FAILED', { cause: parsed.error });
+  return parsed.data;
+}
