@@ -11,12 +11,10 @@ const messageFamily = z.object({
     .meta({ description: 'message_ids[0] is the message_id of the 202 answer' }),
   message_type: z.enum(MESSAGE_TYPES),
   chat: z.string().meta({ description: 'JID of the chat' }),
-  phone: z
-    .string()
-    .meta({
-      description:
-        'Phone of the interacting party; empty for groups, and where the phone behind an anonymous id is not known',
-    }),
+  phone: z.string().meta({
+    description:
+      'Phone of the interacting party; empty for groups, and where the phone behind an anonymous id is not known',
+  }),
   from: z.string().meta({ description: 'JID of the interacting party, i.e. the one that phone names' }),
   is_from_me: z.boolean(),
   timestamp,

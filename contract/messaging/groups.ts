@@ -1,7 +1,7 @@
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
 import { boundedArray } from '../bounded.ts';
-import { pageOf, pageQuery, personRef, refreshQuery, saysExactly, timestamp } from '../fields.ts';
+import { pageOf, pageQuery, personRef, refreshQuery, timestamp } from '../fields.ts';
 import {
   GROUP_DESCRIPTION_MAX_CHARS,
   GROUP_NAME_MAX_CHARS,
@@ -71,11 +71,6 @@ export const updateGroupBody = z
     announce: z.boolean().optional(),
     locked: z.boolean().optional(),
   })
-  .superRefine((body, context) => {
-    if (context.issues.length > 0 || Object.values(body).some((value) => value !== undefined)) return;
-    const says = saysExactly('give at least one of name, description, announce, locked');
-    context.addIssue({ code: 'custom', input: body, ...says });
-  })
   .meta({ id: 'UpdateGroupRequest' });
 export type UpdateGroupBody = z.infer<typeof updateGroupBody>;
 
@@ -85,11 +80,6 @@ export const participantsBody = z
     remove: people.default([]),
     promote: people.default([]),
     demote: people.default([]),
-  })
-  .superRefine((body, context) => {
-    if (context.issues.length > 0 || Object.values(body).some((list) => list.length > 0)) return;
-    const says = saysExactly('give at least one of add, remove, promote, demote');
-    context.addIssue({ code: 'custom', input: body, ...says });
   })
   .meta({ id: 'GroupParticipantsRequest' });
 export type ParticipantsBody = z.infer<typeof participantsBody>;
@@ -117,10 +107,6 @@ export const joinGroupBody = z
   .object({
     code: invite.optional().meta({ description: 'The code of the invite' }),
     link: invite.optional().meta({ description: 'Or the whole link' }),
-  })
-  .superRefine((body, context) => {
-    if (context.issues.length > 0 || (body.code === undefined) !== (body.link === undefined)) return;
-    context.addIssue({ code: 'custom', input: body, ...saysExactly('give code or link') });
   })
   .meta({ id: 'JoinGroupRequest' });
 export type JoinGroupBody = z.infer<typeof joinGroupBody>;

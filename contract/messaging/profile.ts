@@ -1,6 +1,6 @@
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
-import { nameField, saysExactly, uuid } from '../fields.ts';
+import { nameField, uuid } from '../fields.ts';
 import { ABOUT_MAX_CHARS } from '../limits.ts';
 import { NETWORK_ERRORS, route } from '../route-meta.ts';
 
@@ -24,14 +24,6 @@ export const updateProfileBody = z
       .nullable()
       .optional()
       .meta({ description: 'Stored media: a JPEG or PNG of 2 MB at most; null removes the picture' }),
-  })
-  .superRefine((body, context) => {
-    if (context.issues.length > 0 || Object.values(body).some((value) => value !== undefined)) return;
-    context.addIssue({
-      code: 'custom',
-      input: body,
-      ...saysExactly('give at least one of name, about, picture_media_id'),
-    });
   })
   .meta({ id: 'UpdateProfileRequest' });
 export type UpdateProfileBody = z.infer<typeof updateProfileBody>;

@@ -1,4 +1,4 @@
-import { ApiError } from '@posthorn/contract/api-error.ts';
+import { ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import type {
   ParticipantOutcome,
   ParticipantsBody,
@@ -22,6 +22,8 @@ export async function changeParticipants(
 ): Promise<ParticipantsChanged> {
   const { groupJid, body, ...caller } = input;
   const scope = await requireGroup(deps, caller, groupJid);
+  if (ACTIONS.every((action) => body[action].length === 0))
+    throw apiError('BAD_REQUEST', { message: 'give at least one of add, remove, promote, demote' });
   const results: ParticipantOutcome[] = [];
   for (const action of ACTIONS) {
     const participants = [...new Set(body[action])];

@@ -9,6 +9,8 @@ import { codeIn } from './invites.ts';
 export async function joinGroup(deps: RpcDeps, input: GroupCaller & { body: JoinGroupBody }): Promise<Group> {
   const { body, ...caller } = input;
   const scope = await requireInstance(deps.db, caller.principal, caller.instanceId);
+  if ((body.code === undefined) === (body.link === undefined))
+    throw apiError('BAD_REQUEST', { message: 'give code or link' });
   const code = codeIn(body.code ?? body.link ?? '');
   if (code === null) throw apiError('BAD_REQUEST', { message: 'the invite is not valid' });
   const joined = (await askGroup(deps, caller, 'group_join', { code })) as { group?: unknown } | null;

@@ -21,6 +21,8 @@ export async function updateProfile(
   const { body, ...caller } = input;
   const scope = await requireInstance(deps.db, caller.principal, caller.instanceId);
   const { name, about, picture_media_id: mediaId } = body;
+  if (name === undefined && about === undefined && mediaId === undefined)
+    throw apiError('BAD_REQUEST', { message: 'give at least one of name, about, picture_media_id' });
   const args = {
     ...(name !== undefined && { name }),
     ...(about !== undefined && { about }),

@@ -95,12 +95,17 @@ function areaOf(path: string): string {
 
 /** Express takes the first route that fits: `/webhooks/events` has to stand before `/webhooks/:webhookId`. */
 function fixedBeforeParam({ route: a }: NamedRoute, { route: b }: NamedRoute): number {
-  const others = b.path.split('/');
-  for (const [at, segment] of a.path.split('/').entries()) {
-    const difference = Number(segment.startsWith(':')) - Number(others[at]?.startsWith(':') ?? false);
+  const [own, others] = [a.path.split('/'), b.path.split('/')];
+  // To the end of the longer one: an order that depends on which of the two is asked is none, and sorts at random.
+  for (let at = 0; at < Math.max(own.length, others.length); at += 1) {
+    const difference = isParam(own[at]) - isParam(others[at]);
     if (difference !== 0) return difference;
   }
   return 0;
+}
+
+function isParam(segment = ''): number {
+  return Number(segment.startsWith(':'));
 }
 
 function handlerAt(handlers: object, name: string): AnyHandler {

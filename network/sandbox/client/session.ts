@@ -14,7 +14,7 @@ import {
 } from '../../driver.ts';
 import { type ClientFrame, type ServerFrame, sendItem } from '../frames.ts';
 import type { SandboxLog } from '../log.ts';
-import { withCdnAddresses } from './cdn-addresses.ts';
+import { presenceOf, withCdnAddresses } from './answers.ts';
 import { envelopeOf } from './envelope.ts';
 import { createEventPump, type EventPump } from './event-pump.ts';
 import { createInFlight, type InFlight } from './in-flight.ts';
@@ -216,13 +216,7 @@ function handle(session: Context, frame: ReadFrame): void {
       end(session, reasonOf(frame.reason));
       return;
     case 'presence':
-      sink.presence(
-        frame.updates.map(({ last_seen, at, ...update }) => ({
-          ...update,
-          lastSeen: last_seen === null ? null : new Date(last_seen),
-          at: new Date(at),
-        })),
-      );
+      sink.presence(frame.updates.map(presenceOf));
       return;
     case 'result':
       if (frame.error === undefined) calls.resolve(frame.n, frame.value);

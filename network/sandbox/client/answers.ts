@@ -1,3 +1,11 @@
+/** What the network says, as it passes the port. */
+import type { PresenceUpdate } from '../../facts.ts';
+import type { PresenceBody } from '../fact-frames.ts';
+
+export function presenceOf({ last_seen, at, ...update }: PresenceBody): PresenceUpdate {
+  return { ...update, lastSeen: last_seen === null ? null : new Date(last_seen), at: new Date(at) };
+}
+
 /** Addresses of pictures, which the network gives as paths: it does not know by which name it is reached. */
 const FIELDS: ReadonlySet<string> = new Set(['image_url', 'picture_url']);
 
