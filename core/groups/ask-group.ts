@@ -1,9 +1,9 @@
 import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import type { Group } from '@posthorn/contract/messaging/groups.ts';
 import type { InstanceScope } from '../access/instance-scope.ts';
-import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import { type RpcDeps, RpcRefused, requestOwner } from '../rpc/request-owner.ts';
+import { requireCapable } from '../rpc/require-capable.ts';
 import { type GroupFacts, groupFacts } from './group.ts';
 import { readGroup, removeGroup, saveGroup } from './group-rows.ts';
 import { rowOf, viewGroup } from './group-view.ts';
@@ -28,9 +28,17 @@ export function notFound(): ApiError {
   return apiError('NOT_FOUND', { message: 'group not found' });
 }
 
-/** The instance, and that it is in this group. 404 INSTANCE_NOT_FOUND or NOT_FOUND, by what is missing or foreign. */
-export async function requireGroup(deps: RpcDeps, caller: GroupCaller, jid: string): Promise<InstanceScope> {
-  const scope = await requireInstance(deps.db, caller.principal, caller.instanceId);
+/**
+ * The instance, and that it is in this group, of which `op` is to be asked. 404 INSTANCE_NOT_FOUND or NOT_FOUND, by
+ * what is missing or foreign; 501 NOT_IMPLEMENTED.
+ */
+export async function requireGroup(
+  deps: RpcDeps,
+  caller: GroupCaller,
+  jid: string,
+  op: string,
+): Promise<InstanceScope> {
+  const scope = await requireCapable(deps, caller, op);
   if (!(await readGroup(deps.db, scope.instanceId, jid))) throw notFound();
   return scope;
 }

@@ -21,7 +21,7 @@ export async function changeParticipants(
   input: GroupCaller & { groupJid: string; body: ParticipantsBody },
 ): Promise<ParticipantsChanged> {
   const { groupJid, body, ...caller } = input;
-  const scope = await requireGroup(deps, caller, groupJid);
+  const scope = await requireGroup(deps, caller, groupJid, 'group_participants');
   if (ACTIONS.every((action) => body[action].length === 0))
     throw apiError('BAD_REQUEST', { message: 'give at least one of add, remove, promote, demote' });
   const results: ParticipantOutcome[] = [];

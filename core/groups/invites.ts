@@ -13,8 +13,8 @@ export async function readInvite(
   input: GroupCaller & { groupJid: string; revoke: boolean },
 ): Promise<GroupInvite> {
   const { groupJid, revoke, ...caller } = input;
-  await requireGroup(deps, caller, groupJid);
   const op = revoke ? 'group_revoke_invite' : 'group_invite';
+  await requireGroup(deps, caller, groupJid, op);
   const answer = (await askGroup(deps, caller, op, { group: groupJid })) as { code?: unknown } | null;
   const code = codeIn(String(answer?.code ?? ''));
   if (code === null) throw apiError('SEND_FAILED', { cause: 'the network answered without a code' });

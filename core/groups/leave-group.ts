@@ -9,7 +9,7 @@ export async function leaveGroup(
   input: GroupCaller & { groupJid: string },
 ): Promise<GroupLeft> {
   const { groupJid, ...caller } = input;
-  await requireGroup(deps, caller, groupJid);
+  await requireGroup(deps, caller, groupJid, 'group_leave');
   await askGroup(deps, caller, 'group_leave', { group: groupJid });
   await removeGroup(deps.db, caller.instanceId, groupJid);
   return { jid: groupJid, left: true };

@@ -9,7 +9,7 @@ export async function updateGroup(
   input: GroupCaller & { groupJid: string; body: UpdateGroupBody },
 ): Promise<Group> {
   const { groupJid, body, ...caller } = input;
-  const scope = await requireGroup(deps, caller, groupJid);
+  const scope = await requireGroup(deps, caller, groupJid, 'group_update');
   if (Object.values(body).every((value) => value === undefined))
     throw apiError('BAD_REQUEST', { message: 'give at least one of name, description, announce, locked' });
   const askedAt = deps.clock.now();

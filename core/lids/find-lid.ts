@@ -6,6 +6,7 @@ import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import { askNetwork } from '../rpc/ask-network.ts';
 import type { RpcDeps } from '../rpc/request-owner.ts';
+import { requireCapable } from '../rpc/require-capable.ts';
 import { readPhones } from './read-phones.ts';
 import { saveLids } from './record-lids.ts';
 
@@ -31,7 +32,9 @@ export async function findLid(
   },
 ): Promise<Lid> {
   const { lid, query, ...caller } = input;
-  const scope = await requireInstance(deps.db, caller.principal, caller.instanceId);
+  const scope = query.refresh
+    ? await requireCapable(deps, caller, 'lid_phone')
+    : await requireInstance(deps.db, caller.principal, caller.instanceId);
   const person = { instanceId: scope.instanceId, jid: lid };
   const known = isLidJid(lid) ? (await readPhones(deps.db, [person]))(person) : '';
   if (known !== '') return { lid, phone: known };

@@ -2,10 +2,10 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import { parseChat } from '@posthorn/contract/jid.ts';
 import type { PresenceBody, PresenceSet, PresenceSubscribed } from '@posthorn/contract/messaging/presence.ts';
 import { z } from 'zod/v4';
-import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import { askNetwork } from '../rpc/ask-network.ts';
 import type { RpcDeps } from '../rpc/request-owner.ts';
+import { requireCapable } from '../rpc/require-capable.ts';
 
 interface PresenceCaller {
   principal: Principal;
@@ -22,7 +22,7 @@ export async function setPresence(
 ): Promise<PresenceSet> {
   const { body, ...caller } = input;
   const { state } = body;
-  await requireInstance(deps.db, caller.principal, caller.instanceId);
+  await requireCapable(deps, caller, 'presence_set');
   const chat = body.chat_jid === undefined ? null : jidOf(body.chat_jid);
   const args = chat === null ? { state } : { state, chat };
   await askNetwork(deps, { ...caller, op: 'presence_set', args }, z.unknown(), REFUSALS);
@@ -38,7 +38,7 @@ export async function subscribePresence(
   input: PresenceCaller & { personJid: string },
 ): Promise<PresenceSubscribed> {
   const { personJid, ...caller } = input;
-  await requireInstance(deps.db, caller.principal, caller.instanceId);
+  await requireCapable(deps, caller, 'presence_subscribe');
   const jid = jidOf(personJid);
   await askNetwork(deps, { ...caller, op: 'presence_subscribe', args: { jid } }, z.unknown(), REFUSALS);
   return { jid, subscribed: true };

@@ -2,9 +2,9 @@ import { buffer } from 'node:stream/consumers';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { PICTURE_MAX_BYTES } from '@posthorn/contract/limits.ts';
 import type { ProfileView, UpdateProfileBody } from '@posthorn/contract/messaging/profile.ts';
-import { requireInstance } from '../access/instance-scope.ts';
 import { findMedia, openMedia } from '../media/read-media.ts';
 import { askNetwork } from '../rpc/ask-network.ts';
+import { requireCapable } from '../rpc/require-capable.ts';
 import { type ProfileCaller, type ProfileDeps, profileAnswer, viewProfile } from './view-profile.ts';
 
 /** What every network takes as the picture of a profile; found in the bytes when the media was stored. */
@@ -19,7 +19,7 @@ export async function updateProfile(
   input: ProfileCaller & { body: UpdateProfileBody },
 ): Promise<ProfileView> {
   const { body, ...caller } = input;
-  const scope = await requireInstance(deps.db, caller.principal, caller.instanceId);
+  const scope = await requireCapable(deps, caller, 'profile_update');
   const { name, about, picture_media_id: mediaId } = body;
   if (name === undefined && about === undefined && mediaId === undefined)
     throw apiError('BAD_REQUEST', { message: 'give at least one of name, about, picture_media_id' });

@@ -366,6 +366,44 @@ describe('bad requests', () => {
   });
 });
 
+describe('a group that is changed here and by a phone at once', () => {
+  test('is in the end what the network has', async () => {
+    const owner = pipeline.newPhone();
+    const people = [pipeline.newPhone(), pipeline.newPhone(), pipeline.newPhone()];
+    const { jid: group } = await ofPhone(owner, '/groups', { name: 'Both', participants: [instance.phone] });
+    await ofGroup(owner, group, { promote: [instance.phone] });
+    await listed(group, ({ role }) => role === 'admin');
+    // A fixed row of pseudo-random steps: the same every time.
+    let seed = 7;
+    const pick = (count: number) => {
+      seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+      return seed % count;
+    };
+    for (let round = 0; round < 30; round += 1) {
+      const action = ['add', 'remove', 'promote', 'demote'][pick(4)]!;
+      const person = people[pick(3)]!;
+      await Promise.all([
+        call('PATCH', `/groups/${group}`, { name: `here ${round}`, locked: pick(2) === 0 }),
+        ofGroup(owner, group, { name: `phone ${round}`, [action]: [person] }),
+        call('POST', `/groups/${group}/participants`, { add: [people[pick(3)]!] }),
+      ]);
+    }
+    const theirs = await pipeline.sandbox.get(`/groups/${group}`);
+    const isSame = async () => {
+      const ours = await ok('GET', `/groups/${group}`);
+      const phones = ours.participants.map((one: { phone: string }) => one.phone).sort();
+      const admins = ours.participants.filter((one: { role: string }) => one.role !== 'member');
+      return (
+        ours.name === theirs.name &&
+        ours.locked === theirs.locked &&
+        JSON.stringify(phones) === JSON.stringify([...theirs.participants].sort()) &&
+        admins.length === theirs.admins.length
+      );
+    };
+    await waitFor(async () => (await isSame()) || undefined);
+  });
+});
+
 describe('what a session hears of groups', () => {
   test('is recorded once when it comes twice, and hostile facts harm nobody', async () => {
     const owner = pipeline.newPhone();
@@ -388,6 +426,33 @@ describe('what a session hears of groups', () => {
     assert.equal(row.participant_count, 2);
     assert.equal((await eventsOf('group.updated', group)).length, 3);
     assert.equal((await eventsOf('group.participants_changed', group)).length, 2);
+  });
+
+  test('does not outlive the pairing: another account has other groups', async () => {
+    const guest = await pipeline.connect();
+    const { jid: group } = await ok('POST', '/groups', { name: 'Old' }, guest);
+    await ok('POST', `/groups/${group}/invite`, undefined, guest);
+    const next = pipeline.newPhone();
+    const { jid: other } = await ofPhone(pipeline.newPhone(), '/groups', {
+      name: 'New',
+      participants: [next],
+    });
+    await pipeline.sandbox.post('/faults', { kind: 'logout', instance: guest.id });
+    const { db, bus } = pipeline.api.parts;
+    const stateIs = (state: string) =>
+      waitFor(async () => {
+        const { rows } = await db.query<{ state: string; phone: string }>(
+          'SELECT state, phone FROM instances WHERE id = $1',
+          [guest.id],
+        );
+        return rows[0]?.state === state && rows[0];
+      }, 15_000);
+    await stateIs('DISCONNECTED');
+    await db.query(`UPDATE instances SET wanted = 'connected' WHERE id = $1`, [guest.id]);
+    bus.notify('instance', guest.id);
+    await stateIs('CONNECTED');
+    assert.equal((await ok('GET', '/groups', undefined, guest)).total, 0);
+    assert.equal((await call('GET', `/groups/${other}`, undefined, guest)).status, 404);
   });
 
   test('goes with the instance', async () => {
