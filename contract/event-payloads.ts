@@ -11,9 +11,10 @@ const messageFamily = z.object({
     .meta({ description: 'message_ids[0] is the message_id of the 202 answer' }),
   message_type: z.enum(MESSAGE_TYPES),
   chat: z.string().meta({ description: 'JID of the chat' }),
-  phone: z
-    .string()
-    .meta({ description: 'Phone of the interacting party; empty for groups and anonymous ids' }),
+  phone: z.string().meta({
+    description:
+      'Phone of the interacting party; empty for groups, and where the phone behind an anonymous id is not known',
+  }),
   from: z.string().meta({ description: 'JID of the interacting party, i.e. the one that phone names' }),
   is_from_me: z.boolean(),
   timestamp,
@@ -148,6 +149,46 @@ export const statusReplySent = z
     timestamp: unixSeconds,
   })
   .meta({ id: 'StatusReplySentEvent' });
+
+const groupFact = {
+  jid: z.string().meta({ description: 'JID of the group' }),
+  by: z.string().nullable().meta({ description: 'Who did it; null where the network does not say' }),
+  phone: z.string().meta({ description: 'Phone of who did it; empty where it is not known' }),
+  timestamp,
+};
+
+/** Only what changed. */
+export const groupUpdated = z
+  .object({
+    ...groupFact,
+    name: z.string().optional(),
+    description: z.string().optional(),
+    announce: z.boolean().optional(),
+    locked: z.boolean().optional(),
+  })
+  .meta({ id: 'GroupUpdatedEvent' });
+
+export const groupParticipantsChanged = z
+  .object({
+    ...groupFact,
+    action: z.enum(['add', 'remove', 'promote', 'demote']),
+    participants: z.array(z.object({ jid: z.string(), phone: z.string() })),
+  })
+  .meta({ id: 'GroupParticipantsEvent' });
+
+export const presenceUpdated = z
+  .object({
+    jid: z.string(),
+    phone: z.string().meta({ description: 'Empty where it is not known' }),
+    chat: z
+      .string()
+      .nullable()
+      .meta({ description: 'The chat in which it is typed; null for online and offline' }),
+    state: z.enum(['available', 'unavailable', 'composing', 'recording', 'paused']),
+    last_seen: timestamp.nullable(),
+    timestamp,
+  })
+  .meta({ id: 'PresenceEvent' });
 
 /** instance.connected, .disconnected, .paired, .logged_out, .banned, .hard_paused. */
 export const instanceMoved = z

@@ -2,7 +2,7 @@
 import { z } from 'zod/v4';
 import { boundedArray } from './bounded.ts';
 import type { ErrorCode } from './errors.ts';
-import { parseRecipient } from './jid.ts';
+import { isGroupJid, parseChat, parseRecipient } from './jid.ts';
 import { EMAIL_MAX_CHARS, MENTIONS_MAX, NAME_MAX_CHARS, NETWORK_ID_MAX_CHARS } from './limits.ts';
 
 /** RFC 3339, e.g. `2026-01-31T12:00:00.000Z`. */
@@ -47,6 +47,41 @@ export const recipient = z
     if ('error' in parsed) context.addIssue({ code: 'custom', params: { code: parsed.error }, input: to });
   })
   .meta({ description: 'A phone number, an individual JID or a group JID', examples: ['+5511999990000'] });
+
+/** A chat that is spoken of, not written to: also one that is known by an anonymous id alone. */
+export const chatRef = z
+  .string()
+  .min(1)
+  .superRefine((chat, context) => {
+    const parsed = chat === '' ? { jid: '' } : parseChat(chat);
+    if ('error' in parsed) context.addIssue({ code: 'custom', params: { code: parsed.error }, input: chat });
+  })
+  .meta({ description: 'A phone number or any JID', examples: ['+5511999990000'] });
+
+/** The JID of a person that somebody names. */
+function personOf(person: string, context: z.RefinementCtx<string>): string {
+  const parsed = parseChat(person);
+  if ('jid' in parsed && !isGroupJid(parsed.jid)) return parsed.jid;
+  const code = 'error' in parsed ? parsed.error : 'INVALID_RECIPIENT';
+  context.issues.push({ code: 'custom', params: { code }, input: person });
+  return z.NEVER;
+}
+
+/** Somebody: a phone number, an individual JID or an anonymous id. Gives the JID. */
+export const personRef = z
+  .string()
+  .min(1)
+  .transform(personOf)
+  .meta({
+    description: 'A phone number, an individual JID or an anonymous id',
+    examples: ['+5511999990000'],
+  });
+
+/** The same in a query, where it may be left out or empty. */
+export const personQuery = z
+  .string()
+  .default('')
+  .transform((person, context) => (person === '' ? '' : personOf(person, context)));
 
 /** A phone number alone, e.g. for a pairing code. */
 export const phoneField = z
@@ -117,6 +152,12 @@ export function cappedPageOf<T extends z.ZodType>(item: T) {
 export function cappedLogsOf<T extends z.ZodType>(item: T) {
   return z.object({ logs: z.array(item), total: z.int(), total_capped: totalCapped });
 }
+
+/** Of what is read without the network otherwise. */
+export const refreshQuery = z
+  .stringbool()
+  .default(false)
+  .meta({ description: 'true asks the network first, which takes a connected instance' });
 
 /** A time in the query string. */
 export const sinceQuery = z.iso.datetime({ offset: true }).optional();

@@ -14,13 +14,22 @@ const LID_JID = /^\d{5,20}@lid$/;
 
 /**
  * The JID of a recipient as a user writes it: a phone number (digits, optional leading +, spaces,
- * dots, dashes and brackets between), an individual JID or a group JID.
+ * dots, dashes and brackets between), an individual JID or a group JID. An anonymous id is none: what is sent
+ * goes to the phone behind it.
  * Otherwise the error code that says what is wrong with it.
  */
-export function parseRecipient(to: string): { jid: Jid } | { error: 'INVALID_PHONE' | 'INVALID_RECIPIENT' } {
-  const text = to.trim();
+export function parseRecipient(to: string): ParsedJid {
+  const parsed = parseChat(to);
+  return 'jid' in parsed && isLidJid(parsed.jid) ? { error: 'INVALID_RECIPIENT' } : parsed;
+}
+
+type ParsedJid = { jid: Jid } | { error: 'INVALID_PHONE' | 'INVALID_RECIPIENT' };
+
+/** The same for a chat or a person that is spoken of, which may be known by an anonymous id alone. */
+export function parseChat(chat: string): ParsedJid {
+  const text = chat.trim();
   if (text.includes('@')) {
-    if (USER_JID.test(text) || GROUP_JID.test(text) || LID_JID.test(text)) return { jid: text };
+    if (USER_JID.test(text) || GROUP_JID.test(text) || isLidJid(text)) return { jid: text };
     return { error: 'INVALID_RECIPIENT' };
   }
   const phone = PHONE.exec(text.replace(/[\s().-]/g, ''));
@@ -42,4 +51,9 @@ export function isGroupJid(jid: Jid): boolean {
 
 export function isUserJid(jid: Jid): boolean {
   return USER_JID.test(jid);
+}
+
+/** An anonymous id: somebody of whom the network does not tell the phone. */
+export function isLidJid(jid: Jid): boolean {
+  return LID_JID.test(jid);
 }

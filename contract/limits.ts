@@ -34,10 +34,8 @@ export const EMAIL_CODE_COOLDOWN_S = 60;
 /** Default of the setting PASSWORD_RESET_TTL. */
 export const PASSWORD_RESET_LIFETIME_MINUTES = 30;
 export const ACCOUNT_RETENTION_DAYS = 30;
-/** @planned Nothing reads it until the product catalog is built. */
-export const CATALOG_LIMIT_DEFAULT = 10;
-/** @planned Nothing reads it until the product catalog is built. */
-export const COLLECTIONS_LIMIT_DEFAULT = 51;
+export const CATALOG_LIMIT = { default: 10, max: 100 } as const;
+export const COLLECTIONS_LIMIT = { default: 51, max: 100 } as const;
 export const STATUS_FEED_LIMIT = { default: 50, max: 100 } as const;
 export const MEDIA_LIST_LIMIT = { default: 50, max: 100 } as const;
 export const WEBHOOK_HOURS = { default: 24, max: 168 } as const;
@@ -90,4 +88,11 @@ export const QUERY_REPEATS_MAX = 100;
 export const NOTES_LIMIT = { default: 1000, max: 1000 } as const;
 export const CONTACTS_CHECK_MAX = 50;
 export const CURSOR_MAX_CHARS = 2048;
+/** As the networks have it. */
+export const GROUP_NAME_MAX_CHARS = 100;
+export const GROUP_DESCRIPTION_MAX_CHARS = 2048;
+export const ABOUT_MAX_CHARS = 139;
+export const PICTURE_MAX_BYTES = 2 * 1024 * 1024;
+/** In each list of a request. */
+export const GROUP_PARTICIPANTS_PER_REQUEST_MAX = 256;
 export const LIST_LIMIT = { default: 50, max: 200 } as const;

@@ -95,6 +95,15 @@ const OPERATION_ERRORS = [
   'NOT_IMPLEMENTED',
 ] as const;
 
+/** What any question to the network of an instance can answer. */
+export const NETWORK_ERRORS = [
+  'INSTANCE_NOT_CONNECTED',
+  'INSTANCE_BANNED',
+  'INSTANCE_HARD_PAUSED',
+  'SEND_FAILED',
+  'NOT_IMPLEMENTED',
+] as const satisfies readonly ErrorCode[];
+
 /** The codes that every route with these credentials can answer. */
 export function commonErrors(auth: RouteAuth): readonly ErrorCode[] {
   return AUTH_ERRORS[auth];

@@ -90,17 +90,17 @@ export interface NetworkActions {
   group_join: { args: { code: string }; answer: { group: Jid } };
   group_leave: { args: { group: Jid }; answer: Record<string, never> };
 
-  /** Without `chat`: whether the account is online. With it: what is done in that chat. */
+  /** Without `chat`: whether the account is online. With it: what is done in that chat. Refused: `chat_not_found`. */
   presence_set: {
     args: { state: 'available' | 'unavailable' } | { state: 'composing' | 'recording' | 'paused'; chat: Jid };
     answer: Record<string, never>;
   };
-  /** From now on, until the session ends, the sink hears `presence` of this one. */
+  /** From now on, until the session ends, the sink hears `presence` of this one. Refused: `chat_not_found`. */
   presence_subscribe: { args: { jid: Jid }; answer: Record<string, never> };
 
   /** The account's own. */
   profile: { args: Record<string, never>; answer: Profile };
-  /** Only what is given changes; `picture` is a JPEG in base64, null takes it away. */
+  /** Only what is given changes; `picture` is a JPEG or PNG in base64, null takes it away. */
   profile_update: {
     args: { name?: string; about?: string; picture?: string | null };
     answer: Profile;
@@ -124,7 +124,7 @@ export interface NetworkActions {
 
 export type ParticipantAction = 'add' | 'remove' | 'promote' | 'demote';
 
-/** `reason`: `no_account`, `not_allowed` (privacy), `already_in`, `not_in`, `left_recently`. */
+/** `reason`: `no_account`, `not_allowed` (privacy), `already_in`, `not_in`, `left_recently`, `group_full`. */
 export interface ParticipantRefusal {
   jid: Jid;
   reason: string;

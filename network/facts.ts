@@ -34,7 +34,7 @@ export type NetworkFact = { at: Date } & (
   /** The name under which the phone saved it; empty when it is not saved (any more). */
   | { kind: 'contact'; revision: number; jid: Jid; name: string }
   | { kind: 'blocked'; revision: number; jid: Jid; blocked: boolean }
-  /** A group as it is now: told when the account came in, and when the network says it whole. */
+  /** A group as it is now: each after the pairing, one that the account came into, and when the network says it whole. */
   | { kind: 'group'; group: GroupInfo }
   | {
       kind: 'group_changed';

@@ -2,16 +2,21 @@ import type { AppRouter } from '@ts-rest/core';
 import { admin } from './admin.ts';
 import { audit } from './audit.ts';
 import { auth } from './auth.ts';
+import { business } from './business.ts';
 import { chats, contacts } from './chats.ts';
 import { deliveries } from './deliveries.ts';
 import { events } from './events.ts';
+import { groups } from './groups.ts';
 import { health } from './health.ts';
 import { instances } from './instances.ts';
 import { labels } from './labels.ts';
+import { lids } from './lids.ts';
 import { media } from './media.ts';
 import { messages } from './messages.ts';
 import { notes } from './notes.ts';
 import { oauth } from './oauth.ts';
+import { presence } from './presence.ts';
+import { profile } from './profile.ts';
 import { queue } from './queue.ts';
 import { scheduled } from './scheduled.ts';
 import { status } from './status.ts';
@@ -38,6 +43,11 @@ export const messagingContract = {
   contacts,
   labels,
   notes,
+  groups,
+  presence,
+  profile,
+  business,
+  lids,
   webhooks,
   deliveries,
   events,

@@ -2,11 +2,11 @@
 
 import { z } from 'zod/v4';
 import { boundedArray } from '../bounded.ts';
-import { messageRef, recipient, uuid } from '../fields.ts';
+import { chatRef, messageRef, uuid } from '../fields.ts';
 import { isGroupJid } from '../jid.ts';
 import { FIELD_MAX_CHARS, POLL_OPTIONS_MAX } from '../limits.ts';
 
-const chatJid = recipient.meta({ description: 'JID of the chat that holds the message' });
+const chatJid = chatRef.meta({ description: 'JID of the chat that holds the message' });
 const senderJid = z
   .string()
   .regex(/^\d{5,20}@(s\.whatsapp\.net|lid)$/, 'must be an individual JID')

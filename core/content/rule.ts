@@ -1,5 +1,5 @@
 import type { ApiError } from '@posthorn/contract/api-error.ts';
-import { parseRecipient } from '@posthorn/contract/jid.ts';
+import { parseChat } from '@posthorn/contract/jid.ts';
 import type { z } from 'zod/v4';
 import type { MediaKind, MediaRecord } from '../media/media-port.ts';
 import type { NewMessage } from './new-message.ts';
@@ -63,7 +63,7 @@ export function rule<S extends z.ZodType>(typed: SendRule<z.output<S>> & { body:
 
 /** The contract has refused what is no recipient. */
 export function jidOf(to: string): string {
-  const parsed = parseRecipient(to);
+  const parsed = parseChat(to);
   if ('error' in parsed) throw new Error('an invalid recipient passed the contract');
   return parsed.jid;
 }

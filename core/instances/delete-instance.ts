@@ -28,6 +28,8 @@ export async function deleteInstance(
     await client.query('DELETE FROM chat_guards WHERE instance_id = $1', [id]);
     await client.query('DELETE FROM usage_minutes WHERE instance_id = $1', [id]);
     await removeDeviceState(client, id);
+    await client.query('DELETE FROM chat_groups WHERE instance_id = $1', [id]);
+    await client.query('DELETE FROM lids WHERE instance_id = $1', [id]);
   });
   deps.bus.notify('instance', id);
 }

@@ -82,6 +82,8 @@ async function write(
       [row.company_id, instanceId, row.state, to, reason, now],
     );
   }
+  // The network tells a new pairing which groups its account is in; those of another account must not stay.
+  if (reason === 'paired') await client.query('DELETE FROM chat_groups WHERE instance_id = $1', [instanceId]);
   const data = {
     state: to,
     previous_state: row.state,

@@ -22,4 +22,6 @@ export interface MediaDeps {
   retentionDays: number;
   /** Of a fetch by URL, all in all (HTTP_TIMEOUT, MED-2). */
   fetchTimeoutMs: number;
+  /** Of what a fetch gives; MEDIA_MAX_BYTES without it. */
+  fetchMaxBytes?: number;
 }

@@ -132,21 +132,23 @@ async function fetchOnce(
  * MEDIA_FETCH_FAILED, 503 SERVICE_UNAVAILABLE, or {@link MediaRejected} for what came but cannot be taken.
  */
 export async function fetchToSpool(
-  deps: Pick<MediaDeps, 'outbound' | 'spool' | 'room' | 'fetchTimeoutMs'>,
+  deps: Pick<MediaDeps, 'outbound' | 'spool' | 'room' | 'fetchTimeoutMs' | 'fetchMaxBytes'>,
   scope: MediaScope,
   url: string,
 ) {
   const signal = AbortSignal.timeout(deps.fetchTimeoutMs);
+  const maxBytes = deps.fetchMaxBytes ?? MEDIA_MAX_BYTES;
   let leave: () => void = () => undefined;
   try {
     const { body, declaredType, fileName, lengthBytes } = await fetchMedia(deps, url, signal);
     try {
-      leave = deps.room.take(scope.companyId, lengthBytes ?? MEDIA_MAX_BYTES);
+      if ((lengthBytes ?? 0) > maxBytes) throw new MediaRejected('too_large');
+      leave = deps.room.take(scope.companyId, lengthBytes ?? maxBytes);
     } catch (err) {
       body.on('error', () => undefined).destroy();
       throw err;
     }
-    return { file: await deps.spool.write(body), declaredType, fileName, leave };
+    return { file: await deps.spool.write(body, { maxBytes }), declaredType, fileName, leave };
   } catch (cause) {
     leave();
     const failed = (why: string) =>

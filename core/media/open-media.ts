@@ -8,6 +8,7 @@ import { createMediaFinder, type MediaFinder } from './find-media.ts';
 import type { MediaDeps } from './media-deps.ts';
 import type { MediaSources } from './media-port.ts';
 import { createMediaSources } from './media-sources.ts';
+import { createNetworkImages, type NetworkImages } from './network-images.ts';
 import { createSharedBudget } from './shared-budget.ts';
 import { createSpool, openSpool } from './spool.ts';
 import { createTypeDetector } from './type-detector.ts';
@@ -16,6 +17,8 @@ import { createTypeDetector } from './type-detector.ts';
 export interface OpenedMedia extends MediaDeps {
   finder: MediaFinder;
   sources: MediaSources;
+  /** Pictures that a network tells of by address. */
+  networkImages: NetworkImages;
   close(): Promise<void>;
 }
 
@@ -48,6 +51,8 @@ export async function openMedia(deps: {
     | 'MEDIA_SPOOL_MB'
     | 'MEDIA_PRIVATE_HOSTS'
     | 'HTTP_TIMEOUT'
+    | 'NETWORK_DRIVER'
+    | 'SANDBOX_URL'
   >;
   db: Db;
   clock: Clock;
@@ -76,10 +81,13 @@ export async function openMedia(deps: {
     fetchTimeoutMs: config.HTTP_TIMEOUT * 1000,
     finder: createMediaFinder({ db }),
   };
+  const networkImages = createNetworkImages(parts, config);
   return {
     ...parts,
     sources: createMediaSources(parts),
+    networkImages,
     async close() {
+      await networkImages.close();
       await outbound.close();
       await parts.types.close();
       await storage?.close();

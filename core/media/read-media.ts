@@ -7,6 +7,7 @@ import type { Db } from '../platform/db.ts';
 import { type Storage, StorageMissing } from '../platform/storage/storage.ts';
 import { isExpired, type MediaFinder, type StoredMedia } from './find-media.ts';
 import { findScope } from './find-scope.ts';
+import { mediaUrl } from './media-url.ts';
 import { requireStorage } from './require-storage.ts';
 
 interface ReadDeps {
@@ -41,7 +42,7 @@ export async function readMediaInfo(
   input: MediaInput,
 ): Promise<MediaInfo> {
   const media = await findMedia(deps, input);
-  const url = `${deps.publicUrl}/v1/instances/${media.instanceId}/media/${media.mediaId}`;
+  const url = mediaUrl(deps.publicUrl, media.instanceId, media.mediaId);
   return {
     id: media.mediaId,
     mime_type: media.mimeType,

@@ -20,10 +20,14 @@ export interface ChangedMessage {
   forwarding_score: number;
   trace_id: string | null;
   deleted_at: Date | null;
+  /** The phone of a sender who has an anonymous id; null where it is not known, or not needed. */
+  lid_phone: string | null;
 }
 
 export const CHANGED_COLUMNS = `id, company_id, instance_id, direction, type, chat_jid, sender_jid, content, media_id,
-  is_forwarded, forwarding_score, trace_id, deleted_at`;
+  is_forwarded, forwarding_score, trace_id, deleted_at,
+  CASE WHEN sender_jid LIKE '%@lid' THEN (SELECT l.phone FROM lids l
+    WHERE l.instance_id = messages.instance_id AND l.lid = messages.sender_jid) END AS lid_phone`;
 
 const FAMILIES: ReadonlySet<string> = new Set(INBOUND_FAMILIES);
 
@@ -32,7 +36,7 @@ export function changedFamily(message: ChangedMessage, at: Date): Record<string,
   const data = outboundFamily(message, at);
   if (message.direction === 'outbound') return data;
   const from = message.sender_jid ?? message.chat_jid;
-  return { ...data, from, phone: phoneOf(from), is_from_me: false };
+  return { ...data, from, phone: message.lid_phone ?? phoneOf(from), is_from_me: false };
 }
 
 /** Of a received content as JSON. It goes into the message, its events and each delivery of them. */

@@ -1,10 +1,12 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { isGroupJid, phoneOf } from '@posthorn/contract/jid.ts';
+import { isLidJid, jidOfPhone } from '@posthorn/contract/jid.ts';
 import type { Message, MessageStatus } from '@posthorn/contract/messaging/message.ts';
 import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Db } from '../platform/db.ts';
+import { readPhones } from '../lids/read-phones.ts';
+import type { Db, Sql } from '../platform/db.ts';
 import { isUuid, messageIdOf, networkIdOf } from '../platform/ids.ts';
+import { oneRow } from '../platform/one-row.ts';
 
 /**
  * One message of an instance, by the service's UUID or the network's id. 404 INSTANCE_NOT_FOUND or
@@ -28,7 +30,7 @@ export async function findMessage(
   });
   const row = found.rows[0];
   if (!row) throw apiError('MESSAGE_NOT_FOUND');
-  return messageView(row);
+  return oneRow(await viewMessages(deps.db, [row]));
 }
 
 /** A row of `messages`, as far as it is shown. */
@@ -58,15 +60,22 @@ export interface MessageRow {
   deleted_at: Date | null;
 }
 
-export function messageView(row: MessageRow): Message {
+/** Rows as they are shown: a chat that is known by an anonymous id alone, by its phone once that is learnt. */
+export async function viewMessages(sql: Sql, rows: readonly MessageRow[]): Promise<Message[]> {
+  const chatOf = (row: MessageRow) => ({ instanceId: row.instance_id, jid: row.chat_jid });
+  const phoneOf = await readPhones(sql, rows.map(chatOf));
+  return rows.map((row) => messageView(row, phoneOf(chatOf(row))));
+}
+
+function messageView(row: MessageRow, phone: string): Message {
   const outbound = row.direction === 'outbound';
   return {
     message_id: row.id,
     instance_id: row.instance_id,
     // One of our own that the phone sent before the pairing has an id that the phone drew.
     network_id: row.network_id ?? (outbound ? networkIdOf(row.id) : null),
-    chat_jid: row.chat_jid,
-    phone: isGroupJid(row.chat_jid) ? '' : phoneOf(row.chat_jid),
+    chat_jid: isLidJid(row.chat_jid) && phone !== '' ? jidOfPhone(phone) : row.chat_jid,
+    phone,
     from_jid: outbound ? null : row.sender_jid,
     direction: row.direction,
     message_type: row.type as Message['message_type'],

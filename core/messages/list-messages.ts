@@ -1,11 +1,12 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { parseRecipient } from '@posthorn/contract/jid.ts';
+import { parseChat, phoneOf } from '@posthorn/contract/jid.ts';
 import type { Message } from '@posthorn/contract/messaging/message.ts';
 import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
+import { readLidsOf } from '../lids/read-phones.ts';
 import type { Db, Sql } from '../platform/db.ts';
 import { oneRow } from '../platform/one-row.ts';
-import { type MessageRow, messageView } from './find-message.ts';
+import { type MessageRow, viewMessages } from './find-message.ts';
 
 export interface MessageFilter {
   chat_jid?: string | undefined;
@@ -36,6 +37,7 @@ export async function listMessages(
     throw apiError('BAD_REQUEST', { message: 'give after or before, not both' });
   }
   const { instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
+  const chats = await addressesOf(deps.db, instanceId, chatOf(filter));
   const forwards = filter.after !== undefined;
   const found: MessageRow[] = [];
   let position = filter.after ?? filter.before ?? null;
@@ -47,7 +49,7 @@ export async function listMessages(
         instanceId,
         // Without a filter every row passed over is one of the answer.
         isFiltered(filter) ? SCAN_ROWS : wanted,
-        chatOf(filter),
+        chats,
         filter.direction ?? null,
         filter.status ?? null,
         filter.type ?? null,
@@ -60,10 +62,10 @@ export async function listMessages(
     const full = found.length >= filter.limit;
     position = full ? found.at(-1)!.id : edge;
     const ended = !full && scanned < (isFiltered(filter) ? SCAN_ROWS : wanted);
-    if (ended) return { data: found.map(messageView), nextCursor: null };
+    if (ended) return { data: await viewMessages(deps.db, found), nextCursor: null };
     if (full) break;
   }
-  return { data: found.map(messageView), nextCursor: position };
+  return { data: await viewMessages(deps.db, found), nextCursor: position };
 }
 
 interface Look {
@@ -80,8 +82,15 @@ function isFiltered(filter: MessageFilter): boolean {
 /** The contract has refused what is no chat. */
 function chatOf({ chat_jid: chat }: MessageFilter): string | null {
   if (chat === undefined) return null;
-  const parsed = parseRecipient(chat);
+  const parsed = parseChat(chat);
   return 'jid' in parsed ? parsed.jid : null;
+}
+
+/** A chat may stand under the anonymous ids of its phone as well: what came before they were known. */
+async function addressesOf(sql: Sql, instanceId: string, chat: string | null): Promise<string[] | null> {
+  if (chat === null) return null;
+  const phone = phoneOf(chat);
+  return phone === '' ? [chat] : [chat, ...(await readLidsOf(sql, instanceId, phone))];
 }
 
 async function readMessages(sql: Sql, ids: readonly string[], forwards: boolean): Promise<MessageRow[]> {
@@ -97,7 +106,7 @@ function listSql(position: '' | 'AND id < $8' | 'AND id > $8', order: 'ASC' | 'D
   return `
 WITH passed AS MATERIALIZED (
   SELECT id, row_number() OVER (ORDER BY id ${order}) AS nth,
-         ($3::text IS NULL OR chat_jid = $3) AND ($4::text IS NULL OR direction = $4)
+         ($3::text[] IS NULL OR chat_jid = ANY ($3)) AND ($4::text IS NULL OR direction = $4)
          AND ($5::text IS NULL OR status = $5) AND ($6::text IS NULL OR type = $6) AS fits
   FROM messages WHERE instance_id = $1 ${position}
   ORDER BY id ${order} LIMIT $2

@@ -46,7 +46,13 @@ export function outboundFamily(
 export function progressEvent(
   message: OutboundFacts,
   step: Step,
-  proof: { at: Date; by?: Jid | undefined; reason?: string | undefined; wireState?: string | undefined },
+  proof: {
+    at: Date;
+    by?: Jid | undefined;
+    phone?: string | undefined;
+    reason?: string | undefined;
+    wireState?: string | undefined;
+  },
   now: Date,
 ): NewEvent {
   const data = outboundFamily(message, proof.at);
@@ -56,7 +62,7 @@ export function progressEvent(
   }
   if (proof.by !== undefined && step !== 'sent') {
     data.from = proof.by;
-    data.phone = phoneOf(proof.by);
+    data.phone = proof.phone ?? phoneOf(proof.by);
   }
   if (step === 'failed') {
     if (message.idempotency_key) data.idempotency_key = message.idempotency_key;

@@ -1,9 +1,10 @@
-import { phoneOf } from '@posthorn/contract/jid.ts';
+import { isLidJid, jidOfPhone } from '@posthorn/contract/jid.ts';
 import { recordChatTraffic } from '../chats/record-traffic.ts';
 import { buildEvent } from '../events/build-event.ts';
 import type { NewEvent } from '../events/insert-events.ts';
 import { createRecorder, type RecorderDeps, type Recording } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/hold-leases.ts';
+import { type Person, type PhoneBook, readPhones } from '../lids/read-phones.ts';
 import type { Coalescer } from '../platform/coalesce.ts';
 import { execute, type Sql } from '../platform/db.ts';
 import { messageIdOf, newId } from '../platform/ids.ts';
@@ -60,14 +61,15 @@ export function createInboundRecorder(deps: RecorderDeps): InboundRecorder {
 }
 
 async function record({ client, now, tell }: Recording, current: readonly ReceivedBatch[]): Promise<void> {
-  const messages = current
-    .flatMap((batch) => batch.messages)
-    .map((received) => ({
-      ...received,
-      id: newId(),
-      type: inboundFamily(received.type),
-      content: ownIds(received.content),
-    }));
+  const arrived = current.flatMap((batch) => batch.messages);
+  const phoneOf = await readPhones(client, peopleOf(arrived));
+  const messages = arrived.map((received) => ({
+    ...received,
+    id: newId(),
+    chatJid: chatOf(received, phoneOf),
+    type: inboundFamily(received.type),
+    content: ownIds(received.content),
+  }));
   const stored = await client.query<{ id: string }>({
     name: 'messages-inbound-insert',
     text: INSERT,
@@ -83,7 +85,7 @@ async function record({ client, now, tell }: Recording, current: readonly Receiv
     }),
     now,
   );
-  await tell(received.flatMap((message) => receivedEvents(message, now)));
+  await tell(received.flatMap((message) => receivedEvents(message, phoneOf, now)));
   await countUsage(
     client,
     received.map(({ companyId, instanceId }) => ({ companyId, instanceId, what: 'received' as const })),
@@ -91,13 +93,26 @@ async function record({ client, now, tell }: Recording, current: readonly Receiv
   );
 }
 
+function peopleOf(received: readonly Received[]): Person[] {
+  return received.flatMap(({ instanceId, chatJid, senderJid }) => [
+    { instanceId, jid: senderJid },
+    { instanceId, jid: chatJid },
+  ]);
+}
+
+/** A chat with somebody whose phone is known is one chat, by whichever address they write. */
+function chatOf({ instanceId, chatJid }: Received, phoneOf: PhoneBook): string {
+  const phone = isLidJid(chatJid) ? phoneOf({ instanceId, jid: chatJid }) : '';
+  return phone === '' ? chatJid : jidOfPhone(phone);
+}
+
 /** message.received, and the same under the name of its family (EVT-7). */
-function receivedEvents(message: Received & { id: string }, now: Date): NewEvent[] {
+function receivedEvents(message: Received & { id: string }, phoneOf: PhoneBook, now: Date): NewEvent[] {
   const data: Record<string, unknown> = {
     message_ids: [message.id],
     message_type: message.type,
     chat: message.chatJid,
-    phone: phoneOf(message.senderJid),
+    phone: phoneOf({ instanceId: message.instanceId, jid: message.senderJid }),
     from: message.senderJid,
     push_name: message.pushName,
     is_from_me: false,

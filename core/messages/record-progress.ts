@@ -3,6 +3,7 @@ import { type ChatTraffic, recordChatTraffic } from '../chats/record-traffic.ts'
 import type { NewEvent } from '../events/insert-events.ts';
 import { createRecorder, type RecorderDeps, type Recording } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/hold-leases.ts';
+import { type Person, readPhones } from '../lids/read-phones.ts';
 import type { Coalescer } from '../platform/coalesce.ts';
 import type { Sql } from '../platform/db.ts';
 import { type PostedStory, recordPosted, storyOf } from '../status/record-posted.ts';
@@ -41,6 +42,7 @@ async function record(
   current: readonly Progress[],
   rows: KnownMessages,
 ): Promise<void> {
+  const phoneOf = await readPhones(client, readersOf(current, rows));
   const changes = new Map<string, Change>();
   const events: NewEvent[] = [];
   const usage: UsageCount[] = [];
@@ -56,7 +58,8 @@ async function record(
       if (step === 'failed') change.failedReason = progress.reason ?? 'send_failed';
       change[`${step}At`] = progress.at.toISOString();
       changes.set(row.id, change);
-      events.push(progressEvent(row, step, progress, now));
+      const phone = progress.by && phoneOf({ instanceId: row.instance_id, jid: progress.by });
+      events.push(progressEvent(row, step, { ...progress, phone }, now));
       const story = step === 'sent' ? storyOf(row, progress.at) : null;
       if (story) stories.push(story);
       if (step === 'sent') traffic.push(trafficOf(row, progress.at));
@@ -80,6 +83,17 @@ async function record(
 function trafficOf(row: OutboundFacts, at: Date): ChatTraffic {
   const { id: messageId, company_id: companyId, instance_id: instanceId, chat_jid: chatJid, type } = row;
   return { companyId, instanceId, chatJid, messageId, type, at };
+}
+
+/** Who received, read or played what. */
+function readersOf(
+  current: readonly Progress[],
+  rows: ReadonlyMap<string, { instance_id: string }>,
+): Person[] {
+  return current.flatMap(({ messageId, by }) => {
+    const row = rows.get(messageId);
+    return row && by ? [{ instanceId: row.instance_id, jid: by }] : [];
+  });
 }
 
 interface Change {

@@ -6,6 +6,9 @@ import { requireAbility } from '../instances/driver-abilities.ts';
 import { oneRow } from '../platform/one-row.ts';
 import { type OwnerRequest, type RpcDeps, RpcRefused, requestOwner } from './request-owner.ts';
 
+/** By the network's reason: what the caller is told. */
+export type Refusals = Readonly<Record<string, () => ApiError>>;
+
 /** What a change of the account's own state is answered with. */
 const changed = z.object({ revision: z.int() });
 
@@ -26,22 +29,34 @@ export async function requireAbleInstance(
   return scope;
 }
 
-/** By the network's reason: what the caller is told. */
-export type Refusals = Readonly<Record<string, () => ApiError>>;
-
-/**
- * Has the network make a change that the account's devices share, and gives its revision. A refusal becomes the error
- * that `refusals` has for it, else 502 SEND_FAILED. Throws as `requestOwner` does.
- */
+/** Has the network make a change that the account's devices share, and gives its revision. Throws as {@link askNetwork}. */
 export async function askForChange(
   deps: RpcDeps,
   request: OwnerRequest,
   refusals: Refusals = {},
 ): Promise<number> {
+  return (await askNetwork(deps, request, changed, refusals)).revision;
+}
+
+/**
+ * Asks the network through the owner of the instance, and parses what it answers: names and texts are those of strangers.
+ * `refusals` gives the error of each reason that it may refuse for; any other reason, and an answer of another
+ * shape, is 502 SEND_FAILED. Throws as requestOwner does.
+ */
+export async function askNetwork<S extends z.ZodType>(
+  deps: RpcDeps,
+  request: OwnerRequest,
+  answerShape: S,
+  refusals: Refusals = {},
+): Promise<z.output<S>> {
+  let answer: unknown;
   try {
-    return changed.parse(await requestOwner(deps, request)).revision;
+    answer = await requestOwner(deps, request);
   } catch (cause) {
-    if (cause instanceof RpcRefused) throw refusals[cause.reason]?.() ?? apiError('SEND_FAILED', { cause });
-    throw cause;
+    if (!(cause instanceof RpcRefused)) throw cause;
+    throw refusals[cause.reason]?.() ?? apiError('SEND_FAILED', { cause });
   }
+  const parsed = answerShape.safeParse(answer);
+  if (!parsed.success) throw apiError('SEND_FAILED', { cause: parsed.error });
+  return parsed.data;
 }

@@ -73,10 +73,15 @@ export async function answerRequest(sql: Sql, id: string, answer: RpcAnswer): Pr
     `UPDATE network_calls SET state = 'answered', answer = $2, error = $3 WHERE id = $1 AND state = 'taken'`,
     [
       id,
-      'value' in answer ? JSON.stringify(answer.value ?? null) : null,
+      'value' in answer ? JSON.stringify(answer.value ?? null, storable) : null,
       'error' in answer ? answer.error : null,
     ],
   );
+}
+
+/** Names that strangers chose may hold what PostgreSQL does not take in JSON. */
+function storable(_key: string, value: unknown): unknown {
+  return typeof value === 'string' ? value.toWellFormed().replaceAll('\u0000', '\ufffd') : value;
 }
 
 /** What was asked and answered by processes that are gone. */

@@ -1,11 +1,12 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { phoneOf } from '@posthorn/contract/jid.ts';
 import type { StatusItem } from '@posthorn/contract/messaging/status.ts';
 import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import type { KnownStatus } from '../content/rule.ts';
+import { readPhones } from '../lids/read-phones.ts';
 import type { Db, Sql } from '../platform/db.ts';
 import { isUuid, messageIdOf, networkIdOf } from '../platform/ids.ts';
+import { oneRow } from '../platform/one-row.ts';
 
 /** One row of the feed. */
 export interface StatusRow {
@@ -27,11 +28,24 @@ export function statusKey(ref: string): string {
   return messageIdOf(upper) ?? upper;
 }
 
-export function statusItem(row: StatusRow): StatusItem {
+/** Rows of the feed as they are shown. */
+export async function statusItems(
+  sql: Sql,
+  instanceId: string,
+  rows: readonly StatusRow[],
+): Promise<StatusItem[]> {
+  const phoneOf = await readPhones(
+    sql,
+    rows.map((row) => ({ instanceId, jid: row.author_jid })),
+  );
+  return rows.map((row) => statusItem(row, phoneOf({ instanceId, jid: row.author_jid })));
+}
+
+function statusItem(row: StatusRow, phone: string): StatusItem {
   return {
     status_message_id: row.status_id,
     direction: row.direction,
-    phone: row.direction === 'inbound' ? phoneOf(row.author_jid) : '',
+    phone: row.direction === 'inbound' ? phone : '',
     type: row.type,
     content: row.content,
     media_id: row.media_id ?? '',
@@ -47,7 +61,7 @@ export async function findStatus(
   const { instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
   const row = await readStatus(deps.db, instanceId, input.statusId);
   if (!row) throw apiError('NOT_FOUND', { message: 'status not found' });
-  return statusItem(row);
+  return oneRow(await statusItems(deps.db, instanceId, [row]));
 }
 
 /** What a reply has to know of the status that it answers; null for one that is not in the feed. */

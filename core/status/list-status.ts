@@ -4,7 +4,7 @@ import type { Principal } from '../access/principal.ts';
 import type { Db } from '../platform/db.ts';
 import { oneRow } from '../platform/one-row.ts';
 import { offsetOf } from '../platform/paging.ts';
-import { STATUS_COLUMNS, type StatusRow, statusItem } from './find-status.ts';
+import { STATUS_COLUMNS, type StatusRow, statusItems } from './find-status.ts';
 
 /** The feed of one instance, newest first (STA-6). 404 INSTANCE_NOT_FOUND. */
 export async function listStatus(
@@ -31,5 +31,5 @@ export async function listStatus(
      WHERE instance_id = $1 AND ($2::text IS NULL OR direction = $2)`,
     [instanceId, direction],
   );
-  return { data: rows.rows.map(statusItem), total: oneRow(total.rows).n };
+  return { data: await statusItems(deps.db, instanceId, rows.rows), total: oneRow(total.rows).n };
 }

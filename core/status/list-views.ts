@@ -1,7 +1,7 @@
-import { phoneOf } from '@posthorn/contract/jid.ts';
 import type { StatusViews } from '@posthorn/contract/messaging/status.ts';
 import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
+import { readPhones } from '../lids/read-phones.ts';
 import type { Db } from '../platform/db.ts';
 import { statusKey } from './find-status.ts';
 
@@ -17,11 +17,31 @@ export async function listStatusViews(
      WHERE instance_id = $1 AND status_id = $2 ORDER BY viewed_at, viewer_jid`,
     [instanceId, key],
   );
-  const viewers = found.rows.map((row) => ({
-    phone: phoneOf(row.viewer_jid),
-    jid: row.viewer_jid,
-    receipt_type: row.receipt_type,
-    viewed_at: row.viewed_at.toISOString(),
-  }));
+  const phoneOf = await readPhones(
+    deps.db,
+    found.rows.map((row) => ({ instanceId, jid: row.viewer_jid })),
+  );
+  const viewers = onePerPhone(
+    found.rows.map((row) => ({
+      phone: phoneOf({ instanceId, jid: row.viewer_jid }),
+      jid: row.viewer_jid,
+      receipt_type: row.receipt_type,
+      viewed_at: row.viewed_at.toISOString(),
+    })),
+  );
   return { status_message_id: key, count: viewers.length, viewers };
+}
+
+type Viewer = StatusViews['viewers'][number];
+
+/** Somebody who viewed it under an anonymous id and under their number is one; having played it counts for both. */
+function onePerPhone(viewers: readonly Viewer[]): Viewer[] {
+  const byPerson = new Map<string, Viewer>();
+  for (const viewer of viewers) {
+    const person = viewer.phone || viewer.jid;
+    const known = byPerson.get(person);
+    if (!known) byPerson.set(person, viewer);
+    else if (viewer.receipt_type === 'played') byPerson.set(person, { ...known, receipt_type: 'played' });
+  }
+  return [...byPerson.values()];
 }

@@ -1,8 +1,8 @@
-import { phoneOf } from '@posthorn/contract/jid.ts';
 import { buildEvent } from '../events/build-event.ts';
 import type { NewEvent } from '../events/insert-events.ts';
 import { type RecorderDeps, recordUnderLease } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/hold-leases.ts';
+import { readPhones } from '../lids/read-phones.ts';
 import type { Sql } from '../platform/db.ts';
 import { hashKey } from '../platform/hashes.ts';
 import { isUuid, newId } from '../platform/ids.ts';
@@ -50,10 +50,15 @@ export async function recordStatusFacts(
   if (facts.length === 0) return 'recorded';
   await recordUnderLease(deps, scope.lease, async ({ client: sql, now, tell }) => {
     const events: NewEvent[] = [];
+    const { instanceId } = scope;
+    const phoneOf = await readPhones(
+      sql,
+      facts.map(({ from }) => ({ instanceId, jid: from })),
+    );
     for (const fact of facts) {
       const told = await record(sql, scope, fact);
       if (!told || events.some((event) => event.eventId === told.eventId)) continue;
-      events.push(eventOf(scope, fact, told, now));
+      events.push(eventOf(scope, fact, told, { phone: phoneOf({ instanceId, jid: fact.from }), now }));
     }
     await tell(events);
   });
@@ -173,9 +178,14 @@ async function typeOf(sql: Sql, instanceId: string, key: string): Promise<string
   return found.rows[0]?.type ?? 'text';
 }
 
-function eventOf(scope: StatusScope, fact: StatusFact, told: NonNullable<Told>, now: Date): NewEvent {
+function eventOf(
+  scope: StatusScope,
+  fact: StatusFact,
+  told: NonNullable<Told>,
+  { phone, now }: { phone: string; now: Date },
+): NewEvent {
   const { type, eventId } = told;
   const timestamp = Math.floor(fact.at.getTime() / 1000);
-  const data = { phone: phoneOf(fact.from), from: fact.from, ...told.data, timestamp };
+  const data = { phone, from: fact.from, ...told.data, timestamp };
   return buildEvent(scope, { type, data, now, eventId });
 }

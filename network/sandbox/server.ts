@@ -8,11 +8,13 @@ import { limitTransfers, type TransferLimits } from '@posthorn/core/platform/tra
 import { WebSocketServer } from 'ws';
 import { CDN_PATH, serveCdn } from './control/cdn-http.ts';
 import { deviceRoutes } from './control/device-routes.ts';
+import { groupRoutes } from './control/group-routes.ts';
 import { createGuard } from './control/guard.ts';
 import { serveControl } from './control/http.ts';
 import { networkRoutes } from './control/network-routes.ts';
 import { phoneActions } from './control/phone-actions.ts';
 import { phoneRoutes } from './control/phone-routes.ts';
+import { socialRoutes } from './control/social-routes.ts';
 import { createFaultBook } from './faults/fault-book.ts';
 import { type SandboxLog, silentLog } from './log.ts';
 import { serveConnection } from './sessions/connection.ts';
@@ -91,6 +93,8 @@ export async function createSandboxServer(options: SandboxOptions = {}): Promise
     ...phoneRoutes(world),
     ...phoneActions(world),
     ...deviceRoutes(world),
+    ...groupRoutes(world),
+    ...socialRoutes(world),
     ...networkRoutes(world, desk, sessions),
   ];
   http.off('request', answerStarting).on('request', (request, response) => {
@@ -143,6 +147,7 @@ function createWorld(options: SandboxOptions, log: SandboxLog, outbox: Outbox): 
   return {
     phones: new Map(),
     groups: new Map(),
+    lids: new Map(),
     cdn: createCdn(options.dataDir),
     accountsByToken: new Map(),
     ledger: createLedger(),

@@ -9,15 +9,20 @@ import { healthHandlers } from '../http/health.ts';
 import { adminRoutes } from './admin-routes.ts';
 import { auditRoutes } from './audit-routes.ts';
 import { type AuthRoutesDeps, authRoutes } from './auth-routes.ts';
+import { businessRoutes } from './business-routes.ts';
 import { chatsRoutes, contactsRoutes } from './chats-routes.ts';
 import { deliveriesRoutes } from './deliveries-routes.ts';
 import { type EventsRoutesDeps, eventsRoutes } from './events-routes.ts';
+import { groupsRoutes } from './groups-routes.ts';
 import { type InstancesRoutesDeps, instancesRoutes } from './instances-routes.ts';
 import { labelsRoutes } from './labels-routes.ts';
+import { lidsRoutes } from './lids-routes.ts';
 import { type MediaRoutesDeps, mediaRoutes } from './media-routes.ts';
 import { type MessagesRoutesDeps, messagesRoutes } from './messages-routes.ts';
 import { notesRoutes } from './notes-routes.ts';
 import { type OAuthRoutesDeps, oauthRoutes } from './oauth-routes.ts';
+import { presenceRoutes } from './presence-routes.ts';
+import { profileRoutes } from './profile-routes.ts';
 import { queueRoutes } from './queue-routes.ts';
 import { scheduledRoutes } from './scheduled-routes.ts';
 import { statusRoutes } from './status-routes.ts';
@@ -57,6 +62,11 @@ export function messagingHandlers(deps: HandlersDeps): Handlers<typeof messaging
     contacts: contactsRoutes(deps),
     labels: labelsRoutes(deps),
     notes: notesRoutes(deps),
+    groups: groupsRoutes(deps),
+    presence: presenceRoutes(deps),
+    profile: profileRoutes(deps),
+    business: businessRoutes(deps),
+    lids: lidsRoutes(deps),
     webhooks: webhooksRoutes(deps),
     deliveries: deliveriesRoutes(deps),
     events: eventsRoutes(deps),

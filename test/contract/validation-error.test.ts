@@ -245,12 +245,11 @@ describe('an accepted request', () => {
     assert.deepEqual(parseInput(sendTextBody, { ...text, colour: 'red' }, 'body'), text);
   });
 
-  it('takes phones, individual, anonymous and group JIDs as recipients', () => {
+  it('takes phones, individual and group JIDs as recipients', () => {
     for (const to of [
       '5511999990000',
       '+55 (11) 99999-0000',
       '5511999990000@s.whatsapp.net',
-      '12036304@lid',
       '120363041234567890@g.us',
     ])
       assert.equal(parseInput(sendTextBody, { ...text, to }, 'body').to, to);

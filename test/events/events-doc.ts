@@ -21,6 +21,12 @@ const EMITTED: [pattern: string, text: string][] = [
   ['label.dissociated', 'a label was taken off a chat or a message'],
   ['label.*', 'a label was made, changed or deleted, here or on the phone'],
   ['history.synced', 'all chats, contacts and messages of before the pairing are there'],
+  ['group.updated', 'name, description or settings of a group changed; carries what changed'],
+  ['group.participants_changed', 'people were added to a group, removed, promoted or demoted'],
+  [
+    'presence.updated',
+    'somebody whose presence is subscribed to came, went or types; the newest counts, some may be left out',
+  ],
   ['instance.*', 'the connection of an instance changed'],
   ['webhook.test', 'sent by `POST /v1/webhooks/{id}/test`, to that webhook only'],
   ['*.received', 'a message of this family came in; together with message.received, under an id of its own'],

@@ -31,7 +31,26 @@ const ACTIONS: Record<string, string> = {
   'contacts.block': 'contact_block',
   'contacts.unblock': 'contact_block',
   'instances.pairingCode': 'pairing_code',
+  'groups.create': 'group_create',
+  'groups.list': 'groups_list',
+  'groups.join': 'group_join',
+  'groups.get': 'group_info',
+  'groups.update': 'group_update',
+  'groups.changeParticipants': 'group_participants',
+  'groups.invite': 'group_invite',
+  'groups.revokeInvite': 'group_revoke_invite',
+  'groups.leave': 'group_leave',
+  'presence.set': 'presence_set',
+  'presence.subscribe': 'presence_subscribe',
+  'profile.get': 'profile',
+  'profile.update': 'profile_update',
+  'business.profile': 'business_profile',
+  'business.catalog': 'business_catalog',
+  'business.collections': 'business_collections',
+  'lids.get': 'lid_phone',
 };
+/** What needs no network unless it is to be refreshed. */
+const REFRESHED: ReadonlySet<string> = new Set(['groups.list', 'groups.get', 'lids.get']);
 
 describe('what a network cannot do', () => {
   let pipeline: Sending;
@@ -66,7 +85,8 @@ describe('what a network cannot do', () => {
   for (const { name, route } of routes) {
     test(`501 NOT_IMPLEMENTED, and nothing is queued: ${name}`, async () => {
       const target = name === 'instances.pairingCode' ? unpaired : instance;
-      const path = route.path.replace('/v1/instances/:instanceId', '').replace(/:\w+/g, () => randomUUID());
+      const filled = route.path.replace('/v1/instances/:instanceId', '').replace(/:\w+/g, () => randomUUID());
+      const path = REFRESHED.has(name) ? `${filled}?refresh=true` : filled;
       const body = bodyOf(name, sampleBody(route));
       const before = await databaseState(pipeline.api.parts.db);
       const answer = await pipeline.call(target, route.method, path, body);

@@ -67,6 +67,19 @@ export async function seedIds(sql: Sql, own: SeededCompany, foreign: SeededCompa
     labelId: { own: mine.labelId, foreign: theirs.labelId, unknown: '7', misshapen: ['0', '21', 'abc'] },
     noteId: { own: mine.noteId, foreign: theirs.noteId, ...integers },
     mediaId: { own: mine.mediaId, foreign: theirs.mediaId, ...uuids },
+    groupJid: {
+      own: mine.groupJid,
+      foreign: theirs.groupJid,
+      unknown: '120363099999999999@g.us',
+      misshapen: ['!?', '5511999990000'],
+    },
+    lid: {
+      own: mine.lid,
+      foreign: theirs.lid,
+      unknown: '199999999999999@lid',
+      misshapen: ['!?', '5511999990000'],
+    },
+    personJid: { own: '5511999990000', foreign: null, unknown: '5511999990009', misshapen: [] },
     eventId: { own: mine.eventId, foreign: theirs.eventId, ...uuids },
     webhookId: { own: mine.webhookId, foreign: theirs.webhookId, ...integers },
     logId: { own: mine.logId, foreign: theirs.logId, ...integers },
@@ -140,6 +153,18 @@ async function seedOne(sql: Sql, company: SeededCompany) {
      VALUES ($1, $2, $3, 'uploads', 'image/png', 'a.png', 1, '\\x00', 'seed', now())`,
     [mediaId, companyId, instanceId],
   );
+  const groupJid = `1203630${companyId}00000@g.us`;
+  await sql.query(
+    `INSERT INTO chat_groups (instance_id, jid, company_id, name, description, announce, locked, participants, told_at,
+                              fact_at, updated_at)
+     VALUES ($1, $2, $3, 'Group', '', false, false, '[]', now(), now(), now())`,
+    [instanceId, groupJid, companyId],
+  );
+  const lid = `1500000${companyId}00000@lid`;
+  await sql.query(
+    `INSERT INTO lids (instance_id, lid, company_id, phone, learned_at) VALUES ($1, $2, $3, '5511999990000', now())`,
+    [instanceId, lid, companyId],
+  );
   const eventId = newId();
   const event = { eventId, companyId, instanceId, type: 'instance.connected', data: {}, traceId: null };
   await insertEvents(sql, [{ ...event, createdAt: new Date() }]);
@@ -163,6 +188,8 @@ async function seedOne(sql: Sql, company: SeededCompany) {
     taskId,
     scheduledId,
     statusId,
+    groupJid,
+    lid,
     eventId,
     webhookId: String(webhook.rows[0]!.id),
     logId: String(log.rows[0]!.id),

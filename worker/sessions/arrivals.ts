@@ -19,7 +19,7 @@ import { recordFacts } from './record-facts.ts';
 import { recordHistory } from './record-history.ts';
 import { createInboundStorer, type StoredInbound } from './store-inbound.ts';
 import { tameChange, tameMessage, tameReceipt } from './tame.ts';
-import { tellPresence } from './tell-presence.ts';
+import { createPresenceTeller } from './tell-presence.ts';
 
 /** Media of one batch that is fetched at the same time. */
 const DOWNLOADS = 4;
@@ -92,7 +92,7 @@ export function createArrivals(deps: ArrivalsDeps, scope: ArrivalsScope): Arriva
     ),
     facts: pipeline('fact', (fact) => [fact.kind, Number(fact.at), JSON.stringify(fact)], recordFacts),
     history: (batch) => history([batch]),
-    presence: (updates) => tellPresence(deps, scope, updates),
+    presence: createPresenceTeller(deps, scope),
   };
 }
 

@@ -3,6 +3,8 @@ import { recordLabelFacts } from '@posthorn/core/labels/record-label-facts.ts';
 import type { NetworkFact } from '@posthorn/network/facts.ts';
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
 import type { Care } from './bounded-tries.ts';
+import { groupRecorders } from './record-group-facts.ts';
+import { lidRecorders } from './record-lids.ts';
 import { tameChat, tameLabel, tameLabelLink, tameSaved } from './tame-facts.ts';
 
 type Kind = NetworkFact['kind'];
@@ -21,6 +23,8 @@ const RECORDERS: { [K in Kind]?: Record<K> } = {
   chat: tamed(tameChat, recordChatFacts),
   contact: tamed(tameSaved<FactOf<'contact'>>, recordContactFacts),
   blocked: tamed(tameSaved<FactOf<'blocked'>>, recordContactFacts),
+  ...groupRecorders,
+  ...lidRecorders,
 };
 
 /** Records what can be stored of the facts; what names nothing is told to the log alone. */

@@ -63,6 +63,7 @@ export function tameChange(change: NetworkChange, now: Date): NetworkChange | nu
   return incomplete === 'content_unreadable' ? null : { ...change, content, at };
 }
 
+/** An id or an address as it can stand in an index. */
 export function isId(value: unknown): value is string {
   return typeof value === 'string' && ID.test(value);
 }

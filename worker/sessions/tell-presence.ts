@@ -1,9 +1,67 @@
+import { type Presence, recordPresence } from '@posthorn/core/presence/record-presence.ts';
 import type { PresenceUpdate } from '@posthorn/network/facts.ts';
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
+import { isId, tameDate } from './tame.ts';
 
-/** Tells of presence as events. */
-export function tellPresence(
-  _deps: ArrivalsDeps,
-  _scope: ArrivalsScope,
-  _updates: readonly PresenceUpdate[],
-): void {}
+/** Told so often at most, and so many at a time: of more than that the oldest go untold. */
+const EVERY_MS = 1_000;
+const AT_ONCE_MAX = 50;
+
+const STATES: ReadonlySet<unknown> = new Set([
+  'available',
+  'unavailable',
+  'composing',
+  'recording',
+  'paused',
+]);
+
+/**
+ * Tells of presence as events. Nothing waits for it and nothing is repeated: of somebody who comes and goes faster than it
+ * is told the newest counts, and a flood costs this instance one statement a second.
+ */
+export function createPresenceTeller(
+  deps: ArrivalsDeps,
+  scope: ArrivalsScope,
+): (updates: readonly PresenceUpdate[]) => void {
+  const waiting = new Map<string, Presence>();
+  let timer: NodeJS.Timeout | undefined;
+  let toldAtMs = Number.NEGATIVE_INFINITY;
+
+  function schedule(): void {
+    const delayMs = Math.max(0, toldAtMs + EVERY_MS - performance.now());
+    timer ??= setTimeout(() => void tell(), delayMs);
+    timer.unref();
+  }
+
+  async function tell(): Promise<void> {
+    const updates = [...waiting.values()];
+    waiting.clear();
+    toldAtMs = performance.now();
+    try {
+      await recordPresence(deps, scope, updates);
+    } catch (err) {
+      deps.log.debug({ err, instance_id: scope.instanceId }, 'presence was not told');
+    }
+    timer = undefined;
+    if (waiting.size > 0) schedule();
+  }
+
+  return (updates) => {
+    const now = deps.clock.now();
+    for (const update of updates.slice(-AT_ONCE_MAX)) {
+      const tamed = tame(update, now);
+      if (!tamed) continue;
+      const key = `${tamed.jid} ${tamed.chat}`;
+      waiting.delete(key);
+      waiting.set(key, tamed);
+      const [oldest] = waiting.keys();
+      if (waiting.size > AT_ONCE_MAX && oldest !== undefined) waiting.delete(oldest);
+    }
+    if (waiting.size > 0) schedule();
+  };
+}
+
+function tame({ jid, chat, state, lastSeen, at }: PresenceUpdate, now: Date): Presence | null {
+  if (!isId(jid) || (chat !== null && !isId(chat)) || !STATES.has(state)) return null;
+  return { jid, chat, state, lastSeen: lastSeen && tameDate(lastSeen, now), at: tameDate(at, now) };
+}

@@ -22,6 +22,8 @@ import { Labels } from './0060-labels.ts';
 import { ChatNotes } from './0061-chat-notes.ts';
 import { Chats } from './0062-chats.ts';
 import { DeviceSyncs } from './0063-device-syncs.ts';
+import { Groups } from './0064-groups.ts';
+import { Lids } from './0065-lids.ts';
 
 /** Every migration of the messaging schema, oldest first. A landed one is never edited. */
 export const migrations = [
@@ -49,4 +51,6 @@ export const migrations = [
   ChatNotes,
   Chats,
   DeviceSyncs,
+  Groups,
+  Lids,
 ];

@@ -14,11 +14,11 @@ import {
 } from '../../driver.ts';
 import { type ClientFrame, type ServerFrame, sendItem } from '../frames.ts';
 import type { SandboxLog } from '../log.ts';
+import { presenceOf, withCdnAddresses } from './answers.ts';
 import { envelopeOf } from './envelope.ts';
 import { createEventPump, type EventPump } from './event-pump.ts';
 import { createInFlight, type InFlight } from './in-flight.ts';
 import { cdnUrlOf, downloadMedia, uploadMedia } from './media.ts';
-import { presenceOf } from './presence.ts';
 import { type ReadFrame, readFrame } from './read-frame.ts';
 import {
   afterEnd,
@@ -259,7 +259,8 @@ async function send(session: Context, message: OutboundMessage): Promise<{ at: D
 
 async function call(session: Context, op: string, args: Record<string, unknown>): Promise<unknown> {
   if (!(await session.opened.promise)) throw new SendUnavailable('the session is not connected');
-  return session.calls.ask((n) => write(session, { t: 'call', n, op, args }));
+  const answer = await session.calls.ask((n) => write(session, { t: 'call', n, op, args }));
+  return withCdnAddresses(answer, session.deps.url);
 }
 
 function mediaDeps({ deps, token }: Context) {

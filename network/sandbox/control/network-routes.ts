@@ -24,6 +24,11 @@ const groupBody = z.object({
   participants: z.array(phoneNumber).default([]),
   /** Admins are participants too. */
   admins: z.array(phoneNumber).default([]),
+  description: z.string().max(4096).optional(),
+  announce: z.boolean().optional(),
+  locked: z.boolean().optional(),
+  /** The most participants; of a new group. */
+  capacity: z.int().min(1).max(1024).optional(),
 });
 
 const ledgerFilter = z.object({

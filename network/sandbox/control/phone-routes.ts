@@ -28,6 +28,9 @@ const phoneBody = z.object({
   status_privacy: z
     .object({ type: z.enum(['contacts', 'blacklist', 'whitelist']), list: z.array(phoneNumber).default([]) })
     .optional(),
+  about: z.string().max(512).optional(),
+  /** Under an anonymous id in groups and statuses; when its phone is told. */
+  lid: z.enum(['at_once', 'later', 'never']).nullable().optional(),
   ...settings,
 });
 

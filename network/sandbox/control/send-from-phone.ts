@@ -3,6 +3,7 @@ import { isGroupJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { z } from 'zod/v4';
 import { families } from '../families/registry.ts';
 import { newNetworkId, takeMessage } from '../state/deliver.ts';
+import { maySend } from '../state/groups.ts';
 import type { Message, Phone } from '../state/model.ts';
 import { phoneFor } from '../state/phones.ts';
 import type { World } from '../state/world.ts';
@@ -39,6 +40,10 @@ export function sendFromPhone(world: World, from: Phone, body: unknown): Message
     throw new ControlError(400, 'BAD_REQUEST', `type: must be one of ${[...families.keys()].join(', ')}`);
   }
   const recipient = recipientOf(world, to);
+  const group = world.groups.get(recipient);
+  if (group && !maySend(group, from, type)) {
+    throw new ControlError(409, 'REFUSED', 'the network refuses it: only_admins_send');
+  }
   const content = parseWith(family.phoneBody, withMedia(world, rest));
   if (status_id !== undefined) content.status = { id: status_id, author: recipient };
   const taken = takeMessage(

@@ -24,6 +24,11 @@ export function shownPhone(world: World, phone: Phone) {
     contacts: [...phone.contacts],
     blocked: [...phone.blocked],
     status_privacy: phone.statusPrivacy,
+    about: phone.about,
+    picture: phone.picture && `${CDN_PATH}${phone.picture}`,
+    lid: phone.lid?.jid ?? null,
+    /** What its instance told of itself: available, unavailable, or nothing. */
+    presence: phone.account?.available == null ? null : phone.account.available ? 'available' : 'unavailable',
     unread: phone.unread.size,
     waiting: phone.waiting.length,
     typing: [...phone.typing].map(([from, at]) => ({ from, time: new Date(at).toISOString() })),
@@ -69,6 +74,11 @@ export function shownGroup(group: Group) {
   return {
     jid: group.jid,
     name: group.name,
+    description: group.description,
+    owner: group.owner?.phone ?? null,
+    announce: group.announce,
+    locked: group.locked,
+    code: group.code,
     participants: [...group.participants].map((phone) => phone.phone),
     admins: [...group.admins].map((phone) => phone.phone),
   };

@@ -2,7 +2,7 @@
 import { isGroupJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { z } from 'zod/v4';
 import type { Message, Phone } from '../state/model.ts';
-import { chatOf, findTarget, type Target } from '../state/recipients.ts';
+import { authorOf, chatOf, findTarget, type Target } from '../state/recipients.ts';
 import type { World } from '../state/world.ts';
 import { type ContentFamily, type Entering, noWords, target } from './family.ts';
 
@@ -45,7 +45,7 @@ export const reactionFamily: ContentFamily = {
       k: 'message',
       id: message.id,
       chat: chatOf(to.phone, message),
-      from: message.from.jid,
+      from: authorOf(message),
       name: message.from.account?.pushName ?? message.from.name,
       type: 'reaction',
       content: { message_id: found.id, emoji, ...(emoji === '' ? { removed: true } : {}) },
@@ -137,7 +137,7 @@ function changeOf(message: Message, to: Phone) {
     id: (message.content.target as Target).id,
     env: message.id,
     chat: chatOf(to, message),
-    from: message.from.jid,
+    from: authorOf(message),
     at: message.at,
   };
 }

@@ -4,6 +4,7 @@ import { families } from '../families/registry.ts';
 import type { SendPlan } from '../faults/fault.ts';
 import type { SendItem } from '../frames.ts';
 import { takeMessage } from '../state/deliver.ts';
+import { maySend } from '../state/groups.ts';
 import type { Account, Session } from '../state/model.ts';
 import { phoneForJid } from '../state/phones.ts';
 import type { World } from '../state/world.ts';
@@ -44,7 +45,7 @@ function strikes(session: Session, plan: SendPlan | null, stage: 'before_ledger'
 
 /** When the network took it (Unix ms), or why it does not. */
 function enterLedger(world: World, account: Account, item: SendItem): number | string {
-  const refusal = refuseRecipient(world, account, item.to);
+  const refusal = refuseRecipient(world, account, item);
   if (refusal) return refusal;
   const known = account.phone.sent.get(item.id);
   if (known) {
@@ -71,12 +72,13 @@ function enterLedger(world: World, account: Account, item: SendItem): number | s
   return typeof taken === 'string' ? taken : taken.message.at;
 }
 
-function refuseRecipient(world: World, account: Account, to: string): string | null {
+function refuseRecipient(world: World, account: Account, { to, type }: SendItem): string | null {
   if (isUserJid(to) || to === STATUS_BROADCAST) return null;
   if (!isGroupJid(to)) return 'invalid_recipient';
   const group = world.groups.get(to);
   if (!group) return 'group_not_found';
-  return group.participants.has(account.phone) ? null : 'not_a_participant';
+  if (!group.participants.has(account.phone)) return 'not_a_participant';
+  return maySend(group, account.phone, type) ? null : 'only_admins_send';
 }
 
 function answer(world: World, session: Session, ack: string, plan: SendPlan | null) {

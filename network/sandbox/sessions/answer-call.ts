@@ -9,8 +9,13 @@ import type { Session } from '../state/model.ts';
 import { findTarget } from '../state/recipients.ts';
 import { starMessage } from '../state/star.ts';
 import type { World } from '../state/world.ts';
+import { businessCalls } from './business-calls.ts';
 import { type Call, CallRefused } from './call.ts';
 import { deviceCalls } from './device-calls.ts';
+import { groupCalls } from './group-calls.ts';
+import { lidCalls } from './lid-calls.ts';
+import { presenceCalls } from './presence-calls.ts';
+import { profileCalls } from './profile-calls.ts';
 import { sendFrame } from './session.ts';
 
 const pinArgs = z.object({ chat: z.string(), target, pin: z.boolean(), duration_s: z.int().min(0) });
@@ -72,6 +77,12 @@ const calls: Record<string, Call> = {
       is_default: type === current,
     }));
   },
+
+  ...groupCalls,
+  ...businessCalls,
+  ...profileCalls,
+  ...presenceCalls,
+  ...lidCalls,
 
   /** The session ends with `logged_out`: that is the answer. */
   logout(world, session) {

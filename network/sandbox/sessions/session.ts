@@ -17,6 +17,7 @@ export function createSession(socket: WebSocket): Session {
     sentSeq: 0,
     sentChars: 0,
     cutAfterFlush: false,
+    watched: new Set(),
     heard: true,
   };
 }

@@ -4,6 +4,7 @@ import { endSession } from '../sessions/session.ts';
 import { catchUp } from './change-phone.ts';
 import { deliver, pushMessage } from './deliver.ts';
 import { createEventQueue } from './event-queue.ts';
+import { tellOwnGroups } from './group-facts.ts';
 import { handOverHistory } from './history.ts';
 import type { Account, Phone } from './model.ts';
 import { phoneFor } from './phones.ts';
@@ -27,6 +28,7 @@ export function pairAccount(world: World, number: string, instanceId: string): A
     secretsSince: Date.now(),
   });
   world.journal.append(accountRecord(account));
+  tellOwnGroups(world, account);
   handOverHistory(world, account);
   const waiting = phone.waiting;
   phone.waiting = [];
@@ -53,6 +55,8 @@ export function addAccount(world: World, phone: Phone, facts: AccountFacts): Acc
     epoch: facts.epoch,
     secretsSince: facts.secretsSince,
     events: createEventQueue(facts.acked),
+    toldLids: new Set(),
+    available: null,
     session: null,
     connections: new Set(),
     stats: { logins: 0, maxLive: 0, kicks: 0, staleLogins: 0 },

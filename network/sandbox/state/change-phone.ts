@@ -2,8 +2,10 @@
 import { jidOfPhone } from '@posthorn/contract/jid.ts';
 import { deliver, scheduleRead } from './deliver.ts';
 import { changeDevice, saveName } from './device.ts';
-import type { Phone, PhoneSettings, StatusPrivacy } from './model.ts';
+import { giveLid } from './lids.ts';
+import type { AnonymousId, Phone, PhoneSettings, StatusPrivacy } from './model.ts';
 import { isOnline, phoneFor, settingOf } from './phones.ts';
+import { tellPresence } from './presence.ts';
 import { phoneRecord } from './records.ts';
 import type { World } from './world.ts';
 
@@ -11,17 +13,25 @@ export interface PhoneChange extends Partial<PhoneSettings> {
   name?: string;
   business?: boolean;
   status_privacy?: StatusPrivacy;
+  about?: string;
+  /** Null: it shows its number everywhere. */
+  lid?: AnonymousId['tell'] | null;
 }
 
 /** Makes or changes a phone; what waited for it arrives when it comes online. */
 export function changePhone(world: World, number: string, change: PhoneChange): Phone {
   const phone = phoneFor(world, number);
-  const { name, business, status_privacy: privacy, ...settings } = change;
+  const { name, business, about, lid, status_privacy: privacy, ...settings } = change;
+  if (about !== undefined) phone.about = about;
+  if (lid !== undefined) giveLid(world, phone, lid);
+  const wasOnline = isOnline(world, phone);
   if (privacy !== undefined) phone.statusPrivacy = privacy;
   if (name !== undefined) phone.name = name;
   if (business !== undefined) phone.business = business;
   phone.own = { ...phone.own, ...settings };
   world.journal.append(phoneRecord(phone));
+  const online = isOnline(world, phone);
+  if (online !== wasOnline) tellPresence(world, phone, online ? 'available' : 'unavailable', null);
   catchUp(world, phone);
   return phone;
 }

@@ -6,8 +6,8 @@ import { textFamily } from '../families/text.ts';
 import type { EventBody } from '../frames.ts';
 import { type Account, type Message, type Phone, unmarked } from './model.ts';
 import { isOnline, phoneForJid, settingOf } from './phones.ts';
-import { pushEvent, recordReceipt } from './receipts.ts';
-import { chatOf, isShared, reachedBy, recipientsOf } from './recipients.ts';
+import { pushEvent, recordReceipt, tellLid } from './receipts.ts';
+import { authorOf, chatOf, isShared, reachedBy, recipientsOf } from './recipients.ts';
 import { messageRecord } from './records.ts';
 import type { World } from './world.ts';
 
@@ -94,6 +94,7 @@ export function deliver(world: World, phone: Phone, message: Message): void {
 export function pushMessage(world: World, phone: Phone, message: Message): void {
   const { account } = phone;
   if (!account) return;
+  if (isShared(message.to)) tellLid(world, account, message.from);
   const { tell } = familyOf(message);
   const body = tell ? tell(world, message, account) : messageEvent(message, account);
   if (body) pushEvent(world, account, body, message);
@@ -107,7 +108,7 @@ function messageEvent(message: Message, { phone }: Account): EventBody {
     k: 'message',
     id,
     chat: chatOf(phone, message),
-    from: from.jid,
+    from: authorOf(message),
     name: from.account?.pushName ?? from.name,
     type,
     content: shown,

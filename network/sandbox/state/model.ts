@@ -2,6 +2,7 @@
 import type { Jid } from '@posthorn/contract/jid.ts';
 import type { WebSocket } from 'ws';
 import type { DeviceState } from './device-state.ts';
+import type { Storefront } from './storefront.ts';
 
 export interface PhoneSettings {
   online: boolean;
@@ -48,7 +49,20 @@ export interface Phone {
   readonly blocked: Set<string>;
   statusPrivacy: StatusPrivacy;
   readonly device: DeviceState;
+  about: string;
+  /** Handle of its picture at the CDN. */
+  picture: string | null;
+  /** Under which anonymous id it stands in groups and statuses; null where it shows its number. */
+  lid: AnonymousId | null;
+  /** What it shows as a business. */
+  storefront: Storefront | null;
   account: Account | null;
+}
+
+/** `later` is told once a tester says so. */
+export interface AnonymousId {
+  readonly jid: Jid;
+  tell: 'at_once' | 'later' | 'never';
 }
 
 /** Who of the contacts sees its statuses: all, all but the list, or only the list. */
@@ -61,6 +75,19 @@ export interface StatusPrivacy {
 export interface Group {
   readonly jid: Jid;
   name: string;
+  description: string;
+  /** Who made it; null for one that a tester made. No admin may demote or remove the owner. */
+  readonly owner: Phone | null;
+  /** Unix ms. */
+  readonly createdAt: number;
+  /** Only admins send. */
+  announce: boolean;
+  /** Only admins change name and description. */
+  locked: boolean;
+  /** Of the invite link. */
+  code: string;
+  /** The most participants. */
+  readonly capacity: number;
   readonly participants: Set<Phone>;
   readonly admins: Set<Phone>;
 }
@@ -70,12 +97,16 @@ export interface Account {
   readonly phone: Phone;
   readonly token: string;
   readonly instanceId: string;
-  readonly pushName: string;
+  pushName: string;
   /** Since when it has the secrets of polls that pass (Unix ms): its pairing, or the last reset. */
   secretsSince: number;
   /** The highest epoch that logged in; a lower one is refused. */
   epoch: number;
   readonly events: EventQueue;
+  /** Of whose anonymous ids it knows the phone; forgotten when the network stops, and told again. */
+  readonly toldLids: Set<Phone>;
+  /** Null until it said so. */
+  available: boolean | null;
   /** The one session that may send. */
   session: Session | null;
   /** Connections that logged in and have not ended; two while a kicked one still closes. */
@@ -153,6 +184,8 @@ export interface Session {
   sentChars: number;
   /** Cut the connection once this tick's acks are out. */
   cutAfterFlush: boolean;
+  /** Whose presence it subscribed to: phones, and JIDs of groups. */
+  readonly watched: Set<Phone | Jid>;
   /** A pong or a frame came since the last ping. */
   heard: boolean;
 }

@@ -1,5 +1,5 @@
 /** Finding the numbers of the network, and what each is set to. */
-import { jidOfPhone, phoneOf } from '@posthorn/contract/jid.ts';
+import { isLidJid, type Jid, jidOfPhone, phoneOf } from '@posthorn/contract/jid.ts';
 import { newDeviceState } from './device-state.ts';
 import type { Phone, PhoneSettings } from './model.ts';
 import type { World } from './world.ts';
@@ -23,6 +23,10 @@ export function phoneFor(world: World, phone: string): Phone {
     blocked: new Set(),
     statusPrivacy: { type: 'contacts', list: [] },
     device: newDeviceState(),
+    about: '',
+    picture: null,
+    lid: null,
+    storefront: null,
     account: null,
   };
   world.phones.set(phone, made);
@@ -30,7 +34,12 @@ export function phoneFor(world: World, phone: string): Phone {
 }
 
 export function phoneForJid(world: World, jid: string): Phone {
-  return phoneFor(world, phoneOf(jid));
+  return world.lids.get(jid) ?? phoneFor(world, phoneOf(jid));
+}
+
+/** The same for a JID that may name nobody: an anonymous id that the network did not give. */
+export function findPhone(world: World, jid: string): Phone | null {
+  return isLidJid(jid) ? (world.lids.get(jid) ?? null) : phoneForJid(world, jid);
 }
 
 export function settingOf<K extends keyof PhoneSettings>(
@@ -43,4 +52,9 @@ export function settingOf<K extends keyof PhoneSettings>(
 
 export function isOnline(world: World, phone: Phone): boolean {
   return settingOf(world, phone, 'online') && !world.faults.isOffline(phone);
+}
+
+/** Under which address a phone stands in groups and statuses. */
+export function sharedJid(phone: Phone): Jid {
+  return phone.lid?.jid ?? phone.jid;
 }

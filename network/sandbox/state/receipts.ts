@@ -1,7 +1,7 @@
 /** What senders learn: receipts, and the queue through which an account learns anything at all. */
 import type { EventBody } from '../frames.ts';
 import type { Account, Message, MessageStatus, Phone } from './model.ts';
-import { settingOf } from './phones.ts';
+import { settingOf, sharedJid } from './phones.ts';
 import type { World } from './world.ts';
 
 const rank: Record<MessageStatus, number> = { sent: 0, delivered: 1, read: 2, played: 3 };
@@ -27,12 +27,9 @@ export function recordReceipt(
   const account = message.from.account;
   const told = kind === 'delivered' || settingOf(world, by, 'read_receipts');
   if (account && message.seq > 0 && told) {
-    pushEvent(
-      world,
-      account,
-      { k: kind, id: message.id, chat: message.to, by: by.jid, at: Date.now() },
-      null,
-    );
+    if (message.reached) tellLid(world, account, by);
+    const who = message.reached ? sharedJid(by) : by.jid;
+    pushEvent(world, account, { k: kind, id: message.id, chat: message.to, by: who, at: Date.now() }, null);
   } else {
     world.journal.append(['status', message.from.phone, message.id, kind, by.phone]);
   }
@@ -55,4 +52,13 @@ export function pushRawEvent(world: World, account: Account, body: Record<string
   world.journal.appendJson(`["raw","${account.phone.phone}",${json}]`);
   if (account.session) world.wake(account.session);
   return seq;
+}
+
+/** Tells an account once whose anonymous id it is about to hear of, where that is told at all. */
+export function tellLid(world: World, account: Account, phone: Phone): void {
+  const { lid } = phone;
+  if (lid?.tell !== 'at_once' || account.toldLids.has(phone)) return;
+  account.toldLids.add(phone);
+  const fact = { kind: 'lid' as const, lid: lid.jid, phone: phone.phone };
+  pushEvent(world, account, { k: 'fact', fact, at: Date.now() }, null);
 }

@@ -1,7 +1,7 @@
 /** Who a message is for, and which message is meant. */
 import { isGroupJid, isUserJid, type Jid, phoneOf, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import type { Message, MessageStatus, Phone } from './model.ts';
-import { phoneForJid } from './phones.ts';
+import { findPhone, phoneForJid, sharedJid } from './phones.ts';
 import type { World } from './world.ts';
 
 /** True for a chat of more than two: each recipient then gets, reads and plays it by itself. */
@@ -32,6 +32,11 @@ function audienceOf(world: World, author: Phone): Phone[] {
 export function chatOf(viewer: Phone, message: Message): Jid {
   if (isShared(message.to) || message.from === viewer) return message.to;
   return message.from.jid;
+}
+
+/** Under which address its author stands in that chat. */
+export function authorOf({ from, to }: Message): Jid {
+  return isShared(to) ? sharedJid(from) : from.jid;
 }
 
 /** How far a message got with one phone. */
@@ -68,7 +73,7 @@ export function findTarget(world: World, viewer: Phone, chat: Jid, target: Targe
 
 function authorsOf(world: World, viewer: Phone, chat: Jid, target: Target): Iterable<Phone> {
   if (target.from_me) return [viewer];
-  const sender = target.sender ? world.phones.get(phoneOf(target.sender)) : undefined;
+  const sender = target.sender ? findPhone(world, target.sender) : null;
   if (sender) return [sender];
   if (isUserJid(chat)) {
     const peer = world.phones.get(phoneOf(chat));

@@ -1,7 +1,17 @@
 /** The facts that the journal keeps, one a line. Short arrays: there are millions of them. */
 import type { NetworkEvent } from '../frames.ts';
 import type { DeviceFact } from './device-state.ts';
-import type { Account, Group, Message, MessageStatus, Phone, PhoneSettings, StatusPrivacy } from './model.ts';
+import type {
+  Account,
+  AnonymousId,
+  Group,
+  Message,
+  MessageStatus,
+  Phone,
+  PhoneSettings,
+  StatusPrivacy,
+} from './model.ts';
+import type { Storefront } from './storefront.ts';
 
 export type JournalRecord =
   | ['defaults', PhoneSettings]
@@ -9,6 +19,8 @@ export type JournalRecord =
   | ['group', GroupRecord]
   | ['account', string, AccountRecord]
   | ['unpaired', string]
+  /** The account's own name changed. */
+  | ['push_name', string, string]
   | ['epoch', string, number]
   | ['message', MessageRecord]
   /** The same envelope came again: sender, network id. */
@@ -34,13 +46,25 @@ interface PhoneRecord {
   contacts?: string[];
   blocked?: string[];
   privacy?: StatusPrivacy;
+  about?: string;
+  picture?: string;
+  lid?: AnonymousId;
+  storefront?: Storefront;
 }
 
+/** Journals of before have the first four alone. */
 interface GroupRecord {
   jid: string;
   name: string;
   participants: string[];
   admins: string[];
+  description?: string;
+  owner?: string;
+  at?: number;
+  announce?: true;
+  locked?: true;
+  code?: string;
+  capacity?: number;
 }
 
 interface AccountRecord {
@@ -75,12 +99,30 @@ export function phoneRecord(phone: Phone): JournalRecord {
   if (contacts.size > 0) record.contacts = [...contacts];
   if (blocked.size > 0) record.blocked = [...blocked];
   if (statusPrivacy.type !== 'contacts') record.privacy = statusPrivacy;
+  if (phone.about !== '') record.about = phone.about;
+  if (phone.picture) record.picture = phone.picture;
+  if (phone.lid) record.lid = phone.lid;
+  if (phone.storefront) record.storefront = phone.storefront;
   return ['phone', phone.phone, record];
 }
 
-export function groupRecord({ jid, name, participants, admins }: Group): JournalRecord {
+export function groupRecord(group: Group): JournalRecord {
+  const { jid, name, description, owner, code, capacity } = group;
   const numbers = (phones: Iterable<Phone>) => [...phones].map((phone) => phone.phone);
-  return ['group', { jid, name, participants: numbers(participants), admins: numbers(admins) }];
+  const record: GroupRecord = {
+    jid,
+    name,
+    participants: numbers(group.participants),
+    admins: numbers(group.admins),
+    at: group.createdAt,
+    code,
+    capacity,
+  };
+  if (description !== '') record.description = description;
+  if (owner) record.owner = owner.phone;
+  if (group.announce) record.announce = true;
+  if (group.locked) record.locked = true;
+  return ['group', record];
 }
 
 export function accountRecord(account: Account): JournalRecord {

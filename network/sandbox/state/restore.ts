@@ -1,12 +1,13 @@
 /** Brings the network back from its journal, and makes the journal small again when it has grown. */
 import { statSync } from 'node:fs';
-import { phoneOf, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
+import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { families } from '../families/registry.ts';
 import type { NetworkEvent } from '../frames.ts';
 import { addAccount } from './accounts.ts';
 import { catchUp } from './change-phone.ts';
 import { deliver } from './deliver.ts';
 import { applyDeviceFact, deviceFacts } from './device-state.ts';
+import { GROUP_CAPACITY, newInviteCode } from './groups.ts';
 import { replayJournal, rewriteJournal } from './journal.ts';
 import { type Account, type Message, type Phone, unmarked } from './model.ts';
 import { phoneFor, phoneForJid } from './phones.ts';
@@ -50,7 +51,7 @@ function applyRecord(world: World, record: JournalRecord): void {
       world.defaults = record[1];
       return;
     case 'phone':
-      applyPhone(phoneFor(world, record[1]), record[2]);
+      applyPhone(world, phoneFor(world, record[1]), record[2]);
       return;
     case 'group':
       applyGroup(world, record[1]);
@@ -64,6 +65,9 @@ function applyRecord(world: World, record: JournalRecord): void {
       phone.account = null;
       return;
     }
+    case 'push_name':
+      accountOf(world, record[1]).pushName = record[2];
+      return;
     case 'epoch':
       accountOf(world, record[1]).epoch = record[2];
       return;
@@ -130,7 +134,11 @@ function applyMessage(world: World, [, record]: Extract<JournalRecord, ['message
 function applyEvent(world: World, account: Account, event: NetworkEvent): void {
   let message: Message | null = null;
   if (event.k === 'message' || event.k === 'edited' || event.k === 'deleted') {
-    message = messageOf(world, phoneOf(event.from), event.k === 'message' ? event.id : event.env);
+    message = messageOf(
+      world,
+      phoneForJid(world, event.from).phone,
+      event.k === 'message' ? event.id : event.env,
+    );
   } else if ('by' in event) {
     advance(messageOf(world, account.phone.phone, event.id), event.k, phoneForJid(world, event.by));
   }
@@ -155,13 +163,22 @@ function settleMessages(world: World): void {
   }
 }
 
-function applyPhone(phone: Phone, record: Extract<JournalRecord, ['phone', ...unknown[]]>[2]): void {
+function applyPhone(
+  world: World,
+  phone: Phone,
+  record: Extract<JournalRecord, ['phone', ...unknown[]]>[2],
+): void {
   phone.name = record.name;
   phone.business = record.business;
   phone.own = record.own;
   replace(phone.contacts, record.contacts ?? []);
   replace(phone.blocked, record.blocked ?? []);
   phone.statusPrivacy = record.privacy ?? { type: 'contacts', list: [] };
+  phone.about = record.about ?? '';
+  phone.picture = record.picture ?? null;
+  phone.lid = record.lid ?? null;
+  if (phone.lid) world.lids.set(phone.lid.jid, phone);
+  phone.storefront = record.storefront ?? null;
 }
 
 function applyGroup(world: World, record: Extract<JournalRecord, ['group', unknown]>[1]): void {
@@ -169,6 +186,13 @@ function applyGroup(world: World, record: Extract<JournalRecord, ['group', unkno
   world.groups.set(record.jid, {
     jid: record.jid,
     name: record.name,
+    description: record.description ?? '',
+    owner: record.owner === undefined ? null : phoneFor(world, record.owner),
+    createdAt: record.at ?? 0,
+    announce: record.announce ?? false,
+    locked: record.locked ?? false,
+    code: record.code ?? newInviteCode(),
+    capacity: record.capacity ?? GROUP_CAPACITY,
     participants: phones(record.participants),
     admins: phones(record.admins),
   });

@@ -2,7 +2,7 @@
 
 import type { Message, Phone } from './model.ts';
 import { pushEvent } from './receipts.ts';
-import { chatOf } from './recipients.ts';
+import { authorOf, chatOf } from './recipients.ts';
 import type { World } from './world.ts';
 
 export function markStar(phone: Phone, message: Message, starred: boolean): void {
@@ -16,7 +16,7 @@ export function starMessage(world: World, phone: Phone, message: Message, starre
   world.journal.append(['star', phone.phone, message.from.phone, message.id, starred]);
   if (!phone.account) return;
   const chat = chatOf(phone, message);
-  const from = message.from.jid;
+  const from = authorOf(message);
   pushEvent(
     world,
     phone.account,

@@ -14,6 +14,8 @@ import type { TimerWheel } from './timer-wheel.ts';
 export interface World {
   readonly phones: Map<string, Phone>;
   readonly groups: Map<Jid, Group>;
+  /** The phones that have an anonymous id, by it. */
+  readonly lids: Map<Jid, Phone>;
   readonly cdn: Cdn;
   readonly accountsByToken: Map<string, Account>;
   readonly ledger: Ledger;

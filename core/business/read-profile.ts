@@ -1,0 +1,21 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import type { BusinessProfile } from '@posthorn/contract/messaging/business.ts';
+import { askNetwork } from '../rpc/ask-network.ts';
+import type { RpcDeps } from '../rpc/request-owner.ts';
+import { type BusinessCaller, businessOf } from './ask-business.ts';
+import { businessAnswer } from './network-answers.ts';
+
+const REFUSALS = {
+  not_a_business: () => apiError('NOT_FOUND', { message: 'this is not a business account' }),
+};
+
+/** What a business says of itself (CHT-8). 404 NOT_FOUND for an account that is none; else as askNetwork throws. */
+export async function readBusinessProfile(
+  deps: RpcDeps,
+  input: BusinessCaller & { query: { jid: string } },
+): Promise<BusinessProfile> {
+  const { query, ...caller } = input;
+  const { jid } = await businessOf(deps, caller, query.jid);
+  const request = { ...caller, op: 'business_profile', args: { jid } };
+  return askNetwork(deps, request, businessAnswer, REFUSALS);
+}

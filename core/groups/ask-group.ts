@@ -1,0 +1,84 @@
+import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
+import type { Group } from '@posthorn/contract/messaging/groups.ts';
+import type { InstanceScope } from '../access/instance-scope.ts';
+import type { Principal } from '../access/principal.ts';
+import { type RpcDeps, RpcRefused, requestOwner } from '../rpc/request-owner.ts';
+import { requireCapable } from '../rpc/require-capable.ts';
+import { type GroupFacts, groupFacts } from './group.ts';
+import { readGroup, removeGroup, saveGroup } from './group-rows.ts';
+import { rowOf, viewGroup } from './group-view.ts';
+
+/** Who asks, of which instance. */
+export interface GroupCaller {
+  principal: Principal;
+  instanceId: string;
+  signal: AbortSignal;
+}
+
+const REFUSALS: Record<string, () => ApiError> = {
+  group_not_found: notFound,
+  not_participant: notFound,
+  not_admin: () => apiError('FORBIDDEN', { message: 'the instance is not an admin of the group' }),
+  invite_invalid: () => apiError('BAD_REQUEST', { message: 'the invite is not valid, or was revoked' }),
+  group_full: () => apiError('CONFLICT', { message: 'the group is full' }),
+};
+
+/** One that is not there and one that the account is not in are the same. */
+export function notFound(): ApiError {
+  return apiError('NOT_FOUND', { message: 'group not found' });
+}
+
+/**
+ * The instance, and that it is in this group, of which `op` is to be asked. 404 INSTANCE_NOT_FOUND or NOT_FOUND, by
+ * what is missing or foreign; 501 NOT_IMPLEMENTED.
+ */
+export async function requireGroup(
+  deps: RpcDeps,
+  caller: GroupCaller,
+  jid: string,
+  op: string,
+): Promise<InstanceScope> {
+  const scope = await requireCapable(deps, caller, op);
+  if (!(await readGroup(deps.db, scope.instanceId, jid))) throw notFound();
+  return scope;
+}
+
+/**
+ * Asks the network something about groups. Throws as requestOwner does; what the network refuses: 404 NOT_FOUND, 403
+ * FORBIDDEN, 400 BAD_REQUEST (an invite), 409 CONFLICT (a full group), 502 SEND_FAILED.
+ */
+export async function askGroup(
+  deps: RpcDeps,
+  caller: GroupCaller,
+  op: string,
+  args: Record<string, unknown>,
+): Promise<unknown> {
+  try {
+    return await requestOwner(deps, { ...caller, op, args });
+  } catch (cause) {
+    if (!(cause instanceof RpcRefused)) throw cause;
+    // The account was taken out of it, and no fact told so yet.
+    if (cause.reason === 'not_participant' && typeof args.group === 'string')
+      await removeGroup(deps.db, caller.instanceId, args.group);
+    throw REFUSALS[cause.reason]?.() ?? apiError('SEND_FAILED', { cause });
+  }
+}
+
+/** A group in an answer of the network. Throws 502 SEND_FAILED for what is none. */
+export function parseGroup(answer: unknown): GroupFacts {
+  const parsed = groupFacts.safeParse(answer);
+  if (!parsed.success) throw apiError('SEND_FAILED', { cause: parsed.error });
+  return parsed.data;
+}
+
+/** Keeps what the network answered about a group to what was asked at `askedAt`, and shows it. */
+export async function keepAnswer(
+  deps: RpcDeps,
+  scope: InstanceScope,
+  answer: unknown,
+  askedAt: Date,
+): Promise<Group> {
+  const group = parseGroup(answer);
+  await saveGroup(deps.db, scope, group, { askedAt });
+  return viewGroup(deps.db, scope, rowOf(group, askedAt));
+}

@@ -1,0 +1,70 @@
+import { type Jid, jidOfPhone } from '@posthorn/contract/jid.ts';
+import type { InstanceScope } from '../access/instance-scope.ts';
+import { type RecorderDeps, recordUnderLease } from '../instances/create-recorder.ts';
+import type { Lease, Recorded } from '../instances/hold-leases.ts';
+import type { Sql } from '../platform/db.ts';
+
+/** Who is behind an anonymous id. */
+export interface LidPair {
+  lid: Jid;
+  phone: string;
+}
+
+/** Records what a session learnt of anonymous ids. Throws LeaseLost. */
+export async function recordLids(
+  deps: RecorderDeps,
+  scope: InstanceScope & { lease: Lease },
+  pairs: readonly LidPair[],
+): Promise<Recorded> {
+  await recordUnderLease(deps, scope.lease, ({ client, now }) => saveLids(client, scope, pairs, now));
+  return 'recorded';
+}
+
+/**
+ * Keeps pairs. What is stored under an anonymous id keeps it, since the network calls its senders by it; whoever reads
+ * looks the phone up, so all of it is mended at once. Only the guard's count moves: an answer that came before the pair
+ * counts for the phone.
+ */
+export async function saveLids(
+  sql: Sql,
+  { companyId, instanceId }: InstanceScope,
+  pairs: readonly LidPair[],
+  now: Date,
+): Promise<void> {
+  const newest = [...new Map(pairs.map((pair) => [pair.lid, pair])).values()];
+  if (newest.length === 0) return;
+  const learnt = await sql.query<LidPair>({
+    name: 'lids-save',
+    text: SAVE,
+    values: [JSON.stringify(newest), instanceId, companyId, now],
+  });
+  const chats = learnt.rows.map(({ lid, phone }) => ({ lid, jid: jidOfPhone(phone) }));
+  if (chats.length === 0) return;
+  await sql.query({
+    name: 'lids-move-guards',
+    text: MOVE_GUARDS,
+    values: [JSON.stringify(chats), instanceId],
+  });
+}
+
+const SAVE = `
+INSERT INTO lids AS l (instance_id, lid, company_id, phone, learned_at)
+SELECT i.id, r.lid, i.company_id, r.phone, $4
+FROM json_to_recordset($1) AS r (lid text, phone text)
+CROSS JOIN (SELECT id, company_id FROM instances WHERE id = $2 AND company_id = $3 FOR KEY SHARE) AS i
+ON CONFLICT (instance_id, lid) DO UPDATE SET phone = excluded.phone, learned_at = excluded.learned_at
+WHERE l.phone <> excluded.phone
+RETURNING lid, phone`;
+
+const MOVE_GUARDS = `
+WITH moved AS (
+  DELETE FROM chat_guards g USING json_to_recordset($1) AS r (lid text, jid text)
+  WHERE g.instance_id = $2 AND g.chat_jid = r.lid
+  RETURNING r.jid, g.company_id, g.outbound_consecutive, g.score, g.score_at
+)
+INSERT INTO chat_guards AS g (instance_id, chat_jid, company_id, outbound_consecutive, score, score_at)
+SELECT DISTINCT ON (jid) $2::uuid, jid, company_id, outbound_consecutive, score, score_at FROM moved
+ORDER BY jid, score_at DESC
+ON CONFLICT (instance_id, chat_jid) DO UPDATE SET outbound_consecutive = 0, score = excluded.score,
+  score_at = excluded.score_at
+WHERE g.score_at <= excluded.score_at`;

@@ -1,0 +1,37 @@
+import { buildEvent } from '../events/build-event.ts';
+import { type RecorderDeps, recordUnderLease } from '../instances/create-recorder.ts';
+import type { Lease, Recorded } from '../instances/hold-leases.ts';
+import { readPhones } from '../lids/read-phones.ts';
+
+/** Who came, went or types, as the network said; the same shape as the port's PresenceUpdate. */
+export interface Presence {
+  jid: string;
+  chat: string | null;
+  state: 'available' | 'unavailable' | 'composing' | 'recording' | 'paused';
+  lastSeen: Date | null;
+  at: Date;
+}
+
+/** Tells presence.updated of each. Throws LeaseLost. */
+export async function recordPresence(
+  deps: RecorderDeps,
+  scope: { companyId: number; instanceId: string; lease: Lease },
+  updates: readonly Presence[],
+): Promise<Recorded> {
+  const { instanceId } = scope;
+  await recordUnderLease(deps, scope.lease, async ({ client, now, tell }) => {
+    const phoneOf = await readPhones(
+      client,
+      updates.map(({ jid }) => ({ instanceId, jid })),
+    );
+    await tell(
+      updates.map(({ jid, chat, state, lastSeen, at }) => {
+        const phone = phoneOf({ instanceId, jid });
+        const last_seen = lastSeen?.toISOString() ?? null;
+        const data = { jid, phone, chat, state, last_seen, timestamp: at.toISOString() };
+        return buildEvent(scope, { type: 'presence.updated', data, now });
+      }),
+    );
+  });
+  return 'recorded';
+}

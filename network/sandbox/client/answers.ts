@@ -1,0 +1,31 @@
+/** What the network says, as it passes the port. */
+import type { PresenceUpdate } from '../../facts.ts';
+import type { PresenceBody } from '../fact-frames.ts';
+
+export function presenceOf({ last_seen, at, ...update }: PresenceBody): PresenceUpdate {
+  return { ...update, lastSeen: last_seen === null ? null : new Date(last_seen), at: new Date(at) };
+}
+
+/** Addresses of pictures, which the network gives as paths: it does not know by which name it is reached. */
+const FIELDS: ReadonlySet<string> = new Set(['image_url', 'picture_url']);
+
+/** The answer with the paths of pictures made into addresses of the network's CDN. */
+export function withCdnAddresses(answer: unknown, socketUrl: string): unknown {
+  if (Array.isArray(answer)) return answer.map((each) => withCdnAddresses(each, socketUrl));
+  if (typeof answer !== 'object' || answer === null) return answer;
+  return Object.fromEntries(
+    Object.entries(answer).map(([key, value]) => [
+      key,
+      FIELDS.has(key) && typeof value === 'string'
+        ? addressOf(value, socketUrl)
+        : withCdnAddresses(value, socketUrl),
+    ]),
+  );
+}
+
+function addressOf(path: string, socketUrl: string): string {
+  if (!path.startsWith('/')) return path;
+  const url = new URL(path, socketUrl);
+  url.protocol = url.protocol === 'wss:' ? 'https:' : 'http:';
+  return url.href;
+}

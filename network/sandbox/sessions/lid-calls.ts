@@ -1,0 +1,11 @@
+import { z } from 'zod/v4';
+import { type Call, callerOf } from './call.ts';
+
+export const lidCalls: Record<string, Call> = {
+  /** Null as long as the phone is not told. */
+  lid_phone(world, session, args) {
+    callerOf(session);
+    const phone = world.lids.get(z.object({ lid: z.string() }).parse(args).lid);
+    return { phone: phone?.lid?.tell === 'at_once' ? phone.phone : null };
+  },
+};

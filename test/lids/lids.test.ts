@@ -1,0 +1,288 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { waitFor } from '../support/process.ts';
+import { seedInstance } from '../support/seed.ts';
+import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
+
+let pipeline: Sending;
+let instance: TestInstance;
+
+before(async () => {
+  pipeline = await startSending();
+  instance = await pipeline.connect();
+});
+after(() => pipeline.close());
+
+type Telling = 'at_once' | 'later' | 'never';
+
+/** A phone under an anonymous id, in a group with the instance. */
+async function stranger(tell: Telling) {
+  const phone = pipeline.newPhone();
+  const { lid } = await pipeline.sandbox.post('/phones', { phone, lid: tell });
+  assert.match(lid, /^\d{15}@lid$/);
+  const group = await pipeline.sandbox.post('/groups', { name: 'G', participants: [phone, instance.phone] });
+  return { phone, lid: lid as string, group: group.jid as string };
+}
+
+const get = (path: string) => pipeline.call(instance, 'GET', path);
+const say = (phone: string, to: string, text: string) =>
+  pipeline.sandbox.post(`/phones/${phone}/messages`, { to, text });
+const heard = (lid: string, text: string) =>
+  pipeline.event(instance, 'message.received', (data) => data.from === lid && data.content.text === text);
+const learnt = (lid: string) => waitFor(async () => (await get(`/lids/${lid}`)).status === 200 || undefined);
+
+describe('somebody whose phone the network tells at once', () => {
+  test('is named by it in every event, and by the anonymous id as the network said', async () => {
+    const { phone, lid, group } = await stranger('at_once');
+    await say(phone, group, 'hello');
+    const { data } = await heard(lid, 'hello');
+    assert.deepEqual([data.phone, data.from, data.chat], [phone, lid, group]);
+    assert.deepEqual((await get(`/lids/${lid}`)).body, { lid, phone });
+    const { body } = await get(`/groups/${group}`);
+    const [member] = body.participants.filter((one: { jid: string }) => one.jid === lid);
+    assert.deepEqual(member, { jid: lid, phone, role: 'member' });
+  });
+
+  test('receipts in groups name the phone too', async () => {
+    const { phone, lid, group } = await stranger('at_once');
+    const { message_id: id } = await pipeline.send(instance, '/messages/text', { to: group, text: 'all' });
+    const { data } = await pipeline.event(
+      instance,
+      'message.delivered',
+      (one) => one.message_ids[0] === id && one.from === lid,
+    );
+    assert.equal(data.phone, phone);
+  });
+
+  test('and so do edits, deletes and reactions', async () => {
+    const { phone, lid, group } = await stranger('at_once');
+    const { id } = await say(phone, group, 'first');
+    const first = await heard(lid, 'first');
+    await pipeline.sandbox.post(`/phones/${phone}/messages`, {
+      to: group,
+      type: 'edit',
+      message_id: id,
+      text: 'second',
+    });
+    const edited = await pipeline.event(instance, 'message.edited', (data) => data.from === lid);
+    assert.deepEqual([edited.data.phone, edited.data.message_ids], [phone, first.data.message_ids]);
+    await pipeline.sandbox.post(`/phones/${phone}/messages`, {
+      to: group,
+      type: 'reaction',
+      message_id: id,
+      emoji: '👍',
+    });
+    const reaction = await pipeline.event(instance, 'reaction.received', (data) => data.from === lid);
+    assert.equal(reaction.data.phone, phone);
+    await pipeline.sandbox.post(`/phones/${phone}/messages`, { to: group, type: 'delete', message_id: id });
+    const deleted = await pipeline.event(instance, 'message.deleted', (data) => data.from === lid);
+    assert.equal(deleted.data.phone, phone);
+  });
+
+  test('what they wrote can be pinned and starred by the sender that the event named', async () => {
+    const { phone, lid, group } = await stranger('at_once');
+    const { id } = await say(phone, group, 'star');
+    await heard(lid, 'star');
+    const body = { chat_jid: group, message_id: id, sender_jid: lid, starred: true };
+    assert.equal((await pipeline.call(instance, 'POST', '/messages/star', body)).status, 200);
+    await pipeline.event(instance, 'message.starred', (data) => data.from === lid && data.phone === phone);
+  });
+});
+
+describe('somebody whose phone is told later', () => {
+  test('is unknown until then; what was stored is mended', async () => {
+    const { phone, lid, group } = await stranger('later');
+    await say(phone, group, 'who am I');
+    assert.equal((await heard(lid, 'who am I')).data.phone, '');
+    for (const path of [`/lids/${lid}`, `/lids/${lid}?refresh=true`]) {
+      const { status, body } = await get(path);
+      assert.deepEqual([status, body.error_code], [404, 'NOT_FOUND'], path);
+    }
+    assert.deepEqual(await pipeline.sandbox.post(`/phones/${phone}/tell-lid`, {}), { lid, phone });
+    await learnt(lid);
+    await say(phone, group, 'it is me');
+    assert.equal((await heard(lid, 'it is me')).data.phone, phone);
+    const { body } = await get(`/groups/${group}`);
+    assert.ok(
+      body.participants.some((one: { jid: string; phone: string }) => one.jid === lid && one.phone === phone),
+    );
+  });
+
+  test('statuses and their views are mended, and each viewer counts once', async () => {
+    const { phone, lid } = await stranger('later');
+    await pipeline.sandbox.post(`/phones/${instance.phone}/contacts`, { add: [phone], mutual: true });
+    await pipeline.sandbox.post(`/phones/${phone}/messages`, { to: 'status', text: 'news of mine' });
+    const posted = await pipeline.event(instance, 'status.received', (data) => data.from === lid);
+    assert.equal(posted.data.phone, '');
+    const { message_id: id } = await pipeline.send(instance, '/messages/status/text', { text: 'ours' });
+    await waitFor(async () => (await pipeline.shown(phone, 'status@broadcast')).length === 2 || undefined);
+    await pipeline.sandbox.post(`/phones/${phone}/view-status`, {});
+    await pipeline.event(instance, 'status.viewed', (data) => data.from === lid && data.phone === '');
+    await pipeline.sandbox.post(`/phones/${phone}/tell-lid`, {});
+    await learnt(lid);
+    const item = (await get(`/status/${posted.data.status_message_id}`)).body;
+    assert.equal(item.phone, phone);
+    const feed = (await get('/status?direction=inbound')).body.data;
+    assert.ok(feed.some((one: { phone: string }) => one.phone === phone));
+    const views = (await get(`/status/${id}/views`)).body;
+    assert.deepEqual(
+      [views.count, views.viewers.map((one: { phone: string; jid: string }) => [one.phone, one.jid])],
+      [1, [[phone, lid]]],
+    );
+    await pipeline.api.parts.db.query(
+      `INSERT INTO status_views (instance_id, status_id, viewer_jid, company_id, receipt_type, viewed_at)
+       VALUES ($1, $2, $3, $4, 'played', now())`,
+      [instance.id, id, `${phone}@s.whatsapp.net`, pipeline.company.companyId],
+    );
+    const both = (await get(`/status/${id}/views`)).body;
+    assert.deepEqual([both.count, both.viewers[0].receipt_type], [1, 'played']);
+  });
+
+  test('the network may be asked: what it answers is kept', async () => {
+    const { phone, lid } = await stranger('at_once');
+    await learnt(lid);
+    await pipeline.api.parts.db.query('DELETE FROM lids WHERE lid = $1', [lid]);
+    assert.equal((await get(`/lids/${lid}`)).status, 404);
+    assert.deepEqual((await get(`/lids/${lid}?refresh=true`)).body, { lid, phone });
+    assert.deepEqual((await get(`/lids/${lid}`)).body, { lid, phone });
+  });
+});
+
+describe('a chat with somebody under an anonymous id', () => {
+  /** Other networks have such chats; here the tester makes them up. */
+  const arrive = (lid: string, text: string, id: string) =>
+    pipeline.sandbox.post('/events', {
+      account: instance.phone,
+      event: {
+        k: 'message',
+        id,
+        chat: lid,
+        from: lid,
+        name: 'X',
+        type: 'text',
+        content: { text },
+        at: Date.now(),
+      },
+    });
+  const tell = (lid: string, phone: string) =>
+    pipeline.sandbox.post('/events', {
+      account: instance.phone,
+      event: { k: 'fact', fact: { kind: 'lid', lid, phone }, at: Date.now() },
+    });
+
+  test('becomes the chat of its phone, before and after it is learnt', async () => {
+    const [lid, phone] = ['160000000000001@lid', pipeline.newPhone()];
+    await arrive(lid, 'before', 'LIDCHAT1');
+    const before = await heard(lid, 'before');
+    assert.deepEqual([before.data.phone, before.data.chat], ['', lid]);
+    const shown = (await get('/message/LIDCHAT1')).body;
+    assert.deepEqual([shown.chat_jid, shown.phone, shown.from_jid], [lid, '', lid]);
+    await tell(lid, phone);
+    await learnt(lid);
+    await arrive(lid, 'after', 'LIDCHAT2');
+    const after = await heard(lid, 'after');
+    const jid = `${phone}@s.whatsapp.net`;
+    assert.deepEqual([after.data.phone, after.data.chat, after.data.from], [phone, jid, lid]);
+    const mended = (await get('/message/LIDCHAT1')).body;
+    assert.deepEqual([mended.chat_jid, mended.phone, mended.from_jid], [jid, phone, lid]);
+    const chat = (await get(`/messages?chat_jid=${phone}`)).body.data;
+    assert.deepEqual(
+      chat.map((one: { content: { text: string } }) => one.content.text),
+      ['after', 'before'],
+    );
+  });
+
+  test('an answer that came before the pair counts for the guard of the phone', async () => {
+    const [lid, phone] = ['160000000000002@lid', pipeline.newPhone()];
+    await pipeline.api.parts.db.query(
+      `INSERT INTO chat_guards (instance_id, chat_jid, company_id, outbound_consecutive, score, score_at)
+       VALUES ($1, $2, $3, 3, 0, now() - interval '1 hour')`,
+      [instance.id, `${phone}@s.whatsapp.net`, pipeline.company.companyId],
+    );
+    await arrive(lid, 'answer', 'LIDCHAT3');
+    await heard(lid, 'answer');
+    await tell(lid, phone);
+    await learnt(lid);
+    const { rows } = await pipeline.api.parts.db.query<{ chat_jid: string; outbound_consecutive: number }>(
+      'SELECT chat_jid, outbound_consecutive FROM chat_guards WHERE instance_id = $1 AND chat_jid = ANY ($2)',
+      [instance.id, [lid, `${phone}@s.whatsapp.net`]],
+    );
+    assert.deepEqual(rows, [{ chat_jid: `${phone}@s.whatsapp.net`, outbound_consecutive: 0 }]);
+  });
+
+  test('a pair that is none is passed over', async () => {
+    for (const [lid, phone] of [
+      ['160000000000003@lid', 'nobody'],
+      ['160000000000003@s.whatsapp.net', '5511999990000'],
+      ['160000000000003@lid', '\u0000'],
+    ] as const)
+      await tell(lid, phone);
+    await tell('160000000000004@lid', '5511999990004');
+    await learnt('160000000000004@lid');
+    assert.equal((await get('/lids/160000000000003@lid')).status, 404);
+  });
+});
+
+describe('somebody whose phone is never told', () => {
+  test('stays an anonymous id', async () => {
+    const { phone, lid, group } = await stranger('never');
+    await say(phone, group, 'nobody');
+    assert.equal((await heard(lid, 'nobody')).data.phone, '');
+    assert.equal((await get(`/lids/${lid}?refresh=true`)).status, 404);
+  });
+
+  test('can be removed from a group by the id', async () => {
+    const phone = pipeline.newPhone();
+    const { lid } = await pipeline.sandbox.post('/phones', { phone, lid: 'never' });
+    const made = await pipeline.call(instance, 'POST', '/groups', { name: 'Ours', participants: [phone] });
+    assert.ok(made.body.participants.some((one: { jid: string }) => one.jid === lid));
+    const body = { remove: [lid], add: ['199999999999999@lid'] };
+    const { results } = (await pipeline.call(instance, 'POST', `/groups/${made.body.jid}/participants`, body))
+      .body;
+    assert.deepEqual(results, [
+      { jid: '199999999999999@lid', action: 'add', done: false, reason: 'no_account' },
+      { jid: lid, action: 'remove', done: true, reason: null },
+    ]);
+  });
+});
+
+describe('an anonymous id as a recipient', () => {
+  test('is 400 INVALID_RECIPIENT, whatever is sent', async () => {
+    const to = '150000000000001@lid';
+    for (const [method, path, body] of [
+      ['POST', '/messages/text', { to, text: 'x' }],
+      ['POST', '/messages/location', { to, latitude: 1, longitude: 1 }],
+      ['POST', '/messages/reaction', { to, message_id: 'AA', emoji: 'x' }],
+      ['POST', '/messages/poll', { to, question: 'x', options: ['a', 'b'] }],
+      [
+        'POST',
+        '/messages/scheduled',
+        { type: 'text', send_at: '2030-01-01T00:00:00Z', body: { to, text: 'x' } },
+      ],
+    ] as const) {
+      const answer = await pipeline.call(instance, method, path, body);
+      assert.deepEqual([answer.status, answer.body.error_code], [400, 'INVALID_RECIPIENT'], path);
+    }
+  });
+});
+
+describe('pairs', () => {
+  test('are asked of a connected instance only, and go with it', async () => {
+    const id = await seedInstance(pipeline.api.parts.db, pipeline.company.companyId, {
+      state: 'DISCONNECTED',
+    });
+    const other = { ...instance, id };
+    const lid = '150000000000099@lid';
+    const asked = await pipeline.call(other, 'GET', `/lids/${lid}?refresh=true`);
+    assert.deepEqual([asked.status, asked.body.error_code], [409, 'INSTANCE_NOT_CONNECTED']);
+    const { db } = pipeline.api.parts;
+    await db.query(`INSERT INTO lids VALUES ($1, $2, $3, '5511999990000', now())`, [
+      id,
+      lid,
+      pipeline.company.companyId,
+    ]);
+    assert.equal((await pipeline.call(other, 'GET', `/lids/${lid}`)).body.phone, '5511999990000');
+    await pipeline.call(other, 'DELETE', '');
+    assert.equal((await db.query('SELECT 1 FROM lids WHERE instance_id = $1', [id])).rows.length, 0);
+  });
+});

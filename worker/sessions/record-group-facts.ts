@@ -1,0 +1,40 @@
+import { isGroupJid } from '@posthorn/contract/jid.ts';
+import { groupChange, groupFacts, peopleOf } from '@posthorn/core/groups/group.ts';
+import { type GroupFact, recordGroupFacts } from '@posthorn/core/groups/record-group-facts.ts';
+import type { NetworkFact } from '@posthorn/network/facts.ts';
+import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
+import { isId, tameDate } from './tame.ts';
+
+type Told = Extract<NetworkFact, { kind: 'group' | 'group_changed' | 'group_participants' }>;
+
+async function record(deps: ArrivalsDeps, scope: ArrivalsScope, facts: readonly Told[]): Promise<unknown> {
+  const now = deps.clock.now();
+  return recordGroupFacts(
+    deps,
+    scope,
+    facts.map((fact) => tame(fact, now)).filter((fact) => fact !== null),
+  );
+}
+
+/** Who records what is told of groups. */
+export const groupRecorders = { group: record, group_changed: record, group_participants: record };
+
+/** What of it can be stored; null when it names no group, or says nothing. */
+function tame(fact: Told, now: Date): GroupFact | null {
+  const at = tameDate(fact.at, now);
+  if (fact.kind === 'group') {
+    const group = groupFacts.safeParse(fact.group);
+    return group.success ? { kind: 'group', group: group.data, at } : null;
+  }
+  if (!isId(fact.chat) || !isGroupJid(fact.chat)) return null;
+  const { chat } = fact;
+  const by = fact.by === null ? null : (peopleOf([fact.by])[0] ?? null);
+  if (fact.kind === 'group_participants') {
+    const participants = peopleOf(fact.participants);
+    if (participants.length === 0) return null;
+    return { kind: fact.kind, chat, by, action: fact.action, participants, at };
+  }
+  const parsed = groupChange.parse(fact);
+  const change = Object.fromEntries(Object.entries(parsed).filter(([, value]) => value !== undefined));
+  return Object.keys(change).length === 0 ? null : { kind: fact.kind, chat, by, change, at };
+}

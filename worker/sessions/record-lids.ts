@@ -1,0 +1,18 @@
+import { isLidJid } from '@posthorn/contract/jid.ts';
+import { recordLids } from '@posthorn/core/lids/record-lids.ts';
+import type { NetworkFact } from '@posthorn/network/facts.ts';
+import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
+
+type Told = Extract<NetworkFact, { kind: 'lid' }>;
+
+const PHONE = /^\d{7,15}$/;
+
+/** Who records what is told of anonymous ids; a pair that is none is passed over. */
+export const lidRecorders = {
+  lid: (deps: ArrivalsDeps, scope: ArrivalsScope, facts: readonly Told[]): Promise<unknown> =>
+    recordLids(
+      deps,
+      scope,
+      facts.filter(({ lid, phone }) => isLidJid(lid) && PHONE.test(phone)),
+    ),
+};
