@@ -52,6 +52,7 @@ export const eventPayloads = {
   'status.reaction': payload.statusReaction,
   'status.reply': payload.statusReply,
   'status.reply_sent': payload.statusReplySent,
+  'call.received': payload.callReceived,
   'instance.qr_updated': payload.instanceQrUpdated,
   'instance.paired': payload.instanceMoved,
   'instance.connected': payload.instanceMoved,

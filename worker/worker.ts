@@ -1,4 +1,5 @@
 import { tellAbilities } from '@posthorn/core/instances/driver-abilities.ts';
+import { createSettingsLoader } from '@posthorn/core/instances/load-settings.ts';
 import { SHARD_COUNT, shardQueue } from '@posthorn/core/instances/shard.ts';
 import type { WorkerMedia } from '@posthorn/core/media/media-port.ts';
 import { noWorkerMedia } from '@posthorn/core/media/no-storage.ts';
@@ -38,6 +39,8 @@ export interface WorkerDeps {
   media?: WorkerMedia;
   /** How long, and how often, what the network cannot take now is tried again. */
   deferral?: InstanceQueueDeps['deferral'];
+  /** The least distance between two sends of an instance; without it none. */
+  pacingMinMs?: InstanceQueueDeps['pacingMinMs'];
   /** Names this worker to operators, e.g. host and process id. */
   name: string;
   /** Its place among the living, kept by the caller; without it the worker keeps one of its own. */
@@ -73,6 +76,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     recorder,
     recordChange,
     inbound,
+    settings: createSettingsLoader(deps),
     tries: createWorkTries(deps),
     media: media.preparer,
     inboundMedia: media.inbound,

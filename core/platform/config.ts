@@ -56,6 +56,8 @@ export const configSchema = z.object({
   /** Sends of an instance that the sandbox has not answered yet. */
   SANDBOX_WINDOW: positive.default(32),
   SANDBOX_AUTO_PAIR: flag.default(true),
+  /** Least time between two sends of an instance; the default depends on the network. */
+  PACING_MIN_MS: z.coerce.number().int().min(0).max(600_000).optional(),
   JWT_SECRET: z.string().min(32),
   /** Encrypts credentials and webhook secrets at rest: 32 bytes, as 64 hex digits. */
   ENCRYPTION_KEY: z.string().regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hex digits (32 bytes)'),

@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { limitTransfers, type TransferLimits } from '@posthorn/core/platform/transfer-limits.ts';
 import { WebSocketServer } from 'ws';
+import { callRoutes } from './control/call-routes.ts';
 import { CDN_PATH, serveCdn } from './control/cdn-http.ts';
 import { createGuard } from './control/guard.ts';
 import { serveControl } from './control/http.ts';
@@ -86,7 +87,12 @@ export async function createSandboxServer(options: SandboxOptions = {}): Promise
     autoPairAfterMs: options.autoPair === false ? null : (options.autoPairDelayMs ?? 300),
   });
 
-  const routes = [...phoneRoutes(world), ...phoneActions(world), ...networkRoutes(world, desk, sessions)];
+  const routes = [
+    ...phoneRoutes(world),
+    ...phoneActions(world),
+    ...callRoutes(world),
+    ...networkRoutes(world, desk, sessions),
+  ];
   http.off('request', answerStarting).on('request', (request, response) => {
     if (request.url?.startsWith(CDN_PATH)) void serveCdn({ world, guard }, request, response);
     else void serveControl({ routes, guard, beforeReply: world.flush, log }, request, response);

@@ -17,6 +17,10 @@ const EMITTED: [pattern: string, text: string][] = [
   ['status.reaction', 'somebody reacted to a status of yours, or took it back'],
   ['status.reply', 'somebody answered a status of yours; message.received still fires'],
   ['status.reply_sent', 'this account answered a status'],
+  [
+    'call.received',
+    'somebody called; `rejected` says whether the call was refused, as `reject_calls` asks for',
+  ],
   ['label.*', 'a label changed on the network'],
   ['instance.*', 'the connection of an instance changed'],
   ['webhook.test', 'sent by `POST /v1/webhooks/{id}/test`, to that webhook only'],

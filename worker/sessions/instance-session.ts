@@ -1,7 +1,9 @@
 import { announceQr } from '@posthorn/core/instances/announce-qr.ts';
 import { type Lease, LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
 import { loadSessionRows, type SessionRow } from '@posthorn/core/instances/load-sessions.ts';
+import type { SettingsLoader } from '@posthorn/core/instances/load-settings.ts';
 import { answerPairingCode, endPairing } from '@posthorn/core/instances/pairing.ts';
+import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
 import { type TransitionOutcome, transitionInstance } from '@posthorn/core/instances/transition-instance.ts';
 import type { InboundRecorder } from '@posthorn/core/messages/record-inbound.ts';
 import type { ProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
@@ -22,6 +24,7 @@ import { type InstanceQueue, startInstanceQueue } from '../dispatch/instance-que
 import type { InstanceQueueDeps } from '../dispatch/queue-context.ts';
 import { type Arrivals, createArrivals } from './arrivals.ts';
 import type { ArrivalsDeps } from './arrivals-context.ts';
+import { createOnlineKeeper, type OnlineKeeper } from './keep-online.ts';
 import {
   afterEnd,
   asksForMore,
@@ -41,6 +44,7 @@ export interface SessionDeps extends InstanceQueueDeps, ArrivalsDeps {
   cipher: Cipher;
   driver: NetworkDriver;
   inbound: InboundRecorder;
+  settings: SettingsLoader;
   recorder: ProgressRecorder;
   clock: Clock;
   log: Log;
@@ -67,6 +71,8 @@ interface Context {
   lease: Lease;
   log: Log;
   row: SessionRow;
+  /** As they were when something last arrived. */
+  settings: InstanceSettings;
   session: NetworkSession | null;
   openedGeneration: number;
   /** Counts openings: what an earlier session still says is not about the one there now. */
@@ -77,6 +83,7 @@ interface Context {
   retryTimer: LoneTimer;
   graceTimer: LoneTimer;
   arrivals: Arrivals;
+  online: OnlineKeeper;
   queue: InstanceQueue;
 }
 
@@ -114,7 +121,11 @@ function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): Contex
     companyId: row.companyId,
     instanceId: row.id,
     lease,
-    settings: () => held.row.settings,
+    settings: () => held.settings,
+    async loadSettings() {
+      held.settings = (await deps.settings.push(row.id)) ?? held.settings;
+      return held.settings;
+    },
     session: () => held.session,
   };
   const steps = createStepChain((err, what) => {
@@ -126,6 +137,7 @@ function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): Contex
     lease,
     log,
     row,
+    settings: row.settings,
     session: null,
     openedGeneration: 0,
     opening: 0,
@@ -139,6 +151,7 @@ function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): Contex
       }),
     ),
     arrivals: createArrivals(deps, scope),
+    online: createOnlineKeeper(deps.driver, log),
     queue: startInstanceQueue(deps, {
       ...scope,
       dedupes: deps.driver.dedupes,
@@ -158,6 +171,7 @@ async function settle(held: Context): Promise<void> {
     if (plan.closes) await closeSession(held);
     if (plan.opens) await open(held);
     if (held.session && held.row.codePhone) await giveCode(held, held.session, held.row.codePhone);
+    if (held.session && held.row.state === 'CONNECTED') showOnline(held, held.session);
     return;
   }
   stopRetrying(held);
@@ -226,7 +240,13 @@ async function onConnected(held: Context): Promise<void> {
   held.failures = 0;
   held.graceTimer.stop();
   if (held.row.state !== 'CONNECTED') await record(held, { to: 'CONNECTED', reason: null, fields: {} });
-  if (held.session) held.queue.attach(held.session);
+  if (!held.session) return;
+  held.queue.attach(held.session);
+  showOnline(held, held.session);
+}
+
+function showOnline(held: Context, session: NetworkSession): void {
+  held.online.apply(session, held.row.settings.always_online);
 }
 
 async function onDisconnected(held: Context, reason: DisconnectReason): Promise<void> {

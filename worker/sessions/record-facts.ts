@@ -1,6 +1,7 @@
 import type { NetworkFact } from '@posthorn/network/facts.ts';
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
 import type { Care } from './bounded-tries.ts';
+import { recordCalls } from './record-calls.ts';
 
 type Kind = NetworkFact['kind'];
 type FactOf<K extends Kind> = Extract<NetworkFact, { kind: K }>;
@@ -11,7 +12,7 @@ type Record<K extends Kind> = (
 ) => Promise<unknown>;
 
 /** Who records which facts. */
-const RECORDERS: { [K in Kind]?: Record<K> } = {};
+const RECORDERS: { [K in Kind]?: Record<K> } = { call: recordCalls };
 
 /** Records facts in their order; those of one kind that follow each other go together. */
 export async function recordFacts(

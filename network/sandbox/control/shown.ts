@@ -21,6 +21,8 @@ export function shownPhone(world: World, phone: Phone) {
     auto_reply: settingOf(world, phone, 'auto_reply'),
     /** The instance that is paired with this phone. */
     instance: phone.account?.instanceId ?? null,
+    /** Whether that instance is shown as online. */
+    available: phone.account?.session?.available ?? false,
     contacts: [...phone.contacts],
     blocked: [...phone.blocked],
     status_privacy: phone.statusPrivacy,

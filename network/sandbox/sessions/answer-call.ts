@@ -9,6 +9,7 @@ import type { Session } from '../state/model.ts';
 import { findTarget } from '../state/recipients.ts';
 import { starMessage } from '../state/star.ts';
 import type { World } from '../state/world.ts';
+import { accountCalls } from './account-calls.ts';
 import { type Call, CallRefused } from './call.ts';
 import { sendFrame } from './session.ts';
 
@@ -17,6 +18,8 @@ const voteArgs = z.object({ chat: z.string(), target, options: z.array(z.string(
 const starArgs = z.object({ chat: z.string(), target, starred: z.boolean() });
 
 const calls: Record<string, Call> = {
+  ...accountCalls,
+
   pairing_code(_world, session, args) {
     const { phone } = z.object({ phone: phoneNumber }).parse(args);
     if (!session.offer) throw new CallRefused('already_paired');

@@ -18,6 +18,7 @@ export function createSession(socket: WebSocket): Session {
     sentChars: 0,
     cutAfterFlush: false,
     heard: true,
+    available: false,
   };
 }
 

@@ -46,7 +46,18 @@ export interface Phone {
   /** Numbers whose direct messages never arrive. */
   readonly blocked: Set<string>;
   statusPrivacy: StatusPrivacy;
+  /** The calls that it made, the newest last; gone with a restart, as calls are. */
+  readonly calls: PhoneCall[];
   account: Account | null;
+}
+
+export interface PhoneCall {
+  readonly id: string;
+  readonly to: Jid;
+  readonly video: boolean;
+  /** Unix ms. */
+  readonly at: number;
+  refused: boolean;
 }
 
 /** Who of the contacts sees its statuses: all, all but the list, or only the list. */
@@ -153,6 +164,8 @@ export interface Session {
   cutAfterFlush: boolean;
   /** A pong or a frame came since the last ping. */
   heard: boolean;
+  /** Its account is shown as online. */
+  available: boolean;
 }
 
 /** What one unpaired session has on offer. */

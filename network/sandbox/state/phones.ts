@@ -21,6 +21,7 @@ export function phoneFor(world: World, phone: string): Phone {
     contacts: new Set(),
     blocked: new Set(),
     statusPrivacy: { type: 'contacts', list: [] },
+    calls: [],
     account: null,
   };
   world.phones.set(phone, made);
