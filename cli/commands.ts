@@ -85,7 +85,7 @@ export const groups: Readonly<Record<string, string>> = {
   'billing items': 'add-ons of the subscription',
   'billing simulate': 'the simulated payment provider: payments, dues and its clock',
   account: 'the company and its owner',
-  admin: 'for superadmins: companies, and the billing of all',
+  admin: 'for superadmins: companies, their instances and feedback, and the billing of all',
   audit: 'who did what',
   deliveries: 'what was delivered to webhooks, and what was not',
   email: 'changing the e-mail of a login',

@@ -4,6 +4,7 @@ import { audit } from './audit.ts';
 import { auth } from './auth.ts';
 import { deliveries } from './deliveries.ts';
 import { events } from './events.ts';
+import { feedback } from './feedback.ts';
 import { health } from './health.ts';
 import { instances } from './instances.ts';
 import { media } from './media.ts';
@@ -35,5 +36,6 @@ export const messagingContract = {
   deliveries,
   events,
   usage,
+  feedback,
   health,
 } satisfies AppRouter;

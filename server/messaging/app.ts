@@ -126,6 +126,11 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     storedMedia: media,
     publicUrl: withoutTrailingSlashes(config.PUBLIC_URL),
     drivers: [config.NETWORK_DRIVER],
+    reputation: {
+      addresses: config.EGRESS_IPS,
+      zones: config.REPUTATION_ZONES,
+      resolvers: config.REPUTATION_RESOLVER,
+    },
     providers: createOAuthProviders(config),
     oauthFrontendUrl: config.OAUTH_FRONTEND_REDIRECT_URL ?? config.FRONTEND_URL,
     billing: createBillingClient({ baseUrl: config.BILLING_INTERNAL_URL, secret: config.INTERNAL_SECRET }),

@@ -6,11 +6,12 @@ import type { Check } from '@posthorn/core/platform/readiness.ts';
 import { createWriteProbe } from '@posthorn/core/platform/write-probe.ts';
 import type { Handlers } from '../http/handler.ts';
 import { healthHandlers } from '../http/health.ts';
-import { adminRoutes } from './admin-routes.ts';
+import { type AdminRoutesDeps, adminRoutes } from './admin-routes.ts';
 import { auditRoutes } from './audit-routes.ts';
 import { type AuthRoutesDeps, authRoutes } from './auth-routes.ts';
 import { deliveriesRoutes } from './deliveries-routes.ts';
 import { type EventsRoutesDeps, eventsRoutes } from './events-routes.ts';
+import { type FeedbackRoutesDeps, feedbackRoutes } from './feedback-routes.ts';
 import { type InstancesRoutesDeps, instancesRoutes } from './instances-routes.ts';
 import { type MediaRoutesDeps, mediaRoutes } from './media-routes.ts';
 import { type MessagesRoutesDeps, messagesRoutes } from './messages-routes.ts';
@@ -25,7 +26,9 @@ import { type WebhooksRoutesDeps, webhooksRoutes } from './webhooks-routes.ts';
 
 export interface HandlersDeps
   extends AuthRoutesDeps,
+    AdminRoutesDeps,
     Omit<EventsRoutesDeps, 'db'>,
+    FeedbackRoutesDeps,
     InstancesRoutesDeps,
     MediaRoutesDeps,
     MessagesRoutesDeps,
@@ -56,6 +59,7 @@ export function messagingHandlers(deps: HandlersDeps): Handlers<typeof messaging
     usage: usageRoutes(deps),
     audit: auditRoutes(deps),
     admin: adminRoutes(deps),
+    feedback: feedbackRoutes(deps),
     health: healthHandlers({
       service: 'messaging',
       checks: readinessChecks(deps),

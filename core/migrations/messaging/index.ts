@@ -18,6 +18,7 @@ import { NetworkDrivers } from './0041-network-drivers.ts';
 import { Owners } from './0045-owners.ts';
 import { WriteProbes } from './0050-write-probes.ts';
 import { AcceptedContents } from './0055-accepted-contents.ts';
+import { Feedback } from './0067-feedback.ts';
 
 /** Every migration of the messaging schema, oldest first. A landed one is never edited. */
 export const migrations = [
@@ -41,4 +42,5 @@ export const migrations = [
   Owners,
   WriteProbes,
   AcceptedContents,
+  Feedback,
 ];
