@@ -91,6 +91,7 @@ export const groups: Readonly<Record<string, string>> = {
   email: 'changing the e-mail of a login',
   oauth: 'logging in with Google or GitHub',
   password: 'forgotten and new passwords',
+  playground: 'sends that cost nothing, from a shared simulated instance',
   profiles: 'keys and logins, kept under names',
   scheduled: 'sends with a time of their own',
   status: 'stories: posted, seen and received',

@@ -117,26 +117,10 @@ export const errorCatalogue = {
   EDIT_FORWARDED_NOT_ALLOWED: { status: 400, message: 'forwarded messages cannot be edited' },
 
   // Playground (statuses not given: a switched-off feature, two budgets, a bad value)
-  PLAYGROUND_DISABLED: {
-    status: 403,
-    message: 'the playground is disabled',
-    planned: 'the playground is not served yet',
-  },
-  PLAYGROUND_BUDGET_EXCEEDED: {
-    status: 429,
-    message: 'the playground budget is used up',
-    planned: 'the playground is not served yet',
-  },
-  PLAYGROUND_RATE_LIMITED: {
-    status: 429,
-    message: 'too many playground requests',
-    planned: 'the playground is not served yet',
-  },
-  PLAYGROUND_UNSUPPORTED_KIND: {
-    status: 400,
-    message: 'the playground does not support this kind',
-    planned: 'the playground is not served yet',
-  },
+  PLAYGROUND_DISABLED: { status: 403, message: 'the playground is disabled' },
+  PLAYGROUND_BUDGET_EXCEEDED: { status: 429, message: 'the playground budget is used up' },
+  PLAYGROUND_RATE_LIMITED: { status: 429, message: 'too many playground requests' },
+  PLAYGROUND_UNSUPPORTED_KIND: { status: 400, message: 'the playground does not support this kind' },
 
   // Webhooks
   WEBHOOK_NOT_FOUND: { status: 404, message: 'webhook not found' },

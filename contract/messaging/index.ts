@@ -10,6 +10,7 @@ import { instances } from './instances.ts';
 import { media } from './media.ts';
 import { messages } from './messages.ts';
 import { oauth } from './oauth.ts';
+import { playground } from './playground.ts';
 import { queue } from './queue.ts';
 import { scheduled } from './scheduled.ts';
 import { status } from './status.ts';
@@ -37,5 +38,6 @@ export const messagingContract = {
   events,
   usage,
   feedback,
+  playground,
   health,
 } satisfies AppRouter;

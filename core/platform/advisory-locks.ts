@@ -1,7 +1,7 @@
 /**
- * The numbers of all PostgreSQL advisory locks, so that no two uses share one. `worker`, `shard` and `acceptOrder`
- * are the first half of a two-part key, whose second half names the worker, the shard or the instance; the others are
- * whole keys.
+ * The numbers of all PostgreSQL advisory locks, so that no two uses share one. `worker`, `shard`, `acceptOrder` and
+ * `playground` are the first half of a two-part key, whose second half names the worker, the shard, the instance or the
+ * user; the others are whole keys.
  */
 export const ADVISORY_LOCKS = {
   migration: 7_071_001,
@@ -9,6 +9,7 @@ export const ADVISORY_LOCKS = {
   purge: 7_071_004,
   mediaRetention: 7_071_006,
   acceptOrder: 7101,
+  playground: 7102,
   worker: 7201,
   shard: 7202,
 } as const;

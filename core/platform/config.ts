@@ -82,6 +82,8 @@ export const configSchema = z.object({
   /** Sends of an instance that the sandbox has not answered yet. */
   SANDBOX_WINDOW: positive.default(32),
   SANDBOX_AUTO_PAIR: flag.default(true),
+  /** Users may try sends from a shared instance of the sandbox. */
+  PLAYGROUND_ENABLED: flag.default(false),
   /** Least time between two sends of an instance; the default depends on the network. */
   PACING_MIN_MS: z.coerce.number().int().min(0).max(600_000).optional(),
   JWT_SECRET: z.string().min(32),

@@ -16,6 +16,7 @@ import { type InstancesRoutesDeps, instancesRoutes } from './instances-routes.ts
 import { type MediaRoutesDeps, mediaRoutes } from './media-routes.ts';
 import { type MessagesRoutesDeps, messagesRoutes } from './messages-routes.ts';
 import { type OAuthRoutesDeps, oauthRoutes } from './oauth-routes.ts';
+import { type PlaygroundRoutesDeps, playgroundRoutes } from './playground-routes.ts';
 import { queueRoutes } from './queue-routes.ts';
 import { scheduledRoutes } from './scheduled-routes.ts';
 import { statusRoutes } from './status-routes.ts';
@@ -33,6 +34,7 @@ export interface HandlersDeps
     MediaRoutesDeps,
     MessagesRoutesDeps,
     OAuthRoutesDeps,
+    PlaygroundRoutesDeps,
     TokensRoutesDeps,
     WebhooksRoutesDeps {
   config: Config;
@@ -60,6 +62,7 @@ export function messagingHandlers(deps: HandlersDeps): Handlers<typeof messaging
     audit: auditRoutes(deps),
     admin: adminRoutes(deps),
     feedback: feedbackRoutes(deps),
+    playground: playgroundRoutes(deps),
     health: healthHandlers({
       service: 'messaging',
       checks: readinessChecks(deps),

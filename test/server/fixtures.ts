@@ -63,6 +63,7 @@ export const validBodies: Record<string, Record<string, unknown>> = {
   'status.postAudio': { media_id: ID },
   'status.reply': { poster_phone: TO, text: 'nice' },
   'media.upload': { media_url: 'https://media.example.com/a.jpg', file_name: 'a.jpg' },
+  'playground.send': { kind: 'text', text: 'hello' },
   'feedback.give': { kind: 'idea', message: 'More of it', page: '/inbox', trace_id: ID },
   'feedback.update': { state: 'done' },
   'webhooks.create': {

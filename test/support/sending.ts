@@ -77,9 +77,9 @@ export async function startSending(
   } = {},
 ): Promise<Sending> {
   const clock = options.clock ?? systemClock;
-  const api = await startTestMessaging(options.env, { clock });
-  const { parts } = api;
   const server = await createSandboxServer({ autoPair: true, autoPairDelayMs: 0 });
+  const api = await startTestMessaging({ SANDBOX_URL: server.url, ...options.env }, { clock });
+  const { parts } = api;
   const sandbox = controlOf(server.controlUrl);
   await sandbox.post('/defaults', { read_delay_ms: 20 });
   const worker = await startWorker({

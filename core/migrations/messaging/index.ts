@@ -19,6 +19,7 @@ import { Owners } from './0045-owners.ts';
 import { WriteProbes } from './0050-write-probes.ts';
 import { AcceptedContents } from './0055-accepted-contents.ts';
 import { Feedback } from './0067-feedback.ts';
+import { Playground } from './0068-playground.ts';
 
 /** Every migration of the messaging schema, oldest first. A landed one is never edited. */
 export const migrations = [
@@ -43,4 +44,5 @@ export const migrations = [
   WriteProbes,
   AcceptedContents,
   Feedback,
+  Playground,
 ];
