@@ -24,6 +24,7 @@ import { startShardOwner } from './ownership/shard-owner.ts';
 import { startRelay } from './relay/relay.ts';
 import { startScheduleRunner } from './schedule/schedule-runner.ts';
 import { fencedDriver } from './sessions/fenced-driver.ts';
+import { createOpeningGate, OPENING_LIMITS, type OpeningLimits } from './sessions/opening-gate.ts';
 import { startSessionManager } from './sessions/session-manager.ts';
 
 export interface WorkerDeps {
@@ -41,6 +42,8 @@ export interface WorkerDeps {
   deferral?: InstanceQueueDeps['deferral'];
   /** The least distance between two sends of an instance; without it none. */
   pacingMinMs?: InstanceQueueDeps['pacingMinMs'];
+  /** In place of {@link OPENING_LIMITS}. */
+  openings?: OpeningLimits;
   /** Names this worker to operators, e.g. host and process id. */
   name: string;
   /** Its place among the living, kept by the caller; without it the worker keeps one of its own. */
@@ -77,6 +80,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     recordChange,
     inbound,
     settings: createSettingsLoader(deps),
+    gate: createOpeningGate(deps.openings ?? OPENING_LIMITS),
     tries: createWorkTries(deps),
     media: media.preparer,
     inboundMedia: media.inbound,

@@ -25,6 +25,7 @@ import type { InstanceQueueDeps } from '../dispatch/queue-context.ts';
 import { type Arrivals, createArrivals } from './arrivals.ts';
 import type { ArrivalsDeps } from './arrivals-context.ts';
 import { createOnlineKeeper, type OnlineKeeper } from './keep-online.ts';
+import type { OpeningGate, OpeningTurn } from './opening-gate.ts';
 import {
   afterEnd,
   asksForMore,
@@ -32,6 +33,7 @@ import {
   type PlannedTransition,
   planForgetting,
   planSettling,
+  withJitter,
 } from './session-decisions.ts';
 import { createStepChain, type StepChain } from './step-chain.ts';
 
@@ -45,6 +47,7 @@ export interface SessionDeps extends InstanceQueueDeps, ArrivalsDeps {
   driver: NetworkDriver;
   inbound: InboundRecorder;
   settings: SettingsLoader;
+  gate: OpeningGate;
   recorder: ProgressRecorder;
   clock: Clock;
   log: Log;
@@ -80,6 +83,7 @@ interface Context {
   failures: number;
   isStopped: boolean;
   steps: StepChain;
+  turn: OpeningTurn;
   retryTimer: LoneTimer;
   graceTimer: LoneTimer;
   arrivals: Arrivals;
@@ -144,6 +148,7 @@ function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): Contex
     failures: 0,
     isStopped: false,
     steps,
+    turn: deps.gate.turn(() => steps.step('open in turn', () => settle(held))),
     retryTimer: createLoneTimer(() => steps.step('reopen', () => settle(held))),
     graceTimer: createLoneTimer(() =>
       steps.step('grace over', async () => {
@@ -165,11 +170,11 @@ async function settle(held: Context): Promise<void> {
   if (held.isStopped) return;
   const plan = planSettling(held.row, {
     generation: held.session && held.openedGeneration,
-    isRetrying: held.retryTimer.isSet(),
+    isRetrying: held.retryTimer.isSet() || held.turn.isWaiting(),
   });
   if (plan.to === 'connected') {
     if (plan.closes) await closeSession(held);
-    if (plan.opens) await open(held);
+    if (plan.opens && held.turn.take()) await open(held);
     if (held.session && held.row.codePhone) await giveCode(held, held.session, held.row.codePhone);
     if (held.session && held.row.state === 'CONNECTED') showOnline(held, held.session);
     return;
@@ -182,7 +187,7 @@ async function settle(held: Context): Promise<void> {
 
 async function open(held: Context): Promise<void> {
   const { deps, row, lease } = held;
-  if (row.state === 'BANNED') return;
+  if (row.state === 'BANNED') return held.turn.end();
   held.openedGeneration = row.generation;
   held.opening += 1;
   try {
@@ -192,6 +197,7 @@ async function open(held: Context): Promise<void> {
       createSink(held, held.opening),
     );
   } catch (err) {
+    held.turn.end();
     held.log.debug({ err }, 'opening the session failed');
     retryLater(held);
   }
@@ -200,19 +206,27 @@ async function open(held: Context): Promise<void> {
 function createSink(held: Context, opening: number): SessionSink {
   const { steps, queue } = held;
   const isCurrent = () => !held.isStopped && opening === held.opening;
+  // Whatever the network says first, the next one may open its session.
+  const heard = () => {
+    if (isCurrent()) held.turn.end();
+  };
   return {
-    qr: (qr, expiresAt) =>
+    qr: (qr, expiresAt) => {
+      heard();
       steps.step('qr', async () => {
         const { row, deps, lease } = held;
         if (row.state !== 'PAIRING') await record(held, { to: 'PAIRING', reason: null, fields: {} });
         await announceQr(deps, { id: row.id, companyId: row.companyId, lease }, qr, expiresAt);
-      }),
+      });
+    },
     paired: (identity) => steps.tryStep('paired', () => onPaired(held, identity)),
     connected: () => {
+      heard();
       if (isCurrent()) steps.step('connected', () => onConnected(held));
     },
     disconnected: (reason) => {
       if (!isCurrent()) return;
+      heard();
       queue.detach();
       steps.step('disconnected', async () => {
         if (isCurrent()) await onDisconnected(held, reason);
@@ -260,7 +274,7 @@ async function onDisconnected(held: Context, reason: DisconnectReason): Promise<
   if (retry !== undefined) retryLater(held, retry === 'back_off' ? undefined : retry);
 }
 
-function retryLater(held: Context, ms = backOffMs(held.failures)): void {
+function retryLater(held: Context, ms = withJitter(backOffMs(held.failures), held.deps.random())): void {
   if (held.isStopped || held.retryTimer.isSet() || held.row.desired !== 'connected') return;
   held.failures += 1;
   held.retryTimer.start(ms);
@@ -307,6 +321,7 @@ async function closeSession(held: Context): Promise<void> {
 /** The session, no longer ours: what it says from now on is not heard. */
 function takeSession(held: Context): NetworkSession | null {
   held.queue.detach();
+  held.turn.end();
   held.opening += 1;
   const taken = held.session;
   held.session = null;
