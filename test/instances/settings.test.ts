@@ -188,15 +188,15 @@ describe('what the settings of an instance do', () => {
 
   test('always_online: the account is shown as online while it is set, and again after a reconnect', async () => {
     const instance = await sending.connect();
-    const isShown = async (available: boolean) =>
-      waitFor(async () => (await phoneOf(instance.phone)).available === available);
-    await isShown(false);
+    const isShown = async (presence: 'available' | 'unavailable' | null) =>
+      waitFor(async () => (await phoneOf(instance.phone)).presence === presence);
+    await isShown(null);
     await change(instance, { always_online: true });
-    await isShown(true);
+    await isShown('available');
     const answer = await sending.call(instance, 'POST', '/restart');
     assert.equal(answer.status, 202, answer.text);
-    await isShown(true);
+    await isShown('available');
     await change(instance, { always_online: false });
-    await isShown(false);
+    await isShown('unavailable');
   });
 });

@@ -18,6 +18,7 @@ import { envelopeOf } from './envelope.ts';
 import { createEventPump, type EventPump } from './event-pump.ts';
 import { createInFlight, type InFlight } from './in-flight.ts';
 import { cdnUrlOf, downloadMedia, uploadMedia } from './media.ts';
+import { presenceOf } from './presence.ts';
 import { type ReadFrame, readFrame } from './read-frame.ts';
 import {
   afterEnd,
@@ -215,13 +216,7 @@ function handle(session: Context, frame: ReadFrame): void {
       end(session, reasonOf(frame.reason));
       return;
     case 'presence':
-      sink.presence(
-        frame.updates.map(({ last_seen, at, ...update }) => ({
-          ...update,
-          lastSeen: last_seen === null ? null : new Date(last_seen),
-          at: new Date(at),
-        })),
-      );
+      sink.presence(frame.updates.map(presenceOf));
       return;
     case 'result':
       if (frame.error === undefined) calls.resolve(frame.n, frame.value);

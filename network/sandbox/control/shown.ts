@@ -21,11 +21,11 @@ export function shownPhone(world: World, phone: Phone) {
     auto_reply: settingOf(world, phone, 'auto_reply'),
     /** The instance that is paired with this phone. */
     instance: phone.account?.instanceId ?? null,
-    /** Whether that instance is shown as online. */
-    available: phone.account?.session?.available ?? false,
     contacts: [...phone.contacts],
     blocked: [...phone.blocked],
     status_privacy: phone.statusPrivacy,
+    /** What its instance told of itself: available, unavailable, or nothing. */
+    presence: phone.account?.available == null ? null : phone.account.available ? 'available' : 'unavailable',
     unread: phone.unread.size,
     waiting: phone.waiting.length,
     typing: [...phone.typing].map(([from, at]) => ({ from, time: new Date(at).toISOString() })),

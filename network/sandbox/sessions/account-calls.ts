@@ -23,7 +23,7 @@ export const accountCalls: Record<string, Call> = {
   presence_set(world, session, args) {
     const asked = presenceArgs.parse(args);
     if (!session.account) throw new CallRefused('not_paired');
-    if (!('chat' in asked)) session.available = asked.state === 'available';
+    if (!('chat' in asked)) session.account.available = asked.state === 'available';
     else if (asked.state === 'paused')
       phoneForJid(world, asked.chat).typing.delete(session.account.phone.jid);
     else phoneForJid(world, asked.chat).typing.set(session.account.phone.jid, Date.now());

@@ -18,7 +18,6 @@ export function createSession(socket: WebSocket): Session {
     sentChars: 0,
     cutAfterFlush: false,
     heard: true,
-    available: false,
   };
 }
 
@@ -47,5 +46,7 @@ export function leave(session: Session): void {
   session.acks = [];
   session.offer?.withdraw();
   session.offer = null;
-  if (session.account?.session === session) session.account.session = null;
+  if (session.account?.session !== session) return;
+  session.account.session = null;
+  session.account.available = null;
 }

@@ -51,6 +51,7 @@ export function addAccount(world: World, phone: Phone, facts: AccountFacts): Acc
     epoch: facts.epoch,
     secretsSince: facts.secretsSince,
     events: createEventQueue(facts.acked),
+    available: null,
     session: null,
     connections: new Set(),
     stats: { logins: 0, maxLive: 0, kicks: 0, staleLogins: 0 },

@@ -85,6 +85,8 @@ export interface Account {
   /** The highest epoch that logged in; a lower one is refused. */
   epoch: number;
   readonly events: EventQueue;
+  /** Null until it said so. */
+  available: boolean | null;
   /** The one session that may send. */
   session: Session | null;
   /** Connections that logged in and have not ended; two while a kicked one still closes. */
@@ -164,8 +166,6 @@ export interface Session {
   cutAfterFlush: boolean;
   /** A pong or a frame came since the last ping. */
   heard: boolean;
-  /** Its account is shown as online. */
-  available: boolean;
 }
 
 /** What one unpaired session has on offer. */

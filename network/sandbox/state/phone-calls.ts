@@ -1,4 +1,5 @@
 /** Calls between phones: nobody speaks, but a call rings, and whoever is called may refuse it. */
+import type { FactBody } from '../fact-frames.ts';
 import { newNetworkId } from './deliver.ts';
 import type { Phone, PhoneCall } from './model.ts';
 import { pushEvent } from './receipts.ts';
@@ -19,7 +20,7 @@ export function placeCall(
   from.calls.push(call);
   if (from.calls.length > CALLS_MAX) from.calls.shift();
   if (to.account && !to.blocked.has(from.phone)) {
-    const fact = { kind: 'call', callId: call.id, from: from.jid, video, group: null } as const;
+    const fact: FactBody = { kind: 'call', callId: call.id, from: from.jid, video, group: null };
     pushEvent(world, to.account, { k: 'fact', fact, at }, null);
   }
   return call;
