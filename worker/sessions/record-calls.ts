@@ -8,6 +8,9 @@ import { tameDate } from './tame.ts';
 
 type CallFact = Extract<NetworkFact, { kind: 'call' }>;
 
+type CallDeps = Pick<ArrivalsDeps, 'db' | 'bus' | 'clock' | 'log'>;
+type CallScope = Pick<ArrivalsScope, 'companyId' | 'instanceId' | 'lease' | 'loadSettings' | 'session'>;
+
 /** No phone rings longer: a call of which we hear later is over. */
 const RINGS_MS = 120_000;
 
@@ -16,8 +19,8 @@ const RINGS_MS = 120_000;
  * refused is told of all the same.
  */
 export async function recordCalls(
-  deps: ArrivalsDeps,
-  scope: ArrivalsScope,
+  deps: CallDeps,
+  scope: CallScope,
   calls: readonly CallFact[],
 ): Promise<void> {
   const { reject_calls } = await scope.loadSettings();
@@ -44,7 +47,7 @@ export async function recordCalls(
   });
 }
 
-async function reject(deps: ArrivalsDeps, scope: ArrivalsScope, call: CallFact): Promise<boolean> {
+async function reject(deps: CallDeps, scope: CallScope, call: CallFact): Promise<boolean> {
   const session = scope.session();
   if (!session) return false;
   try {
@@ -56,7 +59,7 @@ async function reject(deps: ArrivalsDeps, scope: ArrivalsScope, call: CallFact):
   }
 }
 
-function eventIdOf({ instanceId }: ArrivalsScope, call: CallFact): string {
+function eventIdOf({ instanceId }: CallScope, call: CallFact): string {
   return hashKey(instanceId, 'call.received', call.from, call.callId);
 }
 
