@@ -31,10 +31,11 @@ const HOST_NAME = /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/i;
 
 /** `address`, `address:port` or `[IPv6 address]:port`, as `node:dns` takes them. */
 function isServerAddress(text: string): boolean {
-  const bracketed = /^\[([^\]]*)\](?::(\d{1,5}))?$/.exec(text);
-  if (bracketed) return isIPv6(bracketed[1]!);
-  const [host, port, ...more] = text.split(':');
-  return isIP(text) !== 0 || (isIPv4(host!) && more.length === 0 && /^\d{1,5}$/.test(port ?? ''));
+  const isPort = (port: string) => /^\d{1,5}$/.test(port) && Number(port) >= 1 && Number(port) <= 65_535;
+  const [bracketed, v6 = '', v6Port = '53'] = /^\[([^\]]*)\](?::(\d*))?$/.exec(text) ?? [];
+  if (bracketed) return isIPv6(v6) && isPort(v6Port);
+  const [host = '', port = '', ...more] = text.split(':');
+  return isIP(text) !== 0 || (isIPv4(host) && more.length === 0 && isPort(port));
 }
 
 /** Comma-separated ranges or addresses. */

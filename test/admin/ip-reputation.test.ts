@@ -7,6 +7,7 @@ import { type AccountServer, startAccountServer } from '../accounts/support/acco
 import { refused } from '../accounts/support/api-client.ts';
 import { newOwner, type Person } from '../accounts/support/people.ts';
 import { newSuperadmin, ROOT_EMAIL } from '../accounts/support/superadmin.ts';
+import { testConfig } from '../support/config.ts';
 import { type DnsServer, REFUSED, SERVFAIL, startDnsServer } from './dns-server.ts';
 
 test('the name of an address in a list', () => {
@@ -34,6 +35,35 @@ test('what the answers of a list mean', () => {
   for (const code of ['ENOTFOUND', 'ENODATA']) assert.equal(readFailure(code).listed, false);
   for (const code of ['ETIMEOUT', 'ECANCELLED', 'ESERVFAIL', 'EREFUSED', undefined])
     assert.equal(readFailure(code).listed, null);
+});
+
+test('the settings name what is wrong with them', () => {
+  const table: [name: string, good: string, bad: string[]][] = [
+    ['EGRESS_IPS', ' 192.0.2.1, 2001:db8::1 ,', ['192.0.2', 'example.com', '192.0.2.0/24']],
+    [
+      'REPUTATION_ZONES',
+      'zen.example.org,bl_2.example.net',
+      ['bad zone', 'a..b', '.example.org', 'x'.repeat(181)],
+    ],
+    [
+      'REPUTATION_RESOLVER',
+      '127.0.0.1,127.0.0.1:5353,::1,[::1]:5353',
+      [
+        'localhost',
+        '127.0.0.1:',
+        '127.0.0.1:65536',
+        '127.0.0.1:0',
+        '[::1]:',
+        'dns.example.org:53',
+        '[127.0.0.1]:53',
+      ],
+    ],
+  ];
+  for (const [name, good, bad] of table) {
+    assert.ok(testConfig({ [name]: good }));
+    for (const value of bad)
+      assert.throws(() => testConfig({ [name]: value }), new RegExp(`^ConfigError: ${name}: `));
+  }
 });
 
 describe('GET /v1/admin/ip-reputation', () => {

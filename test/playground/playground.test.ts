@@ -24,6 +24,24 @@ const OF_COMPANIES = [
   'instances',
 ];
 
+/** A tenth of a second of nothing, as WAV. */
+function silence(): string {
+  const header = Buffer.alloc(44);
+  header.write('RIFF', 0);
+  header.writeUInt32LE(36 + 1_600, 4);
+  header.write('WAVEfmt ', 8);
+  header.writeUInt32LE(16, 16);
+  header.writeUInt16LE(1, 20);
+  header.writeUInt16LE(1, 22);
+  header.writeUInt32LE(8_000, 24);
+  header.writeUInt32LE(16_000, 28);
+  header.writeUInt16LE(2, 32);
+  header.writeUInt16LE(16, 34);
+  header.write('data', 36);
+  header.writeUInt32LE(1_600, 40);
+  return Buffer.concat([header, Buffer.alloc(1_600)]).toString('base64');
+}
+
 function refused(answer: Answer, status: number, code: string): void {
   assert.deepEqual([answer.status, answer.body?.error_code], [status, code], answer.text);
 }
@@ -70,6 +88,7 @@ describe('the playground', () => {
     const bodies: Record<string, object> = {
       text: { text: 'hello' },
       image: { media_base64: PIXEL, caption: 'a pixel' },
+      audio: { media_base64: silence(), ptt: false },
       document: {
         media_base64: `data:application/pdf;base64,${btoa('%PDF-1.4\n%%EOF')}`,
         file_name: 'a.pdf',
