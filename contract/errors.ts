@@ -117,26 +117,10 @@ export const errorCatalogue = {
   EDIT_FORWARDED_NOT_ALLOWED: { status: 400, message: 'forwarded messages cannot be edited' },
 
   // Playground (statuses not given: a switched-off feature, two budgets, a bad value)
-  PLAYGROUND_DISABLED: {
-    status: 403,
-    message: 'the playground is disabled',
-    planned: 'the playground is not served yet',
-  },
-  PLAYGROUND_BUDGET_EXCEEDED: {
-    status: 429,
-    message: 'the playground budget is used up',
-    planned: 'the playground is not served yet',
-  },
-  PLAYGROUND_RATE_LIMITED: {
-    status: 429,
-    message: 'too many playground requests',
-    planned: 'the playground is not served yet',
-  },
-  PLAYGROUND_UNSUPPORTED_KIND: {
-    status: 400,
-    message: 'the playground does not support this kind',
-    planned: 'the playground is not served yet',
-  },
+  PLAYGROUND_DISABLED: { status: 403, message: 'the playground is disabled' },
+  PLAYGROUND_BUDGET_EXCEEDED: { status: 429, message: 'the playground budget is used up' },
+  PLAYGROUND_RATE_LIMITED: { status: 429, message: 'too many playground requests' },
+  PLAYGROUND_UNSUPPORTED_KIND: { status: 400, message: 'the playground does not support this kind' },
 
   // Webhooks
   WEBHOOK_NOT_FOUND: { status: 404, message: 'webhook not found' },
@@ -146,16 +130,8 @@ export const errorCatalogue = {
   INVALID_STATUS: { status: 400, message: 'status must be all, success, failure or stuck' },
 
   // Feedback
-  FEEDBACK_INVALID: {
-    status: 400,
-    message: 'the feedback is not valid',
-    planned: 'feedback is not taken yet',
-  },
-  FEEDBACK_FAILED: {
-    status: 500,
-    message: 'the feedback could not be stored',
-    planned: 'feedback is not taken yet',
-  },
+  FEEDBACK_INVALID: { status: 400, message: 'the feedback is not valid' },
+  FEEDBACK_FAILED: { status: 503, message: 'the feedback could not be stored' },
 
   // Account
   INVALID_CURRENT_PASSWORD: { status: 401, message: 'the current password is wrong' },
@@ -169,16 +145,8 @@ export const errorCatalogue = {
   ACCOUNT_DELETED: { status: 403, message: 'the account was deleted' },
 
   // IP reputation
-  REPUTATION_NOT_AVAILABLE: {
-    status: 503,
-    message: 'no reputation data is available',
-    planned: 'addresses are not checked yet',
-  },
-  REPUTATION_RATE_LIMITED: {
-    status: 429,
-    message: 'too many reputation checks',
-    planned: 'addresses are not checked yet',
-  },
+  REPUTATION_NOT_AVAILABLE: { status: 503, message: 'no reputation data is available' },
+  REPUTATION_RATE_LIMITED: { status: 429, message: 'too many reputation checks' },
 
   // Billing
   PROFILE_NOT_FOUND: { status: 404, message: 'billing profile not found' },

@@ -206,4 +206,21 @@ export const instanceQrUpdated = z
   .object({ qr: z.string(), expires_at: timestamp, timestamp })
   .meta({ id: 'InstanceQrEvent' });
 
+export const callReceived = z
+  .object({
+    call_id: z.string(),
+    phone: z.string(),
+    from: z.string(),
+    group_jid: z
+      .string()
+      .nullable()
+      .meta({ description: 'The group that is called; null for a direct call' }),
+    is_video: z.boolean(),
+    rejected: z
+      .boolean()
+      .meta({ description: 'Whether the call was refused, as the setting reject_calls asks for' }),
+    timestamp,
+  })
+  .meta({ id: 'CallReceivedEvent' });
+
 export const webhookTest = z.object({ webhook_id: z.int(), timestamp }).meta({ id: 'WebhookTestEvent' });

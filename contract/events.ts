@@ -56,6 +56,7 @@ export const eventPayloads = {
   'group.updated': payload.groupUpdated,
   'group.participants_changed': payload.groupParticipantsChanged,
   'presence.updated': payload.presenceUpdated,
+  'call.received': payload.callReceived,
   'instance.qr_updated': payload.instanceQrUpdated,
   'instance.paired': payload.instanceMoved,
   'instance.connected': payload.instanceMoved,

@@ -62,6 +62,7 @@ export const SCHEDULE_AHEAD_MAX_DAYS = 366;
 export const TEXT_MAX_CHARS = 65_536;
 /** Names, titles, addresses and the like. */
 export const FIELD_MAX_CHARS = 1024;
+export const FEEDBACK_MAX_CHARS = 4000;
 export const IDEMPOTENCY_KEY_MAX_CHARS = 255;
 export const MENTIONS_MAX = 1024;
 export const NETWORK_ID_MAX_CHARS = 128;

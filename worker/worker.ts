@@ -1,4 +1,5 @@
 import { tellAbilities } from '@posthorn/core/instances/driver-abilities.ts';
+import { createSettingsLoader } from '@posthorn/core/instances/load-settings.ts';
 import { SHARD_COUNT, shardQueue } from '@posthorn/core/instances/shard.ts';
 import { createAcceptor, type OnAccepted } from '@posthorn/core/messages/accept-send.ts';
 import { beginAttempt } from '@posthorn/core/messages/begin-attempt.ts';
@@ -22,6 +23,7 @@ import { startShardOwner } from './ownership/shard-owner.ts';
 import { startRelay } from './relay/relay.ts';
 import { startScheduleRunner } from './schedule/schedule-runner.ts';
 import { fencedDriver } from './sessions/fenced-driver.ts';
+import { createOpeningGate, OPENING_LIMITS, type OpeningLimits } from './sessions/opening-gate.ts';
 import { startSessionManager } from './sessions/session-manager.ts';
 
 export interface WorkerDeps {
@@ -37,6 +39,10 @@ export interface WorkerDeps {
   media?: WorkerMedia;
   /** How long, and how often, what the network cannot take now is tried again. */
   deferral?: InstanceQueueDeps['deferral'];
+  /** The least distance between two sends of an instance; without it none. */
+  pacingMinMs?: InstanceQueueDeps['pacingMinMs'];
+  /** In place of {@link OPENING_LIMITS}. */
+  openings?: OpeningLimits;
   /** Names this worker to operators, e.g. host and process id. */
   name: string;
   /** Its place among the living, kept by the caller; without it the worker keeps one of its own. */
@@ -72,6 +78,8 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     recorder,
     recordChange,
     inbound,
+    settings: createSettingsLoader(deps),
+    gate: createOpeningGate(deps.openings ?? OPENING_LIMITS),
     tries: createWorkTries(deps),
     media: media.preparer,
     inboundMedia: media.inbound,

@@ -1,8 +1,9 @@
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
-import { integerId, pageOf, pageQuery, timestamp } from '../fields.ts';
+import { integerId, integerQuery, pageOf, pageQuery, timestamp, uuid } from '../fields.ts';
 import { LIST_LIMIT } from '../limits.ts';
 import { c, route } from '../route-meta.ts';
+import { instance, instanceState } from './instances.ts';
 
 export const companyStatus = z.enum(['active', 'suspended', 'deleted']);
 
@@ -19,6 +20,29 @@ export const company = z
   })
   .meta({ id: 'Company' });
 export type CompanyDto = z.infer<typeof company>;
+
+export const adminInstance = instance.extend({ company_name: z.string() }).meta({ id: 'AdminInstance' });
+export type AdminInstance = z.infer<typeof adminInstance>;
+
+const MAX_ID = 2_147_483_647;
+
+export const ipReputation = z
+  .object({
+    ip: z.string(),
+    zones: z.array(
+      z.object({
+        zone: z.string(),
+        listed: z.boolean().nullable().meta({ description: 'Null when the list gave no answer' }),
+        code: z.string().nullable().meta({ description: 'What the list answered, e.g. 127.0.0.2' }),
+        reason: z
+          .string()
+          .nullable()
+          .meta({ description: 'What the list says of the listing, or why it gave no answer' }),
+      }),
+    ),
+  })
+  .meta({ id: 'IpReputation' });
+export type IpReputation = z.infer<typeof ipReputation>;
 
 export const admin = {
   listCompanies: route(
@@ -64,6 +88,56 @@ export const admin = {
       path: '/v1/admin/companies/:companyId/reactivate',
       body: c.noBody(),
       responses: { 200: company },
+    },
+  ),
+  listInstances: route(
+    {
+      auth: 'jwt',
+      access: 'superadmin',
+      summary: 'List the instances of all companies',
+      description: 'Newest first. The next page begins before next_cursor.',
+    },
+    {
+      method: 'GET',
+      path: '/v1/admin/instances',
+      query: z.object({
+        company_id: z.coerce.number<number | string>().int().min(1).max(MAX_ID).optional(),
+        state: instanceState.optional(),
+        driver: z.string().min(1).max(40).optional(),
+        search: z
+          .string()
+          .trim()
+          .max(255)
+          .optional()
+          .meta({ description: 'How the name or the phone begins' }),
+        before: uuid.optional().meta({ description: 'The next_cursor of the page before' }),
+        limit: integerQuery(LIST_LIMIT),
+      }),
+      responses: {
+        200: z
+          .object({ data: z.array(adminInstance), next_cursor: uuid.nullable() })
+          .meta({ id: 'AdminInstanceList' }),
+      },
+    },
+  ),
+  ipReputation: route(
+    {
+      auth: 'jwt',
+      access: 'superadmin',
+      errors: ['REPUTATION_NOT_AVAILABLE', 'REPUTATION_RATE_LIMITED'],
+      summary: 'Ask lists of bad addresses about ours',
+      description: 'Takes 5 seconds at most; 5 checks a minute.',
+    },
+    {
+      method: 'GET',
+      path: '/v1/admin/ip-reputation',
+      query: z.object({
+        ip: z
+          .union([z.ipv4(), z.ipv6()], { error: 'must be an IP address' })
+          .optional()
+          .meta({ description: 'Default: the addresses of this installation (EGRESS_IPS)' }),
+      }),
+      responses: { 200: z.object({ results: z.array(ipReputation) }).meta({ id: 'IpReputationList' }) },
     },
   ),
 } satisfies AppRouter;

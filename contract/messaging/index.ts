@@ -6,6 +6,7 @@ import { business } from './business.ts';
 import { chats, contacts } from './chats.ts';
 import { deliveries } from './deliveries.ts';
 import { events } from './events.ts';
+import { feedback } from './feedback.ts';
 import { groups } from './groups.ts';
 import { health } from './health.ts';
 import { instances } from './instances.ts';
@@ -15,6 +16,7 @@ import { media } from './media.ts';
 import { messages } from './messages.ts';
 import { notes } from './notes.ts';
 import { oauth } from './oauth.ts';
+import { playground } from './playground.ts';
 import { presence } from './presence.ts';
 import { profile } from './profile.ts';
 import { queue } from './queue.ts';
@@ -52,5 +54,7 @@ export const messagingContract = {
   deliveries,
   events,
   usage,
+  feedback,
+  playground,
   health,
 } satisfies AppRouter;

@@ -20,6 +20,8 @@ const BUDGETS: Readonly<Record<string, Budget>> = {
   invite: { burst: 5, intervalMs: 6 * HOUR_MS },
   email_change_code: { burst: 5, intervalMs: 6 * HOUR_MS },
   registration: { burst: 5, intervalMs: 6 * HOUR_MS },
+  // Any user of any company causes it.
+  feedback: { burst: 20, intervalMs: 15 * MINUTE_MS },
 };
 
 /** Kinds that share a budget: what registering sends. A resent code has its own. */

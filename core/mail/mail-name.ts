@@ -7,15 +7,7 @@ const MAX_CHARS = 60;
  * of "Log in at https://evil.example/x" reads "Log in at https evil·example x".
  */
 export function mailName(text: string): string {
-  const flat = text
-    // Control, format (zero-width, right-to-left overrides), separators of lines, private use.
-    .replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ')
-    // Schemes, paths and addresses; and the quotation marks that we put around names.
-    .replace(/[:/\\@“”]/g, ' ')
-    // "evil.example" is a link by itself; "J. Doe" and "Ltd." are not.
-    .replace(/[.。．｡](?=[\p{L}\p{N}-])/gu, '·')
-    .replace(/\s+/g, ' ')
-    .trim();
+  const flat = withoutLinks(text);
   const chars = [...flat];
   return chars.length > MAX_CHARS
     ? `${chars
@@ -23,4 +15,24 @@ export function mailName(text: string): string {
         .join('')
         .trim()}…`
     : flat;
+}
+
+/** Lines that a stranger wrote, each made as harmless as a name; what is longer than `maxChars` is cut. */
+export function mailLines(text: string, maxChars: number): string[] {
+  const lines = [...text].slice(0, maxChars).join('').split(/\r?\n/);
+  return lines.map(withoutLinks).filter(Boolean);
+}
+
+function withoutLinks(text: string): string {
+  return (
+    text
+      // Control, format (zero-width, right-to-left overrides), separators of lines, private use.
+      .replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ')
+      // Schemes, paths and addresses; and the quotation marks that we put around names.
+      .replace(/[:/\\@“”]/g, ' ')
+      // "evil.example" is a link by itself; "J. Doe" and "Ltd." are not.
+      .replace(/[.。．｡](?=[\p{L}\p{N}-])/gu, '·')
+      .replace(/\s+/g, ' ')
+      .trim()
+  );
 }

@@ -1,5 +1,8 @@
 import { type MailContent, type MailPart, renderMail } from './mail-content.ts';
-import { mailName } from './mail-name.ts';
+import { mailLines, mailName } from './mail-name.ts';
+
+/** Of what a user wrote; the whole of it is kept with the feedback. */
+const FEEDBACK_MAIL_CHARS = 1_000;
 
 /**
  * Every mail we send, by its kind. Names in them were chosen by strangers, so they pass `mailName`, and no
@@ -100,6 +103,29 @@ export const mails = {
         },
       },
       ...notes(mail.cleared !== null),
+    ]),
+
+  /** To the administrators of the platform (CHT-11). */
+  feedback: (mail: {
+    id: number;
+    companyId: number;
+    userId: number;
+    kind: string;
+    message: string;
+    page?: string | undefined;
+    trace_id?: string | undefined;
+  }): MailContent =>
+    renderMail(`Feedback ${mail.id}: ${mail.kind}`, [
+      'A user wrote this. Links in it are made unusable; the exact words are in the list of feedback.',
+      ...mailLines(mail.message, FEEDBACK_MAIL_CHARS),
+      {
+        facts: {
+          Company: String(mail.companyId),
+          User: String(mail.userId),
+          ...(mail.page && { Page: mailName(mail.page) }),
+          ...(mail.trace_id && { 'Trace id': mail.trace_id }),
+        },
+      },
     ]),
 
   /** To a user who was removed because the owner's mailbox was proven for the first time. */

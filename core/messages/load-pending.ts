@@ -1,4 +1,5 @@
 import { holdSql } from '../access/company-hold.ts';
+import { type InstanceSettings, settingsOf } from '../instances/settings.ts';
 import { type Coalescer, createCoalescer } from '../platform/coalesce.ts';
 import type { Db } from '../platform/db.ts';
 
@@ -20,6 +21,8 @@ export interface PendingTask {
   payload: Record<string, unknown> | null;
   companyId: number;
   createdAt: Date;
+  /** Of the instance, read with the task: those of a task that was accepted after a change are the changed ones. */
+  settings: InstanceSettings;
 }
 
 export interface PendingQuery {
@@ -69,6 +72,7 @@ interface Row {
   payload: Record<string, unknown> | null;
   company_id: number;
   created_at: Date;
+  settings: unknown;
 }
 
 function toTask(row: Row): PendingTask {
@@ -87,13 +91,14 @@ function toTask(row: Row): PendingTask {
     payload: row.payload,
     companyId: row.company_id,
     createdAt: row.created_at,
+    settings: settingsOf(row.settings),
   };
 }
 
 const LOAD = `
 SELECT wanted.nth::integer AS nth, task.seq, task.task_id, task.operation, task.message_id, task.trace_id,
        task.attempts, task.payload, task.company_id, task.created_at, m.type, m.chat_jid, m.content, m.quoted_id,
-       m.media_id
+       m.media_id, i.settings
 FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS wanted (instance_id, after_seq, nth)
 JOIN instances i ON i.id = ANY (ARRAY[wanted.instance_id])
 JOIN companies c ON c.id = ANY (ARRAY[i.company_id]) AND ${holdSql('c')} IS NULL

@@ -1,7 +1,7 @@
 /**
  * The numbers of all PostgreSQL advisory locks, so that no two uses share one. `worker`, `shard`, `acceptOrder` and
- * `deviceState` are the first half of a two-part key, whose second half names the worker, the shard or the instance; the
- * others are whole keys.
+ * `deviceState` and `playground` are the first half of a two-part key, whose second half names the worker, the shard,
+ * the instance or the user; the others are whole keys.
  */
 export const ADVISORY_LOCKS = {
   migration: 7_071_001,
@@ -10,6 +10,7 @@ export const ADVISORY_LOCKS = {
   mediaRetention: 7_071_006,
   acceptOrder: 7101,
   deviceState: 7102,
+  playground: 7103,
   worker: 7201,
   shard: 7202,
 } as const;

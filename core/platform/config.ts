@@ -1,3 +1,4 @@
+import { isIP, isIPv4, isIPv6 } from 'node:net';
 import {
   DEFAULT_REQUESTS_PER_MINUTE,
   MEDIA_FETCH_TIMEOUT_S,
@@ -10,6 +11,32 @@ import { type AddressRange, parseAddressRange } from './client-address.ts';
 const flag = z.stringbool();
 const port = z.coerce.number().int().min(0).max(65535);
 const positive = z.coerce.number().int().positive();
+
+/** Comma-separated values, each of which `isOne`. */
+function listOf(isOne: (text: string) => boolean, expected: string) {
+  return z
+    .string()
+    .default('')
+    .transform((list, context) => {
+      const given = list
+        .split(',')
+        .map((text) => text.trim())
+        .filter(Boolean);
+      if (!given.every(isOne)) context.addIssue(`must be ${expected}, separated by commas`);
+      return given;
+    });
+}
+
+const HOST_NAME = /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/i;
+
+/** `address`, `address:port` or `[IPv6 address]:port`, as `node:dns` takes them. */
+function isServerAddress(text: string): boolean {
+  const isPort = (port: string) => /^\d{1,5}$/.test(port) && Number(port) >= 1 && Number(port) <= 65_535;
+  const [bracketed, v6 = '', v6Port = '53'] = /^\[([^\]]*)\](?::(\d*))?$/.exec(text) ?? [];
+  if (bracketed) return isIPv6(v6) && isPort(v6Port);
+  const [host = '', port = '', ...more] = text.split(':');
+  return isIP(text) !== 0 || (isIPv4(host) && more.length === 0 && isPort(port));
+}
 
 /** Comma-separated ranges or addresses. */
 const addressRanges = z
@@ -56,6 +83,10 @@ export const configSchema = z.object({
   /** Sends of an instance that the sandbox has not answered yet. */
   SANDBOX_WINDOW: positive.default(32),
   SANDBOX_AUTO_PAIR: flag.default(true),
+  /** Users may try sends from a shared instance of the sandbox. */
+  PLAYGROUND_ENABLED: flag.default(false),
+  /** Least time between two sends of an instance; the default depends on the network. */
+  PACING_MIN_MS: z.coerce.number().int().min(0).max(600_000).optional(),
   JWT_SECRET: z.string().min(32),
   /** Encrypts credentials and webhook secrets at rest: 32 bytes, as 64 hex digits. */
   ENCRYPTION_KEY: z.string().regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hex digits (32 bytes)'),
@@ -137,6 +168,12 @@ export const configSchema = z.object({
   RATE_LIMIT_PER_MINUTE: positive.default(DEFAULT_REQUESTS_PER_MINUTE),
   /** Requests per minute of an address to each route that takes no credential, and wrong credentials of it. */
   PUBLIC_RATE_PER_MINUTE: positive.default(20),
+  /** The addresses from which this installation reaches others, for GET /v1/admin/ip-reputation. */
+  EGRESS_IPS: listOf((text) => isIP(text) !== 0, 'IP addresses'),
+  /** The DNS lists of bad addresses that it asks. */
+  REPUTATION_ZONES: listOf((text) => text.length <= 180 && HOST_NAME.test(text), 'domain names'),
+  /** The DNS servers that it asks through; the system's without it. */
+  REPUTATION_RESOLVER: listOf(isServerAddress, 'IP addresses, with a port where it is not 53'),
   /** The token for /metrics; without it only this machine may read it. */
   METRICS_TOKEN: z.string().min(16).optional(),
   /** Proxies whose X-Forwarded-For is trusted. */

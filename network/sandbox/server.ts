@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { limitTransfers, type TransferLimits } from '@posthorn/core/platform/transfer-limits.ts';
 import { WebSocketServer } from 'ws';
+import { callRoutes } from './control/call-routes.ts';
 import { CDN_PATH, serveCdn } from './control/cdn-http.ts';
 import { deviceRoutes } from './control/device-routes.ts';
 import { groupRoutes } from './control/group-routes.ts';
@@ -95,6 +96,7 @@ export async function createSandboxServer(options: SandboxOptions = {}): Promise
     ...deviceRoutes(world),
     ...groupRoutes(world),
     ...socialRoutes(world),
+    ...callRoutes(world),
     ...networkRoutes(world, desk, sessions),
   ];
   http.off('request', answerStarting).on('request', (request, response) => {

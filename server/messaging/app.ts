@@ -22,6 +22,7 @@ import { createMetricsAccess } from '@posthorn/core/platform/metrics-access.ts';
 import { createNotificationWaits } from '@posthorn/core/platform/notification-waits.ts';
 import type { Orm } from '@posthorn/core/platform/orm.ts';
 import { transferLimits } from '@posthorn/core/platform/transfer-limits.ts';
+import { createSandboxPhones } from '@posthorn/core/playground/sandbox-phones.ts';
 import { createCors } from '../http/cors.ts';
 import { createApp } from '../http/create-app.ts';
 import { guardMetrics } from '../http/guard-metrics.ts';
@@ -126,6 +127,16 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     storedMedia: media,
     publicUrl: withoutTrailingSlashes(config.PUBLIC_URL),
     drivers: [config.NETWORK_DRIVER],
+    playground: {
+      // Its phones are the sandbox's.
+      enabled: config.PLAYGROUND_ENABLED && config.NETWORK_DRIVER === 'sandbox',
+      phones: createSandboxPhones(config.SANDBOX_URL),
+    },
+    reputation: {
+      addresses: config.EGRESS_IPS,
+      zones: config.REPUTATION_ZONES,
+      resolvers: config.REPUTATION_RESOLVER,
+    },
     providers: createOAuthProviders(config),
     oauthFrontendUrl: config.OAUTH_FRONTEND_REDIRECT_URL ?? config.FRONTEND_URL,
     billing: createBillingClient({ baseUrl: config.BILLING_INTERNAL_URL, secret: config.INTERNAL_SECRET }),

@@ -6,13 +6,14 @@ import type { Check } from '@posthorn/core/platform/readiness.ts';
 import { createWriteProbe } from '@posthorn/core/platform/write-probe.ts';
 import type { Handlers } from '../http/handler.ts';
 import { healthHandlers } from '../http/health.ts';
-import { adminRoutes } from './admin-routes.ts';
+import { type AdminRoutesDeps, adminRoutes } from './admin-routes.ts';
 import { auditRoutes } from './audit-routes.ts';
 import { type AuthRoutesDeps, authRoutes } from './auth-routes.ts';
 import { businessRoutes } from './business-routes.ts';
 import { chatsRoutes, contactsRoutes } from './chats-routes.ts';
 import { deliveriesRoutes } from './deliveries-routes.ts';
 import { type EventsRoutesDeps, eventsRoutes } from './events-routes.ts';
+import { type FeedbackRoutesDeps, feedbackRoutes } from './feedback-routes.ts';
 import { groupsRoutes } from './groups-routes.ts';
 import { type InstancesRoutesDeps, instancesRoutes } from './instances-routes.ts';
 import { labelsRoutes } from './labels-routes.ts';
@@ -21,6 +22,7 @@ import { type MediaRoutesDeps, mediaRoutes } from './media-routes.ts';
 import { type MessagesRoutesDeps, messagesRoutes } from './messages-routes.ts';
 import { notesRoutes } from './notes-routes.ts';
 import { type OAuthRoutesDeps, oauthRoutes } from './oauth-routes.ts';
+import { type PlaygroundRoutesDeps, playgroundRoutes } from './playground-routes.ts';
 import { presenceRoutes } from './presence-routes.ts';
 import { profileRoutes } from './profile-routes.ts';
 import { queueRoutes } from './queue-routes.ts';
@@ -33,11 +35,14 @@ import { type WebhooksRoutesDeps, webhooksRoutes } from './webhooks-routes.ts';
 
 export interface HandlersDeps
   extends AuthRoutesDeps,
+    AdminRoutesDeps,
     Omit<EventsRoutesDeps, 'db'>,
+    FeedbackRoutesDeps,
     InstancesRoutesDeps,
     MediaRoutesDeps,
     MessagesRoutesDeps,
     OAuthRoutesDeps,
+    PlaygroundRoutesDeps,
     TokensRoutesDeps,
     WebhooksRoutesDeps {
   config: Config;
@@ -73,6 +78,8 @@ export function messagingHandlers(deps: HandlersDeps): Handlers<typeof messaging
     usage: usageRoutes(deps),
     audit: auditRoutes(deps),
     admin: adminRoutes(deps),
+    feedback: feedbackRoutes(deps),
+    playground: playgroundRoutes(deps),
     health: healthHandlers({
       service: 'messaging',
       checks: readinessChecks(deps),

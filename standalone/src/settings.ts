@@ -27,6 +27,7 @@ export function readSettings(env: Environment): Settings {
     // One process is no rolling restart: whoever presses Ctrl-C waits for nothing, whatever NODE_ENV says.
     SHUTDOWN_DELAY_SECONDS: '0',
     BILLING_SIMULATED: 'true',
+    PLAYGROUND_ENABLED: 'true',
     PUBLIC_URL: `http://127.0.0.1:${port}`,
     FRONTEND_URL: `http://127.0.0.1:${port}`,
     DATABASE_URL: 'postgres://embedded',

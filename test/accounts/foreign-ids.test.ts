@@ -26,11 +26,23 @@ describe('ids of another company, on every route of the contract', () => {
     );
     const made = async (path: string, body: unknown) =>
       String((await server.api('POST', path, { jwt: neighbour.jwt, body })).body.id);
+    const playedId = randomUUID();
+    await server.db.query(
+      `INSERT INTO playground_sends (id, company_id, user_id, phone, shown_by, created_at)
+       VALUES ($1, $2, $3, '9998', $1, now())`,
+      [playedId, neighbour.companyId, neighbour.userId],
+    );
+    await server.db.query(
+      `INSERT INTO messages (id, company_id, instance_id, direction, type, chat_jid, status, content, created_at)
+       VALUES ($1, 1, $1, 'outbound', 'text', '9998@s.whatsapp.net', 'sent', '{}', now())`,
+      [playedId],
+    );
     theirs = {
       '/v1/users/:id': String(neighbour.userId),
       '/v1/tokens/:id': await made('/v1/tokens', {}),
       '/v1/webhooks/:webhookId': await made('/v1/webhooks', { url: 'https://hooks.example.test/' }),
       '/v1/events/:eventId': eventId,
+      '/v1/playground/messages/:messageId': playedId,
       '/v1/instances/:instanceId': await seedInstance(server.db, neighbour.companyId),
     };
     assert.ok(
@@ -45,7 +57,7 @@ describe('ids of another company, on every route of the contract', () => {
     // Superadmins see every company; providers are no ids.
     if (!route.path.includes('/:') || meta.access === 'superadmin' || meta.access === 'public') continue;
     test(`${name}: the same bytes as an id that nobody has, or that is none`, async () => {
-      const prefix = /^\/v1\/\w+\/:\w+/.exec(route.path)?.[0] ?? '';
+      const prefix = /^\/v1\/[\w/]+?\/:\w+/.exec(route.path)?.[0] ?? '';
       assert.ok(theirs[prefix], `say in this test what a neighbour has under ${prefix}`);
       const isUuid = theirs[prefix].includes('-');
       const ids = [theirs[prefix], isUuid ? randomUUID() : '99999999', 'none'];

@@ -27,6 +27,10 @@ const EMITTED: [pattern: string, text: string][] = [
     'presence.updated',
     'somebody whose presence is subscribed to came, went or types; the newest counts, some may be left out',
   ],
+  [
+    'call.received',
+    'somebody called; `rejected` says whether the call was refused, as `reject_calls` asks for',
+  ],
   ['instance.*', 'the connection of an instance changed'],
   ['webhook.test', 'sent by `POST /v1/webhooks/{id}/test`, to that webhook only'],
   ['*.received', 'a message of this family came in; together with message.received, under an id of its own'],

@@ -78,6 +78,9 @@ export const validBodies: Record<string, Record<string, unknown>> = {
   'labels.update': { name: 'VIP clients', color: 4 },
   'notes.create': { note: 'called back' },
   'notes.update': { note: 'called back twice' },
+  'playground.send': { kind: 'text', text: 'hello' },
+  'feedback.give': { kind: 'idea', message: 'More of it', page: '/inbox', trace_id: ID },
+  'feedback.update': { state: 'done' },
   'webhooks.create': {
     url: 'https://hooks.example.com/posthorn',
     events: ['message.*'],

@@ -85,6 +85,7 @@ export async function seedIds(sql: Sql, own: SeededCompany, foreign: SeededCompa
     logId: { own: mine.logId, foreign: theirs.logId, ...integers },
     'tokens.id': { own: mine.tokenId, foreign: theirs.tokenId, ...integers },
     'users.id': { own: mine.userId, foreign: theirs.userId, ...integers },
+    'feedback.id': { own: mine.feedbackId, foreign: null, ...integers },
     // Only superadmins have it in a path, and to them no company is foreign.
     companyId: { own: String(own.companyId), foreign: null, ...integers },
     provider: { own: 'google', foreign: null, unknown: 'myspace', misshapen: [] },
@@ -179,6 +180,11 @@ async function seedOne(sql: Sql, company: SeededCompany) {
      FROM events WHERE event_id = $2 RETURNING id`,
     [webhook.rows[0]!.id, eventId],
   );
+  const feedback = await sql.query<{ id: number }>(
+    `INSERT INTO feedback (company_id, user_id, kind, message, created_at, updated_at)
+     VALUES ($1, $2, 'idea', 'more', now(), now()) RETURNING id`,
+    [companyId, company.userId],
+  );
   const other = await withRole(sql, company, 'agent');
   return {
     ...phone,
@@ -193,6 +199,7 @@ async function seedOne(sql: Sql, company: SeededCompany) {
     eventId,
     webhookId: String(webhook.rows[0]!.id),
     logId: String(log.rows[0]!.id),
+    feedbackId: String(feedback.rows[0]!.id),
     tokenId: String(other.principal.tokenId),
     userId: String(other.userId),
   };

@@ -81,9 +81,12 @@ export async function startSending(
   } = {},
 ): Promise<Sending> {
   const clock = options.clock ?? systemClock;
-  const api = await startTestMessaging(options.env, { clock, ...(options.log ? { log: options.log } : {}) });
-  const { parts } = api;
   const server = await createSandboxServer({ autoPair: true, autoPairDelayMs: 0, ...options.sandbox });
+  const api = await startTestMessaging(
+    { SANDBOX_URL: server.url, ...options.env },
+    { clock, ...(options.log ? { log: options.log } : {}) },
+  );
+  const { parts } = api;
   const sandbox = controlOf(server.controlUrl);
   await sandbox.post('/defaults', { read_delay_ms: 20 });
   const worker = await startWorker({

@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test';
 import { announceQr } from '@posthorn/core/instances/announce-qr.ts';
 import { type Lease, LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
 import { answerPairingCode, endPairing } from '@posthorn/core/instances/pairing.ts';
+import { DEFAULT_SETTINGS } from '@posthorn/core/instances/settings.ts';
 import { shardOf } from '@posthorn/core/instances/shard.ts';
 import { transitionInstance } from '@posthorn/core/instances/transition-instance.ts';
 import { beginAttempt } from '@posthorn/core/messages/begin-attempt.ts';
@@ -19,6 +20,7 @@ import { createCipher } from '@posthorn/core/platform/encryption.ts';
 import { networkIdOf, newId } from '@posthorn/core/platform/ids.ts';
 import { recordStatusFacts } from '@posthorn/core/status/record-status.ts';
 import type { NetworkDriver, NetworkSession, SessionSink } from '@posthorn/network/driver.ts';
+import { recordCalls } from '@posthorn/worker/sessions/record-calls.ts';
 import { startWorker } from '@posthorn/worker/worker.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { projectRoot, waitFor } from '../support/process.ts';
@@ -147,6 +149,18 @@ const RECORDS: Record<string, (instanceId: string, lease: Lease, tasks: SeededTa
     announceQr(parts, { id: instanceId, companyId: company.companyId, lease }, 'a code', at),
   'pairing code': (instanceId, lease) =>
     answerPairingCode(parts.db, { id: instanceId, lease }, '5511', { code: 'ABCD' }),
+  calls: (instanceId, lease) =>
+    recordCalls(
+      parts,
+      {
+        companyId: company.companyId,
+        instanceId,
+        lease,
+        loadSettings: async () => DEFAULT_SETTINGS,
+        session: () => null,
+      },
+      [{ kind: 'call', callId: randomUUID(), from: FROM, video: false, group: null, at }],
+    ),
   'end of pairing': (instanceId, lease) => endPairing(parts.db, { id: instanceId, lease }),
 };
 interface SeededTasks {

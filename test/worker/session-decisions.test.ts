@@ -9,6 +9,7 @@ import {
   backOffMs,
   planForgetting,
   planSettling,
+  withJitter,
 } from '@posthorn/worker/sessions/session-decisions.ts';
 
 const ROW: SessionRow = {
@@ -108,6 +109,14 @@ test('the end of a pairing is told as long as something of it is left', () => {
 test('tries come less and less often, up to every 30 s', () => {
   const waits = [0, 1, 2, 3, 4, 5, 6, 7, 8, 100].map(backOffMs);
   assert.deepEqual(waits, [0, 250, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 30_000, 30_000]);
+});
+
+test('tries that failed together come a quarter earlier or later', () => {
+  assert.deepEqual(
+    [0, 0.5, 0.999].map((random) => Math.round(withJitter(10_000, random))),
+    [7_500, 10_000, 12_495],
+  );
+  assert.equal(withJitter(0, 0.9), 0);
 });
 
 test('a row asks for more by what users ask for, not by what workers write', () => {

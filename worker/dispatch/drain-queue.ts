@@ -74,11 +74,12 @@ async function handOver(
   tasks: readonly PendingTask[],
   afterSeq: number,
 ): Promise<number | null> {
-  const { inFlight, options, tries } = queue;
+  const { inFlight, options, pacer, tries } = queue;
+  const { dedupes, window } = options;
   let readSeq = afterSeq;
   for (const task of tasks) {
-    const goesAlong = options.window > 1 && isReady(task, options) && !tries.counts(task.taskId);
-    await concludeUntil(queue, goesAlong ? options.window - 1 : 0);
+    const goesAlong = window > 1 && isReady(task, { dedupes, pacer }) && !tries.counts(task.taskId);
+    await concludeUntil(queue, goesAlong ? window - 1 : 0);
     if (!canSend(queue)) return null;
     if (goesAlong) inFlight.push(task, attempt(queue, queue.session!, task));
     else {
@@ -137,6 +138,7 @@ async function attempt(
 function scopeOf(queue: QueueContext, task: PendingTask) {
   return {
     ...queue.options,
+    pacer: queue.pacer,
     signal: queue.stopping.signal,
     begin() {
       queue.state = progress.afterPrepare(queue.state);

@@ -1,10 +1,10 @@
 import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
-import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
 import type { PendingLoader } from '@posthorn/core/messages/load-pending.ts';
 import type { WorkTries } from '@posthorn/core/messages/work-tries.ts';
 import type { NetworkSession } from '@posthorn/network/driver.ts';
 import { createInFlight, type InFlight } from './in-flight.ts';
 import { createOutcomeKeeper, type OutcomeDeps, type OutcomeKeeper } from './keep-outcomes.ts';
+import { createPacer, type Pacer } from './pacing.ts';
 import * as progress from './queue-progress.ts';
 import type { SendTaskDeps } from './send-task.ts';
 import { createTaskBook, DEFERRAL, type Deferral, type TaskBook } from './task-book.ts';
@@ -17,6 +17,8 @@ export interface InstanceQueueDeps extends SendTaskDeps, OutcomeDeps {
   onLeaseLost(lease: Lease): void;
   /** In place of {@link DEFERRAL}. */
   deferral?: Deferral;
+  /** The least distance between two sends of an instance; 0: none. */
+  pacingMinMs?: number;
 }
 
 export interface InstanceQueueOptions {
@@ -27,7 +29,6 @@ export interface InstanceQueueOptions {
   dedupes: boolean;
   /** How many sends the network may have without an answer. */
   window: number;
-  settings(): InstanceSettings;
 }
 
 /** What the functions of one instance queue share. */
@@ -35,6 +36,7 @@ export interface QueueContext {
   deps: InstanceQueueDeps;
   options: InstanceQueueOptions;
   deferral: Deferral;
+  pacer: Pacer;
   stopping: AbortController;
   tries: ReturnType<typeof createTaskTries>;
   book: TaskBook;
@@ -59,6 +61,7 @@ export function createQueueContext(deps: InstanceQueueDeps, options: InstanceQue
     deps,
     options,
     deferral: deps.deferral ?? DEFERRAL,
+    pacer: createPacer(deps, deps.pacingMinMs ?? 0),
     stopping,
     tries: createTaskTries(deps, { ...options, afterCrash: options.lease.afterCrash ?? false }),
     book,

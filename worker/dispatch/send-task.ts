@@ -1,6 +1,5 @@
 import { isUserJid } from '@posthorn/contract/jid.ts';
 import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
-import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
 import { MediaUnusable } from '@posthorn/core/media/media-port.ts';
 import type { PendingTask } from '@posthorn/core/messages/load-pending.ts';
 import type { Progress } from '@posthorn/core/messages/record-progress.ts';
@@ -8,6 +7,7 @@ import type { Clock } from '@posthorn/core/platform/clock.ts';
 import { type NetworkSession, SendDeferred, SendRefused } from '@posthorn/network/driver.ts';
 import type { MediaPreparer } from '../media/worker-media.ts';
 import { isChange, mediaOf, outboundOf } from './outbound.ts';
+import type { Pacer } from './pacing.ts';
 
 export interface SendTaskDeps {
   clock: Clock;
@@ -23,7 +23,7 @@ export interface SendTaskScope {
   lease: Lease;
   /** Whether the network drops a second message with the same id. */
   dedupes: boolean;
-  settings(): InstanceSettings;
+  pacer: Pacer;
   signal: AbortSignal;
   /** Said right before the network gets it; false when it was cancelled meanwhile. */
   begin(): boolean;
@@ -58,10 +58,11 @@ export async function sendTask(
         needed,
         scope.signal,
       ));
-    if (isTyped(task, scope)) await type(deps, scope, session, task);
+    if (isTyped(task)) await type(deps, scope, session, task);
+    if (scope.pacer.isOn) await scope.pacer.turn(scope.signal);
     if (!scope.begin()) return { to: 'cancelled' };
     if (!scope.dedupes) await deps.beginAttempt({ taskId: task.taskId, lease: scope.lease });
-    const receipt = await session.send(outboundOf(task, media ?? undefined));
+    const receipt = await session.send(outboundOf(task, media ?? undefined)).finally(scope.pacer.sent);
     return { to: 'sent', at: receipt.at };
   } catch (err) {
     if (err instanceof SendRefused || err instanceof MediaUnusable) return failed(err.reason);
@@ -74,28 +75,32 @@ export async function sendTask(
  * Whether nothing has to be done or awaited before the network gets it: then {@link sendTask} hands it over before it
  * returns, so that sends are in the order of the calls.
  */
-export function isReady(task: PendingTask, scope: Pick<SendTaskScope, 'dedupes' | 'settings'>): boolean {
-  return scope.dedupes && !isChange(task) && mediaOf(task) === null && !isTyped(task, scope);
+export function isReady(task: PendingTask, scope: Pick<SendTaskScope, 'dedupes' | 'pacer'>): boolean {
+  return scope.dedupes && !scope.pacer.isOn && !isChange(task) && mediaOf(task) === null && !isTyped(task);
 }
 
-/** Typing first, then (characters x 0.1..0.5) seconds (SND-38). */
+/** Characters times 0.1 to 0.5 seconds (SND-38); `random` in [0, 1). */
+export function typingMs(text: string, random: number): number {
+  return [...text].length * (0.1 + 0.4 * random) * 1_000;
+}
+
+/** Shows typing, and takes as long as it lasts. */
 async function type(
   deps: SendTaskDeps,
   scope: SendTaskScope,
   session: NetworkSession,
   task: PendingTask,
 ): Promise<void> {
-  const characters = [...String(task.content.text ?? '')].length;
   await session.typing(task.chatJid).catch(() => undefined);
-  await deps.clock.sleep(characters * (0.1 + 0.4 * deps.random()) * 1_000, scope.signal);
+  await deps.clock.sleep(typingMs(String(task.content.text ?? ''), deps.random()), scope.signal);
 }
 
 /** One-to-one texts, link previews too; a forward or an edit is nothing that a person types. */
-function isTyped({ operation, type, chatJid }: PendingTask, scope: Pick<SendTaskScope, 'settings'>): boolean {
+function isTyped({ operation, type, chatJid, settings }: PendingTask): boolean {
   return (
     type === 'text' &&
     (operation === 'text' || operation === 'link_preview') &&
     isUserJid(chatJid) &&
-    scope.settings().humanize_enabled
+    settings.humanize_enabled
   );
 }

@@ -30,5 +30,7 @@ export interface ArrivalsScope {
   instanceId: string;
   lease: Lease;
   settings(): InstanceSettings;
+  /** Reads them anew: what arrives now follows what was answered before. */
+  loadSettings(): Promise<InstanceSettings>;
   session(): NetworkSession | null;
 }

@@ -116,7 +116,7 @@ async function recordReceipts(
 async function recordMessages(context: Context, items: readonly InboundMessage[], care: Care): Promise<void> {
   const { deps, scope } = context;
   const { companyId, instanceId, lease } = scope;
-  const settings = scope.settings();
+  const settings = await scope.loadSettings();
   const readable = tamed(context, 'message', items, tameMessage);
   const heeded = readable.filter(({ chat }) => !(settings.ignore_groups && isGroupJid(chat)));
   const stored = await mapBounded(heeded, DOWNLOADS, (message) => context.store(message, care));

@@ -4,23 +4,17 @@ import { type Lease, LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
 import { loadSessionRows, type SessionRow } from '@posthorn/core/instances/load-sessions.ts';
 import { answerPairingCode, endPairing } from '@posthorn/core/instances/pairing.ts';
 import { type TransitionOutcome, transitionInstance } from '@posthorn/core/instances/transition-instance.ts';
-import type { Bus } from '@posthorn/core/platform/bus.ts';
-import type { Clock } from '@posthorn/core/platform/clock.ts';
-import type { Db } from '@posthorn/core/platform/db.ts';
-import type { Cipher } from '@posthorn/core/platform/encryption.ts';
-import type { Log } from '@posthorn/core/platform/log.ts';
-import { createLoneTimer, type LoneTimer } from '@posthorn/core/platform/lone-timer.ts';
+import { createLoneTimer } from '@posthorn/core/platform/lone-timer.ts';
 import type {
   DisconnectReason,
-  NetworkDriver,
   NetworkSession,
   PairedIdentity,
   SessionSink,
 } from '@posthorn/network/driver.ts';
-import { type InstanceQueue, startInstanceQueue } from '../dispatch/instance-queue.ts';
-import type { InstanceQueueDeps } from '../dispatch/queue-context.ts';
-import { type Arrivals, createArrivals } from './arrivals.ts';
-import type { ArrivalsDeps } from './arrivals-context.ts';
+import { startInstanceQueue } from '../dispatch/instance-queue.ts';
+import { createArrivals } from './arrivals.ts';
+import { createOnlineKeeper } from './keep-online.ts';
+import type { InstanceSession, SessionContext, SessionDeps } from './session-context.ts';
 import {
   afterEnd,
   asksForMore,
@@ -28,54 +22,12 @@ import {
   type PlannedTransition,
   planForgetting,
   planSettling,
+  withJitter,
 } from './session-decisions.ts';
-import { createStepChain, type StepChain } from './step-chain.ts';
+import { createStepChain } from './step-chain.ts';
 
 /** A connection that comes back within this time was never away, as far as users are told. */
 const GRACE_MS = 10_000;
-
-export interface SessionDeps extends InstanceQueueDeps, ArrivalsDeps {
-  db: Db;
-  bus: Bus;
-  cipher: Cipher;
-  driver: NetworkDriver;
-  clock: Clock;
-  log: Log;
-}
-
-/** One owned instance: its network session, kept where the users want it, and its queue. */
-export interface InstanceSession {
-  readonly queue: InstanceQueue;
-  /** The session, while one is open. */
-  network(): NetworkSession | null;
-  /** For how long there has been work that does not get on, while users are told that it is connected. */
-  lateMs(): number;
-  /** Reads the row again and moves toward what it asks for. */
-  reconcile(): void;
-  /** Whether the row asks for something that this session has not seen. */
-  differsFrom(row: SessionRow): boolean;
-  /** Closes the session without touching the row: the instance stays as it is for the next owner. */
-  stop(): Promise<void>;
-}
-
-/** What the functions of one instance session share. They change it in steps, of which one runs at a time. */
-interface Context {
-  deps: SessionDeps;
-  lease: Lease;
-  log: Log;
-  row: SessionRow;
-  session: NetworkSession | null;
-  openedGeneration: number;
-  /** Counts openings: what an earlier session still says is not about the one there now. */
-  opening: number;
-  failures: number;
-  isStopped: boolean;
-  steps: StepChain;
-  retryTimer: LoneTimer;
-  graceTimer: LoneTimer;
-  arrivals: Arrivals;
-  queue: InstanceQueue;
-}
 
 export function startInstanceSession(deps: SessionDeps, lease: Lease, first: SessionRow): InstanceSession {
   const held = createContext(deps, lease, first);
@@ -105,30 +57,36 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
   };
 }
 
-function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): Context {
+function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): SessionContext {
   const log = deps.log.child({ instance_id: row.id, company_id: row.companyId });
   const scope = {
     companyId: row.companyId,
     instanceId: row.id,
     lease,
-    settings: () => held.row.settings,
+    settings: () => held.settings,
+    async loadSettings() {
+      held.settings = (await deps.settings.push(row.id)) ?? held.settings;
+      return held.settings;
+    },
     session: () => held.session,
   };
   const steps = createStepChain((err, what) => {
     if (err instanceof LeaseLost) deps.onLeaseLost(lease);
     log.warn({ err, step: what }, 'session step failed');
   });
-  const held: Context = {
+  const held: SessionContext = {
     deps,
     lease,
     log,
     row,
+    settings: row.settings,
     session: null,
     openedGeneration: 0,
     opening: 0,
     failures: 0,
     isStopped: false,
     steps,
+    turn: deps.gate.turn(() => steps.step('open in turn', () => settle(held))),
     retryTimer: createLoneTimer(() => steps.step('reopen', () => settle(held))),
     graceTimer: createLoneTimer(() =>
       steps.step('grace over', async () => {
@@ -136,6 +94,7 @@ function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): Contex
       }),
     ),
     arrivals: createArrivals(deps, scope),
+    online: createOnlineKeeper(deps.driver, log),
     queue: startInstanceQueue(deps, {
       ...scope,
       dedupes: deps.driver.dedupes,
@@ -145,16 +104,17 @@ function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): Contex
   return held;
 }
 
-async function settle(held: Context): Promise<void> {
+async function settle(held: SessionContext): Promise<void> {
   if (held.isStopped) return;
   const plan = planSettling(held.row, {
     generation: held.session && held.openedGeneration,
-    isRetrying: held.retryTimer.isSet(),
+    isRetrying: held.retryTimer.isSet() || held.turn.isWaiting(),
   });
   if (plan.to === 'connected') {
     if (plan.closes) await closeSession(held);
-    if (plan.opens) await open(held);
+    if (plan.opens && held.turn.take()) await open(held);
     if (held.session && held.row.codePhone) await giveCode(held, held.session, held.row.codePhone);
+    if (held.session && held.row.state === 'CONNECTED') showOnline(held, held.session);
     return;
   }
   stopRetrying(held);
@@ -163,9 +123,9 @@ async function settle(held: Context): Promise<void> {
   if (plan.transition) await record(held, plan.transition);
 }
 
-async function open(held: Context): Promise<void> {
+async function open(held: SessionContext): Promise<void> {
   const { deps, row, lease } = held;
-  if (row.state === 'BANNED') return;
+  if (row.state === 'BANNED') return held.turn.end();
   held.openedGeneration = row.generation;
   held.opening += 1;
   try {
@@ -175,27 +135,36 @@ async function open(held: Context): Promise<void> {
       createSink(held, held.opening),
     );
   } catch (err) {
+    held.turn.end();
     held.log.debug({ err }, 'opening the session failed');
     retryLater(held);
   }
 }
 
-function createSink(held: Context, opening: number): SessionSink {
+function createSink(held: SessionContext, opening: number): SessionSink {
   const { steps, queue } = held;
   const isCurrent = () => !held.isStopped && opening === held.opening;
+  // Whatever the network says first, the next one may open its session.
+  const heard = () => {
+    if (isCurrent()) held.turn.end();
+  };
   return {
-    qr: (qr, expiresAt) =>
+    qr: (qr, expiresAt) => {
+      heard();
       steps.step('qr', async () => {
         const { row, deps, lease } = held;
         if (row.state !== 'PAIRING') await record(held, { to: 'PAIRING', reason: null, fields: {} });
         await announceQr(deps, { id: row.id, companyId: row.companyId, lease }, qr, expiresAt);
-      }),
+      });
+    },
     paired: (identity) => steps.tryStep('paired', () => onPaired(held, identity)),
     connected: () => {
+      heard();
       if (isCurrent()) steps.step('connected', () => onConnected(held));
     },
     disconnected: (reason) => {
       if (!isCurrent()) return;
+      heard();
       queue.detach();
       steps.step('disconnected', async () => {
         if (isCurrent()) await onDisconnected(held, reason);
@@ -205,7 +174,7 @@ function createSink(held: Context, opening: number): SessionSink {
   };
 }
 
-async function onPaired(held: Context, identity: PairedIdentity): Promise<void> {
+async function onPaired(held: SessionContext, identity: PairedIdentity): Promise<void> {
   const { deps, lease } = held;
   const credentials = deps.cipher.seal(identity.credentials);
   await endPairing(deps.db, { id: held.row.id, lease });
@@ -220,14 +189,20 @@ async function onPaired(held: Context, identity: PairedIdentity): Promise<void> 
   held.row = { ...held.row, credentials };
 }
 
-async function onConnected(held: Context): Promise<void> {
+async function onConnected(held: SessionContext): Promise<void> {
   held.failures = 0;
   held.graceTimer.stop();
   if (held.row.state !== 'CONNECTED') await record(held, { to: 'CONNECTED', reason: null, fields: {} });
-  if (held.session) held.queue.attach(held.session);
+  if (!held.session) return;
+  held.queue.attach(held.session);
+  showOnline(held, held.session);
 }
 
-async function onDisconnected(held: Context, reason: DisconnectReason): Promise<void> {
+function showOnline(held: SessionContext, session: NetworkSession): void {
+  held.online.apply(session, held.row.settings.always_online);
+}
+
+async function onDisconnected(held: SessionContext, reason: DisconnectReason): Promise<void> {
   held.session = null;
   if (held.isStopped) return;
   const { transition, forgetsPairing, retry, grace } = afterEnd(reason, held.row.state);
@@ -238,19 +213,22 @@ async function onDisconnected(held: Context, reason: DisconnectReason): Promise<
   if (retry !== undefined) retryLater(held, retry === 'back_off' ? undefined : retry);
 }
 
-function retryLater(held: Context, ms = backOffMs(held.failures)): void {
+function retryLater(
+  held: SessionContext,
+  ms = withJitter(backOffMs(held.failures), held.deps.random()),
+): void {
   if (held.isStopped || held.retryTimer.isSet() || held.row.desired !== 'connected') return;
   held.failures += 1;
   held.retryTimer.start(ms);
 }
 
-function stopRetrying(held: Context): void {
+function stopRetrying(held: SessionContext): void {
   held.retryTimer.stop();
   held.failures = 0;
   held.graceTimer.stop();
 }
 
-async function giveCode(held: Context, session: NetworkSession, phone: string): Promise<void> {
+async function giveCode(held: SessionContext, session: NetworkSession, phone: string): Promise<void> {
   const { deps, lease } = held;
   held.row = { ...held.row, codePhone: null };
   const answer = await session.requestPairingCode(phone).then(
@@ -262,7 +240,7 @@ async function giveCode(held: Context, session: NetworkSession, phone: string): 
 }
 
 /** Ends the pairing at the network too; a session is opened for that when there is none. */
-async function logOut(held: Context): Promise<void> {
+async function logOut(held: SessionContext): Promise<void> {
   if (!held.session && held.row.credentials && held.row.state !== 'BANNED') await open(held);
   const leaving = takeSession(held);
   await leaving?.logout().catch((err) => held.log.debug({ err }, 'the network did not take the logout'));
@@ -270,7 +248,7 @@ async function logOut(held: Context): Promise<void> {
   await forget(held);
 }
 
-async function forget(held: Context): Promise<void> {
+async function forget(held: SessionContext): Promise<void> {
   await endPairing(held.deps.db, { id: held.row.id, lease: held.lease });
   const transition = planForgetting(held.row);
   if (!transition) return;
@@ -278,20 +256,21 @@ async function forget(held: Context): Promise<void> {
   await record(held, transition);
 }
 
-async function closeSession(held: Context): Promise<void> {
+async function closeSession(held: SessionContext): Promise<void> {
   await takeSession(held)?.close();
 }
 
 /** The session, no longer ours: what it says from now on is not heard. */
-function takeSession(held: Context): NetworkSession | null {
+function takeSession(held: SessionContext): NetworkSession | null {
   held.queue.detach();
+  held.turn.end();
   held.opening += 1;
   const taken = held.session;
   held.session = null;
   return taken;
 }
 
-async function record(held: Context, planned: PlannedTransition): Promise<TransitionOutcome> {
+async function record(held: SessionContext, planned: PlannedTransition): Promise<TransitionOutcome> {
   const { deps, lease, row } = held;
   const outcome = await transitionInstance(deps, { instanceId: row.id, lease, ...planned });
   if (outcome === 'moved') held.row = { ...held.row, state: planned.to };

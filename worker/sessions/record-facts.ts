@@ -3,6 +3,7 @@ import { recordLabelFacts } from '@posthorn/core/labels/record-label-facts.ts';
 import type { NetworkFact } from '@posthorn/network/facts.ts';
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
 import type { Care } from './bounded-tries.ts';
+import { recordCalls } from './record-calls.ts';
 import { groupRecorders } from './record-group-facts.ts';
 import { lidRecorders } from './record-lids.ts';
 import { tameChat, tameLabel, tameLabelLink, tameSaved } from './tame-facts.ts';
@@ -23,6 +24,7 @@ const RECORDERS: { [K in Kind]?: Record<K> } = {
   chat: tamed(tameChat, recordChatFacts),
   contact: tamed(tameSaved<FactOf<'contact'>>, recordContactFacts),
   blocked: tamed(tameSaved<FactOf<'blocked'>>, recordContactFacts),
+  call: recordCalls,
   ...groupRecorders,
   ...lidRecorders,
 };

@@ -86,6 +86,11 @@ export function backOffMs(failures: number): number {
   return BACK_OFF_MS[Math.min(failures, BACK_OFF_MS.length - 1)]!;
 }
 
+/** Spreads the tries of many that failed in the same moment by a quarter; `random` in [0, 1). */
+export function withJitter(ms: number, random: number): number {
+  return ms * (0.75 + random / 2);
+}
+
 /** Whether `other` asks for something that `row` did not. */
 export function asksForMore(
   row: Pick<SessionRow, 'desired' | 'generation' | 'codePhone' | 'settings'>,

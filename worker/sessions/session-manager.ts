@@ -5,7 +5,8 @@ import type { WakeUp } from '@posthorn/core/messages/publish-outbox.ts';
 import type { Broker, Consumer } from '@posthorn/core/platform/broker/broker.ts';
 import { startLoop } from '@posthorn/core/platform/loop.ts';
 import { startLookingForWork } from '../dispatch/look-for-work.ts';
-import { type InstanceSession, type SessionDeps, startInstanceSession } from './instance-session.ts';
+import { startInstanceSession } from './instance-session.ts';
+import type { InstanceSession, SessionDeps } from './session-context.ts';
 
 /** Notifications can be lost: rows are compared this often anyway. */
 const COMPARE_MS = 5_000;

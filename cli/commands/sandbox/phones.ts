@@ -36,7 +36,9 @@ export const actOnPhone = defineCommand({
   details: `${ASSIGNMENTS_HELP}\nE.g. msgctl sandbox phones do 5511999990000 read chat=5511888880000`,
   args: {
     phone,
-    action: required(text('action', 'read, play, view-status, block, contacts, label, put-label, chat')),
+    action: required(
+      text('action', 'read, play, view-status, block, contacts, label, put-label, chat, calls'),
+    ),
     more: many('fields', 'what the action takes'),
   },
   async run(context, { phone, action, more }) {

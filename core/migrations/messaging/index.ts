@@ -24,6 +24,8 @@ import { Chats } from './0062-chats.ts';
 import { DeviceSyncs } from './0063-device-syncs.ts';
 import { Groups } from './0064-groups.ts';
 import { Lids } from './0065-lids.ts';
+import { Feedback } from './0067-feedback.ts';
+import { Playground } from './0068-playground.ts';
 
 /** Every migration of the messaging schema, oldest first. A landed one is never edited. */
 export const migrations = [
@@ -53,4 +55,6 @@ export const migrations = [
   DeviceSyncs,
   Groups,
   Lids,
+  Feedback,
+  Playground,
 ];

@@ -9,6 +9,7 @@ import type { Session } from '../state/model.ts';
 import { findTarget } from '../state/recipients.ts';
 import { starMessage } from '../state/star.ts';
 import type { World } from '../state/world.ts';
+import { accountCalls } from './account-calls.ts';
 import { businessCalls } from './business-calls.ts';
 import { type Call, CallRefused } from './call.ts';
 import { deviceCalls } from './device-calls.ts';
@@ -24,6 +25,7 @@ const starArgs = z.object({ chat: z.string(), target, starred: z.boolean() });
 
 const calls: Record<string, Call> = {
   ...deviceCalls,
+  ...accountCalls,
 
   pairing_code(_world, session, args) {
     const { phone } = z.object({ phone: phoneNumber }).parse(args);

@@ -47,5 +47,7 @@ export function leave(session: Session): void {
   session.acks = [];
   session.offer?.withdraw();
   session.offer = null;
-  if (session.account?.session === session) session.account.session = null;
+  if (session.account?.session !== session) return;
+  session.account.session = null;
+  session.account.available = null;
 }

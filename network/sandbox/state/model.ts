@@ -56,7 +56,18 @@ export interface Phone {
   lid: AnonymousId | null;
   /** What it shows as a business. */
   storefront: Storefront | null;
+  /** The calls that it made, the newest last; gone with a restart, as calls are. */
+  readonly calls: PhoneCall[];
   account: Account | null;
+}
+
+export interface PhoneCall {
+  readonly id: string;
+  readonly to: Jid;
+  readonly video: boolean;
+  /** Unix ms. */
+  readonly at: number;
+  refused: boolean;
 }
 
 /** `later` is told once a tester says so. */

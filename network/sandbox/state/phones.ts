@@ -27,6 +27,7 @@ export function phoneFor(world: World, phone: string): Phone {
     picture: null,
     lid: null,
     storefront: null,
+    calls: [],
     account: null,
   };
   world.phones.set(phone, made);

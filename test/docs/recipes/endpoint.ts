@@ -60,6 +60,11 @@ export async function findToken(
     add: "  ['GET /v1/tokens/:id', 'any', 'owner', [200]],\n",
   },
   {
+    file: 'test/contract/promised-routes.ts',
+    before: "      'DELETE /v1/tokens/{}',\n",
+    add: "      'GET /v1/tokens/{}',\n",
+  },
+  {
     file: 'test/accounts/find-token.test.ts',
     create: `import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -90,4 +95,5 @@ describe('GET /v1/tokens/{id}', () => {
 /** What then has to be green, of the tables and of the resource. */
 export const endpointTests = [
   { files: ['test/contract/routes.test.ts', 'test/accounts/find-token.test.ts'], passes: 'GET /v1/tokens' },
+  { files: ['test/contract/promised-routes.test.ts'], passes: 'users and tokens' },
 ];

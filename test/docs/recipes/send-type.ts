@@ -73,6 +73,11 @@ export const checklist = rule({
   },
   { file: 'network/sandbox/families/structured.ts', before: '  order,\n  product,\n', add: '  checklist,\n' },
   {
+    file: 'test/contract/promised-routes.ts',
+    before: "      'POST /messages/forward',\n",
+    add: "      'POST /messages/checklist',\n",
+  },
+  {
     file: 'test/messages/sends.test.ts',
     before: '  event: {\n',
     add: `  checklist: {

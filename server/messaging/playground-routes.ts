@@ -1,0 +1,21 @@
+import type { playground } from '@posthorn/contract/messaging/playground.ts';
+import { readPlayground, readPlaygroundMessage } from '@posthorn/core/playground/read-playground.ts';
+import { type PlaygroundDeps, sendInPlayground } from '@posthorn/core/playground/send-in-playground.ts';
+import type { Handlers } from '../http/handler.ts';
+
+export type PlaygroundRoutesDeps = PlaygroundDeps;
+
+/** Sends that cost nothing (CHT-10). */
+export function playgroundRoutes(deps: PlaygroundRoutesDeps): Handlers<typeof playground> {
+  return {
+    async show({ principal }) {
+      return { status: 200, body: await readPlayground(deps, principal) };
+    },
+    async send({ principal, body, traceId, signal }) {
+      return { status: 202, body: await sendInPlayground(deps, { principal, body, traceId, signal }) };
+    },
+    async message({ principal, params }) {
+      return { status: 200, body: await readPlaygroundMessage(deps, { principal, ...params }) };
+    },
+  };
+}

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
+import { systemClock } from '@posthorn/core/platform/clock.ts';
+import { createCipher } from '@posthorn/core/platform/encryption.ts';
+import type { NetworkDriver, SessionSink } from '@posthorn/network/driver.ts';
+import { createSandboxDriver } from '@posthorn/network/sandbox/driver.ts';
+import { createSandboxServer } from '@posthorn/network/sandbox/server.ts';
+import {
+  createOpeningGate,
+  decideOpening,
+  type OpeningLimits,
+  type OpeningState,
+} from '@posthorn/worker/sessions/opening-gate.ts';
+import { startWorker } from '@posthorn/worker/worker.ts';
+import { controlOf } from '../network/sandbox-harness.ts';
+import { createParts, type Parts } from '../support/parts.ts';
+import { waitFor } from '../support/process.ts';
+import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
+
+const LIMITS: OpeningLimits = { atOnce: 4, perSecond: 10 };
+
+test('whether another session may be opened now', () => {
+  const opens = (state: OpeningState) => ({ opens: true, state }) as const;
+  const waits = (waitMs: number | null) => ({ opens: false, waitMs }) as const;
+  const table: [state: OpeningState, nowMs: number, expected: ReturnType<typeof decideOpening>][] = [
+    [{ underWay: 0, credit: 4, atMs: 0 }, 0, opens({ underWay: 1, credit: 3, atMs: 0 })],
+    [{ underWay: 3, credit: 1, atMs: 0 }, 0, opens({ underWay: 4, credit: 0, atMs: 0 })],
+    // As many as may be under way are: only an end helps, however much credit there is.
+    [{ underWay: 4, credit: 4, atMs: 0 }, 60_000, waits(null)],
+    // The credit is spent: a tenth of a second earns one.
+    [{ underWay: 1, credit: 0, atMs: 0 }, 0, waits(100)],
+    [{ underWay: 1, credit: 0, atMs: 0 }, 60, waits(40)],
+    [{ underWay: 1, credit: 0, atMs: 0 }, 100, opens({ underWay: 2, credit: 0, atMs: 100 })],
+    // Quiet times earn no more than what may be under way.
+    [{ underWay: 0, credit: 0, atMs: 0 }, 3_600_000, opens({ underWay: 1, credit: 3, atMs: 3_600_000 })],
+    // A clock that goes back earns nothing.
+    [{ underWay: 0, credit: 0, atMs: 1_000 }, 0, waits(100)],
+  ];
+  for (const [state, nowMs, expected] of table)
+    assert.deepEqual(decideOpening(state, LIMITS, nowMs), expected, JSON.stringify([state, nowMs]));
+});
+
+test('turns go by in order; one that is given up lets the next one in', () => {
+  const gate = createOpeningGate({ atOnce: 2, perSecond: 1_000 }, () => 0);
+  const called: number[] = [];
+  const turns = Array.from({ length: 5 }, (_, n) => gate.turn(() => called.push(n)));
+  assert.deepEqual(
+    turns.map((turn) => turn.take()),
+    [true, true, false, false, false],
+  );
+  assert.equal(turns[2]!.isWaiting(), true);
+  assert.equal(turns[2]!.take(), false, 'it stands in the queue once');
+  // The third does not want its turn any more.
+  turns[2]!.end();
+  const later = createOpeningGate({ atOnce: 2, perSecond: 1_000 });
+  const [a, b, c] = Array.from({ length: 3 }, (_, n) => later.turn(() => called.push(n)));
+  assert.deepEqual([a!.take(), b!.take(), c!.take()], [true, true, false]);
+  a!.end();
+  a!.end();
+  return waitFor(async () => called.length === 1).then(() => {
+    assert.deepEqual(called, [2]);
+    assert.equal(c!.take(), true);
+    c!.end();
+    b!.end();
+  });
+});
+
+describe('a worker that starts with 500 instances', () => {
+  const INSTANCES = 500;
+  const BOUNDS: OpeningLimits = { atOnce: 10, perSecond: 400 };
+  let parts: Parts;
+  let company: SeededCompany;
+  let sandbox: Awaited<ReturnType<typeof createSandboxServer>>;
+  before(async () => {
+    parts = await createParts();
+    company = await seedCompany(parts.db);
+    sandbox = await createSandboxServer({ autoPair: true, autoPairDelayMs: 0 });
+  });
+  after(async () => {
+    await sandbox.close();
+    await parts.close();
+  });
+
+  /** Counts the openings that the network has not said a word about. */
+  function counting(driver: NetworkDriver) {
+    const told = { underWay: 0, most: 0, begunAtMs: [] as number[] };
+    const open: NetworkDriver['open'] = (request, sink) => {
+      told.underWay += 1;
+      told.most = Math.max(told.most, told.underWay);
+      told.begunAtMs.push(performance.now());
+      let heard = false;
+      const hear = () => {
+        if (!heard) told.underWay -= 1;
+        heard = true;
+      };
+      const listening: SessionSink = {
+        ...sink,
+        // Told before the sink, which may let the next one in at once.
+        qr(qr, expiresAt) {
+          hear();
+          sink.qr(qr, expiresAt);
+        },
+        connected() {
+          hear();
+          sink.connected();
+        },
+        disconnected(reason) {
+          hear();
+          sink.disconnected(reason);
+        },
+      };
+      return driver.open(request, listening);
+    };
+    return { told, driver: { ...driver, open } };
+  }
+
+  async function startCounted() {
+    const { told, driver } = counting(createSandboxDriver({ url: sandbox.url }));
+    const worker = await startWorker({
+      ...parts,
+      databaseUrl: parts.url,
+      clock: systemClock,
+      broker: createInProcessBroker(),
+      cipher: createCipher('0123456789abcdef'.repeat(4)),
+      driver,
+      openings: BOUNDS,
+      name: `worker ${randomUUID()}`,
+    });
+    return { told, worker };
+  }
+
+  const live = async () => {
+    const { accounts } = await controlOf(sandbox.controlUrl).get('/sessions');
+    return accounts.filter((account: { live: number }) => account.live === 1).length;
+  };
+
+  test('opens them staggered and bounded, unpaired or paired, and each of them once', async () => {
+    for (let n = 0; n < INSTANCES; n++)
+      await seedInstance(parts.db, company.companyId, { state: 'CREATED', wanted: 'connected' });
+    for (const round of ['unpaired', 'paired']) {
+      const { told, worker } = await startCounted();
+      await waitFor(async () => worker.counts().sessions === INSTANCES, 60_000);
+      await waitFor(
+        async () => {
+          const { rows } = await parts.db.query<{ n: number }>(
+            `SELECT count(*)::integer AS n FROM instances WHERE state = 'CONNECTED'`,
+          );
+          return rows[0]!.n === INSTANCES && told.underWay === 0 && told.begunAtMs.length >= INSTANCES;
+        },
+        120_000,
+        { what: `${INSTANCES} ${round} instances are connected` },
+      );
+      assert.equal(told.begunAtMs.length, INSTANCES, round);
+      assert.ok(told.most <= BOUNDS.atOnce, `${round}: ${told.most} at once`);
+      assert.ok(told.most > 1, `${round}: one after the other`);
+      // In no second more than the burst and what a second earns.
+      for (const [nth, at] of told.begunAtMs.entries()) {
+        const within = told.begunAtMs.slice(nth).filter((other) => other - at < 1_000).length;
+        assert.ok(within <= BOUNDS.atOnce + BOUNDS.perSecond + 1, `${round}: ${within} in a second`);
+      }
+      await waitFor(async () => (await live()) === INSTANCES, 20_000);
+      await worker.stop();
+    }
+  });
+});

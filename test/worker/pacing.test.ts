@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { createTestClock } from '@posthorn/core/platform/clock.ts';
+import { createPacer, pauseMs } from '@posthorn/worker/dispatch/pacing.ts';
+import { typingMs } from '@posthorn/worker/dispatch/send-task.ts';
+import { pacingMinMsOf } from '@posthorn/worker/network-driver.ts';
+import { waitFor } from '../support/process.ts';
+import { startSending, type TestInstance } from '../support/sending.ts';
+
+/** Timers may fire a millisecond early. */
+const EARLY_MS = 2;
+
+test('the pause before a send', () => {
+  const table: [lastAtMs: number, nowMs: number, minMs: number, random: number, expected: number][] = [
+    [0, 0, 0, 0.99, 0],
+    [1_000, 1_000, 1_000, 0, 1_000],
+    [1_000, 1_000, 1_000, 0.5, 1_250],
+    [1_000, 1_000, 1_000, 0.999, 1_499.5],
+    [1_000, 1_400, 1_000, 0, 600],
+    [1_000, 2_000, 1_000, 0, 0],
+    [1_000, 2_000, 1_000, 0.5, 250],
+    [1_000, 90_000, 1_000, 0.999, 0],
+    // A clock that was set back.
+    [90_000, 1_000, 1_000, 0, 1_000],
+  ];
+  for (const [lastAtMs, nowMs, minMs, random, expected] of table)
+    assert.equal(pauseMs({ lastAtMs, nowMs, minMs, random }), expected, `${lastAtMs} ${nowMs} ${random}`);
+});
+
+test('a new owner waits as if a send had just been made, and each send begins a new pause', async () => {
+  const clock = createTestClock();
+  const pacer = createPacer({ clock, random: () => 0.5 }, 1_000);
+  const { signal } = new AbortController();
+  let went = 0;
+  const go = () => pacer.turn(signal).then(() => (went += 1));
+  const first = go();
+  clock.advance(1_249);
+  await new Promise(setImmediate);
+  assert.equal(went, 0);
+  clock.advance(1);
+  await first;
+  // Without a send in between there is nothing to keep a distance from.
+  await go();
+  pacer.sent();
+  const third = go();
+  await new Promise(setImmediate);
+  assert.equal(went, 2);
+  clock.advance(1_250);
+  await third;
+});
+
+test('typing takes 0.1 to 0.5 seconds a character', () => {
+  const table: [text: string, random: number, ms: number][] = [
+    ['', 0.5, 0],
+    ['hello', 0, 500],
+    ['hello', 0.5, 1_500],
+    ['hello', 0.999999, 2_500],
+    ['👍👍', 0, 200],
+  ];
+  for (const [text, random, ms] of table) assert.equal(Math.round(typingMs(text, random)), ms, text);
+});
+
+test('the setting decides, and else the network', () => {
+  assert.equal(pacingMinMsOf({ NETWORK_DRIVER: 'sandbox', PACING_MIN_MS: undefined }), 0);
+  assert.equal(pacingMinMsOf({ NETWORK_DRIVER: 'sandbox', PACING_MIN_MS: 700 }), 700);
+});
+
+describe('sends of an instance with pacing', () => {
+  const MIN_MS = 250;
+
+  test('lie apart, status posts and edits included, in order, and other instances wait for none of it', async () => {
+    const sending = await startSending({ worker: { pacingMinMs: MIN_MS } });
+    try {
+      const [one, other] = [await sending.connect(), await sending.connect()];
+      const to = sending.newPhone();
+      const first = await sending.send(one, '/messages/text', { to, text: 'nth 0' });
+      await sending.send(one, '/messages/status/text', { text: 'a status' });
+      for (let n = 1; n < 4; n++) await sending.send(one, '/messages/text', { to, text: `nth ${n}` });
+      await sending.send(one, '/messages/location', { to, latitude: 1, longitude: 2 });
+      await sending.send(other, '/messages/text', { to, text: 'of another instance' });
+      await sending.event(one, 'message.sent', (data) => data.message_ids[0] === first.message_id);
+      const edit = await sending.call(one, 'PUT', `/messages/${first.message_id}/edit`, {
+        content: 'better',
+      });
+      assert.equal(edit.status, 202, edit.text);
+      const entries = await waitFor(async () => {
+        const found = await ledgerOf(one);
+        return found.length === 7 && found;
+      }, 20_000);
+      assert.equal(entries.filter((entry) => entry.times_seen !== 1).length, 0);
+      const times = entries.map((entry) => Date.parse(entry.time));
+      for (let n = 1; n < times.length; n++)
+        assert.ok(times[n]! - times[n - 1]! >= MIN_MS - EARLY_MS, `${n}: ${times[n]! - times[n - 1]!} ms`);
+      assert.equal((await ledgerOf(other)).length, 1);
+    } finally {
+      await sending.close();
+    }
+
+    async function ledgerOf(
+      instance: TestInstance,
+    ): Promise<{ network_id: string; times_seen: number; time: string }[]> {
+      return (await sending.sandbox.get(`/ledger?from=${instance.phone}&limit=1000`)).entries;
+    }
+  });
+});
