@@ -26,6 +26,8 @@ export interface FaultBook {
   /** Null when nothing strikes: the way of nearly every send. */
   onSend(subject: FaultSubject, to: Phone | null): SendPlan | null;
   onLogin(subject: FaultSubject): LoginRefusal | null;
+  /** How much later the answer to a question comes. */
+  answerDelayMs(subject: FaultSubject): number;
   repeatsEvents(subject: FaultSubject): boolean;
   /** True when the media that this phone wants is no longer there. */
   expiresMedia(phone: Phone): boolean;
@@ -105,6 +107,15 @@ export function createFaultBook(): FaultBook {
         if (refusal && strikesSubject(fault.order, subject) && strikes(fault)) return refusal;
       }
       return null;
+    },
+    answerDelayMs(subject) {
+      let delayMs = 0;
+      for (const fault of faults) {
+        const { order } = fault;
+        if (order.kind !== 'delay_answers' || !strikesSubject(order, subject) || !strikes(fault)) continue;
+        delayMs = Math.max(delayMs, order.delay_ms);
+      }
+      return delayMs;
     },
     repeatsEvents(subject) {
       if (faults.size === 0) return false;
