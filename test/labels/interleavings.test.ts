@@ -7,11 +7,13 @@ import { settled } from './label-state.ts';
 
 /** Rounds of changes made on the API and on the phone at the same time, spread over so many instances. */
 const ROUNDS = 200;
-const INSTANCES = 4;
+const INSTANCES = 8;
 /** In one round of so many the connection is cut in the middle. */
 const CUT_EVERY = 20;
-const SLOTS = 4;
-const CHATS = ['5511900000001', '5511900000002'].map((phone) => `${phone}@s.whatsapp.net`);
+/** Few, so that both sides often change the same thing. */
+const SLOTS = 2;
+const CHATS = ['5511900000001@s.whatsapp.net'];
+const KINDS = ['create', 'update', 'update', 'update', 'delete', 'put', 'put', 'take', 'take'] as const;
 
 let pipeline: Sending;
 before(async () => {
@@ -38,9 +40,13 @@ test(`${ROUNDS} random interleavings of changes on the API and on the phone: bot
   await Promise.all(
     Array.from({ length: INSTANCES }, async (_, nth) => {
       const instance = await pipeline.connect();
+      const order = (fault: object) => pipeline.sandbox.post('/faults', { ...fault, instance: instance.id });
       // What the network tells comes twice, too.
-      if (nth % 2 === 1) {
-        await pipeline.sandbox.post('/faults', { kind: 'repeat_events', instance: instance.id });
+      if (nth % 2 === 1) await order({ kind: 'repeat_events' });
+      // And before the answer to what changed it, with what the phone has changed since: the API stores last.
+      if (nth % 4 >= 2) {
+        await order({ kind: 'delay_answers', delay_ms: 30, probability: 0.5 });
+        await order({ kind: 'delay_answers', delay_ms: 90, probability: 0.3 });
       }
       for (let round = nth; round < ROUNDS; round += INSTANCES) await playRound(instance, round);
     }),
@@ -51,7 +57,7 @@ async function playRound(instance: TestInstance, round: number): Promise<void> {
   const random = randomOf(round + 1);
   const steps = (count: number) => Array.from({ length: count }, () => drawStep(random));
   const onApi = steps(4);
-  const onPhone = steps(4);
+  const onPhone = steps(8);
   const isCut = round % CUT_EVERY === CUT_EVERY - 1;
   await Promise.all([
     play(onApi, (step) => doOnApi(instance, step)),
@@ -73,7 +79,7 @@ async function playRound(instance: TestInstance, round: number): Promise<void> {
 
 interface Step {
   waitMs: number;
-  kind: 'create' | 'update' | 'delete' | 'put' | 'take';
+  kind: (typeof KINDS)[number];
   slot: string;
   name: string;
   color: number;
@@ -83,8 +89,8 @@ interface Step {
 function drawStep(random: () => number): Step {
   const pick = <T>(of: readonly T[]) => of[Math.floor(random() * of.length)]!;
   return {
-    waitMs: Math.floor(random() * 12),
-    kind: pick(['create', 'update', 'delete', 'put', 'put', 'take']),
+    waitMs: Math.floor(random() * 15),
+    kind: pick(KINDS),
     slot: String(1 + Math.floor(random() * SLOTS)),
     name: `n${Math.floor(random() * 1000)}`,
     color: Math.floor(random() * 20),

@@ -26,6 +26,8 @@ export interface FaultBook {
   /** Null when nothing strikes: the way of nearly every send. */
   onSend(subject: FaultSubject, to: Phone | null): SendPlan | null;
   onLogin(subject: FaultSubject): LoginRefusal | null;
+  /** How much later the answer to a question comes. */
+  answerDelayMs(subject: FaultSubject): number;
   repeatsEvents(subject: FaultSubject): boolean;
   /** True when the media that this phone wants is no longer there. */
   expiresMedia(phone: Phone): boolean;
@@ -60,13 +62,12 @@ export function createFaultBook(): FaultBook {
     return true;
   }
 
-  /** The fault of this kind that strikes the download of this phone. */
-  function strikingMedia<K extends 'expire_media' | 'break_media'>(
+  /** The first fault of this kind that strikes this session, or the phone that it is about. */
+  function striking<K extends FaultKind>(
     kind: K,
-    phone: Phone,
+    subject: FaultSubject,
+    phone?: Phone,
   ): Extract<FaultOrder, { kind: K }> | null {
-    if (faults.size === 0) return null;
-    const subject = { instanceId: phone.account?.instanceId ?? '', account: phone.account };
     for (const fault of faults) {
       if (fault.order.kind !== kind) continue;
       if (strikesSubject(fault.order, subject, phone) && strikes(fault))
@@ -106,21 +107,19 @@ export function createFaultBook(): FaultBook {
       }
       return null;
     },
-    repeatsEvents(subject) {
-      if (faults.size === 0) return false;
-      for (const fault of faults) {
-        const { order } = fault;
-        if (order.kind === 'repeat_events' && strikesSubject(order, subject) && strikes(fault)) return true;
-      }
-      return false;
-    },
-    expiresMedia: (phone) => strikingMedia('expire_media', phone) !== null,
-    breaksMedia: (phone) => strikingMedia('break_media', phone)?.how ?? null,
+    answerDelayMs: (subject) => striking('delay_answers', subject)?.delay_ms ?? 0,
+    repeatsEvents: (subject) => striking('repeat_events', subject) !== null,
+    expiresMedia: (phone) => striking('expire_media', subjectOf(phone), phone) !== null,
+    breaksMedia: (phone) => striking('break_media', subjectOf(phone), phone)?.how ?? null,
     isOffline: (phone) =>
       faults.size > 0 &&
       [...faults].some(({ order }) => order.kind === 'offline' && order.phone === phone.phone),
     countHit,
   };
+}
+
+function subjectOf({ account }: Phone): FaultSubject {
+  return { instanceId: account?.instanceId ?? '', account };
 }
 
 function applyToPlan(fault: Fault, plan: SendPlan) {

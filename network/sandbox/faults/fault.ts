@@ -32,6 +32,8 @@ export const faultOrder = z.discriminatedUnion('kind', [
   }),
   /** The ack comes so much later. */
   z.object({ ...target, kind: z.literal('delay'), delay_ms: z.int().min(1) }),
+  /** The answer to a driver's question comes so much later; what it changed is told at once. */
+  z.object({ ...target, kind: z.literal('delay_answers'), delay_ms: z.int().min(1) }),
   /** No ack ever comes, with or without the envelope in the ledger; the connection stays. */
   z.object({
     ...target,

@@ -71,6 +71,7 @@ function strikeNow(world: World, session: Session, order: FaultOrder): boolean {
       world.journal.append(accountRecord(session.account));
       return true;
     case 'delay':
+    case 'delay_answers':
     case 'silence':
     case 'refuse':
     case 'repeat_events':

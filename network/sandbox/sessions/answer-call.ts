@@ -3,6 +3,7 @@ import { phoneOf } from '@posthorn/contract/jid.ts';
 import { z } from 'zod/v4';
 import { phoneNumber } from '../control/phone-number.ts';
 import { target } from '../families/family.ts';
+import type { ServerFrame } from '../frames.ts';
 import { unpairAccount } from '../state/accounts.ts';
 import { arriveAtInstance, newNetworkId, readMessage, takeMessage } from '../state/deliver.ts';
 import type { Session } from '../state/model.ts';
@@ -126,10 +127,20 @@ export function answerCall(
     if (!call) throw new CallRefused('unsupported_call');
     const value = call(world, session, frame.args);
     world.flush();
-    sendFrame(session, { t: 'result', n, value });
+    giveAnswer(world, session, { t: 'result', n, value });
   } catch (error) {
     if (error instanceof CallRefused) sendFrame(session, { t: 'result', n, error: error.message });
     else if (error instanceof z.ZodError) sendFrame(session, { t: 'result', n, error: 'invalid_arguments' });
     else throw error;
   }
+}
+
+/** At once, unless a fault holds it back: what the question changed may then be told before its answer. */
+function giveAnswer(world: World, session: Session, frame: ServerFrame): void {
+  const delayMs = world.faults.answerDelayMs(session);
+  const give = () => {
+    if (session.phase !== 'ended') sendFrame(session, frame);
+  };
+  if (delayMs === 0) give();
+  else world.wheel.after(delayMs, give);
 }
