@@ -36,11 +36,17 @@ export const actOnPhone = defineCommand({
   details: `${ASSIGNMENTS_HELP}\nE.g. msgctl sandbox phones do 5511999990000 read chat=5511888880000`,
   args: {
     phone,
-    action: required(text('action', 'read, play, view-status, block, contacts')),
+    action: required(
+      text(
+        'action',
+        'read, play, view-status, block, contacts, groups, groups/<jid>, join, presence, business, tell-lid',
+      ),
+    ),
     more: many('fields', 'what the action takes'),
   },
   async run(context, { phone, action, more }) {
-    const path = `/phones/${encodeURIComponent(phone)}/${encodeURIComponent(action)}`;
+    const steps = [phone, ...action.split('/')].map(encodeURIComponent);
+    const path = `/phones/${steps.join('/')}`;
     const done = await context.sandbox().call({ method: 'POST', path, body: parseAssignments(more) });
     context.out.show(done, fields(done));
   },
