@@ -1,6 +1,6 @@
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
-import { integerQuery, recipient, uuid } from '../fields.ts';
+import { chatRef, integerQuery, uuid } from '../fields.ts';
 import { LIST_LIMIT } from '../limits.ts';
 import { MESSAGE_TYPES } from '../message-types.ts';
 import { c, route } from '../route-meta.ts';
@@ -246,7 +246,7 @@ export const messages = {
       method: 'GET',
       path: `${INSTANCE}/messages`,
       query: z.object({
-        chat_jid: recipient.optional(),
+        chat_jid: chatRef.optional(),
         direction: z.enum(['inbound', 'outbound']).optional(),
         status: messageStatus.optional(),
         type: z.enum(MESSAGE_TYPES).optional(),

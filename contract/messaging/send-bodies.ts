@@ -1,7 +1,15 @@
 /** The bodies of the sends that carry no media. */
 import { z } from 'zod/v4';
 import { boundedArray } from '../bounded.ts';
-import { failsWith, mentions, messageRef, optionalMessageRef, recipient, saysExactly } from '../fields.ts';
+import {
+  chatRef,
+  failsWith,
+  mentions,
+  messageRef,
+  optionalMessageRef,
+  recipient,
+  saysExactly,
+} from '../fields.ts';
 import {
   CONTACTS_PER_SEND_MAX,
   FIELD_MAX_CHARS,
@@ -175,7 +183,7 @@ export const sendEventBody = z
 export const sendForwardBody = z
   .object({
     to: recipient,
-    forward_chat_id: recipient.meta({ description: 'The chat that holds the original' }),
+    forward_chat_id: chatRef.meta({ description: 'The chat that holds the original' }),
     message_id: messageRef,
   })
   .meta({ id: 'ForwardRequest' });

@@ -2,6 +2,7 @@ import { phoneOf } from '@posthorn/contract/jid.ts';
 import { INBOUND_FAMILIES } from '@posthorn/contract/message-types.ts';
 import { buildEvent, subjectOf } from '../events/build-event.ts';
 import type { NewEvent } from '../events/insert-events.ts';
+import { CHAT_JID_SQL } from '../lids/chat-sql.ts';
 import type { Sql } from '../platform/db.ts';
 import { outboundFamily } from './message-events.ts';
 
@@ -24,7 +25,7 @@ export interface ChangedMessage {
   lid_phone: string | null;
 }
 
-export const CHANGED_COLUMNS = `id, company_id, instance_id, direction, type, chat_jid, sender_jid, content, media_id,
+export const CHANGED_COLUMNS = `id, company_id, instance_id, direction, type, ${CHAT_JID_SQL}, sender_jid, content, media_id,
   is_forwarded, forwarding_score, trace_id, deleted_at,
   CASE WHEN sender_jid LIKE '%@lid' THEN (SELECT l.phone FROM lids l
     WHERE l.instance_id = messages.instance_id AND l.lid = messages.sender_jid) END AS lid_phone`;

@@ -1,4 +1,5 @@
 import type { KnownMessage } from '../content/rule.ts';
+import { CHAT_JID_SQL } from '../lids/chat-sql.ts';
 import type { Sql } from '../platform/db.ts';
 import { isUuid, messageIdOf, networkIdOf } from '../platform/ids.ts';
 
@@ -42,7 +43,7 @@ export async function findReferenced(
   };
 }
 
-const COLUMNS = `id, network_id, direction, type, status, chat_jid, sender_jid, content, media_id, is_forwarded,
+const COLUMNS = `id, network_id, direction, type, status, ${CHAT_JID_SQL}, sender_jid, content, media_id, is_forwarded,
   forwarding_score, sent_at, created_at, deleted_at`;
 
 interface Row {

@@ -33,6 +33,14 @@ describe('msgctl sandbox', () => {
     assert.match(stderr, /^msgctl: PHONE_NOT_FOUND: /);
   });
 
+  test('makes a group with a phone, changes it and leaves it', async () => {
+    const does = (...args: string[]) => cli.json(['sandbox', 'phones', 'do', '5511988880005', ...args]);
+    const { jid } = await does('groups', 'name=Ours', 'participants:=["5511988880006"]');
+    const changed = await does(`groups/${jid}`, 'name=Theirs', 'promote:=["5511988880006"]');
+    assert.deepEqual([changed.name, changed.admins], ['Theirs', ['5511988880005', '5511988880006']]);
+    assert.deepEqual((await does(`groups/${jid}/leave`)).participants, ['5511988880006']);
+  });
+
   test('sends from one phone to another, shows it there and reads it', async () => {
     await cli.json(['sandbox', 'phones', 'set', '5511988880003', 'auto_read=false', 'delivery_delay_ms=0']);
     const sent = await cli.json([

@@ -190,6 +190,16 @@ describe('a chat with somebody under an anonymous id', () => {
       chat.map((one: { content: { text: string } }) => one.content.text),
       ['after', 'before'],
     );
+    // And so it is named in what is asked about it: the network is reached, which has no such message.
+    const body = { chat_jid: phone, message_id: mended.message_id, starred: true };
+    const star = await pipeline.call(instance, 'POST', '/messages/star', body);
+    assert.deepEqual([star.status, star.body.error_code], [404, 'MESSAGE_NOT_FOUND']);
+    await pipeline.sandbox.post('/events', {
+      account: instance.phone,
+      event: { k: 'deleted', id: 'LIDCHAT1', env: 'LIDCHAT1D', chat: lid, from: lid, at: Date.now() },
+    });
+    const deleted = await pipeline.event(instance, 'message.deleted', (data) => data.from === lid);
+    assert.deepEqual([deleted.data.phone, deleted.data.chat], [phone, jid]);
   });
 
   test('an answer that came before the pair counts for the guard of the phone', async () => {

@@ -37,12 +37,16 @@ export const actOnPhone = defineCommand({
   args: {
     phone,
     action: required(
-      text('action', 'read, play, view-status, block, contacts, label, put-label, chat, calls'),
+      text(
+        'action',
+        'read, play, view-status, block, contacts, label, put-label, chat, calls, groups, groups/<jid>, join, presence, business, tell-lid',
+      ),
     ),
     more: many('fields', 'what the action takes'),
   },
   async run(context, { phone, action, more }) {
-    const path = `/phones/${encodeURIComponent(phone)}/${encodeURIComponent(action)}`;
+    const steps = [phone, ...action.split('/')].map(encodeURIComponent);
+    const path = `/phones/${steps.join('/')}`;
     const done = await context.sandbox().call({ method: 'POST', path, body: parseAssignments(more) });
     context.out.show(done, fields(done));
   },
