@@ -26,7 +26,7 @@ const PREVIEW_CHARS = 100;
 
 /** What is shown of the chats of a query named `page`, which has rows of `chats`. By primary keys alone. */
 export const SHOWN_CHATS = `
-SELECT page.chat_jid, page.name, page.unread_count, page.marked_unread, page.archived, page.pinned, page.muted_until,
+SELECT page.chat_jid, coalesce(nullif(page.name, ''), circle.name, '') AS name, page.unread_count, page.marked_unread, page.archived, page.pinned, page.muted_until,
   page.active_at, page.updated_at, page.last_message_at, person.name AS contact_name, person.push_name,
   message.id AS message_id, message.direction, message.type AS message_type,
   CASE WHEN message.deleted_at IS NULL
@@ -37,6 +37,7 @@ SELECT page.chat_jid, page.name, page.unread_count, page.marked_unread, page.arc
    WHERE link.instance_id = page.instance_id AND link.chat_jid = page.chat_jid AND link.message_key = ''
      AND link.associated) AS labels
 FROM page
+LEFT JOIN chat_groups circle ON circle.instance_id = page.instance_id AND circle.jid = page.chat_jid
 LEFT JOIN contacts person ON person.instance_id = page.instance_id AND person.jid = page.chat_jid
 LEFT JOIN messages message ON message.id = page.last_message_id AND message.instance_id = page.instance_id`;
 

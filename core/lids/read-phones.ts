@@ -1,4 +1,4 @@
-import { isLidJid, type Jid, phoneOf } from '@posthorn/contract/jid.ts';
+import { isLidJid, type Jid, jidOfPhone, phoneOf } from '@posthorn/contract/jid.ts';
 import type { Sql } from '../platform/db.ts';
 
 /** Somebody, as an instance knows them. */
@@ -9,6 +9,12 @@ export interface Person {
 
 /** The phone of a person; empty for groups and for anonymous ids whose phone is not known. */
 export type PhoneBook = (person: Person) => string;
+
+/** The address of the phone, where it is known; else the address as it stands. */
+export function knownJid(book: PhoneBook, person: Person): Jid {
+  const phone = isLidJid(person.jid) ? book(person) : '';
+  return phone === '' ? person.jid : jidOfPhone(phone);
+}
 
 const withoutLids: PhoneBook = ({ jid }) => phoneOf(jid);
 

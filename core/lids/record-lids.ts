@@ -3,6 +3,7 @@ import type { InstanceScope } from '../access/instance-scope.ts';
 import { type RecorderDeps, recordUnderLease } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/hold-leases.ts';
 import type { Sql } from '../platform/db.ts';
+import { moveChats } from './move-chats.ts';
 
 /** Who is behind an anonymous id. */
 export interface LidPair {
@@ -21,9 +22,10 @@ export async function recordLids(
 }
 
 /**
- * Keeps pairs. What is stored under an anonymous id keeps it, since the network calls its senders by it; whoever reads
- * looks the phone up, so all of it is mended at once. Only the guard's count moves: an answer that came before the pair
- * counts for the phone.
+ * Keeps pairs. Messages stay under an anonymous id, since the network calls their senders by it; whoever reads them looks
+ * the phone up, so all of them are mended at once. What there is one of for each chat moves to the phone's address: the
+ * guard's count, where an answer that came before the pair counts for the phone, the chat, its notes and labels, and the
+ * contact.
  */
 export async function saveLids(
   sql: Sql,
@@ -45,6 +47,7 @@ export async function saveLids(
     text: MOVE_GUARDS,
     values: [JSON.stringify(chats), instanceId],
   });
+  await moveChats(sql, instanceId, chats);
 }
 
 const SAVE = `

@@ -1,10 +1,9 @@
-import { isLidJid, jidOfPhone } from '@posthorn/contract/jid.ts';
 import { recordChatTraffic } from '../chats/record-traffic.ts';
 import { buildEvent } from '../events/build-event.ts';
 import type { NewEvent } from '../events/insert-events.ts';
 import { createRecorder, type RecorderDeps, type Recording } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/hold-leases.ts';
-import { type Person, type PhoneBook, readPhones } from '../lids/read-phones.ts';
+import { knownJid, type Person, type PhoneBook, readPhones } from '../lids/read-phones.ts';
 import type { Coalescer } from '../platform/coalesce.ts';
 import { execute, type Sql } from '../platform/db.ts';
 import { messageIdOf, newId } from '../platform/ids.ts';
@@ -57,16 +56,20 @@ export const RECEIVED_BATCH_MAX = 128;
  * under a lease that has passed.
  */
 export function createInboundRecorder(deps: RecorderDeps): InboundRecorder {
-  return createRecorder<ReceivedBatch>(deps, { maxBatch: 16, read: async () => undefined, record });
+  return createRecorder<ReceivedBatch, PhoneBook>(deps, { maxBatch: 16, read: readPeople, record });
 }
 
-async function record({ client, now, tell }: Recording, current: readonly ReceivedBatch[]): Promise<void> {
+async function record(
+  { client, now, tell }: Recording,
+  current: readonly ReceivedBatch[],
+  phoneOf: PhoneBook,
+): Promise<void> {
   const arrived = current.flatMap((batch) => batch.messages);
-  const phoneOf = await readPhones(client, peopleOf(arrived));
   const messages = arrived.map((received) => ({
     ...received,
     id: newId(),
-    chatJid: chatOf(received, phoneOf),
+    // A chat with somebody whose phone is known is one chat, by whichever address they write.
+    chatJid: knownJid(phoneOf, { instanceId: received.instanceId, jid: received.chatJid }),
     type: inboundFamily(received.type),
     content: ownIds(received.content),
   }));
@@ -81,7 +84,8 @@ async function record({ client, now, tell }: Recording, current: readonly Receiv
   await recordChatTraffic(
     client,
     received.map(({ id: messageId, senderJid, pushName, isRead = false, ...message }) => {
-      return { ...message, messageId, received: { senderJid, pushName, isRead } };
+      const sender = knownJid(phoneOf, { instanceId: message.instanceId, jid: senderJid });
+      return { ...message, messageId, received: { senderJid: sender, pushName, isRead } };
     }),
     now,
   );
@@ -93,17 +97,14 @@ async function record({ client, now, tell }: Recording, current: readonly Receiv
   );
 }
 
-function peopleOf(received: readonly Received[]): Person[] {
-  return received.flatMap(({ instanceId, chatJid, senderJid }) => [
-    { instanceId, jid: senderJid },
-    { instanceId, jid: chatJid },
-  ]);
-}
-
-/** A chat with somebody whose phone is known is one chat, by whichever address they write. */
-function chatOf({ instanceId, chatJid }: Received, phoneOf: PhoneBook): string {
-  const phone = isLidJid(chatJid) ? phoneOf({ instanceId, jid: chatJid }) : '';
-  return phone === '' ? chatJid : jidOfPhone(phone);
+function readPeople(client: Sql, batches: readonly ReceivedBatch[]): Promise<PhoneBook> {
+  const people = batches
+    .flatMap((batch) => batch.messages)
+    .flatMap(({ instanceId, chatJid, senderJid }): Person[] => [
+      { instanceId, jid: senderJid },
+      { instanceId, jid: chatJid },
+    ]);
+  return readPhones(client, people);
 }
 
 /** message.received, and the same under the name of its family (EVT-7). */

@@ -1,6 +1,6 @@
-import { phoneOf } from '@posthorn/contract/jid.ts';
 import { buildEvent } from '@posthorn/core/events/build-event.ts';
 import { recordUnderLease } from '@posthorn/core/instances/create-recorder.ts';
+import { readPhones } from '@posthorn/core/lids/read-phones.ts';
 import { hashKey } from '@posthorn/core/platform/hashes.ts';
 import type { NetworkFact } from '@posthorn/network/facts.ts';
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
@@ -39,9 +39,19 @@ export async function recordCalls(
       [[...events.keys()]],
     );
     for (const { event_id } of known.rows) events.delete(event_id);
+    const { instanceId } = scope;
+    const phoneOf = await readPhones(
+      client,
+      calls.map(({ from }) => ({ instanceId, jid: from })),
+    );
     await tell(
       [...events].map(([eventId, { call, rejected }]) =>
-        buildEvent(scope, { type: 'call.received', data: dataOf(call, rejected, now), now, eventId }),
+        buildEvent(scope, {
+          type: 'call.received',
+          data: { ...dataOf(call, rejected, now), phone: phoneOf({ instanceId, jid: call.from }) },
+          now,
+          eventId,
+        }),
       ),
     );
   });
@@ -66,7 +76,6 @@ function eventIdOf({ instanceId }: CallScope, call: CallFact): string {
 function dataOf({ callId, from, video, group, at }: CallFact, rejected: boolean, now: Date) {
   return {
     call_id: callId,
-    phone: phoneOf(from),
     from,
     group_jid: group,
     is_video: video,

@@ -1,5 +1,6 @@
 import { recordChatFacts, recordContactFacts } from '@posthorn/core/chats/record-chat-facts.ts';
 import { recordLabelFacts } from '@posthorn/core/labels/record-label-facts.ts';
+import { knownJid, readPhones } from '@posthorn/core/lids/read-phones.ts';
 import type { NetworkFact } from '@posthorn/network/facts.ts';
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
 import type { Care } from './bounded-tries.ts';
@@ -42,8 +43,27 @@ function tamed<K extends Kind>(
       const about = { kind: facts[0]?.kind, refused, instance_id: scope.instanceId };
       deps.log.warn(about, 'what arrived names nothing and was refused');
     }
-    if (storable.length > 0) await record(deps, scope, storable);
+    if (storable.length > 0) await record(deps, scope, await underKnownAddresses(deps, scope, storable));
   };
+}
+
+/** Devices speak of chats and people by anonymous ids as well: those whose phone is known are the phone's. */
+async function underKnownAddresses<K extends Kind>(
+  deps: ArrivalsDeps,
+  { instanceId }: ArrivalsScope,
+  facts: FactOf<K>[],
+): Promise<FactOf<K>[]> {
+  const addresses = facts.flatMap((fact) => ('chat' in fact ? [fact.chat] : 'jid' in fact ? [fact.jid] : []));
+  const book = await readPhones(
+    deps.db,
+    addresses.map((jid) => ({ instanceId, jid })),
+  );
+  const known = (jid: string) => knownJid(book, { instanceId, jid });
+  return facts.map((fact) => ({
+    ...fact,
+    ...('chat' in fact ? { chat: known(fact.chat) } : {}),
+    ...('jid' in fact ? { jid: known(fact.jid) } : {}),
+  }));
 }
 
 /** Records facts in their order; those of one kind that follow each other go together. */

@@ -1,7 +1,10 @@
+import { knownJid, readPhones } from '@posthorn/core/lids/read-phones.ts';
+import { recordLids } from '@posthorn/core/lids/record-lids.ts';
 import { type PastMessage, recordPastBatch } from '@posthorn/core/messages/record-history.ts';
 import type { HistoryBatch } from '@posthorn/network/facts.ts';
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
 import type { Care } from './bounded-tries.ts';
+import { isPair } from './record-lids.ts';
 import { tameMessage } from './tame.ts';
 import { tameContact, tamePastChat } from './tame-facts.ts';
 
@@ -18,9 +21,18 @@ export async function recordHistory(
   batches: readonly HistoryBatch[],
   care: Care,
 ): Promise<void> {
-  for (const { chats, contacts, messages, isLast } of batches) {
+  for (const { chats, contacts, lids, messages, isLast } of batches) {
     const isHusk = care === 'husk';
-    const past = isHusk ? [] : messages.flatMap((message) => pastOf(message, deps.clock.now()));
+    if (!isHusk && lids.length > 0) await recordLids(deps, scope, lids.filter(isPair));
+    const known = await addressesOf(deps, scope, [
+      ...[...chats, ...messages].map(({ chat }) => chat),
+      ...contacts.map(({ jid }) => jid),
+    ]);
+    const past = isHusk
+      ? []
+      : messages
+          .flatMap((message) => pastOf(message, deps.clock.now()))
+          .map((message) => ({ ...message, chat: known(message.chat) }));
     // Messages first: the last one of all tells how many there were.
     for (let at = 0; at + BATCH_MAX < past.length; at += BATCH_MAX) {
       const part = past.slice(at, at + BATCH_MAX);
@@ -28,12 +40,35 @@ export async function recordHistory(
     }
     const rest = past.slice(Math.max(0, Math.ceil(past.length / BATCH_MAX) - 1) * BATCH_MAX);
     await recordPastBatch(deps, scope, {
-      chats: isHusk ? [] : chats.map(tamePastChat).filter((chat) => chat !== null),
-      contacts: isHusk ? [] : contacts.map(tameContact).filter((contact) => contact !== null),
+      chats: isHusk
+        ? []
+        : chats
+            .map(tamePastChat)
+            .filter((chat) => chat !== null)
+            .map((chat) => ({ ...chat, chat: known(chat.chat) })),
+      contacts: isHusk
+        ? []
+        : contacts
+            .map(tameContact)
+            .filter((contact) => contact !== null)
+            .map((contact) => ({ ...contact, jid: known(contact.jid) })),
       messages: rest,
       isLast,
     });
   }
+}
+
+/** The address of the phone, for an anonymous id whose phone is known. */
+async function addressesOf(
+  { db }: ArrivalsDeps,
+  { instanceId }: ArrivalsScope,
+  jids: readonly string[],
+): Promise<(jid: string) => string> {
+  const book = await readPhones(
+    db,
+    jids.filter((jid) => typeof jid === 'string').map((jid) => ({ instanceId, jid })),
+  );
+  return (jid) => knownJid(book, { instanceId, jid });
 }
 
 function pastOf(message: HistoryBatch['messages'][number], now: Date): PastMessage[] {

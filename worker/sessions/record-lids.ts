@@ -10,9 +10,10 @@ const PHONE = /^\d{7,15}$/;
 /** Who records what is told of anonymous ids; a pair that is none is passed over. */
 export const lidRecorders = {
   lid: (deps: ArrivalsDeps, scope: ArrivalsScope, facts: readonly Told[]): Promise<unknown> =>
-    recordLids(
-      deps,
-      scope,
-      facts.filter(({ lid, phone }) => isLidJid(lid) && PHONE.test(phone)),
-    ),
+    recordLids(deps, scope, facts.filter(isPair)),
 };
+
+/** Whether it names somebody: a pair that is none is passed over. */
+export function isPair({ lid, phone }: { lid: unknown; phone: unknown }): boolean {
+  return typeof lid === 'string' && isLidJid(lid) && typeof phone === 'string' && PHONE.test(phone);
+}
