@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { ENDPOINTS } from './endpoints/table.ts';
+import { TOOLS } from './mcp/tool-table.ts';
 import manifest from './package.json' with { type: 'json' };
 
 const here = import.meta.dirname;
@@ -20,10 +21,14 @@ const sources = globSync('**/*.ts', { cwd: here, exclude: ['dist', 'node_modules
 for (const file of sources) cpSync(path.join(here, file), path.join(stage, file));
 writeFileSync(path.join(stage, 'version.ts'), `export const VERSION: string = '${manifest.version}';\n`);
 // As text: parsing JSON is faster than running it as a program.
-writeFileSync(
-  path.join(stage, 'endpoints/table.ts'),
-  `export const ENDPOINTS = JSON.parse(${JSON.stringify(JSON.stringify(ENDPOINTS))});\n`,
-);
+for (const [file, name, table] of [
+  ['endpoints/table.ts', 'ENDPOINTS', ENDPOINTS],
+  ['mcp/tool-table.ts', 'TOOLS', TOOLS],
+] as const)
+  writeFileSync(
+    path.join(stage, file),
+    `export const ${name} = JSON.parse(${JSON.stringify(JSON.stringify(table))});\n`,
+  );
 
 // esbuild resolves against the folder that it was loaded in.
 process.chdir(here);

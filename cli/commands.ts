@@ -7,6 +7,7 @@ import { quickRegister } from './commands/account/quick-register.ts';
 import { register } from './commands/account/register.ts';
 import { resendCode, verifyEmail } from './commands/account/verify-email.ts';
 import { whoami } from './commands/account/whoami.ts';
+import { mcp } from './commands/agents/mcp.ts';
 import { api } from './commands/api.ts';
 import { addCard, defaultCard, listCards, removeCard } from './commands/billing/cards.ts';
 import { listAddons, listPlans } from './commands/billing/catalog.ts';
@@ -194,6 +195,7 @@ export const commands: readonly Command[] = [
   health,
   oauthStart,
   api,
+  mcp,
   listProfiles,
   useProfile,
   removeProfile,

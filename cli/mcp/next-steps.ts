@@ -1,0 +1,32 @@
+import type { Tool } from './tool.ts';
+
+/** What an agent may do with an answer, in words; derived from its shape, never from what users wrote. */
+export function nextSteps(tool: Tool, answer: unknown): string[] {
+  if (typeof answer !== 'object' || answer === null) return [];
+  const fields = answer as Record<string, unknown>;
+  const steps: string[] = [];
+  if (!tool.isReading && isId(fields.message_id))
+    steps.push(
+      `It is queued. messages_waitFor with message_id ${fields.message_id} tells when it is delivered, messages_get how it stands now.`,
+    );
+  if (isId(fields.idempotency_key))
+    steps.push(`To try again, pass idempotency_key ${fields.idempotency_key}: nothing is sent twice.`);
+  const cursor = fields.next_cursor ?? fields.next_page_cursor;
+  const param = ['after', 'cursor', 'before'].find((name) => tool.query.includes(name));
+  if (typeof cursor === 'string' && cursor !== '' && param)
+    steps.push(`There is more: call again with ${param} ${cursor}.`);
+  const { page, limit, total } = fields;
+  if (
+    typeof page === 'number' &&
+    typeof limit === 'number' &&
+    typeof total === 'number' &&
+    page * limit < total
+  )
+    steps.push(`There is more: call again with page ${page + 1}.`);
+  return steps;
+}
+
+/** Ids and keys stand in a sentence only when they can be nothing else. */
+function isId(value: unknown): value is string {
+  return typeof value === 'string' && /^[\w.:-]{1,255}$/.test(value);
+}
