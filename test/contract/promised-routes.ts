@@ -127,7 +127,6 @@ export const PROMISED: Readonly<Record<string, Area>> = {
   },
   labels: {
     service: 'messaging',
-    planned: 'labels are not built yet (CHT-1, CHT-2)',
     routes: below(
       'POST /labels',
       'GET /labels',
@@ -142,7 +141,6 @@ export const PROMISED: Readonly<Record<string, Area>> = {
   },
   'chat notes': {
     service: 'messaging',
-    planned: 'notes are not built yet (CHT-3)',
     routes: below(
       'POST /chats/{}/notes',
       'GET /chats/{}/notes',
@@ -152,7 +150,6 @@ export const PROMISED: Readonly<Record<string, Area>> = {
   },
   chats: {
     service: 'messaging',
-    planned: 'chats are not built yet (CHT-4)',
     routes: below(
       'GET /chats',
       'GET /chats/{}',
@@ -164,7 +161,6 @@ export const PROMISED: Readonly<Record<string, Area>> = {
   },
   contacts: {
     service: 'messaging',
-    planned: 'contacts are not built yet (CHT-5)',
     routes: below(
       'GET /contacts',
       'GET /contacts/{}',
@@ -175,12 +171,10 @@ export const PROMISED: Readonly<Record<string, Area>> = {
   },
   'anonymous ids': {
     service: 'messaging',
-    planned: 'anonymous ids are not looked up yet (CHT-5)',
     routes: below('GET /lids/{}'),
   },
   groups: {
     service: 'messaging',
-    planned: 'groups are not built yet (CHT-6)',
     routes: below(
       'POST /groups',
       'GET /groups',
@@ -195,12 +189,10 @@ export const PROMISED: Readonly<Record<string, Area>> = {
   },
   'presence and profile': {
     service: 'messaging',
-    planned: 'presence and profile are not built yet (CHT-7)',
     routes: below('POST /presence', 'POST /presence/{}/subscribe', 'GET /profile', 'PATCH /profile'),
   },
   'business data': {
     service: 'messaging',
-    planned: 'business data is not built yet (CHT-8, CHT-9)',
     routes: below('GET /business/profile', 'GET /business/catalog', 'GET /business/collections'),
   },
   media: {
