@@ -1,4 +1,5 @@
 import { z } from 'zod/v4';
+import { describeFields } from './describe-fields.ts';
 
 export type Json = Record<string, unknown>;
 
@@ -10,9 +11,9 @@ const FORMATS = new Set(['uuid', 'date-time', 'email']);
  * `title`, which ts-rest turns into a component and a reference.
  *
  * Objects stay open in both directions: requests drop unknown fields, and a client must live with
- * fields that a later version adds.
+ * fields that a later version adds. `owner` names a schema that has no id in the table of field docs.
  */
-export function jsonSchemaOf(schema: unknown, io: 'input' | 'output'): Json | null {
+export function jsonSchemaOf(schema: unknown, io: 'input' | 'output', owner = ''): Json | null {
   if (!isSchema(schema)) return null;
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     target: 'draft-2020-12',
@@ -23,6 +24,7 @@ export function jsonSchemaOf(schema: unknown, io: 'input' | 'output'): Json | nu
     metadata: z.registry(),
     override: ({ zodSchema, jsonSchema }) => tidy(zodSchema as unknown as z.ZodType, jsonSchema as Json),
   });
+  describeFields(json, owner);
   return json;
 }
 

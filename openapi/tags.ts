@@ -1,0 +1,45 @@
+import type { Json } from './json-schema.ts';
+import type { Service } from './operation.ts';
+
+/** What each part of a contract is about. The parts are the tags: one without a line here is an error. */
+const DESCRIPTIONS: Readonly<Record<Service, Readonly<Record<string, string>>>> = {
+  messaging: {
+    admin: 'Companies, for superadmins',
+    audit: 'What was done that matters for security',
+    auth: 'Registration, sessions and the own account',
+    deliveries: 'How the deliveries of all webhooks went',
+    events: 'The event log: live and by page',
+    health: 'For load balancers and monitoring',
+    instances: 'Accounts on the messaging network: life cycle, pairing, settings',
+    media: 'Upload, download and lists of media',
+    messages: 'Sending, changing and reading messages',
+    oauth: 'Log in with google or github',
+    queue: 'What was accepted and is not sent yet',
+    scheduled: 'Sends with a time of their own',
+    status: 'Stories: posting, replying, who viewed them',
+    tokens: 'API keys',
+    usage: 'Counters',
+    users: 'The users of a company',
+    webhooks: 'Where events are delivered, and the log of the attempts',
+  },
+  billing: {
+    admin: 'For superadmins',
+    cards: 'Cards, tokenized at the payment provider',
+    catalog: 'Plans and add-ons',
+    charges: 'What was charged',
+    health: 'For load balancers and monitoring',
+    profile: 'Who is charged',
+    providerWebhook: 'For the payment provider',
+    simulator: 'The simulated payment provider',
+    subscriptions: 'The subscription of a company and its items',
+  },
+};
+
+/** The tags of a service, by name. Throws for a part of its contract that nobody has described. */
+export function tagsOf(service: Service, names: readonly string[]): Json[] {
+  return [...names].sort().map((name) => {
+    const description = DESCRIPTIONS[service][name];
+    if (description === undefined) throw new Error(`the tag ${name} has no description in openapi/tags.ts`);
+    return { name, description };
+  });
+}
