@@ -1,5 +1,5 @@
 import { IDEMPOTENCY_KEY_MAX_CHARS } from '@posthorn/contract/limits.ts';
-import type { Json } from './json-schema.ts';
+import type { Json } from './json.ts';
 
 const integer = { type: 'integer' };
 const string = { type: 'string' };

@@ -1,5 +1,5 @@
 import { docOfField } from '@posthorn/contract/field-docs/index.ts';
-import type { Json } from './json-schema.ts';
+import type { Json } from './json.ts';
 
 /** Puts the contract's table of field descriptions on the fields whose schema has none, in place. */
 export function describeFields(schema: Json, owner = ''): void {

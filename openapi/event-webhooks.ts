@@ -1,6 +1,7 @@
 import { EVENT_TYPES, eventEnvelope, eventPayloads } from '@posthorn/contract/events.ts';
 import { exampleOf } from './example-of.ts';
-import { type Json, jsonSchemaOf } from './json-schema.ts';
+import type { Json } from './json.ts';
+import { jsonSchemaOf } from './json-schema.ts';
 
 /**
  * The deliveries as OpenAPI `webhooks`, and the components of their payloads. One entry a payload, not

@@ -1,5 +1,5 @@
 import { docOfField } from '@posthorn/contract/field-docs/index.ts';
-import type { Json } from './json-schema.ts';
+import type { Json } from './json.ts';
 
 /**
  * A value that fits a schema, made of the contract's examples: the field's own in the table of field docs, then

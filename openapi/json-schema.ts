@@ -1,7 +1,6 @@
 import { z } from 'zod/v4';
 import { describeFields } from './describe-fields.ts';
-
-export type Json = Record<string, unknown>;
+import type { Json } from './json.ts';
 
 /** Formats whose pattern would only repeat them, at length. */
 const FORMATS = new Set(['uuid', 'date-time', 'email']);

@@ -13,7 +13,8 @@ import {
   takesBody,
 } from '@posthorn/contract/route-meta.ts';
 import { exampleOf } from './example-of.ts';
-import { type Json, jsonSchemaOf } from './json-schema.ts';
+import type { Json } from './json.ts';
+import { jsonSchemaOf } from './json-schema.ts';
 
 type Route = NamedRoute['route'];
 /** Which table of examples is looked into. */
@@ -93,6 +94,9 @@ function queryDoc(name: string, key: string): string | undefined {
 const OWN_HEADERS: Readonly<Record<string, readonly string[]>> = {
   'auth.logout': ['CsrfToken'],
   'media.download': ['Range', 'IfNoneMatch', 'IfRange'],
+  'openapi.document': ['IfNoneMatch'],
+  'openapi.page': ['IfNoneMatch'],
+  'openapi.script': ['IfNoneMatch'],
   'providerWebhook.ingest': ['ProviderToken'],
 };
 
@@ -179,13 +183,14 @@ function shownContent(
   route: Route,
   { name, status }: { name: string; status: string },
 ): Json | undefined {
-  if (!content || metaOf(route).raw === 'binary')
-    return content && Object.fromEntries(Object.keys(content).map((type) => [type, { schema: BYTES }]));
+  if (!content) return undefined;
   return Object.fromEntries(
     Object.entries(content).map(([type, media]) => {
-      if (type !== 'application/json') return [type, { ...media, example: textAnswers[name] }];
       const schema = jsonSchemaOf(route.responses[Number(status)], 'output', name);
-      return [type, { ...media, ...(schema ? { example: exampleOf(schema, name) } : {}) }];
+      if (type === 'application/json')
+        return [type, { ...media, ...(schema ? { example: exampleOf(schema, name) } : {}) }];
+      if (metaOf(route).raw === 'binary') return [type, { schema: BYTES }];
+      return [type, { ...media, example: textAnswers[name] }];
     }),
   );
 }

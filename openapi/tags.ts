@@ -1,4 +1,4 @@
-import type { Json } from './json-schema.ts';
+import type { Json } from './json.ts';
 import type { Service } from './operation.ts';
 
 /** What each part of a contract is about. The parts are the tags: one without a line here is an error. */
@@ -13,6 +13,7 @@ const DESCRIPTIONS: Readonly<Record<Service, Readonly<Record<string, string>>>> 
     instances: 'Accounts on the messaging network: life cycle, pairing, settings',
     media: 'Upload, download and lists of media',
     messages: 'Sending, changing and reading messages',
+    openapi: 'This API, described',
     oauth: 'Log in with google or github',
     queue: 'What was accepted and is not sent yet',
     scheduled: 'Sends with a time of their own',
@@ -28,6 +29,7 @@ const DESCRIPTIONS: Readonly<Record<Service, Readonly<Record<string, string>>>> 
     catalog: 'Plans and add-ons',
     charges: 'What was charged',
     health: 'For load balancers and monitoring',
+    openapi: 'This API, described',
     profile: 'Who is charged',
     providerWebhook: 'For the payment provider',
     simulator: 'The simulated payment provider',

@@ -1,4 +1,4 @@
-import type { Json } from './json-schema.ts';
+import type { Json } from './json.ts';
 
 type Components = Record<string, Json>;
 

@@ -10,6 +10,8 @@ export function exampleBody(service: 'messaging' | 'billing', name: string): obj
 export const textAnswers: Readonly<Record<string, string>> = {
   'events.stream':
     'id: 0000000000001a2b-17\nevent: message.sent\ndata: {"event_id":"0198c0de-0000-7000-8000-0000000000e1","type":"message.sent"}\n\n',
+  'openapi.page': '<!doctype html>',
+  'openapi.script': '/* the reference */',
   'health.metrics':
     '# HELP http_requests_total Requests by route and status\n# TYPE http_requests_total counter\nhttp_requests_total{route="health.health",status="200"} 1\n',
 };

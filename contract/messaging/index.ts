@@ -9,6 +9,7 @@ import { instances } from './instances.ts';
 import { media } from './media.ts';
 import { messages } from './messages.ts';
 import { oauth } from './oauth.ts';
+import { openapi } from './openapi.ts';
 import { queue } from './queue.ts';
 import { scheduled } from './scheduled.ts';
 import { status } from './status.ts';
@@ -36,4 +37,5 @@ export const messagingContract = {
   events,
   usage,
   health,
+  openapi,
 } satisfies AppRouter;

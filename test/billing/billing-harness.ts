@@ -105,6 +105,7 @@ export async function startTestBilling(
     transfers: options.transfers ?? transferLimits(config),
     metrics: createMetrics({ collectProcess: false }),
     frontendUrl: 'http://127.0.0.1',
+    publicUrl: 'https://billing.example.com',
     mayReadMetrics: createMetricsAccess(config.METRICS_TOKEN),
     isProduction: false,
     webhookSecret: WEBHOOK_SECRET,
