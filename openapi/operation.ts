@@ -146,8 +146,9 @@ const SOURCES = new Set(['media_url', 'media_id', 'media_base64']);
 function responses(given: Record<string, Json>, route: Route, name: string): Json {
   const meta = metaOf(route);
   const codes = errorsOf(route);
+  const whole = meta.ranges ? { ...given, 416: RANGE_BEYOND } : given;
   return Object.fromEntries(
-    Object.entries(given).map(([status, response]) => {
+    Object.entries(whole).map(([status, response]) => {
       const headers = headersOf(Number(status), route);
       if (Number(status) < 400) {
         const content = shownContent(response.content as Record<string, Json> | undefined, route, {
@@ -175,6 +176,7 @@ function responses(given: Record<string, Json>, route: Route, name: string): Jso
   );
 }
 
+const RANGE_BEYOND: Json = { description: '' };
 const BYTES = { type: 'string', format: 'binary' };
 
 /** The content of a success with an example of it; bytes have none. */
@@ -203,7 +205,7 @@ const ENVELOPES = ['#/components/schemas/Error', '#/components/schemas/BillingEr
 
 /** The envelope with the codes of this status; null when the body is not the envelope. */
 function errorContent({ content }: Json, codes: readonly string[]): Json | null {
-  const json = (content as Record<string, { schema: Json }>)['application/json'];
+  const json = (content as Record<string, { schema: Json }> | undefined)?.['application/json'];
   if (!json || !ENVELOPES.includes(String(json.schema.$ref))) return null;
   return {
     'application/json': {

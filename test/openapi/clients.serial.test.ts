@@ -15,13 +15,7 @@ import { type Sending, startSending, type TestInstance } from '../support/sendin
 
 /** What a program that uses a generated client exports. */
 interface Program {
-  send(options: {
-    baseUrl: string;
-    apiKey: string;
-    instanceId: string;
-    to: string;
-    key: string;
-  }): Promise<{
+  send(options: { baseUrl: string; apiKey: string; instanceId: string; to: string; key: string }): Promise<{
     status: number;
     messageId: string | undefined;
     key: string | undefined;

@@ -35,7 +35,10 @@ describe('an answer in a test', () => {
     });
 
   it('fails it: a type of content that is not documented', () => {
-    assert.throws(() => guard('POST', SEND, answer(202, ANSWERED, 'text/html')), /as text\/html, which is not/);
+    assert.throws(
+      () => guard('POST', SEND, answer(202, ANSWERED, 'text/html')),
+      /as text\/html, which is not/,
+    );
   });
 
   it('passes when it is what the document says, and when no document speaks of it', () => {
