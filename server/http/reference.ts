@@ -15,7 +15,7 @@ interface Asset {
 
 /** Where the files are, and where this installation is reached. */
 export interface ReferenceDeps {
-  service: 'messaging' | 'billing';
+  service: keyof typeof DOCUMENTS;
   publicUrl: string;
 }
 
@@ -45,9 +45,14 @@ export function referenceHandlers({ service, publicUrl }: ReferenceDeps): Handle
   };
 }
 
+const DOCUMENTS = {
+  messaging: import.meta.resolve('@posthorn/openapi/messaging.json'),
+  billing: import.meta.resolve('@posthorn/openapi/billing.json'),
+};
+
 /** The committed document, with this installation in place of the default as its server. */
-async function readDocument(service: string, publicUrl: string): Promise<Asset> {
-  const text = await readFile(new URL(import.meta.resolve(`@posthorn/openapi/${service}.json`)), 'utf8');
+async function readDocument(service: keyof typeof DOCUMENTS, publicUrl: string): Promise<Asset> {
+  const text = await readFile(new URL(DOCUMENTS[service]), 'utf8');
   return assetOf(JSON.stringify({ ...JSON.parse(text), servers: [{ url: publicUrl }] }));
 }
 
