@@ -31,7 +31,7 @@ const START = `Scalar.createApiReference('#reference', ${JSON.stringify({
   hideClientButton: true,
 })});`;
 
-/** `GET /openapi.json`, and the page that shows it with Scalar, all from this server (ERR-22). */
+/** `GET /openapi.json`, and the page that shows it with Scalar, all from this server (ERR-25). */
 export function referenceHandlers({ service, publicUrl }: ReferenceDeps): Handlers<typeof openapi> {
   const document = once(() => readDocument(service, publicUrl));
   const page = once(async () => assetOf(pageOf(service)));
