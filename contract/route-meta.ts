@@ -45,6 +45,8 @@ export interface RouteMeta {
   probe?: true;
   /** Served by hand, not as a JSON body. */
   raw?: 'sse' | 'ws' | 'binary' | 'text' | 'multipart';
+  /** Takes Range: 416 without a body answers a range beyond the end. */
+  ranges?: true;
   /** Content types of the success answer other than its JSON. */
   produces?: readonly string[];
   summary: string;

@@ -1,28 +1,5 @@
 import { IDEMPOTENCY_KEY_MAX_CHARS } from '@posthorn/contract/limits.ts';
-import type { Json } from './json-schema.ts';
-
-export const TAGS: Json[] = [
-  { name: 'auth', description: 'Accounts and sessions' },
-  { name: 'tokens', description: 'API keys' },
-  { name: 'instances', description: 'Accounts on the messaging network: life cycle, pairing, settings' },
-  { name: 'messages', description: 'Sending and reading messages' },
-  { name: 'webhooks', description: 'Where events are delivered, and the log of the deliveries' },
-  { name: 'events', description: 'The event log: live and by page' },
-  { name: 'usage', description: 'Counters' },
-  { name: 'health', description: 'For load balancers and monitoring' },
-];
-
-export const BILLING_TAGS: Json[] = [
-  { name: 'catalog', description: 'Plans and add-ons' },
-  { name: 'profile', description: 'Who is charged' },
-  { name: 'subscriptions', description: 'The subscription of a company and its items' },
-  { name: 'cards', description: 'Cards, tokenized at the payment provider' },
-  { name: 'charges', description: 'What was charged' },
-  { name: 'providerWebhook', description: 'For the payment provider' },
-  { name: 'admin', description: 'For superadmins' },
-  { name: 'simulator', description: 'The simulated payment provider' },
-  { name: 'health', description: 'For load balancers and monitoring' },
-];
+import type { Json } from './json.ts';
 
 const integer = { type: 'integer' };
 const string = { type: 'string' };
@@ -32,6 +9,18 @@ export const COMPONENTS: Json = {
   securitySchemes: {
     bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'From POST /v1/auth/login' },
     apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'svc_ and 64 hex characters' },
+    refreshCookie: {
+      type: 'apiKey',
+      in: 'cookie',
+      name: 'svc_refresh_token',
+      description: 'Set by POST /v1/auth/login; HttpOnly, so only browsers send it',
+    },
+    csrf: {
+      type: 'apiKey',
+      in: 'header',
+      name: 'X-CSRF-Token',
+      description: 'The value of the cookie svc_csrf_token, together with the refresh cookie',
+    },
     ticket: {
       type: 'apiKey',
       in: 'query',
@@ -57,6 +46,37 @@ export const COMPONENTS: Json = {
       name: 'Last-Event-ID',
       in: 'header',
       description: 'The id of the last frame seen; browsers send it when they reconnect.',
+      schema: string,
+    },
+    CsrfToken: {
+      name: 'X-CSRF-Token',
+      in: 'header',
+      description: 'The value of the cookie svc_csrf_token, where the cookies are sent along',
+      schema: string,
+    },
+    Range: {
+      name: 'Range',
+      in: 'header',
+      description: 'One range of bytes, answered with 206',
+      schema: string,
+    },
+    IfNoneMatch: {
+      name: 'If-None-Match',
+      in: 'header',
+      description: 'The ETag of a former answer; 304 when it is still that',
+      schema: string,
+    },
+    IfRange: {
+      name: 'If-Range',
+      in: 'header',
+      description: 'The range counts only while the ETag is this one',
+      schema: string,
+    },
+    ProviderToken: {
+      name: 'asaas-access-token',
+      in: 'header',
+      required: true,
+      description: 'The secret that the provider and this installation share',
       schema: string,
     },
     WebhookId: {

@@ -2,24 +2,29 @@ import { billingContract } from '@posthorn/contract/billing/index.ts';
 import { messagingContract } from '@posthorn/contract/messaging/index.ts';
 import type { AppRouter } from '@ts-rest/core';
 import { generateOpenApiAsync } from '@ts-rest/open-api';
-import { BILLING_TAGS, COMPONENTS, TAGS } from './components.ts';
+import { COMPONENTS } from './components.ts';
 import { describeDeliveries } from './event-webhooks.ts';
-import { type Json, jsonSchemaOf } from './json-schema.ts';
-import { completeOperation } from './operation.ts';
+import type { Json } from './json.ts';
+import { jsonSchemaOf } from './json-schema.ts';
+import { completeOperation, type Service } from './operation.ts';
 import manifest from './package.json' with { type: 'json' };
 import { shareResponses } from './share-responses.ts';
+import { tagsOf } from './tags.ts';
+import { usedComponents } from './used-components.ts';
 
 const LICENSE = { name: 'MIT', identifier: 'MIT' };
+/** The document comes from whoever runs it: there is no one address for all installations. */
+const CONTACT = { name: 'Whoever runs this installation' };
 
 /** The OpenAPI 3.1 document of the messaging service, as the text of the committed file. */
 export async function messagingDocument(): Promise<string> {
   const { webhooks, schemas } = describeDeliveries();
   return documentOf(messagingContract, {
+    service: 'messaging',
     title: 'Posthorn messaging API',
     description:
       'Multi-tenant messaging: connect instances, send messages, receive events. Sends answer 202 and are reported by events. Errors have one shape, Error, with a stable error_code.',
-    url: 'http://localhost:8080',
-    tags: TAGS,
+    url: 'http://127.0.0.1:8080',
     webhooks,
     schemas,
   });
@@ -28,39 +33,49 @@ export async function messagingDocument(): Promise<string> {
 /** Of the billing service. */
 export async function billingDocument(): Promise<string> {
   return documentOf(billingContract, {
+    service: 'billing',
     title: 'Posthorn billing API',
     description:
       'Plans, the subscription of a company, its cards and charges. Takes the JWTs and keys of the messaging API. What middleware refuses (401, 403, 429) has the shape Error, everything else the shape BillingError.',
-    url: 'http://localhost:8081',
-    tags: BILLING_TAGS,
+    url: 'http://127.0.0.1:8081',
   });
 }
 
-async function documentOf(
-  contract: AppRouter,
-  about: { title: string; description: string; url: string; tags: Json[]; webhooks?: Json; schemas?: Json },
-): Promise<string> {
+interface About {
+  service: Service;
+  title: string;
+  description: string;
+  url: string;
+  webhooks?: Json;
+  schemas?: Json;
+}
+
+async function documentOf(contract: AppRouter, about: About): Promise<string> {
   const info = {
     title: about.title,
     version: manifest.version,
     description: about.description,
+    contact: CONTACT,
     license: LICENSE,
   };
-  const base = { openapi: '3.1.0', info, servers: [{ url: about.url }], tags: about.tags };
+  const servers = [{ url: about.url, description: 'The default; the served document names its own' }];
+  const base = { openapi: '3.1.0', info, servers, tags: tagsOf(about.service, Object.keys(contract)) };
   const document = (await generateOpenApiAsync(contract, base, {
     setOperationId: 'concatenated-path',
-    schemaTransformer: async ({ schema, type }) =>
-      jsonSchemaOf(schema, type === 'response' ? 'output' : 'input'),
-    operationMapper: (operation, route) => completeOperation(operation as unknown as Json, route) as never,
+    schemaTransformer: async ({ schema, type, concatenatedPath }) =>
+      jsonSchemaOf(
+        schema,
+        type === 'response' ? 'output' : 'input',
+        type === 'query' ? '' : concatenatedPath,
+      ),
+    operationMapper: (operation, route) =>
+      completeOperation(operation as unknown as Json, route, about.service) as never,
   })) as unknown as Json;
   const generated = document.components as { schemas: Json };
   const all = { ...generated.schemas, ...about.schemas };
   const sorted = Object.fromEntries(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)));
   const responses = shareResponses(document.paths as Json);
-  const whole = {
-    ...document,
-    ...(about.webhooks ? { webhooks: about.webhooks } : {}),
-    components: { ...COMPONENTS, responses, schemas: sorted },
-  };
-  return `${JSON.stringify(whole, null, 2)}\n`;
+  const components = { ...COMPONENTS, responses, schemas: sorted };
+  const whole = { ...document, ...(about.webhooks ? { webhooks: about.webhooks } : {}) };
+  return `${JSON.stringify({ ...whole, components: usedComponents(whole, components) }, null, 2)}\n`;
 }

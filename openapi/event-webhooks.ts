@@ -1,5 +1,7 @@
-import { EVENT_TYPES, eventPayloads } from '@posthorn/contract/events.ts';
-import { type Json, jsonSchemaOf } from './json-schema.ts';
+import { EVENT_TYPES, eventEnvelope, eventPayloads } from '@posthorn/contract/events.ts';
+import { exampleOf } from './example-of.ts';
+import type { Json } from './json.ts';
+import { jsonSchemaOf } from './json-schema.ts';
 
 /**
  * The deliveries as OpenAPI `webhooks`, and the components of their payloads. One entry a payload, not
@@ -12,10 +14,13 @@ export function describeDeliveries(): { webhooks: Json; schemas: Json } {
     const { title, ...json } = jsonSchemaOf(schema, 'output') ?? {};
     if (typeof title !== 'string') throw new Error(`the payload of ${types[0]} has no id`);
     schemas[title] = json;
-    webhooks[title] = { post: delivery(title, types) };
+    webhooks[title] = { post: delivery(title, types, exampleOf({ ...json, title })) };
   }
   return { webhooks, schemas };
 }
+
+/** What an event says beside its type and its data. */
+const ENVELOPE = exampleOf(jsonSchemaOf(eventEnvelope, 'output') ?? {}) as Json;
 
 function typesByPayload(): Map<unknown, string[]> {
   const groups = new Map<unknown, string[]>();
@@ -26,7 +31,7 @@ function typesByPayload(): Map<unknown, string[]> {
   return groups;
 }
 
-function delivery(title: string, types: string[]): Json {
+function delivery(title: string, types: string[], data: unknown): Json {
   return {
     operationId: `deliver${title}`,
     summary: types.length === 1 ? (types[0] as string) : title,
@@ -40,13 +45,14 @@ function delivery(title: string, types: string[]): Json {
       required: true,
       content: {
         'application/json': {
+          example: { ...ENVELOPE, type: types[0], data },
           schema: {
             allOf: [
               { $ref: '#/components/schemas/Event' },
               {
                 type: 'object',
                 properties: {
-                  type: { type: 'string', enum: types },
+                  type: { type: 'string', enum: types, description: 'The name of the event' },
                   data: { $ref: `#/components/schemas/${title}` },
                 },
               },

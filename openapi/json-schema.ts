@@ -1,6 +1,6 @@
 import { z } from 'zod/v4';
-
-export type Json = Record<string, unknown>;
+import { describeFields } from './describe-fields.ts';
+import type { Json } from './json.ts';
 
 /** Formats whose pattern would only repeat them, at length. */
 const FORMATS = new Set(['uuid', 'date-time', 'email']);
@@ -10,9 +10,9 @@ const FORMATS = new Set(['uuid', 'date-time', 'email']);
  * `title`, which ts-rest turns into a component and a reference.
  *
  * Objects stay open in both directions: requests drop unknown fields, and a client must live with
- * fields that a later version adds.
+ * fields that a later version adds. `owner` names a schema that has no id in the table of field docs.
  */
-export function jsonSchemaOf(schema: unknown, io: 'input' | 'output'): Json | null {
+export function jsonSchemaOf(schema: unknown, io: 'input' | 'output', owner = ''): Json | null {
   if (!isSchema(schema)) return null;
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     target: 'draft-2020-12',
@@ -23,6 +23,7 @@ export function jsonSchemaOf(schema: unknown, io: 'input' | 'output'): Json | nu
     metadata: z.registry(),
     override: ({ zodSchema, jsonSchema }) => tidy(zodSchema as unknown as z.ZodType, jsonSchema as Json),
   });
+  describeFields(json, owner);
   return json;
 }
 

@@ -1,7 +1,10 @@
 /** What ts-rest cannot know of an operation: credentials, headers, codes, content that is not JSON. */
 import { STATUS_CODES } from 'node:http';
 import { errorCatalogue } from '@posthorn/contract/errors.ts';
+import { exampleBody, textAnswers } from '@posthorn/contract/examples/index.ts';
+import { docOfField } from '@posthorn/contract/field-docs/index.ts';
 import type { NamedRoute } from '@posthorn/contract/list-routes.ts';
+import { PATH_PARAMS } from '@posthorn/contract/path-params.ts';
 import {
   errorsOf,
   metaOf,
@@ -9,9 +12,13 @@ import {
   type RouteAuth,
   takesBody,
 } from '@posthorn/contract/route-meta.ts';
-import { type Json, jsonSchemaOf } from './json-schema.ts';
+import { exampleOf } from './example-of.ts';
+import type { Json } from './json.ts';
+import { jsonSchemaOf } from './json-schema.ts';
 
 type Route = NamedRoute['route'];
+/** Which table of examples is looked into. */
+export type Service = 'messaging' | 'billing';
 
 const SECURITY: Record<RouteAuth, Json[]> = {
   none: [],
@@ -35,12 +42,15 @@ const SUCCESS: Record<string, string> = {
   201: 'Created',
   202: 'Accepted',
   204: 'Done, no body',
-  302: 'Found',
+  206: 'The part that was asked for',
+  302: 'A redirect',
+  304: 'Not modified: you have it already',
 };
 
 /** Completes the operation that ts-rest made of a route. */
-export function completeOperation(operation: Json, route: Route): Json {
+export function completeOperation(operation: Json, route: Route, service: Service): Json {
   const meta = metaOf(route);
+  const name = operation.operationId as string;
   return {
     ...operation,
     description: [meta.description, ROLES[meta.access], ...verification(meta.requiresVerifiedEmail)]
@@ -50,9 +60,11 @@ export function completeOperation(operation: Json, route: Route): Json {
       SECURITY[meta.auth].length > 0 && meta.ticket
         ? [...SECURITY[meta.auth], { ticket: [] }]
         : SECURITY[meta.auth],
-    parameters: [...withoutTicket(operation.parameters as Json[]), ...headerParameters(route)],
-    ...(operation.requestBody ? { requestBody: requestBody(operation.requestBody as Json, route) } : {}),
-    responses: responses(operation.responses as Record<string, Json>, route),
+    parameters: [...givenParameters(operation.parameters as Json[], name), ...headerParameters(route, name)],
+    ...(operation.requestBody
+      ? { requestBody: requestBody(operation.requestBody as Json, route, exampleBody(service, name)) }
+      : {}),
+    responses: responses(operation.responses as Record<string, Json>, route, name),
   };
 }
 
@@ -61,27 +73,57 @@ function verification(required: true | undefined): string[] {
 }
 
 /** The ticket is a credential: it stands under `security`. */
-function withoutTicket(parameters: Json[]): Json[] {
-  return parameters.filter(({ name }) => name !== 'ticket');
+function givenParameters(parameters: Json[], name: string): Json[] {
+  return parameters
+    .filter((parameter) => parameter.name !== 'ticket')
+    .map((parameter) => {
+      const key = parameter.name as string;
+      const description =
+        parameter.in === 'path' ? PATH_PARAMS[key] : (parameter.description ?? queryDoc(name, key));
+      return description === undefined ? parameter : { ...parameter, description };
+    });
 }
 
-function headerParameters(route: Route): Json[] {
+function queryDoc(name: string, key: string): string | undefined {
+  const [own, shared] = [docOfField(name, key), docOfField('query', key)];
+  // Both look-ups end at the plain name, which the first must not reach before the second had its turn.
+  return (own === docOfField('', key) ? shared : own)?.[0];
+}
+
+/** Headers that decide something on one route alone. */
+const OWN_HEADERS: Readonly<Record<string, readonly string[]>> = {
+  'auth.logout': ['CsrfToken'],
+  'media.download': ['Range', 'IfNoneMatch', 'IfRange'],
+  'openapi.document': ['IfNoneMatch'],
+  'openapi.page': ['IfNoneMatch'],
+  'openapi.script': ['IfNoneMatch'],
+  'providerWebhook.ingest': ['ProviderToken'],
+};
+
+function headerParameters(route: Route, name: string): Json[] {
   const meta = metaOf(route);
-  if (meta.operation) return [ref('parameters/IdempotencyKey'), ref('parameters/ForceSend')];
-  if (meta.raw === 'sse') return [ref('parameters/LastEventId')];
-  return [];
+  const shared = meta.operation ? ['IdempotencyKey', 'ForceSend'] : meta.raw === 'sse' ? ['LastEventId'] : [];
+  return [...shared, ...(OWN_HEADERS[name] ?? [])].map((parameter) => ref(`parameters/${parameter}`));
 }
 
-function requestBody({ description: _, ...body }: Json, route: Route): Json {
+function requestBody({ description: _, ...body }: Json, route: Route, example: object | undefined): Json {
   // A body whose fields are all optional may be left out.
   const schema =
     takesBody(route) && 'body' in route
       ? (route.body as { safeParse(v: unknown): { success: boolean } })
       : null;
   const required = !schema?.safeParse({}).success;
-  if (metaOf(route).raw !== 'multipart') return { required, ...body };
-  const content = body.content as Record<string, { schema: Json }>;
-  return { required, ...body, content: { ...content, 'multipart/form-data': { schema: formOf(route) } } };
+  const shown = example === undefined ? {} : { example };
+  const json = (body.content as Record<string, Json>)['application/json'];
+  const content = { 'application/json': { ...json, ...shown } };
+  if (metaOf(route).raw !== 'multipart') return { required, ...body, content };
+  const form = { schema: formOf(route), example: formExample(example ?? {}) };
+  return { required, ...body, content: { ...content, 'multipart/form-data': form } };
+}
+
+function formExample(example: object): object {
+  const fields = Object.entries(example).filter(([name]) => !SOURCES.has(name));
+  return { ...Object.fromEntries(fields), file: '(the bytes of the file)' };
 }
 
 /** The same as a form: the text fields, and a file in place of the fields that name media. */
@@ -91,25 +133,29 @@ function formOf(route: Route): Json {
   const needed = (schema?.required ?? []) as string[];
   return {
     type: 'object',
-    properties: { ...Object.fromEntries(fields), file: { type: 'string', format: 'binary' } },
+    properties: {
+      ...Object.fromEntries(fields),
+      file: { type: 'string', format: 'binary', description: 'The file itself' },
+    },
     required: [...needed.filter((name) => !SOURCES.has(name)), 'file'],
   };
 }
 
 const SOURCES = new Set(['media_url', 'media_id', 'media_base64']);
 
-function responses(given: Record<string, Json>, route: Route): Json {
+function responses(given: Record<string, Json>, route: Route, name: string): Json {
   const meta = metaOf(route);
   const codes = errorsOf(route);
+  const whole = meta.ranges ? { ...given, 416: RANGE_BEYOND } : given;
   return Object.fromEntries(
-    Object.entries(given).map(([status, response]) => {
+    Object.entries(whole).map(([status, response]) => {
       const headers = headersOf(Number(status), route);
       if (Number(status) < 400) {
-        const content = response.content as Json | undefined;
-        const others = (meta.produces ?? []).map((type) => [
-          type,
-          { schema: { type: 'string', format: 'binary' } },
-        ]);
+        const content = shownContent(response.content as Record<string, Json> | undefined, route, {
+          name,
+          status,
+        });
+        const others = (meta.produces ?? []).map((type) => [type, { schema: BYTES }]);
         return [
           status,
           {
@@ -130,6 +176,27 @@ function responses(given: Record<string, Json>, route: Route): Json {
   );
 }
 
+const RANGE_BEYOND: Json = { description: '' };
+const BYTES = { type: 'string', format: 'binary' };
+
+/** The content of a success with an example of it; bytes have none. */
+function shownContent(
+  content: Record<string, Json> | undefined,
+  route: Route,
+  { name, status }: { name: string; status: string },
+): Json | undefined {
+  if (!content) return undefined;
+  return Object.fromEntries(
+    Object.entries(content).map(([type, media]) => {
+      const schema = jsonSchemaOf(route.responses[Number(status)], 'output', name);
+      if (type === 'application/json')
+        return [type, { ...media, ...(schema ? { example: exampleOf(schema, name) } : {}) }];
+      if (metaOf(route).raw === 'binary') return [type, { schema: BYTES }];
+      return [type, { ...media, example: textAnswers[name] }];
+    }),
+  );
+}
+
 function describeCodes(codes: readonly (keyof typeof errorCatalogue)[]): string {
   return codes.map((code) => `\`${code}\`: ${errorCatalogue[code].message}`).join('\n\n');
 }
@@ -138,12 +205,18 @@ const ENVELOPES = ['#/components/schemas/Error', '#/components/schemas/BillingEr
 
 /** The envelope with the codes of this status; null when the body is not the envelope. */
 function errorContent({ content }: Json, codes: readonly string[]): Json | null {
-  const json = (content as Record<string, { schema: Json }>)['application/json'];
+  const json = (content as Record<string, { schema: Json }> | undefined)?.['application/json'];
   if (!json || !ENVELOPES.includes(String(json.schema.$ref))) return null;
   return {
     'application/json': {
       schema: {
-        allOf: [json.schema, { type: 'object', properties: { error_code: { type: 'string', enum: codes } } }],
+        allOf: [
+          json.schema,
+          {
+            type: 'object',
+            properties: { error_code: { type: 'string', enum: codes, description: 'Which of them' } },
+          },
+        ],
       },
     },
   };

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import type { Json } from './json-schema.ts';
+import type { Json } from './json.ts';
 
 type Operations = Record<string, Record<string, { responses: Record<string, Json> }>>;
 

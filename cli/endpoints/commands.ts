@@ -132,10 +132,16 @@ const DERIVED: Readonly<Record<string, { endpoint: string; destroys?: string }>>
   'deliveries company-logs': { endpoint: 'deliveries.companyLogs' },
   'events ticket': { endpoint: 'events.ticket' },
   metrics: { endpoint: 'health.metrics' },
+  'openapi document': { endpoint: 'openapi.document' },
+  'openapi page': { endpoint: 'openapi.page' },
+  'openapi script': { endpoint: 'openapi.script' },
   'billing provider-event': { endpoint: 'billing.providerWebhook.ingest' },
   'billing health': { endpoint: 'billing.health.health' },
   'billing ready': { endpoint: 'billing.health.ready' },
   'billing metrics': { endpoint: 'billing.health.metrics' },
+  'billing openapi': { endpoint: 'billing.openapi.document' },
+  'billing openapi-page': { endpoint: 'billing.openapi.page' },
+  'billing openapi-script': { endpoint: 'billing.openapi.script' },
 };
 
 export const derivedCommands: readonly Command[] = Object.entries(DERIVED).map(

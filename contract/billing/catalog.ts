@@ -50,7 +50,7 @@ export const catalog = {
     },
   ),
   listAddons: billingRoute(
-    { auth: 'none', access: 'public', summary: 'List add-ons' },
+    { auth: 'none', access: 'public', summary: 'List add-ons', description: 'Those on offer.' },
     {
       method: 'GET',
       path: '/v1/billing/addons',

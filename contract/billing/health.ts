@@ -14,11 +14,23 @@ export const billingReadiness = z
 
 export const health = {
   health: billingRoute(
-    { auth: 'none', access: 'public', probe: true, summary: 'The process is alive' },
+    {
+      auth: 'none',
+      access: 'public',
+      probe: true,
+      summary: 'The process is alive',
+      description: 'Looks at nothing else.',
+    },
     { method: 'GET', path: '/health', responses: { 200: healthStatus } },
   ),
   ready: billingRoute(
-    { auth: 'none', access: 'public', probe: true, summary: 'The process can serve' },
+    {
+      auth: 'none',
+      access: 'public',
+      probe: true,
+      summary: 'The process can serve',
+      description: 'Always 200; `status` says when the process drains.',
+    },
     { method: 'GET', path: '/ready', responses: { 200: billingReadiness } },
   ),
   metrics: billingRoute(metricsMeta, metricsRoute),

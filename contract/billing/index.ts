@@ -4,6 +4,7 @@ import { cards } from './cards.ts';
 import { catalog } from './catalog.ts';
 import { charges } from './charges.ts';
 import { health } from './health.ts';
+import { openapi } from './openapi.ts';
 import { profile } from './profile.ts';
 import { providerWebhook } from './provider-webhook.ts';
 import { billingSimulator } from './simulator.ts';
@@ -20,4 +21,5 @@ export const billingContract = {
   admin,
   simulator: billingSimulator,
   health,
+  openapi,
 } satisfies AppRouter;

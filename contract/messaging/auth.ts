@@ -286,6 +286,7 @@ export const auth = {
       access: 'public',
       errors: ['RESET_TOKEN_INVALID', 'RESET_TOKEN_EXPIRED'],
       summary: 'Choose a new password with the token of a reset or invite link',
+      description: 'The token is good for one use.',
     },
     {
       method: 'POST',

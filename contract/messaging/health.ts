@@ -18,7 +18,13 @@ export type Readiness = z.infer<typeof readiness>;
 
 export const health = {
   health: route(
-    { auth: 'none', access: 'public', probe: true, summary: 'The process is alive' },
+    {
+      auth: 'none',
+      access: 'public',
+      probe: true,
+      summary: 'The process is alive',
+      description: 'Looks at nothing else.',
+    },
     { method: 'GET', path: '/health', responses: { 200: healthStatus } },
   ),
   ready: route(

@@ -16,6 +16,7 @@ import { media } from './media.ts';
 import { messages } from './messages.ts';
 import { notes } from './notes.ts';
 import { oauth } from './oauth.ts';
+import { openapi } from './openapi.ts';
 import { playground } from './playground.ts';
 import { presence } from './presence.ts';
 import { profile } from './profile.ts';
@@ -57,4 +58,5 @@ export const messagingContract = {
   feedback,
   playground,
   health,
+  openapi,
 } satisfies AppRouter;

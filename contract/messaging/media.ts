@@ -145,6 +145,7 @@ export const media = {
     {
       ...COMMON,
       raw: 'binary',
+      ranges: true,
       summary: 'Download media',
       description:
         'With Range requests (206, and 416 for a range beyond the end), ETag and If-None-Match (304).',

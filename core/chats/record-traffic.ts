@@ -1,4 +1,4 @@
-import { execute, type Sql } from '../platform/db.ts';
+import { type Sql, write } from '../platform/db.ts';
 
 /** One message that was stored just now, for its chat. */
 export interface ChatTraffic {
@@ -34,14 +34,14 @@ export async function recordChatTraffic(sql: Sql, traffic: readonly ChatTraffic[
   const chats = chatsOf(traffic);
   const people = peopleOf(traffic);
   if (chats.length === 0 && people.length === 0) return;
-  await execute(sql, {
+  await write(sql, {
     name: 'chats-record-traffic',
     text: TOUCH,
     values: [JSON.stringify(chats), JSON.stringify(people), now],
   });
   const read = chats.filter(({ isRead }) => isRead);
   if (read.length > 0) {
-    await execute(sql, { name: 'chats-read-at-once', text: READ, values: [JSON.stringify(read)] });
+    await write(sql, { name: 'chats-read-at-once', text: READ, values: [JSON.stringify(read)] });
   }
 }
 

@@ -1,4 +1,4 @@
-import { execute, type Sql } from '../platform/db.ts';
+import { type Sql, write } from '../platform/db.ts';
 
 export interface NewEvent {
   eventId: string;
@@ -20,7 +20,7 @@ export interface NewEvent {
  */
 export async function insertEvents(sql: Sql, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return;
-  await execute(sql, {
+  await write(sql, {
     name: 'events-insert-fan-out',
     text: INSERT_EVENTS,
     values: [JSON.stringify(events.map(toRow))],

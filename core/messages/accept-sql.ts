@@ -187,7 +187,7 @@ export async function writeAccepted(client: Transaction, rows: AcceptRows, now: 
   if (rows.sends.length + rows.changes.length === 0) return;
   // A statement of its own: the inserts would not see what their own statement removes.
   if (rows.expiredKeys.length > 0)
-    await client.execute('DELETE FROM idempotency_keys WHERE id = ANY ($1::uuid[])', [rows.expiredKeys]);
+    await client.write('DELETE FROM idempotency_keys WHERE id = ANY ($1::uuid[])', [rows.expiredKeys]);
   if (rows.sends.length + rows.contacts.length > 0) await writeSends(client, rows, now);
   if (rows.changes.length > 0) {
     const changes = rows.changes.map(({ command, message, ...change }) => ({
@@ -198,14 +198,14 @@ export async function writeAccepted(client: Transaction, rows: AcceptRows, now: 
       messageId: message.changes,
       payload: message.payload,
     }));
-    await client.execute({
+    await client.write({
       name: 'accept-changes',
       text: WRITE_CHANGES,
       values: [JSON.stringify(changes), now],
     });
   }
   if (rows.audits.length > 0) {
-    await client.execute({
+    await client.write({
       name: 'accept-audit',
       text: WRITE_AUDIT,
       values: [JSON.stringify(rows.audits), now],
@@ -233,7 +233,7 @@ async function writeSends(client: Transaction, rows: AcceptRows, now: Date): Pro
     score: state.score,
   }));
   const known = contacts.some((contact) => contact.known);
-  await client.execute({
+  await client.write({
     name: known ? 'accept-write' : 'accept-write-new',
     text: known ? WRITE_WITH_KNOWN : WRITE,
     values: [JSON.stringify(sends), JSON.stringify(contacts), now],

@@ -5,7 +5,7 @@ import { createRecorder, type RecorderDeps, type Recording } from '../instances/
 import type { Lease, Recorded } from '../instances/hold-leases.ts';
 import { knownJid, type Person, type PhoneBook, readPhones } from '../lids/read-phones.ts';
 import type { Coalescer } from '../platform/coalesce.ts';
-import { execute, type Sql } from '../platform/db.ts';
+import { type Sql, write } from '../platform/db.ts';
 import { messageIdOf, newId } from '../platform/ids.ts';
 import { countUsage } from '../usage/count-usage.ts';
 import { lockAcceptOrder } from './accept-sql.ts';
@@ -165,7 +165,7 @@ async function warmContacts(client: Sql, received: readonly Received[], now: Dat
     contacts.set(key, next);
     warmed.set(key, { instanceId, chatJid, companyId, score: next.score });
   }
-  await execute(client, {
+  await write(client, {
     name: 'chat-guards-warm',
     text: WARM,
     values: [JSON.stringify([...warmed.values()]), now],

@@ -69,7 +69,7 @@ async function record(
     }
   }
   if (changes.size === 0) return;
-  await client.execute({
+  await client.write({
     name: 'messages-progress-write',
     text: WRITE,
     values: [JSON.stringify([...changes.values()])],

@@ -91,6 +91,8 @@ export const configSchema = z.object({
   /** Encrypts credentials and webhook secrets at rest: 32 bytes, as 64 hex digits. */
   ENCRYPTION_KEY: z.string().regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hex digits (32 bytes)'),
   PUBLIC_URL: z.url().default('http://127.0.0.1:8080'),
+  /** The same of the billing service: the server that its OpenAPI document names. */
+  BILLING_PUBLIC_URL: z.url().default('http://127.0.0.1:8081'),
   FRONTEND_URL: z.url().default('http://127.0.0.1:8080'),
   /** E-mail addresses, comma-separated, that may be superadmin of company 1. */
   SUPERADMIN_EMAILS: z

@@ -25,12 +25,12 @@ export interface Transaction extends Sql {
    * Runs a statement whose rows nobody needs. It is sent and not waited for, so that it shares a round trip with
    * what follows; when it fails, the commit does. Everything later in the transaction comes after it.
    */
-  execute(query: pg.QueryConfig | string, values?: unknown[]): Promise<void>;
+  write(query: pg.QueryConfig | string, values?: unknown[]): Promise<void>;
 }
 
-/** Runs a statement whose rows nobody needs, within a transaction as {@link Transaction.execute} does. */
-export async function execute(sql: Sql, query: pg.QueryConfig): Promise<void> {
-  if ('execute' in sql) await (sql as Transaction).execute(query);
+/** Runs a statement whose rows nobody needs, within a transaction as {@link Transaction.write} does. */
+export async function write(sql: Sql, query: pg.QueryConfig): Promise<void> {
+  if ('write' in sql) await (sql as Transaction).write(query);
   else await sql.query(query);
 }
 
@@ -171,7 +171,7 @@ function openTransaction(client: pg.PoolClient, opening: string | undefined) {
 
   return {
     query,
-    async execute(text: pg.QueryConfig | string, values?: unknown[]) {
+    async write(text: pg.QueryConfig | string, values?: unknown[]) {
       // Outside of a transaction it would be committed by itself.
       if (isOpen) watch(client.query(text as string, values));
       else await query(text, values);

@@ -1,4 +1,4 @@
-import { execute, type Sql } from '../platform/db.ts';
+import { type Sql, write } from '../platform/db.ts';
 
 export interface UsageCount {
   companyId: number;
@@ -23,7 +23,7 @@ export async function countUsage(sql: Sql, counts: readonly UsageCount[], now: D
     rows.set(instanceId, row);
   }
   const sorted = [...rows.values()].sort((a, b) => (String(a.instanceId) < String(b.instanceId) ? -1 : 1));
-  await execute(sql, { name: 'usage-count', text: COUNT, values: [JSON.stringify(sorted), now] });
+  await write(sql, { name: 'usage-count', text: COUNT, values: [JSON.stringify(sorted), now] });
 }
 
 const COUNT = `

@@ -14,6 +14,7 @@ import type { TransferLimits } from '@posthorn/core/platform/transfer-limits.ts'
 import { createCors } from '../http/cors.ts';
 import { createApp } from '../http/create-app.ts';
 import { guardMetrics } from '../http/guard-metrics.ts';
+import { referenceHandlers } from '../http/reference.ts';
 import { serveContract } from '../http/serve-contract.ts';
 import { billingRoutes } from './routes.ts';
 import { simulatorRoutes } from './simulator-routes.ts';
@@ -30,6 +31,8 @@ export interface BillingServerDeps extends BillingDeps {
   isProduction: boolean;
   metrics: Metrics;
   frontendUrl: string;
+  /** Where this service is reached from outside, without a slash at its end. */
+  publicUrl: string;
   /** Authenticates the provider's webhooks (ASAAS_WEBHOOK_SECRET). */
   webhookSecret: string;
   /** Authenticates messaging; without it the internal endpoint refuses everybody. */
@@ -80,6 +83,7 @@ export async function createBillingServer(deps: BillingServerDeps): Promise<Bill
     {
       ...billingRoutes(deps),
       simulator: simulatorRoutes(deps),
+      openapi: referenceHandlers({ service, publicUrl: deps.publicUrl }),
       health: {
         health: () => ({ status: 200, body: { status: 'ok', service } }),
         // Always 200, whatever the state of its dependencies; it only reports that it drains.

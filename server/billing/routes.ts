@@ -21,7 +21,7 @@ import { createSubscription } from '@posthorn/core/billing/subscriptions/create-
 import { readCurrentSubscription } from '@posthorn/core/billing/subscriptions/read-subscription.ts';
 import type { Handlers } from '../http/handler.ts';
 
-type Routes = Omit<Handlers<typeof billingContract>, 'health' | 'simulator'>;
+type Routes = Omit<Handlers<typeof billingContract>, 'health' | 'openapi' | 'simulator'>;
 
 /** The endpoints of billing, the admin ones included (docs/reference/billing.md): parse, one use case, map. */
 export function billingRoutes(deps: BillingDeps): Routes {

@@ -3,6 +3,7 @@ import { createJwt } from '@posthorn/core/accounts/authentication/jwt.ts';
 import { openBilling } from '@posthorn/core/billing/open-billing.ts';
 import { createStrangerLimits } from '@posthorn/core/limits/limit-strangers.ts';
 import { createRateLimiter } from '@posthorn/core/limits/take-rate-slots.ts';
+import { withoutTrailingSlashes } from '@posthorn/core/platform/base-url.ts';
 import { createBus } from '@posthorn/core/platform/bus.ts';
 import { createAddressReader } from '@posthorn/core/platform/client-address.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
@@ -50,6 +51,7 @@ export async function startBilling(deps: {
     isProduction: config.NODE_ENV === 'production',
     metrics: deps.metrics,
     frontendUrl: config.FRONTEND_URL,
+    publicUrl: withoutTrailingSlashes(config.BILLING_PUBLIC_URL),
     internalSecret: config.INTERNAL_SECRET,
     isDraining: shutdown.isDraining,
   });

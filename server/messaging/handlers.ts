@@ -6,6 +6,7 @@ import type { Check } from '@posthorn/core/platform/readiness.ts';
 import { createWriteProbe } from '@posthorn/core/platform/write-probe.ts';
 import type { Handlers } from '../http/handler.ts';
 import { healthHandlers } from '../http/health.ts';
+import { referenceHandlers } from '../http/reference.ts';
 import { type AdminRoutesDeps, adminRoutes } from './admin-routes.ts';
 import { auditRoutes } from './audit-routes.ts';
 import { type AuthRoutesDeps, authRoutes } from './auth-routes.ts';
@@ -86,6 +87,7 @@ export function messagingHandlers(deps: HandlersDeps): Handlers<typeof messaging
       isDraining: deps.isDraining,
       metrics: deps.metrics,
     }),
+    openapi: referenceHandlers({ service: 'messaging', publicUrl: deps.publicUrl }),
   };
 }
 

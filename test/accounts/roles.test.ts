@@ -12,6 +12,8 @@ import { newSuperadmin, ROOT_EMAIL } from './support/superadmin.ts';
 /** ACC-37, by path: what the contract says of each route must be this. The first match counts. */
 const SPEC_ACCESS: [RegExp, RouteAccess][] = [
   [/^\/(health|ready|metrics)$/, 'public'],
+  // ERR-25: what describes the API is for everybody.
+  [/^\/(openapi\.json|docs|docs\/reference\.js)$/, 'public'],
   [/^\/v1\/auth\/(logout|me\b|verify-email)/, 'all'],
   [/^\/v1\/auth\//, 'public'],
   [/^\/v1\/admin\//, 'superadmin'],

@@ -23,6 +23,7 @@ import { createBillingServer } from '@posthorn/server/billing/app.ts';
 import { startBillingWorker } from '@posthorn/worker/billing/billing-worker.ts';
 import { consumeEntitlementUpdates } from '@posthorn/worker/billing/consume-entitlement-updates.ts';
 import { testConfig } from '../support/config.ts';
+import { createDocumentGuard } from '../support/document-guard.ts';
 import type { Answer, Request } from '../support/messaging.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { type SeededCompany, seedCompany } from '../support/seed.ts';
@@ -105,6 +106,7 @@ export async function startTestBilling(
     transfers: options.transfers ?? transferLimits(config),
     metrics: createMetrics({ collectProcess: false }),
     frontendUrl: 'http://127.0.0.1',
+    publicUrl: 'https://billing.example.com',
     mayReadMetrics: createMetricsAccess(config.METRICS_TOKEN),
     isProduction: false,
     webhookSecret: WEBHOOK_SECRET,
@@ -113,7 +115,9 @@ export async function startTestBilling(
   });
   const url = `http://127.0.0.1:${await server.listen(0, '127.0.0.1')}`;
   const stops: (() => Promise<void>)[] = [];
-  const call: TestBilling['call'] = (method, path, request) => send(url + path, method, request);
+  const guard = createDocumentGuard('billing');
+  const call: TestBilling['call'] = async (method, path, request) =>
+    guard(method, path, await send(url + path, method, request));
   const sign = (user: { companyId: number; userId: number; role: SeededCompany['principal']['role'] }) =>
     jwt.sign({
       ...user,

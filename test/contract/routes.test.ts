@@ -96,6 +96,9 @@ const EXPECTED: [string, string, string, number[]][] = [
   ['GET /health', 'none', 'public', [200]],
   ['GET /ready', 'none', 'public', [200]],
   ['GET /metrics', 'none', 'public', [200]],
+  ['GET /openapi.json', 'none', 'public', [200, 304]],
+  ['GET /docs', 'none', 'public', [200, 304]],
+  ['GET /docs/reference.js', 'none', 'public', [200, 304]],
 ];
 
 describe('the messaging contract', () => {

@@ -34,6 +34,11 @@ describe('the recipes of CONTRIBUTING.md', () => {
     assert.equal(status, 0, output);
   });
 
+  test('`npm run openapi` then writes the documents, which the tests hold answers to', () => {
+    const { status, output } = run(copy, ['openapi/generate.ts']);
+    assert.equal(status, 0, output);
+  });
+
   for (const { files, named, passes } of [...endpointTests, ...sendTypeTests] as TestRun[]) {
     test(`and ${files.join(' and ')} ${files.length === 1 ? 'passes' : 'pass'}`, () => {
       const only = named === undefined ? [] : [`--test-name-pattern=${named}`];

@@ -53,10 +53,10 @@ describe('the connections to PostgreSQL', () => {
 
     it('runs what is not waited for in its order, and commits it', async () => {
       await db.transaction(async (sql) => {
-        await sql.execute(INSERT, [1, 'first']);
-        await sql.execute(INSERT, [2, 'second']);
-        await sql.execute(`UPDATE notes SET word = word || '!'`);
-        await sql.execute(INSERT, [3, 'third']);
+        await sql.write(INSERT, [1, 'first']);
+        await sql.write(INSERT, [2, 'second']);
+        await sql.write(`UPDATE notes SET word = word || '!'`);
+        await sql.write(INSERT, [3, 'third']);
       });
       assert.deepEqual(await words(), ['first!', 'second!', 'third']);
     });
@@ -67,7 +67,7 @@ describe('the connections to PostgreSQL', () => {
           .transaction(async (sql) => {
             for (const each of ['first', 'middle', 'last'] as const) {
               const word = { first: 1, middle: 2, last: 3 }[each];
-              await sql.execute(INSERT, [each === place ? 'not a number' : word, each]);
+              await sql.write(INSERT, [each === place ? 'not a number' : word, each]);
             }
             return 'committed';
           })
@@ -75,14 +75,14 @@ describe('the connections to PostgreSQL', () => {
         assert.equal((failed as { code?: string }).code, '22P02');
         assert.deepEqual(await words(), []);
         // The connection is as good as before, its prepared statements too.
-        await db.transaction((sql) => sql.execute(INSERT, [1, place]));
+        await db.transaction((sql) => sql.write(INSERT, [1, place]));
         assert.deepEqual(await words(), [place]);
       });
 
     it('keeps nothing when it goes on after a statement that failed', async () => {
       const failed = await db
         .transaction(async (sql) => {
-          await sql.execute(INSERT, [1, 'kept?']);
+          await sql.write(INSERT, [1, 'kept?']);
           await sql.query('SELECT nothing FROM nowhere').catch(() => undefined);
           return 'committed';
         })
@@ -93,7 +93,7 @@ describe('the connections to PostgreSQL', () => {
 
     it('says what its opening failed with, and runs nothing outside of it', async () => {
       const failed = await db
-        .transaction((sql) => sql.execute(INSERT, [1, 'outside']), 'SELECT 1 / 0')
+        .transaction((sql) => sql.write(INSERT, [1, 'outside']), 'SELECT 1 / 0')
         .catch((err: { code?: string }) => err);
       assert.equal((failed as { code?: string }).code, '22012');
       assert.deepEqual(await words(), []);

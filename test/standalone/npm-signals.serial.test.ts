@@ -24,7 +24,17 @@ const SERVICES: Record<string, { port: string; ready: string }> = {
   sandbox: { port: 'SANDBOX_PORT', ready: '/health' },
 };
 /** What runs to its end: no service, and nobody stops it by a signal to npm. */
-const TOOLS = new Set(['check', 'types', 'lint', 'format', 'openapi', 'test', 'test:faults', 'bench']);
+const TOOLS = new Set([
+  'check',
+  'types',
+  'lint',
+  'format',
+  'openapi',
+  'openapi:publish',
+  'test',
+  'test:faults',
+  'bench',
+]);
 
 describe('a service that npm runs', () => {
   let env: Record<string, string>;

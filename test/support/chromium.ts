@@ -17,8 +17,11 @@ function findChromium(): string {
   return installed;
 }
 
-/** Opens a page without a window. It stays open until `close`. */
-export function openPage(url: string): { close(): Promise<void> } {
+/** Opens a page without a window, its data in the folder `profile`. It stays open until `close`. */
+export function openPage(
+  url: string,
+  moreFlags: readonly string[] = [],
+): { profile: string; close(): Promise<void> } {
   const profile = mkdtempSync(path.join(tmpdir(), 'posthorn-chromium-'));
   const flags = [
     '--headless',
@@ -27,9 +30,10 @@ export function openPage(url: string): { close(): Promise<void> } {
     '--no-first-run',
     `--user-data-dir=${profile}`,
   ];
-  const browser = spawn(findChromium(), [...flags, url], { stdio: 'ignore' });
+  const browser = spawn(findChromium(), [...flags, ...moreFlags, url], { stdio: 'ignore' });
   const ended = new Promise((resolve) => browser.once('close', resolve));
   return {
+    profile,
     async close() {
       browser.kill('SIGKILL');
       await ended;

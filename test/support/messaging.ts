@@ -13,6 +13,7 @@ import { createOrm } from '@posthorn/core/platform/orm.ts';
 import { createMessagingServer, type MessagingServer } from '@posthorn/server/messaging/app.ts';
 import { messagingEntities } from '@posthorn/server/messaging/entities.ts';
 import { testConfig } from './config.ts';
+import { createDocumentGuard } from './document-guard.ts';
 import { createParts, type Parts } from './parts.ts';
 import type { SeededCompany } from './seed.ts';
 
@@ -70,13 +71,14 @@ export async function startTestMessaging(
   });
   const url = `http://127.0.0.1:${await server.listen(0, '127.0.0.1')}`;
   const { jwt } = createAccounts(parts, config).deps;
+  const guard = createDocumentGuard('messaging');
   return {
     parts,
     media,
     config,
     server,
     url,
-    call: (method, path, request) => send(url + path, method, request),
+    call: async (method, path, request) => guard(method, path, await send(url + path, method, request)),
     jwtOf: (company, options = {}) =>
       jwt.sign({
         companyId: company.companyId,

@@ -4,7 +4,7 @@ import { projectRoot } from './process.ts';
 
 /**
  * `npm run check`: types, lint and import rules, unused code, the structure of the sources and the documents, and
- * whether the committed OpenAPI documents are those of the contract. All run at the same time; only what fails is
+ * whether the committed OpenAPI documents are those of the contract and lint clean. All run at the same time; only what fails is
  * shown at length.
  */
 
@@ -24,6 +24,8 @@ const checks: readonly { name: string; command: readonly string[] }[] = [
     ],
   },
   { name: 'OpenAPI', command: [process.execPath, 'openapi/generate.ts', '--check'] },
+  { name: 'OpenAPI against the published', command: [process.execPath, 'openapi/check-breaking.ts'] },
+  { name: 'OpenAPI linters', command: [process.execPath, 'test/support/lint-openapi-main.ts'] },
 ];
 
 const results = await Promise.all(checks.map(check));

@@ -99,9 +99,9 @@ export const checklist = rule({
 `,
   },
   {
-    file: 'test/server/fixtures.ts',
+    file: 'contract/examples/messaging.ts',
     before: "  'messages.forward': ",
-    add: `  'messages.sendChecklist': { to: TO, title: 'Trip', items: ['passport'] },\n`,
+    add: `  'messages.sendChecklist': { to: PHONE, title: 'Trip', items: ['passport'] },\n`,
   },
   {
     file: 'cli/commands/messages/send-any.ts',

@@ -1,0 +1,5 @@
+/** What a field means, and a value that it might have: `null` and lists are values too. */
+export type FieldDoc = readonly [description: string, example?: unknown];
+
+/** By `Schema.field`, `Schema.field.inner` or `field`; the longer name wins. */
+export type FieldDocs = Readonly<Record<string, FieldDoc>>;

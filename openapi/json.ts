@@ -1,0 +1,2 @@
+/** A JSON object, as the documents are made of. */
+export type Json = Record<string, unknown>;

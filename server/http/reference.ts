@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { openapi } from '@posthorn/contract/messaging/openapi.ts';
+import type { HandlerInput } from './call.ts';
+import type { Handlers } from './handler.ts';
+
+/** A file that is the same for everybody, compressed once. */
+interface Asset {
+  bytes: Buffer;
+  gzipped: Buffer;
+  tag: string;
+}
+
+/** Where the files are, and where this installation is reached. */
+export interface ReferenceDeps {
+  service: keyof typeof DOCUMENTS;
+  publicUrl: string;
+}
+
+const START = `Scalar.createApiReference('#reference', ${JSON.stringify({
+  // Below whatever prefix the page itself is served.
+  url: 'openapi.json',
+  // Nothing is asked of anybody else: no fonts, no telemetry, no proxy, no assistant.
+  withDefaultFonts: false,
+  telemetry: false,
+  agent: { disabled: true },
+  mcp: { disabled: true },
+  showDeveloperTools: 'never',
+  hideClientButton: true,
+})});`;
+
+/** `GET /openapi.json`, and the page that shows it with Scalar, all from this server (ERR-25). */
+export function referenceHandlers({ service, publicUrl }: ReferenceDeps): Handlers<typeof openapi> {
+  const document = once(() => readDocument(service, publicUrl));
+  const page = once(async () => assetOf(pageOf(service)));
+  const script = once(async () => assetOf(await readFile(scriptFile())));
+  const policy = policyFor(publicUrl);
+  return {
+    document: async (input) => answer(input, await document(), 'application/json; charset=utf-8'),
+    page: async (input) =>
+      answer(input, await page(), 'text/html; charset=utf-8', { 'content-security-policy': policy }),
+    script: async (input) => answer(input, await script(), 'text/javascript; charset=utf-8'),
+  };
+}
+
+const DOCUMENTS = {
+  messaging: import.meta.resolve('@posthorn/openapi/messaging.json'),
+  billing: import.meta.resolve('@posthorn/openapi/billing.json'),
+};
+
+/** The committed document, with this installation in place of the default as its server. */
+async function readDocument(service: keyof typeof DOCUMENTS, publicUrl: string): Promise<Asset> {
+  const text = await readFile(new URL(DOCUMENTS[service]), 'utf8');
+  return assetOf(JSON.stringify({ ...JSON.parse(text), servers: [{ url: publicUrl }] }));
+}
+
+/** Scalar with everything it needs; its package exports the parts of it and not this file. */
+function scriptFile(): URL {
+  return new URL('browser/standalone.js', import.meta.resolve('@scalar/api-reference'));
+}
+
+function pageOf(service: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Posthorn ${service} API</title>
+<link rel="icon" href="data:,">
+</head>
+<body>
+<div id="reference"></div>
+<script src="docs/reference.js"></script>
+<script>${START}</script>
+</body>
+</html>
+`;
+}
+
+/** Scalar writes styles into the page; requests that are tried out go to this installation and nowhere else. */
+function policyFor(publicUrl: string): string {
+  const start = createHash('sha256').update(START).digest('base64');
+  return [
+    "default-src 'none'",
+    `script-src 'self' 'sha256-${start}'`,
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data: blob:",
+    "font-src 'self' data:",
+    `connect-src 'self' ${new URL(publicUrl).origin}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
+
+const compress = promisify(gzip);
+
+async function assetOf(content: string | Buffer): Promise<Asset> {
+  const bytes = Buffer.from(content);
+  const tag = `"${createHash('sha256').update(bytes).digest('base64url')}"`;
+  return { bytes, gzipped: await compress(bytes), tag };
+}
+
+/** Made when it is first asked for: most processes never are. A failure is not kept. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make().catch((err: unknown) => {
+      made = undefined;
+      throw err;
+    });
+    return made;
+  };
+}
+
+function answer(
+  { headers }: Pick<HandlerInput, 'headers'>,
+  asset: Asset,
+  type: string,
+  more: Record<string, string> = {},
+): { status: 304 } | { status: 200; body: never } {
+  const always = {
+    etag: asset.tag,
+    // Asked for again each time, and sent again only when it has changed.
+    'cache-control': 'private, max-age=0, must-revalidate',
+    vary: 'Origin, Accept-Encoding',
+    ...more,
+  };
+  const known = (headers['if-none-match'] ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  if (known.includes(asset.tag)) return { status: 304, headers: always } as { status: 304 };
+  const compressed = /\bgzip\b/.test(String(headers['accept-encoding'] ?? ''));
+  return {
+    status: 200,
+    // Bytes of what the contract declares, made once.
+    body: (compressed ? asset.gzipped : asset.bytes) as never,
+    headers: { ...always, 'content-type': type, ...(compressed ? { 'content-encoding': 'gzip' } : {}) },
+  } as { status: 200; body: never };
+}
