@@ -194,6 +194,7 @@ describe('names in mails', () => {
         accountDeleted: mails.accountDeleted({ name, company, purgeOn: '2026-01-01' }),
         accountTakenOver: mails.accountTakenOver({ company, keys: 1, cleared }),
         accessEnded: mails.accessEnded({ name, company }),
+        feedback: mails.feedback({ id: 1, companyId: 2, userId: 3, kind: 'bug', message: name, page: name }),
       };
       const others = Object.keys(mails).filter((kind) => !(kind in all));
       assert.deepEqual(others, ['quickRegistration'], 'every kind with a name is looked at');
