@@ -94,6 +94,7 @@ export const groups: Readonly<Record<string, string>> = {
   audit: 'who did what',
   deliveries: 'what was delivered to webhooks, and what was not',
   email: 'changing the e-mail of a login',
+  openapi: 'the API, described',
   oauth: 'logging in with Google or GitHub',
   password: 'forgotten and new passwords',
   playground: 'sends that cost nothing, from a shared simulated instance',

@@ -11,7 +11,7 @@ import { startTestBilling, type TestBilling } from './billing-harness.ts';
 
 /** Who may what, by route; one that stands in no line fails the test below. */
 const GRANTS: [RegExp, RouteAccess][] = [
-  [/^GET \/(health|ready|metrics)$/, 'public'],
+  [/^GET \/(health|ready|metrics|openapi\.json|docs|docs\/reference\.js)$/, 'public'],
   [/^GET \/v1\/billing\/(plans|addons)$/, 'public'],
   [/^POST \/v1\/webhooks\/asaas$/, 'public'],
   [/^\w+ \/v1\/billing\/admin\//, 'superadmin'],

@@ -259,6 +259,11 @@ export const PROMISED: Readonly<Record<string, Area>> = {
       'PATCH /v1/admin/feedback/{}',
     ],
   },
+  description: { service: 'messaging', routes: ['GET /openapi.json', 'GET /docs', 'GET /docs/reference.js'] },
+  'description of billing': {
+    service: 'billing',
+    routes: ['GET /openapi.json', 'GET /docs', 'GET /docs/reference.js'],
+  },
   health: { service: 'messaging', routes: ['GET /health', 'GET /ready', 'GET /metrics'] },
   billing: {
     service: 'billing',
