@@ -88,6 +88,8 @@ export const QUERY_REPEATS_MAX = 100;
 /** A chat rarely has more notes than one page shows. */
 export const NOTES_LIMIT = { default: 1000, max: 1000 } as const;
 export const CONTACTS_CHECK_MAX = 50;
+/** Of a media_url in the playground, which everybody shares. */
+export const PLAYGROUND_MEDIA_MAX_BYTES = 1024 * 1024;
 export const CURSOR_MAX_CHARS = 2048;
 /** As the networks have it. */
 export const GROUP_NAME_MAX_CHARS = 100;

@@ -8,8 +8,13 @@ import { cpSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { checkContractTypes, writeContractTypes } from './build/write-contract-types.ts';
 import manifest from './package.json' with { type: 'json' };
-import type { RouteTable } from './route-spec.ts';
+import type { RouteSpec, RouteTable } from './route-spec.ts';
 import { billingRoutes, messagingRoutes } from './routes.ts';
+
+/** What the path of most routes begins with; `~` in the table. */
+const INSTANCE = '/v1/instances/:instanceId/';
+
+const SIGNS = { GET: '!', POST: '+', PATCH: '*', DELETE: '-', PUT: '=' } as const;
 
 const here = import.meta.dirname;
 const dist = path.join(here, 'dist');
@@ -74,15 +79,26 @@ function publishedManifest(): object {
   };
 }
 
-/** One line a route: as objects the tables would be most of the package. */
+/** One line a route, with signs for what is not usual: as objects the tables would be most of the package. */
 function writeRoutes(): string {
   return [
     "import type { RouteSpec, RouteTable } from './route-spec.ts';",
     `function read(text: string): RouteTable {
   return Object.fromEntries(
     text.split('\\n').map((line) => {
-      const [name, method, path, keyed, body, answer] = line.split(' ');
-      return [name, { method, path, keyed: keyed === 'keyed', body, answer } as RouteSpec];
+      const [, name, sign, marks, path] = /^([\\w.]+)(\\W?)(\\w*) (.*)/.exec(line) as unknown as [0, string, string, string, string];
+      const method = ['GET', 'POST', 'PATCH', 'DELETE', 'PUT']['!+*-='.indexOf(sign)];
+      const has = (mark: string) => marks.includes(mark);
+      return [
+        name,
+        {
+          method,
+          path: path.replace('~', '${INSTANCE}'),
+          keyed: has('k'),
+          body: has('m') ? 'media' : has('j') ? 'json' : 'none',
+          answer: has('t') ? 'text' : has('r') ? 'response' : has('0') ? 'none' : 'json',
+        } as RouteSpec,
+      ];
     }),
   );
 }`,
@@ -94,7 +110,21 @@ function writeRoutes(): string {
 }
 
 function linesOf(table: RouteTable): string[] {
-  return Object.entries(table).map(([name, { method, path: at, keyed, body, answer }]) =>
-    [name, method, at, keyed ? 'keyed' : '-', body, answer].join(' '),
+  return Object.entries(table).map(
+    ([name, route]) => `${name}${signOf(route)} ${route.path.replace(INSTANCE, '~')}`,
+  );
+}
+
+/** Its method and its marks; nothing for a GET without one, as most are. */
+function signOf(route: RouteSpec): string {
+  const marks = marksOf(route);
+  return route.method === 'GET' && marks === '' ? '' : SIGNS[route.method] + marks;
+}
+
+function marksOf({ keyed, body, answer }: RouteSpec): string {
+  return (
+    (keyed ? 'k' : '') +
+    { json: 'j', media: 'm', none: '' }[body] +
+    { json: '', text: 't', response: 'r', none: '0' }[answer]
   );
 }

@@ -66,9 +66,9 @@ async function collect(stream: Stream): Promise<Blob> {
   const parts: Uint8Array<ArrayBuffer>[] = [];
   let sizeBytes = 0;
   for await (const chunk of Symbol.asyncIterator in stream ? stream : read(stream)) {
-    if (!(chunk instanceof Uint8Array)) throw new TypeError('file is a stream of something other than bytes');
+    if (!(chunk instanceof Uint8Array)) throw new TypeError('file is a stream of no bytes');
     sizeBytes += chunk.byteLength;
-    if (sizeBytes > STREAM_MAX_BYTES) throw new TypeError('file is a stream of more than 64 MB');
+    if (sizeBytes > STREAM_MAX_BYTES) throw new TypeError('file is a stream above 64 MB');
     // A copy: some streams use the same memory for the next piece.
     parts.push(chunk.slice() as Uint8Array<ArrayBuffer>);
   }

@@ -7,6 +7,7 @@ import { answered } from '../format.ts';
 import { readStdin } from '../stdin.ts';
 import { callEndpoint, checkFields } from './call-endpoint.ts';
 import type { Endpoint, Field } from './endpoint.ts';
+import { fillPath } from './fill-path.ts';
 import { ENDPOINTS } from './table.ts';
 
 /** By the words of the command. What destroys says what it does, and asks first. */
@@ -249,7 +250,7 @@ async function fill(
   const values: Record<string, unknown> = path.includes(':instanceId')
     ? { ...input, instanceId: await instanceId() }
     : input;
-  return path.replace(/:(\w+)/g, (_, param: string) => encodeURIComponent(String(values[param])));
+  return fillPath(path, values);
 }
 
 function detailsOf({ method, path, body }: Endpoint): string {

@@ -3,6 +3,7 @@ import { PosthornError } from '@posthorn/sdk/index.ts';
 import type { Context } from '../context.ts';
 import { callEndpoint } from '../endpoints/call-endpoint.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
+import { fillPath } from '../endpoints/fill-path.ts';
 import { UsageError } from '../fault.ts';
 import { didYouMean } from '../similar.ts';
 import { nextSteps } from './next-steps.ts';
@@ -64,9 +65,7 @@ function checkArguments(tool: Tool, args: Arguments): void {
 async function pathOf(context: Context, endpoint: Endpoint, args: Arguments): Promise<string> {
   const given = typeof args.instanceId === 'string' ? args.instanceId : undefined;
   const instanceId = endpoint.path.includes(':instanceId') ? await context.instanceId(given) : '';
-  return endpoint.path.replace(/:(\w+)/g, (_, name: string) =>
-    encodeURIComponent(name === 'instanceId' ? instanceId : String(args[name])),
-  );
+  return fillPath(endpoint.path, { ...args, instanceId });
 }
 
 function pick(args: Arguments, names: readonly string[]): Record<string, unknown> {

@@ -66,7 +66,8 @@ function listed({ name, description, inputSchema, isReading, isDestructive, body
     annotations: {
       readOnlyHint: isReading,
       destructiveHint: isDestructive,
-      idempotentHint: isReading || 'idempotency_key' in inputSchema.properties,
+      // Not a send: without a key of the caller's, each call is one of its own.
+      idempotentHint: isReading,
       openWorldHint: body.includes('to'),
     },
   };

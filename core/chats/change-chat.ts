@@ -1,6 +1,8 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
+import { phoneOf } from '@posthorn/contract/jid.ts';
 import type { Chat, MuteChatBody } from '@posthorn/contract/messaging/chats.ts';
 import type { Principal } from '../access/principal.ts';
+import { readLidsOf } from '../lids/read-phones.ts';
 import { askForChange, requireAbleInstance } from '../rpc/ask-network.ts';
 import type { RpcDeps } from '../rpc/request-owner.ts';
 import { findChat } from './find-chat.ts';
@@ -83,11 +85,13 @@ async function unreadIds(
   count: number,
 ): Promise<string[]> {
   if (count === 0) return [];
+  // Messages stay under the anonymous id that they came from.
+  const lids = await readLidsOf(deps.db, instanceId, phoneOf(chatJid));
   const found = await deps.db.query<{ network_id: string }>(
     `SELECT network_id FROM messages
-     WHERE instance_id = $1 AND chat_jid = $2 AND direction = 'inbound' AND type NOT IN ('reaction', 'poll_vote')
+     WHERE instance_id = $1 AND chat_jid = ANY ($2) AND direction = 'inbound' AND type NOT IN ('reaction', 'poll_vote')
      ORDER BY id DESC LIMIT $3`,
-    [instanceId, chatJid, Math.min(count, TOLD_READ_MAX)],
+    [instanceId, [chatJid, ...lids], Math.min(count, TOLD_READ_MAX)],
   );
   return found.rows.map((row) => row.network_id);
 }

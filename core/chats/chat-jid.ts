@@ -1,10 +1,26 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { parseChatId } from '@posthorn/contract/chat-id.ts';
 import type { Jid } from '@posthorn/contract/jid.ts';
+import { knownJid, readPhones } from '../lids/read-phones.ts';
+import type { Sql } from '../platform/db.ts';
 
-/** The chat that any of its spellings names. Throws 400 INVALID_PHONE or INVALID_RECIPIENT. */
-export function chatJidOf(chatId: string): Jid {
+/**
+ * The chat that any of its spellings names; an anonymous id whose phone is known names the phone's. Throws 400
+ * INVALID_PHONE or INVALID_RECIPIENT.
+ */
+export async function chatJidOf(sql: Sql, instanceId: string, chatId: string): Promise<Jid> {
   const parsed = parseChatId(chatId);
   if ('error' in parsed) throw apiError(parsed.error);
-  return parsed.jid;
+  return knownAddress(sql, instanceId, parsed.jid);
+}
+
+/** The same for an id that may name nothing: null then. */
+export async function findChatJid(sql: Sql, instanceId: string, chatId: string): Promise<Jid | null> {
+  const parsed = parseChatId(chatId);
+  return 'error' in parsed ? null : knownAddress(sql, instanceId, parsed.jid);
+}
+
+async function knownAddress(sql: Sql, instanceId: string, jid: Jid): Promise<Jid> {
+  const person = { instanceId, jid };
+  return knownJid(await readPhones(sql, [person]), person);
 }

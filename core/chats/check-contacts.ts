@@ -45,7 +45,7 @@ export async function blockContact(
 ): Promise<BlockedContact> {
   const { principal, signal, blocked } = input;
   const { companyId, instanceId } = await requireAbleInstance(deps, input, 'contact_block');
-  const jid = chatJidOf(input.contactId);
+  const jid = await chatJidOf(deps.db, instanceId, input.contactId);
   if (isGroupJid(jid)) throw apiError('INVALID_RECIPIENT');
   const args = { jid, blocked };
   const revision = await askForChange(deps, { principal, instanceId, op: 'contact_block', args, signal });

@@ -1,10 +1,10 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { parseChatId } from '@posthorn/contract/chat-id.ts';
 import type { Chat } from '@posthorn/contract/messaging/chats.ts';
 import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
+import { findChatJid } from './chat-jid.ts';
 import { type ChatRow, chatView, SHOWN_CHATS } from './chat-view.ts';
 
 /** One chat, by any spelling of its id. Throws 404 INSTANCE_NOT_FOUND or NOT_FOUND. */
@@ -13,13 +13,13 @@ export async function findChat(
   input: { principal: Principal; instanceId: string; chatId: string },
 ): Promise<Chat> {
   const { instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
-  const parsed = parseChatId(input.chatId);
+  const chatJid = await findChatJid(deps.db, instanceId, input.chatId);
   const found =
-    'jid' in parsed
+    chatJid !== null
       ? await deps.db.query<ChatRow>({
           name: 'chats-find',
           text: `WITH page AS MATERIALIZED (SELECT * FROM chats WHERE instance_id = $1 AND chat_jid = $2) ${SHOWN_CHATS}`,
-          values: [instanceId, parsed.jid],
+          values: [instanceId, chatJid],
         })
       : { rows: [] };
   const row = found.rows[0];

@@ -1,11 +1,11 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { parseChatId } from '@posthorn/contract/chat-id.ts';
 import { phoneOf } from '@posthorn/contract/jid.ts';
 import type { Contact } from '@posthorn/contract/messaging/chats.ts';
 import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Db } from '../platform/db.ts';
 import { cutPage } from '../platform/paging.ts';
+import { findChatJid } from './chat-jid.ts';
 import { decodePosition, encodePosition } from './cursor.ts';
 
 interface ContactRow {
@@ -51,7 +51,8 @@ export async function listContacts(
 ): Promise<{ data: Contact[]; nextCursor: string | null }> {
   const { search = '', before, limit } = input.filter;
   const { instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
-  const digits = /^\+?[\d\s().-]*\d[\d\s().-]*$/.test(search) ? search.replace(/\D/g, '') : null;
+  const isPhone = /^\+?[\d\s().-]+$/.test(search) && /\d/.test(search);
+  const digits = isPhone ? search.replace(/\D/g, '') : null;
   const prefix = digits ?? search;
   const after = before === undefined ? ['', ''] : decodePosition(before);
   const byPhone = digits !== null;
@@ -75,12 +76,12 @@ export async function findContact(
   input: { principal: Principal; instanceId: string; contactId: string },
 ): Promise<Contact> {
   const { instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
-  const parsed = parseChatId(input.contactId);
+  const jid = await findChatJid(deps.db, instanceId, input.contactId);
   const found =
-    'jid' in parsed
+    jid !== null
       ? await deps.db.query<ContactRow>(
           `SELECT ${COLUMNS} FROM contacts WHERE instance_id = $1 AND jid = $2`,
-          [instanceId, parsed.jid],
+          [instanceId, jid],
         )
       : { rows: [] };
   const row = found.rows[0];

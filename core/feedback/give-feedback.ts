@@ -6,6 +6,7 @@ import type { MailQueue } from '../mail/mail-queue.ts';
 import { mails } from '../mail/mails.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
+import { DAY_MS, HOUR_MS } from '../platform/durations.ts';
 import { oneRow } from '../platform/one-row.ts';
 
 export interface FeedbackDeps {
@@ -14,6 +15,9 @@ export interface FeedbackDeps {
   mails: MailQueue;
   settings: { superadminEmails: readonly string[] };
 }
+
+/** Of one user. */
+const PER_DAY = 100;
 
 /**
  * Keeps what a user says and mails it to every superadmin, as far as their mailboxes have room: what is not mailed is
@@ -24,6 +28,7 @@ export async function giveFeedback(
   input: { principal: Principal; body: FeedbackBody; traceId: string },
 ): Promise<{ id: number }> {
   const { principal, body, traceId } = input;
+  await requireRoom(deps, principal);
   try {
     return await deps.db.transaction(async (sql) => {
       const stored = await sql.query<{ id: number }>(
@@ -57,4 +62,18 @@ export async function giveFeedback(
   } catch (cause) {
     throw apiError('FEEDBACK_FAILED', { cause });
   }
+}
+
+/** One user can't fill the table. */
+async function requireRoom({ db, clock }: FeedbackDeps, principal: Principal): Promise<void> {
+  const since = new Date(clock.now().getTime() - DAY_MS);
+  const { rows } = await db.query(
+    'SELECT 1 FROM feedback WHERE company_id = $1 AND user_id = $2 AND created_at > $3 LIMIT $4',
+    [principal.companyId, principal.userId, since, PER_DAY],
+  );
+  if (rows.length >= PER_DAY)
+    throw apiError('RATE_LIMITED', {
+      message: `at most ${PER_DAY} a day`,
+      headers: { 'retry-after': String(HOUR_MS / 1000) },
+    });
 }

@@ -25,7 +25,7 @@ export async function labelChat(
 ): Promise<LabelledChat> {
   const { labelId, associated } = input;
   const scope = await requireAbleInstance(deps, input, 'label_chat');
-  const chat = chatJidOf(input.chatId);
+  const chat = await chatJidOf(deps.db, scope.instanceId, input.chatId);
   await requireLabel(deps.db, scope.instanceId, labelId);
   const args = { label_id: labelId, chat, associated };
   await put(deps, scope, input, { op: 'label_chat', args, bearer: { labelId, chat, messageKey: '' } });

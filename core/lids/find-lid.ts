@@ -18,7 +18,7 @@ const answer = z.object({
 });
 
 /**
- * The phone behind an anonymous id. What is not known is asked of the network with `refresh` alone. 404
+ * The phone behind an anonymous id, as it is known; with `refresh` the network is asked. 404
  * INSTANCE_NOT_FOUND, or NOT_FOUND where nobody tells it; with `refresh` as askNetwork throws.
  */
 export async function findLid(
@@ -37,7 +37,7 @@ export async function findLid(
     : await requireInstance(deps.db, caller.principal, caller.instanceId);
   const person = { instanceId: scope.instanceId, jid: lid };
   const known = isLidJid(lid) ? (await readPhones(deps.db, [person]))(person) : '';
-  if (known !== '') return { lid, phone: known };
+  if (known !== '' && !query.refresh) return { lid, phone: known };
   if (!query.refresh || !isLidJid(lid)) throw notKnown();
   const { phone } = await askNetwork(deps, { ...caller, op: 'lid_phone', args: { lid } }, answer);
   if (phone === null) throw notKnown();

@@ -15,7 +15,7 @@ export async function moveChats(sql: Sql, instanceId: string, pairs: readonly Mo
   const found = await sql.query<MovedChat>(FIND, [JSON.stringify(pairs), instanceId]);
   // One by one: two anonymous ids may be those of one phone.
   for (const { lid, jid } of found.rows)
-    for (const statement of [MOVE_NOTES, MOVE_LABELS, MOVE_CONTACT, MOVE_CHAT])
+    for (const statement of [MOVE_CHAT, MOVE_CONTACT, MOVE_NOTES, MOVE_LABELS])
       await sql.query(statement, [instanceId, lid, jid]);
 }
 
@@ -24,6 +24,8 @@ const FIND = `
 SELECT r.lid, r.jid FROM json_to_recordset($1) AS r (lid text, jid text)
 WHERE EXISTS (SELECT 1 FROM chats c WHERE c.instance_id = $2 AND c.chat_jid = r.lid)
   OR EXISTS (SELECT 1 FROM contacts p WHERE p.instance_id = $2 AND p.jid = r.lid)
+  OR EXISTS (SELECT 1 FROM label_links k WHERE k.instance_id = $2 AND k.chat_jid = r.lid AND k.associated
+             AND k.message_key = '')
   OR EXISTS (SELECT 1 FROM chat_notes n WHERE n.instance_id = $2 AND n.chat_jid = r.lid)
 ORDER BY r.jid COLLATE "C"`;
 

@@ -25,7 +25,14 @@ export async function createNote(
   const made = await deps.db.query<NoteRow>(
     `INSERT INTO chat_notes (company_id, instance_id, chat_jid, note, author_user_id, created_at, updated_at)
      VALUES ($1, $2, $3, $4, $5, $6, $6) RETURNING ${NOTE_COLUMNS}`,
-    [companyId, instanceId, chatJidOf(input.chatId), input.note, input.principal.userId, deps.clock.now()],
+    [
+      companyId,
+      instanceId,
+      await chatJidOf(deps.db, instanceId, input.chatId),
+      input.note,
+      input.principal.userId,
+      deps.clock.now(),
+    ],
   );
   return noteView(oneRow(made.rows));
 }
@@ -39,7 +46,12 @@ export async function listNotes(
   const found = await deps.db.query<NoteRow>(
     `SELECT ${NOTE_COLUMNS} FROM chat_notes WHERE instance_id = $1 AND chat_jid = $2 AND id < $3
      ORDER BY id DESC LIMIT $4`,
-    [instanceId, chatJidOf(input.chatId), Math.min(input.before ?? ID_MAX, ID_MAX), input.limit],
+    [
+      instanceId,
+      await chatJidOf(deps.db, instanceId, input.chatId),
+      Math.min(input.before ?? ID_MAX, ID_MAX),
+      input.limit,
+    ],
   );
   return { notes: found.rows.map(noteView) };
 }
@@ -53,7 +65,13 @@ export async function updateNote(
   const changed = await deps.db.query<NoteRow>(
     `UPDATE chat_notes SET note = $4, updated_at = $5 WHERE id = $1 AND instance_id = $2 AND chat_jid = $3
      RETURNING ${NOTE_COLUMNS}`,
-    [noteIdOf(input.noteId), instanceId, chatJidOf(input.chatId), input.note, deps.clock.now()],
+    [
+      noteIdOf(input.noteId),
+      instanceId,
+      await chatJidOf(deps.db, instanceId, input.chatId),
+      input.note,
+      deps.clock.now(),
+    ],
   );
   const row = changed.rows[0];
   if (!row) throw apiError('NOT_FOUND');
@@ -65,7 +83,7 @@ export async function deleteNote(deps: { db: Db }, input: NoteInput & { noteId: 
   const { instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
   const gone = await deps.db.query(
     'DELETE FROM chat_notes WHERE id = $1 AND instance_id = $2 AND chat_jid = $3',
-    [noteIdOf(input.noteId), instanceId, chatJidOf(input.chatId)],
+    [noteIdOf(input.noteId), instanceId, await chatJidOf(deps.db, instanceId, input.chatId)],
   );
   if (gone.rowCount === 0) throw apiError('NOT_FOUND');
 }

@@ -8,6 +8,7 @@ import { parseInput } from '@posthorn/contract/validation-error.ts';
 import type { Principal } from '../access/principal.ts';
 import { PLATFORM_COMPANY_ID } from '../access/superadmin.ts';
 import { sendRules } from '../content/rules.ts';
+import type { MediaSources } from '../media/media-port.ts';
 import { prepareSend } from '../messages/prepare-send.ts';
 import type { SendDeps } from '../messages/send.ts';
 import { commandOf } from '../messages/send-command.ts';
@@ -21,7 +22,8 @@ import { PLAYGROUND_INSTANCE_ID, requireSharedInstance, type SharedInstanceDeps 
 
 export interface PlaygroundDeps extends SendDeps, SharedInstanceDeps {
   publicUrl: string;
-  playground: { enabled: boolean; phones: SandboxPhones };
+  /** `media` fetches no more than a little: what it keeps counts for the platform. */
+  playground: { enabled: boolean; phones: SandboxPhones; media: MediaSources };
 }
 
 const MEDIA_KEPT_DAYS = 7;
@@ -91,7 +93,9 @@ async function accept(
     traceId: send.traceId,
     messageId: send.id,
   };
-  const prepared = await Promise.resolve(prepareSend(deps, request)).catch(withoutPlan);
+  const prepared = await Promise.resolve(
+    prepareSend({ ...deps, media: deps.playground.media }, request),
+  ).catch(withoutPlan);
   await deps.acceptor.acceptSend(commandOf(request, prepared));
   if (prepared.mediaId) await limitMedia(deps, prepared.mediaId);
 }

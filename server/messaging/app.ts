@@ -1,4 +1,4 @@
-import { WEBHOOK_PAYLOAD_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
+import { PLAYGROUND_MEDIA_MAX_BYTES, WEBHOOK_PAYLOAD_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
 import { messagingContract } from '@posthorn/contract/messaging/index.ts';
 import { createBillingClient } from '@posthorn/core/accounts/company/billing-client.ts';
 import { createAccounts } from '@posthorn/core/accounts/create-accounts.ts';
@@ -8,6 +8,7 @@ import { createEventFeed } from '@posthorn/core/events/event-feed.ts';
 import { createTickets } from '@posthorn/core/events/ticket.ts';
 import { createStrangerLimits } from '@posthorn/core/limits/limit-strangers.ts';
 import { createRateLimiter } from '@posthorn/core/limits/take-rate-slots.ts';
+import { createMediaSources } from '@posthorn/core/media/media-sources.ts';
 import { type OpenedMedia, openMedia } from '@posthorn/core/media/open-media.ts';
 import { createAcceptor, type OnAccepted } from '@posthorn/core/messages/accept-send.ts';
 import { withoutTrailingSlashes } from '@posthorn/core/platform/base-url.ts';
@@ -131,6 +132,7 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
       // Its phones are the sandbox's.
       enabled: config.PLAYGROUND_ENABLED && config.NETWORK_DRIVER === 'sandbox',
       phones: createSandboxPhones(config.SANDBOX_URL),
+      media: createMediaSources({ ...media, fetchMaxBytes: PLAYGROUND_MEDIA_MAX_BYTES }),
     },
     reputation: {
       addresses: config.EGRESS_IPS,

@@ -24,7 +24,7 @@ describe('the tools of msgctl mcp', () => {
       assert.equal(tool.isReading, endpoint?.method === 'GET', tool.name);
       assert.match(tool.name, /^[A-Za-z0-9_-]{1,64}$/);
       assert.ok(tool.description.length > 0, tool.name);
-      assert.doesNotMatch(tool.name, /^(auth|oauth|tokens)_|rotateSecret|webhooks_create/);
+      assert.doesNotMatch(tool.name, /^(auth|oauth|tokens)_|rotateSecret|webhooks_create|pairingCode/);
     }
   });
 
@@ -124,6 +124,8 @@ describe('msgctl mcp, driven by the official client', () => {
       [invalid.isError, invalid.error.code, invalid.error.status],
       [true, 'INVALID_PHONE', 400],
     );
+    const step = await call(client, 'labels_removeFromChat', { chatId: '..', labelId: '1' });
+    assert.match(step.error.message, /chatId is not valid/);
     const missing = await call(client, 'messages_get', { messageId: instanceId });
     assert.equal(missing.error.code, 'MESSAGE_NOT_FOUND');
   });

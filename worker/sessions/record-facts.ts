@@ -7,7 +7,7 @@ import type { Care } from './bounded-tries.ts';
 import { recordCalls } from './record-calls.ts';
 import { groupRecorders } from './record-group-facts.ts';
 import { lidRecorders } from './record-lids.ts';
-import { tameChat, tameLabel, tameLabelLink, tameSaved } from './tame-facts.ts';
+import { tameCall, tameChat, tameLabel, tameLabelLink, tameSaved } from './tame-facts.ts';
 
 type Kind = NetworkFact['kind'];
 type FactOf<K extends Kind> = Extract<NetworkFact, { kind: K }>;
@@ -25,7 +25,7 @@ const RECORDERS: { [K in Kind]?: Record<K> } = {
   chat: tamed(tameChat, recordChatFacts),
   contact: tamed(tameSaved<FactOf<'contact'>>, recordContactFacts),
   blocked: tamed(tameSaved<FactOf<'blocked'>>, recordContactFacts),
-  call: recordCalls,
+  call: tamed(tameCall, recordCalls),
   ...groupRecorders,
   ...lidRecorders,
 };

@@ -51,6 +51,12 @@ export function tameSaved<F extends FactOf<'contact'> | FactOf<'blocked'>>(fact:
   return { ...fact, name: tameText(fact.name, NAME_MAX_CHARS) };
 }
 
+export function tameCall(fact: FactOf<'call'>, now: Date): FactOf<'call'> | null {
+  const { callId, from, group } = fact;
+  if (!isId(callId) || !isId(from) || (group !== null && !isId(group))) return null;
+  return { kind: 'call', callId, from, group, video: fact.video === true, at: tameDate(fact.at, now) };
+}
+
 export function tamePastChat(chat: HistoryChat): PastChat | null {
   if (!isId(chat.chat) || chat.chat.endsWith('@broadcast')) return null;
   return {

@@ -40,6 +40,7 @@ CREATE TABLE chats (
   PRIMARY KEY (instance_id, chat_jid)
 ) WITH (fillfactor = 85);
 CREATE INDEX chats_active ON chats (instance_id, active_at, chat_jid);
+CREATE INDEX chats_kept ON chats (instance_id, active_at, chat_jid) WHERE NOT archived;
 CREATE INDEX chats_archived ON chats (instance_id, active_at, chat_jid) WHERE archived;
 CREATE INDEX chats_unread ON chats (instance_id, active_at, chat_jid) WHERE unread_count > 0 OR marked_unread;
 -- the received messages of a chat: which ones are unread
@@ -59,7 +60,8 @@ CREATE TABLE contacts (
   name_revision    bigint NOT NULL DEFAULT 0,
   blocked_revision bigint NOT NULL DEFAULT 0,
   sort_name        text COLLATE "C"
-    GENERATED ALWAYS AS (lower(CASE WHEN name <> '' THEN name ELSE push_name END)) STORED,
+    -- bounded: it stands in an index and in the cursor of a page
+    GENERATED ALWAYS AS (left(lower(CASE WHEN name <> '' THEN name ELSE push_name END), 128)) STORED,
   updated_at       timestamptz NOT NULL,
   PRIMARY KEY (instance_id, jid)
 );
