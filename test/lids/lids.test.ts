@@ -202,6 +202,34 @@ describe('a chat with somebody under an anonymous id', () => {
     assert.deepEqual([deleted.data.phone, deleted.data.chat], [phone, jid]);
   });
 
+  test('is one chat with its notes, by either name', async () => {
+    const [lid, phone] = ['160000000000011@lid', pipeline.newPhone()];
+    const jid = `${phone}@s.whatsapp.net`;
+    await arrive(lid, 'one', 'LIDCHAT11');
+    await heard(lid, 'one');
+    const note = (text: string) => pipeline.call(instance, 'POST', `/chats/${lid}/notes`, { note: text });
+    assert.equal((await note('of before')).body.chat_jid, lid);
+    assert.equal((await get(`/chats/${lid}`)).body.unread_count, 1);
+    await tell(lid, phone);
+    await learnt(lid);
+    await arrive(lid, 'two', 'LIDCHAT12');
+    await heard(lid, 'two');
+    assert.equal((await note('of after')).body.chat_jid, jid);
+    for (const name of [lid, phone, jid]) {
+      const { body } = await get(`/chats/${name}`);
+      assert.deepEqual([body.chat_jid, body.unread_count], [jid, 2], name);
+      const notes = (await get(`/chats/${name}/notes`)).body.notes.map((one: { note: string }) => one.note);
+      assert.deepEqual(notes, ['of after', 'of before'], name);
+    }
+    const { body } = await get('/chats');
+    assert.deepEqual(
+      body.data.filter((chat: { chat_jid: string }) => [lid, jid].includes(chat.chat_jid)).length,
+      1,
+    );
+    const read = await pipeline.call(instance, 'POST', `/chats/${lid}/read`, {});
+    assert.deepEqual([read.status, read.body.unread_count], [200, 0]);
+  });
+
   test('an answer that came before the pair counts for the guard of the phone', async () => {
     const [lid, phone] = ['160000000000002@lid', pipeline.newPhone()];
     await pipeline.api.parts.db.query(
