@@ -3,8 +3,9 @@ import { phoneOf } from '@posthorn/contract/jid.ts';
 import type { Chat, MuteChatBody } from '@posthorn/contract/messaging/chats.ts';
 import type { Principal } from '../access/principal.ts';
 import { readLidsOf } from '../lids/read-phones.ts';
-import { askForChange, requireAbleInstance } from '../rpc/ask-network.ts';
+import { askForChange } from '../rpc/ask-network.ts';
 import type { RpcDeps } from '../rpc/request-owner.ts';
+import { requireCapable } from '../rpc/require-capable.ts';
 import { findChat } from './find-chat.ts';
 
 export interface ChatInput {
@@ -62,7 +63,7 @@ function mutedUntil({ muted, until, duration_seconds }: MuteChatBody, nowMs: num
  * asked stays unread until the reading comes back among the messages, which says before or after which ones it was.
  */
 export async function readChat(deps: RpcDeps, input: ChatInput, read: boolean): Promise<Chat> {
-  await requireAbleInstance(deps, input, 'chat_read');
+  await requireCapable(deps, input, 'chat_read');
   const chat = await findChat(deps, input);
   const unread = read ? chat.unread_count : 0;
   const messageIds = await unreadIds(deps, input.instanceId, chat.chat_jid, unread);
@@ -110,7 +111,7 @@ interface Change {
  */
 async function changeChat(deps: RpcDeps, input: ChatInput, change: Change): Promise<Chat> {
   const { principal, instanceId, signal } = input;
-  await requireAbleInstance(deps, input, change.op);
+  await requireCapable(deps, input, change.op);
   const { chat_jid: chat } = await findChat(deps, input);
   change.refuse?.();
   const revision = await askForChange(

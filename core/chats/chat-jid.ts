@@ -1,6 +1,5 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { parseChatId } from '@posthorn/contract/chat-id.ts';
-import type { Jid } from '@posthorn/contract/jid.ts';
+import { type Jid, parseChat } from '@posthorn/contract/jid.ts';
 import { knownJid, readPhones } from '../lids/read-phones.ts';
 import type { Sql } from '../platform/db.ts';
 
@@ -9,14 +8,16 @@ import type { Sql } from '../platform/db.ts';
  * INVALID_PHONE or INVALID_RECIPIENT.
  */
 export async function chatJidOf(sql: Sql, instanceId: string, chatId: string): Promise<Jid> {
-  const parsed = parseChatId(chatId);
+  // Domains are written in either case here.
+  const parsed = parseChat(chatId.toLowerCase());
   if ('error' in parsed) throw apiError(parsed.error);
   return knownAddress(sql, instanceId, parsed.jid);
 }
 
 /** The same for an id that may name nothing: null then. */
 export async function findChatJid(sql: Sql, instanceId: string, chatId: string): Promise<Jid | null> {
-  const parsed = parseChatId(chatId);
+  // Domains are written in either case here.
+  const parsed = parseChat(chatId.toLowerCase());
   return 'error' in parsed ? null : knownAddress(sql, instanceId, parsed.jid);
 }
 

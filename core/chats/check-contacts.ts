@@ -6,8 +6,9 @@ import {
   checkedContacts,
 } from '@posthorn/contract/messaging/chats.ts';
 import type { Principal } from '../access/principal.ts';
-import { askForChange, requireAbleInstance } from '../rpc/ask-network.ts';
+import { askForChange } from '../rpc/ask-network.ts';
 import { type RpcDeps, RpcRefused, requestOwner } from '../rpc/request-owner.ts';
+import { requireCapable } from '../rpc/require-capable.ts';
 import { chatJidOf } from './chat-jid.ts';
 
 interface Input {
@@ -22,7 +23,7 @@ export async function checkContacts(
   input: Input & { phones: readonly string[] },
 ): Promise<CheckedContacts> {
   const { principal, instanceId, signal } = input;
-  await requireAbleInstance(deps, input, 'contacts_check');
+  await requireCapable(deps, input, 'contacts_check');
   const phones = input.phones.map((phone) => {
     const parsed = parseRecipient(phone);
     if ('error' in parsed) throw apiError('INVALID_PHONE');
@@ -44,7 +45,7 @@ export async function blockContact(
   input: Input & { contactId: string; blocked: boolean },
 ): Promise<BlockedContact> {
   const { principal, signal, blocked } = input;
-  const { companyId, instanceId } = await requireAbleInstance(deps, input, 'contact_block');
+  const { companyId, instanceId } = await requireCapable(deps, input, 'contact_block');
   const jid = await chatJidOf(deps.db, instanceId, input.contactId);
   if (isGroupJid(jid)) throw apiError('INVALID_RECIPIENT');
   const args = { jid, blocked };

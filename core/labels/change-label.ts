@@ -2,8 +2,9 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import type { Label } from '@posthorn/contract/messaging/labels.ts';
 import type { Principal } from '../access/principal.ts';
 import { lockDeviceState } from '../instances/device-state.ts';
-import { askForChange, requireAbleInstance } from '../rpc/ask-network.ts';
+import { askForChange } from '../rpc/ask-network.ts';
 import type { RpcDeps } from '../rpc/request-owner.ts';
+import { requireCapable } from '../rpc/require-capable.ts';
 import { requireLabel } from './list-labels.ts';
 import { type LabelScope, type LabelState, storeLabel } from './store-label.ts';
 
@@ -19,7 +20,7 @@ export async function updateLabel(
   deps: RpcDeps,
   input: LabelInput & { body: { name?: string | undefined; color?: number | undefined } },
 ): Promise<Label> {
-  const scope = await requireAbleInstance(deps, input, 'label_edit');
+  const scope = await requireCapable(deps, input, 'label_edit');
   const known = await requireLabel(deps.db, scope.instanceId, input.labelId);
   if (input.body.name === undefined && input.body.color === undefined) return known;
   const name = input.body.name ?? known.name;
@@ -30,7 +31,7 @@ export async function updateLabel(
 
 /** Deletes a label, and takes it off all chats and messages. Throws as {@link updateLabel}. */
 export async function deleteLabel(deps: RpcDeps, input: LabelInput): Promise<void> {
-  const scope = await requireAbleInstance(deps, input, 'label_edit');
+  const scope = await requireCapable(deps, input, 'label_edit');
   const { name, color } = await requireLabel(deps.db, scope.instanceId, input.labelId);
   await editLabel(deps, scope, input, { labelId: input.labelId, name, color, deleted: true });
 }

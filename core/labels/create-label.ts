@@ -4,8 +4,9 @@ import type { Label } from '@posthorn/contract/messaging/labels.ts';
 import type { Principal } from '../access/principal.ts';
 import { lockDeviceState } from '../instances/device-state.ts';
 import type { Db, Sql } from '../platform/db.ts';
-import { askForChange, requireAbleInstance } from '../rpc/ask-network.ts';
+import { askForChange } from '../rpc/ask-network.ts';
 import type { RpcDeps } from '../rpc/request-owner.ts';
+import { requireCapable } from '../rpc/require-capable.ts';
 import { type LabelScope, storeLabel } from './store-label.ts';
 
 /** Longer than any answer takes: a slot whose creator died with its request is free again after this. */
@@ -25,7 +26,7 @@ export async function createLabel(
   },
 ): Promise<Label> {
   const { principal, instanceId, body, signal } = input;
-  const scope = await requireAbleInstance(deps, input, 'label_edit');
+  const scope = await requireCapable(deps, input, 'label_edit');
   /** Slots that the phone has taken, of which the news is still on its way. */
   const taken = new Set<string>();
   for (;;) {

@@ -4,8 +4,9 @@ import { chatJidOf } from '../chats/chat-jid.ts';
 import { wireTarget } from '../content/target.ts';
 import { lockDeviceState } from '../instances/device-state.ts';
 import { findReferenced } from '../messages/find-referenced.ts';
-import { askForChange, type Refusals, requireAbleInstance } from '../rpc/ask-network.ts';
+import { askForChange, type Refusals } from '../rpc/ask-network.ts';
 import type { RpcDeps } from '../rpc/request-owner.ts';
+import { requireCapable } from '../rpc/require-capable.ts';
 import type { LabelInput } from './change-label.ts';
 import { requireLabel } from './list-labels.ts';
 import { type LabelBearer, type LabelScope, storeLink } from './store-label.ts';
@@ -24,7 +25,7 @@ export async function labelChat(
   input: LabelInput & { chatId: string; associated: boolean },
 ): Promise<LabelledChat> {
   const { labelId, associated } = input;
-  const scope = await requireAbleInstance(deps, input, 'label_chat');
+  const scope = await requireCapable(deps, input, 'label_chat');
   const chat = await chatJidOf(deps.db, scope.instanceId, input.chatId);
   await requireLabel(deps.db, scope.instanceId, labelId);
   const args = { label_id: labelId, chat, associated };
@@ -38,7 +39,7 @@ export async function labelMessage(
   input: LabelInput & { messageId: string; associated: boolean },
 ): Promise<LabelledMessage> {
   const { labelId, associated } = input;
-  const scope = await requireAbleInstance(deps, input, 'label_message');
+  const scope = await requireCapable(deps, input, 'label_message');
   const message = await findReferenced(deps.db, scope.instanceId, input.messageId);
   if (!message) throw apiError('MESSAGE_NOT_FOUND');
   await requireLabel(deps.db, scope.instanceId, labelId);

@@ -1,8 +1,7 @@
-import { reachOf } from '../access/company-scope.ts';
-import type { InstanceScope } from '../access/instance-scope.ts';
+import { type InstanceScope, requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import { requireAbility } from '../instances/driver-abilities.ts';
-import { loadInstance } from '../instances/find-instance.ts';
+import { oneRow } from '../platform/one-row.ts';
 import type { RpcDeps } from './request-owner.ts';
 
 /**
@@ -10,11 +9,14 @@ import type { RpcDeps } from './request-owner.ts';
  * what the network does not have is said first. 404 INSTANCE_NOT_FOUND, 501 NOT_IMPLEMENTED.
  */
 export async function requireCapable(
-  deps: RpcDeps,
+  deps: Pick<RpcDeps, 'db'>,
   caller: { principal: Principal; instanceId: string },
   op: string,
 ): Promise<InstanceScope> {
-  const instance = await loadInstance(reachOf(deps.orm, caller.principal), caller.instanceId);
-  await requireAbility(deps.db, instance.driver, op);
-  return { companyId: instance.companyId, instanceId: instance.id };
+  const scope = await requireInstance(deps.db, caller.principal, caller.instanceId);
+  const found = await deps.db.query<{ driver: string }>('SELECT driver FROM instances WHERE id = $1', [
+    scope.instanceId,
+  ]);
+  await requireAbility(deps.db, oneRow(found.rows).driver, op);
+  return scope;
 }
