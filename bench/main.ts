@@ -1,10 +1,15 @@
 /**
  * `npm run bench`: the hot paths beside what they are compared with, in one run on one machine.
- * `--json` prints one object; `--only accept,e2e,instance,rows,cpu,pipeline,webhooks,streams,media,http,lists`, `--rounds`,
- * `--seconds`, `--messages`, `--rows` and `--chats` make it smaller. Timings decide nothing here: they are printed.
+ * `--json` prints one object; `--only accept,chats,e2e,instance,rows,cpu,pipeline,webhooks,streams,media,http,lists,memory`,
+ * `--rounds`, `--seconds`, `--messages`, `--rows`, `--chats` and `--memory` make it smaller. Timings decide nothing here: they are printed.
  */
 import { parseArgs } from 'node:util';
-import { compareFullWithEmpty, compareImagesWithTexts, compareWithReferences } from './accept/compare.ts';
+import {
+  compareFullWithEmpty,
+  compareImagesWithTexts,
+  compareManyChatsWithNone,
+  compareWithReferences,
+} from './accept/compare.ts';
 import type { Compared } from './accept/rounds.ts';
 import { measureCpu } from './cpu/cpu-by-part.ts';
 import { measureCpuOfPipeline } from './cpu/cpu-of-pipeline.ts';
@@ -14,6 +19,7 @@ import { benchSseReaders } from './events/sse-readers.ts';
 import { benchWebhookDeliveries } from './events/webhook-deliveries.ts';
 import { compareStacks } from './http/compare-stacks.ts';
 import { measurePages } from './lists/page-times.ts';
+import { measureHeapGrowth } from './memory/heap-growth.ts';
 import { startDatabases } from './servers.ts';
 
 const { values } = parseArgs({
@@ -21,13 +27,14 @@ const { values } = parseArgs({
     json: { type: 'boolean', default: false },
     only: {
       type: 'string',
-      default: 'accept,e2e,instance,rows,cpu,pipeline,webhooks,streams,media,http,lists',
+      default: 'accept,chats,e2e,instance,rows,cpu,pipeline,webhooks,streams,media,http,lists,memory',
     },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '5' },
     messages: { type: 'string', default: '10000' },
     rows: { type: 'string', default: '10000000' },
     chats: { type: 'string', default: '100000' },
+    memory: { type: 'string', default: '200000' },
   },
 });
 const parts = new Set(values.only.split(','));
@@ -80,6 +87,15 @@ try {
     ratio('accept_vs_framework', compared.ratioTo('framework'), 0.45);
     ratio('accept_vs_bare', compared.ratioTo('bare'), 1);
     ratio('accept_vs_orm', compared.ratioTo('orm'), 4.5);
+  }
+  if (parts.has('chats')) {
+    const chats = Number(values.chats);
+    say(`\n(l) accept of a company with ${chats} chats, contacts and guards, against one without any`);
+    const compared = await compareManyChatsWithNone(databases, { rounds, seconds, chats });
+    table(compared.rows);
+    result.accept_chats = compared.rows;
+    result.accept_chats_vs_none = compared.ratioTo('no chats');
+    ratio('accept_chats_vs_none', compared.ratioTo('no chats'), 0.95);
   }
   if (parts.has('e2e')) {
     const messages = Number(values.messages);
@@ -195,6 +211,13 @@ try {
     result.lists = rows;
     result.page_vs_first = Math.max(...rows.map((row) => row.ratio));
     atMost('page_vs_first', Math.max(...rows.map((row) => row.ratio)), 1.5);
+  }
+  if (parts.has('memory')) {
+    const messages = Number(values.memory);
+    say(`\n(m) heap of one process after a forced collection, over ${messages} messages end to end`);
+    const rows = await measureHeapGrowth(databases, messages);
+    table(rows);
+    result.memory = rows;
   }
   if (values.json) console.log(JSON.stringify(result));
 } finally {

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type BenchDatabases, type BenchServer, startMessaging, startReference } from '../servers.ts';
+import { fillChats } from './fill-chats.ts';
 import { fillMessages } from './fill-messages.ts';
 import { type Compared, compareAccepts } from './rounds.ts';
 import { uploadImages } from './upload-images.ts';
@@ -48,6 +49,33 @@ export async function compareFullWithEmpty(
         return server;
       },
       () => startMessaging(databases.open(emptyUrl), emptyUrl, { label: 'empty' }),
+    ],
+    (servers) => compareAccepts(servers, options),
+  );
+}
+
+/** Accept of a company with many chats, against one without any. */
+export async function compareManyChatsWithNone(
+  databases: BenchDatabases,
+  options: RoundOptions & { chats: number },
+): Promise<Compared> {
+  const manyUrl = await databases.create('bench_chats', 'posthorn');
+  const noneUrl = await databases.create('bench_no_chats', 'posthorn');
+  const many = databases.open(manyUrl);
+  return whileRunning(
+    [
+      async () => {
+        const server = await startMessaging(many, manyUrl, { label: `${options.chats} chats` });
+        const found = await many.query<{ company_id: number }>('SELECT company_id FROM instances LIMIT 1');
+        const companyId = found.rows[0]?.company_id ?? 0;
+        await fillChats(many, {
+          companyId,
+          instanceIds: server.target.instanceIds,
+          chats: options.chats,
+        });
+        return server;
+      },
+      () => startMessaging(databases.open(noneUrl), noneUrl, { label: 'no chats' }),
     ],
     (servers) => compareAccepts(servers, options),
   );

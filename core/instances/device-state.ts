@@ -24,14 +24,13 @@ export async function beginDeviceSync(
 ): Promise<void> {
   await underLease(db, instance.lease, async (sql) => {
     await lockDeviceState(sql, instance.id);
+    await sql.query(LOCK_CHATS, [instance.id]);
     const former = await sql.query<{ account_jid: string }>(
       'SELECT account_jid FROM device_syncs WHERE instance_id = $1',
       [instance.id],
     );
     if (former.rows[0] && former.rows[0].account_jid !== accountJid) await forgetAccount(sql, instance.id);
-    await sql.query('UPDATE chats SET has_history = false WHERE instance_id = $1 AND has_history', [
-      instance.id,
-    ]);
+    await sql.query(MAY_HAVE_HISTORY, [instance.id]);
     await sql.query(
       `INSERT INTO device_syncs (instance_id, company_id, account_jid, updated_at)
        SELECT id, company_id, $2, $3 FROM instances WHERE id = $1
@@ -41,6 +40,12 @@ export async function beginDeviceSync(
     );
   });
 }
+
+/** In the order of all recorders: what still arrives of the account that was paired before may hold some of them. */
+const LOCK_CHATS =
+  'SELECT 1 FROM chats WHERE instance_id = $1 ORDER BY chat_jid COLLATE "C" FOR NO KEY UPDATE';
+
+const MAY_HAVE_HISTORY = 'UPDATE chats SET has_history = false WHERE instance_id = $1 AND has_history';
 
 async function forgetAccount(sql: Sql, instanceId: string): Promise<void> {
   await sql.query('DELETE FROM labels WHERE instance_id = $1', [instanceId]);
@@ -57,9 +62,38 @@ async function forgetAccount(sql: Sql, instanceId: string): Promise<void> {
   );
 }
 
+const TABLES = ['labels', 'label_links', 'chat_notes', 'chats', 'contacts', 'device_syncs'];
+
 /** Removes all of it, with the notes, for an instance that is deleted. */
 export async function removeDeviceState(sql: Sql, instanceId: string): Promise<void> {
-  for (const table of ['labels', 'label_links', 'chat_notes', 'chats', 'contacts', 'device_syncs']) {
-    await sql.query(`DELETE FROM ${table} WHERE instance_id = $1`, [instanceId]);
+  for (const table of TABLES) await sql.query(`DELETE FROM ${table} WHERE instance_id = $1`, [instanceId]);
+}
+
+/**
+ * Removes what was written of an instance while it was deleted: a recorder that began before and committed afterwards.
+ * It takes no lock for that on the rows of instances, which every batch of arrivals would pay for.
+ */
+export async function sweepDeviceState(db: Db): Promise<number> {
+  let removed = 0;
+  for (const table of TABLES) {
+    const { rows } = await db.query<{ instance_id: string }>(gone(table));
+    for (const { instance_id } of rows) {
+      const done = await db.query(`DELETE FROM ${table} WHERE instance_id = $1`, [instance_id]);
+      removed += done.rowCount ?? 0;
+    }
   }
+  return removed;
+}
+
+/** The instances of a table that are there no longer: one probe of its index for each instance. */
+function gone(table: string): string {
+  return `WITH RECURSIVE held AS (
+    (SELECT instance_id FROM ${table} ORDER BY instance_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT t.instance_id FROM ${table} t WHERE t.instance_id > held.instance_id
+            ORDER BY t.instance_id LIMIT 1)
+    FROM held WHERE held.instance_id IS NOT NULL
+  )
+  SELECT instance_id FROM held
+  WHERE instance_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM instances i WHERE i.id = held.instance_id)`;
 }

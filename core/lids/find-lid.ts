@@ -8,7 +8,6 @@ import { askNetwork } from '../rpc/ask-network.ts';
 import type { RpcDeps } from '../rpc/request-owner.ts';
 import { requireCapable } from '../rpc/require-capable.ts';
 import { readPhones } from './read-phones.ts';
-import { saveLids } from './record-lids.ts';
 
 const answer = z.object({
   phone: z
@@ -18,7 +17,8 @@ const answer = z.object({
 });
 
 /**
- * The phone behind an anonymous id, as it is known; with `refresh` the network is asked. 404
+ * The phone behind an anonymous id, as it is known; with `refresh` the network is asked, and the owner of the instance has
+ * recorded the pair before it answers. 404
  * INSTANCE_NOT_FOUND, or NOT_FOUND where nobody tells it; with `refresh` as askNetwork throws.
  */
 export async function findLid(
@@ -41,7 +41,6 @@ export async function findLid(
   if (!query.refresh || !isLidJid(lid)) throw notKnown();
   const { phone } = await askNetwork(deps, { ...caller, op: 'lid_phone', args: { lid } }, answer);
   if (phone === null) throw notKnown();
-  await deps.db.transaction((sql) => saveLids(sql, scope, [{ lid, phone }], deps.clock.now()));
   return { lid, phone };
 }
 

@@ -2,7 +2,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Config } from '../platform/config.ts';
 import { MINUTE_MS } from '../platform/durations.ts';
 import { hashKey } from '../platform/hashes.ts';
-import { createLimiter } from '../platform/limiter.ts';
+import { createLimiter, type Limiter } from '../platform/limiter.ts';
 import { createOutbound } from '../platform/outbound-http.ts';
 import type { MediaFinder } from './find-media.ts';
 import type { MediaDeps } from './media-deps.ts';
@@ -25,9 +25,9 @@ const ALL_TIMEOUT_MS = 10_000;
 const MAX_BYTES = 5 * 1024 * 1024;
 /** Of one answer; what a network tells beyond that has no picture. */
 const PER_ANSWER_MAX = 200;
-/** Fetches of one answer, and of the process. */
+/** Fetches of one company, and of the process: servers that hang hold up the pictures of who asked for them. */
 const AT_ONCE = 6;
-const AT_ONCE_IN_ALL = 24;
+const AT_ONCE_IN_ALL = 96;
 /** An address that failed is not tried again for so long; so many are remembered. */
 const FAILED_MS = MINUTE_MS;
 const FAILED_MAX = 5_000;
@@ -49,17 +49,18 @@ export function createNetworkImages(
     fetchTimeoutMs: ONE_TIMEOUT_MS,
     fetchMaxBytes: MAX_BYTES,
   });
-  const limiter = createLimiter(AT_ONCE_IN_ALL);
+  const all = createLimiter(AT_ONCE_IN_ALL);
+  const ofCompany = createLimiters(AT_ONCE);
   const failures = createFailures(deps.clock);
 
   async function keepOne(scope: MediaScope, url: string, signal: AbortSignal): Promise<string | null> {
     const key = hashKey(scope.instanceId, url);
     if (failures.has(key)) return null;
     try {
-      return await limiter.run(
-        async () => (await sources.fromUrl(scope, url, 'image', signal)).mediaId,
-        signal,
+      const fetched = await ofCompany(scope.companyId, (own) =>
+        own.run(() => all.run(() => sources.fromUrl(scope, url, 'image', signal), signal), signal),
       );
+      return fetched.mediaId;
     } catch {
       // It had its time, unless this answer ran out of its own first.
       if (!signal.aborted) failures.add(key);
@@ -82,6 +83,22 @@ export function createNetworkImages(
       return kept;
     },
     close: () => outbound.close(),
+  };
+}
+
+/** A limiter for each company that has something running or waiting. */
+function createLimiters(limit: number) {
+  const held = new Map<number, { limiter: Limiter; users: number }>();
+  return async <T>(companyId: number, use: (limiter: Limiter) => Promise<T>): Promise<T> => {
+    const own = held.get(companyId) ?? { limiter: createLimiter(limit), users: 0 };
+    held.set(companyId, own);
+    own.users += 1;
+    try {
+      return await use(own.limiter);
+    } finally {
+      own.users -= 1;
+      if (own.users === 0) held.delete(companyId);
+    }
   };
 }
 

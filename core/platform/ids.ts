@@ -12,6 +12,11 @@ export function newId(): string {
   return v7();
 }
 
+/** Below every id of {@link newId} that is made from this time on. */
+export function firstIdAt(time: Date): string {
+  return uuidOfHex(`${time.getTime().toString(16).padStart(12, '0')}70008000000000000000`);
+}
+
 /**
  * The network's id of an outbound message: the 32 upper-case hex digits of its UUID.
  *

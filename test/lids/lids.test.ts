@@ -230,6 +230,31 @@ describe('a chat with somebody under an anonymous id', () => {
     assert.deepEqual([read.status, read.body.unread_count], [200, 0]);
   });
 
+  test('is one chat, whatever arrives while the network is asked who it is', async () => {
+    const people = await Promise.all(Array.from({ length: 20 }, () => stranger('at_once')));
+    for (const { lid } of people) await learnt(lid);
+    const lids = people.map(({ lid }) => lid);
+    const { db } = pipeline.api.parts;
+    await db.query('DELETE FROM lids WHERE lid = ANY ($1)', [lids]);
+    await Promise.all(
+      people.flatMap(({ lid, phone }, nth) => [
+        ...[1, 2, 3].map((at) => arrive(lid, `${nth} ${at}`, `LIDRACE${nth}X${at}`)),
+        get(`/lids/${lid}?refresh=true`).then(({ body }) => assert.deepEqual(body, { lid, phone })),
+      ]),
+    );
+    for (const [nth, { lid }] of people.entries()) await heard(lid, `${nth} 3`);
+    const { rows } = await db.query<{ chat_jid: string; unread_count: number }>(
+      'SELECT chat_jid, unread_count FROM chats WHERE chat_jid = ANY ($1) ORDER BY chat_jid',
+      [[...lids, ...people.map(({ phone }) => `${phone}@s.whatsapp.net`)]],
+    );
+    assert.deepEqual(
+      rows,
+      people
+        .map(({ phone }) => ({ chat_jid: `${phone}@s.whatsapp.net`, unread_count: 3 }))
+        .sort((a, b) => (a.chat_jid < b.chat_jid ? -1 : 1)),
+    );
+  });
+
   test('an answer that came before the pair counts for the guard of the phone', async () => {
     const [lid, phone] = ['160000000000002@lid', pipeline.newPhone()];
     await pipeline.api.parts.db.query(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { phoneOfUser } from '@posthorn/core/playground/phones.ts';
+import { removePlaygroundMessages } from '@posthorn/core/playground/remove-messages.ts';
 import { createSandboxPhones } from '@posthorn/core/playground/sandbox-phones.ts';
 import { PLAYGROUND_INSTANCE_ID } from '@posthorn/core/playground/shared-instance.ts';
 import { withRole } from '../server/seed-ids.ts';
@@ -293,6 +294,26 @@ describe('the playground', () => {
     refused(await send(who, { kind: 'text', text: 'meanwhile' }), 503, 'SERVICE_UNAVAILABLE');
     await want('connected');
     assert.equal((await send(who, { kind: 'text', text: 'again' })).status, 202);
+  });
+
+  test('messages are kept for 14 days, and so are the chats they stand in', async () => {
+    const who = await someone();
+    const { db } = sending.api.parts;
+    const { message_id } = await sent(who, { kind: 'text', text: 'for a while' });
+    await shown(who, message_id);
+    const left = async () => {
+      const { rows } = await db.query(
+        `SELECT 'message' AS what FROM messages WHERE id = $1
+         UNION ALL SELECT 'chat' FROM chats WHERE instance_id = $2 AND chat_jid = $3`,
+        [message_id, PLAYGROUND_INSTANCE_ID, `${phoneOfUser(who.userId)}@s.whatsapp.net`],
+      );
+      return rows.map(({ what }) => what);
+    };
+    await removePlaygroundMessages(db, new Date(Date.now() + 13.9 * 86_400_000));
+    assert.deepEqual(await left(), ['message', 'chat']);
+    await removePlaygroundMessages(db, new Date(Date.now() + 14.1 * 86_400_000));
+    assert.deepEqual(await left(), []);
+    assert.equal((await get(who, `/messages/${message_id}`)).status, 404);
   });
 
   test('what a user did there goes with the user', async () => {

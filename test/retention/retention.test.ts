@@ -5,7 +5,7 @@ import { newId } from '@posthorn/core/platform/ids.ts';
 import { createRetentionJob } from '@posthorn/worker/retention/retention-job.ts';
 import { newEvent } from '../events/support.ts';
 import { createParts, type Parts } from '../support/parts.ts';
-import { type SeededCompany, seedCompany } from '../support/seed.ts';
+import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
 
 let parts: Parts;
 let company: SeededCompany;
@@ -91,6 +91,31 @@ test('keys, contents, counters and deliveries go when their time is over, and no
   assert.equal(await count('sent_contents'), 2);
   assert.equal(await count('usage_minutes'), 2);
   assert.equal(await count('webhook_deliveries'), 1);
+});
+
+test('what was written of an instance while it was deleted goes', async () => {
+  const { db } = parts;
+  const [there, gone] = [await seedInstance(db, company.companyId), newId()];
+  for (const id of [there, gone]) {
+    await db.query(
+      `INSERT INTO chats (instance_id, company_id, chat_jid, name, active_at, updated_at)
+       SELECT $1, $2, nth || '@s.whatsapp.net', '', now(), now() FROM generate_series(1, 3) AS nth`,
+      [id, company.companyId],
+    );
+    await db.query(
+      `INSERT INTO contacts (instance_id, company_id, jid, name, push_name, updated_at)
+       VALUES ($1, $2, '1@s.whatsapp.net', 'Ana', '', now())`,
+      [id, company.companyId],
+    );
+  }
+  await createRetentionJob(parts).runOnce();
+  const { rows } = await db.query<{ instance_id: string; n: number }>(
+    `SELECT instance_id, count(*)::integer AS n
+     FROM (SELECT instance_id FROM chats UNION ALL SELECT instance_id FROM contacts) AS held
+     WHERE instance_id = ANY ($1) GROUP BY 1`,
+    [[there, gone]],
+  );
+  assert.deepEqual(rows, [{ instance_id: there, n: 4 }]);
 });
 
 test('one process at a time does it', async () => {

@@ -15,6 +15,7 @@ import {
 } from '@posthorn/core/rpc/rpc-requests.ts';
 import type { NetworkActions } from '@posthorn/network/actions.ts';
 import { type NetworkSession, SendRefused } from '@posthorn/network/driver.ts';
+import type { NetworkFact } from '@posthorn/network/facts.ts';
 import type { InstanceQueue } from '../dispatch/instance-queue.ts';
 import { type CancelTasksDeps, cancelTasks } from './cancel-tasks.ts';
 
@@ -26,7 +27,14 @@ export interface RpcServerDeps extends CancelTasksDeps {
   /** The shards that this worker owns at this moment. */
   leases(): readonly Lease[];
   /** What it holds of an instance; null when there is nothing. */
-  instance(instanceId: string): { queue: InstanceQueue; session: NetworkSession | null } | null;
+  instance(instanceId: string): HeldInstance | null;
+}
+
+export interface HeldInstance {
+  queue: InstanceQueue;
+  session: NetworkSession | null;
+  /** Records what an answer of the network told, in order with what arrives. */
+  learn(facts: readonly NetworkFact[]): Promise<void>;
 }
 
 /** Notifications may be lost: the requests are looked for this often anyway. */
@@ -98,10 +106,20 @@ async function perform(deps: RpcServerDeps, { instanceId, op, args }: RpcRequest
       };
     }
     if (!held?.session) return { error: UNAVAILABLE };
-    return { value: await held.session.act(op as keyof NetworkActions, args as never) };
+    const value = await held.session.act(op as keyof NetworkActions, args as never);
+    const learnt = factsOf(op, args, value, deps.clock.now());
+    if (learnt.length > 0) await held.learn(learnt);
+    return { value };
   } catch (err) {
     if (err instanceof SendRefused) return { error: err.reason };
     deps.log.debug({ err, instance_id: instanceId, op }, 'the network could not be asked');
     return { error: UNAVAILABLE };
   }
+}
+
+/** What an answer tells that everybody who reads has to know from then on. */
+function factsOf(op: string, args: Record<string, unknown>, value: unknown, at: Date): NetworkFact[] {
+  if (op !== 'lid_phone') return [];
+  const { phone } = (value ?? {}) as { phone?: unknown };
+  return typeof phone === 'string' ? [{ kind: 'lid', lid: String(args.lid), phone, at }] : [];
 }

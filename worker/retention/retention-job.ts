@@ -3,6 +3,7 @@ import {
   IDEMPOTENCY_KEY_LIFETIME_S,
   WEBHOOK_PAYLOAD_RETENTION_DAYS,
 } from '@posthorn/contract/limits.ts';
+import { sweepDeviceState } from '@posthorn/core/instances/device-state.ts';
 import { ADVISORY_LOCKS } from '@posthorn/core/platform/advisory-locks.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Db } from '@posthorn/core/platform/db.ts';
@@ -14,6 +15,7 @@ import {
   dropOldPartitions,
   ensurePartitions,
 } from '@posthorn/core/platform/partitions.ts';
+import { removePlaygroundMessages } from '@posthorn/core/playground/remove-messages.ts';
 import { createLoneJob, type LoneJob } from '../lone-job.ts';
 
 const EVERY_MS = 600_000;
@@ -80,6 +82,8 @@ async function cleanUp(deps: Deps, signal: AbortSignal): Promise<true> {
         signal,
       }),
     );
+  await step('retention of the playground', () => removePlaygroundMessages(db, now));
+  await step('what is left of deleted instances', () => sweepDeviceState(db));
   return true;
 }
 

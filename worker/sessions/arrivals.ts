@@ -17,6 +17,7 @@ import { type Care, createBoundedTries, type Pipeline } from './bounded-tries.ts
 import { mapBounded, split } from './lists.ts';
 import { recordFacts } from './record-facts.ts';
 import { recordHistory } from './record-history.ts';
+import { createStepChain } from './step-chain.ts';
 import { createInboundStorer, type StoredInbound } from './store-inbound.ts';
 import { tameChange, tameMessage, tameReceipt } from './tame.ts';
 import { createPresenceTeller } from './tell-presence.ts';
@@ -69,28 +70,46 @@ export function createArrivals(deps: ArrivalsDeps, scope: ArrivalsScope): Arriva
     };
   }
 
-  const history = pipeline<HistoryBatch>(
+  /** The driver calls these one at a time; what was learnt by asking comes between its calls. */
+  const order = createStepChain(() => undefined);
+  function inOrder<T>(what: string, record: (items: readonly T[]) => Promise<void>): typeof record {
+    return (items) => order.tryStep(what, () => record(items));
+  }
+
+  const history = inOrder(
     'history',
-    ({ progress, isLast, chats, messages }) => [
-      progress,
-      isLast,
-      chats.length,
-      messages.length,
-      messages[0]?.networkId,
-      messages.at(-1)?.networkId,
-    ],
-    recordHistory,
+    pipeline<HistoryBatch>(
+      'history',
+      ({ progress, isLast, chats, messages }) => [
+        progress,
+        isLast,
+        chats.length,
+        messages.length,
+        messages[0]?.networkId,
+        messages.at(-1)?.networkId,
+      ],
+      recordHistory,
+    ),
   );
 
   return {
     receipts: pipeline('receipt', ({ kind, networkId, by }) => [kind, networkId, by], recordReceipts),
-    inbound: pipeline('message', ({ networkId }) => [networkId], recordMessages),
-    changes: pipeline(
-      'change',
-      ({ kind, networkId, from, at }) => [kind, networkId, from, Number(at)],
-      recordChanges,
+    inbound: inOrder(
+      'inbound',
+      pipeline('message', ({ networkId }) => [networkId], recordMessages),
     ),
-    facts: pipeline('fact', (fact) => [fact.kind, Number(fact.at), JSON.stringify(fact)], recordFacts),
+    changes: inOrder(
+      'changes',
+      pipeline(
+        'change',
+        ({ kind, networkId, from, at }) => [kind, networkId, from, Number(at)],
+        recordChanges,
+      ),
+    ),
+    facts: inOrder(
+      'facts',
+      pipeline('fact', (fact) => [fact.kind, Number(fact.at), JSON.stringify(fact)], recordFacts),
+    ),
     history: (batch) => history([batch]),
     presence: createPresenceTeller(deps, scope),
   };

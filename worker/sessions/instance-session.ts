@@ -36,6 +36,7 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
   return {
     queue,
     network: () => held.session,
+    learn: (facts) => held.arrivals.facts(facts),
     lateMs: () => (held.row.state === 'CONNECTED' ? queue.lateMs() : 0),
     reconcile: () =>
       steps.step('reconcile', async () => {

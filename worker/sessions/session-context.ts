@@ -10,7 +10,7 @@ import type { Db } from '@posthorn/core/platform/db.ts';
 import type { Cipher } from '@posthorn/core/platform/encryption.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import type { LoneTimer } from '@posthorn/core/platform/lone-timer.ts';
-import type { NetworkDriver, NetworkSession } from '@posthorn/network/driver.ts';
+import type { NetworkDriver, NetworkFact, NetworkSession } from '@posthorn/network/driver.ts';
 import type { InstanceQueue } from '../dispatch/instance-queue.ts';
 import type { InstanceQueueDeps } from '../dispatch/queue-context.ts';
 import type { Arrivals } from './arrivals.ts';
@@ -37,6 +37,8 @@ export interface InstanceSession {
   readonly queue: InstanceQueue;
   /** The session, while one is open. */
   network(): NetworkSession | null;
+  /** Records what an answer of the network told, in order with what arrives. Rejects when it could not. */
+  learn(facts: readonly NetworkFact[]): Promise<void>;
   /** For how long there has been work that does not get on, while users are told that it is connected. */
   lateMs(): number;
   /** Reads the row again and moves toward what it asks for. */

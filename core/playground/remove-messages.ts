@@ -1,0 +1,28 @@
+import { WEBHOOK_PAYLOAD_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
+import type { Db } from '../platform/db.ts';
+import { DAY_MS } from '../platform/durations.ts';
+import { firstIdAt } from '../platform/ids.ts';
+import { PLAYGROUND_INSTANCE_ID } from './shared-instance.ts';
+
+const BATCH = 1_000;
+
+/**
+ * Removes the messages of the playground when what was told of them is gone, and the chats in which nothing is left:
+ * they are nobody's who could delete them, and those of a company that is purged have gone before.
+ */
+export async function removePlaygroundMessages(db: Db, now: Date): Promise<void> {
+  const before = new Date(now.getTime() - WEBHOOK_PAYLOAD_RETENTION_DAYS * DAY_MS);
+  for (;;) {
+    const gone = await db.query(
+      `DELETE FROM messages WHERE id IN (
+         SELECT id FROM messages WHERE instance_id = $1 AND id < $2 ORDER BY id LIMIT ${BATCH}
+       )`,
+      [PLAYGROUND_INSTANCE_ID, firstIdAt(before)],
+    );
+    if ((gone.rowCount ?? 0) < BATCH) break;
+  }
+  await db.query('DELETE FROM chats WHERE instance_id = $1 AND active_at < $2', [
+    PLAYGROUND_INSTANCE_ID,
+    before,
+  ]);
+}
