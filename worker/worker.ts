@@ -101,7 +101,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     leases: () => owner.owned(),
     instance(instanceId) {
       const held = sessions.find(instanceId);
-      return held && { queue: held.queue, session: held.network(), learn: held.learn };
+      return held && { queue: held.queue, session: held.network(), noteAnswer: held.noteAnswer };
     },
   });
   const relay = startRelay({

@@ -83,6 +83,7 @@ export const configSchema = z.object({
   /** Sends of an instance that the sandbox has not answered yet. */
   SANDBOX_WINDOW: positive.default(32),
   SANDBOX_AUTO_PAIR: flag.default(true),
+  SANDBOX_KEEP_MESSAGES: positive.default(50_000),
   /** Users may try sends from a shared instance of the sandbox. */
   PLAYGROUND_ENABLED: flag.default(false),
   /** Least time between two sends of an instance; the default depends on the network. */

@@ -11,6 +11,7 @@ const environment = z.object({
   SANDBOX_PORT: z.coerce.number().int().min(0).max(65_535).default(8090),
   SANDBOX_HOST: z.string().min(1).default('127.0.0.1'),
   SANDBOX_ALLOWED_HOSTS: z.string().default(''),
+  SANDBOX_KEEP_MESSAGES: z.coerce.number().int().positive().optional(),
   SANDBOX_AUTO_PAIR: z.stringbool().default(true),
   DATA_DIR: z.string().min(1).default('.data'),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
@@ -33,6 +34,7 @@ await runMain('sandbox', async () => {
     host: env.SANDBOX_HOST,
     allowedHosts: env.SANDBOX_ALLOWED_HOSTS.split(','),
     autoPair: env.SANDBOX_AUTO_PAIR,
+    ...(env.SANDBOX_KEEP_MESSAGES ? { keepMessages: env.SANDBOX_KEEP_MESSAGES } : {}),
     dataDir: join(env.DATA_DIR, 'sandbox'),
     log,
   });

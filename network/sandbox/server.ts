@@ -23,6 +23,7 @@ import { createOutbox, type Outbox } from './sessions/outbox.ts';
 import { createPairingDesk } from './sessions/pairing.ts';
 import { cutSession, endSession } from './sessions/session.ts';
 import { createCdn } from './state/cdn.ts';
+import { createKept } from './state/forget.ts';
 import { journalPath, makeDataDir, noJournal, openJournal } from './state/journal.ts';
 import { createLedger } from './state/ledger.ts';
 import { initialDefaults, type Session } from './state/model.ts';
@@ -42,6 +43,8 @@ export interface SandboxOptions {
   /** Where accounts, messages and ledger outlive a restart; memory only without it. */
   dataDir?: string;
   compactAboveBytes?: number;
+  /** The newest messages that it holds, and those under way; default 50,000. */
+  keepMessages?: number;
   qrTtlMs?: number;
   codeTtlMs?: number;
   log?: SandboxLog;
@@ -59,6 +62,7 @@ export interface SandboxServer {
   close(): Promise<void>;
 }
 
+const KEEP_MESSAGES = 50_000;
 const HEARTBEAT_MS = 30_000;
 const TRANSFERS: TransferLimits = { graceMs: 15_000, minBytesPerS: 16 * 1024 };
 const MAX_FRAME_BYTES = 8 * 1024 * 1024;
@@ -153,6 +157,7 @@ function createWorld(options: SandboxOptions, log: SandboxLog, outbox: Outbox): 
     cdn: createCdn(options.dataDir),
     accountsByToken: new Map(),
     ledger: createLedger(),
+    kept: createKept(options.keepMessages ?? KEEP_MESSAGES),
     journal: noJournal,
     wheel: createTimerWheel(),
     faults: createFaultBook(),

@@ -91,6 +91,7 @@ async function openSandbox(config: Config, { log, shutdown }: StandaloneDeps): P
     host: config.SANDBOX_HOST,
     allowedHosts: config.SANDBOX_ALLOWED_HOSTS.split(','),
     autoPair: config.SANDBOX_AUTO_PAIR,
+    keepMessages: config.SANDBOX_KEEP_MESSAGES,
     dataDir: path.join(config.DATA_DIR, 'sandbox'),
     log,
   });

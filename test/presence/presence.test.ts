@@ -44,6 +44,30 @@ describe('presence of others', () => {
     assert.deepEqual([typing.data.chat, typing.data.phone], [jid, phone]);
   });
 
+  test('goes on after the connection was lost and came back', async () => {
+    const phone = pipeline.newPhone();
+    await pipeline.sandbox.post('/phones', { phone, online: true });
+    await subscribe(phone);
+    const logins = async () =>
+      (await pipeline.sandbox.get('/sessions')).accounts.find(
+        (account: { phone: string }) => account.phone === instance.phone,
+      );
+    const before = (await logins()).logins;
+    await pipeline.sandbox.post('/faults', { kind: 'drop', at: 'now', instance: instance.id, times: 1 });
+    await waitFor(async () => {
+      const { logins: count, connected } = await logins();
+      return connected && count > before;
+    });
+    const told = waitFor(async () => {
+      await types(phone, 'composing', instance.phone);
+      const { rows } = await pipeline.api.parts.db.query(
+        `SELECT 1 FROM events WHERE type = 'presence.updated' AND data->>'phone' = $1 AND data->>'state' = 'composing'`,
+        [phone],
+      );
+      return rows.length > 0;
+    }, 10_000);
+    await told;
+  });
   test('in a group is told to who subscribed to the group, under the address that it has there', async () => {
     const phone = pipeline.newPhone();
     const { lid } = await pipeline.sandbox.post('/phones', { phone, lid: 'at_once' });

@@ -15,8 +15,8 @@ import {
 } from '@posthorn/core/rpc/rpc-requests.ts';
 import type { NetworkActions } from '@posthorn/network/actions.ts';
 import { type NetworkSession, SendRefused } from '@posthorn/network/driver.ts';
-import type { NetworkFact } from '@posthorn/network/facts.ts';
 import type { InstanceQueue } from '../dispatch/instance-queue.ts';
+import type { NetworkAnswer } from '../sessions/note-answer.ts';
 import { type CancelTasksDeps, cancelTasks } from './cancel-tasks.ts';
 
 export interface RpcServerDeps extends CancelTasksDeps {
@@ -33,8 +33,8 @@ export interface RpcServerDeps extends CancelTasksDeps {
 export interface HeldInstance {
   queue: InstanceQueue;
   session: NetworkSession | null;
-  /** Records what an answer of the network told, in order with what arrives. */
-  learn(facts: readonly NetworkFact[]): Promise<void>;
+  /** Keeps what an answer of the network means for others than who asked. Rejects when it could not. */
+  noteAnswer(answer: NetworkAnswer): Promise<void>;
 }
 
 /** Notifications may be lost: the requests are looked for this often anyway. */
@@ -107,19 +107,11 @@ async function perform(deps: RpcServerDeps, { instanceId, op, args }: RpcRequest
     }
     if (!held?.session) return { error: UNAVAILABLE };
     const value = await held.session.act(op as keyof NetworkActions, args as never);
-    const learnt = factsOf(op, args, value, deps.clock.now());
-    if (learnt.length > 0) await held.learn(learnt);
+    await held.noteAnswer({ op, args, value });
     return { value };
   } catch (err) {
     if (err instanceof SendRefused) return { error: err.reason };
     deps.log.debug({ err, instance_id: instanceId, op }, 'the network could not be asked');
     return { error: UNAVAILABLE };
   }
-}
-
-/** What an answer tells that everybody who reads has to know from then on. */
-function factsOf(op: string, args: Record<string, unknown>, value: unknown, at: Date): NetworkFact[] {
-  if (op !== 'lid_phone') return [];
-  const { phone } = (value ?? {}) as { phone?: unknown };
-  return typeof phone === 'string' ? [{ kind: 'lid', lid: String(args.lid), phone, at }] : [];
 }

@@ -14,6 +14,8 @@ import type {
 import { startInstanceQueue } from '../dispatch/instance-queue.ts';
 import { createArrivals } from './arrivals.ts';
 import { createOnlineKeeper } from './keep-online.ts';
+import { createPresenceWatch } from './keep-watching.ts';
+import { noteAnswer } from './note-answer.ts';
 import type { InstanceSession, SessionContext, SessionDeps } from './session-context.ts';
 import {
   afterEnd,
@@ -36,7 +38,8 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
   return {
     queue,
     network: () => held.session,
-    learn: (facts) => held.arrivals.facts(facts),
+    noteAnswer: (answer) =>
+      noteAnswer({ arrivals: held.arrivals, watch: held.watch, clock: deps.clock }, answer),
     lateMs: () => (held.row.state === 'CONNECTED' ? queue.lateMs() : 0),
     reconcile: () =>
       steps.step('reconcile', async () => {
@@ -96,6 +99,7 @@ function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): Sessio
     ),
     arrivals: createArrivals(deps, scope),
     online: createOnlineKeeper(deps.driver, log),
+    watch: createPresenceWatch(log),
     queue: startInstanceQueue(deps, {
       ...scope,
       dedupes: deps.driver.dedupes,
@@ -196,6 +200,7 @@ async function onConnected(held: SessionContext): Promise<void> {
   if (held.row.state !== 'CONNECTED') await record(held, { to: 'CONNECTED', reason: null, fields: {} });
   if (!held.session) return;
   held.queue.attach(held.session);
+  held.watch.renew(held.session);
   showOnline(held, held.session);
 }
 
@@ -274,6 +279,7 @@ function takeSession(held: SessionContext): NetworkSession | null {
 async function record(held: SessionContext, planned: PlannedTransition): Promise<TransitionOutcome> {
   const { deps, lease, row } = held;
   const outcome = await transitionInstance(deps, { instanceId: row.id, lease, ...planned });
+  if (planned.to !== 'CONNECTED') held.watch.clear();
   if (outcome === 'moved') held.row = { ...held.row, state: planned.to };
   return outcome;
 }

@@ -10,12 +10,14 @@ import type { Db } from '@posthorn/core/platform/db.ts';
 import type { Cipher } from '@posthorn/core/platform/encryption.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import type { LoneTimer } from '@posthorn/core/platform/lone-timer.ts';
-import type { NetworkDriver, NetworkFact, NetworkSession } from '@posthorn/network/driver.ts';
+import type { NetworkDriver, NetworkSession } from '@posthorn/network/driver.ts';
 import type { InstanceQueue } from '../dispatch/instance-queue.ts';
 import type { InstanceQueueDeps } from '../dispatch/queue-context.ts';
 import type { Arrivals } from './arrivals.ts';
 import type { ArrivalsDeps } from './arrivals-context.ts';
 import type { OnlineKeeper } from './keep-online.ts';
+import type { PresenceWatch } from './keep-watching.ts';
+import type { NetworkAnswer } from './note-answer.ts';
 import type { OpeningGate, OpeningTurn } from './opening-gate.ts';
 import type { StepChain } from './step-chain.ts';
 
@@ -37,8 +39,8 @@ export interface InstanceSession {
   readonly queue: InstanceQueue;
   /** The session, while one is open. */
   network(): NetworkSession | null;
-  /** Records what an answer of the network told, in order with what arrives. Rejects when it could not. */
-  learn(facts: readonly NetworkFact[]): Promise<void>;
+  /** Keeps what an answer of the network means for others than who asked. Rejects when it could not. */
+  noteAnswer(answer: NetworkAnswer): Promise<void>;
   /** For how long there has been work that does not get on, while users are told that it is connected. */
   lateMs(): number;
   /** Reads the row again and moves toward what it asks for. */
@@ -69,5 +71,6 @@ export interface SessionContext {
   graceTimer: LoneTimer;
   arrivals: Arrivals;
   online: OnlineKeeper;
+  watch: PresenceWatch;
   queue: InstanceQueue;
 }

@@ -4,6 +4,7 @@ import { jidOfPhone, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { families } from '../families/registry.ts';
 import { textFamily } from '../families/text.ts';
 import type { EventBody } from '../frames.ts';
+import { keepMessage } from './forget.ts';
 import { type Account, type Message, type Phone, unmarked } from './model.ts';
 import { isOnline, phoneForJid, settingOf } from './phones.ts';
 import { pushEvent, recordReceipt, tellLid } from './receipts.ts';
@@ -63,6 +64,7 @@ export function takeMessage(
   if (options.ledger) world.ledger.add(message);
   world.journal.append(messageRecord(message));
   for (const phone of recipientsOf(world, message)) deliver(world, phone, message);
+  keepMessage(world, message);
   return { message, repeated: false };
 }
 

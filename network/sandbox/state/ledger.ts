@@ -1,6 +1,7 @@
 /**
  * Every envelope that the network accepted from an instance, once, in order: what loss and duplicate
- * tests count. Messages that virtual phones send are not in it.
+ * tests count. Messages that virtual phones send are not in it. Of those that the network forgot, the summary alone
+ * is left.
  */
 import type { Jid } from '@posthorn/contract/jid.ts';
 import type { Message } from './model.ts';
@@ -21,17 +22,24 @@ interface LedgerSummary {
 }
 
 export interface Ledger {
-  /** Gives the message the next place and keeps it. */
-  add(message: Message): void;
+  /** Gives the message a place, the next one unless a journal says which it had, and keeps it. */
+  add(message: Message, seq?: number): void;
   addDuplicate(message: Message): void;
   addRefusal(from: Jid): void;
+  /** The entries go; they stay counted. */
+  forget(messages: ReadonlySet<Message>): void;
+  /** How many envelopes and repeats of a sender were forgotten. */
+  forgottenOf(from: Jid): { received: number; duplicates: number };
+  /** Counts what a journal says was forgotten. */
+  addForgotten(from: Jid, counts: { received: number; duplicates: number }): void;
   /** Entries that match, in order. The array is the ledger's own unless a filter asks for two sides. */
   find(filter: LedgerFilter): readonly Message[];
   summary(): LedgerSummary;
 }
 
 export function createLedger(): Ledger {
-  const all: Message[] = [];
+  let all: Message[] = [];
+  let lastSeq = 0;
   const byFrom = new Map<Jid, Message[]>();
   const byTo = new Map<Jid, Message[]>();
   const totals: LedgerSummary = { total: 0, duplicates: 0, refused: 0, senders: new Map() };
@@ -46,9 +54,10 @@ export function createLedger(): Ledger {
   }
 
   return {
-    add(message) {
+    add(message, seq = lastSeq + 1) {
       all.push(message);
-      message.seq = all.length;
+      lastSeq = seq;
+      message.seq = seq;
       append(byFrom, message.from.jid, message);
       append(byTo, message.to, message);
       totals.total++;
@@ -65,6 +74,32 @@ export function createLedger(): Ledger {
     addRefusal(from) {
       totals.refused++;
       senderOf(from).refused++;
+    },
+    forget(messages) {
+      const held = (message: Message) => !messages.has(message);
+      all = all.filter(held);
+      const [senders, recipients] = [new Set<Jid>(), new Set<Jid>()];
+      for (const message of messages) {
+        senders.add(message.from.jid);
+        recipients.add(message.to);
+      }
+      for (const jid of senders) keepIn(byFrom, jid, held);
+      for (const jid of recipients) keepIn(byTo, jid, held);
+    },
+    forgottenOf(jid) {
+      const { received, duplicates } = senderOf(jid);
+      const held = byFrom.get(jid) ?? [];
+      return {
+        received: received - held.length,
+        duplicates: duplicates - held.reduce((sum, { timesSeen }) => sum + timesSeen - 1, 0),
+      };
+    },
+    addForgotten(jid, { received, duplicates }) {
+      totals.total += received;
+      totals.duplicates += duplicates;
+      const sender = senderOf(jid);
+      sender.received += received;
+      sender.duplicates += duplicates;
     },
     find({ phone, from, to }) {
       let found: readonly Message[] = all;
@@ -83,6 +118,12 @@ function append(index: Map<Jid, Message[]>, key: Jid, message: Message) {
   const list = index.get(key);
   if (list) list.push(message);
   else index.set(key, [message]);
+}
+
+function keepIn(index: Map<Jid, Message[]>, key: Jid, held: (message: Message) => boolean) {
+  const left = index.get(key)?.filter(held) ?? [];
+  if (left.length > 0) index.set(key, left);
+  else index.delete(key);
 }
 
 function mergeBySeq(a: readonly Message[], b: readonly Message[]): readonly Message[] {

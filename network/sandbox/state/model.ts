@@ -35,7 +35,7 @@ export interface Phone {
   /** What was set for this phone; the rest follows `World.defaults`. */
   own: Partial<PhoneSettings>;
   /** What it shows, in the order of arrival. */
-  readonly messages: Message[];
+  messages: Message[];
   /** What it sent, by network id: the duplicate key is (sender, id). */
   readonly sent: Map<string, Message>;
   /** What could not be delivered yet because it is offline. */
@@ -228,4 +228,15 @@ export interface EventQueue {
   /** Drops and returns the events up to `seq`; nothing when it acked that far before. */
   ack(seq: number): PendingEvent[];
   all(): PendingEvent[];
+}
+
+/** The messages that the network holds. */
+export interface Kept {
+  readonly limit: number;
+  /** Oldest first. */
+  messages: Message[];
+  /** So many messages there may be before the oldest go, a tenth of all at once. */
+  roomUntil: number;
+  /** Since the network began, restarts included: whatever is older may not be there. */
+  forgotten: number;
 }

@@ -11,7 +11,7 @@ export function phoneFor(world: World, phone: string): Phone {
   const made: Phone = {
     phone,
     jid: jidOfPhone(phone),
-    name: `Phone ${phone.slice(-4)}`,
+    name: defaultName(phone),
     business: false,
     own: {},
     messages: [],
@@ -32,6 +32,11 @@ export function phoneFor(world: World, phone: string): Phone {
   };
   world.phones.set(phone, made);
   return made;
+}
+
+/** Under which name a phone goes that was not given one. */
+export function defaultName(phone: string): string {
+  return `Phone ${phone.slice(-4)}`;
 }
 
 export function phoneForJid(world: World, jid: string): Phone {

@@ -27,6 +27,10 @@ export type JournalRecord =
   | ['again', string, string]
   /** Refused envelopes of a sender, counted in the ledger's summary. */
   | ['refused', string]
+  /** So many messages were there that are not any more. */
+  | ['forgot', number]
+  /** Of a sender, how many of its envelopes and repeats were counted and are not there any more. */
+  | ['counted', string, number, number]
   /** Queued for an account; a receipt also moves its message. */
   | ['event', string, NetworkEvent]
   /** Made up by a tester, and queued for an account as it stands. */
@@ -85,6 +89,8 @@ interface MessageRecord {
   quoted?: string;
   at: number;
   ledger: 0 | 1;
+  /** Its place in the ledger, where others before it were forgotten. */
+  seq?: number;
   auto?: 1;
   seen?: number;
   status?: MessageStatus;
@@ -134,7 +140,7 @@ export function accountRecord(account: Account): JournalRecord {
   ];
 }
 
-export function messageRecord(message: Message): JournalRecord {
+export function messageRecord(message: Message, options: { withPlace?: boolean } = {}): JournalRecord {
   const record: MessageRecord = {
     id: message.id,
     from: message.from.phone,
@@ -144,6 +150,7 @@ export function messageRecord(message: Message): JournalRecord {
     at: message.at,
     ledger: message.seq > 0 ? 1 : 0,
   };
+  if (options.withPlace && message.seq > 0) record.seq = message.seq;
   if (message.quotedId !== undefined) record.quoted = message.quotedId;
   if (message.automatic) record.auto = 1;
   if (message.timesSeen > 1) record.seen = message.timesSeen;

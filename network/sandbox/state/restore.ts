@@ -7,6 +7,7 @@ import { addAccount } from './accounts.ts';
 import { catchUp } from './change-phone.ts';
 import { deliver } from './deliver.ts';
 import { applyDeviceFact, deviceFacts } from './device-state.ts';
+import { keepMessage } from './forget.ts';
 import { GROUP_CAPACITY, newInviteCode } from './groups.ts';
 import { replayJournal, rewriteJournal } from './journal.ts';
 import { type Account, type Message, type Phone, unmarked } from './model.ts';
@@ -74,8 +75,19 @@ function applyRecord(world: World, record: JournalRecord): void {
     case 'message':
       applyMessage(world, record);
       return;
-    case 'again':
-      world.ledger.addDuplicate(messageOf(world, record[1], record[2]));
+    case 'again': {
+      const again = messageOf(world, record[1], record[2]);
+      if (again) world.ledger.addDuplicate(again);
+      return;
+    }
+    case 'forgot':
+      world.kept.forgotten += record[1];
+      return;
+    case 'counted':
+      world.ledger.addForgotten(phoneFor(world, record[1]).jid, {
+        received: record[2],
+        duplicates: record[3],
+      });
       return;
     case 'refused':
       world.ledger.addRefusal(phoneFor(world, record[1]).jid);
@@ -94,12 +106,16 @@ function applyRecord(world: World, record: JournalRecord): void {
     case 'acked':
       accountOf(world, record[1]).events.ack(record[2]);
       return;
-    case 'status':
-      advance(messageOf(world, record[1], record[2]), record[3], phoneFor(world, record[4]));
+    case 'status': {
+      const message = messageOf(world, record[1], record[2]);
+      if (message) advance(message, record[3], phoneFor(world, record[4]));
       return;
-    case 'star':
-      markStar(phoneFor(world, record[1]), messageOf(world, record[2], record[3]), record[4]);
+    }
+    case 'star': {
+      const message = messageOf(world, record[2], record[3]);
+      if (message) markStar(phoneFor(world, record[1]), message, record[4]);
       return;
+    }
     case 'device':
       applyDeviceFact(phoneFor(world, record[1]), record[2], record[3]);
       return;
@@ -128,7 +144,8 @@ function applyMessage(world: World, [, record]: Extract<JournalRecord, ['message
     marks: unmarked,
   };
   from.sent.set(message.id, message);
-  if (record.ledger === 1) world.ledger.add(message);
+  if (record.ledger === 1) world.ledger.add(message, record.seq);
+  keepMessage(world, message);
 }
 
 function applyEvent(world: World, account: Account, event: NetworkEvent): void {
@@ -140,7 +157,8 @@ function applyEvent(world: World, account: Account, event: NetworkEvent): void {
       event.k === 'message' ? event.id : event.env,
     );
   } else if ('by' in event) {
-    advance(messageOf(world, account.phone.phone, event.id), event.k, phoneForJid(world, event.by));
+    const told = messageOf(world, account.phone.phone, event.id);
+    if (told) advance(told, event.k, phoneForJid(world, event.by));
   }
   account.events.push({ seq: event.s, json: JSON.stringify(event), message });
 }
@@ -226,8 +244,13 @@ function* snapshot(world: World): Generator<JournalRecord> {
     for (const { at, ...fact } of deviceFacts(phone)) yield ['device', phone.phone, fact, at];
   }
   for (const group of world.groups.values()) yield groupRecord(group);
+  if (world.kept.forgotten > 0) yield ['forgot', world.kept.forgotten];
+  for (const jid of world.ledger.summary().senders.keys()) {
+    const { received, duplicates } = world.ledger.forgottenOf(jid);
+    if (received > 0) yield ['counted', phoneForJid(world, jid).phone, received, duplicates];
+  }
   for (const message of messagesInOrder(world)) {
-    yield messageRecord(message);
+    yield messageRecord(message, { withPlace: world.kept.forgotten > 0 });
     for (const number of message.marks.starredBy) {
       yield ['star', number, message.from.phone, message.id, true];
     }
@@ -249,8 +272,10 @@ function accountOf(world: World, phone: string): Account {
   return account;
 }
 
-function messageOf(world: World, sender: string, id: string): Message {
+/** Null for one that was forgotten. */
+function messageOf(world: World, sender: string, id: string): Message | null {
   const message = world.phones.get(sender)?.sent.get(id);
+  if (!message && world.kept.forgotten > 0) return null;
   if (!message) throw new Error('the sandbox journal speaks of a message that it did not make');
   return message;
 }

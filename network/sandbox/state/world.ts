@@ -8,7 +8,7 @@ import type { SandboxLog } from '../log.ts';
 import type { Cdn } from './cdn.ts';
 import type { Journal } from './journal.ts';
 import type { Ledger } from './ledger.ts';
-import type { Account, Group, Phone, PhoneSettings, Session } from './model.ts';
+import type { Account, Group, Kept, Phone, PhoneSettings, Session } from './model.ts';
 import type { TimerWheel } from './timer-wheel.ts';
 
 export interface World {
@@ -19,6 +19,7 @@ export interface World {
   readonly cdn: Cdn;
   readonly accountsByToken: Map<string, Account>;
   readonly ledger: Ledger;
+  readonly kept: Kept;
   journal: Journal;
   readonly wheel: TimerWheel;
   readonly faults: FaultBook;

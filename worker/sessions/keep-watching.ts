@@ -1,0 +1,47 @@
+import type { Jid } from '@posthorn/contract/jid.ts';
+import type { Log } from '@posthorn/core/platform/log.ts';
+import { type NetworkSession, SendRefused } from '@posthorn/network/driver.ts';
+
+/**
+ * Whose presence was subscribed to, until the instance disconnects. The network forgets that with the connection, so one
+ * that came back asks again.
+ */
+export interface PresenceWatch {
+  add(jid: Jid): void;
+  /** Returns at once; whom the network does not tell of any more is let go. */
+  renew(session: NetworkSession): void;
+  clear(): void;
+}
+
+/** Of each instance; the oldest go. */
+const MAX = 1_000;
+
+export function createPresenceWatch(log: Log): PresenceWatch {
+  const watched = new Set<Jid>();
+
+  async function askAgain(session: NetworkSession, jids: readonly Jid[]): Promise<void> {
+    for (const jid of jids) {
+      if (!watched.has(jid)) continue;
+      await session.act('presence_subscribe', { jid }).catch((err) => {
+        if (!(err instanceof SendRefused)) throw err;
+        watched.delete(jid);
+      });
+    }
+  }
+
+  return {
+    add(jid) {
+      watched.delete(jid);
+      watched.add(jid);
+      const [oldest] = watched;
+      if (watched.size > MAX && oldest !== undefined) watched.delete(oldest);
+    },
+    renew(session) {
+      if (watched.size === 0) return;
+      askAgain(session, [...watched]).catch((err) => {
+        log.debug({ err }, 'the network was not asked again whose presence to tell');
+      });
+    },
+    clear: () => watched.clear(),
+  };
+}
