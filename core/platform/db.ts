@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import {
   type ConnectionLimits,
@@ -146,7 +147,8 @@ async function runTransaction<T>(
  * Sends BEGIN and does not wait for it: it shares a round trip with the first statement, and COMMIT with the last
  * ones. PostgreSQL takes them in their order. After one that failed it refuses the others, and commits nothing.
  */
-function openTransaction(client: pg.PoolClient, opening: string | undefined) {
+function openTransaction(connected: pg.PoolClient, opening: string | undefined) {
+  const client = { query: gatheringQuery(connected) };
   let isOpen = false;
   let failure: unknown;
   /** What nobody waits for fails the transaction. */
@@ -185,6 +187,21 @@ function openTransaction(client: pg.PoolClient, opening: string | undefined) {
         throw new Error('the transaction was not committed: a statement of it had failed');
     },
   };
+}
+
+/**
+ * The connection's `query`, where the statements of one turn go out with one system call. Each would cost one of its own,
+ * here and at PostgreSQL, which wakes up for each.
+ */
+function gatheringQuery(client: pg.PoolClient): pg.PoolClient['query'] {
+  const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection;
+  return ((...args: Parameters<pg.PoolClient['query']>) => {
+    if (stream.writableCorked === 0) {
+      stream.cork();
+      process.nextTick(() => stream.uncork());
+    }
+    return client.query(...args);
+  }) as pg.PoolClient['query'];
 }
 
 /** PostgreSQL could not be reached, went away or takes no writes: the request may be tried again (503), nothing is known to be wrong with it. */
