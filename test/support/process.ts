@@ -138,7 +138,7 @@ export async function startProcess(options: ProcessOptions): Promise<RunningProc
 
 /** What every child needs to run at all. */
 export function baseEnv(): Record<string, string> {
-  const names = ['PATH', 'HOME', 'TMPDIR', 'NODE_V8_COVERAGE'];
+  const names = ['PATH', 'HOME', 'TMPDIR', 'NODE_V8_COVERAGE', 'NODE_COMPILE_CACHE'];
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }
 

@@ -34,6 +34,8 @@ const full = values['faults-full'];
 const givenBroker = process.env.AMQP_URL;
 // What the caller's shell says about real services must not reach the programs under test.
 for (const name of ['AMQP_URL', 'DATABASE_URL']) delete process.env[name];
+// The same sources are loaded by hundreds of processes: compiled once, each starts in a third of the CPU.
+process.env.NODE_COMPILE_CACHE ??= path.join(projectRoot, 'node_modules/.cache/compiled');
 process.exitCode = await main();
 
 async function main(): Promise<number> {
