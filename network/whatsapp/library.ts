@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import type { WhatsAppLibrary } from './library-types.ts';
-import { replaceChecks, replaceSignalChecks, type SignalCurve } from './signatures.ts';
+import { type Checks, replaceChecks, replaceSignalChecks, type SignalCurve } from './signatures.ts';
 
 const LIBRARY = '@whiskeysockets/baileys';
 const folder = new URL('./library/', import.meta.url);
@@ -33,9 +33,9 @@ export async function loadLibrary(): Promise<WhatsAppLibrary> {
   // Before the library is loaded: it takes the functions as they are then.
   const fromLibrary = createRequire(packageFile);
   replaceSignalChecks(fromLibrary('libsignal/src/curve') as SignalCurve);
-  const library: WhatsAppLibrary = await import(pathToFileURL(fromFolder.resolve(LIBRARY)).href);
-  replaceChecks(library);
-  return library;
+  const library: unknown = await import(pathToFileURL(fromFolder.resolve(LIBRARY)).href);
+  replaceChecks(library as Checks);
+  return library as WhatsAppLibrary;
 }
 
 /** Trusts servers whose certificate `publicKey` (32 bytes) has signed, and no others: for simulated networks. */

@@ -32,7 +32,7 @@ export function isSigned(publicKey: Uint8Array, message: Uint8Array, signature: 
 }
 
 /** The functions of the library's two packages that check signatures. */
-interface Checks {
+export interface Checks {
   Curve: {
     sharedKey(privateKey: Uint8Array, publicKey: Uint8Array): Uint8Array;
     verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean;

@@ -63,7 +63,7 @@ describe('between a client and the phones of the simulated WhatsApp network', ()
       await client.socket.sendMessage(bob.jid, { text: 'Twice' }, { messageId: '3EB0AA04' });
     }
     await until(() => network.ledger.find(({ id, timesSeen }) => id === '3EB0AA04' && timesSeen === 2), 'twice seen');
-    await until(async () => (await bob.message('3EB0AA04')).timesSeen === 2, 'twice at the phone');
+    await until(() => bob.messages.find(({ id, timesSeen }) => id === '3EB0AA04' && timesSeen === 2), 'twice at Bob');
     assert.equal(bob.messages.filter(({ id }) => id === '3EB0AA04').length, 1);
   });
 

@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { publish } from './app-state.ts';
 import type { LinkedDevice } from './linked-device.ts';
 import { type MediaKind, openMedia, storeMedia } from './media-server.ts';
 import { node, type WireMessage } from './nodes.ts';
@@ -6,7 +8,7 @@ import { enterCode, scan } from './pairing.ts';
 import type { Phone, PhoneMessage } from './phone.ts';
 import { tellSender } from './phone-inbox.ts';
 import { type SendOptions, sendFromPhone } from './phone-outbox.ts';
-import { jidIn, type World } from './world.ts';
+import { jidIn, seconds, type World } from './world.ts';
 
 const POLL_MS = 10;
 
@@ -102,7 +104,10 @@ export class PhoneHandle {
   ): string {
     const reference = storeMedia(this.#world.media, kind, file);
     const content = { ...reference, mediaKeyTimestamp: Math.floor(Date.now() / 1_000), ...fields };
-    return this.send(chat, { [`${kind}Message`]: content }, { type: 'media', ...options });
+    const id = this.send(chat, { [`${kind}Message`]: content }, { type: 'media', ...options });
+    const blob = this.#world.media.blobs.get(reference.directPath)!;
+    this.phone.files.set(id, { kind, blob, mediaKey: reference.mediaKey });
+    return id;
   }
 
   /** The file that a message brought, with all that the message says of it checked. */
@@ -128,6 +133,22 @@ export class PhoneHandle {
       const what = state === 'recording' ? node('composing', { media: 'audio' }) : node(state);
       device.tell(node('chatstate', { from }, [what]));
     }
+  }
+
+  /** Changes something of its chats, such as `["archive", jid]`: its devices are told. */
+  publish(collection: string, index: readonly string[], value: WireMessage, operation?: 'SET' | 'REMOVE'): void {
+    publish(this.#world, this.phone, collection, index, value, operation);
+  }
+
+  /** Calls another phone, whose devices ring; answers the call's id. `what` is what becomes of it. */
+  call(to: PhoneHandle, what: 'offer' | 'terminate', callId = randomBytes(16).toString('hex'), isVideo = false): string {
+    const attrs = { 'call-id': callId, 'call-creator': this.jid, reason: what === 'terminate' ? 'timeout' : undefined };
+    const content = isVideo ? [node('video')] : undefined;
+    for (const device of to.phone.devices.values()) {
+      const id = randomBytes(8).toString('hex');
+      device.deliver(node('call', { from: this.jid, id, t: seconds() }, [node(what, attrs, content)]));
+    }
+    return callId;
   }
 
   goOffline(): void {

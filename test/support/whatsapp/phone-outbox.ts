@@ -68,31 +68,20 @@ export function resend(world: World, phone: Phone, to: LinkedDevice, id: string,
 }
 
 /** What a phone gives a device that was just linked: the key of its app state, and its history. */
-export function welcome(world: World, phone: Phone, device: LinkedDevice, history: WireMessage): void {
+export function welcome(world: World, phone: Phone, device: LinkedDevice): void {
   device.isWelcomed = true;
-  const keyId = Buffer.concat([Buffer.from([0, 0]), randomBytes(4)]);
-  const key = {
-    keyId: { keyId },
-    keyData: {
-      keyData: randomBytes(32),
-      fingerprint: { rawId: 1, currentIndex: 0, deviceIndexes: [0] },
-      timestamp: Date.now(),
-    },
-  };
+  const { id, data } = phone.appStateKey;
+  const keyData = { keyData: data, fingerprint: { rawId: 1, currentIndex: 0, deviceIndexes: [0] }, timestamp: Date.now() };
   sendToSelf(world, phone, device, {
     type: 'APP_STATE_SYNC_KEY_SHARE',
-    appStateSyncKeyShare: { keys: [key] },
+    appStateSyncKeyShare: { keys: [{ keyId: { keyId: id }, keyData }] },
   });
+  const about = { syncType: 'INITIAL_BOOTSTRAP', chunkOrder: 1, progress: 100 };
   const coder = world.coding.proto.HistorySync!;
-  const bytes = coder.encode(coder.fromObject({ syncType: 'INITIAL_BOOTSTRAP', chunkOrder: 1, progress: 100, ...history }));
+  const bytes = coder.encode(coder.fromObject({ ...about, ...phone.history })).finish();
   sendToSelf(world, phone, device, {
     type: 'HISTORY_SYNC_NOTIFICATION',
-    historySyncNotification: {
-      syncType: 'INITIAL_BOOTSTRAP',
-      chunkOrder: 1,
-      progress: 100,
-      initialHistBootstrapInlinePayload: deflateSync(bytes.finish()),
-    },
+    historySyncNotification: { ...about, initialHistBootstrapInlinePayload: deflateSync(bytes) },
   });
 }
 

@@ -1,4 +1,4 @@
-import { randomInt } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { generateKeys, type Keys, sign, withType } from './keys.ts';
 import type { LinkedDevice } from './linked-device.ts';
 import type { Stanza, WireMessage } from './nodes.ts';
@@ -50,6 +50,14 @@ export class Phone {
   /** What it sent, to be sent again when a device could not open it. */
   readonly sent = new Map<string, { chat: string; message: WireMessage }>();
   readonly typing: { from: string; state: string }[] = [];
+  /** What its devices have changed of its chats. */
+  readonly mutations: { collection: string; operation: string; index: string[]; value: WireMessage }[] = [];
+  /** The key of what the account's devices keep in common. */
+  readonly appStateKey = { id: Buffer.concat([Buffer.from([0, 0]), randomBytes(4)]), data: randomBytes(32) };
+  /** What a device is given of the time before it was paired, as the fields of a history. */
+  history: WireMessage = {};
+  /** Files that it has sent, by the id of the message, to be stored again when the network has forgotten them. */
+  readonly files = new Map<string, { kind: string; blob: Buffer; mediaKey: Buffer }>();
   readonly #signedPreKey: PreKey = { id: 1, keys: generateKeys() };
   #signature: Buffer | null = null;
   readonly #preKeys = new Map<number, Keys>();

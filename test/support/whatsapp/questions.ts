@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { answerAppState } from './app-state.ts';
 import { answerGroupQuestion } from './groups.ts';
 import { isSignedBy, withType } from './keys.ts';
 import type { LinkedDevice } from './linked-device.ts';
@@ -60,7 +61,7 @@ function unknown(world: World, stanza: Stanza): Answer {
 /** The device is ready: a new one is given its history now, when its prekeys are there. */
 function becomeActive(world: World, device: LinkedDevice): Answer {
   const phone = world.phones.get(device.number)!;
-  if (!device.isWelcomed) setImmediate(() => welcome(world, phone, device, {}));
+  if (!device.isWelcomed) setImmediate(() => welcome(world, phone, device));
   return NOTHING;
 }
 
@@ -195,43 +196,4 @@ function answerBusiness(world: World, stanza: Stanza): Answer {
     .filter((profile) => phoneOf(world, profile.attrs.jid ?? '')?.isBusiness)
     .map((profile) => node('profile', { jid: profile.attrs.jid }, [node('description', {}, Buffer.from('A business'))]));
   return [node('business_profile', { v: '244' }, profiles)];
-}
-
-/** Keeps what devices publish of the account's chats, and gives it to whoever has an older version. */
-function answerAppState(world: World, device: LinkedDevice, stanza: Stanza): Answer {
-  const collections = children(child(stanza, 'sync'), 'collection').map((collection) => {
-    const name = collection.attrs.name!;
-    const key = `${device.number} ${name}`;
-    const known = world.appState.get(key) ?? [];
-    world.appState.set(key, known);
-    const version = Number(collection.attrs.version ?? 0);
-    const patch = child(collection, 'patch');
-    if (patch && version !== known.length) {
-      return node('collection', { name, type: 'error' }, [node('error', { code: '409', text: 'conflict' })]);
-    }
-    if (patch) {
-      known.push(bytesOf(patch));
-      tellAppState(world, device, name, known.length);
-      return node('collection', { name, version: String(known.length) });
-    }
-    const newer = known.slice(version).map((bytes, at) => withVersion(bytes, version + at + 1));
-    const patches = newer.length > 0 ? [node('patches', {}, newer.map((bytes) => node('patch', {}, bytes)))] : undefined;
-    return node('collection', { name, version: String(version), has_more_patches: 'false' }, patches);
-  });
-  return [node('sync', {}, collections)];
-}
-
-/** The other devices of the account are told that there is something newer. */
-function tellAppState(world: World, from: LinkedDevice, name: string, version: number): void {
-  for (const device of world.phones.get(from.number)!.devices.values()) {
-    if (device === from) continue;
-    const attrs = { from: '@s.whatsapp.net', id: randomBytes(6).toString('hex'), t: seconds(), type: 'server_sync' };
-    device.deliver(node('notification', attrs, [node('collection', { name, version: String(version) })]));
-  }
-}
-
-/** The version is the network's to say: field 1 of the patch, which clients leave out. */
-function withVersion(patch: Buffer, version: number): Buffer {
-  const number = version < 128 ? [8, version] : [8, (version & 0x7f) | 0x80, version >> 7];
-  return Buffer.concat([Buffer.from([0x0a, number.length, ...number]), patch]);
 }

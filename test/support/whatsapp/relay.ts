@@ -1,3 +1,6 @@
+import { randomBytes } from 'node:crypto';
+import { writeFields } from './fields.ts';
+import { hkdf, sealGcm } from './keys.ts';
 import type { LinkedDevice } from './linked-device.ts';
 import { bytesOf, child, children, node, parseJid, type Stanza, uintOf } from './nodes.ts';
 import type { Phone } from './phone.ts';
@@ -28,7 +31,7 @@ export function takeReceipt(world: World, from: LinkedDevice, stanza: Stanza): v
   const ids = [id, ...items];
   for (const each of ids) from.confirm('message', each);
   from.tell(node('ack', { class: 'receipt', id, from: to, type, participant: stanza.attrs.participant }));
-  if (type === 'server-error') return;
+  if (type === 'server-error') return storeAgain(world, from, stanza);
   const author = phoneOf(world, stanza.attrs.participant ?? to);
   if (!author) return;
   const sender = world.phones.get(from.number)!;
@@ -228,6 +231,31 @@ function answerRetry(world: World, phone: Phone, to: LinkedDevice, stanza: Stanz
   phone.restart(addressOf(to.number, to.id), bundle);
   const count = child(stanza, 'retry')?.attrs.count ?? '1';
   resend(world, phone, to, stanza.attrs.id!, count);
+}
+
+/** A device could not fetch a file: whoever sent it stores it again, and the device is told where, sealed. */
+function storeAgain(world: World, device: LinkedDevice, stanza: Stanza): void {
+  const id = stanza.attrs.id!;
+  const about = child(stanza, 'rmr');
+  const sender = phoneOf(world, about?.attrs.participant ?? about?.attrs.jid ?? '');
+  const file = sender?.files.get(id);
+  const attrs = { from: stanza.attrs.to, id, t: seconds(), type: 'mediaretry' };
+  const rmr = node('rmr', { ...about?.attrs });
+  if (!file) {
+    device.deliver(node('notification', attrs, [node('error', { code: '2' }), rmr]));
+    return;
+  }
+  const directPath = `/v/again/${randomBytes(8).toString('hex')}.enc`;
+  world.media.blobs.set(directPath, file.blob);
+  const answer = writeFields([
+    [1, id],
+    [2, directPath],
+    [3, 1],
+  ]);
+  const iv = randomBytes(12);
+  const sealed = sealGcm(hkdf(file.mediaKey, 32, 'WhatsApp Media Retry Notification'), iv, answer, Buffer.from(id));
+  const encrypted = node('encrypt', {}, [node('enc_p', {}, sealed), node('enc_iv', {}, iv)]);
+  device.deliver(node('notification', attrs, [encrypted, rmr]));
 }
 
 function chatName(world: World, to: string): string {

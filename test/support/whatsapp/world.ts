@@ -23,7 +23,15 @@ export interface World {
   waiting: Map<string, Candidate>;
   faults: Faults;
   /** What was published by `w:sync:app:state`, by the phone's number and the collection's name. */
-  appState: Map<string, Buffer[]>;
+  appState: Map<string, Collection>;
+}
+
+export interface Collection {
+  /** Sealed, in the order of their versions, which begin with 1. */
+  patches: Buffer[];
+  hash: Buffer;
+  /** By the MAC of what a value is about, in hex. */
+  valueMacs: Map<string, Buffer>;
 }
 
 export interface LedgerEntry {
