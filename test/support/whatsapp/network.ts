@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer } from 'ws';
 import { Connection } from './connection.ts';
-import { announceChange, createGroup } from './groups.ts';
+import { announceChange, createGroup, describe } from './groups.ts';
 import type { LinkedDevice } from './linked-device.ts';
 import { type MediaServer, startMediaServer } from './media-server.ts';
 import { type CertificateFault, createIdentity } from './noise.ts';
@@ -98,7 +98,7 @@ export async function startWhatsAppNetwork(options: NetworkOptions = {}): Promis
     group: (owner, subject, members, addressing) => {
       const phones = members.map((member) => member.phone);
       const group = createGroup(world, owner.phone, subject, phones, addressing);
-      announceChange(group, owner.phone, node('create', {}, []));
+      announceChange(group, owner.phone, node('create', {}, [describe(group)]));
       return group;
     },
     ledger: world.ledger,
@@ -144,7 +144,7 @@ function controlOf(world: World): Control {
     drop: (device) => device.connection?.cut(),
     releaseAcks: (device) => {
       device.holdsAcks = false;
-      for (const ack of device.heldAcks.splice(0)) device.tell(ack);
+      for (const ack of device.heldAcks.splice(0)) device.connection?.send(ack);
     },
   };
 }

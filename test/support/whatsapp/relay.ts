@@ -14,7 +14,7 @@ export function takeMessage(world: World, from: LinkedDevice, stanza: Stanza): v
   const fault = world.faults.onMessage?.(from, stanza) ?? null;
   if (fault === 'drop_before_ledger') return from.connection?.cut();
   if (typeof fault === 'object' && fault !== null) {
-    from.tell(ackOf(stanza, { error: String(fault.error) }));
+    from.connection?.send(ackOf(stanza, { error: String(fault.error) }));
     return;
   }
   enter(world, from, stanza);
@@ -22,7 +22,7 @@ export function takeMessage(world: World, from: LinkedDevice, stanza: Stanza): v
   if (fault === 'drop_after_ledger') return from.connection?.cut();
   const ack = ackOf(stanza, { t: seconds() });
   if (fault === 'hold_ack' || from.holdsAcks) from.heldAcks.push(ack);
-  else from.tell(ack);
+  else from.connection?.send(ack);
 }
 
 export function takeReceipt(world: World, from: LinkedDevice, stanza: Stanza): void {
@@ -30,7 +30,7 @@ export function takeReceipt(world: World, from: LinkedDevice, stanza: Stanza): v
   const items = children(child(stanza, 'list'), 'item').map((item) => item.attrs.id!);
   const ids = [id, ...items];
   for (const each of ids) from.confirm('message', each);
-  from.tell(node('ack', { class: 'receipt', id, from: to, type, participant: stanza.attrs.participant }));
+  from.connection?.send(node('ack', { class: 'receipt', id, from: to, type, participant: stanza.attrs.participant }));
   if (type === 'server-error') return storeAgain(world, from, stanza);
   const author = phoneOf(world, stanza.attrs.participant ?? to);
   if (!author) return;
