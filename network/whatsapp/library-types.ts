@@ -9,6 +9,7 @@ import type { WireKey, WireMessage, WireNumber } from './wire/wire-types.ts';
 export interface WhatsAppLibrary {
   /** The library's signature functions. Its own `verify` is replaced by ours: see `signatures.ts`. */
   Curve: {
+    sharedKey(privateKey: Uint8Array, publicKey: Uint8Array): Uint8Array;
     sign(privateKey: Uint8Array, message: Uint8Array): Uint8Array;
     verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean;
   };

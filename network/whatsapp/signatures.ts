@@ -5,8 +5,9 @@ import { createPublicKey, verify } from 'node:crypto';
  *
  * The library asks for these checks and ignores the answer: its `Curve.verify` says true to every signature, in the
  * certificate of the network's server and in pairing, and the signature of a contact's signed prekey is not looked at
- * when a session begins. Whoever stands between us and the network could be either end. `replaceChecks` puts the
- * check below in all these places.
+ * when a session begins. It also never compares the key in the server's certificate with the key that the server
+ * shows, so that anybody could show the network's own certificate. Whoever stands between us and the network could be
+ * either end. `replaceChecks` and `replaceSignalChecks` put the checks below in all these places.
  */
 
 const P = 2n ** 255n - 19n;
@@ -32,7 +33,10 @@ export function isSigned(publicKey: Uint8Array, message: Uint8Array, signature: 
 
 /** The functions of the library's two packages that check signatures. */
 interface Checks {
-  Curve: { verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean };
+  Curve: {
+    sharedKey(privateKey: Uint8Array, publicKey: Uint8Array): Uint8Array;
+    verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean;
+  };
 }
 export interface SignalCurve {
   verifySignature(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array, isInit?: boolean): boolean;
@@ -46,9 +50,45 @@ export function replaceSignalChecks(curve: SignalCurve): void {
   };
 }
 
-/** Makes the library's own `verify` answer what is true. */
+/** What an account signs of a device begins with this byte; details of a certificate never do. */
+const ACCOUNT_SIGNATURE = 6;
+
+/**
+ * Makes the library's own `verify` answer what is true, and ties the server's certificate to the server: in the
+ * handshake the library agrees on a secret with the server's key and then, in the same breath, checks the
+ * certificate's last link and the one above it. So the certificate that is checked first after a key was agreed with
+ * must be that key's.
+ */
 export function replaceChecks(library: Checks): void {
-  library.Curve.verify = isSigned;
+  const { sharedKey } = library.Curve;
+  let agreed: Uint8Array | null = null;
+  library.Curve.sharedKey = (privateKey, publicKey) => {
+    agreed = publicKey;
+    return sharedKey(privateKey, publicKey);
+  };
+  library.Curve.verify = (publicKey, message, signature) => {
+    if (!isSigned(publicKey, message, signature)) return false;
+    if (message[0] === ACCOUNT_SIGNATURE) return true;
+    const shown = agreed;
+    agreed = null;
+    return shown === null || certifies(message, shown);
+  };
+}
+
+/** Whether the details of a certificate (numbers, and the key as field 3) name this key. */
+function certifies(details: Uint8Array, key: Uint8Array): boolean {
+  const KEY_FIELD = 0x1a;
+  let at = 0;
+  while (at < details.length && (details[at]! & 7) === 0) {
+    at += 1;
+    while (at < details.length && details[at]! >= 0x80) at += 1;
+    at += 1;
+  }
+  return (
+    details[at] === KEY_FIELD &&
+    details[at + 1] === key.length &&
+    Buffer.from(details.subarray(at + 2, at + 2 + key.length)).equals(key)
+  );
 }
 
 function rawKey(key: Uint8Array): Uint8Array | null {
