@@ -26,6 +26,7 @@ import { Groups } from './0064-groups.ts';
 import { Lids } from './0065-lids.ts';
 import { Feedback } from './0067-feedback.ts';
 import { Playground } from './0068-playground.ts';
+import { SessionKeys } from './0072-session-keys.ts';
 
 /** Every migration of the messaging schema, oldest first. A landed one is never edited. */
 export const migrations = [
@@ -57,4 +58,5 @@ export const migrations = [
   Lids,
   Feedback,
   Playground,
+  SessionKeys,
 ];
