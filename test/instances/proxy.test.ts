@@ -34,9 +34,10 @@ test('a proxy is shown without its password and stored sealed', async () => {
   assert.deepEqual([status, body.proxy], [201, 'socks5://ada@proxy.example:1080']);
   const read = await api.call('GET', `/v1/instances/${body.id}`, { key: owner.apiKey });
   assert.ok(!read.text.includes('hush'));
-  const { rows } = await api.parts.db.query<{ row: string }>('SELECT i::text AS row FROM instances i WHERE id = $1', [
-    body.id,
-  ]);
+  const { rows } = await api.parts.db.query<{ row: string }>(
+    'SELECT i::text AS row FROM instances i WHERE id = $1',
+    [body.id],
+  );
   assert.ok(!rows[0]!.row.includes('hush'));
 });
 
@@ -50,7 +51,10 @@ test('another proxy opens the session anew, and null takes it away', async () =>
     return rows[0]!.generation;
   };
   const moved = await update(body.id, { proxy: 'http://proxy.example:3128' });
-  assert.deepEqual([moved.status, moved.body.proxy, await generation()], [200, 'http://proxy.example:3128', 1]);
+  assert.deepEqual(
+    [moved.status, moved.body.proxy, await generation()],
+    [200, 'http://proxy.example:3128', 1],
+  );
   const renamed = await update(body.id, { name: 'Moved' });
   assert.deepEqual([renamed.body.proxy, await generation()], ['http://proxy.example:3128', 1]);
   const direct = await update(body.id, { proxy: null });

@@ -30,12 +30,24 @@ test('what is written is read back by kind and id, the last of each, and null re
     { kind: 'session', id: 'a', value: { n: 3 } },
     { kind: 'pre-key', id: 'a', value: 4 },
   ]);
-  assert.deepEqual(await keys.read('session', ['a', 'b', 'c']), new Map<string, unknown>([['a', { n: 3 }], ['b', 'two']]));
+  assert.deepEqual(
+    await keys.read('session', ['a', 'b', 'c']),
+    new Map<string, unknown>([
+      ['a', { n: 3 }],
+      ['b', 'two'],
+    ]),
+  );
   await keys.write([
     { kind: 'session', id: 'a', value: null },
     { kind: 'session', id: 'd', value: 5 },
   ]);
-  assert.deepEqual(await keys.read('session'), new Map<string, unknown>([['b', 'two'], ['d', 5]]));
+  assert.deepEqual(
+    await keys.read('session'),
+    new Map<string, unknown>([
+      ['b', 'two'],
+      ['d', 5],
+    ]),
+  );
   assert.deepEqual(await keys.read('pre-key'), new Map([['a', 4]]));
   await keys.clear();
   assert.equal((await keys.read('session')).size + (await keys.read('pre-key')).size, 0);
@@ -44,7 +56,10 @@ test('what is written is read back by kind and id, the last of each, and null re
 test('nothing of it can be read out of the database, and another instance sees none of it', async () => {
   const { id, keys } = await keysOf();
   await keys.write([{ kind: 'creds', id: 'me', value: 'a very secret key' }]);
-  const { rows } = await parts.db.query<{ sealed: Buffer }>('SELECT sealed FROM session_keys WHERE instance_id = $1', [id]);
+  const { rows } = await parts.db.query<{ sealed: Buffer }>(
+    'SELECT sealed FROM session_keys WHERE instance_id = $1',
+    [id],
+  );
   assert.equal(rows.length, 1);
   assert.ok(!rows[0]!.sealed.toString('latin1').includes('secret'));
   const other = await keysOf();

@@ -1,8 +1,8 @@
 /** Instances on real connections to the simulated WhatsApp network. */
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { createLog } from '@posthorn/core/platform/log.ts';
 import { networkIdOf, newId } from '@posthorn/core/platform/ids.ts';
+import { createLog } from '@posthorn/core/platform/log.ts';
 import type {
   DisconnectReason,
   HistoryBatch,
@@ -41,7 +41,10 @@ export function memoryKeys(): SessionKeys & { rows: Map<string, string>; writes:
     writes: 0,
     async read(kind: string, ids?: readonly string[]) {
       const found = [...rows].filter(([name]) => name.startsWith(`${kind}\n`));
-      const all = found.map(([name, value]): [string, unknown] => [name.slice(kind.length + 1), JSON.parse(value)]);
+      const all = found.map(([name, value]): [string, unknown] => [
+        name.slice(kind.length + 1),
+        JSON.parse(value),
+      ]);
       return new Map(ids ? all.filter(([id]) => ids.includes(id)) : all);
     },
     async write(changes: Parameters<SessionKeys['write']>[0]) {
@@ -170,5 +173,11 @@ export function reopenWhatsApp(
   options: Partial<OpenOptions> = {},
 ): Promise<WhatsAppInstance> {
   const { keys, identity } = before;
-  return openWhatsApp(t, { url: network.url, ca: network.ca, keys, credentials: identity!.credentials, ...options });
+  return openWhatsApp(t, {
+    url: network.url,
+    ca: network.ca,
+    keys,
+    credentials: identity!.credentials,
+    ...options,
+  });
 }

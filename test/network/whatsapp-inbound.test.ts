@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Arrived, readArrived } from '@posthorn/network/whatsapp/wire/inbound.ts';
-import { openVote, optionsOf, sealVote, hashOfOption } from '@posthorn/network/whatsapp/wire/votes.ts';
-import { withoutDevice, preferPhone, isOurChat } from '@posthorn/network/whatsapp/wire/jids.ts';
+import { isOurChat, preferPhone, withoutDevice } from '@posthorn/network/whatsapp/wire/jids.ts';
+import { hashOfOption, openVote, optionsOf, sealVote } from '@posthorn/network/whatsapp/wire/votes.ts';
 import type { WireMessage } from '@posthorn/network/whatsapp/wire/wire-types.ts';
 
 const CHAT = '5511911111111@s.whatsapp.net';
@@ -173,12 +173,24 @@ const TABLE: [what: string, message: WireMessage, expected: object][] = [
   ],
   [
     'a poll with as many answers as there are',
-    { pollCreationMessage: { name: 'Q', options: [{ optionName: 'a' }, { optionName: 'b' }], selectableOptionsCount: 0 } },
+    {
+      pollCreationMessage: {
+        name: 'Q',
+        options: [{ optionName: 'a' }, { optionName: 'b' }],
+        selectableOptionsCount: 0,
+      },
+    },
     { type: 'poll', content: { question: 'Q', options: ['a', 'b'], max_selections: 2 } },
   ],
   [
     'an event',
-    { eventMessage: { name: 'Party', startTime: { toNumber: () => 1_772_474_400 }, location: { name: 'Home' } } },
+    {
+      eventMessage: {
+        name: 'Party',
+        startTime: { toNumber: () => 1_772_474_400 },
+        location: { name: 'Home' },
+      },
+    },
     { type: 'event', content: { name: 'Party', start_at: '2026-03-02T18:00:00.000Z', location: 'Home' } },
   ],
   [
@@ -210,7 +222,11 @@ const TABLE: [what: string, message: WireMessage, expected: object][] = [
   ],
   [
     'a product',
-    { productMessage: { product: { productId: 'P1', title: 'Shoe', priceAmount1000: { toNumber: () => 5000 } } } },
+    {
+      productMessage: {
+        product: { productId: 'P1', title: 'Shoe', priceAmount1000: { toNumber: () => 5000 } },
+      },
+    },
     {
       type: 'product',
       content: { product_id: 'P1', detail: { productId: 'P1', title: 'Shoe', priceAmount1000: 5000 } },
@@ -221,7 +237,10 @@ const TABLE: [what: string, message: WireMessage, expected: object][] = [
 
 for (const [what, message, expected] of TABLE)
   test(`${what} arrives`, () => {
-    assert.deepEqual(readArrived(arrived(message)), { kind: 'message', message: { ...ENVELOPE, ...expected } });
+    assert.deepEqual(readArrived(arrived(message)), {
+      kind: 'message',
+      message: { ...ENVELOPE, ...expected },
+    });
   });
 
 test('an edit and a deletion are changes of the message that they name', () => {
@@ -232,10 +251,13 @@ test('an edit and a deletion are changes of the message that they name', () => {
     kind: 'change',
     change: { ...about, kind: 'edited', content: { text: 'better' } },
   });
-  assert.deepEqual(readArrived(arrived({ editedMessage: { message: edit({ imageMessage: { caption: 'c' } }) } })), {
-    kind: 'change',
-    change: { ...about, kind: 'edited', content: { caption: 'c' } },
-  });
+  assert.deepEqual(
+    readArrived(arrived({ editedMessage: { message: edit({ imageMessage: { caption: 'c' } }) } })),
+    {
+      kind: 'change',
+      change: { ...about, kind: 'edited', content: { caption: 'c' } },
+    },
+  );
   assert.deepEqual(readArrived(arrived({ protocolMessage: { key, type: 0 } })), {
     kind: 'change',
     change: { ...about, kind: 'deleted' },
@@ -255,13 +277,21 @@ test('what devices say to each other is no message', () => {
 });
 
 test('a vote can be read by who has the secret of the poll, and by nobody else', () => {
-  const of = { pollId: 'P1', pollAuthor: CHAT, voter: '5511@s.whatsapp.net', secret: new Uint8Array(32).fill(9) };
+  const of = {
+    pollId: 'P1',
+    pollAuthor: CHAT,
+    voter: '5511@s.whatsapp.net',
+    secret: new Uint8Array(32).fill(9),
+  };
   const sealed = sealVote(Buffer.from('vote'), of);
   assert.equal(openVote(sealed, of)?.toString(), 'vote');
   for (const other of [{ pollId: 'P2' }, { pollAuthor: 'x' }, { voter: 'x' }, { secret: new Uint8Array(32) }])
     assert.equal(openVote(sealed, { ...of, ...other }), null, JSON.stringify(other));
   assert.equal(openVote({ encPayload: new Uint8Array(3), encIv: sealed.encIv }, of), null);
-  assert.deepEqual(optionsOf(['a', 'b', 'c'], [hashOfOption('c'), hashOfOption('a'), hashOfOption('x')]), ['a', 'c']);
+  assert.deepEqual(optionsOf(['a', 'b', 'c'], [hashOfOption('c'), hashOfOption('a'), hashOfOption('x')]), [
+    'a',
+    'c',
+  ]);
 });
 
 test('addresses lose their device, and of two names the phone is told', () => {

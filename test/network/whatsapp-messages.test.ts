@@ -5,6 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { networkIdOf, newId } from '@posthorn/core/platform/ids.ts';
 import { type OutboundMedia, SendRefused, SendUnavailable } from '@posthorn/network/driver.ts';
+import type { WireMessage } from '@posthorn/network/whatsapp/wire/wire-types.ts';
 import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
 import { pairWhatsApp, reopenWhatsApp, startNetwork, until } from './whatsapp-harness.ts';
 
@@ -14,6 +15,11 @@ before(async () => {
   network = await startNetwork();
 });
 after(() => network.close());
+
+/** What a phone has opened, field by field. */
+function wireOf(shown: { wire: unknown }): WireMessage {
+  return shown.wire as WireMessage;
+}
 
 function newPhone(name?: string) {
   numbers += 1;
@@ -35,7 +41,7 @@ test('a text arrives under our own id, and what becomes of it comes back', async
   const instance = await pairWhatsApp(t, network, own);
   const id = await instance.send({ to: friend.jid, type: 'text', content: { text: 'Hello!' } });
   const shown = await friend.message(id);
-  assert.equal(shown.wire.conversation, 'Hello!');
+  assert.equal(wireOf(shown).conversation, 'Hello!');
   await until(() => instance.receipts.some((receipt) => receipt.kind === 'delivered'), 'the delivery');
   friend.read([shown]);
   const read = await until(() => instance.receipts.find((receipt) => receipt.kind === 'read'), 'the reading');
@@ -51,8 +57,13 @@ test('a received text is told with its sender, and an answer quotes it', async (
     [received.networkId, received.chat, received.from, received.type, received.content],
     [id, friend.jid, friend.jid, 'text', { text: 'Are you there?' }],
   );
-  const answer = await instance.send({ to: friend.jid, type: 'text', content: { text: 'Yes' }, quotedId: id });
-  const { wire } = await friend.message(answer);
+  const answer = await instance.send({
+    to: friend.jid,
+    type: 'text',
+    content: { text: 'Yes' },
+    quotedId: id,
+  });
+  const wire = wireOf(await friend.message(answer));
   assert.equal(wire.extendedTextMessage?.contextInfo?.stanzaId, id);
   assert.equal(wire.extendedTextMessage?.contextInfo?.quotedMessage?.conversation, 'Are you there?');
 });
@@ -68,7 +79,7 @@ test('media is encrypted, uploaded and opened by the phone, and the same the oth
     media: mediaOf(picture, { widthPx: 640, heightPx: 480 }),
   });
   const shown = await friend.message(id);
-  assert.equal(shown.wire.imageMessage?.caption, 'sea');
+  assert.equal(wireOf(shown).imageMessage?.caption, 'sea');
   assert.deepEqual(friend.open(shown, 'image'), picture);
   const file = randomBytes(30_000);
   friend.file(own, 'document', file, { mimetype: 'application/pdf', fileName: 'bill.pdf' });
@@ -89,9 +100,9 @@ test('reactions, edits and deletions go both ways', async (t) => {
   await friend.message(id);
   const target = { id, from_me: true };
   const edit = await instance.send({ to: friend.jid, type: 'edit', content: { text: 'Hello' }, target });
-  assert.equal((await friend.message(edit)).wire.protocolMessage?.editedMessage?.conversation, 'Hello');
+  assert.equal(wireOf(await friend.message(edit)).protocolMessage?.editedMessage?.conversation, 'Hello');
   const removal = await instance.send({ to: friend.jid, type: 'delete', content: {}, target });
-  assert.equal((await friend.message(removal)).wire.protocolMessage?.key?.id, id);
+  assert.equal(wireOf(await friend.message(removal)).protocolMessage?.key?.id, id);
   const heard = friend.text(own, 'Hi');
   await until(() => instance.inbound.length === 1, 'the text');
   const reaction = await instance.send({
@@ -100,7 +111,7 @@ test('reactions, edits and deletions go both ways', async (t) => {
     content: { emoji: '👍' },
     target: { id: heard, from_me: false },
   });
-  assert.equal((await friend.message(reaction)).wire.reactionMessage?.text, '👍');
+  assert.equal(wireOf(await friend.message(reaction)).reactionMessage?.text, '👍');
   friend.send(own, { protocolMessage: { key: { remoteJid: own.jid, fromMe: true, id: heard }, type: 0 } });
   const change = await until(() => instance.changes[0], 'the deletion');
   assert.deepEqual([change.kind, change.networkId, change.chat], ['deleted', heard, friend.jid]);
@@ -122,7 +133,7 @@ test('votes in a poll of ours are read, and our vote in one of theirs is', async
   const target = { id: poll, from_me: false, sender: friend.jid };
   const vote = { chat: friend.jid, target, options: ['later'] };
   const { envelope_id } = await instance.session.act('poll_vote', vote);
-  const { wire } = await friend.message(envelope_id);
+  const wire = wireOf(await friend.message(envelope_id));
   assert.equal(wire.pollUpdateMessage?.pollCreationMessageKey?.id, poll);
   await assert.rejects(
     instance.session.act('poll_vote', { ...vote, options: ['never'] }),
@@ -135,7 +146,10 @@ test('a number without an account, and what the network refuses, fail by name', 
   const instance = await pairWhatsApp(t, network, own);
   const refusedAs = (reason: string) => (err: unknown) => err instanceof SendRefused && err.reason === reason;
   const to = '5511000000000@s.whatsapp.net';
-  await assert.rejects(instance.send({ to, type: 'text', content: { text: 'x' } }), refusedAs('recipient_not_found'));
+  await assert.rejects(
+    instance.send({ to, type: 'text', content: { text: 'x' } }),
+    refusedAs('recipient_not_found'),
+  );
   network.faults.onMessage = () => ({ error: 463 });
   t.after(() => {
     network.faults.onMessage = null;
@@ -163,10 +177,13 @@ test('groups: a message to one, one from it, and who is in it', async (t) => {
   const instance = await pairWhatsApp(t, network, own);
   const group = network.group(ada, 'Rowers', [own, bob]);
   const id = await instance.send({ to: group.jid, type: 'text', content: { text: 'Hi all' } });
-  assert.equal((await ada.message(id)).wire.conversation, 'Hi all');
-  assert.equal((await bob.message(id)).wire.conversation, 'Hi all');
+  assert.equal(wireOf(await ada.message(id)).conversation, 'Hi all');
+  assert.equal(wireOf(await bob.message(id)).conversation, 'Hi all');
   const heard = bob.text(group.jid, 'Hi you');
-  const received = await until(() => instance.inbound.find((message) => message.networkId === heard), 'the answer');
+  const received = await until(
+    () => instance.inbound.find((message) => message.networkId === heard),
+    'the answer',
+  );
   assert.deepEqual([received.chat, received.from], [group.jid, bob.jid]);
   const info = await instance.session.act('group_info', { group: group.jid });
   assert.equal(info.name, 'Rowers');
@@ -183,7 +200,10 @@ test('a message that was decrypted and not recorded is handed over by the next s
     },
   });
   const id = friend.text(own, 'Do not lose me');
-  await until(() => [...dies.keys.rows.keys()].some((row) => row.startsWith('plain\n')), 'the plain text in the store');
+  await until(
+    () => [...dies.keys.rows.keys()].some((row) => row.startsWith('plain\n')),
+    'the plain text in the store',
+  );
   await dies.session.close();
   const next = await reopenWhatsApp(t, network, dies);
   const received = await until(() => next.inbound.find((message) => message.networkId === id), 'the message');
@@ -206,7 +226,7 @@ test('a session that cannot store its keys says nothing more, and the next one g
   const next = await reopenWhatsApp(t, network, first);
   await until(() => next.connections === 1, 'the next login');
   const id = await next.send({ to: friend.jid, type: 'text', content: { text: 'three' } });
-  assert.equal((await friend.message(id)).wire.conversation, 'three');
-  assert.ok(!friend.messages.some((message) => message.wire.conversation === 'two'));
+  assert.equal(wireOf(await friend.message(id)).conversation, 'three');
+  assert.ok(!friend.messages.some((message) => wireOf(message).conversation === 'two'));
   assert.deepEqual(friend.phone.failures, []);
 });

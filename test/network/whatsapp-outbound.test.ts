@@ -30,7 +30,13 @@ function known(fields: Partial<KnownMessage>): KnownMessage {
 }
 
 function composed(message: Partial<OutboundMessage>, from: Partial<Ingredients> = {}) {
-  const whole: OutboundMessage = { networkId: 'F'.repeat(32), to: CHAT, type: 'text', content: {}, ...message };
+  const whole: OutboundMessage = {
+    networkId: 'F'.repeat(32),
+    to: CHAT,
+    type: 'text',
+    content: {},
+    ...message,
+  };
   return compose(whole, { me: ME, now: NOW, secret: SECRET, ...from });
 }
 
@@ -38,7 +44,12 @@ const image = uploaded({ widthPx: 640, heightPx: 480, thumbnail: Buffer.from('th
 const size = { width: 640, height: 480 };
 const jpegThumbnail = Buffer.from('thumb');
 
-const TABLE: [what: string, message: Partial<OutboundMessage>, from: Partial<Ingredients>, expected: object][] = [
+const TABLE: [
+  what: string,
+  message: Partial<OutboundMessage>,
+  from: Partial<Ingredients>,
+  expected: object,
+][] = [
   ['a text', { content: { text: 'hi' } }, {}, { message: { conversation: 'hi' } }],
   [
     'a text with mentions',
@@ -170,7 +181,9 @@ const TABLE: [what: string, message: Partial<OutboundMessage>, from: Partial<Ing
   [
     'a voice note with its waveform',
     { type: 'audio', content: { ptt: true } },
-    { media: uploaded({ mimeType: 'audio/ogg', durationS: 2, waveform: Buffer.of(1, 2).toString('base64') }) },
+    {
+      media: uploaded({ mimeType: 'audio/ogg', durationS: 2, waveform: Buffer.of(1, 2).toString('base64') }),
+    },
     {
       message: {
         audioMessage: {
@@ -204,7 +217,9 @@ const TABLE: [what: string, message: Partial<OutboundMessage>, from: Partial<Ing
     'a document',
     { type: 'document', content: { file_name: 'bill.pdf' } },
     { media: uploaded({ mimeType: 'application/pdf' }) },
-    { message: { documentMessage: { ...stored('application/pdf'), fileName: 'bill.pdf', title: 'bill.pdf' } } },
+    {
+      message: { documentMessage: { ...stored('application/pdf'), fileName: 'bill.pdf', title: 'bill.pdf' } },
+    },
   ],
   [
     'a document with a caption',
@@ -345,7 +360,12 @@ const TABLE: [what: string, message: Partial<OutboundMessage>, from: Partial<Ing
   ],
   [
     'a reaction that is taken back in a group, where the author is named',
-    { to: GROUP, type: 'reaction', content: { emoji: '' }, target: { id: 'A1', from_me: false, sender: CHAT } },
+    {
+      to: GROUP,
+      type: 'reaction',
+      content: { emoji: '' },
+      target: { id: 'A1', from_me: false, sender: CHAT },
+    },
     {},
     {
       message: {
@@ -444,7 +464,11 @@ const TABLE: [what: string, message: Partial<OutboundMessage>, from: Partial<Ing
   ],
   [
     'a text as a status',
-    { to: 'status@broadcast', type: 'status_text', content: { text: 'news', background_color: '#00FF00', font: 6 } },
+    {
+      to: 'status@broadcast',
+      type: 'status_text',
+      content: { text: 'news', background_color: '#00FF00', font: 6 },
+    },
     {},
     {
       message: {
@@ -460,7 +484,13 @@ const TABLE: [what: string, message: Partial<OutboundMessage>, from: Partial<Ing
   [
     'an answer to a status',
     { content: { text: 'nice', status_reply: {} }, status: { id: 'S1', author: CHAT } },
-    { status: known({ id: 'S1', chat: 'status@broadcast', message: { extendedTextMessage: { text: 'news' } } }) },
+    {
+      status: known({
+        id: 'S1',
+        chat: 'status@broadcast',
+        message: { extendedTextMessage: { text: 'news' } },
+      }),
+    },
     {
       message: {
         extendedTextMessage: {

@@ -52,7 +52,12 @@ test('why a connection ended', () => {
 });
 
 test('keys come back as they were: bytes within objects within lists', () => {
-  const value = { a: new Uint8Array([1, 2]), b: [{ c: Buffer.from('x') }, null, 'y', 3], d: undefined, e: true };
+  const value = {
+    a: new Uint8Array([1, 2]),
+    b: [{ c: Buffer.from('x') }, null, 'y', 3],
+    d: undefined,
+    e: true,
+  };
   const back = unpack(JSON.parse(JSON.stringify(pack(value)))) as Record<string, unknown>;
   assert.deepEqual(back, { a: Buffer.of(1, 2), b: [{ c: Buffer.from('x') }, null, 'y', 3], e: true });
 });
@@ -124,7 +129,10 @@ describe('media', () => {
     const parts = Array.from({ length: Math.ceil(plain.length / chunk) }, (_, i) =>
       plain.subarray(i * chunk, (i + 1) * chunk),
     );
-    const [bytes] = await Promise.all([buffer(encryptor), pipeline(Readable.from(parts), encryptor, { end: true })]);
+    const [bytes] = await Promise.all([
+      buffer(encryptor),
+      pipeline(Readable.from(parts), encryptor, { end: true }),
+    ]);
     return { bytes, hashes: encryptor.hashes() };
   }
 
