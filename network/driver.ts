@@ -98,6 +98,8 @@ export interface SessionKey {
   id: string;
   /** Null removes it. */
   value: unknown;
+  /** It may be forgotten after 30 days; keys may not. */
+  temporary?: boolean;
 }
 
 /**

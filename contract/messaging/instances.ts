@@ -23,7 +23,10 @@ const restriction = z
 const proxy = z
   .string()
   .max(URL_MAX_CHARS)
-  .refine((address) => isProxyAddress(address), 'must be http://host:port or socks5://host:port, with user:password@ where it needs one');
+  .refine(
+    (address) => isProxyAddress(address),
+    'must be http://host:port or socks5://host:port, with user:password@ where it needs one',
+  );
 
 function isProxyAddress(address: string): boolean {
   if (!URL.canParse(address)) return false;
@@ -45,7 +48,10 @@ export const instance = z
     connected_at: timestamp.nullable(),
     last_error: z.string().nullable(),
     restriction,
-    proxy: z.string().nullable().meta({ description: 'The way out to the network, without its password; null: directly' }),
+    proxy: z
+      .string()
+      .nullable()
+      .meta({ description: 'The way out to the network, without its password; null: directly' }),
     created_at: timestamp,
     updated_at: timestamp,
   })
@@ -75,7 +81,8 @@ export const createInstanceBody = z
       .optional()
       .meta({ description: 'Default: the network of this installation' }),
     proxy: proxy.optional().meta({
-      description: 'The way out to the network: http://user:password@host:port or socks5://. Its password is never shown',
+      description:
+        'The way out to the network: http://user:password@host:port or socks5://. Its password is never shown',
     }),
   })
   .meta({ id: 'CreateInstanceRequest' });

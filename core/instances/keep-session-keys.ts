@@ -14,6 +14,8 @@ interface SessionKey {
   kind: string;
   id: string;
   value: unknown;
+  /** May be forgotten after 30 days. */
+  temporary?: boolean;
 }
 
 /** See the port of the networks, which this implements (`network/driver.ts`). */
@@ -66,18 +68,19 @@ export function createSessionKeys(deps: SessionKeysDeps, scope: Scope): SessionK
         // In one order always, so that no two writes wait for each other's rows. An instance that was deleted
         // meanwhile leaves nothing behind.
         await sql.query(
-          `INSERT INTO session_keys (instance_id, company_id, kind, id, sealed, updated_at)
-           SELECT $1, $2, one.kind, one.id, one.sealed, $6
-           FROM unnest($3::text[], $4::text[], $5::bytea[]) AS one (kind, id, sealed)
+          `INSERT INTO session_keys (instance_id, company_id, kind, id, sealed, temporary_since)
+           SELECT $1, $2, one.kind, one.id, one.sealed, one.since
+           FROM unnest($3::text[], $4::text[], $5::bytea[], $6::timestamptz[]) AS one (kind, id, sealed, since)
            WHERE EXISTS (SELECT FROM instances WHERE id = $1 FOR KEY SHARE)
-           ON CONFLICT (instance_id, kind, id) DO UPDATE SET sealed = excluded.sealed, updated_at = excluded.updated_at`,
+           ON CONFLICT (instance_id, kind, id) DO UPDATE SET sealed = excluded.sealed,
+             temporary_since = excluded.temporary_since`,
           [
             instanceId,
             companyId,
             kept.map(({ kind }) => kind),
             kept.map(({ id }) => id),
             kept.map(({ value }) => cipher.seal(value)),
-            clock.now(),
+            kept.map(({ temporary }) => (temporary ? clock.now() : null)),
           ],
         );
       });

@@ -30,7 +30,8 @@ const QR_OVER = /^QR refs attempts ended/;
 
 export function readEnding(ending: Ending | undefined): EndingRead {
   if (!ending) return { to: 'end', reason: 'connection_lost' };
-  if (OF_SOCKET.test(ending.message)) return { to: 'end', reason: 'connection_lost', error: unreachable(ending) };
+  if (OF_SOCKET.test(ending.message))
+    return { to: 'end', reason: 'connection_lost', error: unreachable(ending) };
   const { statusCode = 0 } = ending;
   if (statusCode === RELOGIN) return { to: 'relogin' };
   const reason = REASONS[statusCode];
@@ -55,6 +56,7 @@ function unreachable({ message, cause = '' }: Ending): string {
 export function endingOf(error: unknown): Ending | undefined {
   if (!(error instanceof Error)) return undefined;
   const { output, data } = error as { output?: { statusCode?: number }; data?: unknown };
-  const cause = data instanceof Error ? `${(data as { code?: string }).code ?? ''} ${data.message}` : undefined;
+  const cause =
+    data instanceof Error ? `${(data as { code?: string }).code ?? ''} ${data.message}` : undefined;
   return { message: error.message, statusCode: output?.statusCode, cause };
 }

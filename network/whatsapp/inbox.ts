@@ -149,7 +149,11 @@ function rebuilt(
   me: { id: string; lid: string },
 ): LibraryMessage | null {
   try {
-    const { fullMessage } = library.decodeMessageNode({ tag: 'message', attrs: parts[0]!.attrs }, me.id, me.lid);
+    const { fullMessage } = library.decodeMessageNode(
+      { tag: 'message', attrs: parts[0]!.attrs },
+      me.id,
+      me.lid,
+    );
     for (const { bytes } of parts) {
       const decoded = library.proto.Message.decode(library.unpadRandomMax16(bytes));
       const message = decoded.deviceSentMessage?.message ?? decoded;
@@ -172,5 +176,7 @@ function hashOf(ciphertext: Uint8Array): string {
 }
 
 function definedOf(attrs: WireNode['attrs']): Record<string, string> {
-  return Object.fromEntries(Object.entries(attrs).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+  return Object.fromEntries(
+    Object.entries(attrs).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
 }

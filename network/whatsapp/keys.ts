@@ -50,7 +50,10 @@ export function createKeyStore(
     },
     async set(changes) {
       const list = Object.entries(changes).flatMap(([kind, byId]) =>
-        Object.entries(byId ?? {}).map(([id, value]) => ({ kind, id, value: pack(value ?? null) })),
+        Object.entries(byId ?? {}).map(([id, value]) => ({
+          ...{ kind, id, value: pack(value ?? null) },
+          ...(kind === KINDS.plain ? { temporary: true } : {}),
+        })),
       );
       if (list.length === 0) return;
       try {

@@ -18,8 +18,8 @@ export function keepMessage(library: WhatsAppLibrary, known: KnownMessage, at: D
   const value: Kept = { from, fromMe, at: at.getTime(), wire };
   const tail = { id, fromMe, from, at: at.getTime() };
   return [
-    { kind: KINDS.message, id: idOf(chat, id), value },
-    { kind: KINDS.tail, id: chat, value: tail },
+    { kind: KINDS.message, id: idOf(chat, id), value, temporary: true },
+    { kind: KINDS.tail, id: chat, value: tail, temporary: true },
   ];
 }
 

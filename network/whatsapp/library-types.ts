@@ -151,7 +151,10 @@ export interface LibrarySocket {
     products: LibraryProduct[];
     nextPageCursor?: string | undefined;
   }>;
-  getCollections(jid: string, limit: number): Promise<{
+  getCollections(
+    jid: string,
+    limit: number,
+  ): Promise<{
     collections: { id: string; name: string; products: LibraryProduct[]; status?: { status?: string } }[];
   }>;
   groupMetadata(jid: string): Promise<LibraryGroup>;

@@ -1,8 +1,8 @@
 /** The way out of an instance: directly, or by a proxy, for its socket and its media both. */
 import { lookup } from 'node:dns';
+import type { Agent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import type { Agent } from 'node:http';
 import { isPrivateAddress } from '@posthorn/core/platform/address-ranges.ts';
 import { HttpsProxyAgent } from 'https-proxy-agent';
 import { SocksProxyAgent } from 'socks-proxy-agent';
@@ -20,7 +20,8 @@ export function createRoute({ proxy, ca, allowPrivate }: RouteOptions): Agent | 
   if (proxy === null) return ca === undefined ? undefined : new HttpsAgent({ ca, keepAlive: false });
   const { protocol, hostname } = new URL(proxy);
   const host = hostname.replace(/^\[|\]$/g, '');
-  if (!allowPrivate && isIP(host) !== 0 && isPrivateAddress(host)) throw new Error('the proxy is at a private address');
+  if (!allowPrivate && isIP(host) !== 0 && isPrivateAddress(host))
+    throw new Error('the proxy is at a private address');
   const resolve = allowPrivate ? {} : { lookup: publicLookup };
   const trust = ca === undefined ? {} : { ca };
   if (protocol === 'socks5:') {

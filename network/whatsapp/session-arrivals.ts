@@ -4,11 +4,10 @@ import type { HistoryMessage, NetworkReceipt } from '../driver.ts';
 import { keepMessage, readMessage } from './known-messages.ts';
 import type { LibraryMessage, WireNode } from './library-types.ts';
 import { type Connection, type Context, isOwn, nameOf, ownJid, ownLid } from './session-context.ts';
-import { envelopeOf, readArrived, type Arrived, type Read } from './wire/inbound.ts';
+import { unwrap } from './wire/content.ts';
+import { type Arrived, bodyOf, envelopeOf, type Read, readArrived } from './wire/inbound.ts';
 import { isOurChat, withoutDevice } from './wire/jids.ts';
 import { dateOfSeconds } from './wire/numbers.ts';
-import { bodyOf } from './wire/inbound.ts';
-import { unwrap } from './wire/content.ts';
 import { openVote, optionsOf } from './wire/votes.ts';
 import type { WireMessage } from './wire/wire-types.ts';
 
@@ -46,7 +45,9 @@ async function arrivedOf(session: Context, message: LibraryMessage): Promise<Arr
   const fromMe = key.fromMe === true;
   const chat = await nameOf(session, key.remoteJid, key.remoteJidAlt);
   const author = key.participant || (fromMe ? ownJid(session) : key.remoteJid);
-  const from = fromMe ? ownJid(session) : await nameOf(session, author, key.participantAlt ?? key.remoteJidAlt);
+  const from = fromMe
+    ? ownJid(session)
+    : await nameOf(session, author, key.participantAlt ?? key.remoteJidAlt);
   await tellLid(session, key.participant || key.remoteJid, key.participantAlt ?? key.remoteJidAlt);
   const at = dateOfSeconds(messageTimestamp, session.deps.clock.now());
   return { id: key.id, chat, from, fromMe, pushName: pushName ?? '', at, message: wire };
@@ -68,7 +69,11 @@ async function tellLid(session: Context, one: string, other: string | null | und
 /** A vote in words; null when the poll, its secret or the voter's key is not there. */
 async function readVote(session: Context, arrived: Arrived, read: Extract<Read, { kind: 'vote' }>) {
   const pollId = read.pollKey.id!;
-  const poll = await readMessage({ library: session.library, keys: session.request.keys }, arrived.chat, pollId);
+  const poll = await readMessage(
+    { library: session.library, keys: session.request.keys },
+    arrived.chat,
+    pollId,
+  );
   const secret = poll && unwrap(poll.message).message.messageContextInfo?.messageSecret;
   if (!poll || !secret?.length) return null;
   const { content } = bodyOf(unwrap(poll.message).message, false);

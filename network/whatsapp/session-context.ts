@@ -2,13 +2,13 @@
 import type { Agent } from 'node:http';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
-import { type OpenRequest, type SessionSink, SendUnavailable } from '../driver.ts';
+import { type OpenRequest, SendUnavailable, type SessionSink } from '../driver.ts';
 import type { FrameGate } from './frame-gate.ts';
 import type { Inbox } from './inbox.ts';
 import type { LibraryCreds, LibrarySocket, WhatsAppLibrary } from './library-types.ts';
+import type { TransferDeps } from './media/transfer.ts';
 import type { Pump } from './pump.ts';
 import { preferPhone, withoutDevice } from './wire/jids.ts';
-import type { TransferDeps } from './media/transfer.ts';
 
 export interface SessionDeps {
   url: string;
@@ -55,7 +55,8 @@ export interface Context {
 
 /** The connection of a session that is logged in. Throws SendUnavailable without one. */
 export function requireLive(session: Context): Connection {
-  if (session.phase !== 'live' || !session.connection) throw new SendUnavailable('the session is not connected');
+  if (session.phase !== 'live' || !session.connection)
+    throw new SendUnavailable('the session is not connected');
   return session.connection;
 }
 
@@ -79,7 +80,9 @@ export async function nameOf(session: Context, jid: string, other?: string | nul
   const found = preferPhone(jid, other);
   if (!found.endsWith('@lid')) return found;
   if (found === ownLid(session)) return ownJid(session);
-  const phone = await session.connection?.socket.signalRepository.lidMapping.getPNForLID(found).catch(() => null);
+  const phone = await session.connection?.socket.signalRepository.lidMapping
+    .getPNForLID(found)
+    .catch(() => null);
   return phone ? withoutDevice(phone) : found;
 }
 

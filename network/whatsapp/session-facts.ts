@@ -3,7 +3,13 @@ import { isGroupJid, isLidJid, isUserJid } from '@posthorn/contract/jid.ts';
 import type { HistoryBatch, NetworkFact, PresenceUpdate } from '../driver.ts';
 import { audienceChange } from './audience.ts';
 import { KINDS } from './keys.ts';
-import type { LibraryChat, LibraryContact, LibraryEvents, LibraryGroup, LibrarySocket } from './library-types.ts';
+import type {
+  LibraryChat,
+  LibraryContact,
+  LibraryEvents,
+  LibraryGroup,
+  LibrarySocket,
+} from './library-types.ts';
 import { readHistory } from './session-arrivals.ts';
 import { type Context, nameOf, nextRevision, ownJid } from './session-context.ts';
 import { groupOf } from './wire/groups.ts';
@@ -96,7 +102,11 @@ async function chatFact(session: Context, update: LibraryChat): Promise<NetworkF
     ...(pinned === undefined ? {} : { pinned: (numberOf(pinned) ?? 0) > 0 }),
     ...(muteEndTime === undefined ? {} : { mutedUntil: mutedUntil(muteEndTime) }),
     // The library writes -1 for "marked as unread" and 0 or null for "read" when a device says so.
-    ...(unreadCount === null || unreadCount === 0 ? { read: true } : unreadCount === -1 ? { read: false } : {}),
+    ...(unreadCount === null || unreadCount === 0
+      ? { read: true }
+      : unreadCount === -1
+        ? { read: false }
+        : {}),
   };
   if (Object.keys(said).length === 0) return [];
   return [{ kind: 'chat', revision: nextRevision(session), chat, ...said, at: session.deps.clock.now() }];
@@ -119,7 +129,13 @@ function onContacts(session: Context, contacts: readonly LibraryContact[]): void
       const name = contact.name ?? '';
       const value = name === '' ? null : { name };
       await session.request.keys.write([{ kind: KINDS.contact, id: jid, value }]);
-      facts.push({ kind: 'contact', revision: nextRevision(session), jid, name, at: session.deps.clock.now() });
+      facts.push({
+        kind: 'contact',
+        revision: nextRevision(session),
+        jid,
+        name,
+        at: session.deps.clock.now(),
+      });
     }
     return facts;
   });
@@ -127,7 +143,13 @@ function onContacts(session: Context, contacts: readonly LibraryContact[]): void
 
 async function blockFact(session: Context, blocked: string, isBlocked: boolean): Promise<NetworkFact> {
   const jid = await nameOf(session, blocked);
-  return { kind: 'blocked', revision: nextRevision(session), jid, blocked: isBlocked, at: session.deps.clock.now() };
+  return {
+    kind: 'blocked',
+    revision: nextRevision(session),
+    jid,
+    blocked: isBlocked,
+    at: session.deps.clock.now(),
+  };
 }
 
 function lidFact(session: Context, lid: string, phone: string): NetworkFact[] {
@@ -136,7 +158,11 @@ function lidFact(session: Context, lid: string, phone: string): NetworkFact[] {
 }
 
 async function groupFact(session: Context, group: LibraryGroup): Promise<NetworkFact> {
-  return { kind: 'group', group: await groupOf(group, (jid, other) => nameOf(session, jid, other)), at: session.deps.clock.now() };
+  return {
+    kind: 'group',
+    group: await groupOf(group, (jid, other) => nameOf(session, jid, other)),
+    at: session.deps.clock.now(),
+  };
 }
 
 async function groupChange(
@@ -164,7 +190,11 @@ async function participantsFact(
   if (!known || !isGroupJid(id)) return [];
   const names: string[] = [];
   for (const each of participants)
-    names.push(typeof each === 'string' ? await nameOf(session, each) : await nameOf(session, each.id, each.phoneNumber));
+    names.push(
+      typeof each === 'string'
+        ? await nameOf(session, each)
+        : await nameOf(session, each.id, each.phoneNumber),
+    );
   const by = author ? await nameOf(session, author, authorPn) : null;
   const at = session.deps.clock.now();
   return [{ kind: 'group_participants', chat: id, by, action: known, participants: names, at }];
@@ -175,7 +205,14 @@ async function callFact(session: Context, call: LibraryEvents['call'][number]): 
   if (call.status !== 'offer') return [];
   const from = await nameOf(session, call.from, call.callerPn);
   return [
-    { kind: 'call', callId: call.id, from, video: call.isVideo === true, group: call.groupJid ?? null, at: call.date },
+    {
+      kind: 'call',
+      callId: call.id,
+      from,
+      video: call.isVideo === true,
+      group: call.groupJid ?? null,
+      at: call.date,
+    },
   ];
 }
 
@@ -193,7 +230,9 @@ function onStars(session: Context, updates: LibraryEvents['messages.update']): v
       .run(async () => {
         const chat = await nameOf(session, remoteJid, key.remoteJidAlt);
         const at = session.deps.clock.now();
-        await session.sink.changes([{ networkId, chat, from: ownJid(session), at, kind: 'starred', starred }]);
+        await session.sink.changes([
+          { networkId, chat, from: ownJid(session), at, kind: 'starred', starred },
+        ]);
       })
       .catch(() => undefined);
   }
@@ -201,7 +240,10 @@ function onStars(session: Context, updates: LibraryEvents['messages.update']): v
 
 const STATES = new Set(['available', 'unavailable', 'composing', 'recording', 'paused']);
 
-async function onPresence(session: Context, { id, presences }: LibraryEvents['presence.update']): Promise<void> {
+async function onPresence(
+  session: Context,
+  { id, presences }: LibraryEvents['presence.update'],
+): Promise<void> {
   const at = session.deps.clock.now();
   const updates: PresenceUpdate[] = [];
   for (const [jid, { lastKnownPresence, lastSeen }] of Object.entries(presences)) {
@@ -227,7 +269,10 @@ function onHistory(session: Context, past: LibraryEvents['messaging-history.set'
     .catch(() => undefined);
 }
 
-async function readBatch(session: Context, past: LibraryEvents['messaging-history.set']): Promise<HistoryBatch> {
+async function readBatch(
+  session: Context,
+  past: LibraryEvents['messaging-history.set'],
+): Promise<HistoryBatch> {
   const chats: HistoryBatch['chats'][number][] = [];
   for (const { id, name, unreadCount, archived, pinned, muteEndTime } of past.chats) {
     const chat = id && (await nameOf(session, id));
@@ -251,5 +296,12 @@ async function readBatch(session: Context, past: LibraryEvents['messaging-histor
     return isLidJid(one) && isUserJid(phone) ? [{ lid: one, phone: phone.slice(0, phone.indexOf('@')) }] : [];
   });
   const progress = Math.min(100, Math.max(0, past.progress ?? 100));
-  return { chats, contacts, lids, messages: await readHistory(session, past.messages), progress, isLast: progress === 100 };
+  return {
+    chats,
+    contacts,
+    lids,
+    messages: await readHistory(session, past.messages),
+    progress,
+    isLast: progress === 100,
+  };
 }

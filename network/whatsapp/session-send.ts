@@ -1,14 +1,20 @@
 /** What goes out: made of what was kept, its media uploaded, and answered by the network. */
 import { randomBytes } from 'node:crypto';
 import { isUserJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
-import { type OutboundMessage, SendDeferred, SendRefused, type SendReceipt, SendUnavailable } from '../driver.ts';
+import {
+  type OutboundMessage,
+  SendDeferred,
+  type SendReceipt,
+  SendRefused,
+  SendUnavailable,
+} from '../driver.ts';
 import { audienceOf } from './audience.ts';
 import { keepMessage, readMessage } from './known-messages.ts';
 import type { WireNode } from './library-types.ts';
 import { uploadMedia } from './media/transfer.ts';
 import { type Context, ownJid, requireLive, transferOf } from './session-context.ts';
-import { type Composed, compose, type Ingredients } from './wire/outbound.ts';
 import { dateOfSeconds } from './wire/numbers.ts';
+import { type Composed, compose, type Ingredients } from './wire/outbound.ts';
 
 /** Changes of other messages: nothing that anything could refer to. */
 const CHANGES: ReadonlySet<string> = new Set(['edit', 'delete', 'reaction']);
@@ -75,7 +81,11 @@ async function gather(session: Context, message: OutboundMessage): Promise<Ingre
 }
 
 /** Before it is sent: a device that could not read it asks for it again, maybe another worker. */
-async function keepOwn(session: Context, { networkId: id, to: chat }: OutboundMessage, composed: Composed): Promise<void> {
+async function keepOwn(
+  session: Context,
+  { networkId: id, to: chat }: OutboundMessage,
+  composed: Composed,
+): Promise<void> {
   const known = { id, chat, from: ownJid(session), fromMe: true, message: composed.message };
   await session.request.keys.write(keepMessage(session.library, known, session.deps.clock.now()));
 }
@@ -106,10 +116,9 @@ export function onAck(session: Context, node: WireNode): void {
   }
   if (!waiting) return;
   session.waiting.delete(id);
-  if (!error) return waiting.resolve(dateOfSeconds(t, session.deps.clock.now()));
-  waiting.reject(
-    DEFERRALS.has(error) ? new SendDeferred('network_busy') : new SendRefused(REFUSALS[error] ?? 'refused_by_network'),
-  );
+  if (!error) waiting.resolve(dateOfSeconds(t, session.deps.clock.now()));
+  else if (DEFERRALS.has(error)) waiting.reject(new SendDeferred('network_busy'));
+  else waiting.reject(new SendRefused(REFUSALS[error] ?? 'refused_by_network'));
 }
 
 function waitForAnswer(session: Context, id: string): { answer: Promise<Date>; drop(): void } {

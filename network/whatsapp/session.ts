@@ -10,7 +10,7 @@ import {
 } from '../driver.ts';
 import { act } from './actions.ts';
 import { endingOf, readEnding } from './disconnects.ts';
-import { createFrameGate, type FrameGate } from './frame-gate.ts';
+import { createFrameGate } from './frame-gate.ts';
 import { createInbox, namesOf } from './inbox.ts';
 import { createKeyStore, credsChange, readCreds } from './keys.ts';
 import { readMessages } from './known-messages.ts';
@@ -123,7 +123,8 @@ function connect(session: Context): void {
     auth: { creds, keys: store },
     logger: SILENT,
     browser: BROWSER,
-    agent: session.agent,
+    // Without a proxy, an agent is there for certificates alone, which a plain connection has none of.
+    agent: request.proxy === null && deps.url.startsWith('ws:') ? undefined : session.agent,
     fetchAgent: session.agent,
     connectTimeoutMs: CONNECT_MS,
     keepAliveIntervalMs: KEEP_ALIVE_MS,
@@ -148,7 +149,13 @@ function connect(session: Context): void {
 /** Chats, and the servers of the network itself. */
 function mayMatter(jid: string): boolean {
   const plain = withoutDevice(jid);
-  return isOurChat(plain) || !plain.includes('@') || plain === 's.whatsapp.net' || isUserJid(plain) || isLidJid(plain);
+  return (
+    isOurChat(plain) ||
+    !plain.includes('@') ||
+    plain === 's.whatsapp.net' ||
+    isUserJid(plain) ||
+    isLidJid(plain)
+  );
 }
 
 function handOverLeftOver(session: Context, connection: Connection): void {
@@ -184,7 +191,11 @@ function listen(session: Context, connection: Connection): void {
   listenToFacts(session, ev);
 }
 
-function onUpdate(session: Context, connection: Connection, update: LibraryEvents['connection.update']): void {
+function onUpdate(
+  session: Context,
+  connection: Connection,
+  update: LibraryEvents['connection.update'],
+): void {
   const { deps, sink } = session;
   if (update.qr && !session.isPaired) {
     const holdsMs = session.qrsShown === 0 ? FIRST_QR_MS : NEXT_QR_MS;
@@ -199,9 +210,9 @@ function onUpdate(session: Context, connection: Connection, update: LibraryEvent
   if (update.connection === 'close') {
     connection.gate.close();
     const read = readEnding(endingOf(update.lastDisconnect?.error));
-    if (read.to === 'relogin' && session.isPaired && session.phase === 'opening') return connect(session);
-    if (read.to === 'relogin') return end(session, 'connection_lost');
-    end(session, read.reason, read.error);
+    if (read.to === 'end') end(session, read.reason, read.error);
+    else if (session.isPaired && session.phase === 'opening') connect(session);
+    else end(session, 'connection_lost');
   }
 }
 
@@ -253,7 +264,12 @@ async function markRead(session: Context, chat: string, ids: readonly string[]):
   const isGroup = chat.endsWith('@g.us');
   const keys = [...known.values()]
     .filter((message) => !message.fromMe)
-    .map(({ id, from }) => ({ remoteJid: chat, id, fromMe: false, ...(isGroup ? { participant: from } : {}) }));
+    .map(({ id, from }) => ({
+      remoteJid: chat,
+      id,
+      fromMe: false,
+      ...(isGroup ? { participant: from } : {}),
+    }));
   if (keys.length > 0) await socket.readMessages(keys);
 }
 
@@ -265,7 +281,10 @@ async function logOut(session: Context): Promise<void> {
 
 /** Something could not be stored: what the network has not heard from us, it tells the next session. */
 function fail(session: Context, err: unknown): void {
-  session.deps.log.warn({ err, instance_id: session.request.instanceId }, 'keys could not be stored; closing the session');
+  session.deps.log.warn(
+    { err, instance_id: session.request.instanceId },
+    'keys could not be stored; closing the session',
+  );
   end(session, 'connection_lost', 'the keys of the session could not be stored');
 }
 

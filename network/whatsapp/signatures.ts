@@ -39,7 +39,12 @@ export interface Checks {
   };
 }
 export interface SignalCurve {
-  verifySignature(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array, isInit?: boolean): boolean;
+  verifySignature(
+    publicKey: Uint8Array,
+    message: Uint8Array,
+    signature: Uint8Array,
+    isInit?: boolean,
+  ): boolean;
 }
 
 /** Makes the signal library refuse a wrong signature by throwing: most of its callers ignore what it returns. */

@@ -225,11 +225,7 @@ function showOnline(held: SessionContext, session: NetworkSession): void {
   held.online.apply(session, held.row.settings.always_online);
 }
 
-async function onDisconnected(
-  held: SessionContext,
-  reason: DisconnectReason,
-  error?: string,
-): Promise<void> {
+async function onDisconnected(held: SessionContext, reason: DisconnectReason, error?: string): Promise<void> {
   held.session = null;
   if (held.isStopped) return;
   const { transition, forgetsPairing, retry, grace } = afterEnd(reason, held.row.state);

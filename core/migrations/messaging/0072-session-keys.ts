@@ -12,11 +12,10 @@ export class SessionKeys extends Migration {
         kind        text NOT NULL,
         id          text NOT NULL,
         sealed      bytea NOT NULL,
-        updated_at  timestamptz NOT NULL,
+        -- of what is kept for a time only; else null
+        temporary_since timestamptz,
         PRIMARY KEY (instance_id, kind, id)
       );
-      -- What is kept for a time only.
-      CREATE INDEX session_keys_age ON session_keys (updated_at) WHERE kind IN ('message', 'plain', 'tail');
       ALTER TABLE instances
         ADD COLUMN proxy       bytea,
         ADD COLUMN proxy_shown text

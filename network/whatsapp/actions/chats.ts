@@ -89,6 +89,11 @@ async function tellSenders(session: Context, chat: string, ids: readonly string[
   const isGroup = chat.endsWith('@g.us');
   const keys = [...known.values()]
     .filter((message) => !message.fromMe)
-    .map(({ id, from }) => ({ remoteJid: chat, id, fromMe: false, ...(isGroup ? { participant: from } : {}) }));
+    .map(({ id, from }) => ({
+      remoteJid: chat,
+      id,
+      fromMe: false,
+      ...(isGroup ? { participant: from } : {}),
+    }));
   if (keys.length > 0) await ask(session, (socket) => socket.readMessages(keys));
 }

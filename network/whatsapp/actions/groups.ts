@@ -46,7 +46,9 @@ export const groupActions: Pick<Actions, GroupOps> = {
     const made = await ask(session, (socket) => socket.groupCreate(name, [...participants]));
     const group = await infoOf(session, made.id);
     const added = new Set(group.participants.map(({ jid }) => jid));
-    const refused = participants.filter((jid) => !added.has(jid)).map((jid) => ({ jid, reason: 'not_allowed' }));
+    const refused = participants
+      .filter((jid) => !added.has(jid))
+      .map((jid) => ({ jid, reason: 'not_allowed' }));
     return { group, refused };
   },
 

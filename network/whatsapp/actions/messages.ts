@@ -57,7 +57,14 @@ export const messageActions: Pick<Actions, 'pin' | 'poll_vote' | 'star' | 'statu
       socket.chatModify({ star: { messages: [{ id: target.id, fromMe }], star: starred } }, chat),
     );
     const at = session.deps.clock.now();
-    const change = { networkId: target.id, chat, from: ownJid(session), at, kind: 'starred', starred } as const;
+    const change = {
+      networkId: target.id,
+      chat,
+      from: ownJid(session),
+      at,
+      kind: 'starred',
+      starred,
+    } as const;
     session.arrivals.run(() => session.sink.changes([change])).catch(() => undefined);
     return {};
   },
@@ -85,6 +92,10 @@ async function sendAside(
   meta?: Record<string, string>,
 ): Promise<string> {
   const id = randomBytes(16).toString('hex').toUpperCase();
-  await relay(session, chat, id, { message, ...(attributes ? { attributes } : {}), ...(meta ? { meta } : {}) });
+  await relay(session, chat, id, {
+    message,
+    ...(attributes ? { attributes } : {}),
+    ...(meta ? { meta } : {}),
+  });
   return id;
 }

@@ -25,7 +25,8 @@ const OF_BUSINESS = { 403: 'not_a_business', 404: 'not_a_business' } as const;
 
 export const personActions: Pick<Actions, PeopleOps> = {
   async contacts_check(session, { phones }) {
-    const found = (await ask(session, (socket) => socket.onWhatsApp(...phones.map((phone) => `+${phone}`)))) ?? [];
+    const found =
+      (await ask(session, (socket) => socket.onWhatsApp(...phones.map((phone) => `+${phone}`)))) ?? [];
     const named = new Map<string, boolean>();
     for (const { jid, exists } of found) named.set(await nameOf(session, jid), exists);
     return phones.map((phone) => {
@@ -124,7 +125,10 @@ async function setPicture(session: Context, picture: string): Promise<void> {
   );
 }
 
-function businessOf(jid: string, { address, email, category, business_hours: hours }: LibraryBusinessProfile): BusinessProfile {
+function businessOf(
+  jid: string,
+  { address, email, category, business_hours: hours }: LibraryBusinessProfile,
+): BusinessProfile {
   return {
     jid: withoutDevice(jid),
     address: address ?? '',

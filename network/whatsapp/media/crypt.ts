@@ -90,18 +90,21 @@ export function createDecryptor(mediaKey: Uint8Array, use: MediaUse, fileSha256:
     return bytes;
   }
 
-  function end(done: TransformCallback): void {
+  function lastBytes(): Buffer {
     if (held.length < MAC_BYTES || !mac.digest().subarray(0, MAC_BYTES).equals(held))
-      return done(new MediaTampered('the MAC of the media does not fit'));
-    let last: Buffer;
-    try {
-      last = out(decipher.final());
-    } catch (cause) {
-      return done(new MediaTampered('the media is not whole', { cause }));
-    }
+      throw new MediaTampered('the MAC of the media does not fit');
+    const last = out(decipher.final());
     if (fileSha256 !== '' && plain.digest('hex') !== fileSha256)
-      return done(new MediaTampered('the hash of the media does not fit'));
-    done(null, last);
+      throw new MediaTampered('the hash of the media does not fit');
+    return last;
+  }
+
+  function end(done: TransformCallback): void {
+    try {
+      done(null, lastBytes());
+    } catch (err) {
+      done(err as Error);
+    }
   }
 
   return new Transform({

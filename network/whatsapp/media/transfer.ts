@@ -69,7 +69,11 @@ interface Body {
   sizeBytes: number;
 }
 
-async function post(deps: TransferDeps, address: string, body: Body): Promise<z.infer<typeof uploaded> | null> {
+async function post(
+  deps: TransferDeps,
+  address: string,
+  body: Body,
+): Promise<z.infer<typeof uploaded> | null> {
   const sending = request(address, {
     method: 'POST',
     agent: deps.agent,
@@ -126,7 +130,11 @@ export async function downloadMedia(deps: TransferDeps, ref: MediaRef): Promise<
 
 function get(deps: TransferDeps, address: string): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const asking = request(address, { agent: deps.agent, timeout: deps.timeoutMs, headers: { origin: ORIGIN } });
+    const asking = request(address, {
+      agent: deps.agent,
+      timeout: deps.timeoutMs,
+      headers: { origin: ORIGIN },
+    });
     asking.on('timeout', () => asking.destroy(new Error('the media server stalled')));
     asking.once('response', resolve);
     asking.once('error', (cause) =>

@@ -43,7 +43,8 @@ export function kindOf(message: WireMessage): keyof WireMessage | null {
 /** The context of the content that is there. */
 export function readContext(message: WireMessage): WireContext {
   const kind = kindOf(message);
-  const content = kind && kind !== 'conversation' ? (message[kind] as { contextInfo?: WireContext | null }) : null;
+  const content =
+    kind && kind !== 'conversation' ? (message[kind] as { contextInfo?: WireContext | null }) : null;
   return content?.contextInfo ?? {};
 }
 
@@ -60,7 +61,8 @@ export function bareContent(message: WireMessage): WireMessage {
 /** The message with this context, within what wraps it. A plain text becomes one that can have a context. */
 export function withContext(message: WireMessage, context: WireContext): WireMessage {
   const wrapper = WRAPPERS.find((name) => message[name]?.message);
-  if (wrapper) return { ...message, [wrapper]: { message: withContext(message[wrapper]!.message!, context) } };
+  if (wrapper)
+    return { ...message, [wrapper]: { message: withContext(message[wrapper]!.message!, context) } };
   const kind = kindOf(message);
   if (!kind) return message;
   if (kind === 'conversation') {

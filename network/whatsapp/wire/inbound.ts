@@ -90,7 +90,10 @@ const READERS: { [Kind in keyof WireMessage]?: (message: WireMessage, viewOnce: 
   documentMessage: (message) => withMedia('document', message.documentMessage!, false),
   stickerMessage: (message) => withMedia('sticker', message.stickerMessage!, false),
   locationMessage: readLocation,
-  contactMessage: ({ contactMessage }) => ({ type: 'contact', content: { contacts: cardsOf([contactMessage!]) } }),
+  contactMessage: ({ contactMessage }) => ({
+    type: 'contact',
+    content: { contacts: cardsOf([contactMessage!]) },
+  }),
   contactsArrayMessage: ({ contactsArrayMessage }) => ({
     type: 'contact',
     content: { contacts: cardsOf(contactsArrayMessage?.contacts ?? []) },
@@ -120,7 +123,9 @@ export function bodyOf(message: WireMessage, viewOnce: boolean): Body {
 
 function readText({ extendedTextMessage: text }: WireMessage): Body {
   const { title, description, matchedText: url } = text!;
-  const preview = url ? { preview: { url, ...given({ title: title || null, description: description || null }) } } : {};
+  const preview = url
+    ? { preview: { url, ...given({ title: title || null, description: description || null }) } }
+    : {};
   return { type: 'text', content: { text: text!.text ?? '', ...mentionsOf(text!), ...preview } };
 }
 
@@ -220,7 +225,12 @@ function replyOf(
 }
 
 /** The fields of an order or product that are words or numbers, as they stand. */
-function readBusiness(type: string, idField: string, id: string | null | undefined, fields: object | null | undefined): Body {
+function readBusiness(
+  type: string,
+  idField: string,
+  id: string | null | undefined,
+  fields: object | null | undefined,
+): Body {
   const plain = Object.entries(fields ?? {}).flatMap(([name, value]) => {
     if (typeof value === 'string') return value === '' ? [] : [[name, value]];
     const number = typeof value === 'number' || (value && typeof value === 'object') ? longOf(value) : null;

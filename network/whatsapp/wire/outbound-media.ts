@@ -33,7 +33,13 @@ export function mediaContent(kind: string, content: Content, media: UploadedMedi
   const once = content.view_once === true;
   switch (kind) {
     case 'image': {
-      const imageMessage = { ...stored, ...caption, ...size, ...preview, ...(once ? { viewOnce: true } : {}) };
+      const imageMessage = {
+        ...stored,
+        ...caption,
+        ...size,
+        ...preview,
+        ...(once ? { viewOnce: true } : {}),
+      };
       return once ? { viewOnceMessageV2: { message: { imageMessage } } } : { imageMessage };
     }
     case 'video': {

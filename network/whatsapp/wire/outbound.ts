@@ -101,7 +101,9 @@ function textOf(content: Content): WireMessage {
   const preview = content.preview as Record<string, string> | undefined;
   if (!preview) return { conversation: text };
   const { url, title, description } = preview;
-  return { extendedTextMessage: { text, matchedText: url, ...given({ title, description }), previewType: 0 } };
+  return {
+    extendedTextMessage: { text, matchedText: url, ...given({ title, description }), previewType: 0 },
+  };
 }
 
 const WHITE = 0xffffffff;
@@ -153,7 +155,10 @@ function pollOf(content: Content, secret: Uint8Array): WireMessage {
 }
 
 function eventOf(content: Content, secret: Uint8Array): WireMessage {
-  const { name, description, start_at, end_at, location, link } = content as Record<string, string | undefined>;
+  const { name, description, start_at, end_at, location, link } = content as Record<
+    string,
+    string | undefined
+  >;
   return {
     eventMessage: {
       isCanceled: false,

@@ -96,7 +96,11 @@ export interface WireMessage {
   >;
   contactMessage?: Maybe<WireVCard>;
   contactsArrayMessage?: Maybe<WithContext & { displayName?: Maybe<string>; contacts?: Maybe<WireVCard[]> }>;
-  reactionMessage?: Maybe<{ key?: Maybe<WireKey>; text?: Maybe<string>; senderTimestampMs?: Maybe<WireNumber> }>;
+  reactionMessage?: Maybe<{
+    key?: Maybe<WireKey>;
+    text?: Maybe<string>;
+    senderTimestampMs?: Maybe<WireNumber>;
+  }>;
   pollCreationMessage?: Maybe<WirePoll>;
   pollCreationMessageV2?: Maybe<WirePoll>;
   pollCreationMessageV3?: Maybe<WirePoll>;
@@ -116,7 +120,11 @@ export interface WireMessage {
       joinLink?: Maybe<string>;
     }
   >;
-  pinInChatMessage?: Maybe<{ key?: Maybe<WireKey>; type?: Maybe<number>; senderTimestampMs?: Maybe<WireNumber> }>;
+  pinInChatMessage?: Maybe<{
+    key?: Maybe<WireKey>;
+    type?: Maybe<number>;
+    senderTimestampMs?: Maybe<WireNumber>;
+  }>;
   protocolMessage?: Maybe<{
     key?: Maybe<WireKey>;
     type?: Maybe<number>;
@@ -141,7 +149,10 @@ export interface WireMessage {
   productMessage?: Maybe<
     WithContext & { product?: Maybe<{ productId?: Maybe<string>; [field: string]: unknown }> }
   >;
-  messageContextInfo?: Maybe<{ messageSecret?: Maybe<Uint8Array>; messageAddOnDurationInSecs?: Maybe<number> }>;
+  messageContextInfo?: Maybe<{
+    messageSecret?: Maybe<Uint8Array>;
+    messageAddOnDurationInSecs?: Maybe<number>;
+  }>;
   viewOnceMessage?: Maybe<Wrapped>;
   viewOnceMessageV2?: Maybe<Wrapped>;
   viewOnceMessageV2Extension?: Maybe<Wrapped>;
