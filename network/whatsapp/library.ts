@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { createRequire, registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import type { WhatsAppLibrary } from './library-types.ts';
 import { type Checks, replaceChecks, replaceSignalChecks, type SignalCurve } from './signatures.ts';
@@ -32,6 +32,7 @@ export async function loadLibrary(): Promise<WhatsAppLibrary> {
   }
   // Before the library is loaded: it takes the functions as they are then.
   const fromLibrary = createRequire(packageFile);
+  loadQuietly(() => fromLibrary('libsignal'));
   replaceSignalChecks(fromLibrary('libsignal/src/curve') as SignalCurve);
   const library: unknown = await import(pathToFileURL(fromFolder.resolve(LIBRARY)).href);
   replaceChecks(library as Checks);
@@ -41,6 +42,24 @@ export async function loadLibrary(): Promise<WhatsAppLibrary> {
 /** Trusts servers whose certificate `publicKey` (32 bytes) has signed, and no others: for simulated networks. */
 export function trustRoot(library: WhatsAppLibrary, publicKey: Uint8Array): void {
   library.WA_CERT_DETAILS.PUBLIC_KEY = Buffer.from(publicKey);
+}
+
+const NO_CONSOLE = "'use strict'; const console = { log() {}, info() {}, warn() {}, error() {} }; ";
+
+/** Loads the signal library without a console: it prints whole sessions, with their private keys. */
+function loadQuietly(load: () => void): void {
+  const hooks = registerHooks({
+    load(url, context, nextLoad) {
+      const loaded = nextLoad(url, context);
+      if (!url.includes('/libsignal/') || loaded.source === undefined || loaded.source === null) return loaded;
+      return { ...loaded, source: `${NO_CONSOLE}${Buffer.from(loaded.source as Uint8Array)}` };
+    },
+  });
+  try {
+    load();
+  } finally {
+    hooks.deregister();
+  }
 }
 
 function wantedVersion(): string {

@@ -12,7 +12,7 @@ import { until } from './phone-handle.ts';
 export interface RawMessage {
   key: { remoteJid: string; fromMe: boolean; id: string; participant?: string };
   message: WireMessage | null;
-  messageStubType?: number | null;
+  status?: number | null;
   pushName?: string | null;
 }
 
@@ -61,6 +61,13 @@ export interface RawClient {
   message(id: string): Promise<RawMessage>;
   close(): Promise<void>;
 }
+
+/** The library leaves timers of up to two minutes behind when it is closed: they need not keep the test's process. */
+const keepAlive = globalThis.setTimeout;
+globalThis.setTimeout = Object.assign((...args: Parameters<typeof setTimeout>) => {
+  const timer = keepAlive(...args);
+  return Number(args[1]) > 5_000 ? timer.unref() : timer;
+}, keepAlive) as typeof setTimeout;
 
 const silent = {
   level: 'silent',
@@ -146,7 +153,11 @@ function collect(socket: RawSocket): RawClient {
       if (connection === 'close') ended = lastDisconnect?.error?.output?.statusCode ?? 0;
     },
   );
-  on<{ messages: RawMessage[] }>('messages.upsert', ({ messages }) => client.messages.push(...messages));
+  on<{ messages: RawMessage[] }>('messages.upsert', ({ messages }) => {
+    client.messages.push(...messages);
+    // What is told of a message before the message itself is told with it.
+    for (const { key, status } of messages) if (status) client.statuses.push({ id: key.id, status, from: key.remoteJid });
+  });
   on<{ key: RawMessage['key']; update: { status?: number } }[]>('messages.update', (updates) => {
     for (const { key, update } of updates) {
       if (update.status) client.statuses.push({ id: key.id, status: update.status, from: key.remoteJid });
