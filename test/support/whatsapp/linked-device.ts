@@ -1,5 +1,5 @@
-import type { Bundle, PreKey } from './ratchet.ts';
 import type { Stanza } from './nodes.ts';
+import type { Bundle, PreKey } from './ratchet.ts';
 
 /** One connection that is logged in, as far as whoever sends to it must know. */
 export interface LiveConnection {

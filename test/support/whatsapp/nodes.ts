@@ -44,7 +44,8 @@ export async function loadCoding(): Promise<Coding> {
     decodeNode: (bytes) => library.decodeBinaryNode(bytes),
     encodeMessage: (object) => Buffer.from(message.encode(message.fromObject(object)).finish()),
     // Numbers as numbers, bytes as Buffer, no defaults: what was not sent is not there.
-    decodeMessage: (bytes) => message.toObject(message.decode(bytes), { longs: Number, bytes: Buffer, enums: String }),
+    decodeMessage: (bytes) =>
+      message.toObject(message.decode(bytes), { longs: Number, bytes: Buffer, enums: String }),
     proto: library.proto,
   };
 }

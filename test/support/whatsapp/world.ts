@@ -1,7 +1,7 @@
 import type { LinkedDevice } from './linked-device.ts';
 import type { MediaServer } from './media-server.ts';
-import type { ServerIdentity } from './noise.ts';
 import { type Coding, parseJid, type Stanza } from './nodes.ts';
+import type { ServerIdentity } from './noise.ts';
 import type { Phone } from './phone.ts';
 
 /** All that the simulated network knows. */
