@@ -1,4 +1,3 @@
-import { buffer } from 'node:stream/consumers';
 import type { NetworkDriver } from '@posthorn/network/driver.ts';
 import { createSandboxDriver } from '@posthorn/network/sandbox/driver.ts';
 import { createSandboxServer } from '@posthorn/network/sandbox/server.ts';
@@ -154,6 +153,3 @@ function textOf(wire: Record<string, unknown>): string {
   const image = wire.imageMessage as { caption?: string } | undefined;
   return extended?.text ?? image?.caption ?? (wire.conversation as string | undefined) ?? '';
 }
-
-/** Whole bytes of a stream, for comparing. */
-export const bytesOfStream = buffer;

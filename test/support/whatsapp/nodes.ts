@@ -98,10 +98,6 @@ export function parseJid(jid: string): { user: string; device: number; server: s
   return { user, device: device ? Number(device) : 0, server: jid.slice(at + 1) };
 }
 
-export function deviceJid(user: string, device: number, server: string): string {
-  return device === 0 ? `${user}@${server}` : `${user}:${device}@${server}`;
-}
-
 /** Signal messages carry 1 to 16 bytes of padding. */
 export function pad(bytes: Uint8Array): Buffer {
   const length = 1 + Math.floor(Math.random() * 16);

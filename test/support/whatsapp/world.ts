@@ -99,10 +99,6 @@ export function phoneOf(world: World, jid: string): Phone | undefined {
   return server === 'lid' ? world.lids.get(user) : world.phones.get(user);
 }
 
-export function deviceOf(world: World, jid: string): LinkedDevice | undefined {
-  return phoneOf(world, jid)?.devices.get(parseJid(jid).device);
-}
-
 export function seconds(at: Date = new Date()): string {
   return String(Math.floor(at.getTime() / 1_000));
 }
