@@ -32,12 +32,23 @@ export function credsChange(creds: LibraryCreds): SessionKey {
   return { kind: KINDS.creds, id: CREDS_ID, value: pack(creds) };
 }
 
+/** The keys of one connection. */
+export interface ConnectionKeys extends KeyStore {
+  /**
+   * Takes nothing more, and resolves when what is being written is written: the library may be decrypting when its
+   * connection ends, and the next one reads what this one leaves.
+   */
+  close(): Promise<void>;
+}
+
 /** `onFailure` is told of a write that failed, before the library is. */
 export function createKeyStore(
   library: WhatsAppLibrary,
   keys: SessionKeys,
   onFailure: (err: unknown) => void,
-): KeyStore {
+): ConnectionKeys {
+  const underWay = new Set<Promise<void>>();
+  let isClosed = false;
   return {
     async get(kind, ids) {
       const found = await keys.read(kind, ids);
@@ -56,12 +67,21 @@ export function createKeyStore(
         })),
       );
       if (list.length === 0) return;
+      if (isClosed) throw new Error('the connection has ended');
+      const written = keys.write(list);
+      underWay.add(written);
       try {
-        await keys.write(list);
+        await written;
       } catch (err) {
         onFailure(err);
         throw err;
+      } finally {
+        underWay.delete(written);
       }
+    },
+    async close() {
+      isClosed = true;
+      await Promise.allSettled(underWay);
     },
   };
 }

@@ -5,6 +5,7 @@ import type { Log } from '@posthorn/core/platform/log.ts';
 import { type OpenRequest, SendUnavailable, type SessionSink } from '../driver.ts';
 import type { FrameGate } from './frame-gate.ts';
 import type { Inbox } from './inbox.ts';
+import type { ConnectionKeys } from './keys.ts';
 import type { LibraryCreds, LibrarySocket, WhatsAppLibrary } from './library-types.ts';
 import type { TransferDeps } from './media/transfer.ts';
 import type { Pump } from './pump.ts';
@@ -24,6 +25,7 @@ export interface SessionDeps {
 export interface Connection {
   socket: LibrarySocket;
   gate: FrameGate;
+  keys: ConnectionKeys;
   inbox: Inbox;
 }
 
@@ -51,6 +53,8 @@ export interface Context {
   /** People who are known to have an account. */
   known: Set<string>;
   isRestricted: boolean;
+  /** Resolves when the owner was told of the end. */
+  told: PromiseWithResolvers<void>;
 }
 
 /** The connection of a session that is logged in. Throws SendUnavailable without one. */

@@ -19,6 +19,7 @@ import type { LibraryConfig, LibraryCreds, LibraryEvents, LibraryLog, WireNode }
 import { downloadReceived } from './media/received.ts';
 import { createRoute } from './proxy.ts';
 import { createPump } from './pump.ts';
+import { quietSignal } from './quiet.ts';
 import { messageFor, onMessage, onReceipt } from './session-arrivals.ts';
 import { type Connection, type Context, ownJid, requireLive, type SessionDeps } from './session-context.ts';
 import { listenToFacts } from './session-facts.ts';
@@ -82,6 +83,7 @@ async function createContext(
   const library = await loadLibrary().catch((cause: Error) => {
     throw new SendUnavailable(cause.message, { cause });
   });
+  quietSignal();
   let agent: Context['agent'];
   try {
     agent = createRoute({ proxy: request.proxy, ca: deps.ca, allowPrivate: deps.allowPrivateProxies });
@@ -106,6 +108,7 @@ async function createContext(
     revision: 0,
     known: new Set(),
     isRestricted: false,
+    told: Promise.withResolvers(),
   };
 }
 
@@ -140,7 +143,7 @@ function connect(session: Context): void {
   };
   const socket = library.makeWASocket(config);
   if (socket.ws.socket) gate.guard(socket.ws.socket);
-  const connection: Connection = { socket, gate, inbox };
+  const connection: Connection = { socket, gate, inbox, keys: store };
   session.connection = connection;
   if (session.isPaired) handOverLeftOver(session, connection);
   listen(session, connection);
@@ -211,9 +214,15 @@ function onUpdate(
     connection.gate.close();
     const read = readEnding(endingOf(update.lastDisconnect?.error));
     if (read.to === 'end') end(session, read.reason, read.error);
-    else if (session.isPaired && session.phase === 'opening') connect(session);
+    else if (session.isPaired && session.phase === 'opening') void relogIn(session, connection);
     else end(session, 'connection_lost');
   }
+}
+
+/** The network has ended the first connection to have us log in with what the pairing gave. */
+async function relogIn(session: Context, before: Connection): Promise<void> {
+  await before.keys.close();
+  if (session.phase === 'opening') connect(session);
 }
 
 function onTimeLock(session: Context, isActive: boolean): void {
@@ -277,6 +286,7 @@ async function logOut(session: Context): Promise<void> {
   const { socket } = requireLive(session);
   await socket.logout();
   end(session, 'logged_out');
+  await session.told.promise;
 }
 
 /** Something could not be stored: what the network has not heard from us, it tells the next session. */
@@ -299,16 +309,21 @@ function end(session: Context, reason: DisconnectReason, error?: string): void {
   void session.arrivals.stop();
   void session.receipts.stop();
   void connection?.socket.end(undefined);
-  session.sink.disconnected(reason, error);
+  // Whoever hears of it may open the next session at once.
+  void Promise.resolve(connection?.keys.close()).then(() => {
+    session.sink.disconnected(reason, error);
+    session.told.resolve();
+  });
 }
 
 async function closeGently(session: Context): Promise<void> {
-  if (session.phase === 'ended') return;
+  if (session.phase === 'ended') return session.told.promise;
   session.phase = 'closing';
   // What the owner is recording right now is still recorded.
   const recorded = Promise.all([session.arrivals.stop(), session.receipts.stop()]);
   await Promise.race([recorded, delay(CLOSE_MS, undefined, { ref: false })]);
   end(session, 'closed');
+  await session.told.promise;
 }
 
 function endedSession(): NetworkSession {

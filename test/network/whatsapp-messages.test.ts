@@ -200,10 +200,9 @@ test('a message that was decrypted and not recorded is handed over by the next s
     },
   });
   const id = friend.text(own, 'Do not lose me');
-  await until(
-    () => [...dies.keys.rows.keys()].some((row) => row.startsWith('plain\n')),
-    'the plain text in the store',
-  );
+  const isStored = () =>
+    [...dies.keys.rows].some(([row, value]) => row.startsWith('plain\n') && value.includes(id));
+  await until(isStored, 'the plain text in the store');
   await dies.session.close();
   const next = await reopenWhatsApp(t, network, dies);
   const received = await until(() => next.inbound.find((message) => message.networkId === id), 'the message');
