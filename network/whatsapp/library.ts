@@ -51,7 +51,8 @@ function loadQuietly(load: () => void): void {
   const hooks = registerHooks({
     load(url, context, nextLoad) {
       const loaded = nextLoad(url, context);
-      if (!url.includes('/libsignal/') || loaded.source === undefined || loaded.source === null) return loaded;
+      if (!url.includes('/libsignal/') || loaded.source === undefined || loaded.source === null)
+        return loaded;
       return { ...loaded, source: `${NO_CONSOLE}${Buffer.from(loaded.source as Uint8Array)}` };
     },
   });

@@ -43,7 +43,9 @@ for (const start of [startSandboxContract, startWhatsAppContract]) {
     });
     afterEach(() => Promise.all(opened.map(({ session }) => session.close())));
 
-    async function open(...args: Parameters<typeof openRecorded> extends [unknown, unknown, ...infer R] ? R : never) {
+    async function open(
+      ...args: Parameters<typeof openRecorded> extends [unknown, unknown, ...infer R] ? R : never
+    ) {
       const recorded = await openRecorded(network.driver, kept, ...args);
       opened.push(recorded);
       return recorded;
@@ -109,7 +111,13 @@ for (const start of [startSandboxContract, startWhatsAppContract]) {
       for (const text of ['one', 'two', 'three']) ids.push(await friend.text(phone, text));
       await until(() => recorded.inbound.length >= 3, 'three texts');
       assert.deepEqual(
-        recorded.inbound.map(({ networkId, chat, from, type, content }) => [networkId, chat, from, type, content.text]),
+        recorded.inbound.map(({ networkId, chat, from, type, content }) => [
+          networkId,
+          chat,
+          from,
+          type,
+          content.text,
+        ]),
         ids.map((id, at) => [id, friend.jid, friend.jid, 'text', ['one', 'two', 'three'][at]]),
       );
     });
@@ -240,7 +248,8 @@ async function waitShown(phone: ContractPhone, chat: ContractPhone, ids: readonl
   for (;;) {
     const shown = new Set((await phone.shown(chat)).map(({ id }) => id));
     if (ids.every((id) => shown.has(id))) return;
-    if (performance.now() > end) assert.fail(`${phone.number} shows ${[...shown].join(', ')} of ${ids.join(', ')}`);
+    if (performance.now() > end)
+      assert.fail(`${phone.number} shows ${[...shown].join(', ')} of ${ids.join(', ')}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

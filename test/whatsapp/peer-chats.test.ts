@@ -69,7 +69,10 @@ describe('groups, statuses and presence on the simulated WhatsApp network', () =
     await client.socket.sendMessage('status@broadcast', { text: 'My day' }, options);
     const received = await bob.message('3EB0DD09');
     assert.deepEqual([received.chat, received.from], ['status@broadcast', ann.number]);
-    assert.equal(cat.messages.some(({ id }) => id === '3EB0DD09'), false);
+    assert.equal(
+      cat.messages.some(({ id }) => id === '3EB0DD09'),
+      false,
+    );
   });
 
   it('a phone’s status comes to the client', async () => {
@@ -80,7 +83,10 @@ describe('groups, statuses and presence on the simulated WhatsApp network', () =
 
   it('typing is shown, both ways', async () => {
     await client.socket.sendPresenceUpdate('composing', bob.jid);
-    await until(() => bob.phone.typing.some(({ from, state }) => from === ann.number && state === 'composing'), 'typing');
+    await until(
+      () => bob.phone.typing.some(({ from, state }) => from === ann.number && state === 'composing'),
+      'typing',
+    );
     bob.show(ann, 'recording');
     await until(() => client.presences.length > 0, 'the client is told');
     assert.deepEqual(client.presences.at(-1), {

@@ -70,7 +70,10 @@ describe('what can happen to a client on the simulated WhatsApp network:', () =>
     network.faults.onMessage = () => 'drop_before_ledger';
     await client.socket.sendMessage(bob.jid, { text: 'Lost' }, { messageId: '3EB0EE01' });
     assert.equal(await client.closed(), 428);
-    assert.equal(network.ledger.some(({ id }) => id === '3EB0EE01'), false);
+    assert.equal(
+      network.ledger.some(({ id }) => id === '3EB0EE01'),
+      false,
+    );
     network.faults.onMessage = () => 'drop_after_ledger';
     const again = await connectRaw(network, state);
     await again.opened();
@@ -86,7 +89,10 @@ describe('what can happen to a client on the simulated WhatsApp network:', () =>
     // The library's own name for an error is status 0, which it does not keep apart from none: the ledger tells.
     await client.socket.sendPresenceUpdate('composing', bob.jid);
     await until(() => bob.phone.typing.length > 0, 'what was sent after it');
-    assert.equal(network.ledger.some(({ id }) => id === '3EB0EE03'), false);
+    assert.equal(
+      network.ledger.some(({ id }) => id === '3EB0EE03'),
+      false,
+    );
     network.faults.onMessage = null;
     await client.close();
   });

@@ -38,7 +38,10 @@ describe('between a client and the phones of the simulated WhatsApp network', ()
   it('the client hears that it was delivered and read', async () => {
     await client.socket.sendMessage(bob.jid, { text: 'Read me' }, { messageId: '3EB0AA02' });
     const received = await bob.message('3EB0AA02');
-    await until(() => client.statuses.some(({ id, status }) => id === '3EB0AA02' && status === 3), 'delivered');
+    await until(
+      () => client.statuses.some(({ id, status }) => id === '3EB0AA02' && status === 3),
+      'delivered',
+    );
     bob.read([received]);
     await until(() => client.statuses.some(({ id, status }) => id === '3EB0AA02' && status === 4), 'read');
   });
@@ -47,7 +50,10 @@ describe('between a client and the phones of the simulated WhatsApp network', ()
     const id = bob.text(ann, 'Good morning');
     const received = await client.message(id);
     assert.equal(received.message?.conversation, 'Good morning');
-    assert.deepEqual([received.key.remoteJid, received.key.fromMe, received.pushName], [bob.jid, false, 'Bob']);
+    assert.deepEqual(
+      [received.key.remoteJid, received.key.fromMe, received.pushName],
+      [bob.jid, false, 'Bob'],
+    );
     await client.socket.readMessages([received.key]);
     await bob.receipt(id, 'read');
   });
@@ -62,8 +68,14 @@ describe('between a client and the phones of the simulated WhatsApp network', ()
     for (let time = 0; time < 2; time += 1) {
       await client.socket.sendMessage(bob.jid, { text: 'Twice' }, { messageId: '3EB0AA04' });
     }
-    await until(() => network.ledger.find(({ id, timesSeen }) => id === '3EB0AA04' && timesSeen === 2), 'twice seen');
-    await until(() => bob.messages.find(({ id, timesSeen }) => id === '3EB0AA04' && timesSeen === 2), 'twice at Bob');
+    await until(
+      () => network.ledger.find(({ id, timesSeen }) => id === '3EB0AA04' && timesSeen === 2),
+      'twice seen',
+    );
+    await until(
+      () => bob.messages.find(({ id, timesSeen }) => id === '3EB0AA04' && timesSeen === 2),
+      'twice at Bob',
+    );
     assert.equal(bob.messages.filter(({ id }) => id === '3EB0AA04').length, 1);
   });
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { loadLibrary } from '@posthorn/network/whatsapp/library.ts';
 import { isSigned } from '@posthorn/network/whatsapp/signatures.ts';
-import type { CertificateFault } from '../support/whatsapp/noise.ts';
 import { generateKeys, isSignedBy, sign, withType } from '../support/whatsapp/keys.ts';
 import { startWhatsAppNetwork, type WhatsAppNetwork } from '../support/whatsapp/network.ts';
+import type { CertificateFault } from '../support/whatsapp/noise.ts';
 import { until } from '../support/whatsapp/phone-handle.ts';
 import { connectRaw, newState, pairRaw } from '../support/whatsapp/raw-client.ts';
 import type { PairingFault } from '../support/whatsapp/world.ts';
@@ -76,7 +76,12 @@ describe('the library, as it is loaded', () => {
     assert.equal(Curve.verify(keys.public, Buffer.from('two'), signature), false);
   });
 
-  const certificates: CertificateFault[] = ['wrong_leaf', 'wrong_intermediate', 'foreign_root', 'foreign_server'];
+  const certificates: CertificateFault[] = [
+    'wrong_leaf',
+    'wrong_intermediate',
+    'foreign_root',
+    'foreign_server',
+  ];
   for (const certificate of certificates) {
     it(`goes away from a server whose certificate is wrong: ${certificate}`, async () => {
       await withNetwork({ certificate }, async (network) => {
@@ -109,7 +114,9 @@ describe('the library, as it is loaded', () => {
       const bob = network.phone('999300000003');
       const [client] = await pairRaw(network, (qr) => ann.scan(qr));
       network.faults.spoilsPreKeys = true;
-      await assert.rejects(client.socket.sendMessage(bob.jid, { text: 'For Bob' }, { messageId: '3EB0BB01' }));
+      await assert.rejects(
+        client.socket.sendMessage(bob.jid, { text: 'For Bob' }, { messageId: '3EB0BB01' }),
+      );
       assert.deepEqual(bob.messages, []);
       await client.close();
     });

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import type { LinkedDevice } from './linked-device.ts';
 import { hkdf, hmac, openCbc, sealCbc } from './keys.ts';
+import type { LinkedDevice } from './linked-device.ts';
 import { bytesOf, child, children, node, type Stanza, type WireMessage } from './nodes.ts';
 import type { Phone } from './phone.ts';
 import { type Collection, seconds, type World } from './world.ts';
@@ -77,7 +77,12 @@ export function publish(
   const written = Buffer.from(JSON.stringify(index));
   const coder = world.coding.proto.SyncActionData!;
   const data = coder.encode(
-    coder.fromObject({ index: written, value: { timestamp: Date.now(), ...value }, padding: Buffer.alloc(0), version: 2 }),
+    coder.fromObject({
+      index: written,
+      value: { timestamp: Date.now(), ...value },
+      padding: Buffer.alloc(0),
+      version: 2,
+    }),
   );
   const iv = randomBytes(16);
   const sealed = Buffer.concat([iv, sealCbc(keys.value, iv, data.finish())]);
@@ -92,7 +97,10 @@ export function publish(
   const patch = patches.encode(
     patches.fromObject({
       mutations: [
-        { operation, record: { index: { blob: indexMac }, value: { blob: Buffer.concat([sealed, valueMac]) }, keyId } },
+        {
+          operation,
+          record: { index: { blob: indexMac }, value: { blob: Buffer.concat([sealed, valueMac]) }, keyId },
+        },
       ],
       snapshotMac,
       patchMac: patchMacOf(keys.patch, snapshotMac, [valueMac], version, name),
@@ -107,7 +115,8 @@ function openPatch(world: World, phone: Phone, name: string, bytes: Buffer): Mut
   const { SyncdPatch, SyncActionData } = world.coding.proto;
   const options = { bytes: Buffer, enums: String, longs: Number };
   const patch = SyncdPatch!.toObject(SyncdPatch!.decode(bytes), options) as unknown as Patch;
-  if (!patch.keyId.id.equals(phone.appStateKey.id)) throw new Error('A patch under a key that the phone never gave');
+  if (!patch.keyId.id.equals(phone.appStateKey.id))
+    throw new Error('A patch under a key that the phone never gave');
   const keys = expand(phone.appStateKey.data);
   const known = collectionOf(world, phone, name);
   const valueMacs: Buffer[] = [];
@@ -118,8 +127,12 @@ function openPatch(world: World, phone: Phone, name: string, bytes: Buffer): Mut
       throw new Error('A change with a wrong MAC');
     }
     const plain = openCbc(keys.value, sealed.subarray(0, 16), sealed.subarray(16));
-    const data = SyncActionData!.toObject(SyncActionData!.decode(plain), options) as { index: Buffer; value: WireMessage };
-    if (!hmac(keys.index, data.index).equals(record.index.blob)) throw new Error('A change with a wrong index');
+    const data = SyncActionData!.toObject(SyncActionData!.decode(plain), options) as {
+      index: Buffer;
+      value: WireMessage;
+    };
+    if (!hmac(keys.index, data.index).equals(record.index.blob))
+      throw new Error('A change with a wrong index');
     mix(known, operation, record.index.blob, valueMac);
     valueMacs.push(valueMac);
     return { collection: name, operation, index: JSON.parse(data.index.toString()), value: data.value };
@@ -170,14 +183,25 @@ function valueMacOf(key: Buffer, operation: 'SET' | 'REMOVE', sealed: Buffer, ke
   const about = Buffer.concat([Buffer.from([operation === 'SET' ? 1 : 2]), keyId]);
   const length = Buffer.alloc(8);
   length[7] = about.length;
-  return createHmac('sha512', key).update(about).update(sealed).update(length).digest().subarray(0, MAC_BYTES);
+  return createHmac('sha512', key)
+    .update(about)
+    .update(sealed)
+    .update(length)
+    .digest()
+    .subarray(0, MAC_BYTES);
 }
 
 function snapshotMacOf(key: Buffer, hash: Buffer, version: number, name: string): Buffer {
   return hmac(key, hash, number64(version), Buffer.from(name));
 }
 
-function patchMacOf(key: Buffer, snapshotMac: Buffer, valueMacs: readonly Buffer[], version: number, name: string): Buffer {
+function patchMacOf(
+  key: Buffer,
+  snapshotMac: Buffer,
+  valueMacs: readonly Buffer[],
+  version: number,
+  name: string,
+): Buffer {
   return hmac(key, snapshotMac, ...valueMacs, number64(version), Buffer.from(name));
 }
 
@@ -190,7 +214,12 @@ function number64(value: number): Buffer {
 function tell(phone: Phone, from: LinkedDevice | null, name: string, version: number): void {
   for (const device of phone.devices.values()) {
     if (device === from) continue;
-    const attrs = { from: '@s.whatsapp.net', id: randomBytes(6).toString('hex'), t: seconds(), type: 'server_sync' };
+    const attrs = {
+      from: '@s.whatsapp.net',
+      id: randomBytes(6).toString('hex'),
+      t: seconds(),
+      type: 'server_sync',
+    };
     device.deliver(node('notification', attrs, [node('collection', { name, version: String(version) })]));
   }
 }

@@ -1,8 +1,8 @@
 import type { WebSocket } from 'ws';
 import { Fields } from './fields.ts';
 import type { LinkedDevice, LiveConnection } from './linked-device.ts';
-import { NoiseServer } from './noise.ts';
 import { children, node, type Stanza } from './nodes.ts';
+import { NoiseServer } from './noise.ts';
 import { confirmPairing, finishCode, offerRefs, readCandidate, startCode } from './pairing.ts';
 import { answerQuestion } from './questions.ts';
 import { takeAck, takeChatState, takeMessage, takePresence, takeReceipt } from './relay.ts';
@@ -74,7 +74,10 @@ export class Connection implements LiveConnection {
   #begin(payload: Fields, clientKey: Buffer): void {
     const version = payload.within(5).within(2);
     const refusal = this.#refusal([version.number(1), version.number(2), version.number(3)]);
-    if (refusal !== null) return this.end(node('failure', { reason: String(refusal), location: 'rva' }));
+    if (refusal !== null) {
+      this.end(node('failure', { reason: String(refusal), location: 'rva' }));
+      return;
+    }
     if (payload.has(19)) {
       this.#candidate = readCandidate(this.#world, payload, clientKey, this);
       this.send(offerRefs(this.#candidate));
@@ -95,9 +98,13 @@ export class Connection implements LiveConnection {
     const phone = this.#world.phones.get(number);
     const device = phone?.devices.get(id);
     if (!phone || !device || device.isLoggedOut || !device.noiseKey.equals(clientKey)) {
-      return this.end(node('failure', { reason: '401', location: 'rva' }));
+      this.end(node('failure', { reason: '401', location: 'rva' }));
+      return;
     }
-    if (phone.isBanned) return this.end(node('failure', { reason: '403', location: 'rva' }));
+    if (phone.isBanned) {
+      this.end(node('failure', { reason: '403', location: 'rva' }));
+      return;
+    }
     if (device.connection) {
       device.doubleLogins += 1;
       device.connection.end(node('stream:error', {}, [node('conflict', { type: 'replaced' })]));
@@ -115,7 +122,10 @@ export class Connection implements LiveConnection {
         companion_enc_static: 'static',
       }),
     );
-    if (device.pending.length === 0) return this.#handOver(device);
+    if (device.pending.length === 0) {
+      this.#handOver(device);
+      return;
+    }
     const count = String(device.pending.length);
     this.send(
       node('ib', { from: '@s.whatsapp.net' }, [
@@ -132,7 +142,10 @@ export class Connection implements LiveConnection {
 
   #take(stanza: Stanza): void {
     if (this.#isOver) return;
-    if (this.#candidate) return this.#takeFromCandidate(this.#candidate, stanza);
+    if (this.#candidate) {
+      this.#takeFromCandidate(this.#candidate, stanza);
+      return;
+    }
     const device = this.#device;
     if (!device) return;
     const world = this.#world;
@@ -154,7 +167,8 @@ export class Connection implements LiveConnection {
       this.send(node('iq', { id: stanza.attrs.id, from: '@s.whatsapp.net', type: 'result' }));
       device.isLoggedOut = true;
       this.#world.phones.get(device.number)?.devices.delete(device.id);
-      return this.end();
+      this.end();
+      return;
     }
     this.send(answerQuestion(this.#world, device, stanza));
   }
@@ -163,7 +177,8 @@ export class Connection implements LiveConnection {
     const { id, type } = stanza.attrs;
     const code = children(stanza, 'link_code_companion_reg')[0];
     if (type === 'set' && code) {
-      const answer = code.attrs.stage === 'companion_hello' ? startCode(this.#world, candidate, code) : undefined;
+      const answer =
+        code.attrs.stage === 'companion_hello' ? startCode(this.#world, candidate, code) : undefined;
       this.send(node('iq', { id, from: '@s.whatsapp.net', type: 'result' }, answer && [answer]));
       if (code.attrs.stage === 'companion_finish') finishCode(candidate, code);
     } else if (type === 'result' && children(stanza, 'pair-device-sign').length > 0) {

@@ -1,4 +1,3 @@
-import { buffer } from 'node:stream/consumers';
 import type { NetworkDriver } from '@posthorn/network/driver.ts';
 import { createSandboxDriver } from '@posthorn/network/sandbox/driver.ts';
 import { createSandboxServer } from '@posthorn/network/sandbox/server.ts';
@@ -114,7 +113,8 @@ export async function startWhatsAppContract(): Promise<ContractNetwork & { netwo
 const silentLog = { debug() {}, warn() {}, error() {} };
 
 function contractPhone(network: WhatsAppNetwork, handle: PhoneHandle): ContractPhone {
-  const messagesWith = (chat: ContractPhone) => handle.messages.filter((message) => message.chat === chat.jid);
+  const messagesWith = (chat: ContractPhone) =>
+    handle.messages.filter((message) => message.chat === chat.jid);
   const handleOf = (phone: ContractPhone) => phone.jid;
   return {
     number: handle.number,
@@ -122,10 +122,16 @@ function contractPhone(network: WhatsAppNetwork, handle: PhoneHandle): ContractP
     pair: async (qr) => handle.scan(qr),
     enterCode: (code) => handle.enterCode(code),
     text: async (to, text) => handle.text(handleOf(to), text),
-    image: async (to, file, caption) => handle.file(handleOf(to), 'image', file, { mimetype: 'image/png', caption }),
+    image: async (to, file, caption) =>
+      handle.file(handleOf(to), 'image', file, { mimetype: 'image/png', caption }),
     shown: async (chat) =>
-      messagesWith(chat).map(({ id, from, wire }) => ({ id, from: `${from}@s.whatsapp.net`, text: textOf(wire) })),
-    imageOf: async (chat, id) => handle.open(messagesWith(chat).find((message) => message.id === id)!, 'image'),
+      messagesWith(chat).map(({ id, from, wire }) => ({
+        id,
+        from: `${from}@s.whatsapp.net`,
+        text: textOf(wire),
+      })),
+    imageOf: async (chat, id) =>
+      handle.open(messagesWith(chat).find((message) => message.id === id)!, 'image'),
     read: async (chat) => handle.read(messagesWith(chat).filter(({ fromMe }) => !fromMe)),
     fault: async (kind) => {
       const { device } = handle;
@@ -147,6 +153,3 @@ function textOf(wire: Record<string, unknown>): string {
   const image = wire.imageMessage as { caption?: string } | undefined;
   return extended?.text ?? image?.caption ?? (wire.conversation as string | undefined) ?? '';
 }
-
-/** Whole bytes of a stream, for comparing. */
-export const bytesOfStream = buffer;

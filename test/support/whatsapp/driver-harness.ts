@@ -1,3 +1,4 @@
+import './library-timers.ts';
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { networkIdOf, newId } from '@posthorn/core/platform/ids.ts';

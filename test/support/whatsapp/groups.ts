@@ -90,7 +90,13 @@ export function describe(group: Group): Stanza {
 }
 
 /** Tells the members' devices what somebody did to a group. */
-export function announceChange(group: Group, by: Phone, what: Stanza, except?: LinkedDevice, also?: Phone): void {
+export function announceChange(
+  group: Group,
+  by: Phone,
+  what: Stanza,
+  except?: LinkedDevice,
+  also?: Phone,
+): void {
   const phones = [...group.members.values()].map((member) => member.phone);
   for (const phone of new Set(also ? [...phones, also] : phones)) {
     for (const device of phone.devices.values()) {

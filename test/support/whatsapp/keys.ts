@@ -10,7 +10,17 @@ import {
   hkdfSync,
   randomBytes,
 } from 'node:crypto';
-import { add, encode, fromMontgomery, multiply, multiplyBase, negate, ORDER, toBytes, toNumber } from './edwards.ts';
+import {
+  add,
+  encode,
+  fromMontgomery,
+  multiply,
+  multiplyBase,
+  negate,
+  ORDER,
+  toBytes,
+  toNumber,
+} from './edwards.ts';
 
 /** The cryptography of the simulated network, on node:crypto and our own arithmetic: nothing of the library's. */
 

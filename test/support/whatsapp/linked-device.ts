@@ -1,5 +1,5 @@
-import type { Bundle, PreKey } from './ratchet.ts';
 import type { Stanza } from './nodes.ts';
+import type { Bundle } from './ratchet.ts';
 
 /** One connection that is logged in, as far as whoever sends to it must know. */
 export interface LiveConnection {
@@ -99,8 +99,4 @@ export class LinkedDevice {
     const at = this.pending.findIndex((stanza) => stanza.tag === tag && stanza.attrs.id === id);
     if (at >= 0) this.pending.splice(at, 1);
   }
-}
-
-export function bundleOf(preKey: PreKey): UploadedPreKey {
-  return { id: preKey.id, key: preKey.keys.public };
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:https';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { hkdf, hmac, openCbc, sealCbc, sha256 } from './keys.ts';
@@ -34,7 +35,13 @@ export interface MediaReference {
   fileLength: number;
 }
 
-const KINDS = { image: 'Image', video: 'Video', audio: 'Audio', document: 'Document', sticker: 'Image' } as const;
+const KINDS = {
+  image: 'Image',
+  video: 'Video',
+  audio: 'Audio',
+  document: 'Document',
+  sticker: 'Image',
+} as const;
 export type MediaKind = keyof typeof KINDS;
 const MAC_BYTES = 10;
 
@@ -86,7 +93,8 @@ export function openMedia(media: MediaServer, kind: MediaKind, message: Record<s
   const reference = message as unknown as MediaReference;
   const blob = media.blobs.get(reference.directPath);
   if (!blob) throw new Error(`Nothing was uploaded to ${reference.directPath}`);
-  if (!sha256(blob).equals(reference.fileEncSha256)) throw new Error('fileEncSha256 is not of what was uploaded');
+  if (!sha256(blob).equals(reference.fileEncSha256))
+    throw new Error('fileEncSha256 is not of what was uploaded');
   const keys = expand(reference.mediaKey, kind);
   const sealed = blob.subarray(0, -MAC_BYTES);
   const mac = hmac(keys.mac, keys.iv, sealed).subarray(0, MAC_BYTES);

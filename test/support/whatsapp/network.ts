@@ -5,8 +5,8 @@ import { Connection } from './connection.ts';
 import { announceChange, createGroup, describe } from './groups.ts';
 import type { LinkedDevice } from './linked-device.ts';
 import { type MediaServer, startMediaServer } from './media-server.ts';
-import { type CertificateFault, createIdentity } from './noise.ts';
 import { loadCoding, node } from './nodes.ts';
+import { type CertificateFault, createIdentity } from './noise.ts';
 import { Phone } from './phone.ts';
 import { PhoneHandle } from './phone-handle.ts';
 import type { Faults, Group, LedgerEntry, World } from './world.ts';
@@ -28,7 +28,12 @@ export interface WhatsAppNetwork {
   media: MediaServer;
   /** Makes a phone; a number that has one already is an error. */
   phone(number: string, name?: string): PhoneHandle;
-  group(owner: PhoneHandle, subject: string, members: readonly PhoneHandle[], addressing?: 'pn' | 'lid'): Group;
+  group(
+    owner: PhoneHandle,
+    subject: string,
+    members: readonly PhoneHandle[],
+    addressing?: 'pn' | 'lid',
+  ): Group;
   readonly ledger: readonly LedgerEntry[];
   /** What went wrong in the network's eyes; see `World.problems`. */
   readonly problems: readonly string[];
@@ -131,10 +136,13 @@ function controlOf(world: World): Control {
     world.phones.get(device.number)?.devices.delete(device.id);
   };
   return {
-    kick: (device) => device.connection?.end(node('stream:error', {}, [node('conflict', { type: 'replaced' })])),
+    kick: (device) =>
+      device.connection?.end(node('stream:error', {}, [node('conflict', { type: 'replaced' })])),
     logout: (device) => {
       remove(device);
-      device.connection?.end(node('stream:error', { code: '401' }, [node('conflict', { type: 'device_removed' })]));
+      device.connection?.end(
+        node('stream:error', { code: '401' }, [node('conflict', { type: 'device_removed' })]),
+      );
     },
     ban: (device) => {
       world.phones.get(device.number)!.isBanned = true;

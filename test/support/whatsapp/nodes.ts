@@ -44,7 +44,8 @@ export async function loadCoding(): Promise<Coding> {
     decodeNode: (bytes) => library.decodeBinaryNode(bytes),
     encodeMessage: (object) => Buffer.from(message.encode(message.fromObject(object)).finish()),
     // Numbers as numbers, bytes as Buffer, no defaults: what was not sent is not there.
-    decodeMessage: (bytes) => message.toObject(message.decode(bytes), { longs: Number, bytes: Buffer, enums: String }),
+    decodeMessage: (bytes) =>
+      message.toObject(message.decode(bytes), { longs: Number, bytes: Buffer, enums: String }),
     proto: library.proto,
   };
 }
@@ -95,10 +96,6 @@ export function parseJid(jid: string): { user: string; device: number; server: s
   if (at < 0) throw new Error(`No JID: ${jid}`);
   const [user = '', device] = jid.slice(0, at).split(':');
   return { user, device: device ? Number(device) : 0, server: jid.slice(at + 1) };
-}
-
-export function deviceJid(user: string, device: number, server: string): string {
-  return device === 0 ? `${user}@${server}` : `${user}:${device}@${server}`;
 }
 
 /** Signal messages carry 1 to 16 bytes of padding. */

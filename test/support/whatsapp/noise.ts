@@ -3,7 +3,7 @@ import { agree, generateKeys, hkdf, type Keys, openGcm, sealGcm, sha256, sign } 
 
 /** The network's end of the handshake: Noise XX with X25519, AES-GCM and SHA-256, and the frames after it. */
 
-const PROTOCOL = Buffer.from('Noise_XX_25519_AESGCM_SHA256\0\0\0\0');
+const PROTOCOL: Buffer = Buffer.from('Noise_XX_25519_AESGCM_SHA256\0\0\0\0');
 const HEADER = Buffer.from([0x57, 0x41, 6, 3]);
 
 /** Who the servers of a network are: the root that clients trust, and the certificate that it stands behind. */
@@ -43,7 +43,7 @@ export function createIdentity(root: Keys = generateKeys(), fault?: CertificateF
 
 /** The state of one connection: bytes in, frames out, and the other way. */
 export class NoiseServer {
-  #hash = PROTOCOL;
+  #hash: Buffer = PROTOCOL;
   #salt: Buffer = PROTOCOL;
   #key: Buffer = PROTOCOL;
   #counter = 0;

@@ -24,7 +24,8 @@ export function readCandidate(
   const identity = data.bytes(3);
   const key = data.bytes(5);
   const signature = data.bytes(6);
-  if (!isSignedBy(identity, withType(key), signature)) throw new Error('The signed prekey has a wrong signature');
+  if (!isSignedBy(identity, withType(key), signature))
+    throw new Error('The signed prekey has a wrong signature');
   const skeyId = data.bytes(4);
   const regId = data.bytes(1);
   const candidate: Candidate = {
@@ -57,7 +58,10 @@ export function scan(world: World, phone: Phone, qr: string): void {
   const [ref = '', noiseKey, identity, secret = ''] = qr.replace(/^.*#/, '').split(',');
   const candidate = world.waiting.get(ref);
   if (!candidate) throw new Error('The QR code is not of a device that waits');
-  if (candidate.noiseKey.toString('base64') !== noiseKey || candidate.identity.toString('base64') !== identity) {
+  if (
+    candidate.noiseKey.toString('base64') !== noiseKey ||
+    candidate.identity.toString('base64') !== identity
+  ) {
     throw new Error('The QR code shows other keys than the device has');
   }
   promise(world, phone, candidate, Buffer.from(secret, 'base64'));
@@ -85,7 +89,10 @@ export function enterCode(world: World, phone: Phone, code: string): void {
   const salt = randomBytes(32);
   const iv = randomBytes(16);
   const header = Buffer.concat([salt, iv]);
-  const answer = Buffer.concat([header, turn(createCipheriv, code, Buffer.concat([header, ephemeral.public]))]);
+  const answer = Buffer.concat([
+    header,
+    turn(createCipheriv, code, Buffer.concat([header, ephemeral.public])),
+  ]);
   candidate.finish = (bundle, identity) => {
     const shared = agree(ephemeral.private, theirs);
     const key = hkdf(shared, 32, 'link_code_pairing_key_bundle_encryption_key', bundle.subarray(0, 32));
@@ -102,7 +109,12 @@ export function enterCode(world: World, phone: Phone, code: string): void {
   candidate.connection.send(
     node(
       'notification',
-      { from: '@s.whatsapp.net', id: randomBytes(6).toString('hex'), t: seconds(), type: 'link_code_companion_reg' },
+      {
+        from: '@s.whatsapp.net',
+        id: randomBytes(6).toString('hex'),
+        t: seconds(),
+        type: 'link_code_companion_reg',
+      },
       [
         node('link_code_companion_reg', { stage: 'primary_hello' }, [
           node('link_code_pairing_wrapped_primary_ephemeral_pub', {}, answer),
@@ -132,7 +144,8 @@ export function confirmPairing(world: World, candidate: Candidate, answer: Stanz
   const signed = new Fields(bytesOf(identity));
   const message = Buffer.concat([DEVICE_PREFIX, details, candidate.identity, phone.identity.public]);
   if (!signed.bytes(1).equals(details)) throw new Error('The device signs something else');
-  if (!isSignedBy(candidate.identity, message, signed.bytes(4))) throw new Error('Wrong signature of the device');
+  if (!isSignedBy(candidate.identity, message, signed.bytes(4)))
+    throw new Error('Wrong signature of the device');
   if (identity?.attrs['key-index'] !== String(keyIndex)) throw new Error('Wrong key index');
   for (const ref of candidate.refs) world.waiting.delete(ref);
   if (candidate.code) world.waiting.delete(candidate.code.ref);
@@ -200,7 +213,11 @@ function promise(world: World, phone: Phone, candidate: Candidate, secret: Buffe
 
 /** AES-CTR under the code: salt (32 bytes), counter (16), then what is turned. */
 function turn(
-  way: (algorithm: 'aes-256-ctr', key: Buffer, iv: Buffer) => { update(data: Buffer): Buffer; final(): Buffer },
+  way: (
+    algorithm: 'aes-256-ctr',
+    key: Buffer,
+    iv: Buffer,
+  ) => { update(data: Buffer): Buffer; final(): Buffer },
   code: string,
   wrapped: Buffer,
 ): Buffer {

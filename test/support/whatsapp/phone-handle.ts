@@ -13,7 +13,11 @@ import { jidIn, seconds, type World } from './world.ts';
 const POLL_MS = 10;
 
 /** Waits until `find` answers something. Throws with `what` when it does not in time. */
-export async function until<T>(find: () => T | undefined | null | false, what: string, timeoutMs = 10_000): Promise<T> {
+export async function until<T>(
+  find: () => T | undefined | null | false,
+  what: string,
+  timeoutMs = 10_000,
+): Promise<T> {
   const end = performance.now() + timeoutMs;
   for (;;) {
     const found = find();
@@ -70,12 +74,17 @@ export class PhoneHandle {
   /** The message with this id, once it has come and was opened. */
   message(id: string, timeoutMs?: number): Promise<PhoneMessage> {
     const find = () => this.phone.messages.find((message) => message.id === id);
-    return until(find, `message ${id} at ${this.number} (failures: ${JSON.stringify(this.phone.failures)})`, timeoutMs);
+    return until(
+      find,
+      `message ${id} at ${this.number} (failures: ${JSON.stringify(this.phone.failures)})`,
+      timeoutMs,
+    );
   }
 
   /** A receipt of somebody for a message of this phone. */
   receipt(id: string, type: string, timeoutMs?: number) {
-    const find = () => this.phone.receipts.find((receipt) => receipt.ids.includes(id) && receipt.type === type);
+    const find = () =>
+      this.phone.receipts.find((receipt) => receipt.ids.includes(id) && receipt.type === type);
     return until(find, `receipt ${type} of ${id} at ${this.number}`, timeoutMs);
   }
 
@@ -112,14 +121,22 @@ export class PhoneHandle {
 
   /** The file that a message brought, with all that the message says of it checked. */
   open(message: PhoneMessage, kind: MediaKind): Buffer {
-    const content = message.wire[kind === 'video' && message.wire.ptvMessage ? 'ptvMessage' : `${kind}Message`];
+    const content =
+      message.wire[kind === 'video' && message.wire.ptvMessage ? 'ptvMessage' : `${kind}Message`];
     return openMedia(this.#world.media, kind, content as Record<string, unknown>);
   }
 
   /** Tells the sender that its messages were read, or played. */
   read(messages: readonly PhoneMessage[], type: 'read' | 'played' = 'read'): void {
     const [first] = messages;
-    if (first) tellSender(this.#world, this.phone, first.stanza, type, messages.map(({ id }) => id));
+    if (first)
+      tellSender(
+        this.#world,
+        this.phone,
+        first.stanza,
+        type,
+        messages.map(({ id }) => id),
+      );
   }
 
   /** Shows the linked devices of another phone that this one types, or is there. */
@@ -136,13 +153,27 @@ export class PhoneHandle {
   }
 
   /** Changes something of its chats, such as `["archive", jid]`: its devices are told. */
-  publish(collection: string, index: readonly string[], value: WireMessage, operation?: 'SET' | 'REMOVE'): void {
+  publish(
+    collection: string,
+    index: readonly string[],
+    value: WireMessage,
+    operation?: 'SET' | 'REMOVE',
+  ): void {
     publish(this.#world, this.phone, collection, index, value, operation);
   }
 
   /** Calls another phone, whose devices ring; answers the call's id. `what` is what becomes of it. */
-  call(to: PhoneHandle, what: 'offer' | 'terminate', callId = randomBytes(16).toString('hex'), isVideo = false): string {
-    const attrs = { 'call-id': callId, 'call-creator': this.jid, reason: what === 'terminate' ? 'timeout' : undefined };
+  call(
+    to: PhoneHandle,
+    what: 'offer' | 'terminate',
+    callId = randomBytes(16).toString('hex'),
+    isVideo = false,
+  ): string {
+    const attrs = {
+      'call-id': callId,
+      'call-creator': this.jid,
+      reason: what === 'terminate' ? 'timeout' : undefined,
+    };
     const content = isVideo ? [node('video')] : undefined;
     for (const device of to.phone.devices.values()) {
       const id = randomBytes(8).toString('hex');

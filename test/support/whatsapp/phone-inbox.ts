@@ -1,5 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { bytesOf, children, node, parseJid, type Stanza, uintBytes, unpad, type WireMessage } from './nodes.ts';
+import {
+  bytesOf,
+  children,
+  node,
+  parseJid,
+  type Stanza,
+  uintBytes,
+  unpad,
+  type WireMessage,
+} from './nodes.ts';
 import type { Phone, PhoneMessage } from './phone.ts';
 import { addressOf, jidIn, phoneOf, seconds, type World } from './world.ts';
 

@@ -28,14 +28,17 @@ export function sendFromPhone(
   phone.sent.set(id, { chat, message });
   const group = world.groups.get(chat);
   if (group || chat === 'status@broadcast') {
-    const phones = group ? [...group.members.values()].map((member) => member.phone) : (options.audience ?? []);
+    const phones = group
+      ? [...group.members.values()].map((member) => member.phone)
+      : (options.audience ?? []);
     sendToMany(world, phone, chat, message, [...phones, phone], { ...options, id }, group);
     return id;
   }
   const other = phoneOf(world, chat);
   if (!other) throw new Error(`Nobody has ${chat}`);
   if (other.blocked.has(phone.number)) return id;
-  for (const device of other.devices.values()) sendToDevice(world, phone, device, message, { ...options, id });
+  for (const device of other.devices.values())
+    sendToDevice(world, phone, device, message, { ...options, id });
   if (other !== phone) {
     const copy = { deviceSentMessage: { destinationJid: chat, message } };
     for (const device of phone.devices.values()) {
@@ -63,7 +66,9 @@ export function resend(world: World, phone: Phone, to: LinkedDevice, id: string,
   const bytes = pad(world.coding.encodeMessage(sent.message));
   const { type, bytes: sealed } = phone.seal(address, bytes, () => to.takeBundle());
   to.deliver(
-    node('message', chatAttrs(phone, sent.chat, group, { id }), [node('enc', { v: '2', type, count }, sealed)]),
+    node('message', chatAttrs(phone, sent.chat, group, { id }), [
+      node('enc', { v: '2', type, count }, sealed),
+    ]),
   );
 }
 
@@ -71,7 +76,11 @@ export function resend(world: World, phone: Phone, to: LinkedDevice, id: string,
 export function welcome(world: World, phone: Phone, device: LinkedDevice): void {
   device.isWelcomed = true;
   const { id, data } = phone.appStateKey;
-  const keyData = { keyData: data, fingerprint: { rawId: 1, currentIndex: 0, deviceIndexes: [0] }, timestamp: Date.now() };
+  const keyData = {
+    keyData: data,
+    fingerprint: { rawId: 1, currentIndex: 0, deviceIndexes: [0] },
+    timestamp: Date.now(),
+  };
   sendToSelf(world, phone, device, {
     type: 'APP_STATE_SYNC_KEY_SHARE',
     appStateSyncKeyShare: { keys: [{ keyId: { keyId: id }, keyData }] },

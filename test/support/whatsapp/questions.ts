@@ -75,13 +75,20 @@ function answerKeys(world: World, device: LinkedDevice, stanza: Stanza): Answer 
   }
   if (stanza.attrs.type === 'get' && what === 'key') {
     const users = children(child(stanza, 'key'), 'user');
-    return [node('list', {}, users.map((user) => bundleFor(world, user.attrs.jid!)))];
+    return [
+      node(
+        'list',
+        {},
+        users.map((user) => bundleFor(world, user.attrs.jid!)),
+      ),
+    ];
   }
   if (what === 'rotate') {
     takeSignedPreKey(device, child(child(stanza, 'rotate'), 'skey'));
     return NOTHING;
   }
-  if (!bytesOf(child(stanza, 'identity')).equals(device.identity)) throw new Error('Prekeys of another identity');
+  if (!bytesOf(child(stanza, 'identity')).equals(device.identity))
+    throw new Error('Prekeys of another identity');
   takeSignedPreKey(device, child(stanza, 'skey'));
   for (const key of children(child(stanza, 'list'), 'key')) {
     const id = uintOf(child(key, 'id'));
@@ -95,7 +102,8 @@ function answerKeys(world: World, device: LinkedDevice, stanza: Stanza): Answer 
 function takeSignedPreKey(device: LinkedDevice, skey: Stanza | undefined): void {
   const key = bytesOf(child(skey, 'value'));
   const signature = bytesOf(child(skey, 'signature'));
-  if (!isSignedBy(device.identity, withType(key), signature)) throw new Error('Wrong signature of a signed prekey');
+  if (!isSignedBy(device.identity, withType(key), signature))
+    throw new Error('Wrong signature of a signed prekey');
   device.signedPreKey = { id: uintOf(child(skey, 'id')), key, signature };
 }
 
@@ -138,10 +146,18 @@ function answerUsync(world: World, _device: LinkedDevice, stanza: Stanza): Answe
     const jid = user.attrs.jid ?? `${number}@s.whatsapp.net`;
     const phone = phoneOf(world, jid);
     const answers = asked.map((protocol) => protocolAnswer(protocol, phone));
-    return node('user', { jid: phone && number !== null ? phone.jid : jid }, answers.filter((each) => each !== null));
+    return node(
+      'user',
+      { jid: phone && number !== null ? phone.jid : jid },
+      answers.filter((each) => each !== null),
+    );
   });
   const { sid, mode, context } = usync?.attrs ?? {};
-  const result = node('result', {}, asked.map((protocol) => node(protocol)));
+  const result = node(
+    'result',
+    {},
+    asked.map((protocol) => node(protocol)),
+  );
   return [node('usync', { sid, mode, context, last: 'true', index: '0' }, [result, node('list', {}, users)])];
 }
 
@@ -152,7 +168,9 @@ function protocolAnswer(protocol: string, phone: Phone | undefined): Stanza | nu
   if (protocol === 'status') return node('status', { t: seconds() }, Buffer.from(phone.about));
   if (protocol === 'disappearing_mode') return node('disappearing_mode', { duration: '0', t: seconds() });
   if (protocol !== 'devices') return null;
-  const linked = [...phone.devices.keys()].map((id) => node('device', { id: String(id), 'key-index': String(id) }));
+  const linked = [...phone.devices.keys()].map((id) =>
+    node('device', { id: String(id), 'key-index': String(id) }),
+  );
   return node('devices', {}, [
     node('device-list', { hash: randomBytes(4).toString('hex') }, [node('device', { id: '0' }), ...linked]),
     node('key-index-list', { ts: seconds() }, Buffer.alloc(0)),
@@ -194,6 +212,8 @@ function answerBusiness(world: World, stanza: Stanza): Answer {
   const asked = children(child(stanza, 'business_profile'), 'profile');
   const profiles = asked
     .filter((profile) => phoneOf(world, profile.attrs.jid ?? '')?.isBusiness)
-    .map((profile) => node('profile', { jid: profile.attrs.jid }, [node('description', {}, Buffer.from('A business'))]));
+    .map((profile) =>
+      node('profile', { jid: profile.attrs.jid }, [node('description', {}, Buffer.from('A business'))]),
+    );
   return [node('business_profile', { v: '244' }, profiles)];
 }

@@ -1,5 +1,15 @@
 import { Fields, writeFields } from './fields.ts';
-import { agree, generateKeys, hkdf, hmac, type Keys, openCbc, sealCbc, withoutType, withType } from './keys.ts';
+import {
+  agree,
+  generateKeys,
+  hkdf,
+  hmac,
+  type Keys,
+  openCbc,
+  sealCbc,
+  withoutType,
+  withType,
+} from './keys.ts';
 
 /**
  * One pairwise Signal session (X3DH and the double ratchet, version 3) at a simulated phone's end, written from the
@@ -83,7 +93,12 @@ export class SignalSession {
   }
 
   /** The session that a first message begins. */
-  static answer(self: SignalSelf, signedPreKey: Keys, preKey: Keys | null, message: FirstMessage): SignalSession {
+  static answer(
+    self: SignalSelf,
+    signedPreKey: Keys,
+    preKey: Keys | null,
+    message: FirstMessage,
+  ): SignalSession {
     const secrets = [
       agree(signedPreKey.private, message.identity),
       agree(self.identity.private, message.baseKey),

@@ -1,3 +1,4 @@
+import './library-timers.ts';
 import { Agent } from 'node:https';
 import { loadLibrary, trustRoot } from '@posthorn/network/whatsapp/library.ts';
 import type { WhatsAppNetwork } from './network.ts';
@@ -24,8 +25,13 @@ interface RawSocket {
   readMessages(keys: readonly RawMessage['key'][]): Promise<void>;
   requestPairingCode(phone: string): Promise<string>;
   onWhatsApp(...phones: string[]): Promise<{ jid: string; exists: boolean }[]>;
-  groupCreate(subject: string, members: readonly string[]): Promise<{ id: string; participants: { id: string }[] }>;
-  groupMetadata(jid: string): Promise<{ subject: string; participants: { id: string; admin: string | null }[] }>;
+  groupCreate(
+    subject: string,
+    members: readonly string[],
+  ): Promise<{ id: string; participants: { id: string }[] }>;
+  groupMetadata(
+    jid: string,
+  ): Promise<{ subject: string; participants: { id: string; admin: string | null }[] }>;
   sendPresenceUpdate(type: string, jid?: string): Promise<void>;
   chatModify(change: WireMessage, jid: string): Promise<void>;
   end(error: Error | undefined): void;
@@ -34,7 +40,10 @@ interface RawSocket {
 interface RawLibrary {
   makeWASocket(config: Record<string, unknown>): RawSocket;
   initAuthCreds(): Record<string, unknown>;
-  BufferJSON: { replacer: (key: string, value: unknown) => unknown; reviver: (key: string, value: unknown) => unknown };
+  BufferJSON: {
+    replacer: (key: string, value: unknown) => unknown;
+    reviver: (key: string, value: unknown) => unknown;
+  };
   proto: { Message: { AppStateSyncKeyData: { fromObject(value: unknown): unknown } } };
 }
 
@@ -61,13 +70,6 @@ export interface RawClient {
   message(id: string): Promise<RawMessage>;
   close(): Promise<void>;
 }
-
-/** The library leaves timers of up to two minutes behind when it is closed: they need not keep the test's process. */
-const keepAlive = globalThis.setTimeout;
-globalThis.setTimeout = Object.assign((...args: Parameters<typeof setTimeout>) => {
-  const timer = keepAlive(...args);
-  return Number(args[1]) > 5_000 ? timer.unref() : timer;
-}, keepAlive) as typeof setTimeout;
 
 const silent = {
   level: 'silent',
@@ -108,7 +110,10 @@ export async function connectRaw(network: WhatsAppNetwork, state: RawState): Pro
 }
 
 /** Pairs a fresh client with a phone by its QR code, and logs it in. */
-export async function pairRaw(network: WhatsAppNetwork, scan: (qr: string) => void): Promise<[RawClient, RawState]> {
+export async function pairRaw(
+  network: WhatsAppNetwork,
+  scan: (qr: string) => void,
+): Promise<[RawClient, RawState]> {
   const state = await newState();
   const first = await connectRaw(network, state);
   scan(await until(() => first.qrs[0], 'a QR code'));
@@ -137,7 +142,8 @@ function collect(socket: RawSocket): RawClient {
       }, 'the client is logged in');
     },
     closed: () => until(() => ended, 'the connection ends'),
-    message: (id) => until(() => client.messages.find(({ key, message }) => key.id === id && message), `message ${id}`),
+    message: (id) =>
+      until(() => client.messages.find(({ key, message }) => key.id === id && message), `message ${id}`),
     close: async () => {
       if (ended !== null) return;
       socket.end(undefined);
@@ -156,7 +162,8 @@ function collect(socket: RawSocket): RawClient {
   on<{ messages: RawMessage[] }>('messages.upsert', ({ messages }) => {
     client.messages.push(...messages);
     // What is told of a message before the message itself is told with it.
-    for (const { key, status } of messages) if (status) client.statuses.push({ id: key.id, status, from: key.remoteJid });
+    for (const { key, status } of messages)
+      if (status) client.statuses.push({ id: key.id, status, from: key.remoteJid });
   });
   on<{ key: RawMessage['key']; update: { status?: number } }[]>('messages.update', (updates) => {
     for (const { key, update } of updates) {
@@ -165,7 +172,11 @@ function collect(socket: RawSocket): RawClient {
   });
   on<{ key: RawMessage['key']; receipt: WireMessage }[]>('message-receipt.update', (updates) => {
     for (const { key, receipt } of updates) {
-      client.statuses.push({ id: key.id, status: receipt.readTimestamp ? 4 : 3, from: String(receipt.userJid) });
+      client.statuses.push({
+        id: key.id,
+        status: receipt.readTimestamp ? 4 : 3,
+        from: String(receipt.userJid),
+      });
     }
   });
   on<WireMessage>('presence.update', (presence) => client.presences.push(presence));
@@ -186,7 +197,8 @@ function keysOf(library: RawLibrary, { values }: RawState) {
         const written = values.get(`${type} ${id}`);
         if (written === undefined) continue;
         const value: unknown = JSON.parse(written, reviver);
-        found[id] = type === 'app-state-sync-key' ? library.proto.Message.AppStateSyncKeyData.fromObject(value) : value;
+        found[id] =
+          type === 'app-state-sync-key' ? library.proto.Message.AppStateSyncKeyData.fromObject(value) : value;
       }
       return found;
     },

@@ -12,14 +12,20 @@ import { addressOf, type Group, jidIn, type LedgerEntry, phoneOf, seconds, type 
 
 export function takeMessage(world: World, from: LinkedDevice, stanza: Stanza): void {
   const fault = world.faults.onMessage?.(from, stanza) ?? null;
-  if (fault === 'drop_before_ledger') return from.connection?.cut();
+  if (fault === 'drop_before_ledger') {
+    from.connection?.cut();
+    return;
+  }
   if (typeof fault === 'object' && fault !== null) {
     from.connection?.send(ackOf(stanza, { error: String(fault.error) }));
     return;
   }
   enter(world, from, stanza);
   deliver(world, from, stanza);
-  if (fault === 'drop_after_ledger') return from.connection?.cut();
+  if (fault === 'drop_after_ledger') {
+    from.connection?.cut();
+    return;
+  }
   const ack = ackOf(stanza, { t: seconds() });
   if (fault === 'hold_ack' || from.holdsAcks) from.heldAcks.push(ack);
   else from.connection?.send(ack);
@@ -30,14 +36,20 @@ export function takeReceipt(world: World, from: LinkedDevice, stanza: Stanza): v
   const items = children(child(stanza, 'list'), 'item').map((item) => item.attrs.id!);
   const ids = [id, ...items];
   for (const each of ids) from.confirm('message', each);
-  from.connection?.send(node('ack', { class: 'receipt', id, from: to, type, participant: stanza.attrs.participant }));
-  if (type === 'server-error') return storeAgain(world, from, stanza);
+  from.connection?.send(
+    node('ack', { class: 'receipt', id, from: to, type, participant: stanza.attrs.participant }),
+  );
+  if (type === 'server-error') {
+    storeAgain(world, from, stanza);
+    return;
+  }
   const author = phoneOf(world, stanza.attrs.participant ?? to);
   if (!author) return;
   const sender = world.phones.get(from.number)!;
   author.receipts.push({ from: from.number, ids, type: type ?? 'delivered', chat: chatName(world, to) });
   if (type === 'retry' && parseJid(stanza.attrs.participant ?? to).device === 0) {
-    return answerRetry(world, author, from, stanza);
+    answerRetry(world, author, from, stanza);
+    return;
   }
   const isChat = stanza.attrs.participant !== undefined;
   const receipt = node(
@@ -66,7 +78,10 @@ export function takePresence(world: World, from: LinkedDevice, stanza: Stanza): 
   const phone = world.phones.get(from.number)!;
   if (type === 'subscribe' && to) {
     const other = phoneOf(world, to);
-    if (other) from.tell(node('presence', { from: to, type: other.isOnline ? undefined : 'unavailable', last: seconds() }));
+    if (other)
+      from.tell(
+        node('presence', { from: to, type: other.isOnline ? undefined : 'unavailable', last: seconds() }),
+      );
     return;
   }
   if (type === 'available' || type === 'unavailable') from.presence = type;
@@ -119,9 +134,15 @@ function ackOf(stanza: Stanza, more: Record<string, string>): Stanza {
 function deliver(world: World, from: LinkedDevice, stanza: Stanza): void {
   const to = stanza.attrs.to!;
   const group = world.groups.get(to);
-  if (group || to === 'status@broadcast') return deliverToMany(world, from, stanza, group);
+  if (group || to === 'status@broadcast') {
+    deliverToMany(world, from, stanza, group);
+    return;
+  }
   const targets = children(child(stanza, 'participants'), 'to');
-  if (targets.length === 0) return deliverOne(world, from, stanza, to, children(stanza, 'enc'), stanza.attrs.recipient);
+  if (targets.length === 0) {
+    deliverOne(world, from, stanza, to, children(stanza, 'enc'), stanza.attrs.recipient);
+    return;
+  }
   for (const target of targets) {
     deliverOne(world, from, stanza, target.attrs.jid!, children(target, 'enc'), to);
   }
@@ -253,7 +274,12 @@ function storeAgain(world: World, device: LinkedDevice, stanza: Stanza): void {
     [3, 1],
   ]);
   const iv = randomBytes(12);
-  const sealed = sealGcm(hkdf(file.mediaKey, 32, 'WhatsApp Media Retry Notification'), iv, answer, Buffer.from(id));
+  const sealed = sealGcm(
+    hkdf(file.mediaKey, 32, 'WhatsApp Media Retry Notification'),
+    iv,
+    answer,
+    Buffer.from(id),
+  );
   const encrypted = node('encrypt', {}, [node('enc_p', {}, sealed), node('enc_iv', {}, iv)]);
   device.deliver(node('notification', attrs, [encrypted, rmr]));
 }

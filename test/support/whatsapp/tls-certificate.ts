@@ -9,7 +9,11 @@ export function selfSigned(): { key: string; cert: string } {
   const validity = sequence(utcTime(Date.now() - day), utcTime(Date.now() + 30 * day));
   const names = sequence(tlv(0x82, Buffer.from('localhost')), tlv(0x87, Buffer.from([127, 0, 0, 1])));
   const extensions = sequence(
-    sequence(oid('551d13'), tlv(0x01, Buffer.from([0xff])), tlv(0x04, sequence(tlv(0x01, Buffer.from([0xff]))))),
+    sequence(
+      oid('551d13'),
+      tlv(0x01, Buffer.from([0xff])),
+      tlv(0x04, sequence(tlv(0x01, Buffer.from([0xff])))),
+    ),
     sequence(oid('551d11'), tlv(0x04, names)),
   );
   const serial = Buffer.concat([Buffer.from([0x01]), randomBytes(8)]);
@@ -52,9 +56,6 @@ function oid(hex: string): Buffer {
 }
 
 function utcTime(ms: number): Buffer {
-  const text = new Date(ms)
-    .toISOString()
-    .replace(/[-:T]/g, '')
-    .slice(2, 14);
+  const text = new Date(ms).toISOString().replace(/[-:T]/g, '').slice(2, 14);
   return tlv(0x17, Buffer.from(`${text}Z`));
 }

@@ -1,7 +1,7 @@
 import type { LinkedDevice } from './linked-device.ts';
 import type { MediaServer } from './media-server.ts';
-import type { ServerIdentity } from './noise.ts';
 import { type Coding, parseJid, type Stanza } from './nodes.ts';
+import type { ServerIdentity } from './noise.ts';
 import type { Phone } from './phone.ts';
 
 /** All that the simulated network knows. */
@@ -97,10 +97,6 @@ export interface Group {
 export function phoneOf(world: World, jid: string): Phone | undefined {
   const { user, server } = parseJid(jid);
   return server === 'lid' ? world.lids.get(user) : world.phones.get(user);
-}
-
-export function deviceOf(world: World, jid: string): LinkedDevice | undefined {
-  return phoneOf(world, jid)?.devices.get(parseJid(jid).device);
 }
 
 export function seconds(at: Date = new Date()): string {
