@@ -19,7 +19,6 @@ import type { LibraryConfig, LibraryCreds, LibraryEvents, LibraryLog, WireNode }
 import { downloadReceived } from './media/received.ts';
 import { createRoute } from './proxy.ts';
 import { createPump } from './pump.ts';
-import { quietSignal } from './quiet.ts';
 import { messageFor, onMessage, onReceipt } from './session-arrivals.ts';
 import { type Connection, type Context, ownJid, requireLive, type SessionDeps } from './session-context.ts';
 import { listenToFacts } from './session-facts.ts';
@@ -83,7 +82,6 @@ async function createContext(
   const library = await loadLibrary().catch((cause: Error) => {
     throw new SendUnavailable(cause.message, { cause });
   });
-  quietSignal();
   let agent: Context['agent'];
   try {
     agent = createRoute({ proxy: request.proxy, ca: deps.ca, allowPrivate: deps.allowPrivateProxies });
