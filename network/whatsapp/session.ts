@@ -179,6 +179,12 @@ function listen(session: Context, connection: Connection): void {
   ws.prependListener('CB:receipt', (node: WireNode) => {
     if (isCurrent()) onReceipt(session, connection, node);
   });
+  // Whoever listens for it has to end it, and the library only passes it on.
+  ws.on('unexpected-response', (_request: unknown, { statusCode }: { statusCode?: number }) => {
+    const message = `WebSocket Error (Unexpected server response: ${statusCode ?? 0})`;
+    const read = readEnding({ message, statusCode, cause: undefined });
+    if (isCurrent() && read.to === 'end') end(session, read.reason, read.error);
+  });
   ws.on('CB:ack,class:message', (node: WireNode) => onAck(session, node));
   ev.on('connection.update', (update) => {
     if (isCurrent()) onUpdate(session, connection, update);
