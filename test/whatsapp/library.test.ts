@@ -13,7 +13,10 @@ const LIBRARY = '@whiskeysockets/baileys';
 async function folderWith(t: TestContext, installed: string | null): Promise<URL> {
   const folder = await mkdtemp(path.join(tmpdir(), 'posthorn-library-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
-  await writeFile(path.join(folder, 'package.json'), JSON.stringify({ dependencies: { [LIBRARY]: '7.0.0-rc14' } }));
+  await writeFile(
+    path.join(folder, 'package.json'),
+    JSON.stringify({ dependencies: { [LIBRARY]: '7.0.0-rc14' } }),
+  );
   if (installed !== null) {
     const at = path.join(folder, 'node_modules', LIBRARY);
     await mkdir(at, { recursive: true });
@@ -25,7 +28,10 @@ async function folderWith(t: TestContext, installed: string | null): Promise<URL
 describe('the library of the WhatsApp driver', () => {
   it('is asked for in one line where it is not installed', async (t) => {
     await assert.rejects(loadLibrary(await folderWith(t, null)), ({ message }: Error) => {
-      assert.match(message, /^The WhatsApp driver needs \S+ 7\.0\.0-rc14, which is not installed: run "npm run [\w:]+"/);
+      assert.match(
+        message,
+        /^The WhatsApp driver needs \S+ 7\.0\.0-rc14, which is not installed: run "npm run [\w:]+"/,
+      );
       assert.equal(message.includes('\n'), false);
       return true;
     });
@@ -40,9 +46,14 @@ describe('the library of the WhatsApp driver', () => {
 
   it('is named in its own folder alone, and pinned: a plain install brings nothing under the GPL', async () => {
     const read = async (file: string) => JSON.parse(await readFile(path.join(projectRoot, file), 'utf8'));
-    const { packages } = (await read('package-lock.json')) as { packages: Record<string, { license?: string }> };
+    const { packages } = (await read('package-lock.json')) as {
+      packages: Record<string, { license?: string }>;
+    };
     const names = Object.keys(packages);
-    assert.equal(names.some((name) => name.endsWith(LIBRARY) || name.endsWith('/libsignal')), false);
+    assert.equal(
+      names.some((name) => name.endsWith(LIBRARY) || name.endsWith('/libsignal')),
+      false,
+    );
     // LGPL is not GPL: nothing that is linked with it takes its terms over.
     const under = names.filter((name) => /(^|[^L])GPL/.test(packages[name]?.license ?? ''));
     assert.deepEqual(under, []);

@@ -10,7 +10,9 @@ describe('between a client and the phones of the simulated WhatsApp network', ()
   let bob: PhoneHandle;
   let client: RawClient;
   let state: RawState;
-  const printed = (['log', 'info', 'warn', 'error'] as const).map((level) => mock.method(console, level, () => {}));
+  const printed = (['log', 'info', 'warn', 'error'] as const).map((level) =>
+    mock.method(console, level, () => {}),
+  );
   before(async () => {
     network = await startWhatsAppNetwork();
     ann = network.phone('999200000001', 'Ann');
