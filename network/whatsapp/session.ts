@@ -19,7 +19,6 @@ import type { LibraryConfig, LibraryCreds, LibraryEvents, LibraryLog, WireNode }
 import { downloadReceived } from './media/received.ts';
 import { createRoute } from './proxy.ts';
 import { createPump } from './pump.ts';
-import { quietSignal } from './quiet.ts';
 import { messageFor, onMessage, onReceipt } from './session-arrivals.ts';
 import { type Connection, type Context, ownJid, requireLive, type SessionDeps } from './session-context.ts';
 import { listenToFacts } from './session-facts.ts';
@@ -83,7 +82,6 @@ async function createContext(
   const library = await loadLibrary().catch((cause: Error) => {
     throw new SendUnavailable(cause.message, { cause });
   });
-  quietSignal();
   let agent: Context['agent'];
   try {
     agent = createRoute({ proxy: request.proxy, ca: deps.ca, allowPrivate: deps.allowPrivateProxies });
@@ -180,6 +178,12 @@ function listen(session: Context, connection: Connection): void {
   });
   ws.prependListener('CB:receipt', (node: WireNode) => {
     if (isCurrent()) onReceipt(session, connection, node);
+  });
+  // Whoever listens for it has to end it, and the library only passes it on.
+  ws.on('unexpected-response', (_request: unknown, { statusCode }: { statusCode?: number }) => {
+    const message = `WebSocket Error (Unexpected server response: ${statusCode ?? 0})`;
+    const read = readEnding({ message, statusCode, cause: undefined });
+    if (isCurrent() && read.to === 'end') end(session, read.reason, read.error);
   });
   ws.on('CB:ack,class:message', (node: WireNode) => onAck(session, node));
   ev.on('connection.update', (update) => {

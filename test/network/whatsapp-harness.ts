@@ -19,6 +19,7 @@ import type {
 } from '@posthorn/network/driver.ts';
 import { createWhatsAppDriver } from '@posthorn/network/whatsapp/driver.ts';
 import { loadLibrary, trustRoot } from '@posthorn/network/whatsapp/library.ts';
+import '../support/whatsapp/library-timers.ts';
 import { ensureWhatsAppLibrary } from '../support/whatsapp/library-install.ts';
 import { startWhatsAppNetwork, type WhatsAppNetwork } from '../support/whatsapp/network.ts';
 import { until } from '../support/whatsapp/phone-handle.ts';
