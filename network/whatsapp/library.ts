@@ -5,7 +5,7 @@ import type { WhatsAppLibrary } from './library-types.ts';
 import { type Checks, replaceChecks, replaceSignalChecks, type SignalCurve } from './signatures.ts';
 
 const LIBRARY = '@whiskeysockets/baileys';
-const folder = new URL('./library/', import.meta.url);
+const ownFolder = new URL('./library/', import.meta.url);
 
 /**
  * The library that speaks the network's protocol, from `library/node_modules` or from the root's. It is not among our
@@ -15,8 +15,8 @@ const folder = new URL('./library/', import.meta.url);
  * Throws an error of one line that says what to install: when it is missing, and when it is another version than the
  * one that was tested.
  */
-export async function loadLibrary(): Promise<WhatsAppLibrary> {
-  const wanted = wantedVersion();
+export async function loadLibrary(folder: URL = ownFolder): Promise<WhatsAppLibrary> {
+  const wanted = wantedVersion(folder);
   const fromFolder = createRequire(folder);
   const packageFile = resolve(fromFolder, `${LIBRARY}/package.json`);
   if (packageFile === null) {
@@ -63,7 +63,7 @@ function loadQuietly(load: () => void): void {
   }
 }
 
-function wantedVersion(): string {
+function wantedVersion(folder: URL): string {
   const { dependencies } = JSON.parse(readFileSync(new URL('package.json', folder), 'utf8')) as {
     dependencies: Record<string, string>;
   };

@@ -56,6 +56,8 @@ export interface Control {
   streamError(device: LinkedDevice, code: number): void;
   /** Cuts the line. */
   drop(device: LinkedDevice): void;
+  /** Cuts all lines, those too that are not logged in yet. */
+  dropAll(): void;
   /** Sends the acks that were held back, and holds back no more. */
   releaseAcks(device: LinkedDevice): void;
 }
@@ -91,7 +93,12 @@ export async function startWhatsAppNetwork(options: NetworkOptions = {}): Promis
   };
   const http = createServer((_request, response) => response.writeHead(426).end());
   const sockets = new WebSocketServer({ server: http, path: '/ws/chat' });
-  sockets.on('connection', (socket) => new Connection(world, socket));
+  const connections = new Set<Connection>();
+  sockets.on('connection', (socket) => {
+    const connection = new Connection(world, socket);
+    connections.add(connection);
+    socket.once('close', () => connections.delete(connection));
+  });
   await new Promise<void>((resolve) => http.listen(options.port ?? 0, '127.0.0.1', resolve));
   return {
     url: `ws://127.0.0.1:${(http.address() as AddressInfo).port}/ws/chat`,
@@ -110,7 +117,7 @@ export async function startWhatsAppNetwork(options: NetworkOptions = {}): Promis
     problems: world.problems,
     unknownQuestions: world.unknownQuestions,
     faults,
-    control: controlOf(world),
+    control: controlOf(world, connections),
     world,
     close: async () => {
       for (const socket of sockets.clients) socket.terminate();
@@ -130,7 +137,7 @@ function addPhone(world: World, number: string, name?: string): PhoneHandle {
   return new PhoneHandle(world, phone);
 }
 
-function controlOf(world: World): Control {
+function controlOf(world: World, connections: ReadonlySet<Connection>): Control {
   const remove = (device: LinkedDevice) => {
     device.isLoggedOut = true;
     world.phones.get(device.number)?.devices.delete(device.id);
@@ -150,6 +157,9 @@ function controlOf(world: World): Control {
     },
     streamError: (device, code) => device.connection?.end(node('stream:error', { code: String(code) })),
     drop: (device) => device.connection?.cut(),
+    dropAll: () => {
+      for (const connection of connections) connection.cut();
+    },
     releaseAcks: (device) => {
       device.holdsAcks = false;
       for (const ack of device.heldAcks.splice(0)) device.connection?.send(ack);
