@@ -1,6 +1,6 @@
 /** What the account's other devices and the network say beside messages. */
 import { isGroupJid, isLidJid, isUserJid } from '@posthorn/contract/jid.ts';
-import type { HistoryBatch, NetworkFact, PresenceUpdate } from '../driver.ts';
+import type { NetworkFact, PresenceUpdate } from '../driver.ts';
 import { audienceChange } from './audience.ts';
 import { KINDS } from './keys.ts';
 import type {
@@ -10,11 +10,12 @@ import type {
   LibraryGroup,
   LibrarySocket,
 } from './library-types.ts';
-import { readHistory } from './session-arrivals.ts';
+
 import { type Context, nameOf, nextRevision, ownJid } from './session-context.ts';
+import { onHistory } from './session-history.ts';
 import { groupOf } from './wire/groups.ts';
 import { isOurChat, withoutDevice } from './wire/jids.ts';
-import { numberOf } from './wire/numbers.ts';
+import { mutedUntil, numberOf } from './wire/numbers.ts';
 
 type Making = (session: Context) => Promise<NetworkFact[]>;
 
@@ -110,13 +111,6 @@ async function chatFact(session: Context, update: LibraryChat): Promise<NetworkF
   };
   if (Object.keys(said).length === 0) return [];
   return [{ kind: 'chat', revision: nextRevision(session), chat, ...said, at: session.deps.clock.now() }];
-}
-
-/** The network's -1 is "without an end", for which we write 0. */
-function mutedUntil(end: LibraryChat['muteEndTime']): number | null {
-  const until = numberOf(end);
-  if (until === null || until === 0) return null;
-  return until < 0 ? 0 : until;
 }
 
 /** Saved contacts; the audience of statuses is made of them. */
@@ -259,49 +253,4 @@ async function onPresence(
     });
   }
   if (updates.length > 0 && session.phase === 'live') session.sink.presence(updates);
-}
-
-function onHistory(session: Context, past: LibraryEvents['messaging-history.set']): void {
-  session.arrivals
-    .run(async () => {
-      await session.sink.history(await readBatch(session, past));
-    })
-    .catch(() => undefined);
-}
-
-async function readBatch(
-  session: Context,
-  past: LibraryEvents['messaging-history.set'],
-): Promise<HistoryBatch> {
-  const chats: HistoryBatch['chats'][number][] = [];
-  for (const { id, name, unreadCount, archived, pinned, muteEndTime } of past.chats) {
-    const chat = id && (await nameOf(session, id));
-    if (!chat || !isOurChat(chat)) continue;
-    chats.push({
-      chat,
-      name: name ?? '',
-      unreadCount: Math.max(0, unreadCount ?? 0),
-      archived: archived === true,
-      pinned: (numberOf(pinned) ?? 0) > 0,
-      mutedUntil: mutedUntil(muteEndTime),
-    });
-  }
-  const contacts: HistoryBatch['contacts'][number][] = [];
-  for (const { id, name, notify, phoneNumber } of past.contacts) {
-    const jid = id && (await nameOf(session, id, phoneNumber));
-    if (jid && isUserJid(jid)) contacts.push({ jid, name: name ?? '', pushName: notify ?? '' });
-  }
-  const lids = (past.lidPnMappings ?? []).flatMap(({ lid, pn }) => {
-    const [one, phone] = [withoutDevice(lid), withoutDevice(pn)];
-    return isLidJid(one) && isUserJid(phone) ? [{ lid: one, phone: phone.slice(0, phone.indexOf('@')) }] : [];
-  });
-  const progress = Math.min(100, Math.max(0, past.progress ?? 100));
-  return {
-    chats,
-    contacts,
-    lids,
-    messages: await readHistory(session, past.messages),
-    progress,
-    isLast: progress === 100,
-  };
 }

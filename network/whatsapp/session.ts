@@ -12,16 +12,17 @@ import { act } from './actions.ts';
 import { endingOf, readEnding } from './disconnects.ts';
 import { createFrameGate } from './frame-gate.ts';
 import { createInbox, namesOf } from './inbox.ts';
-import { createKeyStore, credsChange, readCreds } from './keys.ts';
-import { readMessages } from './known-messages.ts';
+import { createKeyStore, readCreds } from './keys.ts';
 import { loadLibrary } from './library.ts';
-import type { LibraryConfig, LibraryCreds, LibraryEvents, LibraryLog, WireNode } from './library-types.ts';
+import type { LibraryConfig, LibraryEvents, LibraryLog, WireNode } from './library-types.ts';
 import { downloadReceived } from './media/received.ts';
 import { createRoute } from './proxy.ts';
 import { createPump } from './pump.ts';
 import { messageFor, onMessage, onReceipt } from './session-arrivals.ts';
-import { type Connection, type Context, ownJid, requireLive, type SessionDeps } from './session-context.ts';
+import { type Connection, type Context, requireLive, type SessionDeps } from './session-context.ts';
 import { listenToFacts } from './session-facts.ts';
+import { keepCreds, pairingCode } from './session-pairing.ts';
+import { markRead } from './session-read.ts';
 import { onAck, sendMessage } from './session-send.ts';
 import { isOurChat, withoutDevice } from './wire/jids.ts';
 
@@ -233,57 +234,6 @@ function onTimeLock(session: Context, isActive: boolean): void {
   if (isActive === session.isRestricted) return;
   session.isRestricted = isActive;
   session.sink.restricted(isActive ? 'new_chats_limited' : null);
-}
-
-/** Before anything that depends on them goes out. Until the phone has confirmed, there is nothing to keep. */
-async function keepCreds(session: Context, update: Partial<LibraryCreds>): Promise<void> {
-  const { request, creds } = session;
-  // The library does the same, before or after this.
-  Object.assign(creds, update);
-  if (!session.isPaired && !update.account) return;
-  await request.keys.write([credsChange(creds)]);
-  if (session.isPaired) return;
-  session.isPaired = true;
-  await session.arrivals.run(() => session.sink.paired(identityOf(session)));
-}
-
-function identityOf(session: Context) {
-  const jid = ownJid(session);
-  return {
-    // All that matters is in the keys; this only says that there is a pairing.
-    credentials: { version: 1 },
-    phone: jid.slice(0, jid.indexOf('@')),
-    jid,
-    pushName: session.creds.me?.name ?? '',
-  };
-}
-
-async function pairingCode(session: Context, phone: string): Promise<string> {
-  const { connection } = session;
-  if (!connection || session.phase !== 'opening' || session.isPaired)
-    throw new SendUnavailable('no pairing is under way');
-  // The network wants the connection to be up to its codes before it takes a number.
-  for (let waitedMs = 0; session.qrsShown === 0; waitedMs += 100) {
-    if (waitedMs >= 10_000 || session.phase !== 'opening')
-      throw new SendUnavailable('the network could not be reached');
-    await delay(100);
-  }
-  return connection.socket.requestPairingCode(phone);
-}
-
-async function markRead(session: Context, chat: string, ids: readonly string[]): Promise<void> {
-  const { socket } = requireLive(session);
-  const known = await readMessages({ library: session.library, keys: session.request.keys }, chat, ids);
-  const isGroup = chat.endsWith('@g.us');
-  const keys = [...known.values()]
-    .filter((message) => !message.fromMe)
-    .map(({ id, from }) => ({
-      remoteJid: chat,
-      id,
-      fromMe: false,
-      ...(isGroup ? { participant: from } : {}),
-    }));
-  if (keys.length > 0) await socket.readMessages(keys);
 }
 
 async function logOut(session: Context): Promise<void> {

@@ -1,9 +1,10 @@
 /** Labels and the states of chats: kept by the account's devices together, in app state. */
 import { SendRefused } from '../../driver.ts';
 import type { NetworkFact } from '../../facts.ts';
-import { readMessages, readTail } from '../known-messages.ts';
+import { readTail } from '../known-messages.ts';
 import { type Context, nextRevision } from '../session-context.ts';
 import { tell } from '../session-facts.ts';
+import { keysToRead } from '../session-read.ts';
 import { type Actions, ask } from './action.ts';
 
 type ChatOps =
@@ -85,15 +86,6 @@ async function lastOf(session: Context, chat: string): Promise<object[]> {
 }
 
 async function tellSenders(session: Context, chat: string, ids: readonly string[]): Promise<void> {
-  const known = await readMessages({ library: session.library, keys: session.request.keys }, chat, ids);
-  const isGroup = chat.endsWith('@g.us');
-  const keys = [...known.values()]
-    .filter((message) => !message.fromMe)
-    .map(({ id, from }) => ({
-      remoteJid: chat,
-      id,
-      fromMe: false,
-      ...(isGroup ? { participant: from } : {}),
-    }));
+  const keys = await keysToRead(session, chat, ids);
   if (keys.length > 0) await ask(session, (socket) => socket.readMessages(keys));
 }

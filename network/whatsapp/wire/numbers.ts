@@ -12,3 +12,10 @@ export function dateOfSeconds(seconds: WireNumber | null | undefined, now: Date)
   const found = numberOf(seconds);
   return found === null || found <= 0 ? now : new Date(found * 1000);
 }
+
+/** The network's -1 is "without an end", for which we write 0. */
+export function mutedUntil(end: WireNumber | null | undefined): number | null {
+  const until = numberOf(end);
+  if (until === null || until === 0) return null;
+  return until < 0 ? 0 : until;
+}
