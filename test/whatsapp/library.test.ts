@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { loadLibrary } from '@posthorn/network/whatsapp/library.ts';
-import { projectRoot } from '../support/process.ts';
 
 const LIBRARY = '@whiskeysockets/baileys';
 
@@ -42,24 +41,5 @@ describe('the library of the WhatsApp driver', () => {
       assert.match(message, /7\.0\.0-rc14, but 7\.0\.0 is installed: run "npm run [\w:]+"$/);
       return true;
     });
-  });
-
-  it('is named in its own folder alone, and pinned: a plain install brings nothing under the GPL', async () => {
-    const read = async (file: string) => JSON.parse(await readFile(path.join(projectRoot, file), 'utf8'));
-    const { packages } = (await read('package-lock.json')) as {
-      packages: Record<string, { license?: string }>;
-    };
-    const names = Object.keys(packages);
-    assert.equal(
-      names.some((name) => name.endsWith(LIBRARY) || name.endsWith('/libsignal')),
-      false,
-    );
-    // LGPL is not GPL: nothing that is linked with it takes its terms over.
-    const under = names.filter((name) => /(^|[^L])GPL/.test(packages[name]?.license ?? ''));
-    assert.deepEqual(under, []);
-    const { dependencies } = (await read('network/whatsapp/library/package.json')) as {
-      dependencies: Record<string, string>;
-    };
-    assert.deepEqual(dependencies, { [LIBRARY]: '7.0.0-rc14' });
   });
 });
