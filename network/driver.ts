@@ -86,6 +86,33 @@ export interface OpenRequest {
   epoch: number;
   /** What an earlier `paired` gave; opaque to us, kept encrypted. */
   credentials: unknown | null;
+  /** What the session has to remember beyond its credentials. */
+  keys: SessionKeys;
+  /** The way out, `http://` or `socks5://` with its credentials; null: directly. */
+  proxy: string | null;
+}
+
+/** Something that a session remembers: under `kind` and `id`, any JSON value. */
+export interface SessionKey {
+  kind: string;
+  id: string;
+  /** Null removes it. */
+  value: unknown;
+  /** It may be forgotten after 30 days; keys may not. */
+  temporary?: boolean;
+}
+
+/**
+ * What a session remembers, kept with its instance and read by nobody else. All of one `write` is stored or nothing
+ * of it; it resolves when that is durable. Both reject when another worker owns the instance by now: whoever gets
+ * that must say nothing more to the network.
+ */
+export interface SessionKeys {
+  /** Those of `ids` that are there; without `ids` all of this kind. */
+  read(kind: string, ids?: readonly string[]): Promise<Map<string, unknown>>;
+  write(changes: readonly SessionKey[]): Promise<void>;
+  /** Removes everything: the pairing has ended. */
+  clear(): Promise<void>;
 }
 
 export interface NetworkSession {
@@ -138,10 +165,12 @@ export interface SessionSink {
   paired(identity: PairedIdentity): Promise<void>;
   connected(): void;
   /**
-   * The session ended; called exactly once, and nothing is called after it but what was under way. The
+   * The session ended, `error` says why in words for users; called exactly once, and nothing is called after it but what was under way. The
    * driver does not connect again: on `connection_lost` the owner opens anew, with back-off.
    */
-  disconnected(reason: DisconnectReason): void;
+  disconnected(reason: DisconnectReason, error?: string): void;
+  /** The network has limited what the account may do, in a stable snake_case word, or no longer does. */
+  restricted(restriction: string | null): void;
   receipts(receipts: readonly NetworkReceipt[]): Promise<void>;
   /** Statuses too: their `chat` is `status@broadcast`. */
   inbound(messages: readonly InboundMessage[]): Promise<void>;
@@ -166,7 +195,8 @@ export interface PairedIdentity {
 
 /**
  * `replaced`: a second login kicked this one, or its epoch was older than one seen before.
- * `logged_out`: unpaired from the phone, the credentials are void. `closed`: by `close`.
+ * `logged_out`: unpaired from the phone, the credentials are void. `version_refused`: the network wants a newer
+ * driver. `closed`: by `close`.
  */
 export type DisconnectReason =
   | 'connection_lost'
@@ -174,6 +204,7 @@ export type DisconnectReason =
   | 'logged_out'
   | 'banned'
   | 'hard_paused'
+  | 'version_refused'
   | 'closed';
 
 /** The network refused this message for good; `reason` is stable snake_case and reaches the event. */

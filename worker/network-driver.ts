@@ -1,24 +1,49 @@
 import type { Clock } from '@posthorn/core/platform/clock.ts';
-import type { Config } from '@posthorn/core/platform/config.ts';
+import type { Config, DriverName } from '@posthorn/core/platform/config.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import type { NetworkDriver } from '@posthorn/network/driver.ts';
 import { createSandboxDriver } from '@posthorn/network/sandbox/driver.ts';
+import { createWhatsAppDriver } from '@posthorn/network/whatsapp/driver.ts';
+import { loadLibrary } from '@posthorn/network/whatsapp/library.ts';
 
 /** Where the setting names none: real networks watch for accounts that send like machines (SND-39). */
-const PACING_MIN_MS: Record<Config['NETWORK_DRIVER'], number> = { sandbox: 0 };
+const PACING_MIN_MS: Record<string, number> = { sandbox: 0, whatsapp: 1_000 };
 
-/** The least distance between two sends of one instance. */
-export function pacingMinMsOf(config: Pick<Config, 'NETWORK_DRIVER' | 'PACING_MIN_MS'>): number {
-  return config.PACING_MIN_MS ?? PACING_MIN_MS[config.NETWORK_DRIVER];
+/** The least distance between two sends of one instance on this network. */
+export function pacingMinMsOf(config: Pick<Config, 'PACING_MIN_MS'>, driver: string): number {
+  return config.PACING_MIN_MS ?? PACING_MIN_MS[driver] ?? 0;
 }
 
-/** The driver that NETWORK_DRIVER names. */
-export function createNetworkDriver(
+type DriverConfig = Pick<
+  Config,
+  'NETWORK_DRIVERS' | 'SANDBOX_URL' | 'SANDBOX_WINDOW' | 'WHATSAPP_URL' | 'ALLOW_PRIVATE_PROXIES'
+>;
+
+/** The drivers that NETWORK_DRIVERS names, the default one first. */
+export async function createNetworkDrivers(
   parts: { clock: Clock; log: Log },
-  config: Pick<Config, 'NETWORK_DRIVER' | 'SANDBOX_URL' | 'SANDBOX_WINDOW'>,
+  config: DriverConfig,
+): Promise<{ driver: NetworkDriver; otherDrivers: NetworkDriver[] }> {
+  // Told once, and not a reason to stop: the other networks work without it.
+  if (config.NETWORK_DRIVERS.includes('whatsapp'))
+    await loadLibrary().catch((err: Error) => parts.log.warn(err.message));
+  const [driver, ...otherDrivers] = config.NETWORK_DRIVERS.map((name) => createDriver(parts, config, name));
+  return { driver: driver!, otherDrivers };
+}
+
+function createDriver(
+  parts: { clock: Clock; log: Log },
+  config: DriverConfig,
+  name: DriverName,
 ): NetworkDriver {
-  switch (config.NETWORK_DRIVER) {
+  switch (name) {
     case 'sandbox':
       return createSandboxDriver({ ...parts, url: config.SANDBOX_URL, window: config.SANDBOX_WINDOW });
+    case 'whatsapp':
+      return createWhatsAppDriver({
+        ...parts,
+        url: config.WHATSAPP_URL,
+        allowPrivateProxies: config.ALLOW_PRIVATE_PROXIES,
+      });
   }
 }

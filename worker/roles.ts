@@ -21,7 +21,7 @@ import { startBillingRoles } from './billing/start.ts';
 import { createMailSender } from './mail/mail-sender.ts';
 import { createMediaRetentionJob } from './media/media-retention-job.ts';
 import { openWorkerMedia } from './media/open-worker-media.ts';
-import { createNetworkDriver, pacingMinMsOf } from './network-driver.ts';
+import { createNetworkDrivers, pacingMinMsOf } from './network-driver.ts';
 import { type Membership, newWorkerTag, startMembership } from './ownership/membership.ts';
 import { createPurgeJob } from './purge/purge-job.ts';
 import { createRetentionJob } from './retention/retention-job.ts';
@@ -94,8 +94,8 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
       ...parts,
       media: await openWorkerMedia({ ...parts, media: stored }),
       databaseUrl: url,
-      driver: createNetworkDriver(deps, config),
-      pacingMinMs: pacingMinMsOf(config),
+      ...(await createNetworkDrivers(deps, config)),
+      pacingMinMs: (driver) => pacingMinMsOf(config, driver),
       name,
       membership,
     });

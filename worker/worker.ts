@@ -23,6 +23,7 @@ import { startShardOwner } from './ownership/shard-owner.ts';
 import { startRelay } from './relay/relay.ts';
 import { startScheduleRunner } from './schedule/schedule-runner.ts';
 import { fencedDriver } from './sessions/fenced-driver.ts';
+import { offeredDrivers } from './sessions/offered-drivers.ts';
 import { createOpeningGate, OPENING_LIMITS, type OpeningLimits } from './sessions/opening-gate.ts';
 import { startSessionManager } from './sessions/session-manager.ts';
 
@@ -35,12 +36,14 @@ export interface WorkerDeps {
   clock: Clock;
   log: Log;
   driver: NetworkDriver;
+  /** The further networks of this installation; an instance is on the one that it names. */
+  otherDrivers?: readonly NetworkDriver[];
   /** Absent: this installation stores no media. */
   media?: WorkerMedia;
   /** How long, and how often, what the network cannot take now is tried again. */
   deferral?: InstanceQueueDeps['deferral'];
   /** The least distance between two sends of an instance; without it none. */
-  pacingMinMs?: InstanceQueueDeps['pacingMinMs'];
+  pacingMinMs?: (driver: string) => number;
   /** In place of {@link OPENING_LIMITS}. */
   openings?: OpeningLimits;
   /** Names this worker to operators, e.g. host and process id. */
@@ -64,8 +67,9 @@ const RELAY_SHARD = 0;
 
 /** The consumers of the pipeline: the relay, and the sessions and instance queues of the shards this worker owns. */
 export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
-  const lacks = ABILITIES.filter((ability) => !deps.driver.can.has(ability));
-  await tellAbilities(deps.db, { name: deps.driver.name, lacks });
+  const drivers = [deps.driver, ...(deps.otherDrivers ?? [])];
+  for (const { name, can } of drivers)
+    await tellAbilities(deps.db, { name, lacks: ABILITIES.filter((ability) => !can.has(ability)) });
   await deps.broker.declare(Array.from({ length: SHARD_COUNT }, (_, shard) => shardQueue(shard)));
   const recorder = createProgressRecorder(deps);
   const inbound = createInboundRecorder(deps);
@@ -74,7 +78,8 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
   const membership = deps.membership ?? startMembership({ ...deps, tag: newWorkerTag() });
   const sessions = startSessionManager({
     ...deps,
-    driver: fencedDriver(deps.driver, membership),
+    driverOf: offeredDrivers(drivers.map((driver) => fencedDriver(driver, membership))),
+    pacingMinMs: deps.pacingMinMs ?? (() => 0),
     recorder,
     recordChange,
     inbound,

@@ -112,6 +112,7 @@ export const chatDocs: FieldDocs = {
 
   // Playground, feedback and what superadmins see
   'AdminInstance.driver': ['The messaging network, e.g. sandbox', 'sandbox'],
+  'AdminInstance.proxy': ['The way out to the network, without its password; null: directly', null],
   'AdminInstance.restriction': ['What the network has imposed on the account; null while it is free', null],
   'AdminInstance.state': ['The present state', 'CONNECTED'],
   'Feedback.kind': ['What it is', 'idea'],

@@ -60,6 +60,7 @@ export const messagingDocs: FieldDocs = {
   'Instance.driver': ['The messaging network, e.g. sandbox', 'sandbox'],
   'Instance.jid': ['Its address on the network; null until paired', sample.OWN_JID],
   'Instance.phone': ['Digits only, null until paired', sample.OWN_DIGITS],
+  'Instance.proxy': ['The way out to the network, without its password; null: directly', null],
   'Instance.push_name': ['The name that the account shows; null until paired', 'Acme support'],
   'Instance.restriction': ['What the network has imposed on the account; null while it is free', null],
   'Instance.state': ['Where the connection to the network stands', 'CONNECTED'],

@@ -1,7 +1,7 @@
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
 import { failsWith, integerId, pageOf, pageQuery, phoneField, timestamp, uuid } from '../fields.ts';
-import { INSTANCE_NAME_MAX_CHARS, INSTANCE_NAME_MIN_CHARS, LIST_LIMIT } from '../limits.ts';
+import { INSTANCE_NAME_MAX_CHARS, INSTANCE_NAME_MIN_CHARS, LIST_LIMIT, URL_MAX_CHARS } from '../limits.ts';
 import { c, route } from '../route-meta.ts';
 
 export const instanceState = z.enum([
@@ -19,6 +19,22 @@ const restriction = z
   .nullable()
   .meta({ description: 'What the network has imposed on the account, e.g. banned; null while it is free' });
 
+/** Checked more closely by the server, which knows what a proxy's host may be. */
+const proxy = z
+  .string()
+  .max(URL_MAX_CHARS)
+  .refine(
+    (address) => isProxyAddress(address),
+    'must be http://host:port or socks5://host:port, with user:password@ where it needs one',
+  );
+
+function isProxyAddress(address: string): boolean {
+  if (!URL.canParse(address)) return false;
+  const { protocol, hostname, pathname, search, hash } = new URL(address);
+  const rest = `${pathname}${search}${hash}`;
+  return (protocol === 'http:' || protocol === 'socks5:') && hostname !== '' && (rest === '' || rest === '/');
+}
+
 export const instance = z
   .object({
     id: uuid,
@@ -32,6 +48,10 @@ export const instance = z
     connected_at: timestamp.nullable(),
     last_error: z.string().nullable(),
     restriction,
+    proxy: z
+      .string()
+      .nullable()
+      .meta({ description: 'The way out to the network, without its password; null: directly' }),
     created_at: timestamp,
     updated_at: timestamp,
   })
@@ -60,11 +80,21 @@ export const createInstanceBody = z
       .max(40)
       .optional()
       .meta({ description: 'Default: the network of this installation' }),
+    proxy: proxy.optional().meta({
+      description:
+        'The way out to the network: http://user:password@host:port or socks5://. Its password is never shown',
+    }),
   })
   .meta({ id: 'CreateInstanceRequest' });
 
 export const updateInstanceBody = z
-  .object({ name: instanceName.optional() })
+  .object({
+    name: instanceName.optional(),
+    proxy: proxy
+      .nullable()
+      .optional()
+      .meta({ description: 'As on creation; null goes directly again. The session is opened anew' }),
+  })
   .meta({ id: 'UpdateInstanceRequest' });
 
 export const qrCode = z
@@ -174,7 +204,7 @@ export const instances = {
     {
       ...manage,
       errors: ['INVALID_INSTANCE_NAME', 'DUPLICATE_INSTANCE_NAME'],
-      summary: 'Rename an instance',
+      summary: 'Rename an instance, or change its proxy',
     },
     { method: 'PATCH', path: INSTANCE, body: updateInstanceBody, responses: { 200: instance } },
   ),

@@ -9,20 +9,28 @@ import { newId } from '../platform/ids.ts';
 import type { Orm } from '../platform/orm.ts';
 import { type Instance, InstanceSchema } from './entities.ts';
 import { instanceView } from './instance-view.ts';
+import { type ProxyRules, takeProxy } from './proxy.ts';
 import { shardOf } from './shard.ts';
 
 /**
  * Creates an instance of the company: 409 DUPLICATE_INSTANCE_NAME (names differ by more than case), 403
- * PLAN_LIMIT_REACHED, 400 BAD_REQUEST for a network that this installation does not have.
+ * PLAN_LIMIT_REACHED, 400 BAD_REQUEST for a network that this installation does not have, and as
+ * {@link takeProxy}.
  */
 export async function createInstance(
-  deps: { orm: Orm; clock: Clock; drivers: readonly string[] },
-  input: { principal: Principal; name: string; driver?: string | undefined },
+  deps: { orm: Orm; clock: Clock; drivers: readonly string[]; proxies: ProxyRules },
+  input: {
+    principal: Principal;
+    name: string;
+    driver?: string | undefined;
+    proxy?: string | undefined;
+  },
 ): Promise<InstanceView> {
   const { companyId } = input.principal;
   const driver = input.driver ?? deps.drivers[0]!;
   if (!deps.drivers.includes(driver))
     throw apiError('BAD_REQUEST', { message: `driver: must be one of ${deps.drivers.join(', ')}` });
+  const proxy = takeProxy(deps.proxies, driver, input.proxy ?? null);
   const created = deps.orm.forCompany(companyId).transactional(async (em) => {
     await checkLimit(em, companyId);
     const now = deps.clock.now();
@@ -37,6 +45,7 @@ export async function createInstance(
       desired: 'disconnected',
       generation: 0,
       settings: {},
+      ...proxy,
       stateSince: now,
       createdAt: now,
       updatedAt: now,

@@ -23,7 +23,11 @@ export const InstanceSchema = defineEntity({
     jid: p.text().nullable(),
     pushName: p.text().nullable(),
     lastError: p.text().nullable(),
-    restriction: p.enum(['banned', 'hard_paused']).nullable(),
+    restriction: p.text().nullable(),
+    /** The way out, sealed. */
+    proxy: p.blob().nullable().lazy(),
+    /** The same without its password. */
+    proxyShown: p.text().nullable(),
     connectedAt: p.datetime().nullable(),
     stateSince: p.datetime(),
     createdAt: p.datetime(),

@@ -15,6 +15,7 @@ export function instanceView(instance: Instance): InstanceView {
     connected_at: instance.connectedAt?.toISOString() ?? null,
     last_error: instance.lastError ?? null,
     restriction: instance.restriction ?? null,
+    proxy: instance.proxyShown ?? null,
     created_at: instance.createdAt.toISOString(),
     updated_at: instance.updatedAt.toISOString(),
   };

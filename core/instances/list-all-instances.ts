@@ -54,7 +54,7 @@ function view(row: Row): AdminInstance {
 // A bound in place of "no cursor", so that the primary key is walked from there in either case.
 const LIST = `
 SELECT i.id, i.company_id, c.name AS company_name, i.name, i.driver, i.state, i.phone, i.jid, i.push_name,
-       i.connected_at, i.last_error, i.restriction, i.created_at, i.updated_at
+       i.connected_at, i.last_error, i.restriction, i.proxy_shown AS proxy, i.created_at, i.updated_at
 FROM instances i JOIN companies c ON c.id = i.company_id
 WHERE i.id < coalesce($1::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
   AND ($2::integer IS NULL OR i.company_id = $2)

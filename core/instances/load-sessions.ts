@@ -7,6 +7,8 @@ import type { DesiredState, InstanceState } from './transitions.ts';
 export interface SessionRow {
   id: string;
   companyId: number;
+  /** The network it is on. */
+  driver: string;
   shard: number;
   state: InstanceState;
   /** What the users asked for; under a hold `disconnected`, except that a logout is finished. */
@@ -17,6 +19,10 @@ export interface SessionRow {
   settings: InstanceSettings;
   /** Sealed; null when the instance is not paired. */
   credentials: Buffer | null;
+  /** The way out to the network, sealed; null: directly. */
+  proxy: Buffer | null;
+  /** What users are told of why it is not connected. */
+  lastError: string | null;
   /** A phone for which a pairing code was asked and not answered yet. */
   codePhone: string | null;
 }
@@ -28,7 +34,8 @@ export async function loadSessionRows(
 ): Promise<SessionRow[]> {
   const one = 'instanceId' in where;
   const found = await sql.query<Row>(
-    `SELECT i.id, i.company_id, i.shard, i.state, i.wanted, ${holdSql('c')} AS hold, i.generation, i.settings, i.credentials,
+    `SELECT i.id, i.company_id, i.driver, i.proxy, i.last_error, i.shard, i.state, i.wanted, ${holdSql('c')} AS hold,
+            i.generation, i.settings, i.credentials,
             CASE WHEN p.code IS NULL AND p.code_error IS NULL THEN p.code_phone END AS code_phone
      FROM instances i JOIN companies c ON c.id = i.company_id
      LEFT JOIN instance_pairings p ON p.instance_id = i.id
@@ -38,6 +45,9 @@ export async function loadSessionRows(
   return found.rows.map((row) => ({
     id: row.id,
     companyId: row.company_id,
+    driver: row.driver,
+    proxy: row.proxy,
+    lastError: row.last_error,
     shard: row.shard,
     state: row.state,
     desired: row.hold !== null && row.wanted === 'connected' ? 'disconnected' : row.wanted,
@@ -52,6 +62,9 @@ export async function loadSessionRows(
 interface Row {
   id: string;
   company_id: number;
+  driver: string;
+  proxy: Buffer | null;
+  last_error: string | null;
   shard: number;
   state: InstanceState;
   wanted: DesiredState;

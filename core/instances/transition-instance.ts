@@ -12,7 +12,8 @@ export interface TransitionFields {
   jid?: string | null;
   push_name?: string | null;
   last_error?: string | null;
-  restriction?: 'banned' | 'hard_paused' | null;
+  /** `banned`, `hard_paused`, or what a network imposes while it stays connected. */
+  restriction?: string | null;
   wanted?: DesiredState;
 }
 

@@ -34,7 +34,7 @@ const FAILED_MAX = 5_000;
 
 export function createNetworkImages(
   deps: MediaDeps & { finder: MediaFinder },
-  config: Pick<Config, 'MEDIA_PRIVATE_HOSTS' | 'NETWORK_DRIVER' | 'SANDBOX_URL'>,
+  config: Pick<Config, 'MEDIA_PRIVATE_HOSTS' | 'NETWORK_DRIVERS' | 'SANDBOX_URL'>,
 ): NetworkImages {
   // What users name may not lead to a network's own servers; what the network itself names does nothing else.
   const outbound = createOutbound({
@@ -103,8 +103,8 @@ function createLimiters(limit: number) {
 }
 
 /** The sandbox's CDN stands beside its WebSocket, on this machine as a rule. */
-function sandboxHosts(config: Pick<Config, 'NETWORK_DRIVER' | 'SANDBOX_URL'>): string[] {
-  if (config.NETWORK_DRIVER !== 'sandbox') return [];
+function sandboxHosts(config: Pick<Config, 'NETWORK_DRIVERS' | 'SANDBOX_URL'>): string[] {
+  if (!config.NETWORK_DRIVERS.includes('sandbox')) return [];
   const { hostname, port, protocol } = new URL(config.SANDBOX_URL);
   return [`${hostname}:${port || (protocol === 'wss:' ? '443' : '80')}`];
 }

@@ -51,7 +51,7 @@ export async function openMedia(deps: {
     | 'MEDIA_SPOOL_MB'
     | 'MEDIA_PRIVATE_HOSTS'
     | 'HTTP_TIMEOUT'
-    | 'NETWORK_DRIVER'
+    | 'NETWORK_DRIVERS'
     | 'SANDBOX_URL'
   >;
   db: Db;

@@ -55,6 +55,20 @@ const addressRanges = z
     }
   });
 
+const DRIVER_NAMES = ['sandbox', 'whatsapp'] as const;
+export type DriverName = (typeof DRIVER_NAMES)[number];
+
+const networkDrivers = z
+  .string()
+  .default('sandbox')
+  .transform((list, context): DriverName[] => {
+    const given = [...new Set(list.split(',').map((text) => text.trim()))].filter(Boolean);
+    const known = DRIVER_NAMES.filter((name) => given.includes(name));
+    if (known.length < given.length || known.length === 0)
+      context.addIssue(`must be ${DRIVER_NAMES.join(' or ')}, separated by commas`);
+    return known.sort((one, other) => given.indexOf(one) - given.indexOf(other));
+  });
+
 /**
  * Every setting of every role, read from the environment once, at start (ERR-16). Each variable replaces one
  * embedded part by the real one, independently of the others.
@@ -78,12 +92,17 @@ export const configSchema = z.object({
   /** Connections of each process to PostgreSQL, the few dedicated ones aside. */
   DATABASE_POOL_SIZE: positive.default(12),
   AMQP_URL: z.url({ protocol: /^amqps?$/ }),
-  NETWORK_DRIVER: z.enum(['sandbox']).default('sandbox'),
+  /** The networks that instances may be on, comma-separated; the first is that of an instance that names none. */
+  NETWORK_DRIVERS: networkDrivers,
   SANDBOX_URL: z.url({ protocol: /^wss?$/ }).default('ws://127.0.0.1:8090/ws'),
   /** Sends of an instance that the sandbox has not answered yet. */
   SANDBOX_WINDOW: positive.default(32),
   SANDBOX_AUTO_PAIR: flag.default(true),
   SANDBOX_KEEP_MESSAGES: positive.default(50_000),
+  /** The WebSocket address of the WhatsApp network; another one only where that can't be reached. */
+  WHATSAPP_URL: z.url({ protocol: /^wss?$/ }).default('wss://web.whatsapp.com/ws/chat'),
+  /** Lets the proxies of instances stand at private addresses. */
+  ALLOW_PRIVATE_PROXIES: flag.default(false),
   /** Users may try sends from a shared instance of the sandbox. */
   PLAYGROUND_ENABLED: flag.default(false),
   /** Least time between two sends of an instance; the default depends on the network. */

@@ -127,10 +127,11 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     media: media.sources,
     storedMedia: media,
     publicUrl: withoutTrailingSlashes(config.PUBLIC_URL),
-    drivers: [config.NETWORK_DRIVER],
+    drivers: config.NETWORK_DRIVERS,
+    proxies: { cipher: accounts.deps.cipher, allowPrivate: config.ALLOW_PRIVATE_PROXIES },
     playground: {
       // Its phones are the sandbox's.
-      enabled: config.PLAYGROUND_ENABLED && config.NETWORK_DRIVER === 'sandbox',
+      enabled: config.PLAYGROUND_ENABLED && config.NETWORK_DRIVERS.includes('sandbox'),
       phones: createSandboxPhones(config.SANDBOX_URL),
       media: createMediaSources({ ...media, fetchMaxBytes: PLAYGROUND_MEDIA_MAX_BYTES }),
     },

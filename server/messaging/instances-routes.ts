@@ -4,12 +4,13 @@ import { createInstance } from '@posthorn/core/instances/create-instance.ts';
 import { deleteInstance } from '@posthorn/core/instances/delete-instance.ts';
 import { findInstance } from '@posthorn/core/instances/find-instance.ts';
 import { listInstances } from '@posthorn/core/instances/list-instances.ts';
+import type { ProxyRules } from '@posthorn/core/instances/proxy.ts';
 import { readConnection } from '@posthorn/core/instances/read-connection.ts';
 import { readQr } from '@posthorn/core/instances/read-qr.ts';
-import { renameInstance } from '@posthorn/core/instances/rename-instance.ts';
 import { requestAction } from '@posthorn/core/instances/request-action.ts';
 import { requestPairingCode } from '@posthorn/core/instances/request-pairing-code.ts';
 import type { LifecycleAction } from '@posthorn/core/instances/transitions.ts';
+import { updateInstance } from '@posthorn/core/instances/update-instance.ts';
 import { beforeFirst } from '@posthorn/core/platform/before-first.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
@@ -28,6 +29,7 @@ export interface InstancesRoutesDeps {
   notifications: NotificationWaits;
   /** The networks of this installation, the default one first. */
   drivers: readonly string[];
+  proxies: ProxyRules;
 }
 
 const QR_WIDTH_PX = 512;
@@ -54,7 +56,7 @@ export function instancesRoutes(deps: InstancesRoutesDeps): Handlers<typeof inst
     }),
     update: async ({ principal, params, body }) => ({
       status: 200,
-      body: await renameInstance(deps, { principal, ...params, ...body }),
+      body: await updateInstance(deps, { principal, ...params, ...body }),
     }),
     remove: async ({ principal, params, signal }) => {
       await deleteInstance(deps, { principal, ...params, signal });

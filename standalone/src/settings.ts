@@ -24,6 +24,7 @@ export function readSettings(env: Environment): Settings {
     // The screen is for the person who typed the command.
     LOG_LEVEL: 'warn',
     ALLOW_PRIVATE_WEBHOOKS: 'true',
+    ALLOW_PRIVATE_PROXIES: 'true',
     // One process is no rolling restart: whoever presses Ctrl-C waits for nothing, whatever NODE_ENV says.
     SHUTDOWN_DELAY_SECONDS: '0',
     BILLING_SIMULATED: 'true',
@@ -43,7 +44,7 @@ export function readSettings(env: Environment): Settings {
     embedded: {
       postgres: set.DATABASE_URL === undefined,
       broker: set.AMQP_URL === undefined,
-      sandbox: config.NETWORK_DRIVER === 'sandbox' && set.SANDBOX_URL === undefined,
+      sandbox: config.NETWORK_DRIVERS.includes('sandbox') && set.SANDBOX_URL === undefined,
     },
   };
 }

@@ -35,6 +35,7 @@ describe('instances of a company', () => {
         connected_at: null,
         last_error: null,
         restriction: null,
+        proxy: null,
         created_at: '',
         updated_at: '',
       },

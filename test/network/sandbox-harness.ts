@@ -84,6 +84,9 @@ export interface InstanceOptions extends Partial<SandboxDriverOptions> {
   sink?: Partial<SessionSink>;
 }
 
+/** The sandbox remembers everything itself. */
+const NO_KEYS = { read: async () => new Map(), write: async () => undefined, clear: async () => undefined };
+
 /** Opens a session whose sink notes what it is told; closed when the test ends. */
 export async function openInstance(
   t: TestContext,
@@ -117,6 +120,7 @@ export async function openInstance(
       instance.connected = true;
     },
     disconnected: (reason) => instance.ended.push(reason),
+    restricted: () => undefined,
     async receipts(receipts) {
       instance.receipts.push(...receipts);
     },
@@ -138,7 +142,7 @@ export async function openInstance(
     ...options.sink,
   };
   const { instanceId = newId(), epoch = 1, credentials = null } = options;
-  instance.session = await driver.open({ instanceId, epoch, credentials }, sink);
+  instance.session = await driver.open({ instanceId, epoch, credentials, keys: NO_KEYS, proxy: null }, sink);
   t.after(() => instance.session.close());
   return instance;
 }

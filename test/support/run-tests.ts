@@ -9,6 +9,7 @@ import { startTestPostgres } from './postgres.ts';
 import { projectRoot } from './process.ts';
 import { claimsOf, startRabbit } from './rabbitmq.ts';
 import { speaksAmqp } from './rabbitmq-server.ts';
+import { ensureWhatsAppLibrary } from './whatsapp/library-install.ts';
 
 /**
  * `npm test [-- files...]`: starts one PostgreSQL and one RabbitMQ for all, runs the test files, and
@@ -52,6 +53,7 @@ async function main(): Promise<number> {
   try {
     // Before the servers: only one package can be installed at a time.
     await ensureFfmpeg();
+    if (files.some((file) => file.includes('/whatsapp/'))) await ensureWhatsAppLibrary();
     await startServers(stops);
     if (full) process.env.POSTHORN_FAULTS = 'full';
     const alone = files.filter(runsAlone);

@@ -199,7 +199,8 @@ test('whatever a session is told after its lease has passed is not acknowledged,
   const sinks: SessionSink[] = [];
   const epochs: number[] = [];
   const driver: NetworkDriver = {
-    name: 'listening',
+    // That of the instance: a worker opens an instance on its own network alone.
+    name: 'sandbox',
     dedupes: true,
     window: 1,
     can: new Set(),

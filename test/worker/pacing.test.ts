@@ -61,15 +61,17 @@ test('typing takes 0.1 to 0.5 seconds a character', () => {
 });
 
 test('the setting decides, and else the network', () => {
-  assert.equal(pacingMinMsOf({ NETWORK_DRIVER: 'sandbox', PACING_MIN_MS: undefined }), 0);
-  assert.equal(pacingMinMsOf({ NETWORK_DRIVER: 'sandbox', PACING_MIN_MS: 700 }), 700);
+  assert.equal(pacingMinMsOf({ PACING_MIN_MS: undefined }, 'sandbox'), 0);
+  assert.equal(pacingMinMsOf({ PACING_MIN_MS: undefined }, 'whatsapp'), 1_000);
+  assert.equal(pacingMinMsOf({ PACING_MIN_MS: 700 }, 'sandbox'), 700);
+  assert.equal(pacingMinMsOf({ PACING_MIN_MS: 700 }, 'whatsapp'), 700);
 });
 
 describe('sends of an instance with pacing', () => {
   const MIN_MS = 250;
 
   test('lie apart, status posts and edits included, in order, and other instances wait for none of it', async () => {
-    const sending = await startSending({ worker: { pacingMinMs: MIN_MS } });
+    const sending = await startSending({ worker: { pacingMinMs: () => MIN_MS } });
     try {
       const [one, other] = [await sending.connect(), await sending.connect()];
       const to = sending.newPhone();

@@ -15,6 +15,9 @@ import {
 const ROW: SessionRow = {
   id: 'i',
   companyId: 1,
+  driver: 'sandbox',
+  proxy: null,
+  lastError: null,
   shard: 0,
   state: 'CONNECTED',
   desired: 'connected',
@@ -75,6 +78,19 @@ test('what follows when a session has ended', () => {
         grace: 'ends',
         transition: { to: 'HARD_PAUSED', reason: 'hard_paused', fields: { restriction: 'hard_paused' } },
         retry: 60_000,
+      },
+    ],
+    [
+      'version_refused',
+      'CONNECTED',
+      {
+        grace: 'ends',
+        transition: {
+          to: 'DISCONNECTED',
+          reason: 'version_refused',
+          fields: { last_error: 'the network no longer takes this version of the driver' },
+        },
+        retry: 3_600_000,
       },
     ],
     [

@@ -17,8 +17,6 @@ export interface InstanceQueueDeps extends SendTaskDeps, OutcomeDeps {
   onLeaseLost(lease: Lease): void;
   /** In place of {@link DEFERRAL}. */
   deferral?: Deferral;
-  /** The least distance between two sends of an instance; 0: none. */
-  pacingMinMs?: number;
 }
 
 export interface InstanceQueueOptions {
@@ -29,6 +27,8 @@ export interface InstanceQueueOptions {
   dedupes: boolean;
   /** How many sends the network may have without an answer. */
   window: number;
+  /** The least distance between two sends; 0: none. */
+  pacingMinMs: number;
 }
 
 /** What the functions of one instance queue share. */
@@ -61,7 +61,7 @@ export function createQueueContext(deps: InstanceQueueDeps, options: InstanceQue
     deps,
     options,
     deferral: deps.deferral ?? DEFERRAL,
-    pacer: createPacer(deps, deps.pacingMinMs ?? 0),
+    pacer: createPacer(deps, options.pacingMinMs),
     stopping,
     tries: createTaskTries(deps, { ...options, afterCrash: options.lease.afterCrash ?? false }),
     book,

@@ -40,6 +40,8 @@ const ROWS = [
   { table: 'work_tries', column: 'first_at', keepMs: 7 * DAY_MS },
   // Today's are counted, and the older ones can still be looked at.
   { table: 'playground_sends', column: 'created_at', keepMs: WEBHOOK_PAYLOAD_RETENTION_DAYS * DAY_MS },
+  // What quotes, forwards and votes refer to; keys are kept as long as the pairing.
+  { table: 'session_keys', column: 'temporary_since', keepMs: 30 * DAY_MS },
   // The counters answer for the last 24 hours.
   { table: 'usage_minutes', column: 'minute', keepMs: 2 * DAY_MS },
 ];

@@ -1,27 +1,28 @@
 import { announceQr } from '@posthorn/core/instances/announce-qr.ts';
 import { beginDeviceSync } from '@posthorn/core/instances/device-state.ts';
 import { type Lease, LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
+import { createSessionKeys } from '@posthorn/core/instances/keep-session-keys.ts';
 import { loadSessionRows, type SessionRow } from '@posthorn/core/instances/load-sessions.ts';
 import { answerPairingCode, endPairing } from '@posthorn/core/instances/pairing.ts';
-import { type TransitionOutcome, transitionInstance } from '@posthorn/core/instances/transition-instance.ts';
 import { createLoneTimer } from '@posthorn/core/platform/lone-timer.ts';
-import type {
-  DisconnectReason,
-  NetworkSession,
-  PairedIdentity,
-  SessionSink,
+import {
+  type DisconnectReason,
+  type NetworkSession,
+  type PairedIdentity,
+  SendUnavailable,
+  type SessionSink,
 } from '@posthorn/network/driver.ts';
 import { startInstanceQueue } from '../dispatch/instance-queue.ts';
 import { createArrivals } from './arrivals.ts';
 import { createOnlineKeeper } from './keep-online.ts';
 import { createPresenceWatch } from './keep-watching.ts';
 import { noteAnswer } from './note-answer.ts';
+import { onRestricted, record, showError } from './record-transition.ts';
 import type { InstanceSession, SessionContext, SessionDeps } from './session-context.ts';
 import {
   afterEnd,
   asksForMore,
   backOffMs,
-  type PlannedTransition,
   planForgetting,
   planSettling,
   withJitter,
@@ -78,8 +79,10 @@ function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): Sessio
     if (err instanceof LeaseLost) deps.onLeaseLost(lease);
     log.warn({ err, step: what }, 'session step failed');
   });
+  const driver = deps.driverOf(row.driver);
   const held: SessionContext = {
     deps,
+    driver,
     lease,
     log,
     row,
@@ -98,12 +101,13 @@ function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): Sessio
       }),
     ),
     arrivals: createArrivals(deps, scope),
-    online: createOnlineKeeper(deps.driver, log),
+    online: createOnlineKeeper(driver, log),
     watch: createPresenceWatch(log),
     queue: startInstanceQueue(deps, {
       ...scope,
-      dedupes: deps.driver.dedupes,
-      window: deps.driver.window,
+      dedupes: driver.dedupes,
+      window: driver.window,
+      pacingMinMs: deps.pacingMinMs(row.driver),
     }),
   };
   return held;
@@ -135,15 +139,28 @@ async function open(held: SessionContext): Promise<void> {
   held.opening += 1;
   try {
     const credentials = row.credentials ? deps.cipher.open(row.credentials) : null;
-    held.session = await deps.driver.open(
-      { instanceId: row.id, epoch: lease.epoch, credentials },
+    held.session = await held.driver.open(
+      {
+        instanceId: row.id,
+        epoch: lease.epoch,
+        credentials,
+        keys: keysOf(held),
+        proxy: row.proxy && deps.cipher.open<string>(row.proxy),
+      },
       createSink(held, held.opening),
     );
   } catch (err) {
     held.turn.end();
     held.log.debug({ err }, 'opening the session failed');
+    if (err instanceof LeaseLost) deps.onLeaseLost(lease);
+    // What a driver cannot do is told to users; anything else that is wrong here is ours.
+    else if (err instanceof SendUnavailable) await showError(held, err.message);
     retryLater(held);
   }
+}
+
+function keysOf({ deps, row, lease }: SessionContext) {
+  return createSessionKeys(deps, { companyId: row.companyId, instanceId: row.id, lease });
 }
 
 function createSink(held: SessionContext, opening: number): SessionSink {
@@ -158,7 +175,9 @@ function createSink(held: SessionContext, opening: number): SessionSink {
       heard();
       steps.step('qr', async () => {
         const { row, deps, lease } = held;
-        if (row.state !== 'PAIRING') await record(held, { to: 'PAIRING', reason: null, fields: {} });
+        const fields = row.lastError === null ? {} : { last_error: null };
+        if (row.state !== 'PAIRING' || row.lastError !== null)
+          await record(held, { to: 'PAIRING', reason: null, fields });
         await announceQr(deps, { id: row.id, companyId: row.companyId, lease }, qr, expiresAt);
       });
     },
@@ -167,13 +186,16 @@ function createSink(held: SessionContext, opening: number): SessionSink {
       heard();
       if (isCurrent()) steps.step('connected', () => onConnected(held));
     },
-    disconnected: (reason) => {
+    disconnected: (reason, error) => {
       if (!isCurrent()) return;
       heard();
       queue.detach();
       steps.step('disconnected', async () => {
-        if (isCurrent()) await onDisconnected(held, reason);
+        if (isCurrent()) await onDisconnected(held, reason, error);
       });
+    },
+    restricted: (restriction) => {
+      if (isCurrent()) steps.step('restricted', () => onRestricted(held, restriction));
     },
     ...held.arrivals,
   };
@@ -208,10 +230,12 @@ function showOnline(held: SessionContext, session: NetworkSession): void {
   held.online.apply(session, held.row.settings.always_online);
 }
 
-async function onDisconnected(held: SessionContext, reason: DisconnectReason): Promise<void> {
+async function onDisconnected(held: SessionContext, reason: DisconnectReason, error?: string): Promise<void> {
   held.session = null;
   if (held.isStopped) return;
   const { transition, forgetsPairing, retry, grace } = afterEnd(reason, held.row.state);
+  // While users are told that it is connected, a cut is none that they need to know of.
+  if (reason === 'connection_lost' && error && held.row.state !== 'CONNECTED') await showError(held, error);
   if (grace === 'starts') held.graceTimer.start(GRACE_MS);
   if (grace === 'ends') held.graceTimer.stop();
   if (forgetsPairing) await forget(held);
@@ -256,6 +280,7 @@ async function logOut(held: SessionContext): Promise<void> {
 
 async function forget(held: SessionContext): Promise<void> {
   await endPairing(held.deps.db, { id: held.row.id, lease: held.lease });
+  await keysOf(held).clear();
   const transition = planForgetting(held.row);
   if (!transition) return;
   held.row = { ...held.row, credentials: null };
@@ -274,12 +299,4 @@ function takeSession(held: SessionContext): NetworkSession | null {
   const taken = held.session;
   held.session = null;
   return taken;
-}
-
-async function record(held: SessionContext, planned: PlannedTransition): Promise<TransitionOutcome> {
-  const { deps, lease, row } = held;
-  const outcome = await transitionInstance(deps, { instanceId: row.id, lease, ...planned });
-  if (planned.to !== 'CONNECTED') held.watch.clear();
-  if (outcome === 'moved') held.row = { ...held.row, state: planned.to };
-  return outcome;
 }

@@ -25,7 +25,10 @@ export interface SessionDeps extends InstanceQueueDeps, ArrivalsDeps {
   db: Db;
   bus: Bus;
   cipher: Cipher;
-  driver: NetworkDriver;
+  /** The network of an instance by its name; one that is not offered here cannot be opened. */
+  driverOf(name: string): NetworkDriver;
+  /** The least distance between two sends of an instance on this network. */
+  pacingMinMs(driver: string): number;
   inbound: InboundRecorder;
   settings: SettingsLoader;
   gate: OpeningGate;
@@ -59,6 +62,7 @@ export interface SessionContext {
   row: SessionRow;
   /** As they were when something last arrived. */
   settings: InstanceSettings;
+  driver: NetworkDriver;
   session: NetworkSession | null;
   openedGeneration: number;
   /** Counts openings: what an earlier session still says is not about the one there now. */

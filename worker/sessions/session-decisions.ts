@@ -6,6 +6,8 @@ import type { DisconnectReason } from '@posthorn/network/driver.ts';
 const BACK_OFF_MS = [0, 250, 500, 1_000, 2_000, 5_000, 10_000, 30_000];
 /** A throttled account is looked at this often. */
 const HARD_PAUSED_RETRY_MS = 60_000;
+/** A network that refuses our version says so until somebody installs a newer one. */
+const VERSION_RETRY_MS = 60 * 60_000;
 
 /** A transition of the instance that is to be recorded. */
 export interface PlannedTransition {
@@ -62,6 +64,14 @@ export function afterEnd(reason: DisconnectReason, state: SessionRow['state']): 
         transition: { to: 'HARD_PAUSED', reason, fields: { restriction: 'hard_paused' } },
         retry: HARD_PAUSED_RETRY_MS,
       };
+    case 'version_refused': {
+      const fields = { last_error: 'the network no longer takes this version of the driver' };
+      return {
+        grace: 'ends',
+        transition: { to: 'DISCONNECTED', reason, fields },
+        retry: VERSION_RETRY_MS,
+      };
+    }
     case 'replaced': {
       // Another login has the account. Opening again would kick it in turn, for ever.
       const fields = { last_error: 'another session of this account was opened' };

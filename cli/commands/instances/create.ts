@@ -12,14 +12,15 @@ export const createInstance = defineCommand({
   flags: {
     name: text('name', 'the same, as a flag'),
     driver: text('driver', 'the network; default that of the installation'),
+    proxy: text('address', 'the way out to it: http:// or socks5://user:password@host:port'),
     connect: toggle('connect it at once'),
     wait: toggle('wait until it is connected, after --connect'),
     timeout: integer('seconds', 'how long --wait waits, default 60', { max: 3600 }),
   },
-  async run(context, { title, name = title, driver, connect, wait, timeout = 60 }) {
+  async run(context, { title, name = title, driver, proxy, connect, wait, timeout = 60 }) {
     if (name === undefined) throw new UsageError('the name is missing: msgctl instances create <name>');
     const client = context.client();
-    let instance = await client.instances.create({ body: { name, driver } });
+    let instance = await client.instances.create({ body: { name, driver, proxy } });
     const instanceId = instance.id;
     context.profile.update(context.url, { instance_id: instanceId });
     if (connect || wait) instance = await client.instances.connect({ instanceId });

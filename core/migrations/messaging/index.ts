@@ -27,6 +27,7 @@ import { Lids } from './0065-lids.ts';
 import { Feedback } from './0067-feedback.ts';
 import { Playground } from './0068-playground.ts';
 import { PlaygroundEvents } from './0071-playground-events.ts';
+import { SessionKeys } from './0072-session-keys.ts';
 
 /** Every migration of the messaging schema, oldest first. A landed one is never edited. */
 export const migrations = [
@@ -59,4 +60,5 @@ export const migrations = [
   Feedback,
   Playground,
   PlaygroundEvents,
+  SessionKeys,
 ];

@@ -1,0 +1,101 @@
+import type { Clock } from '../platform/clock.ts';
+import type { Db } from '../platform/db.ts';
+import type { Cipher } from '../platform/encryption.ts';
+import { type Lease, underLease } from './hold-leases.ts';
+
+export interface SessionKeysDeps {
+  db: Db;
+  cipher: Cipher;
+  clock: Clock;
+}
+
+/** Something that a session remembers, under a kind and an id: any JSON value, or null to remove it. */
+interface SessionKey {
+  kind: string;
+  id: string;
+  value: unknown;
+  /** May be forgotten after 30 days. */
+  temporary?: boolean;
+}
+
+/** See the port of the networks, which this implements (`network/driver.ts`). */
+interface SessionKeys {
+  read(kind: string, ids?: readonly string[]): Promise<Map<string, unknown>>;
+  write(changes: readonly SessionKey[]): Promise<void>;
+  clear(): Promise<void>;
+}
+
+interface Scope {
+  companyId: number;
+  instanceId: string;
+  lease: Lease;
+}
+
+/**
+ * What the session of one instance remembers, sealed one by one as credentials are. Everything happens under the
+ * lease of the owner: a write that comes late throws LeaseLost and has written nothing (INS-17), and a read of a
+ * worker that lost its shard gets no keys to go on with.
+ */
+export function createSessionKeys(deps: SessionKeysDeps, scope: Scope): SessionKeys {
+  const { db, cipher, clock } = deps;
+  const { companyId, instanceId, lease } = scope;
+  return {
+    async read(kind, ids) {
+      const { rows } = await underLease(db, lease, (sql) =>
+        sql.query<{ id: string; sealed: Buffer }>({
+          name: ids ? 'session-keys-read' : 'session-keys-read-all',
+          text: `SELECT id, sealed FROM session_keys
+                 WHERE instance_id = $1 AND kind = $2 ${ids ? 'AND id = ANY ($3::text[])' : ''}`,
+          values: ids ? [instanceId, kind, ids] : [instanceId, kind],
+        }),
+      );
+      return new Map(rows.map((row) => [row.id, cipher.open(row.sealed)]));
+    },
+
+    async write(changes) {
+      const last = lastOfEach(changes);
+      const kept = last.filter((change) => change.value !== null);
+      const removed = last.filter((change) => change.value === null);
+      await underLease(db, lease, async (sql) => {
+        if (removed.length > 0) {
+          await sql.query(
+            `DELETE FROM session_keys k USING unnest($2::text[], $3::text[]) AS gone (kind, id)
+             WHERE k.instance_id = $1 AND k.kind = gone.kind AND k.id = gone.id`,
+            [instanceId, removed.map(({ kind }) => kind), removed.map(({ id }) => id)],
+          );
+        }
+        if (kept.length === 0) return;
+        // In one order always, so that no two writes wait for each other's rows. An instance that was deleted
+        // meanwhile leaves nothing behind.
+        await sql.query(
+          `INSERT INTO session_keys (instance_id, company_id, kind, id, sealed, temporary_since)
+           SELECT $1, $2, one.kind, one.id, one.sealed, one.since
+           FROM unnest($3::text[], $4::text[], $5::bytea[], $6::timestamptz[]) AS one (kind, id, sealed, since)
+           WHERE EXISTS (SELECT FROM instances WHERE id = $1 FOR KEY SHARE)
+           ON CONFLICT (instance_id, kind, id) DO UPDATE SET sealed = excluded.sealed,
+             temporary_since = excluded.temporary_since`,
+          [
+            instanceId,
+            companyId,
+            kept.map(({ kind }) => kind),
+            kept.map(({ id }) => id),
+            kept.map(({ value }) => cipher.seal(value)),
+            kept.map(({ temporary }) => (temporary ? clock.now() : null)),
+          ],
+        );
+      });
+    },
+
+    async clear() {
+      await underLease(db, lease, (sql) =>
+        sql.query('DELETE FROM session_keys WHERE instance_id = $1', [instanceId]),
+      );
+    },
+  };
+}
+
+/** The last change of each key, sorted: one statement may not change a row twice. */
+function lastOfEach(changes: readonly SessionKey[]): SessionKey[] {
+  const last = new Map(changes.map((change) => [`${change.kind} ${change.id}`, change]));
+  return [...last].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, change]) => change);
+}

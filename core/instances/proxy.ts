@@ -1,0 +1,38 @@
+import { isIP } from 'node:net';
+import { apiError } from '@posthorn/contract/api-error.ts';
+import { isPrivateAddress } from '../platform/address-ranges.ts';
+import type { Cipher } from '../platform/encryption.ts';
+
+/** What the way out of an instance is judged and sealed by. */
+export interface ProxyRules {
+  cipher: Cipher;
+  /** Proxies may stand at private addresses. A name is judged again by the driver, when it is resolved. */
+  allowPrivate: boolean;
+}
+
+/** Networks that are reached directly, whatever a user says: the sandbox is a part of the installation. */
+const WITHOUT_PROXY: ReadonlySet<string> = new Set(['sandbox']);
+
+/**
+ * The proxy of an instance as its row keeps it; null for none. 400 BAD_REQUEST for one at a private address, and on
+ * a network that takes none. The contract has seen that it is an address of the right kind.
+ */
+export function takeProxy(
+  rules: ProxyRules,
+  driver: string,
+  address: string | null,
+): { proxy: Buffer | null; proxyShown: string | null } {
+  if (address === null) return { proxy: null, proxyShown: null };
+  if (WITHOUT_PROXY.has(driver))
+    throw apiError('BAD_REQUEST', { message: `proxy: the network ${driver} is reached directly` });
+  const host = new URL(address).hostname.replace(/^\[|\]$/g, '');
+  if (!rules.allowPrivate && (host === 'localhost' || (isIP(host) !== 0 && isPrivateAddress(host))))
+    throw apiError('BAD_REQUEST', { message: 'proxy: must be at a public address' });
+  return { proxy: rules.cipher.seal(address), proxyShown: withoutPassword(address) };
+}
+
+/** The address as users see it again. */
+function withoutPassword(address: string): string {
+  const { protocol, username, host } = new URL(address);
+  return `${protocol}//${username === '' ? '' : `${username}@`}${host}`;
+}

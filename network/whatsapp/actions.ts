@@ -1,0 +1,20 @@
+/** What a session is asked and answers at once: the network's queries and changes of the account's shared state. */
+import type { NetworkActions } from '../driver.ts';
+import type { Actions } from './actions/action.ts';
+import { chatActions } from './actions/chats.ts';
+import { groupActions } from './actions/groups.ts';
+import { messageActions } from './actions/messages.ts';
+import { personActions } from './actions/people.ts';
+import { type Context, requireLive } from './session-context.ts';
+
+const ACTIONS: Actions = { ...messageActions, ...chatActions, ...groupActions, ...personActions };
+
+/** Throws as the port says. */
+export async function act<Op extends keyof NetworkActions>(
+  session: Context,
+  op: Op,
+  args: NetworkActions[Op]['args'],
+): Promise<NetworkActions[Op]['answer']> {
+  requireLive(session);
+  return ACTIONS[op](session, args);
+}

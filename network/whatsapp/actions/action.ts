@@ -1,0 +1,36 @@
+import { type NetworkActions, SendRefused, SendUnavailable } from '../../driver.ts';
+import type { LibrarySocket } from '../library-types.ts';
+import { type Context, requireLive } from '../session-context.ts';
+
+export type Actions = {
+  [Op in keyof NetworkActions]: (
+    session: Context,
+    args: NetworkActions[Op]['args'],
+  ) => Promise<NetworkActions[Op]['answer']>;
+};
+
+/**
+ * Asks the network. A refusal has one of its codes, of which `reasons` says what they mean here; without an answer it
+ * could not be asked.
+ */
+export async function ask<T>(
+  session: Context,
+  question: (socket: LibrarySocket) => Promise<T>,
+  reasons: Readonly<Record<number, string>> = {},
+): Promise<T> {
+  const { socket } = requireLive(session);
+  try {
+    return await question(socket);
+  } catch (cause) {
+    const code = codeOf(cause);
+    if (code === null) throw new SendUnavailable('the network did not answer', { cause });
+    throw new SendRefused(reasons[code] ?? 'refused_by_network');
+  }
+}
+
+/** The code of the network's error element, which the library keeps in `data`. */
+function codeOf(error: unknown): number | null {
+  const { data, output } = (error ?? {}) as { data?: unknown; output?: { statusCode?: number } };
+  const code = typeof data === 'number' ? data : output?.statusCode;
+  return typeof code === 'number' && code >= 400 && code < 500 && code !== 408 && code !== 428 ? code : null;
+}

@@ -1,0 +1,101 @@
+/** Pins, votes and stars. */
+import { randomBytes } from 'node:crypto';
+import { SendRefused } from '../../driver.ts';
+import { readAudience } from '../audience.ts';
+import { readMessage } from '../known-messages.ts';
+import { namesFor } from '../session-arrivals.ts';
+import { type Context, ownJid } from '../session-context.ts';
+import { relay } from '../session-send.ts';
+import { unwrap } from '../wire/content.ts';
+import { bodyOf } from '../wire/inbound.ts';
+import { keyOf } from '../wire/outbound.ts';
+import { hashOfOption, sealVote } from '../wire/votes.ts';
+import { type Actions, ask } from './action.ts';
+
+const PIN = { edit: '2' };
+const PINNED = 1;
+const UNPINNED = 2;
+/** What apps offer first. */
+const PIN_S = 24 * 60 * 60;
+
+export const messageActions: Pick<Actions, 'pin' | 'poll_vote' | 'star' | 'status_privacy'> = {
+  async pin(session, { chat, target, pin, duration_s }) {
+    const known = await knownOf(session, chat, target.id);
+    const now = session.deps.clock.now().getTime();
+    const key = keyOf(chat, target, known);
+    const message = {
+      pinInChatMessage: { key, type: pin ? PINNED : UNPINNED, senderTimestampMs: now },
+      messageContextInfo: { messageAddOnDurationInSecs: pin ? duration_s || PIN_S : 0 },
+    };
+    return { envelope_id: await sendAside(session, chat, message, PIN) };
+  },
+
+  async poll_vote(session, { chat, target, options }) {
+    const poll = await knownOf(session, chat, target.id);
+    const wire = poll && unwrap(poll.message).message;
+    const { type, content } = wire ? bodyOf(wire, false) : { type: 'none', content: {} };
+    if (!poll || type !== 'poll') throw new SendRefused('message_not_found');
+    const secret = wire?.messageContextInfo?.messageSecret;
+    if (!secret?.length) throw new SendRefused('poll_secret_missing');
+    const offered = content.options as string[];
+    if (options.some((option) => !offered.includes(option))) throw new SendRefused('invalid_option');
+    if (new Set(options).size > Number(content.max_selections)) throw new SendRefused('too_many_options');
+    const selectedOptions = options.map(hashOfOption);
+    const vote = session.library.proto.Message.PollVoteMessage.encode({ selectedOptions }).finish();
+    const [pollAuthor = poll.from] = await namesFor(session, poll.from, poll.fromMe);
+    const sealed = sealVote(vote, { pollId: target.id, pollAuthor, voter: ownJid(session), secret });
+    const senderTimestampMs = session.deps.clock.now().getTime();
+    const pollCreationMessageKey = keyOf(chat, target, poll);
+    const message = { pollUpdateMessage: { pollCreationMessageKey, vote: sealed, senderTimestampMs } };
+    return { envelope_id: await sendAside(session, chat, message, undefined, { polltype: 'vote' }) };
+  },
+
+  async star(session, { chat, target, starred }) {
+    const known = await knownOf(session, chat, target.id);
+    const fromMe = target.from_me ?? known?.fromMe ?? false;
+    await ask(session, (socket) =>
+      socket.chatModify({ star: { messages: [{ id: target.id, fromMe }], star: starred } }, chat),
+    );
+    const at = session.deps.clock.now();
+    const change = {
+      networkId: target.id,
+      chat,
+      from: ownJid(session),
+      at,
+      kind: 'starred',
+      starred,
+    } as const;
+    session.arrivals.run(() => session.sink.changes([change])).catch(() => undefined);
+    return {};
+  },
+
+  async status_privacy(session) {
+    const { type, list } = await readAudience(session);
+    const phones = list.map((jid) => jid.split('@', 1)[0]!);
+    const kinds = ['contacts', 'blacklist', 'whitelist'] as const;
+    return kinds
+      .filter((kind) => kind === 'contacts' || kind === type)
+      .map((kind) => ({ type: kind, list: kind === type ? phones : [], is_default: kind === type }));
+  },
+};
+
+function knownOf(session: Context, chat: string, id: string) {
+  return readMessage({ library: session.library, keys: session.request.keys }, chat, id);
+}
+
+/** Sends what stands beside messages, under an id of its own. */
+async function sendAside(
+  session: Context,
+  chat: string,
+  message: Parameters<typeof relay>[3]['message'],
+  attributes?: Record<string, string>,
+  meta?: Record<string, string>,
+): Promise<string> {
+  const id = randomBytes(16).toString('hex').toUpperCase();
+  await relay(session, chat, id, {
+    message,
+    ...(attributes ? { attributes } : {}),
+    ...(meta ? { meta } : {}),
+  });
+  return id;
+}

@@ -1,0 +1,45 @@
+import { type Clock, systemClock } from '@posthorn/core/platform/clock.ts';
+import type { Log } from '@posthorn/core/platform/log.ts';
+import { ABILITIES, type Ability, type NetworkDriver } from '../driver.ts';
+import { openSession } from './session.ts';
+
+export interface WhatsAppDriverOptions {
+  /** The network's WebSocket address. */
+  url: string;
+  log: Pick<Log, 'debug' | 'warn' | 'error'>;
+  clock?: Clock;
+  /** A certificate to trust besides those of the system, in PEM: of a simulated network. */
+  ca?: string;
+  /** Proxies of instances may stand at private addresses. */
+  allowPrivateProxies?: boolean;
+  sendTimeoutMs?: number;
+}
+
+/** What it does not do; asking for it answers 501 (docs/guides/whatsapp.md). */
+const LACKS: ReadonlySet<Ability> = new Set<Ability>([
+  // The network shows buttons of approved business senders only.
+  'template',
+]);
+
+/**
+ * The driver of WhatsApp, by the library in `library/`: one WebSocket a session, no reconnecting inside but the one
+ * that the network asks for after a pairing. Nobody promises that a message sent twice under one id is shown once, so
+ * an unknown outcome is never repeated (docs/decisions/0027-whatsapp.md).
+ */
+export function createWhatsAppDriver(options: WhatsAppDriverOptions): NetworkDriver {
+  const deps = {
+    url: options.url,
+    log: options.log,
+    clock: options.clock ?? systemClock,
+    ca: options.ca,
+    allowPrivateProxies: options.allowPrivateProxies ?? false,
+    sendTimeoutMs: options.sendTimeoutMs ?? 30_000,
+  };
+  return {
+    name: 'whatsapp',
+    can: new Set(ABILITIES.filter((ability) => !LACKS.has(ability))),
+    dedupes: false,
+    window: 1,
+    open: (request, sink) => openSession(deps, request, sink),
+  };
+}

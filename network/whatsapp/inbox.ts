@@ -1,0 +1,190 @@
+/**
+ * Messages between the ratchet and the record. To decrypt a message is to use up its key: after that the network's
+ * copy of it is worth nothing, and the library acknowledges it by itself. So the plain text is stored together with
+ * the ratchet that it moved, in one write, and goes when the owner has recorded the message. Whatever is left when a
+ * session begins is handed over again.
+ */
+import { createHash } from 'node:crypto';
+import type { SessionKeys } from '../driver.ts';
+import { KINDS, unpack } from './keys.ts';
+import type {
+  KeyStore,
+  LibraryCreds,
+  LibraryLog,
+  LibraryMessage,
+  MakeSignalRepository,
+  TransactionalKeyStore,
+  WhatsAppLibrary,
+  WireNode,
+} from './library-types.ts';
+
+/** One decrypted part of a message. */
+interface Plain {
+  attrs: Record<string, string>;
+  bytes: Uint8Array;
+}
+
+export interface Inbox {
+  /** The library's repository of sessions, with each decryption stored. */
+  makeRepository: MakeSignalRepository;
+  /** A message comes in: which parts it has. Said before the library decrypts them. */
+  announce(node: WireNode): void;
+  /** What an earlier session decrypted and nobody recorded. */
+  leftOver(me: { id: string; lid: string }): Promise<LibraryMessage[]>;
+  /** The message is recorded. */
+  done(messageId: string): void;
+}
+
+/** What is recorded stays for so long: the network may send it again when the acknowledgement was lost. */
+const KEEP_MS = 5 * 60_000;
+const SWEEP_MS = 60_000;
+const PARTS: ReadonlySet<string> = new Set(['msg', 'pkmsg', 'skmsg']);
+
+/** The parts that are known: those that come in, those that were decrypted, and those that are recorded by now. */
+function createParts(keys: SessionKeys, nowMs: () => number) {
+  /** Parts that were decrypted, by the hash of their cipher text. */
+  const plains = new Map<string, Plain>();
+  /** Of what is coming in: the stanza by the hash of its parts. */
+  const announced = new Map<string, Record<string, string>>();
+  const partsOf = new Map<string, string[]>();
+  const recorded: { ids: string[]; atMs: number }[] = [];
+  let sweptAtMs = nowMs();
+  return {
+    plains,
+    announced,
+    remember(id: string, plain: Plain): void {
+      plains.set(id, plain);
+      const messageId = plain.attrs.id ?? '';
+      partsOf.set(messageId, [...(partsOf.get(messageId) ?? []), id]);
+    },
+    done(messageId: string): void {
+      const ids = partsOf.get(messageId);
+      if (!ids) return;
+      partsOf.delete(messageId);
+      recorded.push({ ids, atMs: nowMs() });
+    },
+    /** Removes in one write for many: a row that stays too long costs a repeat, which the owner drops. */
+    sweep(): void {
+      const now = nowMs();
+      if (now - sweptAtMs < SWEEP_MS) return;
+      sweptAtMs = now;
+      const gone: string[] = [];
+      while (recorded[0] && now - recorded[0].atMs > KEEP_MS) gone.push(...recorded.shift()!.ids);
+      if (gone.length === 0) return;
+      for (const id of gone) plains.delete(id);
+      // A failure is told by whatever is written next; the rows are handed over again at worst.
+      keys.write(gone.map((id) => ({ kind: KINDS.plain, id, value: null }))).catch(() => undefined);
+    },
+  };
+}
+
+export function createInbox(deps: {
+  library: WhatsAppLibrary;
+  keys: SessionKeys;
+  store: KeyStore;
+  log: LibraryLog;
+  commits: { maxCommitRetries: number; delayBetweenTriesMs: number };
+  nowMs(): number;
+}): Inbox {
+  const { library, keys, store } = deps;
+  const parts = createParts(keys, deps.nowMs);
+
+  /** Decrypts once: what was decrypted before is taken from the store, and what is new is stored with its ratchet. */
+  async function once(
+    transactional: TransactionalKeyStore,
+    ciphertext: Uint8Array,
+    lock: string,
+    decrypt: () => Promise<Uint8Array>,
+  ): Promise<Uint8Array> {
+    const id = hashOf(ciphertext);
+    const known = parts.plains.get(id);
+    if (known) return known.bytes;
+    const attrs = parts.announced.get(id);
+    parts.announced.delete(id);
+    const bytes = await transactional.transaction(async () => {
+      const opened = await decrypt();
+      if (attrs) await transactional.set({ [KINDS.plain]: { [id]: { attrs, bytes: opened } } });
+      return opened;
+    }, lock);
+    if (attrs) parts.remember(id, { attrs, bytes });
+    return bytes;
+  }
+
+  return {
+    makeRepository(auth, log, lidsOfPhones) {
+      // Transactions of its own: the library sends a message within one of its transactions, and what it encrypted
+      // with must be stored before that, not after it.
+      const transactional = library.addTransactionCapability(store, log, deps.commits);
+      const repository = library.DEFAULT_CONNECTION_CONFIG.makeSignalRepository(
+        { creds: auth.creds, keys: transactional },
+        log,
+        lidsOfPhones,
+      );
+      return {
+        ...repository,
+        decryptMessage: (message) =>
+          once(transactional, message.ciphertext, message.jid, () => repository.decryptMessage(message)),
+        decryptGroupMessage: (message) =>
+          once(transactional, message.msg, message.group, () => repository.decryptGroupMessage(message)),
+      };
+    },
+
+    announce(node) {
+      parts.sweep();
+      if (!Array.isArray(node.content)) return;
+      const attrs = definedOf(node.attrs);
+      for (const part of node.content as readonly WireNode[]) {
+        if (part.tag === 'enc' && PARTS.has(part.attrs.type ?? '') && part.content instanceof Uint8Array)
+          parts.announced.set(hashOf(part.content), attrs);
+      }
+    },
+
+    async leftOver(me) {
+      for (const [id, value] of await keys.read(KINDS.plain)) parts.remember(id, unpack(value) as Plain);
+      const byMessage = Map.groupBy(parts.plains.values(), (plain) => plain.attrs.id);
+      const messages = [...byMessage.values()].map((each) => rebuilt(library, each, me));
+      return messages.filter((message) => message !== null);
+    },
+
+    done: (messageId) => parts.done(messageId),
+  };
+}
+
+/** The message as the library would have told it. Null for what it could not make a message of either. */
+function rebuilt(
+  library: WhatsAppLibrary,
+  parts: readonly Plain[],
+  me: { id: string; lid: string },
+): LibraryMessage | null {
+  try {
+    const { fullMessage } = library.decodeMessageNode(
+      { tag: 'message', attrs: parts[0]!.attrs },
+      me.id,
+      me.lid,
+    );
+    for (const { bytes } of parts) {
+      const decoded = library.proto.Message.decode(library.unpadRandomMax16(bytes));
+      const message = decoded.deviceSentMessage?.message ?? decoded;
+      fullMessage.message = fullMessage.message ? Object.assign(fullMessage.message, message) : message;
+    }
+    library.cleanMessage(fullMessage, me.id, me.lid);
+    return fullMessage;
+  } catch {
+    return null;
+  }
+}
+
+/** Who we are, in the two names that the network has for us. */
+export function namesOf(creds: LibraryCreds): { id: string; lid: string } {
+  return { id: creds.me?.id ?? '', lid: creds.me?.lid ?? '' };
+}
+
+function hashOf(ciphertext: Uint8Array): string {
+  return createHash('sha256').update(ciphertext).digest('hex');
+}
+
+function definedOf(attrs: WireNode['attrs']): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(attrs).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}

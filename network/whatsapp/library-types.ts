@@ -1,0 +1,292 @@
+/**
+ * What we use of the library, declared by ourselves: types must check without the library, and its own say more than
+ * we rely on.
+ */
+import type { EventEmitter } from 'node:events';
+import type { Agent } from 'node:http';
+import type { WireKey, WireMessage, WireNumber } from './wire/wire-types.ts';
+
+export interface WhatsAppLibrary {
+  /** The library's signature functions. Its own `verify` is replaced by ours: see `signatures.ts`. */
+  Curve: {
+    sign(privateKey: Uint8Array, message: Uint8Array): Uint8Array;
+    verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean;
+  };
+  /** The root that signs the certificates of the network's servers. */
+  WA_CERT_DETAILS: { SERIAL: number; ISSUER: string; PUBLIC_KEY: Uint8Array };
+  makeWASocket(config: LibraryConfig): LibrarySocket;
+  initAuthCreds(): LibraryCreds;
+  addTransactionCapability(store: KeyStore, log: LibraryLog, options: CommitTries): TransactionalKeyStore;
+  DEFAULT_CONNECTION_CONFIG: { makeSignalRepository: MakeSignalRepository };
+  decodeMessageNode(node: WireNode, me: string, meLid: string): { fullMessage: LibraryMessage };
+  cleanMessage(message: LibraryMessage, me: string, meLid: string): void;
+  unpadRandomMax16(padded: Uint8Array): Uint8Array;
+  proto: {
+    Message: {
+      encode(message: WireMessage): { finish(): Uint8Array };
+      decode(bytes: Uint8Array): WireMessage;
+      fromObject(message: object): WireMessage;
+      AppStateSyncKeyData: { fromObject(value: object): unknown };
+      PollVoteMessage: {
+        encode(vote: { selectedOptions: Uint8Array[] }): { finish(): Uint8Array };
+        decode(bytes: Uint8Array): { selectedOptions?: Uint8Array[] | null };
+      };
+    };
+  };
+}
+
+export interface LibraryConfig {
+  waWebSocketUrl: string;
+  auth: { creds: LibraryCreds; keys: KeyStore };
+  logger: LibraryLog;
+  browser: [string, string, string];
+  agent?: Agent | undefined;
+  fetchAgent?: Agent | undefined;
+  connectTimeoutMs: number;
+  keepAliveIntervalMs: number;
+  defaultQueryTimeoutMs: number;
+  markOnlineOnConnect: boolean;
+  syncFullHistory: boolean;
+  emitOwnEvents: boolean;
+  generateHighQualityLinkPreview: boolean;
+  transactionOpts: CommitTries;
+  shouldIgnoreJid(jid: string): boolean;
+  getMessage(key: WireKey): Promise<WireMessage | undefined>;
+  makeSignalRepository: MakeSignalRepository;
+}
+
+export interface CommitTries {
+  maxCommitRetries: number;
+  delayBetweenTriesMs: number;
+}
+
+/** Silent: what the library logs has bodies and numbers in it. */
+export interface LibraryLog {
+  level: string;
+  child(about: object): LibraryLog;
+  trace(...about: unknown[]): void;
+  debug(...about: unknown[]): void;
+  info(...about: unknown[]): void;
+  warn(...about: unknown[]): void;
+  error(...about: unknown[]): void;
+}
+
+export interface LibraryCreds {
+  me?: { id: string; lid?: string | null; name?: string | null } | null;
+  account?: unknown;
+  [field: string]: unknown;
+}
+
+/** Values by id, by kind; null removes one. */
+export type KeyChanges = Record<string, Record<string, unknown>>;
+export interface KeyStore {
+  get(kind: string, ids: string[]): Promise<Record<string, unknown>>;
+  set(changes: KeyChanges): Promise<void>;
+}
+export interface TransactionalKeyStore extends KeyStore {
+  transaction<T>(work: () => Promise<T>, lock: string): Promise<T>;
+}
+
+export type MakeSignalRepository = (
+  auth: { creds: LibraryCreds; keys: KeyStore },
+  log: LibraryLog,
+  lidsOfPhones?: unknown,
+) => SignalRepository;
+
+export interface SignalRepository {
+  decryptMessage(message: { jid: string; type: string; ciphertext: Uint8Array }): Promise<Uint8Array>;
+  decryptGroupMessage(message: { group: string; authorJid: string; msg: Uint8Array }): Promise<Uint8Array>;
+  lidMapping: {
+    getPNForLID(lid: string): Promise<string | null>;
+    getLIDForPN(phoneJid: string): Promise<string | null>;
+  };
+}
+
+/** One element of the network's protocol. */
+export interface WireNode {
+  tag: string;
+  attrs: Record<string, string | undefined>;
+  content?: readonly WireNode[] | Uint8Array | string | undefined;
+}
+
+/** A message with its envelope. */
+export interface LibraryMessage {
+  key: WireKey;
+  message?: WireMessage | null;
+  messageTimestamp?: WireNumber | null;
+  messageStubType?: number | null;
+  pushName?: string | null;
+  status?: number | null;
+  starred?: boolean | null;
+}
+
+export interface LibrarySocket {
+  ws: EventEmitter & { socket?: RawSocket | null };
+  ev: { on<K extends keyof LibraryEvents>(event: K, listen: (told: LibraryEvents[K]) => void): void };
+  signalRepository: SignalRepository;
+  authState: { creds: LibraryCreds };
+  end(error: Error | undefined): unknown;
+  logout(): Promise<void>;
+  query(node: WireNode): Promise<WireNode>;
+  requestPairingCode(phone: string): Promise<string>;
+  relayMessage(jid: string, message: WireMessage, options: RelayOptions): Promise<string>;
+  readMessages(keys: WireKey[]): Promise<void>;
+  refreshMediaConn(force: boolean): Promise<{ hosts: { hostname: string }[]; auth: string }>;
+  getMediaHost(): string;
+  updateMediaMessage(message: LibraryMessage): Promise<LibraryMessage>;
+  onWhatsApp(...phones: string[]): Promise<{ jid: string; exists: boolean }[] | undefined>;
+  sendPresenceUpdate(state: string, jid?: string): Promise<void>;
+  presenceSubscribe(jid: string): Promise<void>;
+  chatModify(change: object, jid: string): Promise<void>;
+  fetchPrivacySettings(force?: boolean): Promise<Record<string, string>>;
+  updateBlockStatus(jid: string, action: 'block' | 'unblock'): Promise<void>;
+  rejectCall(callId: string, from: string): Promise<void>;
+  profilePictureUrl(jid: string, type: 'image' | 'preview'): Promise<string | undefined>;
+  fetchStatus(...jids: string[]): Promise<unknown[] | undefined>;
+  updateProfileName(name: string): Promise<void>;
+  updateProfileStatus(about: string): Promise<void>;
+  removeProfilePicture(jid: string): Promise<void>;
+  getBusinessProfile(jid: string): Promise<LibraryBusinessProfile | undefined>;
+  getCatalog(options: { jid: string; limit: number; cursor?: string | undefined }): Promise<{
+    products: LibraryProduct[];
+    nextPageCursor?: string | undefined;
+  }>;
+  getCollections(
+    jid: string,
+    limit: number,
+  ): Promise<{
+    collections: { id: string; name: string; products: LibraryProduct[]; status?: { status?: string } }[];
+  }>;
+  groupMetadata(jid: string): Promise<LibraryGroup>;
+  groupFetchAllParticipating(): Promise<Record<string, LibraryGroup>>;
+  groupCreate(name: string, participants: string[]): Promise<LibraryGroup>;
+  groupLeave(jid: string): Promise<void>;
+  groupUpdateSubject(jid: string, name: string): Promise<void>;
+  groupUpdateDescription(jid: string, description?: string): Promise<void>;
+  groupSettingUpdate(jid: string, setting: string): Promise<void>;
+  groupParticipantsUpdate(
+    jid: string,
+    participants: string[],
+    action: string,
+  ): Promise<{ status: string; jid?: string | undefined }[]>;
+  groupInviteCode(jid: string): Promise<string | undefined>;
+  groupRevokeInvite(jid: string): Promise<string | undefined>;
+  groupAcceptInvite(code: string): Promise<string | undefined>;
+}
+
+/** The WebSocket below, whose `send` we put a gate before. */
+export interface RawSocket {
+  send(data: Uint8Array | string, done?: (error?: Error) => void): void;
+}
+
+interface RelayOptions {
+  messageId: string;
+  additionalAttributes?: Record<string, string>;
+  additionalNodes?: WireNode[];
+  statusJidList?: string[] | undefined;
+}
+
+export interface LibraryGroup {
+  id: string;
+  subject?: string | null;
+  desc?: string | null;
+  owner?: string | null;
+  ownerPn?: string | null;
+  creation?: number | null;
+  announce?: boolean | null;
+  restrict?: boolean | null;
+  participants?: { id: string; phoneNumber?: string | null; admin?: string | null }[] | null;
+}
+
+export interface LibraryBusinessProfile {
+  address?: string;
+  email?: string;
+  category?: string;
+  business_hours?: {
+    timezone?: string;
+    business_config?: { day_of_week: string; mode: string; open_time?: number; close_time?: number }[];
+  };
+}
+
+export interface LibraryProduct {
+  id: string;
+  name?: string;
+  description?: string;
+  retailerId?: string;
+  url?: string;
+  price?: number;
+  currency?: string;
+  isHidden?: boolean;
+  reviewStatus?: Record<string, string>;
+  imageUrls?: Record<string, string>;
+}
+
+export interface LibraryContact {
+  id?: string;
+  lid?: string | null;
+  phoneNumber?: string | null;
+  name?: string | null;
+  notify?: string | null;
+}
+
+export interface LibraryChat {
+  id?: string | null;
+  name?: string | null;
+  unreadCount?: number | null;
+  archived?: boolean | null;
+  pinned?: WireNumber | null;
+  muteEndTime?: WireNumber | null;
+}
+
+export interface LibraryEvents {
+  'connection.update': {
+    connection?: 'open' | 'connecting' | 'close';
+    qr?: string | undefined;
+    isNewLogin?: boolean;
+    lastDisconnect?: { error?: Error };
+    reachoutTimeLock?: { isActive?: boolean };
+  };
+  'creds.update': Partial<LibraryCreds>;
+  'messages.upsert': { messages: LibraryMessage[]; type: string };
+  'messaging-history.set': {
+    chats: LibraryChat[];
+    contacts: LibraryContact[];
+    messages: LibraryMessage[];
+    lidPnMappings?: { lid: string; pn: string }[];
+    progress?: number | null;
+  };
+  'messages.update': { key: WireKey; update: { starred?: boolean | null } }[];
+  'contacts.upsert': LibraryContact[];
+  'chats.update': LibraryChat[];
+  'lid-mapping.update': { lid: string; pn: string };
+  'presence.update': {
+    id: string;
+    presences: Record<string, { lastKnownPresence: string; lastSeen?: number | undefined }>;
+  };
+  'groups.upsert': LibraryGroup[];
+  'groups.update': (Partial<LibraryGroup> & { author?: string })[];
+  'group-participants.update': {
+    id: string;
+    author?: string;
+    authorPn?: string;
+    participants: ({ id: string; phoneNumber?: string | null } | string)[];
+    action: string;
+  };
+  'blocklist.set': { blocklist: string[] };
+  'blocklist.update': { blocklist: string[]; type: 'add' | 'remove' };
+  call: {
+    id: string;
+    from: string;
+    callerPn?: string;
+    status: string;
+    isVideo?: boolean;
+    groupJid?: string;
+    date: Date;
+  }[];
+  'labels.edit': { id: string; name?: string; color?: number; deleted?: boolean };
+  'labels.association': {
+    association: { type: string; chatId: string; labelId: string; messageId?: string };
+    type: 'add' | 'remove';
+  };
+  'settings.update': { setting: string; value: unknown };
+}

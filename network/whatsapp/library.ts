@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs';
+import { createRequire, registerHooks } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import type { WhatsAppLibrary } from './library-types.ts';
+import { type Checks, replaceChecks, replaceSignalChecks, type SignalCurve } from './signatures.ts';
+
+const LIBRARY = '@whiskeysockets/baileys';
+const ownFolder = new URL('./library/', import.meta.url);
+
+/**
+ * The library that speaks the network's protocol, from `library/node_modules` or from the root's. It is not among our
+ * dependencies (its libsignal is GPL-3.0), so it is only here where somebody has asked for it. With our checks of
+ * signatures in place of its own.
+ *
+ * Throws an error of one line that says what to install: when it is missing, and when it is another version than the
+ * one that was tested.
+ */
+export async function loadLibrary(folder: URL = ownFolder): Promise<WhatsAppLibrary> {
+  const wanted = wantedVersion(folder);
+  const fromFolder = createRequire(folder);
+  const packageFile = resolve(fromFolder, `${LIBRARY}/package.json`);
+  if (packageFile === null) {
+    throw new Error(
+      `The WhatsApp driver needs ${LIBRARY} ${wanted}, which is not installed: run "npm run whatsapp:install" (its libsignal is GPL-3.0)`,
+    );
+  }
+  const found = readVersion(packageFile);
+  if (found !== wanted) {
+    throw new Error(
+      `The WhatsApp driver needs ${LIBRARY} ${wanted}, but ${found} is installed: run "npm run whatsapp:install"`,
+    );
+  }
+  // Before the library is loaded: it takes the functions as they are then.
+  const fromLibrary = createRequire(packageFile);
+  loadQuietly(() => fromLibrary('libsignal'));
+  replaceSignalChecks(fromLibrary('libsignal/src/curve') as SignalCurve);
+  const library: unknown = await import(pathToFileURL(fromFolder.resolve(LIBRARY)).href);
+  replaceChecks(library as Checks);
+  return library as WhatsAppLibrary;
+}
+
+/** Trusts servers whose certificate `publicKey` (32 bytes) has signed, and no others: for simulated networks. */
+export function trustRoot(library: WhatsAppLibrary, publicKey: Uint8Array): void {
+  library.WA_CERT_DETAILS.PUBLIC_KEY = Buffer.from(publicKey);
+}
+
+const NO_CONSOLE = "'use strict'; const console = { log() {}, info() {}, warn() {}, error() {} }; ";
+
+/** Loads the signal library without a console: it prints whole sessions, with their private keys. */
+function loadQuietly(load: () => void): void {
+  const hooks = registerHooks({
+    load(url, context, nextLoad) {
+      const loaded = nextLoad(url, context);
+      if (!url.includes('/libsignal/') || loaded.source === undefined || loaded.source === null)
+        return loaded;
+      return { ...loaded, source: `${NO_CONSOLE}${Buffer.from(loaded.source as Uint8Array)}` };
+    },
+  });
+  try {
+    load();
+  } finally {
+    hooks.deregister();
+  }
+}
+
+function wantedVersion(folder: URL): string {
+  const { dependencies } = JSON.parse(readFileSync(new URL('package.json', folder), 'utf8')) as {
+    dependencies: Record<string, string>;
+  };
+  return dependencies[LIBRARY]!;
+}
+
+function readVersion(packageFile: string): string {
+  return (JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string }).version;
+}
+
+function resolve(from: NodeJS.Require, name: string): string | null {
+  try {
+    return from.resolve(name);
+  } catch {
+    return null;
+  }
+}

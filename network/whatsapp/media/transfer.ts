@@ -1,0 +1,145 @@
+/** Media between us and the network's media servers, over the instance's own way out. */
+import { randomBytes } from 'node:crypto';
+import type { Agent, IncomingMessage } from 'node:http';
+import { request } from 'node:https';
+import { type Readable, Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { z } from 'zod/v4';
+import { type OutboundMedia, SendDeferred, SendRefused, SendUnavailable } from '../../driver.ts';
+import { type MediaRef, type MediaUse, useOf } from '../wire/inbound-media.ts';
+import type { UploadedMedia } from '../wire/outbound-media.ts';
+import { createDecryptor, createEncryptor } from './crypt.ts';
+
+export interface TransferDeps {
+  agent: Agent | undefined;
+  /** Where to, and with what right; `fresh` asks the network anew. */
+  connect(fresh: boolean): Promise<{ hosts: readonly { hostname: string }[]; auth: string }>;
+  /** The server that media is downloaded from. */
+  downloadHost(): Promise<string>;
+  timeoutMs: number;
+}
+
+const ORIGIN = 'https://web.whatsapp.com';
+const uploaded = z.object({ url: z.string().min(1), direct_path: z.string().min(1) });
+
+/**
+ * Encrypts and uploads. The bytes go by twice: the address of an upload is the hash of what it will be, and encrypting
+ * twice costs less than a copy on disk. Throws SendRefused, or SendDeferred: nothing of the message was sent.
+ */
+export async function uploadMedia(
+  deps: TransferDeps,
+  type: string,
+  media: OutboundMedia,
+  now: Date,
+): Promise<UploadedMedia> {
+  const use = useOf(type);
+  const mediaKey = randomBytes(32);
+  const encryptor = createEncryptor(mediaKey, use);
+  let encryptedBytes = 0;
+  const count = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      encryptedBytes += chunk.length;
+      done();
+    },
+  });
+  await pipeline(await media.open(), encryptor, count);
+  const hashes = encryptor.hashes();
+  const path = `/mms/${use}/${encodeURIComponent(hashes.fileEncSha256.toString('base64url'))}`;
+  const token = hashes.fileEncSha256.toString('base64url');
+  for (const fresh of [false, true]) {
+    const { hosts, auth } = await deps.connect(fresh);
+    for (const { hostname } of hosts) {
+      const address = `https://${hostname}${path}?auth=${encodeURIComponent(auth)}&token=${encodeURIComponent(token)}`;
+      const body = { media, mediaKey, use, sizeBytes: encryptedBytes };
+      const found = await post(deps, address, body).catch(() => null);
+      if (found)
+        return {
+          ...{ url: found.url, directPath: found.direct_path, mediaKey, ...hashes, about: media },
+          mediaKeyTimestamp: Math.floor(now.getTime() / 1000),
+        };
+    }
+  }
+  throw new SendDeferred('media_upload_failed');
+}
+
+interface Body {
+  media: OutboundMedia;
+  mediaKey: Uint8Array;
+  use: MediaUse;
+  sizeBytes: number;
+}
+
+async function post(
+  deps: TransferDeps,
+  address: string,
+  body: Body,
+): Promise<z.infer<typeof uploaded> | null> {
+  const sending = request(address, {
+    method: 'POST',
+    agent: deps.agent,
+    timeout: deps.timeoutMs,
+    headers: {
+      'content-type': 'application/octet-stream',
+      'content-length': body.sizeBytes,
+      origin: ORIGIN,
+    },
+  });
+  sending.on('timeout', () => sending.destroy(new Error('the media server stalled')));
+  const answered = new Promise<IncomingMessage>((resolve, reject) => {
+    sending.once('response', resolve);
+    sending.once('error', reject);
+  });
+  // Whichever fails first is told; the other must not go unheard.
+  answered.catch(() => undefined);
+  await pipeline(await body.media.open(), createEncryptor(body.mediaKey, body.use), sending);
+  const response = await answered;
+  const text = await readText(response);
+  if (response.statusCode !== 200) return null;
+  const found = uploaded.safeParse(JSON.parse(text));
+  return found.success ? found.data : null;
+}
+
+const ANSWER_MAX_BYTES = 64 * 1024;
+
+async function readText(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > ANSWER_MAX_BYTES) throw new Error('the media server says too much');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/**
+ * Opens received media. Throws SendRefused `media_expired` when the network has forgotten it, or SendUnavailable. What
+ * was altered on its way fails at the end of the stream.
+ */
+export async function downloadMedia(deps: TransferDeps, ref: MediaRef): Promise<Readable> {
+  const response = await get(deps, `https://${await deps.downloadHost()}${ref.directPath}`);
+  const status = response.statusCode ?? 0;
+  if (status !== 200) response.resume();
+  if (status === 404 || status === 410) throw new SendRefused('media_expired');
+  if (status !== 200) throw new SendUnavailable(`the media server of the network answered ${status}`);
+  const decryptor = createDecryptor(Buffer.from(ref.mediaKey, 'base64'), ref.use, ref.fileSha256);
+  // Errors of either end reach who reads.
+  pipeline(response, decryptor).catch(() => undefined);
+  return decryptor;
+}
+
+function get(deps: TransferDeps, address: string): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const asking = request(address, {
+      agent: deps.agent,
+      timeout: deps.timeoutMs,
+      headers: { origin: ORIGIN },
+    });
+    asking.on('timeout', () => asking.destroy(new Error('the media server stalled')));
+    asking.once('response', resolve);
+    asking.once('error', (cause) =>
+      reject(new SendUnavailable('the media server of the network could not be reached', { cause })),
+    );
+    asking.end();
+  });
+}

@@ -1,0 +1,175 @@
+/** What comes in of messages and receipts: told to the owner, and acknowledged when it is stored. */
+import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
+import type { HistoryMessage, InboundMessage, NetworkReceipt } from '../driver.ts';
+import { keepMessage, readMessage } from './known-messages.ts';
+import type { LibraryMessage, WireNode } from './library-types.ts';
+import { type Connection, type Context, isOwn, nameOf, ownJid, ownLid } from './session-context.ts';
+import { unwrap } from './wire/content.ts';
+import { type Arrived, bodyOf, envelopeOf, type Read, readArrived } from './wire/inbound.ts';
+import type { MediaRef } from './wire/inbound-media.ts';
+import { isOurChat, withoutDevice } from './wire/jids.ts';
+import { dateOfSeconds } from './wire/numbers.ts';
+import { openVote, optionsOf } from './wire/votes.ts';
+import type { WireMessage } from './wire/wire-types.ts';
+
+/** Hands over one message, and lets go of its plain text when it is recorded. */
+export function onMessage(session: Context, connection: Connection, message: LibraryMessage): void {
+  const id = message.key.id ?? '';
+  session.arrivals
+    .run(async () => {
+      await record(session, message);
+      connection.inbox.done(id);
+    })
+    .catch(() => undefined);
+}
+
+async function record(session: Context, message: LibraryMessage): Promise<void> {
+  const { sink, library, request } = session;
+  const arrived = await arrivedOf(session, message);
+  if (!arrived) return;
+  const read = readArrived(arrived);
+  if (read.kind === 'none') return;
+  if (read.kind === 'change') return sink.changes([read.change]);
+  const { id, chat, from, fromMe, at } = arrived;
+  if (read.kind === 'message' && read.message.type !== 'reaction')
+    await request.keys.write(keepMessage(library, { id, chat, from, fromMe, message: arrived.message }, at));
+  // What the account's other devices send is theirs; here it is only kept.
+  if (fromMe) return;
+  const told: InboundMessage | null =
+    read.kind === 'vote' ? await readVote(session, arrived, read) : read.message;
+  if (told?.media) Object.assign(told.media.ref as MediaRef, { of: { chat, id } });
+  if (told) await sink.inbound([told]);
+}
+
+/** The message under the names that we have for its chat and its author; null for what is none of ours. */
+async function arrivedOf(session: Context, message: LibraryMessage): Promise<Arrived | null> {
+  const { key, message: wire, messageTimestamp, pushName } = message;
+  if (!wire || !key.id || !key.remoteJid || !isOurChat(withoutDevice(key.remoteJid))) return null;
+  const fromMe = key.fromMe === true;
+  const chat = await nameOf(session, key.remoteJid, key.remoteJidAlt);
+  const author = key.participant || (fromMe ? ownJid(session) : key.remoteJid);
+  const from = fromMe
+    ? ownJid(session)
+    : await nameOf(session, author, key.participantAlt ?? key.remoteJidAlt);
+  await tellLid(session, key.participant || key.remoteJid, key.participantAlt ?? key.remoteJidAlt);
+  const at = dateOfSeconds(messageTimestamp, session.deps.clock.now());
+  return { id: key.id, chat, from, fromMe, pushName: pushName ?? '', at, message: wire };
+}
+
+/** The phone behind an anonymous id, once a session. */
+async function tellLid(session: Context, one: string, other: string | null | undefined): Promise<void> {
+  if (!other) return;
+  const [a, b] = [withoutDevice(one), withoutDevice(other)];
+  const lid = a.endsWith('@lid') ? a : b;
+  const phone = a.endsWith('@lid') ? b : a;
+  const name = `${lid} ${phone}`;
+  if (!lid.endsWith('@lid') || !phone.endsWith('@s.whatsapp.net') || session.known.has(name)) return;
+  const at = session.deps.clock.now();
+  await session.sink.facts([{ kind: 'lid', lid, phone: phone.split('@', 1)[0]!, at }]);
+  session.known.add(name);
+}
+
+/** A vote in words; null when the poll, its secret or the voter's key is not there. */
+async function readVote(session: Context, arrived: Arrived, read: Extract<Read, { kind: 'vote' }>) {
+  const pollId = read.pollKey.id!;
+  const poll = await readMessage(
+    { library: session.library, keys: session.request.keys },
+    arrived.chat,
+    pollId,
+  );
+  const secret = poll && unwrap(poll.message).message.messageContextInfo?.messageSecret;
+  if (!poll || !secret?.length) return null;
+  const { content } = bodyOf(unwrap(poll.message).message, false);
+  // Either side may have been spoken of by phone or by anonymous id when the vote was sealed.
+  for (const pollAuthor of await namesFor(session, poll.from, poll.fromMe)) {
+    for (const voter of await namesFor(session, arrived.from, false)) {
+      const opened = openVote(read.vote, { pollId, pollAuthor, voter, secret });
+      if (!opened) continue;
+      const { selectedOptions } = session.library.proto.Message.PollVoteMessage.decode(opened);
+      const selected = optionsOf(content.options as string[], selectedOptions ?? []);
+      return {
+        ...envelopeOf(arrived, arrived.message),
+        type: 'poll_vote',
+        content: { poll_message_id: pollId, selected_options: selected },
+      };
+    }
+  }
+  return null;
+}
+
+/** Both names of a person, as far as they are known. */
+export async function namesFor(session: Context, jid: string, isMe: boolean): Promise<string[]> {
+  if (isMe) return [ownJid(session), ownLid(session)].filter((name) => name !== '');
+  const lid = await session.connection?.socket.signalRepository.lidMapping.getLIDForPN(jid).catch(() => null);
+  return [jid, ...(lid ? [withoutDevice(lid)] : [])];
+}
+
+const KINDS: Readonly<Record<string, NetworkReceipt['kind']>> = {
+  '': 'delivered',
+  inactive: 'delivered',
+  read: 'read',
+  played: 'played',
+};
+
+/**
+ * A receipt for what we sent. The library acknowledges it right after this; its acknowledgement waits until the
+ * receipt is recorded.
+ */
+export function onReceipt(session: Context, { gate }: Connection, node: WireNode): void {
+  const { attrs } = node;
+  const kind = KINDS[attrs.type ?? ''];
+  const author = attrs.participant ?? attrs.from;
+  if (!kind || !attrs.from || !attrs.id || !author || attrs.recipient || isOwn(session, author)) return;
+  const { id, from } = attrs;
+  const list = Array.isArray(node.content) ? (node.content as WireNode[])[0] : undefined;
+  const items = Array.isArray(list?.content) ? (list.content as WireNode[]) : [];
+  const ids = [id, ...items.flatMap((item) => (item.attrs.id ? [item.attrs.id] : []))];
+  const told = session.receipts.run(async () => {
+    const chat = from === STATUS_BROADCAST ? from : await nameOf(session, from);
+    const by = await nameOf(session, author);
+    const at = dateOfSeconds(attrs.t, session.deps.clock.now());
+    await session.sink.receipts(ids.map((networkId) => ({ networkId, kind, chat, by, at })));
+  });
+  gate.hold(told);
+}
+
+const STATUSES: Readonly<Record<number, NonNullable<HistoryMessage['status']>>> = {
+  2: 'sent',
+  3: 'delivered',
+  4: 'read',
+  5: 'played',
+};
+
+/** Messages of before, oldest first within a chat; what is not understood, or changes others, is left out. */
+export async function readHistory(
+  session: Context,
+  messages: readonly LibraryMessage[],
+): Promise<HistoryMessage[]> {
+  const past: HistoryMessage[] = [];
+  for (const message of messages) {
+    const arrived = await arrivedOf(session, message);
+    if (!arrived || arrived.chat === STATUS_BROADCAST) continue;
+    const read = readArrived(arrived);
+    if (read.kind !== 'message') continue;
+    const status = arrived.fromMe ? STATUSES[message.status ?? 2] : undefined;
+    past.push({ ...read.message, fromMe: arrived.fromMe, ...(status ? { status } : {}) });
+    await keepPast(session, arrived);
+  }
+  return past.sort((one, other) => one.at.getTime() - other.at.getTime());
+}
+
+async function keepPast(session: Context, { id, chat, from, fromMe, at, message }: Arrived): Promise<void> {
+  const [row] = keepMessage(session.library, { id, chat, from, fromMe, message }, at);
+  if (row) await session.request.keys.write([row]);
+}
+
+/** What devices ask for again, as it was sent. */
+export async function messageFor(
+  session: Context,
+  key: { remoteJid?: string | null; id?: string | null },
+): Promise<WireMessage | undefined> {
+  if (!key.remoteJid || !key.id) return undefined;
+  const chat = await nameOf(session, key.remoteJid);
+  const known = await readMessage({ library: session.library, keys: session.request.keys }, chat, key.id);
+  return known?.message;
+}

@@ -1,0 +1,113 @@
+/** What the functions of one session share. */
+import type { Agent } from 'node:http';
+import type { Clock } from '@posthorn/core/platform/clock.ts';
+import type { Log } from '@posthorn/core/platform/log.ts';
+import { type OpenRequest, SendUnavailable, type SessionSink } from '../driver.ts';
+import type { FrameGate } from './frame-gate.ts';
+import type { Inbox } from './inbox.ts';
+import type { ConnectionKeys } from './keys.ts';
+import type { LibraryCreds, LibrarySocket, WhatsAppLibrary } from './library-types.ts';
+import type { TransferDeps } from './media/transfer.ts';
+import type { Pump } from './pump.ts';
+import { preferPhone, withoutDevice } from './wire/jids.ts';
+
+export interface SessionDeps {
+  url: string;
+  clock: Clock;
+  log: Pick<Log, 'debug' | 'warn' | 'error'>;
+  ca: string | undefined;
+  allowPrivateProxies: boolean;
+  /** A send that is not acknowledged for so long has an unknown outcome. */
+  sendTimeoutMs: number;
+}
+
+/** One connection; after a pairing there are two in one session. */
+export interface Connection {
+  socket: LibrarySocket;
+  gate: FrameGate;
+  keys: ConnectionKeys;
+  inbox: Inbox;
+}
+
+/** Sends that wait for the network's answer, by their id. */
+export type Waiting = Map<string, { resolve(at: Date): void; reject(err: Error): void }>;
+
+export interface Context {
+  deps: SessionDeps;
+  library: WhatsAppLibrary;
+  request: OpenRequest;
+  sink: SessionSink;
+  creds: LibraryCreds;
+  agent: Agent | undefined;
+  connection: Connection | null;
+  /** `live`: logged in. Once ended it stays so. */
+  phase: 'opening' | 'live' | 'closing' | 'ended';
+  isPaired: boolean;
+  qrsShown: number;
+  waiting: Waiting;
+  /** Hands over what arrives, one after the other. */
+  arrivals: Pump;
+  receipts: Pump;
+  /** The last number given to a change of the account's state; see {@link nextRevision}. */
+  revision: number;
+  /** People who are known to have an account. */
+  known: Set<string>;
+  isRestricted: boolean;
+  /** Resolves when the owner was told of the end. */
+  told: PromiseWithResolvers<void>;
+}
+
+/** The connection of a session that is logged in. Throws SendUnavailable without one. */
+export function requireLive(session: Context): Connection {
+  if (session.phase !== 'live' || !session.connection)
+    throw new SendUnavailable('the session is not connected');
+  return session.connection;
+}
+
+/** Our own address, as chats of phones know it. */
+export function ownJid({ creds }: Context): string {
+  return withoutDevice(creds.me?.id ?? '');
+}
+
+/** Our own anonymous id; empty without one. */
+export function ownLid({ creds }: Context): string {
+  return withoutDevice(creds.me?.lid ?? '');
+}
+
+export function isOwn(session: Context, jid: string): boolean {
+  const plain = withoutDevice(jid);
+  return plain !== '' && (plain === ownJid(session) || plain === ownLid(session));
+}
+
+/** The name of a person or chat as we tell it: a phone's where it is known. */
+export async function nameOf(session: Context, jid: string, other?: string | null): Promise<string> {
+  const found = preferPhone(jid, other);
+  if (!found.endsWith('@lid')) return found;
+  if (found === ownLid(session)) return ownJid(session);
+  const phone = await session.connection?.socket.signalRepository.lidMapping
+    .getPNForLID(found)
+    .catch(() => null);
+  return phone ? withoutDevice(phone) : found;
+}
+
+/**
+ * The network numbers changes of the account's state by collection, and tells the number to nobody. The time in
+ * milliseconds grows with each change as well, over sessions and workers.
+ */
+export function nextRevision(session: Context): number {
+  session.revision = Math.max(session.revision + 1, session.deps.clock.now().getTime());
+  return session.revision;
+}
+
+export function transferOf(session: Context): TransferDeps {
+  const { socket } = requireLive(session);
+  return {
+    agent: session.agent,
+    connect: (fresh) => socket.refreshMediaConn(fresh),
+    async downloadHost() {
+      await socket.refreshMediaConn(false);
+      return socket.getMediaHost();
+    },
+    timeoutMs: 60_000,
+  };
+}

@@ -1,0 +1,256 @@
+/** What the account's other devices and the network say beside messages. */
+import { isGroupJid, isLidJid, isUserJid } from '@posthorn/contract/jid.ts';
+import type { NetworkFact, PresenceUpdate } from '../driver.ts';
+import { audienceChange } from './audience.ts';
+import { KINDS } from './keys.ts';
+import type {
+  LibraryChat,
+  LibraryContact,
+  LibraryEvents,
+  LibraryGroup,
+  LibrarySocket,
+} from './library-types.ts';
+
+import { type Context, nameOf, nextRevision, ownJid } from './session-context.ts';
+import { onHistory } from './session-history.ts';
+import { groupOf } from './wire/groups.ts';
+import { isOurChat, withoutDevice } from './wire/jids.ts';
+import { mutedUntil, numberOf } from './wire/numbers.ts';
+
+type Making = (session: Context) => Promise<NetworkFact[]>;
+
+/** Facts are told best effort: what was lost with a connection is told by the next state of the same thing. */
+export function tell(session: Context, make: Making): void {
+  session.arrivals
+    .run(async () => {
+      const facts = await make(session);
+      if (facts.length > 0) await session.sink.facts(facts);
+    })
+    .catch(() => undefined);
+}
+
+export function listenToFacts(session: Context, ev: LibrarySocket['ev']): void {
+  ev.on('labels.edit', (label) => tell(session, async () => [labelFact(session, label)]));
+  ev.on('labels.association', (told) => tell(session, () => labelLink(session, told)));
+  ev.on('chats.update', (chats) => tell(session, async () => (await each(chats, chatFact)).flat()));
+  ev.on('contacts.upsert', (contacts) => onContacts(session, contacts));
+  ev.on('blocklist.update', ({ blocklist, type }) =>
+    tell(session, () => each(blocklist, (_, jid) => blockFact(session, jid, type === 'add'))),
+  );
+  ev.on('blocklist.set', ({ blocklist }) =>
+    tell(session, () => each(blocklist, (_, jid) => blockFact(session, jid, true))),
+  );
+  ev.on('lid-mapping.update', ({ lid, pn }) =>
+    tell(session, async () => lidFact(session, withoutDevice(lid), withoutDevice(pn))),
+  );
+  ev.on('groups.upsert', (groups) => tell(session, () => each(groups, groupFact)));
+  ev.on('groups.update', (groups) => tell(session, async () => (await each(groups, groupChange)).flat()));
+  ev.on('group-participants.update', (change) => tell(session, () => participantsFact(session, change)));
+  ev.on('call', (calls) => tell(session, async () => (await each(calls, callFact)).flat()));
+  ev.on('settings.update', ({ setting, value }) => onSetting(session, setting, value));
+  ev.on('messages.update', (updates) => onStars(session, updates));
+  ev.on('presence.update', (told) => void onPresence(session, told));
+  ev.on('messaging-history.set', (past) => onHistory(session, past));
+
+  async function each<In, Out>(items: readonly In[], make: (session: Context, item: In) => Promise<Out>) {
+    const made: Out[] = [];
+    for (const item of items) made.push(await make(session, item));
+    return made;
+  }
+}
+
+function labelFact(session: Context, label: LibraryEvents['labels.edit']): NetworkFact {
+  return {
+    kind: 'label',
+    revision: nextRevision(session),
+    labelId: label.id,
+    name: label.name ?? '',
+    color: label.color ?? 0,
+    deleted: label.deleted === true,
+    at: session.deps.clock.now(),
+  };
+}
+
+async function labelLink(
+  session: Context,
+  { association, type }: LibraryEvents['labels.association'],
+): Promise<NetworkFact[]> {
+  const chat = await nameOf(session, association.chatId);
+  if (!isOurChat(chat)) return [];
+  const link = {
+    revision: nextRevision(session),
+    labelId: association.labelId,
+    chat,
+    associated: type === 'add',
+    at: session.deps.clock.now(),
+  };
+  const { messageId } = association;
+  return [
+    messageId
+      ? { kind: 'label_message', ...link, target: { id: messageId } }
+      : { kind: 'label_chat', ...link },
+  ];
+}
+
+/** Of a chat, what is said of it. Counts of unread messages are ours to keep. */
+async function chatFact(session: Context, update: LibraryChat): Promise<NetworkFact[]> {
+  if (!update.id) return [];
+  const chat = await nameOf(session, update.id);
+  if (!isOurChat(chat)) return [];
+  const { archived, pinned, muteEndTime, unreadCount } = update;
+  const said = {
+    ...(typeof archived === 'boolean' ? { archived } : {}),
+    ...(pinned === undefined ? {} : { pinned: (numberOf(pinned) ?? 0) > 0 }),
+    ...(muteEndTime === undefined ? {} : { mutedUntil: mutedUntil(muteEndTime) }),
+    // The library writes -1 for "marked as unread" and 0 or null for "read" when a device says so.
+    ...(unreadCount === null || unreadCount === 0
+      ? { read: true }
+      : unreadCount === -1
+        ? { read: false }
+        : {}),
+  };
+  if (Object.keys(said).length === 0) return [];
+  return [{ kind: 'chat', revision: nextRevision(session), chat, ...said, at: session.deps.clock.now() }];
+}
+
+/** Saved contacts; the audience of statuses is made of them. */
+function onContacts(session: Context, contacts: readonly LibraryContact[]): void {
+  tell(session, async () => {
+    const facts: NetworkFact[] = [];
+    for (const contact of contacts) {
+      const jid = contact.id && (await nameOf(session, contact.id, contact.phoneNumber));
+      if (!jid || (!isUserJid(jid) && !isLidJid(jid)) || contact.name === undefined) continue;
+      const name = contact.name ?? '';
+      const value = name === '' ? null : { name };
+      await session.request.keys.write([{ kind: KINDS.contact, id: jid, value }]);
+      facts.push({
+        kind: 'contact',
+        revision: nextRevision(session),
+        jid,
+        name,
+        at: session.deps.clock.now(),
+      });
+    }
+    return facts;
+  });
+}
+
+async function blockFact(session: Context, blocked: string, isBlocked: boolean): Promise<NetworkFact> {
+  const jid = await nameOf(session, blocked);
+  return {
+    kind: 'blocked',
+    revision: nextRevision(session),
+    jid,
+    blocked: isBlocked,
+    at: session.deps.clock.now(),
+  };
+}
+
+function lidFact(session: Context, lid: string, phone: string): NetworkFact[] {
+  if (!isLidJid(lid) || !isUserJid(phone)) return [];
+  return [{ kind: 'lid', lid, phone: phone.slice(0, phone.indexOf('@')), at: session.deps.clock.now() }];
+}
+
+async function groupFact(session: Context, group: LibraryGroup): Promise<NetworkFact> {
+  return {
+    kind: 'group',
+    group: await groupOf(group, (jid, other) => nameOf(session, jid, other)),
+    at: session.deps.clock.now(),
+  };
+}
+
+async function groupChange(
+  session: Context,
+  { id, author, subject, desc, announce, restrict }: Partial<LibraryGroup> & { author?: string },
+): Promise<NetworkFact[]> {
+  const said = {
+    ...(typeof subject === 'string' ? { name: subject } : {}),
+    ...(typeof desc === 'string' ? { description: desc } : {}),
+    ...(typeof announce === 'boolean' ? { announce } : {}),
+    ...(typeof restrict === 'boolean' ? { locked: restrict } : {}),
+  };
+  if (!id || !isGroupJid(id) || Object.keys(said).length === 0) return [];
+  const by = author ? await nameOf(session, author) : null;
+  return [{ kind: 'group_changed', chat: id, by, ...said, at: session.deps.clock.now() }];
+}
+
+const ACTIONS = { add: 'add', remove: 'remove', promote: 'promote', demote: 'demote' } as const;
+
+async function participantsFact(
+  session: Context,
+  { id, author, authorPn, participants, action }: LibraryEvents['group-participants.update'],
+): Promise<NetworkFact[]> {
+  const known = ACTIONS[action as keyof typeof ACTIONS];
+  if (!known || !isGroupJid(id)) return [];
+  const names: string[] = [];
+  for (const each of participants)
+    names.push(
+      typeof each === 'string'
+        ? await nameOf(session, each)
+        : await nameOf(session, each.id, each.phoneNumber),
+    );
+  const by = author ? await nameOf(session, author, authorPn) : null;
+  const at = session.deps.clock.now();
+  return [{ kind: 'group_participants', chat: id, by, action: known, participants: names, at }];
+}
+
+/** A call is told when it rings; how it ends is nobody's matter. */
+async function callFact(session: Context, call: LibraryEvents['call'][number]): Promise<NetworkFact[]> {
+  if (call.status !== 'offer') return [];
+  const from = await nameOf(session, call.from, call.callerPn);
+  return [
+    {
+      kind: 'call',
+      callId: call.id,
+      from,
+      video: call.isVideo === true,
+      group: call.groupJid ?? null,
+      at: call.date,
+    },
+  ];
+}
+
+function onSetting(session: Context, setting: string, value: unknown): void {
+  const change = setting === 'statusPrivacy' ? audienceChange(value) : null;
+  if (change) session.arrivals.run(() => session.request.keys.write([change])).catch(() => undefined);
+}
+
+function onStars(session: Context, updates: LibraryEvents['messages.update']): void {
+  for (const { key, update } of updates) {
+    const { starred } = update;
+    if (typeof starred !== 'boolean' || !key.id || !key.remoteJid) continue;
+    const { id: networkId, remoteJid } = key;
+    session.arrivals
+      .run(async () => {
+        const chat = await nameOf(session, remoteJid, key.remoteJidAlt);
+        const at = session.deps.clock.now();
+        await session.sink.changes([
+          { networkId, chat, from: ownJid(session), at, kind: 'starred', starred },
+        ]);
+      })
+      .catch(() => undefined);
+  }
+}
+
+const STATES = new Set(['available', 'unavailable', 'composing', 'recording', 'paused']);
+
+async function onPresence(
+  session: Context,
+  { id, presences }: LibraryEvents['presence.update'],
+): Promise<void> {
+  const at = session.deps.clock.now();
+  const updates: PresenceUpdate[] = [];
+  for (const [jid, { lastKnownPresence, lastSeen }] of Object.entries(presences)) {
+    if (!STATES.has(lastKnownPresence)) continue;
+    const state = lastKnownPresence as PresenceUpdate['state'];
+    const types = state === 'composing' || state === 'recording' || state === 'paused';
+    updates.push({
+      jid: await nameOf(session, jid),
+      chat: types ? await nameOf(session, id) : null,
+      state,
+      lastSeen: lastSeen ? new Date(lastSeen * 1000) : null,
+      at,
+    });
+  }
+  if (updates.length > 0 && session.phase === 'live') session.sink.presence(updates);
+}

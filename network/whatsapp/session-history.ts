@@ -1,0 +1,53 @@
+/** What the network hands over of the time before the pairing. */
+import { isLidJid, isUserJid } from '@posthorn/contract/jid.ts';
+import type { HistoryBatch } from '../driver.ts';
+import type { LibraryEvents } from './library-types.ts';
+import { readHistory } from './session-arrivals.ts';
+import { type Context, nameOf } from './session-context.ts';
+import { isOurChat, withoutDevice } from './wire/jids.ts';
+import { mutedUntil, numberOf } from './wire/numbers.ts';
+
+export function onHistory(session: Context, past: LibraryEvents['messaging-history.set']): void {
+  session.arrivals
+    .run(async () => {
+      await session.sink.history(await readBatch(session, past));
+    })
+    .catch(() => undefined);
+}
+
+async function readBatch(
+  session: Context,
+  past: LibraryEvents['messaging-history.set'],
+): Promise<HistoryBatch> {
+  const chats: HistoryBatch['chats'][number][] = [];
+  for (const { id, name, unreadCount, archived, pinned, muteEndTime } of past.chats) {
+    const chat = id && (await nameOf(session, id));
+    if (!chat || !isOurChat(chat)) continue;
+    chats.push({
+      chat,
+      name: name ?? '',
+      unreadCount: Math.max(0, unreadCount ?? 0),
+      archived: archived === true,
+      pinned: (numberOf(pinned) ?? 0) > 0,
+      mutedUntil: mutedUntil(muteEndTime),
+    });
+  }
+  const contacts: HistoryBatch['contacts'][number][] = [];
+  for (const { id, name, notify, phoneNumber } of past.contacts) {
+    const jid = id && (await nameOf(session, id, phoneNumber));
+    if (jid && isUserJid(jid)) contacts.push({ jid, name: name ?? '', pushName: notify ?? '' });
+  }
+  const lids = (past.lidPnMappings ?? []).flatMap(({ lid, pn }) => {
+    const [one, phone] = [withoutDevice(lid), withoutDevice(pn)];
+    return isLidJid(one) && isUserJid(phone) ? [{ lid: one, phone: phone.slice(0, phone.indexOf('@')) }] : [];
+  });
+  const progress = Math.min(100, Math.max(0, past.progress ?? 100));
+  return {
+    chats,
+    contacts,
+    lids,
+    messages: await readHistory(session, past.messages),
+    progress,
+    isLast: progress === 100,
+  };
+}

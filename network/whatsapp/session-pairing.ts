@@ -1,0 +1,42 @@
+/** The pairing of a session, and the credentials that it gives. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { SendUnavailable } from '../driver.ts';
+import { credsChange } from './keys.ts';
+import type { LibraryCreds } from './library-types.ts';
+import { type Context, ownJid } from './session-context.ts';
+
+/** Before anything that depends on them goes out. Until the phone has confirmed, there is nothing to keep. */
+export async function keepCreds(session: Context, update: Partial<LibraryCreds>): Promise<void> {
+  const { request, creds } = session;
+  // The library does the same, before or after this.
+  Object.assign(creds, update);
+  if (!session.isPaired && !update.account) return;
+  await request.keys.write([credsChange(creds)]);
+  if (session.isPaired) return;
+  session.isPaired = true;
+  await session.arrivals.run(() => session.sink.paired(identityOf(session)));
+}
+
+function identityOf(session: Context) {
+  const jid = ownJid(session);
+  return {
+    // All that matters is in the keys; this only says that there is a pairing.
+    credentials: { version: 1 },
+    phone: jid.slice(0, jid.indexOf('@')),
+    jid,
+    pushName: session.creds.me?.name ?? '',
+  };
+}
+
+export async function pairingCode(session: Context, phone: string): Promise<string> {
+  const { connection } = session;
+  if (!connection || session.phase !== 'opening' || session.isPaired)
+    throw new SendUnavailable('no pairing is under way');
+  // The network wants the connection to be up to its codes before it takes a number.
+  for (let waitedMs = 0; session.qrsShown === 0; waitedMs += 100) {
+    if (waitedMs >= 10_000 || session.phase !== 'opening')
+      throw new SendUnavailable('the network could not be reached');
+    await delay(100);
+  }
+  return connection.socket.requestPairingCode(phone);
+}

@@ -1,0 +1,24 @@
+import { readMessages } from './known-messages.ts';
+import { type Context, requireLive } from './session-context.ts';
+import type { WireKey } from './wire/wire-types.ts';
+
+/** Tells the senders of these messages that they were read; those that are not known are passed over. */
+export async function markRead(session: Context, chat: string, ids: readonly string[]): Promise<void> {
+  const { socket } = requireLive(session);
+  const keys = await keysToRead(session, chat, ids);
+  if (keys.length > 0) await socket.readMessages(keys);
+}
+
+/** How the network names what others wrote, of these messages of a chat. */
+export async function keysToRead(session: Context, chat: string, ids: readonly string[]): Promise<WireKey[]> {
+  const known = await readMessages({ library: session.library, keys: session.request.keys }, chat, ids);
+  const isGroup = chat.endsWith('@g.us');
+  return [...known.values()]
+    .filter((message) => !message.fromMe)
+    .map(({ id, from }) => ({
+      remoteJid: chat,
+      id,
+      fromMe: false,
+      ...(isGroup ? { participant: from } : {}),
+    }));
+}

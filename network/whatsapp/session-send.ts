@@ -1,0 +1,142 @@
+/** What goes out: made of what was kept, its media uploaded, and answered by the network. */
+import { randomBytes } from 'node:crypto';
+import { isUserJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
+import {
+  type OutboundMessage,
+  SendDeferred,
+  type SendReceipt,
+  SendRefused,
+  SendUnavailable,
+} from '../driver.ts';
+import { audienceOf } from './audience.ts';
+import { keepMessage, readMessage } from './known-messages.ts';
+import type { WireNode } from './library-types.ts';
+import { uploadMedia } from './media/transfer.ts';
+import { type Context, ownJid, requireLive, transferOf } from './session-context.ts';
+import { dateOfSeconds } from './wire/numbers.ts';
+import { type Composed, compose, type Ingredients } from './wire/outbound.ts';
+
+/** Changes of other messages: nothing that anything could refer to. */
+const CHANGES: ReadonlySet<string> = new Set(['edit', 'delete', 'reaction']);
+
+export async function sendMessage(session: Context, message: OutboundMessage): Promise<SendReceipt> {
+  requireLive(session);
+  await requireAccount(session, message.to);
+  const composed = compose(message, await gather(session, message));
+  if (!CHANGES.has(message.type)) await keepOwn(session, message, composed);
+  return { at: await relay(session, message.to, message.networkId, composed) };
+}
+
+/** Hands it to the network and waits for its answer. */
+export async function relay(
+  session: Context,
+  to: string,
+  networkId: string,
+  { message, attributes, meta }: Composed,
+): Promise<Date> {
+  const { socket } = requireLive(session);
+  const statusJidList = to === STATUS_BROADCAST ? await audienceOf(session) : undefined;
+  const answered = waitForAnswer(session, networkId);
+  try {
+    await socket.relayMessage(to, message, {
+      messageId: networkId,
+      additionalAttributes: attributes ?? {},
+      additionalNodes: meta ? [{ tag: 'meta', attrs: meta }] : [],
+      statusJidList,
+    });
+  } catch (cause) {
+    answered.drop();
+    // The stanza is the last thing that is written: while the connection stands, a failure came before it.
+    if (session.phase === 'live') throw new SendDeferred('network_unavailable');
+    throw new SendUnavailable('the session ended while the message was sent', { cause });
+  }
+  return answered.answer;
+}
+
+/** A number without an account gets nothing: the network would take the message for our own devices alone. */
+async function requireAccount(session: Context, jid: string): Promise<void> {
+  if (!isUserJid(jid) || session.known.has(jid) || jid === ownJid(session)) return;
+  const { socket } = requireLive(session);
+  const phone = jid.slice(0, jid.indexOf('@'));
+  const found = await socket.onWhatsApp(`+${phone}`).catch(() => undefined);
+  if (!found) throw new SendDeferred('network_unavailable');
+  if (!found.some((each) => each.exists)) throw new SendRefused('recipient_not_found');
+  session.known.add(jid);
+}
+
+async function gather(session: Context, message: OutboundMessage): Promise<Ingredients> {
+  const { library, request, deps } = session;
+  const stored = { library, keys: request.keys };
+  const now = deps.clock.now();
+  const find = (chat: string, id: string | undefined) => (id ? readMessage(stored, chat, id) : null);
+  const [quoted, target, source, status] = await Promise.all([
+    message.status ? null : find(message.to, message.quotedId),
+    find(message.to, message.target?.id),
+    message.source ? find(message.source.chat, message.source.id) : null,
+    find(STATUS_BROADCAST, message.status?.id),
+  ]);
+  const kind = message.type.replace(/^status_/, '');
+  const media = message.media && (await uploadMedia(transferOf(session), kind, message.media, now));
+  return { me: ownJid(session), now, secret: randomBytes(32), media, quoted, target, source, status };
+}
+
+/** Before it is sent: a device that could not read it asks for it again, maybe another worker. */
+async function keepOwn(
+  session: Context,
+  { networkId: id, to: chat }: OutboundMessage,
+  composed: Composed,
+): Promise<void> {
+  const known = { id, chat, from: ownJid(session), fromMe: true, message: composed.message };
+  await session.request.keys.write(keepMessage(session.library, known, session.deps.clock.now()));
+}
+
+/** Refusals of the network by its code; others are `refused_by_network`. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  '400': 'invalid_message',
+  '401': 'not_allowed',
+  '403': 'not_allowed',
+  '404': 'recipient_not_found',
+  '405': 'not_allowed',
+  '406': 'not_allowed',
+  '420': 'not_allowed',
+  '463': 'new_chats_limited',
+  '479': 'invalid_message',
+};
+/** The network cannot take it now. */
+const DEFERRALS: ReadonlySet<string> = new Set(['429', '500', '503']);
+const RESTRICTED = '463';
+
+/** The network's answer to a send: its `ack`, with an error in it or none. */
+export function onAck(session: Context, node: WireNode): void {
+  const { id = '', error, t } = node.attrs;
+  const waiting = session.waiting.get(id);
+  if (error === RESTRICTED && !session.isRestricted) {
+    session.isRestricted = true;
+    session.sink.restricted('new_chats_limited');
+  }
+  if (!waiting) return;
+  session.waiting.delete(id);
+  if (!error) waiting.resolve(dateOfSeconds(t, session.deps.clock.now()));
+  else if (DEFERRALS.has(error)) waiting.reject(new SendDeferred('network_busy'));
+  else waiting.reject(new SendRefused(REFUSALS[error] ?? 'refused_by_network'));
+}
+
+function waitForAnswer(session: Context, id: string): { answer: Promise<Date>; drop(): void } {
+  const { promise, resolve, reject } = Promise.withResolvers<Date>();
+  const { sendTimeoutMs } = session.deps;
+  const timer = setTimeout(() => {
+    session.waiting.delete(id);
+    reject(new SendUnavailable(`the network did not answer within ${sendTimeoutMs} ms`));
+  }, sendTimeoutMs);
+  session.waiting.set(id, { resolve, reject });
+  const answer = promise.finally(() => clearTimeout(timer));
+  // It may end before anybody waits for it.
+  answer.catch(() => undefined);
+  return {
+    answer,
+    drop() {
+      session.waiting.delete(id);
+      clearTimeout(timer);
+    },
+  };
+}

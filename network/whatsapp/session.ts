@@ -1,0 +1,297 @@
+/** One instance's session with the network: from the first connection to its one and only end. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { isLidJid, isUserJid } from '@posthorn/contract/jid.ts';
+import {
+  type DisconnectReason,
+  type NetworkSession,
+  type OpenRequest,
+  SendUnavailable,
+  type SessionSink,
+} from '../driver.ts';
+import { act } from './actions.ts';
+import { endingOf, readEnding } from './disconnects.ts';
+import { createFrameGate } from './frame-gate.ts';
+import { createInbox, namesOf } from './inbox.ts';
+import { createKeyStore, readCreds } from './keys.ts';
+import { loadLibrary } from './library.ts';
+import type { LibraryConfig, LibraryEvents, LibraryLog, WireNode } from './library-types.ts';
+import { downloadReceived } from './media/received.ts';
+import { createRoute } from './proxy.ts';
+import { createPump } from './pump.ts';
+import { messageFor, onMessage, onReceipt } from './session-arrivals.ts';
+import { type Connection, type Context, requireLive, type SessionDeps } from './session-context.ts';
+import { listenToFacts } from './session-facts.ts';
+import { keepCreds, pairingCode } from './session-pairing.ts';
+import { markRead } from './session-read.ts';
+import { onAck, sendMessage } from './session-send.ts';
+import { isOurChat, withoutDevice } from './wire/jids.ts';
+
+/** What the phone shows in its list of linked devices. */
+const BROWSER: [string, string, string] = ['Posthorn', 'Chrome', '1.0.0'];
+const COMMITS = { maxCommitRetries: 1, delayBetweenTriesMs: 100 };
+const CONNECT_MS = 20_000;
+const KEEP_ALIVE_MS = 25_000;
+const QUERY_MS = 30_000;
+/** The network gives several codes: the first holds for a minute, each of the others for a third of it. */
+const FIRST_QR_MS = 60_000;
+const NEXT_QR_MS = 20_000;
+const CLOSE_MS = 5_000;
+
+const SILENT: LibraryLog = {
+  level: 'silent',
+  child: () => SILENT,
+  trace() {},
+  debug() {},
+  info() {},
+  warn() {},
+  error() {},
+};
+
+/** Throws SendUnavailable, in words for users, when the library or the proxy is not there. */
+export async function openSession(
+  deps: SessionDeps,
+  request: OpenRequest,
+  sink: SessionSink,
+): Promise<NetworkSession> {
+  const session = await createContext(deps, request, sink);
+  if (session === null) {
+    // The credentials are there and the keys behind them are not: only a new pairing helps.
+    setImmediate(() => sink.disconnected('logged_out'));
+    return endedSession();
+  }
+  connect(session);
+  let closing: Promise<void> | undefined;
+  return {
+    send: (message) => sendMessage(session, message),
+    act: (op, args) => act(session, op, args),
+    download: (media) => downloadReceived(session, media),
+    async typing(chat) {
+      if (session.phase === 'live') await session.connection?.socket.sendPresenceUpdate('composing', chat);
+    },
+    markRead: (chat, ids) => markRead(session, chat, ids),
+    requestPairingCode: (phone) => pairingCode(session, phone),
+    logout: () => logOut(session),
+    close: () => (closing ??= closeGently(session)),
+  };
+}
+
+async function createContext(
+  deps: SessionDeps,
+  request: OpenRequest,
+  sink: SessionSink,
+): Promise<Context | null> {
+  const library = await loadLibrary().catch((cause: Error) => {
+    throw new SendUnavailable(cause.message, { cause });
+  });
+  let agent: Context['agent'];
+  try {
+    agent = createRoute({ proxy: request.proxy, ca: deps.ca, allowPrivate: deps.allowPrivateProxies });
+  } catch (cause) {
+    throw new SendUnavailable((cause as Error).message, { cause });
+  }
+  const isPaired = request.credentials !== null;
+  // What an earlier pairing left belongs to another account.
+  if (!isPaired) await request.keys.clear();
+  const creds = isPaired ? await readCreds(request.keys) : library.initAuthCreds();
+  if (!creds) return null;
+  const told = (what: string) => (err: unknown) =>
+    deps.log.warn({ err, instance_id: request.instanceId }, `${what} could not be recorded; repeating`);
+  return {
+    ...{ deps, library, request, sink, creds, agent, isPaired },
+    connection: null,
+    phase: 'opening',
+    qrsShown: 0,
+    waiting: new Map(),
+    arrivals: createPump(told('what arrived')),
+    receipts: createPump(told('receipts')),
+    revision: 0,
+    known: new Set(),
+    isRestricted: false,
+    told: Promise.withResolvers(),
+  };
+}
+
+function connect(session: Context): void {
+  const { deps, library, request, creds } = session;
+  const gate = createFrameGate((err) => fail(session, err));
+  const store = createKeyStore(library, request.keys, (err) => {
+    gate.close();
+    fail(session, err);
+  });
+  const nowMs = () => deps.clock.now().getTime();
+  const inbox = createInbox({ library, keys: request.keys, store, log: SILENT, commits: COMMITS, nowMs });
+  const config: LibraryConfig = {
+    waWebSocketUrl: deps.url,
+    auth: { creds, keys: store },
+    logger: SILENT,
+    browser: BROWSER,
+    // Without a proxy, an agent is there for certificates alone, which a plain connection has none of.
+    agent: request.proxy === null && deps.url.startsWith('ws:') ? undefined : session.agent,
+    fetchAgent: session.agent,
+    connectTimeoutMs: CONNECT_MS,
+    keepAliveIntervalMs: KEEP_ALIVE_MS,
+    defaultQueryTimeoutMs: QUERY_MS,
+    markOnlineOnConnect: false,
+    syncFullHistory: false,
+    emitOwnEvents: false,
+    generateHighQualityLinkPreview: false,
+    transactionOpts: COMMITS,
+    shouldIgnoreJid: (jid) => !mayMatter(jid),
+    getMessage: (key) => messageFor(session, key),
+    makeSignalRepository: inbox.makeRepository,
+  };
+  const socket = library.makeWASocket(config);
+  if (socket.ws.socket) gate.guard(socket.ws.socket);
+  const connection: Connection = { socket, gate, inbox, keys: store };
+  session.connection = connection;
+  if (session.isPaired) handOverLeftOver(session, connection);
+  listen(session, connection);
+}
+
+/** Chats, and the servers of the network itself. */
+function mayMatter(jid: string): boolean {
+  const plain = withoutDevice(jid);
+  return (
+    isOurChat(plain) ||
+    !plain.includes('@') ||
+    plain === 's.whatsapp.net' ||
+    isUserJid(plain) ||
+    isLidJid(plain)
+  );
+}
+
+function handOverLeftOver(session: Context, connection: Connection): void {
+  session.arrivals
+    .run(async () => {
+      for (const message of await connection.inbox.leftOver(namesOf(session.creds)))
+        onMessage(session, connection, message);
+    })
+    .catch(() => undefined);
+}
+
+function listen(session: Context, connection: Connection): void {
+  const { socket, gate, inbox } = connection;
+  const { ws, ev } = socket;
+  const isCurrent = () => session.connection === connection && session.phase !== 'ended';
+  // Before the library's own: it acknowledges what these have to hold back.
+  ws.prependListener('CB:message', (node: WireNode) => {
+    if (mayMatter(node.attrs.from ?? '')) inbox.announce(node);
+  });
+  ws.prependListener('CB:receipt', (node: WireNode) => {
+    if (isCurrent()) onReceipt(session, connection, node);
+  });
+  // Whoever listens for it has to end it, and the library only passes it on.
+  ws.on('unexpected-response', (_request: unknown, { statusCode }: { statusCode?: number }) => {
+    const message = `WebSocket Error (Unexpected server response: ${statusCode ?? 0})`;
+    const read = readEnding({ message, statusCode, cause: undefined });
+    if (isCurrent() && read.to === 'end') end(session, read.reason, read.error);
+  });
+  ws.on('CB:ack,class:message', (node: WireNode) => onAck(session, node));
+  ev.on('connection.update', (update) => {
+    if (isCurrent()) onUpdate(session, connection, update);
+  });
+  ev.on('creds.update', (update) => {
+    if (isCurrent()) gate.hold(keepCreds(session, update));
+  });
+  ev.on('messages.upsert', ({ messages }) => {
+    for (const message of messages) onMessage(session, connection, message);
+  });
+  listenToFacts(session, ev);
+}
+
+function onUpdate(
+  session: Context,
+  connection: Connection,
+  update: LibraryEvents['connection.update'],
+): void {
+  const { deps, sink } = session;
+  if (update.qr && !session.isPaired) {
+    const holdsMs = session.qrsShown === 0 ? FIRST_QR_MS : NEXT_QR_MS;
+    session.qrsShown += 1;
+    sink.qr(update.qr, new Date(deps.clock.now().getTime() + holdsMs));
+  }
+  if (update.reachoutTimeLock) onTimeLock(session, update.reachoutTimeLock.isActive === true);
+  if (update.connection === 'open' && session.phase === 'opening') {
+    session.phase = 'live';
+    sink.connected();
+  }
+  if (update.connection === 'close') {
+    connection.gate.close();
+    const read = readEnding(endingOf(update.lastDisconnect?.error));
+    if (read.to === 'end') end(session, read.reason, read.error);
+    else if (session.isPaired && session.phase === 'opening') void relogIn(session, connection);
+    else end(session, 'connection_lost');
+  }
+}
+
+/** The network has ended the first connection to have us log in with what the pairing gave. */
+async function relogIn(session: Context, before: Connection): Promise<void> {
+  await before.keys.close();
+  if (session.phase === 'opening') connect(session);
+}
+
+function onTimeLock(session: Context, isActive: boolean): void {
+  if (isActive === session.isRestricted) return;
+  session.isRestricted = isActive;
+  session.sink.restricted(isActive ? 'new_chats_limited' : null);
+}
+
+async function logOut(session: Context): Promise<void> {
+  const { socket } = requireLive(session);
+  await socket.logout();
+  end(session, 'logged_out');
+  await session.told.promise;
+}
+
+/** Something could not be stored: what the network has not heard from us, it tells the next session. */
+function fail(session: Context, err: unknown): void {
+  session.deps.log.warn(
+    { err, instance_id: session.request.instanceId },
+    'keys could not be stored; closing the session',
+  );
+  end(session, 'connection_lost', 'the keys of the session could not be stored');
+}
+
+function end(session: Context, reason: DisconnectReason, error?: string): void {
+  if (session.phase === 'ended') return;
+  session.phase = 'ended';
+  const { connection, waiting } = session;
+  connection?.gate.close();
+  for (const { reject } of waiting.values())
+    reject(new SendUnavailable('the session ended before the network answered'));
+  waiting.clear();
+  void session.arrivals.stop();
+  void session.receipts.stop();
+  void connection?.socket.end(undefined);
+  // Whoever hears of it may open the next session at once.
+  void Promise.resolve(connection?.keys.close()).then(() => {
+    session.sink.disconnected(reason, error);
+    session.told.resolve();
+  });
+}
+
+async function closeGently(session: Context): Promise<void> {
+  if (session.phase === 'ended') return session.told.promise;
+  session.phase = 'closing';
+  // What the owner is recording right now is still recorded.
+  const recorded = Promise.all([session.arrivals.stop(), session.receipts.stop()]);
+  await Promise.race([recorded, delay(CLOSE_MS, undefined, { ref: false })]);
+  end(session, 'closed');
+  await session.told.promise;
+}
+
+function endedSession(): NetworkSession {
+  const over = async () => {
+    throw new SendUnavailable('the session is not paired');
+  };
+  return {
+    send: over,
+    act: over,
+    download: over,
+    typing: async () => undefined,
+    markRead: over,
+    requestPairingCode: over,
+    logout: async () => undefined,
+    close: async () => undefined,
+  };
+}

@@ -1,0 +1,90 @@
+/** The kinds of content within a message of the network: which one it is, what wraps it, what it says of others. */
+import type { WireContext, WireMessage } from './wire-types.ts';
+
+const WRAPPERS = [
+  'deviceSentMessage',
+  'ephemeralMessage',
+  'viewOnceMessage',
+  'viewOnceMessageV2',
+  'viewOnceMessageV2Extension',
+  'documentWithCaptionMessage',
+  'editedMessage',
+] as const;
+const WRAPPERS_MAX = 5;
+
+/** Said beside a content, and no content itself. */
+const ASIDE: ReadonlySet<string> = new Set(['messageContextInfo', 'senderKeyDistributionMessage']);
+
+/** The content without what wraps it, and whether it may be seen once only. */
+export function unwrap(message: WireMessage): { message: WireMessage; viewOnce: boolean } {
+  let inner = message;
+  let viewOnce = false;
+  for (let depth = 0; depth < WRAPPERS_MAX; depth += 1) {
+    const wrapper = WRAPPERS.find((name) => inner[name]?.message);
+    if (!wrapper) break;
+    viewOnce ||= wrapper.startsWith('viewOnce');
+    // The secret of a poll stands outside of its wrapper.
+    const messageContextInfo = inner[wrapper]!.message!.messageContextInfo ?? inner.messageContextInfo;
+    inner = { ...inner[wrapper]!.message!, ...(messageContextInfo ? { messageContextInfo } : {}) };
+  }
+  return { message: inner, viewOnce };
+}
+
+type Kind = Exclude<keyof WireMessage, 'conversation'>;
+
+/** The name of the content that is there; null when there is none. */
+export function kindOf(message: WireMessage): keyof WireMessage | null {
+  const kind = Object.entries(message).find(
+    ([name, value]) => value !== null && value !== undefined && value !== '' && !ASIDE.has(name),
+  );
+  return (kind?.[0] as keyof WireMessage | undefined) ?? null;
+}
+
+/** The context of the content that is there. */
+export function readContext(message: WireMessage): WireContext {
+  const kind = kindOf(message);
+  const content =
+    kind && kind !== 'conversation' ? (message[kind] as { contextInfo?: WireContext | null }) : null;
+  return content?.contextInfo ?? {};
+}
+
+/** What is quoted or sent again: the content alone, without its own context and secrets. */
+export function bareContent(message: WireMessage): WireMessage {
+  const inner = unwrap(message).message;
+  const kind = kindOf(inner);
+  if (!kind) return {};
+  if (kind === 'conversation') return { conversation: inner.conversation };
+  const { contextInfo: _, ...content } = inner[kind] as { contextInfo?: unknown };
+  return { [kind]: content };
+}
+
+/** The message with this context, within what wraps it. A plain text becomes one that can have a context. */
+export function withContext(message: WireMessage, context: WireContext): WireMessage {
+  const wrapper = WRAPPERS.find((name) => message[name]?.message);
+  if (wrapper)
+    return { ...message, [wrapper]: { message: withContext(message[wrapper]!.message!, context) } };
+  const kind = kindOf(message);
+  if (!kind) return message;
+  if (kind === 'conversation') {
+    const { conversation, ...aside } = message;
+    return { extendedTextMessage: { text: conversation, contextInfo: context }, ...aside };
+  }
+  const content = message[kind as Kind] as { contextInfo?: WireContext | null };
+  return { ...message, [kind]: { ...content, contextInfo: { ...content.contextInfo, ...context } } };
+}
+
+/** The context of an answer. */
+export function contextOf(answered: { id: string; from: string; message: WireMessage }): WireContext {
+  return { stanzaId: answered.id, participant: answered.from, quotedMessage: answered.message };
+}
+
+/**
+ * A copy for another chat. One's own message that was not a forward itself is a clean copy; everything else carries
+ * the forwarded mark and how often it was forwarded by now (SND-27). The media stays where it was uploaded.
+ */
+export function forwardedCopy(source: { fromMe: boolean; message: WireMessage }): WireMessage {
+  const { isForwarded, forwardingScore } = readContext(unwrap(source.message).message);
+  const copy = bareContent(source.message);
+  if (source.fromMe && !isForwarded) return copy;
+  return withContext(copy, { isForwarded: true, forwardingScore: (forwardingScore ?? 0) + 1 });
+}

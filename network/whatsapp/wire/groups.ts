@@ -1,0 +1,24 @@
+import type { GroupInfo } from '../../driver.ts';
+import type { LibraryGroup } from '../library-types.ts';
+
+/** A group as we tell it; `nameOf` gives the name that we have for a person, of the two that the network may give. */
+export async function groupOf(
+  group: LibraryGroup,
+  nameOf: (jid: string, other?: string | null) => Promise<string>,
+): Promise<GroupInfo> {
+  const participants: GroupInfo['participants'] = [];
+  for (const { id, phoneNumber, admin } of group.participants ?? []) {
+    const role = admin === 'superadmin' || admin === 'admin' ? admin : 'member';
+    participants.push({ jid: await nameOf(id, phoneNumber), role });
+  }
+  return {
+    jid: group.id,
+    name: group.subject ?? '',
+    description: group.desc ?? '',
+    owner: group.owner ? await nameOf(group.owner, group.ownerPn) : null,
+    created_at: group.creation ? group.creation * 1000 : null,
+    announce: group.announce === true,
+    locked: group.restrict === true,
+    participants,
+  };
+}

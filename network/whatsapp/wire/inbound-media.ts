@@ -1,0 +1,59 @@
+import type { InboundMedia } from '../../driver.ts';
+import { numberOf } from './numbers.ts';
+import type { WireMedia } from './wire-types.ts';
+
+/** What the key of media is derived for; each has keys of its own. */
+export type MediaUse = 'image' | 'video' | 'audio' | 'document';
+
+const USES: Record<string, MediaUse> = {
+  image: 'image',
+  sticker: 'image',
+  video: 'video',
+  ptv: 'video',
+  gif: 'video',
+  audio: 'audio',
+  document: 'document',
+};
+
+/** By which keys media of a content type is encrypted. */
+export function useOf(type: string): MediaUse {
+  return USES[type] ?? 'document';
+}
+
+/** The handle that comes back to `download`. Bytes are base64: it may be kept as JSON. */
+export interface MediaRef {
+  use: MediaUse;
+  directPath: string;
+  mediaKey: string;
+  /** Hex of the SHA-256 of the plain bytes; what does not match is not what was sent. */
+  fileSha256: string;
+  /** The message that brought it, whose sender may upload it again. */
+  of?: { chat: string; id: string };
+}
+
+const PATH = /^\/[\x21-\x7e]{1,2000}$/;
+
+/** The handle of received media; null when it does not say where it is or what opens it. */
+export function mediaRef(type: string, media: WireMedia): InboundMedia | null {
+  const directPath = media.directPath || pathOf(media.url);
+  if (!directPath || !PATH.test(directPath) || media.mediaKey?.length !== 32) return null;
+  const ref: MediaRef = {
+    use: useOf(type),
+    directPath,
+    mediaKey: Buffer.from(media.mediaKey).toString('base64'),
+    fileSha256: Buffer.from(media.fileSha256 ?? []).toString('hex'),
+  };
+  return {
+    ref,
+    mimeType: media.mimetype || 'application/octet-stream',
+    fileName: media.fileName ?? '',
+    sizeBytes: numberOf(media.fileLength) ?? 0,
+    ...(type === 'sticker' && media.isAnimated ? { animated: true } : {}),
+  };
+}
+
+function pathOf(url: string | null | undefined): string | null {
+  if (!url || !URL.canParse(url)) return null;
+  const { pathname, search } = new URL(url);
+  return `${pathname}${search}`;
+}

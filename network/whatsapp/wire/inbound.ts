@@ -1,0 +1,251 @@
+/** A message of the network as the port has it: every family, and what changes messages that are there. No I/O. */
+import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
+import type { InboundMedia, InboundMessage, NetworkChange } from '../../driver.ts';
+import { kindOf, readContext, unwrap } from './content.ts';
+import { given } from './given.ts';
+import { mediaRef } from './inbound-media.ts';
+import { numberOf } from './numbers.ts';
+import { PROTOCOL, type WireKey, type WireMedia, type WireMessage } from './wire-types.ts';
+
+/** A message with its envelope, its addresses made ours. */
+export interface Arrived {
+  id: string;
+  chat: string;
+  from: string;
+  fromMe: boolean;
+  pushName: string;
+  at: Date;
+  message: WireMessage;
+}
+
+/** What a message turned out to be. */
+export type Read =
+  | { kind: 'message'; message: InboundMessage }
+  | { kind: 'change'; change: NetworkChange }
+  /** An answer in secret; who has the poll's secret can read it. */
+  | { kind: 'vote'; pollKey: WireKey; vote: { encPayload: Uint8Array; encIv: Uint8Array } }
+  /** What devices and servers say to each other. */
+  | { kind: 'none' };
+
+type Body = Pick<InboundMessage, 'type' | 'content'> & { media?: InboundMedia };
+
+export function readArrived(arrived: Arrived): Read {
+  const { message, viewOnce } = unwrap(arrived.message);
+  const { protocolMessage, pollUpdateMessage } = message;
+  if (protocolMessage) return readChange(arrived, protocolMessage);
+  if (pollUpdateMessage) {
+    const { pollCreationMessageKey: pollKey, vote } = pollUpdateMessage;
+    if (!pollKey?.id || !vote?.encPayload || !vote.encIv) return { kind: 'none' };
+    return { kind: 'vote', pollKey, vote: { encPayload: vote.encPayload, encIv: vote.encIv } };
+  }
+  // Pins are told to nobody, as on the sandbox; what has no content is no message.
+  if (message.pinInChatMessage || kindOf(message) === null) return { kind: 'none' };
+  return { kind: 'message', message: { ...envelopeOf(arrived, message), ...bodyOf(message, viewOnce) } };
+}
+
+/** What every message has besides its body. */
+export function envelopeOf(
+  { id, chat, from, pushName, at }: Arrived,
+  message: WireMessage,
+): Omit<InboundMessage, 'type' | 'content'> {
+  const { stanzaId, remoteJid, isForwarded, forwardingScore } = readContext(message);
+  const reacted = message.reactionMessage?.key;
+  const isAboutStatus = remoteJid === STATUS_BROADCAST || reacted?.remoteJid === STATUS_BROADCAST;
+  const statusId = isAboutStatus ? (stanzaId ?? reacted?.id) : undefined;
+  return {
+    networkId: id,
+    chat,
+    from,
+    pushName,
+    at,
+    ...given({ statusId: statusId ?? undefined }),
+    ...(stanzaId && !statusId ? { quotedId: stanzaId } : {}),
+    ...(isForwarded ? { forwardingScore: forwardingScore ?? 1 } : {}),
+  };
+}
+
+function readChange(arrived: Arrived, change: NonNullable<WireMessage['protocolMessage']>): Read {
+  const networkId = change.key?.id;
+  if (!networkId) return { kind: 'none' };
+  const { chat, from, at } = arrived;
+  const about = { networkId, chat, from, at };
+  if (change.type === PROTOCOL.revoke || change.type === null || change.type === undefined)
+    return { kind: 'change', change: { ...about, kind: 'deleted' } };
+  if (change.type !== PROTOCOL.edit || !change.editedMessage) return { kind: 'none' };
+  const edited = unwrap(change.editedMessage).message;
+  const { type, content } = bodyOf(edited, false);
+  const words = type === 'text' ? { text: content.text } : { caption: content.caption ?? '' };
+  return { kind: 'change', change: { ...about, kind: 'edited', content: words } };
+}
+
+/** Readers of the families, by the field in which the network has them. */
+const READERS: { [Kind in keyof WireMessage]?: (message: WireMessage, viewOnce: boolean) => Body } = {
+  conversation: ({ conversation }) => ({ type: 'text', content: { text: conversation ?? '' } }),
+  extendedTextMessage: readText,
+  imageMessage: (message, once) => withMedia('image', message.imageMessage!, once),
+  videoMessage: (message, once) =>
+    withMedia(message.videoMessage?.gifPlayback ? 'gif' : 'video', message.videoMessage!, once),
+  ptvMessage: (message) => withMedia('ptv', message.ptvMessage!, false),
+  audioMessage: (message, once) => withMedia('audio', message.audioMessage!, once),
+  documentMessage: (message) => withMedia('document', message.documentMessage!, false),
+  stickerMessage: (message) => withMedia('sticker', message.stickerMessage!, false),
+  locationMessage: readLocation,
+  contactMessage: ({ contactMessage }) => ({
+    type: 'contact',
+    content: { contacts: cardsOf([contactMessage!]) },
+  }),
+  contactsArrayMessage: ({ contactsArrayMessage }) => ({
+    type: 'contact',
+    content: { contacts: cardsOf(contactsArrayMessage?.contacts ?? []) },
+  }),
+  reactionMessage: readReaction,
+  pollCreationMessage: ({ pollCreationMessage }) => readPoll(pollCreationMessage!),
+  pollCreationMessageV2: ({ pollCreationMessageV2 }) => readPoll(pollCreationMessageV2!),
+  pollCreationMessageV3: ({ pollCreationMessageV3 }) => readPoll(pollCreationMessageV3!),
+  eventMessage: readEvent,
+  buttonsMessage: readButtons,
+  buttonsResponseMessage: ({ buttonsResponseMessage: reply }) =>
+    replyOf(reply?.contextInfo?.stanzaId, reply?.selectedButtonId, reply?.selectedDisplayText),
+  templateButtonReplyMessage: ({ templateButtonReplyMessage: reply }) =>
+    replyOf(reply?.contextInfo?.stanzaId, reply?.selectedId, reply?.selectedDisplayText),
+  listResponseMessage: ({ listResponseMessage: reply }) =>
+    replyOf(reply?.contextInfo?.stanzaId, reply?.singleSelectReply?.selectedRowId, reply?.title),
+  orderMessage: ({ orderMessage }) => readBusiness('order', 'order_id', orderMessage?.orderId, orderMessage),
+  productMessage: ({ productMessage }) =>
+    readBusiness('product', 'product_id', productMessage?.product?.productId, productMessage?.product),
+};
+
+/** The body of a message; a kind that is not known arrives as `unknown` rather than not at all. */
+export function bodyOf(message: WireMessage, viewOnce: boolean): Body {
+  const kind = kindOf(message);
+  return (kind && READERS[kind]?.(message, viewOnce)) ?? { type: 'unknown', content: {} };
+}
+
+function readText({ extendedTextMessage: text }: WireMessage): Body {
+  const { title, description, matchedText: url } = text!;
+  const preview = url
+    ? { preview: { url, ...given({ title: title || null, description: description || null }) } }
+    : {};
+  return { type: 'text', content: { text: text!.text ?? '', ...mentionsOf(text!), ...preview } };
+}
+
+function withMedia(type: string, media: WireMedia, viewOnce: boolean): Body {
+  const { caption, fileName, ptt } = media;
+  const content = {
+    ...(caption ? { caption } : {}),
+    ...(type === 'audio' ? { ptt: ptt === true } : {}),
+    ...(type === 'document' && fileName ? { file_name: fileName } : {}),
+    ...(viewOnce || media.viewOnce ? { view_once: true } : {}),
+    ...mentionsOf(media),
+  };
+  const ref = mediaRef(type, media);
+  return { type, content, ...(ref ? { media: ref } : {}) };
+}
+
+function readLocation({ locationMessage: place }: WireMessage): Body {
+  const { degreesLatitude, degreesLongitude, name, address } = place!;
+  const named = given({ name: name || null, address: address || null });
+  return {
+    type: 'location',
+    content: { latitude: degreesLatitude ?? 0, longitude: degreesLongitude ?? 0, ...named },
+  };
+}
+
+function cardsOf(cards: readonly { displayName?: string | null; vcard?: string | null }[]) {
+  return cards.map(({ displayName, vcard }) => {
+    const waid = /waid=(\d{5,20})/.exec(vcard ?? '')?.[1];
+    return { name: displayName ?? '', ...(waid ? { phone: `+${waid}` } : {}), vcard: vcard ?? '' };
+  });
+}
+
+function readReaction({ reactionMessage }: WireMessage): Body {
+  const emoji = reactionMessage?.text ?? '';
+  const removed = emoji === '' ? { removed: true } : {};
+  return { type: 'reaction', content: { message_id: reactionMessage?.key?.id ?? '', emoji, ...removed } };
+}
+
+function readPoll(poll: NonNullable<WireMessage['pollCreationMessage']>): Body {
+  const options = (poll.options ?? []).map((option) => option.optionName ?? '');
+  const most = poll.selectableOptionsCount ?? 0;
+  // The network writes 0 for "as many as there are".
+  return {
+    type: 'poll',
+    content: { question: poll.name ?? '', options, max_selections: most > 0 ? most : options.length },
+  };
+}
+
+function readEvent({ eventMessage }: WireMessage): Body {
+  const { name, description, startTime, endTime, location, joinLink } = eventMessage!;
+  const end = numberOf(endTime);
+  return {
+    type: 'event',
+    content: {
+      name: name ?? '',
+      start_at: isoOf(numberOf(startTime) ?? 0),
+      ...given({
+        description: description || null,
+        end_at: end ? isoOf(end) : null,
+        location: location?.name || null,
+        link: joinLink || null,
+      }),
+    },
+  };
+}
+
+/** Times beyond what a date can be are nobody's. */
+function isoOf(seconds: number): string {
+  const date = new Date(seconds * 1000);
+  return Number.isNaN(date.getTime()) ? new Date(0).toISOString() : date.toISOString();
+}
+
+function readButtons({ buttonsMessage }: WireMessage): Body {
+  const { contentText, footerText, buttons } = buttonsMessage!;
+  return {
+    type: 'template',
+    content: {
+      body_text: contentText ?? '',
+      ...given({ footer_text: footerText || null }),
+      buttons: (buttons ?? []).map(({ buttonId, buttonText }) => ({
+        text: buttonText?.displayText ?? '',
+        id: buttonId ?? '',
+      })),
+    },
+  };
+}
+
+function replyOf(
+  messageId: string | null | undefined,
+  buttonId: string | null | undefined,
+  text: string | null | undefined,
+): Body {
+  return {
+    type: 'template_reply',
+    content: { message_id: messageId ?? '', button_id: buttonId ?? '', ...given({ text: text || null }) },
+  };
+}
+
+/** The fields of an order or product that are words or numbers, as they stand. */
+function readBusiness(
+  type: string,
+  idField: string,
+  id: string | null | undefined,
+  fields: object | null | undefined,
+): Body {
+  const plain = Object.entries(fields ?? {}).flatMap(([name, value]) => {
+    if (typeof value === 'string') return value === '' ? [] : [[name, value]];
+    const number = typeof value === 'number' || (value && typeof value === 'object') ? longOf(value) : null;
+    return number === null ? [] : [[name, number]];
+  });
+  return { type, content: { [idField]: id ?? '', detail: Object.fromEntries(plain) } };
+}
+
+function longOf(value: unknown): number | null {
+  if (typeof value === 'number') return value;
+  const isLong = typeof (value as { toNumber?: unknown }).toNumber === 'function';
+  return isLong ? numberOf(value as { toNumber(): number }) : null;
+}
+
+function mentionsOf({ contextInfo }: { contextInfo?: { mentionedJid?: string[] | null } | null }) {
+  const mentioned = contextInfo?.mentionedJid ?? [];
+  return mentioned.length > 0 ? { mentions: mentioned } : {};
+}

@@ -1,0 +1,24 @@
+/** The network's addresses and ours: theirs may name a device, and their anonymous ids stand beside phones. */
+import { isGroupJid, isLidJid, isUserJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
+
+/** The address without the device: `5511...:12@s.whatsapp.net` is the person `5511...@s.whatsapp.net`. */
+export function withoutDevice(jid: string): string {
+  const at = jid.indexOf('@');
+  if (at < 0) return jid;
+  const user = jid.slice(0, at).split(':', 1)[0]!.split('_', 1)[0]!;
+  const server = jid.slice(at + 1);
+  return `${user}@${server === 'c.us' || server === 'hosted' ? 's.whatsapp.net' : server}`;
+}
+
+/** Chats that we tell of: people, groups and statuses; no newsletters, no broadcast lists. */
+export function isOurChat(jid: string): boolean {
+  return isUserJid(jid) || isGroupJid(jid) || isLidJid(jid) || jid === STATUS_BROADCAST;
+}
+
+/** Of two names of one person, the phone's. */
+export function preferPhone(jid: string, other: string | null | undefined): string {
+  const one = withoutDevice(jid);
+  if (isUserJid(one) || !other) return one;
+  const two = withoutDevice(other);
+  return isUserJid(two) ? two : one;
+}

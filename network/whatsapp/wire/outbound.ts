@@ -1,0 +1,254 @@
+/** A message of the port as the network's own: what the official apps put on the wire. No I/O, no clock. */
+import { isGroupJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
+import { type MessageTarget, type OutboundMessage, SendRefused } from '../../driver.ts';
+import { bareContent, contextOf, forwardedCopy, withContext } from './content.ts';
+import { given } from './given.ts';
+import { mediaContent, type UploadedMedia } from './outbound-media.ts';
+import { PROTOCOL, type WireContext, type WireKey, type WireMessage } from './wire-types.ts';
+
+/** A message that was sent or received before, as it went over the wire. */
+export interface KnownMessage {
+  id: string;
+  chat: string;
+  /** Who wrote it, by the name under which the chat knows them. */
+  from: string;
+  fromMe: boolean;
+  message: WireMessage;
+}
+
+/** What a message is made of besides itself; the caller has looked it up. */
+export interface Ingredients {
+  /** Our own address. */
+  me: string;
+  now: Date;
+  /** 32 random bytes, for what others answer in secret: polls and events. */
+  secret: Uint8Array;
+  media?: UploadedMedia | undefined;
+  quoted?: KnownMessage | null | undefined;
+  /** The message that a reaction, edit or delete is about, where it is known. */
+  target?: KnownMessage | null | undefined;
+  /** The message that is forwarded. */
+  source?: KnownMessage | null | undefined;
+  /** The status that is answered. */
+  status?: KnownMessage | null | undefined;
+}
+
+/** The message and what its stanza has to say of it. */
+export interface Composed {
+  message: WireMessage;
+  /** Of the `message` element; `edit` tells servers and old apps what kind of change it is. */
+  attributes?: Record<string, string>;
+  /** The attributes of its `meta` element. */
+  meta?: Record<string, string>;
+}
+
+type Content = Record<string, unknown>;
+type Compose = (message: OutboundMessage, from: Ingredients) => Composed;
+
+const EDIT = '1';
+const DELETE_OWN = '7';
+const DELETE_AS_ADMIN = '8';
+
+/** Throws SendRefused for what this network cannot express. */
+export function compose(message: OutboundMessage, from: Ingredients): Composed {
+  if (message.source) return { message: forward(from) };
+  const composer = COMPOSERS[message.type];
+  if (!composer) throw new SendRefused('unsupported_message');
+  const composed = composer(message, from);
+  const context = { ...mentionsOf(message.content), ...answerOf(message, from) };
+  return Object.keys(context).length === 0
+    ? composed
+    : { ...composed, message: withContext(composed.message, context) };
+}
+
+const COMPOSERS: Readonly<Record<string, Compose>> = {
+  text: ({ content }) => ({ message: textOf(content) }),
+  status_text: ({ content }) => ({ message: statusTextOf(content) }),
+  image: media('image'),
+  video: media('video'),
+  audio: media('audio'),
+  document: media('document'),
+  sticker: media('sticker'),
+  ptv: media('ptv'),
+  gif: media('gif'),
+  status_image: media('image'),
+  status_video: media('video'),
+  status_audio: media('audio'),
+  location: ({ content }) => ({ message: locationOf(content) }),
+  contact: ({ content }) => ({ message: contactsOf(content) }),
+  reaction,
+  poll: ({ content }, { secret }) => ({
+    message: pollOf(content, secret),
+    meta: { polltype: 'creation' },
+  }),
+  event: ({ content }, { secret }) => ({
+    message: eventOf(content, secret),
+    meta: { event_type: 'creation' },
+  }),
+  edit,
+  delete: remove,
+};
+
+function media(kind: string): Compose {
+  return ({ content }, { media }) => {
+    if (!media) throw new SendRefused('media_not_found');
+    return { message: mediaContent(kind, content, media) };
+  };
+}
+
+function textOf(content: Content): WireMessage {
+  const text = String(content.text);
+  const preview = content.preview as Record<string, string> | undefined;
+  if (!preview) return { conversation: text };
+  const { url, title, description } = preview;
+  return {
+    extendedTextMessage: { text, matchedText: url, ...given({ title, description }), previewType: 0 },
+  };
+}
+
+const WHITE = 0xffffffff;
+
+function statusTextOf({ text, background_color: color, font }: Content): WireMessage {
+  return {
+    extendedTextMessage: {
+      text: String(text),
+      ...(typeof color === 'string' ? { backgroundArgb: argbOf(color), textArgb: WHITE } : {}),
+      ...(typeof font === 'number' ? { font } : {}),
+    },
+  };
+}
+
+/** `#RRGGBB` as the network has colours: alpha first. */
+function argbOf(color: string): number {
+  return (0xff000000 + Number.parseInt(color.replace('#', ''), 16)) >>> 0;
+}
+
+function locationOf({ latitude, longitude, name, address }: Content): WireMessage {
+  const place = given({ name: name as string | undefined, address: address as string | undefined });
+  return {
+    locationMessage: { degreesLatitude: Number(latitude), degreesLongitude: Number(longitude), ...place },
+  };
+}
+
+function contactsOf(content: Content): WireMessage {
+  const cards = (content.contacts as { name: string; vcard: string }[]).map(({ name, vcard }) => ({
+    displayName: name,
+    vcard,
+  }));
+  const [only] = cards;
+  if (only && cards.length === 1) return { contactMessage: only };
+  return { contactsArrayMessage: { displayName: `${cards.length} contacts`, contacts: cards } };
+}
+
+function pollOf(content: Content, secret: Uint8Array): WireMessage {
+  const selectable = Number(content.max_selections);
+  const poll = {
+    name: String(content.question),
+    options: (content.options as string[]).map((optionName) => ({ optionName })),
+    selectableOptionsCount: selectable,
+  };
+  const messageContextInfo = { messageSecret: secret };
+  // Apps of today write polls with one answer in a field of their own.
+  return selectable === 1
+    ? { pollCreationMessageV3: poll, messageContextInfo }
+    : { pollCreationMessage: poll, messageContextInfo };
+}
+
+function eventOf(content: Content, secret: Uint8Array): WireMessage {
+  const { name, description, start_at, end_at, location, link } = content as Record<
+    string,
+    string | undefined
+  >;
+  return {
+    eventMessage: {
+      isCanceled: false,
+      name: name ?? '',
+      startTime: secondsOf(start_at)!,
+      ...given({ description, endTime: secondsOf(end_at), joinLink: link }),
+      ...(location === undefined ? {} : { location: { name: location } }),
+    },
+    messageContextInfo: { messageSecret: secret },
+  };
+}
+
+function secondsOf(time: string | undefined): number | undefined {
+  return time === undefined ? undefined : Math.floor(Date.parse(time) / 1000);
+}
+
+function reaction(message: OutboundMessage, from: Ingredients): Composed {
+  const key = keyOf(message.to, targetOf(message), from.target);
+  const text = String(message.content.emoji ?? '');
+  return { message: { reactionMessage: { key, text, senderTimestampMs: from.now.getTime() } } };
+}
+
+function edit(message: OutboundMessage, from: Ingredients): Composed {
+  const key = keyOf(message.to, targetOf(message), from.target);
+  const editedMessage = editedOf(message.content, from.target);
+  const timestampMs = from.now.getTime();
+  return {
+    message: { protocolMessage: { key, type: PROTOCOL.edit, editedMessage, timestampMs } },
+    attributes: { edit: EDIT },
+  };
+}
+
+/** A caption stands in the message of its media, which is sent whole again. */
+function editedOf({ text, caption }: Content, target: KnownMessage | null | undefined): WireMessage {
+  if (typeof text === 'string') return { conversation: text };
+  const original = target && bareContent(target.message);
+  if (!original) throw new SendRefused('message_not_found');
+  const { imageMessage: image, videoMessage: video, documentMessage: file, ptvMessage: ptv } = original;
+  const words = String(caption ?? '');
+  if (image) return { imageMessage: { ...image, caption: words } };
+  if (video) return { videoMessage: { ...video, caption: words } };
+  if (file) return { documentMessage: { ...file, caption: words } };
+  if (ptv) return { ptvMessage: { ...ptv, caption: words } };
+  throw new SendRefused('message_not_found');
+}
+
+function remove(message: OutboundMessage, from: Ingredients): Composed {
+  const key = keyOf(message.to, targetOf(message), from.target);
+  const asAdmin = !key.fromMe && isGroupJid(message.to);
+  return {
+    message: { protocolMessage: { key, type: PROTOCOL.revoke } },
+    attributes: { edit: asAdmin ? DELETE_AS_ADMIN : DELETE_OWN },
+  };
+}
+
+function forward({ source }: Ingredients): WireMessage {
+  if (!source) throw new SendRefused('forward_source_not_found');
+  return forwardedCopy(source);
+}
+
+/** How the network names the message that something is about. */
+export function keyOf(chat: string, target: MessageTarget, known?: KnownMessage | null): WireKey {
+  const fromMe = target.from_me ?? known?.fromMe ?? false;
+  const author = known?.from ?? target.sender;
+  // In a chat of two it is clear who wrote what is not ours.
+  const participant = (isGroupJid(chat) || chat === STATUS_BROADCAST) && !fromMe ? author : undefined;
+  return { remoteJid: chat, fromMe, id: target.id, ...given({ participant }) };
+}
+
+function targetOf(message: OutboundMessage): MessageTarget {
+  if (!message.target) throw new SendRefused('message_not_found');
+  return message.target;
+}
+
+function mentionsOf({ mentions }: Content): WireContext {
+  return Array.isArray(mentions) && mentions.length > 0 ? { mentionedJid: mentions as string[] } : {};
+}
+
+/** What it answers: a message of this chat, or a status. */
+function answerOf(message: OutboundMessage, { quoted, status, me }: Ingredients): WireContext {
+  if (message.status) {
+    const answered = status ? bareContent(status.message) : { conversation: '' };
+    return {
+      ...contextOf({ id: message.status.id, from: message.status.author, message: answered }),
+      remoteJid: STATUS_BROADCAST,
+    };
+  }
+  if (!message.quotedId) return {};
+  // A message that nobody kept is still named; the other side's app shows its own copy.
+  const from = quoted ? (quoted.fromMe ? me : quoted.from) : message.to;
+  const answered = quoted ? bareContent(quoted.message) : { conversation: '' };
+  return contextOf({ id: message.quotedId, from, message: answered });
+}

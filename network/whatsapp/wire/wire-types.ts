@@ -1,0 +1,167 @@
+/** The network's own message, as far as we write and read it: the names are those of its protobuf. */
+
+export type WireNumber = number | string | { toNumber(): number };
+type Maybe<T> = T | null | undefined;
+
+export interface WireKey {
+  remoteJid?: Maybe<string>;
+  fromMe?: Maybe<boolean>;
+  id?: Maybe<string>;
+  participant?: Maybe<string>;
+  /** The other name of the chat or of the sender: a phone's for an anonymous id, or the reverse. Not on the wire. */
+  remoteJidAlt?: Maybe<string>;
+  participantAlt?: Maybe<string>;
+}
+
+export interface WireContext {
+  stanzaId?: Maybe<string>;
+  participant?: Maybe<string>;
+  remoteJid?: Maybe<string>;
+  quotedMessage?: Maybe<WireMessage>;
+  mentionedJid?: Maybe<string[]>;
+  isForwarded?: Maybe<boolean>;
+  forwardingScore?: Maybe<number>;
+}
+
+interface WithContext {
+  contextInfo?: Maybe<WireContext>;
+}
+
+export interface WireText extends WithContext {
+  text?: Maybe<string>;
+  matchedText?: Maybe<string>;
+  title?: Maybe<string>;
+  description?: Maybe<string>;
+  previewType?: Maybe<number>;
+  backgroundArgb?: Maybe<number>;
+  textArgb?: Maybe<number>;
+  font?: Maybe<number>;
+}
+
+/** Every kind of media; which fields count depends on the kind. */
+export interface WireMedia extends WithContext {
+  url?: Maybe<string>;
+  directPath?: Maybe<string>;
+  mimetype?: Maybe<string>;
+  mediaKey?: Maybe<Uint8Array>;
+  mediaKeyTimestamp?: Maybe<WireNumber>;
+  fileSha256?: Maybe<Uint8Array>;
+  fileEncSha256?: Maybe<Uint8Array>;
+  fileLength?: Maybe<WireNumber>;
+  caption?: Maybe<string>;
+  width?: Maybe<number>;
+  height?: Maybe<number>;
+  seconds?: Maybe<number>;
+  ptt?: Maybe<boolean>;
+  waveform?: Maybe<Uint8Array>;
+  jpegThumbnail?: Maybe<Uint8Array>;
+  viewOnce?: Maybe<boolean>;
+  gifPlayback?: Maybe<boolean>;
+  isAnimated?: Maybe<boolean>;
+  fileName?: Maybe<string>;
+  title?: Maybe<string>;
+}
+
+interface WirePoll extends WithContext {
+  name?: Maybe<string>;
+  options?: Maybe<{ optionName?: Maybe<string> }[]>;
+  selectableOptionsCount?: Maybe<number>;
+}
+
+interface WireVCard extends WithContext {
+  displayName?: Maybe<string>;
+  vcard?: Maybe<string>;
+}
+
+interface Wrapped {
+  message?: Maybe<WireMessage>;
+}
+
+export interface WireMessage {
+  conversation?: Maybe<string>;
+  extendedTextMessage?: Maybe<WireText>;
+  imageMessage?: Maybe<WireMedia>;
+  videoMessage?: Maybe<WireMedia>;
+  ptvMessage?: Maybe<WireMedia>;
+  audioMessage?: Maybe<WireMedia>;
+  documentMessage?: Maybe<WireMedia>;
+  stickerMessage?: Maybe<WireMedia>;
+  locationMessage?: Maybe<
+    WithContext & {
+      degreesLatitude?: Maybe<number>;
+      degreesLongitude?: Maybe<number>;
+      name?: Maybe<string>;
+      address?: Maybe<string>;
+    }
+  >;
+  contactMessage?: Maybe<WireVCard>;
+  contactsArrayMessage?: Maybe<WithContext & { displayName?: Maybe<string>; contacts?: Maybe<WireVCard[]> }>;
+  reactionMessage?: Maybe<{
+    key?: Maybe<WireKey>;
+    text?: Maybe<string>;
+    senderTimestampMs?: Maybe<WireNumber>;
+  }>;
+  pollCreationMessage?: Maybe<WirePoll>;
+  pollCreationMessageV2?: Maybe<WirePoll>;
+  pollCreationMessageV3?: Maybe<WirePoll>;
+  pollUpdateMessage?: Maybe<{
+    pollCreationMessageKey?: Maybe<WireKey>;
+    vote?: Maybe<{ encPayload?: Maybe<Uint8Array>; encIv?: Maybe<Uint8Array> }>;
+    senderTimestampMs?: Maybe<WireNumber>;
+  }>;
+  eventMessage?: Maybe<
+    WithContext & {
+      isCanceled?: Maybe<boolean>;
+      name?: Maybe<string>;
+      description?: Maybe<string>;
+      startTime?: Maybe<WireNumber>;
+      endTime?: Maybe<WireNumber>;
+      location?: Maybe<{ name?: Maybe<string> }>;
+      joinLink?: Maybe<string>;
+    }
+  >;
+  pinInChatMessage?: Maybe<{
+    key?: Maybe<WireKey>;
+    type?: Maybe<number>;
+    senderTimestampMs?: Maybe<WireNumber>;
+  }>;
+  protocolMessage?: Maybe<{
+    key?: Maybe<WireKey>;
+    type?: Maybe<number>;
+    editedMessage?: Maybe<WireMessage>;
+    timestampMs?: Maybe<WireNumber>;
+  }>;
+  buttonsMessage?: Maybe<{
+    contentText?: Maybe<string>;
+    footerText?: Maybe<string>;
+    buttons?: Maybe<{ buttonId?: Maybe<string>; buttonText?: Maybe<{ displayText?: Maybe<string> }> }[]>;
+  }>;
+  buttonsResponseMessage?: Maybe<
+    WithContext & { selectedButtonId?: Maybe<string>; selectedDisplayText?: Maybe<string> }
+  >;
+  templateButtonReplyMessage?: Maybe<
+    WithContext & { selectedId?: Maybe<string>; selectedDisplayText?: Maybe<string> }
+  >;
+  listResponseMessage?: Maybe<
+    WithContext & { title?: Maybe<string>; singleSelectReply?: Maybe<{ selectedRowId?: Maybe<string> }> }
+  >;
+  orderMessage?: Maybe<WithContext & { orderId?: Maybe<string>; [field: string]: unknown }>;
+  productMessage?: Maybe<
+    WithContext & { product?: Maybe<{ productId?: Maybe<string>; [field: string]: unknown }> }
+  >;
+  messageContextInfo?: Maybe<{
+    messageSecret?: Maybe<Uint8Array>;
+    messageAddOnDurationInSecs?: Maybe<number>;
+  }>;
+  viewOnceMessage?: Maybe<Wrapped>;
+  viewOnceMessageV2?: Maybe<Wrapped>;
+  viewOnceMessageV2Extension?: Maybe<Wrapped>;
+  documentWithCaptionMessage?: Maybe<Wrapped>;
+  ephemeralMessage?: Maybe<Wrapped>;
+  editedMessage?: Maybe<Wrapped>;
+  deviceSentMessage?: Maybe<Wrapped>;
+  senderKeyDistributionMessage?: unknown;
+}
+
+/** `ProtocolMessage.Type` of the network. */
+export const PROTOCOL = { revoke: 0, edit: 14 } as const;

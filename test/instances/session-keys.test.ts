@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
+import { createSessionKeys } from '@posthorn/core/instances/keep-session-keys.ts';
+import { createCipher } from '@posthorn/core/platform/encryption.ts';
+import { createParts, type Parts } from '../support/parts.ts';
+import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
+
+let parts: Parts;
+let company: SeededCompany;
+const cipher = createCipher('5a'.repeat(32));
+before(async () => {
+  parts = await createParts();
+  company = await seedCompany(parts.db);
+});
+after(() => parts.close());
+
+async function keysOf(epoch = 1, instanceId?: string) {
+  const id = instanceId ?? (await seedInstance(parts.db, company.companyId));
+  await parts.db.query('UPDATE shards SET epoch = 1 WHERE shard = 0');
+  const scope = { companyId: company.companyId, instanceId: id, lease: { shard: 0, epoch } };
+  return { id, keys: createSessionKeys({ ...parts, cipher }, scope) };
+}
+
+test('what is written is read back by kind and id, the last of each, and null removes it', async () => {
+  const { keys } = await keysOf();
+  await keys.write([
+    { kind: 'session', id: 'a', value: { n: 1 } },
+    { kind: 'session', id: 'b', value: 'two' },
+    { kind: 'session', id: 'a', value: { n: 3 } },
+    { kind: 'pre-key', id: 'a', value: 4 },
+  ]);
+  assert.deepEqual(
+    await keys.read('session', ['a', 'b', 'c']),
+    new Map<string, unknown>([
+      ['a', { n: 3 }],
+      ['b', 'two'],
+    ]),
+  );
+  await keys.write([
+    { kind: 'session', id: 'a', value: null },
+    { kind: 'session', id: 'd', value: 5 },
+  ]);
+  assert.deepEqual(
+    await keys.read('session'),
+    new Map<string, unknown>([
+      ['b', 'two'],
+      ['d', 5],
+    ]),
+  );
+  assert.deepEqual(await keys.read('pre-key'), new Map([['a', 4]]));
+  await keys.clear();
+  assert.equal((await keys.read('session')).size + (await keys.read('pre-key')).size, 0);
+});
+
+test('nothing of it can be read out of the database, and another instance sees none of it', async () => {
+  const { id, keys } = await keysOf();
+  await keys.write([{ kind: 'creds', id: 'me', value: 'a very secret key' }]);
+  const { rows } = await parts.db.query<{ sealed: Buffer }>(
+    'SELECT sealed FROM session_keys WHERE instance_id = $1',
+    [id],
+  );
+  assert.equal(rows.length, 1);
+  assert.ok(!rows[0]!.sealed.toString('latin1').includes('secret'));
+  const other = await keysOf();
+  assert.equal((await other.keys.read('creds')).size, 0);
+});
+
+test('a worker that has lost the shard neither reads nor writes, and a failed write leaves nothing', async () => {
+  const { id, keys } = await keysOf();
+  await keys.write([{ kind: 'session', id: 'a', value: 1 }]);
+  const late = (await keysOf(0, id)).keys;
+  await assert.rejects(late.read('session'), LeaseLost);
+  await assert.rejects(late.write([{ kind: 'session', id: 'a', value: 2 }]), LeaseLost);
+  await assert.rejects(late.clear(), LeaseLost);
+  // One that PostgreSQL refuses takes the others of its write along.
+  const refused = [
+    { kind: 'session', id: 'a', value: null },
+    { kind: 'session', id: 'bad\0', value: 3 },
+  ];
+  await assert.rejects(keys.write(refused));
+  assert.deepEqual(await keys.read('session'), new Map([['a', 1]]));
+});
+
+test('keys of an instance that was deleted are not written any more', async () => {
+  const { id, keys } = await keysOf();
+  await parts.db.query('DELETE FROM instances WHERE id = $1', [id]);
+  await keys.write([{ kind: 'session', id: 'a', value: 1 }]);
+  assert.equal((await keys.read('session')).size, 0);
+});

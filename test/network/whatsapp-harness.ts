@@ -1,0 +1,184 @@
+/** Instances on real connections to the simulated WhatsApp network. */
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { networkIdOf, newId } from '@posthorn/core/platform/ids.ts';
+import { createLog } from '@posthorn/core/platform/log.ts';
+import type {
+  DisconnectReason,
+  HistoryBatch,
+  InboundMessage,
+  NetworkChange,
+  NetworkFact,
+  NetworkReceipt,
+  NetworkSession,
+  OutboundMessage,
+  PairedIdentity,
+  PresenceUpdate,
+  SessionKeys,
+  SessionSink,
+} from '@posthorn/network/driver.ts';
+import { createWhatsAppDriver } from '@posthorn/network/whatsapp/driver.ts';
+import { loadLibrary, trustRoot } from '@posthorn/network/whatsapp/library.ts';
+import '../support/whatsapp/library-timers.ts';
+import { ensureWhatsAppLibrary } from '../support/whatsapp/library-install.ts';
+import { startWhatsAppNetwork, type WhatsAppNetwork } from '../support/whatsapp/network.ts';
+import { until } from '../support/whatsapp/phone-handle.ts';
+
+export { until };
+
+/** A network of the test's own, which the driver of this process trusts. */
+export async function startNetwork(): Promise<WhatsAppNetwork> {
+  await ensureWhatsAppLibrary();
+  const network = await startWhatsAppNetwork();
+  trustRoot(await loadLibrary(), network.trustedRoot);
+  return network;
+}
+
+/** Keys as the owner keeps them: what comes back is a copy, as from a database. */
+export function memoryKeys(): SessionKeys & { rows: Map<string, string>; writes: number } {
+  const rows = new Map<string, string>();
+  const keys = {
+    rows,
+    writes: 0,
+    async read(kind: string, ids?: readonly string[]) {
+      const found = [...rows].filter(([name]) => name.startsWith(`${kind}\n`));
+      const all = found.map(([name, value]): [string, unknown] => [
+        name.slice(kind.length + 1),
+        JSON.parse(value),
+      ]);
+      return new Map(ids ? all.filter(([id]) => ids.includes(id)) : all);
+    },
+    async write(changes: Parameters<SessionKeys['write']>[0]) {
+      keys.writes += 1;
+      await new Promise((resolve) => setImmediate(resolve));
+      for (const { kind, id, value } of changes) {
+        if (value === null) rows.delete(`${kind}\n${id}`);
+        else rows.set(`${kind}\n${id}`, JSON.stringify(value));
+      }
+    },
+    async clear() {
+      rows.clear();
+    },
+  };
+  return keys;
+}
+
+export interface WhatsAppInstance {
+  session: NetworkSession;
+  keys: ReturnType<typeof memoryKeys>;
+  qrs: string[];
+  identity: PairedIdentity | undefined;
+  connections: number;
+  ended: { reason: DisconnectReason; error: string | undefined }[];
+  restrictions: (string | null)[];
+  receipts: NetworkReceipt[];
+  inbound: InboundMessage[];
+  changes: NetworkChange[];
+  facts: NetworkFact[];
+  history: HistoryBatch[];
+  presence: PresenceUpdate[];
+  send(message: Omit<OutboundMessage, 'networkId'> & { networkId?: string }): Promise<string>;
+}
+
+export interface OpenOptions {
+  url: string;
+  ca?: string;
+  keys?: ReturnType<typeof memoryKeys>;
+  credentials?: unknown;
+  proxy?: string | null;
+  sink?: Partial<SessionSink>;
+  sendTimeoutMs?: number;
+}
+
+/** Opens a session whose sink notes what it is told; closed when the test ends. */
+export async function openWhatsApp(t: TestContext, options: OpenOptions): Promise<WhatsAppInstance> {
+  const driver = createWhatsAppDriver({
+    url: options.url,
+    log: createLog({ level: process.env.TEST_LOG_LEVEL ?? 'silent', role: 'test' }),
+    allowPrivateProxies: true,
+    ...(options.ca ? { ca: options.ca } : {}),
+    ...(options.sendTimeoutMs ? { sendTimeoutMs: options.sendTimeoutMs } : {}),
+  });
+  const instance: WhatsAppInstance = {
+    session: undefined as unknown as NetworkSession,
+    keys: options.keys ?? memoryKeys(),
+    qrs: [],
+    identity: undefined,
+    connections: 0,
+    ended: [],
+    restrictions: [],
+    receipts: [],
+    inbound: [],
+    changes: [],
+    facts: [],
+    history: [],
+    presence: [],
+    async send({ networkId = networkIdOf(newId()), ...message }) {
+      await instance.session.send({ networkId, ...message });
+      return networkId;
+    },
+  };
+  const sink: SessionSink = {
+    qr: (qr) => void instance.qrs.push(qr),
+    async paired(identity) {
+      instance.identity = identity;
+    },
+    connected() {
+      instance.connections += 1;
+    },
+    disconnected: (reason, error) => void instance.ended.push({ reason, error }),
+    restricted: (restriction) => void instance.restrictions.push(restriction),
+    async receipts(receipts) {
+      instance.receipts.push(...receipts);
+    },
+    async inbound(messages) {
+      instance.inbound.push(...messages);
+    },
+    async changes(changes) {
+      instance.changes.push(...changes);
+    },
+    async facts(facts) {
+      instance.facts.push(...facts);
+    },
+    async history(batch) {
+      instance.history.push(batch);
+    },
+    presence: (updates) => void instance.presence.push(...updates),
+    ...options.sink,
+  };
+  const { keys, credentials = null, proxy = null } = { ...options, keys: instance.keys };
+  instance.session = await driver.open({ instanceId: newId(), epoch: 1, credentials, keys, proxy }, sink);
+  t.after(() => instance.session.close());
+  return instance;
+}
+
+/** An instance that is paired with this phone, and logged in. */
+export async function pairWhatsApp(
+  t: TestContext,
+  network: WhatsAppNetwork,
+  phone: ReturnType<WhatsAppNetwork['phone']>,
+  options: Partial<OpenOptions> = {},
+): Promise<WhatsAppInstance> {
+  const instance = await openWhatsApp(t, { url: network.url, ca: network.ca, ...options });
+  phone.scan(await until(() => instance.qrs.at(-1), 'a QR code'));
+  await until(() => instance.connections > 0, 'the login after the pairing');
+  assert.ok(instance.identity);
+  return instance;
+}
+
+/** The same instance again, as the next owner opens it. */
+export function reopenWhatsApp(
+  t: TestContext,
+  network: WhatsAppNetwork,
+  before: WhatsAppInstance,
+  options: Partial<OpenOptions> = {},
+): Promise<WhatsAppInstance> {
+  const { keys, identity } = before;
+  return openWhatsApp(t, {
+    url: network.url,
+    ca: network.ca,
+    keys,
+    credentials: identity!.credentials,
+    ...options,
+  });
+}

@@ -1,0 +1,167 @@
+/** The parts of the WhatsApp driver that decide: tables, without a network. */
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { describe, test } from 'node:test';
+import { type EndingRead, readEnding } from '@posthorn/network/whatsapp/disconnects.ts';
+import { createFrameGate } from '@posthorn/network/whatsapp/frame-gate.ts';
+import { pack, unpack } from '@posthorn/network/whatsapp/keys.ts';
+import { createDecryptor, createEncryptor, MediaTampered } from '@posthorn/network/whatsapp/media/crypt.ts';
+import { createPump } from '@posthorn/network/whatsapp/pump.ts';
+
+test('why a connection ended', () => {
+  const lost = (error?: string): EndingRead => ({
+    to: 'end',
+    reason: 'connection_lost',
+    ...(error ? { error } : {}),
+  });
+  const table: [message: string, statusCode: number | undefined, cause: string | undefined, EndingRead][] = [
+    ['Stream Errored (restart required)', 515, undefined, { to: 'relogin' }],
+    ['Stream Errored (conflict)', 440, undefined, { to: 'end', reason: 'replaced' }],
+    ['Connection Failure', 401, undefined, { to: 'end', reason: 'logged_out' }],
+    ['Connection Failure', 402, undefined, { to: 'end', reason: 'hard_paused' }],
+    ['Connection Failure', 403, undefined, { to: 'end', reason: 'banned' }],
+    ['Connection Failure', 405, undefined, { to: 'end', reason: 'version_refused' }],
+    ['Connection Failure', 503, undefined, lost('the connection to the WhatsApp network was lost')],
+    ['QR refs attempts ended', 408, undefined, lost()],
+    // The codes of proxies and web servers are not those of the network.
+    [
+      'WebSocket Error (Unexpected server response: 403)',
+      403,
+      undefined,
+      lost('the WhatsApp network cannot be reached (HTTP 403); it is tried again'),
+    ],
+    [
+      'WebSocket Error (getaddrinfo ENOTFOUND web.whatsapp.com)',
+      408,
+      'ENOTFOUND getaddrinfo ENOTFOUND web.whatsapp.com',
+      lost('the WhatsApp network cannot be reached (ENOTFOUND); it is tried again'),
+    ],
+    [
+      'WebSocket Error (connect via user:secret@proxy failed)',
+      500,
+      'connect via user:secret@proxy failed',
+      lost('the WhatsApp network cannot be reached; it is tried again'),
+    ],
+  ];
+  for (const [message, statusCode, cause, expected] of table)
+    assert.deepEqual(readEnding({ message, statusCode, cause }), expected, message);
+  assert.deepEqual(readEnding(undefined), lost());
+});
+
+test('keys come back as they were: bytes within objects within lists', () => {
+  const value = {
+    a: new Uint8Array([1, 2]),
+    b: [{ c: Buffer.from('x') }, null, 'y', 3],
+    d: undefined,
+    e: true,
+  };
+  const back = unpack(JSON.parse(JSON.stringify(pack(value)))) as Record<string, unknown>;
+  assert.deepEqual(back, { a: Buffer.of(1, 2), b: [{ c: Buffer.from('x') }, null, 'y', 3], e: true });
+});
+
+describe('the gate before the socket', () => {
+  function gated() {
+    const sent: string[] = [];
+    const failures: unknown[] = [];
+    const gate = createFrameGate((err) => failures.push(err));
+    const socket = { send: (data: Uint8Array | string) => void sent.push(String(data)) };
+    gate.guard(socket);
+    return { sent, failures, gate, socket };
+  }
+
+  test('lets frames pass when nothing is being stored', () => {
+    const { sent, socket } = gated();
+    socket.send('a');
+    assert.deepEqual(sent, ['a']);
+  });
+
+  test('holds a frame until what was begun before it is stored, and keeps the order', async () => {
+    const { sent, gate, socket } = gated();
+    const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    gate.hold(first.promise);
+    socket.send('a');
+    gate.hold(second.promise);
+    socket.send('b');
+    second.resolve();
+    await new Promise(setImmediate);
+    assert.deepEqual(sent, [], 'b waits for a, and a for the first');
+    first.resolve();
+    await new Promise(setImmediate);
+    assert.deepEqual(sent, ['a', 'b']);
+    socket.send('c');
+    assert.deepEqual(sent, ['a', 'b', 'c']);
+  });
+
+  test('lets nothing pass after something could not be stored', async () => {
+    const { sent, failures, gate, socket } = gated();
+    gate.hold(Promise.reject(new Error('lease lost')));
+    socket.send('a');
+    await new Promise(setImmediate);
+    socket.send('b');
+    assert.deepEqual(sent, []);
+    assert.equal(failures.length, 1);
+  });
+});
+
+test('what arrives is handed over in order, and repeated until it is recorded', async () => {
+  const seen: string[] = [];
+  let failing = 2;
+  const pump = createPump(() => undefined);
+  const first = pump.run(async () => {
+    seen.push('first');
+    if (failing-- > 0) throw new Error('not recorded');
+  });
+  const second = pump.run(async () => void seen.push('second'));
+  await Promise.all([first, second]);
+  assert.deepEqual(seen, ['first', 'first', 'first', 'second']);
+  await pump.stop();
+  await assert.rejects(pump.run(async () => undefined));
+});
+
+describe('media', () => {
+  const key = randomBytes(32);
+
+  async function encrypt(plain: Buffer, chunk = 7) {
+    const encryptor = createEncryptor(key, 'image');
+    const parts = Array.from({ length: Math.ceil(plain.length / chunk) }, (_, i) =>
+      plain.subarray(i * chunk, (i + 1) * chunk),
+    );
+    const [bytes] = await Promise.all([
+      buffer(encryptor),
+      pipeline(Readable.from(parts), encryptor, { end: true }),
+    ]);
+    return { bytes, hashes: encryptor.hashes() };
+  }
+
+  function decrypt(bytes: Buffer, sha256: string, chunk = 5) {
+    const parts = Array.from({ length: Math.ceil(bytes.length / chunk) }, (_, i) =>
+      bytes.subarray(i * chunk, (i + 1) * chunk),
+    );
+    return buffer(Readable.from(parts).pipe(createDecryptor(key, 'image', sha256)));
+  }
+
+  test('of any length comes back as it was, and the same key gives the same bytes', async () => {
+    for (const length of [0, 1, 15, 16, 17, 1000]) {
+      const plain = randomBytes(length);
+      const { bytes, hashes } = await encrypt(plain);
+      assert.deepEqual((await encrypt(plain, 64)).bytes, bytes);
+      assert.equal(hashes.fileLength, length);
+      assert.deepEqual(hashes.fileEncSha256, createHash('sha256').update(bytes).digest());
+      assert.deepEqual(await decrypt(bytes, hashes.fileSha256.toString('hex')), plain);
+    }
+  });
+
+  test('that was altered or cut is refused', async () => {
+    const { bytes, hashes } = await encrypt(randomBytes(100));
+    const sha256 = hashes.fileSha256.toString('hex');
+    const altered = Buffer.from(bytes);
+    altered[3]! ^= 1;
+    await assert.rejects(decrypt(altered, sha256), MediaTampered);
+    await assert.rejects(decrypt(bytes.subarray(0, -1), sha256), MediaTampered);
+    await assert.rejects(decrypt(bytes.subarray(0, 4), sha256), MediaTampered);
+    await assert.rejects(decrypt(bytes, '00'.repeat(32)), MediaTampered);
+  });
+});

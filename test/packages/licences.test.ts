@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import { projectRoot } from '@posthorn/test/support/process.ts';
+
+interface Locked {
+  license?: string;
+  optional?: boolean;
+  link?: boolean;
+}
+
+const read = (file: string) => JSON.parse(readFileSync(path.join(projectRoot, file), 'utf8'));
+const locked = Object.entries(read('package-lock.json').packages as Record<string, Locked>).filter(
+  ([folder, { link }]) => folder.includes('node_modules/') && !link,
+);
+
+/** A library that programs link to and that leaves their own licence to them. */
+const WEAK_COPYLEFT = /\bLGPL-[\w.-]+/g;
+const COPYLEFT = /\bA?GPL\b|GNU (?:AFFERO )?GENERAL PUBLIC|\bSSPL\b/i;
+
+/** The licence that a package names: in the lock, else in what was installed. */
+function licenceOf(folder: string, { license }: Locked): string {
+  if (license) return license;
+  const installed = path.join(projectRoot, folder);
+  if (!existsSync(installed)) return 'unknown';
+  const { license: own, licenses } = read(path.join(folder, 'package.json'));
+  if (own || licenses) return JSON.stringify(own ?? licenses);
+  // Some only have the text of it.
+  const text = readdirSync(installed).find((file) => /^licen[cs]e/i.test(file));
+  return text ? readFileSync(path.join(installed, text), 'utf8').slice(0, 2_000) : 'unknown';
+}
+
+const isCopyleft = (licence: string) => COPYLEFT.test(licence.replace(WEAK_COPYLEFT, ''));
+
+describe('what an installation brings', () => {
+  for (const [command, packages] of [
+    ['npm ci', locked],
+    ['npm ci --omit=optional', locked.filter(([, { optional }]) => !optional)],
+  ] as const) {
+    it(`has no package under the GPL, by ${command}`, () => {
+      assert.ok(packages.length > 100);
+      const found = packages.flatMap(([folder, entry]) => {
+        const licence = licenceOf(folder, entry);
+        return isCopyleft(licence) || licence === 'unknown' ? [`${folder}: ${licence.slice(0, 40)}`] : [];
+      });
+      assert.deepEqual(found, []);
+    });
+  }
+
+  it('has nothing of the WhatsApp library, which is in a lock of its own', () => {
+    const names = locked.map(([folder]) => folder.slice(folder.lastIndexOf('node_modules/') + 13));
+    assert.deepEqual(
+      names.filter((name) => name === 'libsignal' || name.endsWith('/baileys')),
+      [],
+    );
+    const own = Object.entries(
+      read('network/whatsapp/library/package-lock.json').packages as Record<string, Locked>,
+    );
+    const copyleft = own.filter(([, { license = '' }]) => isCopyleft(license)).map(([folder]) => folder);
+    assert.deepEqual(copyleft, ['node_modules/libsignal'], 'the test would see it');
+  });
+});

@@ -1,0 +1,181 @@
+import './library-timers.ts';
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { networkIdOf, newId } from '@posthorn/core/platform/ids.ts';
+import type {
+  DisconnectReason,
+  HistoryBatch,
+  InboundMessage,
+  NetworkChange,
+  NetworkDriver,
+  NetworkFact,
+  NetworkReceipt,
+  NetworkSession,
+  OpenRequest,
+  OutboundMessage,
+  PairedIdentity,
+  PresenceUpdate,
+  SessionKey,
+  SessionKeys,
+  SessionSink,
+} from '@posthorn/network/driver.ts';
+import { until } from './phone-handle.ts';
+
+/** A session of any driver, with a sink that notes what it is told, for tests of the port. */
+export interface Recorded {
+  session: NetworkSession;
+  qrs: string[];
+  identity: PairedIdentity | null;
+  connected: number;
+  ended: DisconnectReason[];
+  receipts: NetworkReceipt[];
+  inbound: InboundMessage[];
+  changes: NetworkChange[];
+  facts: NetworkFact[];
+  history: HistoryBatch[];
+  presence: PresenceUpdate[];
+  restrictions: (string | null)[];
+}
+
+/** What an instance keeps: its pairing, and what its session remembers. */
+export interface Kept {
+  instanceId: string;
+  epoch: number;
+  credentials: unknown | null;
+  keys: MemoryKeys;
+}
+
+export function newKept(): Kept {
+  return { instanceId: newId(), epoch: 0, credentials: null, keys: new MemoryKeys() };
+}
+
+/** Keeps what a session remembers in memory, as JSON, as the database does. */
+export class MemoryKeys implements SessionKeys {
+  readonly #values = new Map<string, Map<string, string>>();
+  /** Called before each write; what it throws is what the write rejects with, and nothing is stored. */
+  beforeWrite: ((changes: readonly SessionKey[]) => void) | null = null;
+  /** Called when a write is durable. */
+  afterWrite: ((changes: readonly SessionKey[]) => void) | null = null;
+
+  async read(kind: string, ids?: readonly string[]): Promise<Map<string, unknown>> {
+    const all = this.#values.get(kind) ?? new Map<string, string>();
+    const wanted = ids ?? [...all.keys()];
+    const found = new Map<string, unknown>();
+    for (const id of wanted) {
+      const written = all.get(id);
+      if (written !== undefined) found.set(id, JSON.parse(written));
+    }
+    return found;
+  }
+
+  async write(changes: readonly SessionKey[]): Promise<void> {
+    this.beforeWrite?.(changes);
+    for (const { kind, id, value } of changes) {
+      const all = this.#values.get(kind) ?? new Map<string, string>();
+      this.#values.set(kind, all);
+      if (value === null) all.delete(id);
+      else all.set(id, JSON.stringify(value));
+    }
+    this.afterWrite?.(changes);
+  }
+
+  async clear(): Promise<void> {
+    this.#values.clear();
+  }
+}
+
+export interface OpenOptions {
+  sink?: Partial<SessionSink>;
+  proxy?: string | null;
+}
+
+/** Opens the session of what was kept, as its next owner. */
+export async function openRecorded(
+  driver: NetworkDriver,
+  kept: Kept,
+  { sink: replaced = {}, proxy = null }: OpenOptions = {},
+): Promise<Recorded> {
+  kept.epoch += 1;
+  const recorded: Recorded = {
+    session: undefined as unknown as NetworkSession,
+    qrs: [],
+    identity: null,
+    connected: 0,
+    ended: [],
+    receipts: [],
+    inbound: [],
+    changes: [],
+    facts: [],
+    history: [],
+    presence: [],
+    restrictions: [],
+  };
+  const sink: SessionSink = {
+    qr: (qr) => recorded.qrs.push(qr),
+    async paired(identity) {
+      recorded.identity = identity;
+      kept.credentials = identity.credentials;
+    },
+    connected() {
+      recorded.connected += 1;
+    },
+    disconnected: (reason) => recorded.ended.push(reason),
+    restricted: (restriction) => recorded.restrictions.push(restriction),
+    async receipts(receipts) {
+      recorded.receipts.push(...receipts);
+    },
+    async inbound(messages) {
+      recorded.inbound.push(...messages);
+    },
+    async changes(changes) {
+      recorded.changes.push(...changes);
+    },
+    async facts(facts) {
+      recorded.facts.push(...facts);
+    },
+    async history(batch) {
+      recorded.history.push(batch);
+    },
+    presence: (updates) => recorded.presence.push(...updates),
+    ...replaced,
+  };
+  const { instanceId, epoch, credentials, keys } = kept;
+  const request: OpenRequest = { instanceId, epoch, credentials, keys, proxy };
+  recorded.session = await driver.open(request, sink);
+  return recorded;
+}
+
+/** Sends a text; answers the id under which it went. */
+export async function sendText(
+  { session }: Recorded,
+  to: string,
+  text: string,
+  networkId: string = networkIdOf(newId()),
+): Promise<string> {
+  await session.send(outbound(to, 'text', { text }, { networkId }));
+  return networkId;
+}
+
+export function outbound(
+  to: string,
+  type: string,
+  content: Record<string, unknown>,
+  more: Partial<OutboundMessage> = {},
+): OutboundMessage {
+  return { networkId: networkIdOf(newId()), to: to as OutboundMessage['to'], type, content, ...more };
+}
+
+export async function connected(recorded: Recorded): Promise<void> {
+  await until(() => recorded.connected > 0 || recorded.ended.length > 0, 'the session is connected', 20_000);
+  assert.deepEqual(recorded.ended, []);
+}
+
+export async function endOf(recorded: Recorded): Promise<DisconnectReason> {
+  await until(() => recorded.ended.length > 0, 'the session ends', 20_000);
+  return recorded.ended[0]!;
+}
+
+/** A number of the country code that nobody has. */
+export function newNumber(): string {
+  return `9998${String(BigInt(`0x${randomUUID().replaceAll('-', '').slice(0, 12)}`) % 10n ** 8n).padStart(8, '0')}`;
+}

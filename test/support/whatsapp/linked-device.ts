@@ -1,0 +1,102 @@
+import type { Stanza } from './nodes.ts';
+import type { Bundle } from './ratchet.ts';
+
+/** One connection that is logged in, as far as whoever sends to it must know. */
+export interface LiveConnection {
+  send(stanza: Stanza): void;
+  /** Sends what is said last, then closes. */
+  end(stanza?: Stanza): void;
+  /** Cuts the line without a word. */
+  cut(): void;
+}
+
+type UploadedPreKey = { id: number; key: Buffer };
+
+/**
+ * A device that was paired with a phone, as the network knows it: its keys, and the stanzas that it has not confirmed.
+ * They are kept in order and come again, marked as offline, with the next login.
+ */
+export class LinkedDevice {
+  readonly number: string;
+  readonly id: number;
+  readonly identity: Buffer;
+  readonly noiseKey: Buffer;
+  /** What the phone has signed of it; other devices are shown it with the device's prekeys. */
+  readonly signedIdentity: Buffer;
+  readonly registrationId: number;
+  signedPreKey: { id: number; key: Buffer; signature: Buffer };
+  readonly preKeys: UploadedPreKey[] = [];
+  readonly pending: Stanza[] = [];
+  connection: LiveConnection | null = null;
+  pushName = '';
+  isLoggedOut = false;
+  /** Whether the phone has sent it its history and keys. */
+  isWelcomed = false;
+  /** Whether what is sent goes out at once; before, the queue is being handed over. */
+  isCaughtUp = false;
+  logins = 0;
+  /** Logins that found the device logged in already. */
+  doubleLogins = 0;
+  presence: 'available' | 'unavailable' = 'unavailable';
+  /** Acks of messages are held back while this is true. */
+  holdsAcks = false;
+  readonly heldAcks: Stanza[] = [];
+
+  constructor(given: {
+    number: string;
+    id: number;
+    identity: Buffer;
+    noiseKey: Buffer;
+    signedIdentity: Buffer;
+    registrationId: number;
+    signedPreKey: { id: number; key: Buffer; signature: Buffer };
+  }) {
+    this.number = given.number;
+    this.id = given.id;
+    this.identity = given.identity;
+    this.noiseKey = given.noiseKey;
+    this.signedIdentity = given.signedIdentity;
+    this.registrationId = given.registrationId;
+    this.signedPreKey = given.signedPreKey;
+  }
+
+  get jid(): string {
+    return `${this.number}:${this.id}@s.whatsapp.net`;
+  }
+
+  /** What a session with it is begun with; a prekey is given away once. */
+  takeBundle(): Bundle {
+    const preKey = this.preKeys.shift();
+    return {
+      registrationId: this.registrationId,
+      identity: this.identity,
+      signedPreKey: this.signedPreKey,
+      preKey,
+    };
+  }
+
+  /** Hands over a stanza that must be confirmed. */
+  deliver(stanza: Stanza): void {
+    this.pending.push(stanza);
+    if (this.isCaughtUp) this.connection?.send(stanza);
+  }
+
+  /** Hands over what is worth something only now. */
+  tell(stanza: Stanza): void {
+    if (this.isCaughtUp) this.connection?.send(stanza);
+  }
+
+  /** The queue, as it is handed over after a login. */
+  handOver(): void {
+    for (const stanza of this.pending) {
+      this.connection?.send({ ...stanza, attrs: { ...stanza.attrs, offline: '0' } });
+    }
+    this.isCaughtUp = true;
+  }
+
+  /** The device has confirmed a stanza, by its kind and id. */
+  confirm(tag: string, id: string): void {
+    const at = this.pending.findIndex((stanza) => stanza.tag === tag && stanza.attrs.id === id);
+    if (at >= 0) this.pending.splice(at, 1);
+  }
+}

@@ -1,0 +1,168 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { WebSocketServer } from 'ws';
+import { Connection } from './connection.ts';
+import { announceChange, createGroup, describe } from './groups.ts';
+import type { LinkedDevice } from './linked-device.ts';
+import { type MediaServer, startMediaServer } from './media-server.ts';
+import { loadCoding, node } from './nodes.ts';
+import { type CertificateFault, createIdentity } from './noise.ts';
+import { Phone } from './phone.ts';
+import { PhoneHandle } from './phone-handle.ts';
+import type { Faults, Group, LedgerEntry, World } from './world.ts';
+
+/**
+ * The network on the other side of the WhatsApp driver, simulated at the level of its protocol: WebSocket, Noise
+ * handshake, sealed frames, pairing, and phones with real Signal sessions, so that what the driver sends is really
+ * opened. The coder of stanzas and messages is the library's; all cryptography is our own.
+ */
+export interface WhatsAppNetwork {
+  /** Where clients connect to. */
+  url: string;
+  /** Host and port of the media server. */
+  mediaHost: string;
+  /** PEM of the media server's authority. */
+  ca: string;
+  /** The public key that signs the servers' certificates; a client must be told to trust it. */
+  trustedRoot: Buffer;
+  media: MediaServer;
+  /** Makes a phone; a number that has one already is an error. */
+  phone(number: string, name?: string): PhoneHandle;
+  group(
+    owner: PhoneHandle,
+    subject: string,
+    members: readonly PhoneHandle[],
+    addressing?: 'pn' | 'lid',
+  ): Group;
+  readonly ledger: readonly LedgerEntry[];
+  /** What went wrong in the network's eyes; see `World.problems`. */
+  readonly problems: readonly string[];
+  readonly unknownQuestions: readonly string[];
+  faults: Faults;
+  control: Control;
+  world: World;
+  close(): Promise<void>;
+}
+
+/** What the network does to a device that is logged in. */
+export interface Control {
+  /** Another login has taken its place. */
+  kick(device: LinkedDevice): void;
+  /** The phone has unlinked it. */
+  logout(device: LinkedDevice): void;
+  /** The number may not use the network any more. */
+  ban(device: LinkedDevice): void;
+  /** Ends the stream with a code: 515 (log in again), 503 and the like. */
+  streamError(device: LinkedDevice, code: number): void;
+  /** Cuts the line. */
+  drop(device: LinkedDevice): void;
+  /** Cuts all lines, those too that are not logged in yet. */
+  dropAll(): void;
+  /** Sends the acks that were held back, and holds back no more. */
+  releaseAcks(device: LinkedDevice): void;
+}
+
+export interface NetworkOptions {
+  certificate?: CertificateFault;
+  port?: number;
+}
+
+export async function startWhatsAppNetwork(options: NetworkOptions = {}): Promise<WhatsAppNetwork> {
+  const coding = await loadCoding();
+  const media = await startMediaServer();
+  const faults: Faults = {
+    failLogin: null,
+    oldestVersion: null,
+    onMessage: null,
+    pairing: null,
+    spoilsPreKeys: false,
+  };
+  const world: World = {
+    coding,
+    identity: createIdentity(undefined, options.certificate),
+    media,
+    phones: new Map(),
+    lids: new Map(),
+    groups: new Map(),
+    ledger: [],
+    problems: [],
+    unknownQuestions: [],
+    waiting: new Map(),
+    faults,
+    appState: new Map(),
+  };
+  const http = createServer((_request, response) => response.writeHead(426).end());
+  const sockets = new WebSocketServer({ server: http, path: '/ws/chat' });
+  const connections = new Set<Connection>();
+  sockets.on('connection', (socket) => {
+    const connection = new Connection(world, socket);
+    connections.add(connection);
+    socket.once('close', () => connections.delete(connection));
+  });
+  await new Promise<void>((resolve) => http.listen(options.port ?? 0, '127.0.0.1', resolve));
+  return {
+    url: `ws://127.0.0.1:${(http.address() as AddressInfo).port}/ws/chat`,
+    mediaHost: media.host,
+    ca: media.ca,
+    trustedRoot: world.identity.root.public,
+    media,
+    phone: (number, name) => addPhone(world, number, name),
+    group: (owner, subject, members, addressing) => {
+      const phones = members.map((member) => member.phone);
+      const group = createGroup(world, owner.phone, subject, phones, addressing);
+      announceChange(group, owner.phone, node('create', {}, [describe(group)]));
+      return group;
+    },
+    ledger: world.ledger,
+    problems: world.problems,
+    unknownQuestions: world.unknownQuestions,
+    faults,
+    control: controlOf(world, connections),
+    world,
+    close: async () => {
+      for (const socket of sockets.clients) socket.terminate();
+      sockets.close();
+      http.closeAllConnections();
+      await new Promise<void>((resolve) => http.close(() => resolve()));
+      await media.close();
+    },
+  };
+}
+
+function addPhone(world: World, number: string, name?: string): PhoneHandle {
+  if (world.phones.has(number)) throw new Error(`Phone ${number} is there already`);
+  const phone = new Phone(number, name);
+  world.phones.set(number, phone);
+  world.lids.set(phone.lidUser, phone);
+  return new PhoneHandle(world, phone);
+}
+
+function controlOf(world: World, connections: ReadonlySet<Connection>): Control {
+  const remove = (device: LinkedDevice) => {
+    device.isLoggedOut = true;
+    world.phones.get(device.number)?.devices.delete(device.id);
+  };
+  return {
+    kick: (device) =>
+      device.connection?.end(node('stream:error', {}, [node('conflict', { type: 'replaced' })])),
+    logout: (device) => {
+      remove(device);
+      device.connection?.end(
+        node('stream:error', { code: '401' }, [node('conflict', { type: 'device_removed' })]),
+      );
+    },
+    ban: (device) => {
+      world.phones.get(device.number)!.isBanned = true;
+      device.connection?.end(node('failure', { reason: '403', location: 'rva' }));
+    },
+    streamError: (device, code) => device.connection?.end(node('stream:error', { code: String(code) })),
+    drop: (device) => device.connection?.cut(),
+    dropAll: () => {
+      for (const connection of connections) connection.cut();
+    },
+    releaseAcks: (device) => {
+      device.holdsAcks = false;
+      for (const ack of device.heldAcks.splice(0)) device.connection?.send(ack);
+    },
+  };
+}

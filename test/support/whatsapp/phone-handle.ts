@@ -1,0 +1,194 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { publish } from './app-state.ts';
+import type { LinkedDevice } from './linked-device.ts';
+import { type MediaKind, openMedia, storeMedia } from './media-server.ts';
+import { node, type WireMessage } from './nodes.ts';
+import { enterCode, scan } from './pairing.ts';
+import type { Phone, PhoneMessage } from './phone.ts';
+import { tellSender } from './phone-inbox.ts';
+import { type SendOptions, sendFromPhone } from './phone-outbox.ts';
+import { jidIn, seconds, type World } from './world.ts';
+
+const POLL_MS = 10;
+
+/** Waits until `find` answers something. Throws with `what` when it does not in time. */
+export async function until<T>(
+  find: () => T | undefined | null | false,
+  what: string,
+  timeoutMs = 10_000,
+): Promise<T> {
+  const end = performance.now() + timeoutMs;
+  for (;;) {
+    const found = find();
+    if (found !== undefined && found !== null && found !== false) return found;
+    if (performance.now() > end) throw new Error(`Not within ${timeoutMs} ms: ${what}`);
+    await delay(POLL_MS);
+  }
+}
+
+/** What a test does with a simulated phone: the user's hand on it. */
+export class PhoneHandle {
+  readonly phone: Phone;
+  readonly #world: World;
+
+  constructor(world: World, phone: Phone) {
+    this.#world = world;
+    this.phone = phone;
+  }
+
+  get number(): string {
+    return this.phone.number;
+  }
+
+  get jid(): string {
+    return this.phone.jid;
+  }
+
+  get lid(): string {
+    return this.phone.lid;
+  }
+
+  get messages(): readonly PhoneMessage[] {
+    return this.phone.messages;
+  }
+
+  /** The device that was paired last. Throws when none is. */
+  get device(): LinkedDevice {
+    const device = [...this.phone.devices.values()].at(-1);
+    if (!device) throw new Error(`Nothing is paired with ${this.number}`);
+    return device;
+  }
+
+  scan(qr: string): void {
+    scan(this.#world, this.phone, qr);
+  }
+
+  /** Types the code that the device shows; waits until the device has asked for one. */
+  async enterCode(code: string): Promise<void> {
+    const waits = () => [...this.#world.waiting.values()].some((each) => each.code?.number === this.number);
+    await until(waits, `a device asks for a code of ${this.number}`);
+    enterCode(this.#world, this.phone, code);
+  }
+
+  /** The message with this id, once it has come and was opened. */
+  message(id: string, timeoutMs?: number): Promise<PhoneMessage> {
+    const find = () => this.phone.messages.find((message) => message.id === id);
+    return until(
+      find,
+      `message ${id} at ${this.number} (failures: ${JSON.stringify(this.phone.failures)})`,
+      timeoutMs,
+    );
+  }
+
+  /** A receipt of somebody for a message of this phone. */
+  receipt(id: string, type: string, timeoutMs?: number) {
+    const find = () =>
+      this.phone.receipts.find((receipt) => receipt.ids.includes(id) && receipt.type === type);
+    return until(find, `receipt ${type} of ${id} at ${this.number}`, timeoutMs);
+  }
+
+  /** Sends any message; `chat` is a phone, a group's JID or `status@broadcast`. Answers its id. */
+  send(
+    chat: PhoneHandle | string,
+    message: WireMessage,
+    options: SendOptions & { audience?: readonly PhoneHandle[] } = {},
+  ): string {
+    const jid = typeof chat === 'string' ? chat : chat.jid;
+    const audience = options.audience?.map((handle) => handle.phone);
+    return sendFromPhone(this.#world, this.phone, jid, message, { ...options, audience });
+  }
+
+  text(chat: PhoneHandle | string, text: string, options?: SendOptions): string {
+    return this.send(chat, { conversation: text }, options);
+  }
+
+  /** Stores a file and sends the message that names it; `fields` are the rest of what it says. */
+  file(
+    chat: PhoneHandle | string,
+    kind: MediaKind,
+    file: Buffer,
+    fields: WireMessage,
+    options: SendOptions = {},
+  ): string {
+    const reference = storeMedia(this.#world.media, kind, file);
+    const content = { ...reference, mediaKeyTimestamp: Math.floor(Date.now() / 1_000), ...fields };
+    const id = this.send(chat, { [`${kind}Message`]: content }, { type: 'media', ...options });
+    const blob = this.#world.media.blobs.get(reference.directPath)!;
+    this.phone.files.set(id, { kind, blob, mediaKey: reference.mediaKey });
+    return id;
+  }
+
+  /** The file that a message brought, with all that the message says of it checked. */
+  open(message: PhoneMessage, kind: MediaKind): Buffer {
+    const content =
+      message.wire[kind === 'video' && message.wire.ptvMessage ? 'ptvMessage' : `${kind}Message`];
+    return openMedia(this.#world.media, kind, content as Record<string, unknown>);
+  }
+
+  /** Tells the sender that its messages were read, or played. */
+  read(messages: readonly PhoneMessage[], type: 'read' | 'played' = 'read'): void {
+    const [first] = messages;
+    if (first)
+      tellSender(
+        this.#world,
+        this.phone,
+        first.stanza,
+        type,
+        messages.map(({ id }) => id),
+      );
+  }
+
+  /** Shows the linked devices of another phone that this one types, or is there. */
+  show(to: PhoneHandle, state: 'composing' | 'recording' | 'paused' | 'available' | 'unavailable'): void {
+    const from = jidIn('pn', this.phone, 0);
+    for (const device of to.phone.devices.values()) {
+      if (state === 'available' || state === 'unavailable') {
+        device.tell(node('presence', { from, type: state === 'unavailable' ? state : undefined }));
+        continue;
+      }
+      const what = state === 'recording' ? node('composing', { media: 'audio' }) : node(state);
+      device.tell(node('chatstate', { from }, [what]));
+    }
+  }
+
+  /** Changes something of its chats, such as `["archive", jid]`: its devices are told. */
+  publish(
+    collection: string,
+    index: readonly string[],
+    value: WireMessage,
+    operation?: 'SET' | 'REMOVE',
+  ): void {
+    publish(this.#world, this.phone, collection, index, value, operation);
+  }
+
+  /** Calls another phone, whose devices ring; answers the call's id. `what` is what becomes of it. */
+  call(
+    to: PhoneHandle,
+    what: 'offer' | 'terminate',
+    callId = randomBytes(16).toString('hex'),
+    isVideo = false,
+  ): string {
+    const attrs = {
+      'call-id': callId,
+      'call-creator': this.jid,
+      reason: what === 'terminate' ? 'timeout' : undefined,
+    };
+    const content = isVideo ? [node('video')] : undefined;
+    for (const device of to.phone.devices.values()) {
+      const id = randomBytes(8).toString('hex');
+      device.deliver(node('call', { from: this.jid, id, t: seconds() }, [node(what, attrs, content)]));
+    }
+    return callId;
+  }
+
+  goOffline(): void {
+    this.phone.isOnline = false;
+  }
+
+  /** What waited arrives now, in order. */
+  comeOnline(): void {
+    this.phone.isOnline = true;
+    for (const deliver of this.phone.waiting.splice(0)) deliver();
+  }
+}

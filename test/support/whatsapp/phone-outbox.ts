@@ -1,0 +1,175 @@
+import { randomBytes } from 'node:crypto';
+import { deflateSync } from 'node:zlib';
+import type { LinkedDevice } from './linked-device.ts';
+import { node, pad, type Stanza, type WireMessage } from './nodes.ts';
+import type { Phone } from './phone.ts';
+import { addressOf, type Group, jidIn, phoneOf, seconds, type World } from './world.ts';
+
+/** What a simulated phone sends to the devices that are linked to others and to itself. */
+
+export interface SendOptions {
+  id?: string;
+  /** What the stanza calls it. */
+  type?: string;
+  at?: Date;
+  /** Whether a one-to-one chat shows the number or the anonymous id. */
+  addressing?: 'pn' | 'lid';
+}
+
+/** Sends a message; `chat` is a number's JID, a group, or `status@broadcast` with whom it is for. Answers its id. */
+export function sendFromPhone(
+  world: World,
+  phone: Phone,
+  chat: string,
+  message: WireMessage,
+  options: SendOptions & { audience?: readonly Phone[] } = {},
+): string {
+  const id = options.id ?? randomBytes(10).toString('hex').toUpperCase();
+  phone.sent.set(id, { chat, message });
+  const group = world.groups.get(chat);
+  if (group || chat === 'status@broadcast') {
+    const phones = group
+      ? [...group.members.values()].map((member) => member.phone)
+      : (options.audience ?? []);
+    sendToMany(world, phone, chat, message, [...phones, phone], { ...options, id }, group);
+    return id;
+  }
+  const other = phoneOf(world, chat);
+  if (!other) throw new Error(`Nobody has ${chat}`);
+  if (other.blocked.has(phone.number)) return id;
+  for (const device of other.devices.values())
+    sendToDevice(world, phone, device, message, { ...options, id });
+  if (other !== phone) {
+    const copy = { deviceSentMessage: { destinationJid: chat, message } };
+    for (const device of phone.devices.values()) {
+      sendToDevice(world, phone, device, copy, { ...options, id, recipient: chat });
+    }
+  }
+  return id;
+}
+
+/** Sends again what a device could not open. */
+export function resend(world: World, phone: Phone, to: LinkedDevice, id: string, count: string): void {
+  const sent = phone.sent.get(id);
+  if (!sent) return;
+  const group = world.groups.get(sent.chat);
+  if (!group && sent.chat !== 'status@broadcast') {
+    const isOwn = to.number === phone.number && phoneOf(world, sent.chat) !== phone;
+    const message = isOwn
+      ? { deviceSentMessage: { destinationJid: sent.chat, message: sent.message } }
+      : sent.message;
+    const recipient = isOwn ? sent.chat : undefined;
+    sendToDevice(world, phone, to, message, { id, count, recipient });
+    return;
+  }
+  const address = addressOf(to.number, to.id);
+  const bytes = pad(world.coding.encodeMessage(sent.message));
+  const { type, bytes: sealed } = phone.seal(address, bytes, () => to.takeBundle());
+  to.deliver(
+    node('message', chatAttrs(phone, sent.chat, group, { id }), [
+      node('enc', { v: '2', type, count }, sealed),
+    ]),
+  );
+}
+
+/** What a phone gives a device that was just linked: the key of its app state, and its history. */
+export function welcome(world: World, phone: Phone, device: LinkedDevice): void {
+  device.isWelcomed = true;
+  const { id, data } = phone.appStateKey;
+  const keyData = {
+    keyData: data,
+    fingerprint: { rawId: 1, currentIndex: 0, deviceIndexes: [0] },
+    timestamp: Date.now(),
+  };
+  sendToSelf(world, phone, device, {
+    type: 'APP_STATE_SYNC_KEY_SHARE',
+    appStateSyncKeyShare: { keys: [{ keyId: { keyId: id }, keyData }] },
+  });
+  const about = { syncType: 'INITIAL_BOOTSTRAP', chunkOrder: 1, progress: 100 };
+  const coder = world.coding.proto.HistorySync!;
+  const bytes = coder.encode(coder.fromObject({ ...about, ...phone.history })).finish();
+  sendToSelf(world, phone, device, {
+    type: 'HISTORY_SYNC_NOTIFICATION',
+    historySyncNotification: { ...about, initialHistBootstrapInlinePayload: deflateSync(bytes) },
+  });
+}
+
+function sendToSelf(world: World, phone: Phone, device: LinkedDevice, protocolMessage: WireMessage): void {
+  const id = randomBytes(10).toString('hex').toUpperCase();
+  sendToDevice(world, phone, device, { protocolMessage }, { id, category: 'peer' });
+}
+
+function sendToDevice(
+  world: World,
+  phone: Phone,
+  device: LinkedDevice,
+  message: WireMessage,
+  options: SendOptions & { recipient?: string; count?: string; category?: string },
+): void {
+  const bytes = pad(world.coding.encodeMessage(message));
+  const sealed = phone.seal(addressOf(device.number, device.id), bytes, () => device.takeBundle());
+  const isLid = options.addressing === 'lid';
+  device.deliver(
+    node(
+      'message',
+      {
+        from: jidIn(isLid ? 'lid' : 'pn', phone, 0),
+        sender_pn: isLid ? phone.jid : undefined,
+        sender_lid: isLid ? undefined : phone.lid,
+        recipient: options.recipient,
+        category: options.category,
+        id: options.id,
+        type: options.type ?? 'text',
+        t: seconds(options.at),
+        notify: phone.name,
+      },
+      [node('enc', { v: '2', type: sealed.type, count: options.count }, sealed.bytes)],
+    ),
+  );
+}
+
+function sendToMany(
+  world: World,
+  phone: Phone,
+  chat: string,
+  message: WireMessage,
+  phones: readonly Phone[],
+  options: SendOptions,
+  group: Group | undefined,
+): void {
+  const devices = [...new Set(phones)].flatMap((other) => [...other.devices.values()]);
+  const addresses = devices.map((device) => addressOf(device.number, device.id));
+  const { sealed, distribution, untold } = phone.sealForChat(
+    chat,
+    addresses,
+    pad(world.coding.encodeMessage(message)),
+  );
+  const key = {
+    senderKeyDistributionMessage: { groupId: chat, axolotlSenderKeyDistributionMessage: distribution },
+  };
+  for (const device of devices) {
+    const address = addressOf(device.number, device.id);
+    const encs: Stanza[] = [];
+    if (untold.includes(address)) {
+      const told = phone.seal(address, pad(world.coding.encodeMessage(key)), () => device.takeBundle());
+      encs.push(node('enc', { v: '2', type: told.type }, told.bytes));
+    }
+    encs.push(node('enc', { v: '2', type: 'skmsg' }, sealed));
+    device.deliver(node('message', chatAttrs(phone, chat, group, options), encs));
+  }
+}
+
+function chatAttrs(phone: Phone, chat: string, group: Group | undefined, options: SendOptions) {
+  const isLid = group?.addressing === 'lid';
+  return {
+    from: chat,
+    participant: jidIn(isLid ? 'lid' : 'pn', phone, 0),
+    participant_pn: isLid ? phone.jid : undefined,
+    participant_lid: isLid ? undefined : phone.lid,
+    addressing_mode: group?.addressing,
+    id: options.id,
+    type: options.type ?? 'text',
+    t: seconds(options.at),
+    notify: phone.name,
+  };
+}

@@ -1,0 +1,197 @@
+import { randomBytes, randomInt } from 'node:crypto';
+import { generateKeys, type Keys, sign, withType } from './keys.ts';
+import type { LinkedDevice } from './linked-device.ts';
+import type { Stanza, WireMessage } from './nodes.ts';
+import { type Bundle, FirstMessage, type PreKey, type Sealed, SignalSession } from './ratchet.ts';
+import { KnownSenderKeys, SenderKey } from './sender-keys.ts';
+
+/** A message as a phone has opened it. */
+export interface PhoneMessage {
+  id: string;
+  /** The chat at this phone: a number's JID, a group or `status@broadcast`. */
+  chat: string;
+  /** The number that sent it. */
+  from: string;
+  /** Whether one of the phone's own linked devices sent it. */
+  fromMe: boolean;
+  /** What the stanza called it: `text`, `media`, `reaction`, `poll`. */
+  type: string;
+  /** The fields of the message, as they were sent. */
+  wire: WireMessage;
+  /** Its bytes, without the padding. */
+  bytes: Buffer;
+  /** How it was sealed, in the order of the stanza. */
+  sealed: readonly string[];
+  /** How often it came under this id. The phone shows it once. */
+  timesSeen: number;
+  stanza: Stanza;
+}
+
+export interface PhoneReceipt {
+  from: string;
+  ids: string[];
+  type: string;
+  chat: string;
+}
+
+const SESSIONS_KEPT = 40;
+
+/** A simulated phone: the account's first device, with real keys and sessions. */
+export class Phone {
+  readonly number: string;
+  readonly lidUser: string;
+  readonly identity: Keys = generateKeys();
+  readonly registrationId = randomInt(1, 16_380);
+  readonly devices = new Map<number, LinkedDevice>();
+  readonly messages: PhoneMessage[] = [];
+  readonly receipts: PhoneReceipt[] = [];
+  /** What could not be opened, with why. */
+  readonly failures: { id: string; from: string; reason: string }[] = [];
+  /** What it sent, to be sent again when a device could not open it. */
+  readonly sent = new Map<string, { chat: string; message: WireMessage }>();
+  readonly typing: { from: string; state: string }[] = [];
+  /** What its devices have changed of its chats. */
+  readonly mutations: { collection: string; operation: string; index: string[]; value: WireMessage }[] = [];
+  /** The key of what the account's devices keep in common. */
+  readonly appStateKey = { id: Buffer.concat([Buffer.from([0, 0]), randomBytes(4)]), data: randomBytes(32) };
+  /** What a device is given of the time before it was paired, as the fields of a history. */
+  history: WireMessage = {};
+  /** Files that it has sent, by the id of the message, to be stored again when the network has forgotten them. */
+  readonly files = new Map<string, { kind: string; blob: Buffer; mediaKey: Buffer }>();
+  readonly #signedPreKey: PreKey = { id: 1, keys: generateKeys() };
+  #signature: Buffer | null = null;
+  readonly #preKeys = new Map<number, Keys>();
+  #nextPreKeyId = 1;
+  #nextDeviceId = 1;
+  readonly #sessions = new Map<string, SignalSession[]>();
+  readonly #senderKeys = new Map<string, { key: SenderKey; told: Set<string> }>();
+  readonly #known = new Map<string, KnownSenderKeys>();
+  name: string;
+  about = '';
+  isBusiness = false;
+  isBanned = false;
+  /** A phone that is off neither opens messages nor confirms them; they wait. */
+  isOnline = true;
+  readonly waiting: (() => void)[] = [];
+  readonly blocked = new Set<string>();
+  readonly privacy = new Map([
+    ['readreceipts', 'all'],
+    ['last', 'all'],
+    ['online', 'all'],
+    ['profile', 'all'],
+    ['status', 'all'],
+    ['groupadd', 'all'],
+    ['calladd', 'all'],
+  ]);
+
+  constructor(number: string, name = `Phone ${number}`) {
+    this.number = number;
+    // Nobody can tell the number from it.
+    this.lidUser = `${randomInt(10 ** 9, 10 ** 10)}${randomInt(10 ** 4, 10 ** 5)}`;
+    this.name = name;
+  }
+
+  get jid(): string {
+    return `${this.number}@s.whatsapp.net`;
+  }
+
+  get lid(): string {
+    return `${this.lidUser}@lid`;
+  }
+
+  takeDeviceId(): number {
+    this.#nextDeviceId += 1;
+    return this.#nextDeviceId - 1;
+  }
+
+  /** What a session with the phone is begun with. */
+  takeBundle(): Bundle {
+    const id = this.#nextPreKeyId;
+    this.#nextPreKeyId += 1;
+    const keys = generateKeys();
+    this.#preKeys.set(id, keys);
+    const signed = this.#signedPreKey.keys.public;
+    // Once: it costs some milliseconds.
+    this.#signature ??= sign(this.identity.private, withType(signed));
+    return {
+      registrationId: this.registrationId,
+      identity: this.identity.public,
+      signedPreKey: { id: this.#signedPreKey.id, key: signed, signature: this.#signature },
+      preKey: { id, key: keys.public },
+    };
+  }
+
+  /** Seals for one device (`number.device`); `bundle` is asked for only where there is no session yet. */
+  seal(address: string, plain: Uint8Array, bundle: () => Bundle): Sealed {
+    const sessions = this.#sessionsWith(address);
+    if (sessions.length === 0) sessions.unshift(SignalSession.begin(this, bundle()));
+    return sessions[0]!.seal(plain);
+  }
+
+  /** Forgets the sessions with a device, or begins one with what it published. */
+  restart(address: string, bundle?: Bundle): void {
+    this.#sessions.delete(address);
+    if (bundle) this.#sessionsWith(address).unshift(SignalSession.begin(this, bundle));
+    for (const { told } of this.#senderKeys.values()) told.delete(address);
+  }
+
+  /** Opens what a device has sealed. Throws when no session can. */
+  open(address: string, type: string, bytes: Buffer): Buffer {
+    const sessions = this.#sessionsWith(address);
+    if (type === 'msg') return this.#openWithAny(sessions, bytes);
+    const first = new FirstMessage(bytes);
+    const known = sessions.find((session) => session.baseKey.equals(first.baseKey));
+    if (known) return known.open(first.message);
+    const preKey = first.preKeyId === null ? null : this.#preKeys.get(first.preKeyId);
+    if (preKey === undefined) throw new Error(`Prekey ${first.preKeyId} was used before or never given`);
+    const session = SignalSession.answer(this, this.#signedPreKey.keys, preKey, first);
+    const plain = session.open(first.message);
+    if (first.preKeyId !== null) this.#preKeys.delete(first.preKeyId);
+    sessions.unshift(session);
+    sessions.splice(SESSIONS_KEPT);
+    return plain;
+  }
+
+  learnSenderKey(chat: string, address: string, distribution: Buffer): void {
+    const key = `${chat} ${address}`;
+    const known = this.#known.get(key) ?? new KnownSenderKeys();
+    this.#known.set(key, known);
+    known.learn(distribution);
+  }
+
+  openOfChat(chat: string, address: string, bytes: Buffer): Buffer {
+    const known = this.#known.get(`${chat} ${address}`);
+    if (!known) throw new Error('No sender key for this message');
+    return known.open(bytes);
+  }
+
+  /** Seals for a group or the statuses; `untold` are the devices that do not have the key yet. */
+  sealForChat(chat: string, addresses: readonly string[], plain: Uint8Array) {
+    const own = this.#senderKeys.get(chat) ?? { key: new SenderKey(), told: new Set<string>() };
+    this.#senderKeys.set(chat, own);
+    const distribution = own.key.distribution();
+    const untold = addresses.filter((address) => !own.told.has(address));
+    for (const address of untold) own.told.add(address);
+    return { sealed: own.key.seal(plain), distribution, untold };
+  }
+
+  #openWithAny(sessions: SignalSession[], bytes: Buffer): Buffer {
+    for (const [at, session] of sessions.entries()) {
+      try {
+        const plain = session.open(bytes);
+        // What the other end uses is what it is answered with.
+        sessions.unshift(...sessions.splice(at, 1));
+        return plain;
+      } catch (err) {
+        if (at === sessions.length - 1) throw err;
+      }
+    }
+    throw new Error('No session with this device');
+  }
+
+  #sessionsWith(address: string): SignalSession[] {
+    const sessions = this.#sessions.get(address) ?? [];
+    this.#sessions.set(address, sessions);
+    return sessions;
+  }
+}

@@ -1,0 +1,116 @@
+import type { LinkedDevice } from './linked-device.ts';
+import type { MediaServer } from './media-server.ts';
+import { type Coding, parseJid, type Stanza } from './nodes.ts';
+import type { ServerIdentity } from './noise.ts';
+import type { Phone } from './phone.ts';
+
+/** All that the simulated network knows. */
+export interface World {
+  coding: Coding;
+  identity: ServerIdentity;
+  media: MediaServer;
+  phones: Map<string, Phone>;
+  /** By the user part of their anonymous id. */
+  lids: Map<string, Phone>;
+  groups: Map<string, Group>;
+  /** What devices have sent, each id of a sender once. */
+  ledger: LedgerEntry[];
+  /** What the network could not make sense of. A test that ends with entries here has found something. */
+  problems: string[];
+  /** Questions that the network does not know, as `xmlns tag`. They were answered with an error. */
+  unknownQuestions: string[];
+  /** Devices that wait to be paired, by each of the references that they were given. */
+  waiting: Map<string, Candidate>;
+  faults: Faults;
+  /** What was published by `w:sync:app:state`, by the phone's number and the collection's name. */
+  appState: Map<string, Collection>;
+}
+
+export interface Collection {
+  /** Sealed, in the order of their versions, which begin with 1. */
+  patches: Buffer[];
+  hash: Buffer;
+  /** By the MAC of what a value is about, in hex. */
+  valueMacs: Map<string, Buffer>;
+}
+
+export interface LedgerEntry {
+  /** The number and the device that sent it. */
+  number: string;
+  device: number;
+  id: string;
+  to: string;
+  type: string;
+  at: Date;
+  /** How often the network took this id from this number. */
+  timesSeen: number;
+  stanzas: Stanza[];
+}
+
+export type MessageFault = 'drop_before_ledger' | 'drop_after_ledger' | 'hold_ack' | { error: number };
+export type PairingFault = 'account_signature' | 'foreign_account_key' | 'hmac';
+
+export interface Faults {
+  /** Answers logins with this failure, as often as it is told; null lets them in. */
+  failLogin: { reason: number; times: number } | null;
+  /** Clients of an older version than this are refused with 405. */
+  oldestVersion: readonly [number, number, number] | null;
+  /** What becomes of a message of a device; asked once for each. */
+  onMessage: ((device: LinkedDevice, stanza: Stanza) => MessageFault | null) | null;
+  /** Where the next pairings are made wrong. */
+  pairing: PairingFault | null;
+  /** Gives away prekeys whose signature is wrong. */
+  spoilsPreKeys: boolean;
+}
+
+/** A device that asks to be paired. */
+export interface Candidate {
+  refs: string[];
+  identity: Buffer;
+  noiseKey: Buffer;
+  registrationId: number;
+  signedPreKey: { id: number; key: Buffer; signature: Buffer };
+  connection: { send(stanza: Stanza): void; end(stanza?: Stanza): void };
+  /** What a pairing by code has exchanged so far. */
+  code: { number: string; wrapped: Buffer; ref: string } | null;
+  finish: ((bundle: Buffer, identity: Buffer) => void) | null;
+  /** What the phone has promised the device, until the device confirms. */
+  promised: { phone: Phone; deviceId: number; keyIndex: number; details: Buffer } | null;
+}
+
+export interface Group {
+  jid: string;
+  subject: string;
+  description: string;
+  descriptionId: string;
+  owner: Phone;
+  /** By number. */
+  members: Map<string, { phone: Phone; admin: boolean }>;
+  addressing: 'pn' | 'lid';
+  announce: boolean;
+  locked: boolean;
+  code: string;
+  createdAt: Date;
+}
+
+/** The phone of a JID, by its number or its anonymous id; undefined when there is none. */
+export function phoneOf(world: World, jid: string): Phone | undefined {
+  const { user, server } = parseJid(jid);
+  return server === 'lid' ? world.lids.get(user) : world.phones.get(user);
+}
+
+export function seconds(at: Date = new Date()): string {
+  return String(Math.floor(at.getTime() / 1_000));
+}
+
+/** The name under which a phone keeps its session with a device. */
+export function addressOf(number: string, device: number): string {
+  return `${number}.${device}`;
+}
+
+/** The JID of a device in the form that a chat uses. */
+export function jidIn(server: string, phone: Phone, device: number): string {
+  const user = server === 'lid' ? phone.lidUser : phone.number;
+  const domain = server === 'lid' ? 'lid' : 's.whatsapp.net';
+  return device === 0 ? `${user}@${domain}` : `${user}:${device}@${domain}`;
+}

@@ -1,0 +1,255 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { SendRefused, SendUnavailable } from '@posthorn/network/driver.ts';
+import {
+  type ContractNetwork,
+  type ContractPhone,
+  startSandboxContract,
+  startWhatsAppContract,
+} from '../support/whatsapp/contract-networks.ts';
+import {
+  connected,
+  endOf,
+  type Kept,
+  newKept,
+  openRecorded,
+  outbound,
+  type Recorded,
+  sendText,
+} from '../support/whatsapp/driver-harness.ts';
+import { until } from '../support/whatsapp/phone-handle.ts';
+
+/** What every driver must do, whatever its network. */
+for (const start of [startSandboxContract, startWhatsAppContract]) {
+  describe(`the port to a network, ${start === startSandboxContract ? 'sandbox' : 'whatsapp'}:`, () => {
+    let network: ContractNetwork;
+    let phone: ContractPhone;
+    let friend: ContractPhone;
+    let kept: Kept;
+    let opened: Recorded[];
+
+    before(async () => {
+      network = await start();
+      friend = await network.newPhone();
+    });
+    after(() => network?.close());
+    beforeEach(async () => {
+      opened = [];
+      kept = newKept();
+      phone = await network.newPhone();
+    });
+    afterEach(() => Promise.all(opened.map(({ session }) => session.close())));
+
+    async function open(
+      ...args: Parameters<typeof openRecorded> extends [unknown, unknown, ...infer R] ? R : never
+    ) {
+      const recorded = await openRecorded(network.driver, kept, ...args);
+      opened.push(recorded);
+      return recorded;
+    }
+
+    async function pair(): Promise<Recorded> {
+      const recorded = await open();
+      await phone.pair(await until(() => recorded.qrs.at(-1), 'a QR code', 20_000));
+      await connected(recorded);
+      return recorded;
+    }
+
+    it('pairs by QR code and says with whom', async () => {
+      const recorded = await pair();
+      assert.deepEqual([recorded.identity?.phone, recorded.identity?.jid], [phone.number, phone.jid]);
+      assert.notEqual(kept.credentials, null);
+    });
+
+    it('pairs by the code that the user types', async () => {
+      const recorded = await open();
+      const code = await recorded.session.requestPairingCode(phone.number);
+      assert.match(code, /^[0-9A-Z]{8}$/);
+      await phone.enterCode(code);
+      await connected(recorded);
+      assert.equal(recorded.identity?.phone, phone.number);
+    });
+
+    it('logs in again with what was kept, and shows no QR code', async () => {
+      const first = await pair();
+      await first.session.close();
+      assert.deepEqual(first.ended, ['closed']);
+      const second = await open();
+      await connected(second);
+      assert.deepEqual([second.qrs, second.identity], [[], null]);
+    });
+
+    it('takes messages in order, under the ids that they were given', async () => {
+      const recorded = await pair();
+      const ids: string[] = [];
+      for (let nth = 1; nth <= 10; nth += 1) ids.push(await sendText(recorded, friend.jid, `text ${nth}`));
+      await waitShown(friend, phone, ids);
+      const shown = await friend.shown(phone);
+      assert.deepEqual(
+        shown.map(({ id, text }) => [id, text]),
+        ids.map((id, at) => [id, `text ${at + 1}`]),
+      );
+    });
+
+    it('tells when a message was delivered and when it was read, and by whom', async () => {
+      const recorded = await pair();
+      const id = await sendText(recorded, friend.jid, 'Read me');
+      const has = (kind: string) => () =>
+        recorded.receipts.find((receipt) => receipt.networkId === id && receipt.kind === kind);
+      await until(has('delivered'), 'delivered');
+      await friend.read(phone);
+      const read = await until(has('read'), 'read');
+      assert.deepEqual([read.chat, read.by], [friend.jid, friend.jid]);
+    });
+
+    it('hands over what comes in, once and in order', async () => {
+      const recorded = await pair();
+      const ids = [];
+      for (const text of ['one', 'two', 'three']) ids.push(await friend.text(phone, text));
+      await until(() => recorded.inbound.length >= 3, 'three texts');
+      assert.deepEqual(
+        recorded.inbound.map(({ networkId, chat, from, type, content }) => [
+          networkId,
+          chat,
+          from,
+          type,
+          content.text,
+        ]),
+        ids.map((id, at) => [id, friend.jid, friend.jid, 'text', ['one', 'two', 'three'][at]]),
+      );
+    });
+
+    it('hands over what came while no session was open', async () => {
+      const first = await pair();
+      await first.session.close();
+      const id = await friend.text(phone, 'While you were away');
+      const second = await open();
+      await until(() => second.inbound.some(({ networkId }) => networkId === id), 'the text');
+    });
+
+    it('hands over again what could not be recorded', async () => {
+      const first = await pair();
+      await first.session.close();
+      let refusals = 2;
+      const taken: string[] = [];
+      const second = await open({
+        sink: {
+          async inbound(messages) {
+            refusals -= 1;
+            if (refusals >= 0) throw new Error('not now');
+            taken.push(...messages.map(({ networkId }) => networkId));
+          },
+        },
+      });
+      await connected(second);
+      const id = await friend.text(phone, 'Keep me');
+      await until(() => taken.includes(id), 'the text is taken at the third time', 20_000);
+    });
+
+    it('marks as read, which the sender is told', async () => {
+      const recorded = await pair();
+      const id = await friend.text(phone, 'Did you see?');
+      await until(() => recorded.inbound.length > 0, 'the text');
+      await recorded.session.markRead(friend.jid as never, [id]);
+    });
+
+    it('sends an image, and downloads one', async () => {
+      const recorded = await pair();
+      const file = randomBytes(20_000);
+      const media = {
+        open: async () => Readable.from([file]),
+        mimeType: 'image/png',
+        fileName: 'a.png',
+        sizeBytes: file.length,
+        widthPx: 10,
+        heightPx: 10,
+      };
+      const message = outbound(friend.jid, 'image', { caption: 'Mine' }, { media });
+      await recorded.session.send(message);
+      await waitShown(friend, phone, [message.networkId]);
+      assert.ok((await friend.imageOf(phone, message.networkId)).equals(file));
+
+      const other = randomBytes(20_000);
+      await friend.image(phone, other, 'Yours');
+      const received = await until(() => recorded.inbound.find(({ type }) => type === 'image'), 'the image');
+      assert.equal(received.content.caption, 'Yours');
+      assert.ok((await buffer(await recorded.session.download(received.media!))).equals(other));
+    });
+
+    it('ends as replaced when another login takes its place', async () => {
+      const first = await pair();
+      const second = await open();
+      assert.equal(await endOf(first), 'replaced');
+      await connected(second);
+      assert.deepEqual([first.ended.length, second.ended], [1, []]);
+    });
+
+    it('ends as logged out when the phone unlinks it', async () => {
+      const recorded = await pair();
+      await phone.fault('logout');
+      assert.equal(await endOf(recorded), 'logged_out');
+      const again = await open();
+      assert.equal(await endOf(again), 'logged_out');
+    });
+
+    it('ends as logged out when it logs out itself', async () => {
+      const recorded = await pair();
+      await recorded.session.logout();
+      assert.equal(await endOf(recorded), 'logged_out');
+    });
+
+    it('ends as banned when the number is', async () => {
+      const recorded = await pair();
+      await phone.fault('ban');
+      assert.equal(await endOf(recorded), 'banned');
+    });
+
+    it('ends as lost when the line is cut, and says it once', async () => {
+      const recorded = await pair();
+      await phone.fault('drop');
+      assert.equal(await endOf(recorded), 'connection_lost');
+      await assert.rejects(sendText(recorded, friend.jid, 'Nobody hears'), SendUnavailable);
+      assert.equal(recorded.ended.length, 1);
+    });
+
+    it('says that a message is refused', async () => {
+      const recorded = await pair();
+      await phone.fault('refuse');
+      await assert.rejects(sendText(recorded, friend.jid, 'No'), SendRefused);
+    });
+
+    for (const fault of ['drop_before', 'drop_after'] as const) {
+      it(`says that the outcome is unknown when the line is cut: ${fault}`, async () => {
+        const recorded = await pair();
+        await phone.fault(fault);
+        const message = outbound(friend.jid, 'text', { text: 'Did it come?' });
+        await assert.rejects(recorded.session.send(message), SendUnavailable);
+        assert.equal(await endOf(recorded), 'connection_lost');
+        const again = await open();
+        await connected(again);
+        if (network.driver.dedupes) {
+          await again.session.send(message);
+          await waitShown(friend, phone, [message.networkId]);
+        }
+        const times = (await friend.shown(phone)).filter(({ id }) => id === message.networkId).length;
+        assert.equal(times, fault === 'drop_after' || network.driver.dedupes ? 1 : 0);
+        // Without dropping repeats there is nothing else that may go out while an answer is missing.
+        assert.ok(network.driver.dedupes || network.driver.window === 1);
+      });
+    }
+  });
+}
+
+async function waitShown(phone: ContractPhone, chat: ContractPhone, ids: readonly string[]): Promise<void> {
+  const end = performance.now() + 10_000;
+  for (;;) {
+    const shown = new Set((await phone.shown(chat)).map(({ id }) => id));
+    if (ids.every((id) => shown.has(id))) return;
+    if (performance.now() > end)
+      assert.fail(`${phone.number} shows ${[...shown].join(', ')} of ${ids.join(', ')}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

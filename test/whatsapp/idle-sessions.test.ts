@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import type { NetworkDriver, SessionKey, SessionKeys } from '@posthorn/network/driver.ts';
+import { createWhatsAppDriver } from '@posthorn/network/whatsapp/driver.ts';
+import { loadLibrary, trustRoot } from '@posthorn/network/whatsapp/library.ts';
+import {
+  connected,
+  type Kept,
+  type MemoryKeys,
+  newKept,
+  openRecorded,
+  type Recorded,
+  sendText,
+} from '../support/whatsapp/driver-harness.ts';
+import type { FromNetwork, ToNetwork } from '../support/whatsapp/network-main.ts';
+import { until } from '../support/whatsapp/phone-handle.ts';
+
+const IS_FULL = process.env.POSTHORN_FULL === '1';
+const SESSIONS = IS_FULL ? 500 : 10;
+const IDLE_MS = IS_FULL ? 60_000 : 3_000;
+const SEND_S = IS_FULL ? 600 : 3;
+const SENDS_PER_S = 50;
+const SESSION_BYTES_MAX = 4 * 1024 * 1024;
+const PAIRINGS_AT_ONCE = 4;
+const FRIEND = '999100000000@s.whatsapp.net';
+const silentLog = { debug() {}, warn() {}, error() {} };
+
+/** The keys of one session in a file, as the database has them: not in the memory that is measured. */
+class FileKeys implements SessionKeys {
+  readonly #db: DatabaseSync;
+  readonly #session: number;
+
+  constructor(db: DatabaseSync, session: number) {
+    this.#db = db;
+    this.#session = session;
+  }
+
+  async read(kind: string, ids?: readonly string[]): Promise<Map<string, unknown>> {
+    const where = 'SELECT id, value FROM keys WHERE session = ? AND kind = ?';
+    const rows = ids
+      ? ids.flatMap((id) => this.#db.prepare(`${where} AND id = ?`).all(this.#session, kind, id))
+      : this.#db.prepare(where).all(this.#session, kind);
+    return new Map(rows.map(({ id, value }) => [String(id), JSON.parse(String(value))]));
+  }
+
+  async write(changes: readonly SessionKey[]): Promise<void> {
+    this.#db.exec('BEGIN');
+    for (const { kind, id, value } of changes) {
+      this.#db
+        .prepare('DELETE FROM keys WHERE session = ? AND kind = ? AND id = ?')
+        .run(this.#session, kind, id);
+      if (value === null) continue;
+      this.#db
+        .prepare('INSERT INTO keys VALUES (?, ?, ?, ?)')
+        .run(this.#session, kind, id, JSON.stringify(value));
+    }
+    this.#db.exec('COMMIT');
+  }
+
+  async clear(): Promise<void> {
+    this.#db.prepare('DELETE FROM keys WHERE session = ?').run(this.#session);
+  }
+}
+
+describe(`${SESSIONS} sessions in one process`, () => {
+  let network: ChildProcess;
+  let folder: string;
+  let db: DatabaseSync;
+  let driver: NetworkDriver;
+  const sessions: Recorded[] = [];
+  const kept: Kept[] = [];
+  /** With the library and one closed session: what is more is what sessions take, pairing's leavings included. */
+  let empty = { rss: 0, heap: 0 };
+
+  before(async () => {
+    network = fork(path.join(import.meta.dirname, '../support/whatsapp/network-main.ts'));
+    const { url, ca, root } = await told<{ url: string; ca: string; root: string }>('url');
+    trustRoot(await loadLibrary(), Buffer.from(root, 'base64'));
+    driver = createWhatsAppDriver({ url, ca, log: silentLog });
+    folder = await mkdtemp(path.join(tmpdir(), 'posthorn-sessions-'));
+    db = new DatabaseSync(path.join(folder, 'keys.db'));
+    db.exec('PRAGMA synchronous = OFF; PRAGMA journal_mode = WAL');
+    db.exec(
+      'CREATE TABLE keys (session INT, kind TEXT, id TEXT, value TEXT, PRIMARY KEY (session, kind, id))',
+    );
+  });
+  after(async () => {
+    await Promise.all(sessions.map(({ session }) => session.close()));
+    network?.disconnect();
+    db?.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** The next message of the network that has this field. */
+  async function told<T extends FromNetwork>(field: string): Promise<T> {
+    for (;;) {
+      const [message] = (await once(network, 'message')) as [FromNetwork];
+      if (field in message) return message as T;
+    }
+  }
+
+  async function count() {
+    const answer = told<Extract<FromNetwork, { loggedIn: number }>>('loggedIn');
+    network.send({ ask: 'count' } satisfies ToNetwork);
+    return answer;
+  }
+
+  async function pair(nth: number): Promise<void> {
+    const own: Kept = { ...newKept(), keys: new FileKeys(db, nth) as unknown as MemoryKeys };
+    const recorded = await openRecorded(driver, own);
+    const qr = await until(() => recorded.qrs.at(-1), 'a QR code', 60_000);
+    network.send({ ask: 'pair', qr } satisfies ToNetwork);
+    await until(() => recorded.connected > 0, `session ${nth} is paired`, 60_000);
+    await until(() => recorded.history.length > 0, `session ${nth} has its history`, 60_000);
+    await recorded.session.close();
+    kept.push(own);
+  }
+
+  it('are paired, and log in again', { timeout: 30 * 60_000 }, async (t) => {
+    const since = performance.now();
+    // The first one loads what all of them need.
+    await pair(1);
+    empty = memory();
+    let next = 1;
+    const pairOn = async () => {
+      while (next < SESSIONS) {
+        next += 1;
+        await pair(next);
+      }
+    };
+    await Promise.all(Array.from({ length: PAIRINGS_AT_ONCE }, pairOn));
+    t.diagnostic(`${SESSIONS} paired in ${((performance.now() - since) / 1_000).toFixed(0)} s`);
+  });
+
+  it(`take at most ${SESSION_BYTES_MAX / 1024 / 1024} MiB each while they are idle`, {
+    timeout: 10 * 60_000,
+  }, async (t) => {
+    for (const own of kept) {
+      const recorded = await openRecorded(driver, own);
+      sessions.push(recorded);
+      if (sessions.length % PAIRINGS_AT_ONCE === 0) await connected(recorded);
+    }
+    for (const recorded of sessions) await connected(recorded);
+    await delay(3_000);
+    const cpu = process.cpuUsage();
+    const since = performance.now();
+    await delay(IDLE_MS);
+    const used = process.cpuUsage(cpu);
+    const full = memory();
+    const seconds = (performance.now() - since) / 1_000;
+    const perSession = (full.rss - empty.rss) / SESSIONS;
+    t.diagnostic(
+      `${SESSIONS} idle sessions: ${mib(perSession)} MiB of memory each (${mib((full.heap - empty.heap) / SESSIONS)} MiB of heap), ` +
+        `${((used.user + used.system) / 1_000 / seconds / SESSIONS).toFixed(3)} ms of CPU a second each; the process has ${mib(full.rss)} MiB`,
+    );
+    assert.equal((await count()).loggedIn, SESSIONS);
+    assert.ok(perSession <= SESSION_BYTES_MAX, `${mib(perSession)} MiB a session`);
+  });
+
+  it(`send ${SENDS_PER_S} a second for ${SEND_S} s in level memory`, { timeout: 30 * 60_000 }, async (t) => {
+    const earlier = (await count()).received;
+    const total = SENDS_PER_S * SEND_S;
+    const start = performance.now();
+    const sends: Promise<unknown>[] = [];
+    const measured: number[] = [];
+    for (let nth = 0; nth < total; nth += 1) {
+      sends.push(sendText(sessions[nth % SESSIONS]!, FRIEND, `text ${nth}`));
+      if (nth % (total / 10) === 0) measured.push(memory().rss);
+      const ahead = start + ((nth + 1) * 1_000) / SENDS_PER_S - performance.now();
+      if (ahead > 0) await delay(ahead);
+    }
+    await Promise.all(sends);
+    const seconds = (performance.now() - start) / 1_000;
+    measured.push(memory().rss);
+    t.diagnostic(`${total} sent in ${seconds.toFixed(1)} s; memory in MiB: ${measured.map(mib).join(', ')}`);
+    const { received, failures, problems } = await count();
+    assert.deepEqual([received - earlier, failures, problems], [total, 0, []]);
+    // After the first third every session has its keys for the friend, and nothing should grow any more.
+    if (IS_FULL) assert.ok(measured.at(-1)! <= measured[3]! * 1.1, 'memory grows');
+  });
+});
+
+/** What is used after the garbage is collected. */
+function memory(): { rss: number; heap: number } {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  collect();
+  const { rss, heapUsed, external } = process.memoryUsage();
+  return { rss, heap: heapUsed + external };
+}
+
+function mib(bytes: number): string {
+  return (bytes / 1024 / 1024).toFixed(2);
+}
