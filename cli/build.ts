@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { ENDPOINTS } from './endpoints/table.ts';
+import { EVENT_NAMES } from './event-names.ts';
 import { TOOLS } from './mcp/tool-table.ts';
 import manifest from './package.json' with { type: 'json' };
 
@@ -24,6 +25,7 @@ writeFileSync(path.join(stage, 'version.ts'), `export const VERSION: string = '$
 for (const [file, name, table] of [
   ['endpoints/table.ts', 'ENDPOINTS', ENDPOINTS],
   ['mcp/tool-table.ts', 'TOOLS', TOOLS],
+  ['event-names.ts', 'EVENT_NAMES', EVENT_NAMES],
 ] as const)
   writeFileSync(
     path.join(stage, file),
