@@ -22,6 +22,9 @@ import {
   getSubscription,
   removeItem,
 } from './commands/billing/subscription.ts';
+import { completion } from './commands/completion.ts';
+import { dev } from './commands/dev/dev.ts';
+import { doctor } from './commands/doctor/doctor.ts';
 import { getEvent } from './commands/events/get.ts';
 import { listEvents } from './commands/events/list.ts';
 import { tailEvents } from './commands/events/tail.ts';
@@ -59,6 +62,7 @@ import { actOnPhone, getPhone, setPhone } from './commands/sandbox/phones.ts';
 import { createToken } from './commands/tokens/create.ts';
 import { listTokens } from './commands/tokens/list.ts';
 import { revokeToken } from './commands/tokens/revoke.ts';
+import { trigger } from './commands/trigger/trigger.ts';
 import { usage } from './commands/usage.ts';
 import { createWebhook } from './commands/webhooks/create.ts';
 import { deleteWebhook } from './commands/webhooks/delete.ts';
@@ -194,6 +198,10 @@ export const commands: readonly Command[] = [
   addFault,
   clearFaults,
   health,
+  doctor,
+  dev,
+  trigger,
+  completion,
   oauthStart,
   api,
   mcp,
