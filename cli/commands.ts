@@ -44,6 +44,7 @@ import { pairingCode } from './commands/instances/pairing-code.ts';
 import { getQr } from './commands/instances/qr.ts';
 import { getSettings, setSettings } from './commands/instances/settings.ts';
 import { useInstance } from './commands/instances/use.ts';
+import { watchInstances } from './commands/instances/watch.ts';
 import { downloadMedia } from './commands/media/download.ts';
 import { listMedia, mediaByChat, mediaInfo } from './commands/media/list.ts';
 import { uploadMedia } from './commands/media/upload.ts';
@@ -72,6 +73,7 @@ import { listWebhooks } from './commands/webhooks/list.ts';
 import { listen } from './commands/webhooks/listen.ts';
 import { webhookLogs } from './commands/webhooks/logs.ts';
 import { updateWebhook } from './commands/webhooks/update.ts';
+import { watchDeliveries } from './commands/webhooks/watch-deliveries.ts';
 import { derivedCommands } from './endpoints/commands.ts';
 
 /** What a group of commands is about. */
@@ -135,6 +137,7 @@ export const commands: readonly Command[] = [
   restartInstance,
   logoutInstance,
   deleteInstance,
+  watchInstances,
   getQr,
   pairingCode,
   getConnection,
@@ -160,6 +163,7 @@ export const commands: readonly Command[] = [
   webhookLogs,
   listen,
   deliveries,
+  watchDeliveries,
   createToken,
   listTokens,
   revokeToken,
