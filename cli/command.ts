@@ -1,5 +1,6 @@
 import type { Context } from './context.ts';
 import { UsageError } from './fault.ts';
+import { didYouMean } from './similar.ts';
 
 /** One flag or argument: how it is written, and what comes of it. */
 export interface Param<T> {
@@ -8,6 +9,8 @@ export interface Param<T> {
   value: string | null;
   isRequired: boolean;
   isList: boolean;
+  /** What may be given, where that is a list: completions offer it. */
+  values?: readonly string[];
   parse(text: string): T;
 }
 
@@ -57,6 +60,23 @@ export function integer(
       const number = /^-?\d+$/.test(given) ? Number(given) : Number.NaN;
       if (number >= min && number <= max) return number;
       throw new UsageError(`${value} must be a whole number from ${min} to ${max}`);
+    },
+  };
+}
+
+/** One of the given words. */
+export function oneOf<const V extends string>(
+  value: string,
+  values: readonly V[],
+  help: string,
+): Param<V | undefined> {
+  return {
+    ...text(value, help),
+    values,
+    parse(given) {
+      const found = values.find((each) => each === given);
+      if (found !== undefined) return found;
+      throw new UsageError(`${value} must be one of ${values.join(', ')}${didYouMean(given, values)}`);
     },
   };
 }

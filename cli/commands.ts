@@ -22,6 +22,9 @@ import {
   getSubscription,
   removeItem,
 } from './commands/billing/subscription.ts';
+import { completion } from './commands/completion.ts';
+import { dev } from './commands/dev/dev.ts';
+import { doctor } from './commands/doctor/doctor.ts';
 import { getEvent } from './commands/events/get.ts';
 import { listEvents } from './commands/events/list.ts';
 import { tailEvents } from './commands/events/tail.ts';
@@ -41,6 +44,7 @@ import { pairingCode } from './commands/instances/pairing-code.ts';
 import { getQr } from './commands/instances/qr.ts';
 import { getSettings, setSettings } from './commands/instances/settings.ts';
 import { useInstance } from './commands/instances/use.ts';
+import { watchInstances } from './commands/instances/watch.ts';
 import { downloadMedia } from './commands/media/download.ts';
 import { listMedia, mediaByChat, mediaInfo } from './commands/media/list.ts';
 import { uploadMedia } from './commands/media/upload.ts';
@@ -59,6 +63,7 @@ import { actOnPhone, getPhone, setPhone } from './commands/sandbox/phones.ts';
 import { createToken } from './commands/tokens/create.ts';
 import { listTokens } from './commands/tokens/list.ts';
 import { revokeToken } from './commands/tokens/revoke.ts';
+import { trigger } from './commands/trigger/trigger.ts';
 import { usage } from './commands/usage.ts';
 import { createWebhook } from './commands/webhooks/create.ts';
 import { deleteWebhook } from './commands/webhooks/delete.ts';
@@ -68,6 +73,7 @@ import { listWebhooks } from './commands/webhooks/list.ts';
 import { listen } from './commands/webhooks/listen.ts';
 import { webhookLogs } from './commands/webhooks/logs.ts';
 import { updateWebhook } from './commands/webhooks/update.ts';
+import { watchDeliveries } from './commands/webhooks/watch-deliveries.ts';
 import { derivedCommands } from './endpoints/commands.ts';
 
 /** What a group of commands is about. */
@@ -131,6 +137,7 @@ export const commands: readonly Command[] = [
   restartInstance,
   logoutInstance,
   deleteInstance,
+  watchInstances,
   getQr,
   pairingCode,
   getConnection,
@@ -156,6 +163,7 @@ export const commands: readonly Command[] = [
   webhookLogs,
   listen,
   deliveries,
+  watchDeliveries,
   createToken,
   listTokens,
   revokeToken,
@@ -194,6 +202,10 @@ export const commands: readonly Command[] = [
   addFault,
   clearFaults,
   health,
+  doctor,
+  dev,
+  trigger,
+  completion,
   oauthStart,
   api,
   mcp,

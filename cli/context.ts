@@ -1,10 +1,18 @@
-import { type BillingClient, type Client, createBillingClient, createClient } from '@posthorn/sdk/index.ts';
+import {
+  type BillingClient,
+  type Client,
+  type ClientOptions,
+  createBillingClient,
+  createClient,
+} from '@posthorn/sdk/index.ts';
+import type { CompletionNode } from './completion/tree.ts';
 import { confirm } from './confirm.ts';
 import { UsageError } from './fault.ts';
 import type { Output } from './output.ts';
 import { openProfile, type Profile, profilePath } from './profile.ts';
 import { createSandboxApi, type SandboxApi } from './sandbox-api.ts';
 import { currentToken } from './session.ts';
+import { type Terminal, terminalOf } from './terminal.ts';
 import { VERSION } from './version.ts';
 
 /** What stands before or after any command. */
@@ -24,13 +32,15 @@ export interface Context {
   out: Output;
   env: NodeJS.ProcessEnv;
   stdin: NodeJS.ReadStream;
+  /** Where views are drawn; null where there is no person in front. */
+  terminal: Terminal | null;
   /** Fires on Ctrl-C. */
   signal: AbortSignal;
   /** Of the messaging service. */
   url: string;
   profile: Profile;
-  /** With the API key, else the login. */
-  client(): Client;
+  /** With the API key, else the login; over another fetch when one is given. */
+  client(options?: Pick<ClientOptions, 'fetch'>): Client;
   /** Without credentials. */
   anonymous(): Client;
   /** With the login, for what takes no API key. */
@@ -39,6 +49,10 @@ export interface Context {
   billing(): BillingClient;
   anonymousBilling(): BillingClient;
   sandbox(): SandboxApi;
+  /** Every command with its flags, for completions. */
+  commandTree(): CompletionNode;
+  /** Of the sandbox network's control API. */
+  sandboxUrl: string;
   /** Asks before something is destroyed, unless `--yes` was given. */
   confirm(what: string): Promise<void>;
   /** `--instance` or POSTHORN_INSTANCE, as written. */
@@ -51,6 +65,7 @@ const DEFAULT_URL = 'http://127.0.0.1:8080';
 const DEFAULT_BILLING_URL = 'http://127.0.0.1:8081';
 const DEFAULT_SANDBOX_URL = 'http://127.0.0.1:8090';
 const DEADLINE_MS = 90_000;
+const NO_COMMANDS: CompletionNode = { name: 'msgctl', summary: '', commands: [], flags: [], words: [] };
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export function createContext(deps: {
@@ -59,12 +74,15 @@ export function createContext(deps: {
   stdin: NodeJS.ReadStream;
   out: Output;
   signal: AbortSignal;
+  stdout?: NodeJS.WriteStream;
+  commandTree?: () => CompletionNode;
 }): Context {
   const { options, env } = deps;
   const profile = openProfile(profilePath(env), options.profile || env.POSTHORN_PROFILE);
   const url = withoutTrailingSlashes(options.url || env.POSTHORN_URL || profile.defaultUrl() || DEFAULT_URL);
   const namedInstance = options.instance || env.POSTHORN_INSTANCE || undefined;
   const billingUrl = options.billingUrl || env.POSTHORN_BILLING_URL || DEFAULT_BILLING_URL;
+  const sandboxUrl = options.sandboxUrl || env.POSTHORN_SANDBOX_URL || DEFAULT_SANDBOX_URL;
   const common = { userAgent: `msgctl/${VERSION}`, baseUrl: url, deadlineMs: DEADLINE_MS };
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
     throw new UsageError(`${url} is not an http or https URL`);
@@ -78,7 +96,7 @@ export function createContext(deps: {
     throw new UsageError(`no key for ${url}: msgctl register, msgctl login, --key or POSTHORN_API_KEY`);
   }
   const token = () => currentToken({ profile, url });
-  const client = () => createClient({ ...common, ...credentials() });
+  const client: Context['client'] = (more) => createClient({ ...common, ...credentials(), ...more });
 
   async function instanceId(named = namedInstance): Promise<string> {
     if (named && UUID.test(named)) return named;
@@ -99,6 +117,7 @@ export function createContext(deps: {
     out: deps.out,
     env,
     stdin: deps.stdin,
+    terminal: terminalOf({ ...deps, stdout: deps.stdout, isJson: options.json ?? false }),
     signal: deps.signal,
     url,
     profile,
@@ -107,7 +126,9 @@ export function createContext(deps: {
     anonymous: () => createClient(common),
     billing: () => createBillingClient({ ...common, baseUrl: billingUrl, ...credentials() }),
     anonymousBilling: () => createBillingClient({ ...common, baseUrl: billingUrl }),
-    sandbox: () => createSandboxApi(options.sandboxUrl || env.POSTHORN_SANDBOX_URL || DEFAULT_SANDBOX_URL),
+    sandbox: () => createSandboxApi(sandboxUrl),
+    sandboxUrl,
+    commandTree: deps.commandTree ?? (() => NO_COMMANDS),
     confirm: (what) => (options.yes ? Promise.resolve() : confirm({ ...deps, stderr: process.stderr }, what)),
     namedInstance,
     instanceId,

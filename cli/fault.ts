@@ -3,8 +3,22 @@ import { PosthornError } from '@posthorn/sdk/index.ts';
 /** The command was not written or cannot be meant as it is: exit code 2. */
 export class UsageError extends Error {}
 
-/** It was understood and did not come about, with no fault of the API: exit code 1. */
-export class CommandError extends Error {}
+/** It was understood and did not come about, with no fault of the API: exit code 1, unless it says another. */
+export class CommandError extends Error {
+  readonly exitCode: number;
+  /** For programs, beside the message. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  constructor(message: string, { exitCode = 1, fields = {} }: CommandErrorDetails = {}) {
+    super(message);
+    this.exitCode = exitCode;
+    this.fields = fields;
+  }
+}
+
+interface CommandErrorDetails {
+  exitCode?: number;
+  fields?: Readonly<Record<string, unknown>>;
+}
 
 export const EXIT = {
   ok: 0,
@@ -45,6 +59,10 @@ export function describeFault(error: unknown): Fault {
   if (error instanceof PosthornError) return ofService(error);
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof UsageError) return usageFault(message);
+  if (error instanceof CommandError) {
+    const { exitCode, fields } = error;
+    return { exitCode, line: message, json: { code: 'FAILED', ...fields, message } };
+  }
   return { exitCode: EXIT.failed, line: message, json: { code: 'FAILED', message } };
 }
 

@@ -25,9 +25,9 @@ export async function main(argv: readonly string[]): Promise<never> {
   let out = createOutput({ stdout, stderr, isJson: false });
   const program = createProgram({
     version: VERSION,
-    contextOf(options: GlobalOptions) {
+    contextOf(options: GlobalOptions, commandTree) {
       out = createOutput({ stdout, stderr, isJson: options.json ?? false });
-      return createContext({ options, env, stdin, out, signal: controller.signal });
+      return createContext({ options, env, stdin, stdout, out, signal: controller.signal, commandTree });
     },
   });
   // Also of what is wrong with the command line itself.

@@ -19,6 +19,8 @@ export interface StoredAccount {
   email?: string | undefined;
   /** The instance that commands mean when none is named. */
   instance_id?: string | undefined;
+  /** What `webhooks listen --forward-to` signs with. */
+  forward_secret?: string | undefined;
 }
 
 interface Accounts {

@@ -1,13 +1,14 @@
-import { Command as Commander, InvalidArgumentError, Option } from 'commander';
+import { Argument, Command as Commander, InvalidArgumentError, Option } from 'commander';
 import type { Command, Param } from './command.ts';
 import { commands, groups } from './commands.ts';
+import type { CompletionNode } from './completion/tree.ts';
 import type { Context, GlobalOptions } from './context.ts';
 import { UsageError } from './fault.ts';
 
 /** Turns the definitions into a command line: the only file that knows the library for that. */
 export function createProgram(deps: {
   version: string;
-  contextOf: (options: GlobalOptions) => Context;
+  contextOf: (options: GlobalOptions, commandTree: () => CompletionNode) => Context;
 }): Commander {
   const program = new Commander('msgctl')
     .description('The command line of Posthorn, a messaging platform.')
@@ -25,11 +26,12 @@ export function createProgram(deps: {
     .exitOverride()
     // Errors are thrown and written once, by main.
     .configureOutput({ outputError: () => undefined });
-  for (const command of commands) addCommand(program, command, deps.contextOf);
+  const contextOf = () => deps.contextOf(program.opts<GlobalOptions>(), () => treeOf(program));
+  for (const command of commands) addCommand(program, command, contextOf);
   return program;
 }
 
-function addCommand(program: Commander, command: Command, contextOf: (options: GlobalOptions) => Context) {
+function addCommand(program: Commander, command: Command, contextOf: () => Context) {
   const words = command.name.split(' ');
   const last = words.pop() as string;
   let parent = program;
@@ -40,23 +42,42 @@ function addCommand(program: Commander, command: Command, contextOf: (options: G
     .description([`${command.summary}.`, command.details].filter(Boolean).join('\n\n'))
     .allowExcessArguments(false);
   const args = Object.entries(command.args ?? {});
-  for (const [name, param] of args)
-    leaf.argument(written(name, param), param.help, parserOf(param), emptyOf(param));
+  for (const [name, param] of args) leaf.addArgument(argumentOf(name, param));
   for (const [name, param] of Object.entries(command.flags ?? {})) leaf.addOption(optionOf(name, param));
   leaf.action(async (...given: unknown[]) => {
     const input = Object.fromEntries(args.map(([name], at) => [name, given[at]]));
     const flags = Object.fromEntries(
       Object.entries(command.flags ?? {}).map(([name, param]) => [name, leaf.opts()[name] ?? emptyOf(param)]),
     );
-    const context = contextOf(program.opts<GlobalOptions>());
+    const context = contextOf();
     if (command.destroys) await context.confirm(command.destroys);
     await command.run(context, { ...input, ...flags });
   });
 }
 
+/** What completions offer; of the words that an argument may be, those of the first one. */
+function treeOf(command: Commander, everywhere: readonly Option[] = command.options): CompletionNode {
+  return {
+    name: command.name(),
+    summary: command.summary() || command.description(),
+    commands: command.commands.map((child) => treeOf(child, everywhere)),
+    flags: [...new Set([...command.options, ...everywhere])].flatMap(({ long, description }) =>
+      long ? [{ name: long, summary: description }] : [],
+    ),
+    words: [...(command.registeredArguments[0]?.argChoices ?? [])],
+  };
+}
+
 function groupOf(parent: Commander, name: string, word: string): Commander {
   const found = parent.commands.find((command) => command.name() === word);
   return found ?? parent.command(word).description(groups[name] ?? '');
+}
+
+function argumentOf(name: string, param: Param<unknown>): Argument {
+  const argument = new Argument(written(name, param), param.help);
+  // The words first: they bring a parser, which the second one takes the place of.
+  if (param.values) argument.choices(param.values);
+  return argument.argParser(parserOf(param)).default(emptyOf(param));
 }
 
 function optionOf(name: string, param: Param<unknown>): Option {

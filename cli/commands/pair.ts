@@ -23,6 +23,6 @@ export const pair = defineCommand({
 });
 
 /** A mobile number of the kind that the sandbox network gives out, eight digits of it at random. */
-function freshPhone(): string {
+export function freshPhone(): string {
   return `55119${Math.floor(10_000_000 + Math.random() * 90_000_000)}`;
 }

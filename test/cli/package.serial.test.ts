@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { type HttpServer, json, startHttp } from '../sdk/http-server.ts';
 import { tellFigure } from '../support/figures.ts';
 import { baseEnv, projectRoot } from '../support/process.ts';
+import { openTerminal } from '../support/tmux.ts';
 
 const run = promisify(execFile);
 const env = { ...baseEnv(), PATH: `${path.dirname(process.execPath)}${path.delimiter}${process.env.PATH}` };
@@ -65,6 +66,19 @@ describe('the packed msgctl', { timeout: 240_000 }, () => {
       const failed = await msgctl('api', 'GET', '/v1/instnces').catch((error) => error);
       assert.equal(failed.code, 2);
       assert.match(failed.stderr, /did you mean \/v1\/instances/);
+    });
+  }
+
+  for (const [version, node] of nodes) {
+    test(`draws its views in a terminal on Node ${version}`, async (t) => {
+      const keys = { HOME: folder, POSTHORN_URL: server.url, POSTHORN_API_KEY: 'svc_x' };
+      const terminal = await openTerminal({ cwd: folder, env: keys });
+      t.after(() => terminal.close());
+      terminal.enter(`clear; ${node} ${program} instances watch; echo code=$?`);
+      await terminal.shows(/Instances \(0\)/);
+      terminal.press('C-c');
+      await terminal.shows(/^code=0/m);
+      assert.deepEqual(terminal.modes(), { isCursorShown: true, isAlternate: false });
     });
   }
 

@@ -19,7 +19,10 @@ export interface Cli {
   /** Runs it with `--json` and gives what it printed; throws when it failed. */
   json<T = Record<string, unknown>>(args: readonly string[], env?: Record<string, string>): Promise<T>;
   /** Starts one that goes on; `stop` sends Ctrl-C. */
-  start(args: readonly string[]): { output(): string; stop(): Promise<CliResult>; ended: Promise<CliResult> };
+  start(
+    args: readonly string[],
+    env?: Record<string, string>,
+  ): { output(): string; stop(): Promise<CliResult>; ended: Promise<CliResult> };
   remove(): void;
 }
 
@@ -28,16 +31,19 @@ const LAUNCHER = path.join(projectRoot, 'cli/bin/msgctl.js');
 const TIMEOUT_MS = 60_000;
 
 /** msgctl as a user with an own profile runs it, against the given addresses. */
-export function createCli(env: Record<string, string> = {}): Cli {
+export function createCli(
+  env: Record<string, string> = {},
+  { timeoutMs = TIMEOUT_MS, cwd }: { timeoutMs?: number; cwd?: string } = {},
+): Cli {
   const home = mkdtempSync(path.join(tmpdir(), 'posthorn-cli-'));
   const config = path.join(home, 'config', 'config.json');
 
   function start(args: readonly string[], more: Record<string, string> = {}, stdin?: string) {
     const child = spawn(process.execPath, [LAUNCHER, ...args], {
-      cwd: home,
+      cwd: cwd ?? home,
       env: { ...baseEnv(), HOME: home, POSTHORN_CONFIG: config, ...env, ...more },
       stdio: 'pipe',
-      timeout: TIMEOUT_MS,
+      timeout: timeoutMs,
     });
     // Nobody reads it where it is not asked for: then the pipe breaks.
     child.stdin.on('error', () => undefined).end(stdin);

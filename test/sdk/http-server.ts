@@ -21,8 +21,8 @@ export interface HttpServer {
 
 export type Answer = (res: ServerResponse, request: SeenRequest, index: number) => void | Promise<void>;
 
-/** A server on a free port that does to each request what the test says, faults included. */
-export async function startHttp(answer: Answer): Promise<HttpServer> {
+/** A server, on a free port unless one is named, that does to each request what the test says, faults included. */
+export async function startHttp(answer: Answer, port = 0): Promise<HttpServer> {
   const seen: SeenRequest[] = [];
   const server = createServer(async (req, res) => {
     const { method = '', url = '', headers } = req;
@@ -30,7 +30,7 @@ export async function startHttp(answer: Answer): Promise<HttpServer> {
     seen.push(request);
     await answer(res, request, seen.length - 1);
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

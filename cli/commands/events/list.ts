@@ -1,6 +1,7 @@
 import { defineCommand, integer, list, text } from '../../command.ts';
 import { eventInstance } from './filter.ts';
 import { shownEvent } from './shown.ts';
+import { checkTypes } from './types.ts';
 
 export const listEvents = defineCommand({
   name: 'events list',
@@ -13,6 +14,7 @@ export const listEvents = defineCommand({
     limit: integer('n', 'how many, default 50'),
   },
   async run(context, { types, before, after, limit }) {
+    checkTypes(types);
     const found = await context.client().events.list({
       query: {
         instance_id: await eventInstance(context),

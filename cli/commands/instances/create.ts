@@ -1,13 +1,14 @@
 import { defineCommand, integer, text, toggle } from '../../command.ts';
 import { UsageError } from '../../fault.ts';
+import { pairOnTerminal } from './pairing.ts';
 import { shownInstance } from './shown.ts';
-import { waitUntilConnected } from './wait-until-connected.ts';
 
 export const createInstance = defineCommand({
   name: 'instances create',
   endpoints: ['instances.create'],
   summary: 'Create an instance',
-  details: 'It becomes the one that commands mean when none is named.',
+  details:
+    'It becomes the one that commands mean when none is named. On a terminal --wait draws the QR code, unless it pairs by itself.',
   args: { title: text('name', 'its name, 3 to 80 characters') },
   flags: {
     name: text('name', 'the same, as a flag'),
@@ -26,7 +27,7 @@ export const createInstance = defineCommand({
     if (connect || wait) instance = await client.instances.connect({ instanceId });
     if (wait) {
       context.out.note(`created ${instanceId}, waiting for the connection`);
-      instance = await waitUntilConnected({ client, signal: context.signal }, instanceId, timeout * 1000);
+      instance = await pairOnTerminal(context, client, instance, timeout * 1000);
     }
     context.out.show(instance, shownInstance(instance));
   },

@@ -1,7 +1,7 @@
 import { defineCommand, integer, toggle } from '../../command.ts';
 import { namedInstance } from './named.ts';
+import { pairOnTerminal } from './pairing.ts';
 import { shownInstance } from './shown.ts';
-import { waitUntilConnected } from './wait-until-connected.ts';
 
 export const connectInstance = defineCommand({
   name: 'instances connect',
@@ -16,8 +16,7 @@ export const connectInstance = defineCommand({
     const client = context.client();
     const instanceId = await context.instanceId(which);
     let instance = await client.instances.connect({ instanceId });
-    if (wait)
-      instance = await waitUntilConnected({ client, signal: context.signal }, instanceId, timeout * 1000);
+    if (wait) instance = await pairOnTerminal(context, client, instance, timeout * 1000);
     context.out.show(instance, shownInstance(instance));
   },
 });

@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import { defineCommand, text } from '../../command.ts';
 import { UsageError } from '../../fault.ts';
 import { fields } from '../../format.ts';
+import { upload } from '../../upload.ts';
 
 export const uploadMedia = defineCommand({
   name: 'media upload',
@@ -13,10 +14,13 @@ export const uploadMedia = defineCommand({
   flags: { from: text('url', 'an address to fetch it from'), name: text('name', 'what it is called') },
   async run(context, { file, from, name }) {
     if ((file === undefined) === (from === undefined)) throw new UsageError('give a file, or --from <url>');
-    const stored = await context.client().media.upload({
-      instanceId: await context.instanceId(),
-      body: file === undefined ? { media_url: from, file_name: name } : { file: await fileOf(file, name) },
-    });
+    const instanceId = await context.instanceId();
+    const opened = file === undefined ? undefined : await fileOf(file, name);
+    const body = opened ? { file: opened } : { media_url: from, file_name: name };
+    const client = context.client();
+    const stored = await upload(context, opened, (options) =>
+      client.media.upload({ instanceId, body }, options),
+    );
     context.out.show(stored, fields(stored));
   },
 });

@@ -1,12 +1,15 @@
+import type { CallOptions, SendAccepted } from '@posthorn/sdk/index.ts';
 import { ASSIGNMENTS_HELP, parseAssignments } from '../../assignments.ts';
 import { type Command, defineCommand, many, required, text, toggle } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { checkFields } from '../../endpoints/call-endpoint.ts';
 import { fileOf } from '../../endpoints/commands.ts';
 import { ENDPOINTS } from '../../endpoints/table.ts';
-import { fields } from '../../format.ts';
+import { upload } from '../../upload.ts';
+import { showAccepted, waitFlags } from './wait.ts';
 
 type Messages = ReturnType<Context['client']>['messages'];
+type Send = (input: object, options: CallOptions) => Promise<SendAccepted>;
 
 /** Each send besides text: its word, its method, and the fields that its help names. */
 const SENDS: readonly { word: string; method: keyof Messages; takes: string; media?: true }[] = [
@@ -44,21 +47,22 @@ export const sendCommands: readonly Command[] = SENDS.map(({ word, method, takes
       ...(media ? { file: text('path', 'the file to send; - reads it from a pipe') } : {}),
       idempotencyKey: text('key', 'repeating a command with the same key sends nothing twice'),
       force: toggle('pass passive mode and the anti-spam guard by'),
+      ...waitFlags,
     },
     async run(context, input) {
-      const { to, more, idempotencyKey, force } = input;
+      const { to, more, idempotencyKey, force, wait, timeout } = input;
       const { file } = input as { file?: string };
       const given = parseAssignments(more);
       const endpoint = ENDPOINTS.find(({ name }) => name === `messages.${method}`);
       if (endpoint) checkFields(endpoint, Object.keys(given));
-      const send = context.client().messages[method] as (input: object) => Promise<object>;
-      const accepted = await send({
-        instanceId: await context.instanceId(),
-        body: { to, ...given, ...(file === undefined ? {} : { file: await fileOf(context, file) }) },
-        idempotencyKey,
-        force,
-      });
-      context.out.show(accepted, fields(accepted as Record<string, unknown>));
+      const send = context.client().messages[method] as Send;
+      const instanceId = await context.instanceId();
+      const opened = file === undefined ? undefined : await fileOf(context, file);
+      const body = { to, ...given, ...(opened ? { file: opened } : {}) };
+      const accepted = await upload(context, opened, (options) =>
+        send({ instanceId, body, idempotencyKey, force }, options),
+      );
+      await showAccepted(context, accepted, { instanceId, wait, timeout });
     },
   }),
 );

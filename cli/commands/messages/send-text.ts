@@ -1,12 +1,13 @@
 import { defineCommand, list, required, text, toggle } from '../../command.ts';
-import { fields } from '../../format.ts';
 import { textOrStdin } from '../../stdin.ts';
+import { showAccepted, waitFlags } from './wait.ts';
 
 export const sendText = defineCommand({
   name: 'send text',
   endpoints: ['messages.sendText'],
   summary: 'Send a text',
-  details: 'Prints the ids of the accepted message; msgctl message get <id> shows how far it got.',
+  details:
+    'Prints the ids of the accepted message; msgctl message get <id> shows how far it got, and --wait waits for it.',
   flags: {
     to: required(text('recipient', 'phone number, individual JID or group JID')),
     text: required(text('text', 'what to say; - reads it from a pipe')),
@@ -14,10 +15,12 @@ export const sendText = defineCommand({
     mention: list('jid', 'who is mentioned; may be repeated'),
     idempotencyKey: text('key', 'repeating a command with the same key sends nothing twice'),
     force: toggle('pass passive mode and the anti-spam guard by'),
+    ...waitFlags,
   },
-  async run(context, { to, text, quotedId, mention, idempotencyKey, force }) {
+  async run(context, { to, text, quotedId, mention, idempotencyKey, force, wait, timeout }) {
+    const instanceId = await context.instanceId();
     const accepted = await context.client().messages.sendText({
-      instanceId: await context.instanceId(),
+      instanceId,
       body: {
         to,
         text: await textOrStdin(context, text),
@@ -27,6 +30,6 @@ export const sendText = defineCommand({
       idempotencyKey,
       force,
     });
-    context.out.show(accepted, fields(accepted));
+    await showAccepted(context, accepted, { instanceId, wait, timeout });
   },
 });

@@ -1,6 +1,7 @@
 import { defineCommand, list, many, required, text, toggle } from '../../command.ts';
 import { fields } from '../../format.ts';
 import { eventInstance } from '../events/filter.ts';
+import { checkTypes } from '../events/types.ts';
 import { parseHeaders } from './header.ts';
 
 export const createWebhook = defineCommand({
@@ -15,6 +16,7 @@ export const createWebhook = defineCommand({
     disabled: toggle('create it switched off'),
   },
   async run(context, { target, events, header, disabled }) {
+    checkTypes(events);
     const made = await context.client().webhooks.create({
       body: {
         url: target,

@@ -1,43 +1,124 @@
 import { defineCommand, integer, list, many, text, toggle } from '../../command.ts';
+import type { Context } from '../../context.ts';
+import { UsageError } from '../../fault.ts';
 import { eventInstance } from '../events/filter.ts';
+import { checkTypes } from '../events/types.ts';
+import { forwardEvents } from './forward/forward-events.ts';
+import { checkSecret, newSecret } from './forward/sign.ts';
+import { parseHeaders } from './header.ts';
 import { startReceiver } from './receiver.ts';
 
 export const listen = defineCommand({
   name: 'webhooks listen',
-  summary: 'Receive deliveries here, print and verify them, until Ctrl-C',
-  details:
-    'Checks signatures with --secret. With --register it creates a webhook to itself and deletes it at the end, which works where the service may deliver to this machine, as in standalone.',
+  summary: 'Forward events to an address of yours, or receive deliveries here, until Ctrl-C',
+  details: `With --forward-to it reads the event stream and posts each event as a webhook would: the same bytes and headers,
+signed. The service needs no way to the address, so it works behind NAT. It is signed with a secret of yours that
+--print-secret shows, or with --secret. What a broken connection or a restarted service held up comes afterwards; an
+address that does not answer is tried until it does.
+
+Without it, it receives deliveries on a port, prints them, and checks their signatures with --secret. With --register it
+creates a webhook to itself and deletes it at the end, which works where the service may deliver to this machine, as in
+standalone.`,
   flags: {
-    port: integer('port', 'default 9000', { min: 0, max: 65_535 }),
-    host: text('address', 'default 127.0.0.1'),
+    forwardTo: text('url', 'post events there, e.g. http://127.0.0.1:3000/hooks'),
     secret: many('secret', 'whsec_...; may be repeated while one is being replaced'),
-    register: toggle('create the webhook, and delete it at the end'),
-    events: list('types', 'with --register: names or patterns, default all'),
-    status: integer('code', 'answer with this status, to see retries', { min: 200, max: 599 }),
+    events: list('types', 'names or patterns, default all; otherwise with --register'),
     count: integer('n', 'end after so many'),
+    webhook: integer('id', 'with --forward-to: what this webhook gets, with its headers'),
+    header: many('"Name: value"', 'with --forward-to: a further header; may be repeated'),
+    cursor: text('cursor', 'with --forward-to: begin after this event'),
+    insecure: toggle('with --forward-to: take any certificate'),
+    printSecret: toggle('print the secret that --forward-to signs with, and end'),
+    port: integer('port', 'where to receive, default 9000', { min: 0, max: 65_535 }),
+    host: text('address', 'where to receive, default 127.0.0.1'),
+    register: toggle('create the webhook, and delete it at the end'),
+    status: integer('code', 'answer with this status, to see retries', { min: 200, max: 599 }),
   },
-  async run(context, { port = 9000, host = '127.0.0.1', secret, register, events, status = 200, count }) {
-    const { out, signal } = context;
-    const secrets = [...secret];
-    const receiver = await startReceiver({ out }, { host, port, secrets, status, count: count ?? null });
-    let webhookId: number | null = null;
-    try {
-      if (register) {
-        const made = await context.client().webhooks.create({
-          body: {
-            url: receiver.url,
-            ...(events.length > 0 ? { events } : {}),
-            instance_id: await eventInstance(context),
-          },
-        });
-        webhookId = made.id;
-        secrets.push(made.secret);
-      }
-      out.note(`listening on ${receiver.url}${secrets.length > 0 ? '' : ', signatures are not checked'}`);
-      await receiver.done(signal);
-    } finally {
-      await receiver.close();
-      if (webhookId !== null) await context.client().webhooks.remove({ webhookId });
+  async run(context, input) {
+    const { forwardTo, secret, events, count, webhook, header, cursor, insecure, printSecret } = input;
+    const { port, host, register, status } = input;
+    checkTypes(events);
+    if (printSecret) {
+      const own = secretOf(context);
+      return context.out.show({ secret: own }, own);
     }
+    const forwardOnly = { '--webhook': webhook, '--header': header[0], '--cursor': cursor };
+    if (forwardTo === undefined) {
+      refuseAny(forwardOnly, 'goes with --forward-to');
+      return receive(context, { port, host, register, status, secret, events, count });
+    }
+    refuseAny({ '--port': port, '--host': host, '--status': status }, 'does not go with --forward-to');
+    if (register) throw new UsageError('give either --register or --forward-to');
+    if (webhook !== undefined && events.length > 0) throw new UsageError('give either --webhook or --events');
+    const secrets = secret.map(checkSecret);
+    if (secrets.length === 0) {
+      secrets.push(secretOf(context));
+      context.out.note(`signed with ${secrets[0]}`);
+    }
+    await forwardEvents(context, {
+      target: { url: parseTarget(forwardTo), headers: parseHeaders(header) ?? {}, isInsecure: insecure },
+      secrets,
+      types: events,
+      webhookId: webhook,
+      cursor,
+      count: count ?? null,
+    });
   },
 });
+
+interface Receiving {
+  port: number | undefined;
+  host: string | undefined;
+  register: boolean;
+  status: number | undefined;
+  secret: readonly string[];
+  events: string[];
+  count: number | undefined;
+}
+
+async function receive(context: Context, receiving: Receiving): Promise<void> {
+  const { port = 9000, host = '127.0.0.1', register, status = 200, secret, events, count } = receiving;
+  const { out, signal } = context;
+  const secrets = [...secret];
+  const receiver = await startReceiver({ out }, { host, port, secrets, status, count: count ?? null });
+  let webhookId: number | null = null;
+  try {
+    if (register) {
+      const made = await context.client().webhooks.create({
+        body: {
+          url: receiver.url,
+          ...(events.length > 0 ? { events } : {}),
+          instance_id: await eventInstance(context),
+        },
+      });
+      webhookId = made.id;
+      secrets.push(made.secret);
+    }
+    out.note(`listening on ${receiver.url}${secrets.length > 0 ? '' : ', signatures are not checked'}`);
+    await receiver.done(signal);
+  } finally {
+    await receiver.close();
+    if (webhookId !== null) await context.client().webhooks.remove({ webhookId });
+  }
+}
+
+/** Made once for a service and kept: a receiver is told of it once. */
+function secretOf({ profile, url }: Context): string {
+  const kept = profile.account(url).forward_secret;
+  if (kept) return kept;
+  const made = newSecret();
+  profile.update(url, { forward_secret: made });
+  return made;
+}
+
+/** An address, or a port of this machine. */
+function parseTarget(given: string): URL {
+  const written = /^\d{1,5}$/.test(given) ? `http://127.0.0.1:${given}/` : given;
+  if (/^https?:\/\//.test(written) && URL.canParse(written)) return new URL(written);
+  throw new UsageError(`${given} is not an http or https URL`);
+}
+
+function refuseAny(flags: Readonly<Record<string, unknown>>, why: string): void {
+  const given = Object.keys(flags).find((name) => flags[name] !== undefined);
+  if (given) throw new UsageError(`${given} ${why}`);
+}

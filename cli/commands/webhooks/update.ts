@@ -1,6 +1,7 @@
 import { defineCommand, list, many, text, toggle } from '../../command.ts';
 import { UsageError } from '../../fault.ts';
 import { fields } from '../../format.ts';
+import { checkTypes } from '../events/types.ts';
 import { parseHeaders } from './header.ts';
 import { namedWebhook } from './named.ts';
 
@@ -18,6 +19,7 @@ export const updateWebhook = defineCommand({
     disable: toggle('switch it off'),
   },
   async run(context, { id, to, events, header, enable, disable }) {
+    checkTypes(events);
     if (enable && disable) throw new UsageError('give either --enable or --disable');
     const changed = await context.client().webhooks.update({
       webhookId: id,

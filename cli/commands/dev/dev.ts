@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto';
+import type { Client, Instance } from '@posthorn/sdk/index.ts';
+import { defineCommand, list, text } from '../../command.ts';
+import type { Context } from '../../context.ts';
+import { CommandError, UsageError } from '../../fault.ts';
+import { tailFrom } from '../events/tail-from.ts';
+import { checkTypes } from '../events/types.ts';
+import { waitUntilConnected } from '../instances/wait-until-connected.ts';
+import { freshPhone } from '../pair.ts';
+import { listen } from '../webhooks/listen.ts';
+import { openService } from './start-service.ts';
+
+const INSTANCE = 'dev';
+/** An instance that does not pair by itself within this time is paired. */
+const AUTO_PAIR_MS = 3_000;
+
+export const dev = defineCommand({
+  name: 'dev',
+  summary: 'Make all that is needed to develop against, and show what happens, until Ctrl-C',
+  details:
+    'Uses the service at --url, or starts one when called in a checkout. Registers unless the profile has a key, makes an instance and pairs it with a virtual phone of the sandbox network, and then prints events, or forwards them with --forward-to.',
+  flags: {
+    forwardTo: text('url', 'post each event there, as webhooks listen --forward-to does'),
+    types: list('types', 'names or patterns, default all'),
+  },
+  async run(context, { forwardTo, types }) {
+    checkTypes(types);
+    const service = await openService(context);
+    try {
+      await registerOnce(context);
+      const client = context.client();
+      const instance = await connectedInstance(context, client);
+      context.profile.update(context.url, { instance_id: instance.id });
+      tell(context, instance);
+      if (forwardTo === undefined) return await tailFrom(context, client, { types });
+      const flags = { secret: [], header: [], insecure: false, printSecret: false, register: false };
+      await listen.run(context, { ...flags, forwardTo, events: types });
+    } catch (error) {
+      if (!context.signal.aborted) throw error;
+    } finally {
+      await service.stop();
+    }
+  },
+});
+
+/** What the environment or the profile brings counts; else a company is registered and kept in the profile. */
+async function registerOnce(context: Context): Promise<void> {
+  try {
+    context.client();
+    return;
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+  }
+  const email = `dev-${randomBytes(4).toString('hex')}@example.com`;
+  const made = await context.anonymous().auth.quickRegister({ body: { email } });
+  const account = { api_key: made.api_key, company_id: made.company_id, email: made.email };
+  context.profile.update(context.url, account, { isDefault: true });
+  context.out.note(`registered ${email}, kept in the profile ${context.profile.name}`);
+}
+
+async function connectedInstance(context: Context, client: Client): Promise<Instance> {
+  const { signal } = context;
+  const { data } = await client.instances.list({ query: { limit: 200 } });
+  const connected = data.find(({ state, driver }) => state === 'CONNECTED' && driver === 'sandbox');
+  if (connected) return connected;
+  const found = data.find(({ name }) => name === INSTANCE);
+  const { id: instanceId, driver } = found ?? (await client.instances.create({ body: { name: INSTANCE } }));
+  if (driver !== 'sandbox')
+    throw new CommandError(`the network is ${driver}: pair an instance with msgctl instances create --wait`);
+  await client.instances.connect({ instanceId });
+  const ready = await waitUntilConnected({ client, signal }, instanceId, AUTO_PAIR_MS).catch(() => null);
+  if (ready) return ready;
+  // It may pair by itself after all; whether it is paired, the wait tells.
+  await scan(context, client, instanceId).catch(() => undefined);
+  return waitUntilConnected({ client, signal }, instanceId);
+}
+
+async function scan(context: Context, client: Client, instanceId: string): Promise<void> {
+  const { qr } = await client.instances.qr({ instanceId });
+  await context.sandbox().call({ method: 'POST', path: '/pair', body: { qr, phone: freshPhone() } });
+}
+
+function tell({ out, url, profile }: Context, { id, name, phone }: Instance): void {
+  out.note(
+    [
+      `service   ${url}, reference at ${url}/docs`,
+      `profile   ${profile.name} (${profile.path})`,
+      `instance  ${name} ${id}, phone ${phone}`,
+      'try       msgctl trigger message.received',
+      `          msgctl send text --to 5511999990000 --text "Hello" --wait delivered`,
+    ].join('\n'),
+  );
+}

@@ -1,0 +1,88 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Context } from '../../context.ts';
+import { CommandError, EXIT } from '../../fault.ts';
+
+const START_MS = 120_000;
+const STOP_MS = 15_000;
+const PAUSE_MS = 250;
+
+export interface Service {
+  /** Ends what was started here; a service that ran before goes on. */
+  stop(): Promise<void>;
+}
+
+/**
+ * The service at the address of the context: the one that runs, else one that is started from the checkout this is
+ * called in. CommandError with exit code 3 when there is neither.
+ */
+export async function openService(context: Context): Promise<Service> {
+  if (await isReady(context)) return { stop: async () => undefined };
+  const entry = findStandalone(process.cwd());
+  const url = new URL(context.url);
+  const isHere = url.protocol === 'http:' && ['127.0.0.1', 'localhost', '[::1]'].includes(url.hostname);
+  if (!entry || !isHere) {
+    const hint = isHere ? 'call it in a checkout of Posthorn, or start a service' : 'is --url right?';
+    throw new CommandError(`nothing answers at ${context.url}: ${hint}`, { exitCode: EXIT.unreachable });
+  }
+  return start(context, entry, url.port || '80');
+}
+
+async function start(context: Context, entry: string, port: string): Promise<Service> {
+  context.out.note(`starting a service at ${context.url}, its data in .data/`);
+  const sandboxPort = new URL(context.sandboxUrl).port;
+  const child = spawn(process.execPath, [entry], {
+    cwd: path.dirname(path.dirname(entry)),
+    env: { ...context.env, PORT: port, ...(sandboxPort ? { SANDBOX_PORT: sandboxPort } : {}) },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    // Ctrl-C is for us to pass on: it shall end after what is shown of it.
+    detached: true,
+  });
+  let said = '';
+  child.stderr.on('data', (chunk) => {
+    said = `${said}${chunk}`.slice(-2_000);
+  });
+  // However this ends, it leaves no service behind.
+  process.once('exit', () => child.kill('SIGTERM'));
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
+  const stop = async () => {
+    if (hasEnded()) return;
+    const ended = once(child, 'exit');
+    child.kill('SIGTERM');
+    await Promise.race([ended, delay(STOP_MS, undefined, { ref: false })]);
+  };
+  try {
+    const deadline = performance.now() + START_MS;
+    while (!(await isReady(context))) {
+      if (hasEnded()) throw new CommandError(`the service did not start: ${said.trim().split('\n').at(-1)}`);
+      if (performance.now() > deadline) throw new CommandError('the service is not ready after two minutes');
+      await delay(PAUSE_MS, undefined, { signal: context.signal });
+    }
+    return { stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function isReady(context: Context): Promise<boolean> {
+  const options = { retries: 0, timeoutMs: 5_000, signal: context.signal };
+  return context
+    .anonymous()
+    .health.ready({}, options)
+    .then(
+      () => true,
+      () => false,
+    );
+}
+
+/** `standalone/main.ts` of the checkout that the folder is in. */
+function findStandalone(folder: string): string | null {
+  const entry = path.join(folder, 'standalone', 'main.ts');
+  if (existsSync(entry) && existsSync(path.join(folder, 'node_modules'))) return entry;
+  const parent = path.dirname(folder);
+  return parent === folder ? null : findStandalone(parent);
+}

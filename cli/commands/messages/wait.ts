@@ -1,0 +1,48 @@
+import { type Message, type SendAccepted, TimeoutError } from '@posthorn/sdk/index.ts';
+import { integer, oneOf } from '../../command.ts';
+import type { Context } from '../../context.ts';
+import { CommandError, EXIT } from '../../fault.ts';
+import { fields } from '../../format.ts';
+
+const STATES = ['sent', 'delivered', 'read', 'played'] as const;
+const DEFAULT_TIMEOUT_S = 60;
+
+/** What every send takes to wait for its message. */
+export const waitFlags = {
+  wait: oneOf('state', STATES, `return once it is ${STATES.join(', ')}, or further`),
+  timeout: integer('seconds', `how long --wait waits, default ${DEFAULT_TIMEOUT_S}`, { max: 3600 }),
+};
+
+/**
+ * Shows what was accepted, or with `wait` the message once it got so far. Throws MessageFailedError (exit code 1) when it
+ * fails, and CommandError with exit code 6 when it took longer: it may still come about.
+ */
+export async function showAccepted(
+  context: Context,
+  accepted: SendAccepted,
+  options: {
+    instanceId: string;
+    wait: (typeof STATES)[number] | undefined;
+    timeout: number | undefined;
+  },
+): Promise<void> {
+  const { instanceId, wait, timeout: timeoutS = DEFAULT_TIMEOUT_S } = options;
+  if (wait === undefined) return context.out.show(accepted, fields(accepted));
+  const { message_id: messageId } = accepted;
+  context.out.note(`accepted ${messageId}, waiting until it is ${wait}`);
+  const patience = { timeoutMs: timeoutS * 1000, signal: context.signal };
+  const message = await context
+    .client()
+    .messages.waitFor({ instanceId, messageId }, wait, patience)
+    .catch((error: unknown) => {
+      // Of the wait, not of a request: the message is there and not there yet.
+      if (!(error instanceof TimeoutError) || !error.fields.status) throw error;
+      const { status } = error.fields as Pick<Message, 'status'>;
+      throw new CommandError(`the message is ${status}, not ${wait}, after ${timeoutS} s: ${messageId}`, {
+        exitCode: EXIT.later,
+        fields: { code: 'NOT_YET', status, message_id: messageId },
+      });
+    });
+  const known = Object.entries(message).filter(([, value]) => value !== null);
+  context.out.show({ ...accepted, ...message }, fields(Object.fromEntries(known)));
+}

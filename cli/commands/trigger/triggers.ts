@@ -1,0 +1,85 @@
+import type { Client } from '@posthorn/sdk/index.ts';
+import type { SandboxApi } from '../../sandbox-api.ts';
+
+/** Who makes an event happen. */
+export interface Acting {
+  client: Client;
+  sandbox: SandboxApi;
+  instanceId: string;
+  /** The number of the instance. */
+  own: string;
+  /** The virtual phone on the other side. */
+  other: string;
+}
+
+/** A picture of one pixel, and the shortest PDF that is one. */
+const PNG =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const PDF =
+  'JVBERi0xLjQKMSAwIG9iajw8L1R5cGUvQ2F0YWxvZy9QYWdlcyAyIDAgUj4+ZW5kb2JqCjIgMCBvYmo8PC9UeXBlL1BhZ2VzL0NvdW50IDAvS2lkc1tdPj5lbmRvYmoKdHJhaWxlcjw8L1Jvb3QgMSAwIFI+Pg==';
+
+/** What is done, so that the event comes as it would come from a person: none of them is written by hand. */
+export const TRIGGERS: Readonly<Record<string, (acting: Acting) => Promise<unknown>>> = {
+  'message.received': (acting) => write(acting, { text: 'Hello from the sandbox' }),
+  'text.received': (acting) => write(acting, { text: 'Hello from the sandbox' }),
+  'image.received': (acting) =>
+    write(acting, { type: 'image', media_base64: PNG, mime_type: 'image/png', caption: 'A picture' }),
+  'document.received': (acting) =>
+    write(acting, {
+      type: 'document',
+      media_base64: PDF,
+      mime_type: 'application/pdf',
+      file_name: 'offer.pdf',
+    }),
+  'location.received': (acting) =>
+    write(acting, { type: 'location', latitude: -23.56, longitude: -46.65, name: 'Avenida Paulista' }),
+  'poll.received': (acting) => write(acting, { type: 'poll', question: 'When?', options: ['now', 'later'] }),
+  'reaction.received': async (acting) =>
+    write(acting, { type: 'reaction', message_id: await writeText(acting), emoji: '👍' }),
+  'message.edited': async (acting) =>
+    write(acting, { type: 'edit', message_id: await writeText(acting), text: 'Hello again' }),
+  'message.deleted': async (acting) => write(acting, { type: 'delete', message_id: await writeText(acting) }),
+  'text.deleted': async (acting) => write(acting, { type: 'delete', message_id: await writeText(acting) }),
+  'status.received': async (acting) => {
+    await act(acting, 'contacts', { add: [acting.own], mutual: true });
+    return write(acting, { to: 'status', text: 'A status' });
+  },
+  'call.received': (acting) => act(acting, 'calls', { to: acting.own }),
+  'presence.updated': async (acting) => {
+    const { client, instanceId, other, own } = acting;
+    await client.presence.subscribe({ instanceId, personJid: other });
+    return act(acting, 'presence', { state: 'composing', to: own });
+  },
+  'message.sent': (acting) => send(acting),
+  'message.delivered': (acting) => send(acting),
+  'message.read': (acting) => send(acting),
+  'text.delivery_failed': async (acting) => {
+    const body = { kind: 'refuse', phone: acting.other, times: 1 };
+    await acting.sandbox.call({ method: 'POST', path: '/faults', body });
+    return send(acting);
+  },
+  'instance.disconnected': ({ client, instanceId }) => client.instances.restart({ instanceId }),
+  'instance.connected': ({ client, instanceId }) => client.instances.restart({ instanceId }),
+};
+
+/** The other phone writes to the instance. */
+function write({ sandbox, own, other }: Acting, message: Record<string, unknown>) {
+  const path = `/phones/${encodeURIComponent(other)}/messages`;
+  return sandbox.call<{ id: string }>({ method: 'POST', path, body: { to: own, type: 'text', ...message } });
+}
+
+async function writeText(acting: Acting): Promise<string> {
+  return (await write(acting, { text: 'Hello from the sandbox' })).id;
+}
+
+function act({ sandbox, other }: Acting, action: string, body: Record<string, unknown>) {
+  return sandbox.call({ method: 'POST', path: `/phones/${encodeURIComponent(other)}/${action}`, body });
+}
+
+/** The instance writes to the other phone, which is online and reads. Forced: the guard would stop repeats. */
+async function send({ client, sandbox, instanceId, other }: Acting) {
+  const body = { phone: other, online: true, auto_read: true, read_receipts: true };
+  await sandbox.call({ method: 'POST', path: '/phones', body });
+  // Short: an instance that types as a person takes seconds for a sentence.
+  return client.messages.sendText({ instanceId, body: { to: other, text: 'Hello' }, force: true });
+}

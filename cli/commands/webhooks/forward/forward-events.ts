@@ -1,0 +1,104 @@
+import type { Client, EventPattern, StreamedEvent } from '@posthorn/sdk/index.ts';
+import type { Context } from '../../../context.ts';
+import { printable } from '../../../format.ts';
+import { eventInstance } from '../../events/filter.ts';
+import { deliver, type Target } from './deliver.ts';
+import { createRawBodies } from './raw-bodies.ts';
+import { signedHeaders } from './sign.ts';
+
+export interface Forwarding {
+  target: Target;
+  /** Each signs; two while one is being replaced. */
+  secrets: readonly string[];
+  /** Names or patterns; empty for all. */
+  types: readonly string[];
+  /** What this webhook gets is forwarded, in place of all that `types` name. */
+  webhookId: number | undefined;
+  /** Begins after this event, else with the present. */
+  cursor: string | undefined;
+  /** Ends after so many; null for never. */
+  count: number | null;
+}
+
+interface Selection {
+  types: readonly string[];
+  instanceId: string | undefined;
+  headers: Readonly<Record<string, string>>;
+  fits(event: StreamedEvent): boolean;
+}
+
+/** Reads the event stream and posts each event to the target, in order, one after the other, until Ctrl-C. */
+export async function forwardEvents(context: Context, forwarding: Forwarding): Promise<void> {
+  const { out, signal } = context;
+  const bodies = createRawBodies();
+  const client = context.client({ fetch: bodies.fetch });
+  const selection = await select(context, client, forwarding);
+  const target = { ...forwarding.target, headers: { ...selection.headers, ...forwarding.target.headers } };
+  let cursor = forwarding.cursor;
+  let left = forwarding.count ?? Number.POSITIVE_INFINITY;
+  try {
+    for await (const event of openStream(context, client, selection, cursor, target.url)) {
+      const body = bodies.take(event.event_id);
+      if (selection.fits(event)) {
+        const sign = () => signedHeaders(forwarding.secrets, event.event_id, body);
+        const onSilence = (why: string) =>
+          out.note(`${target.url.href} does not answer (${why}), trying until it does`);
+        const { status, attempts, durationMs } = await deliver({ signal, onSilence }, target, { body, sign });
+        const { event_id, type } = event;
+        const tries = attempts > 1 ? `  after ${attempts} tries` : '';
+        out.item(
+          { event_id, type, cursor: event.cursor, status, attempts, duration_ms: durationMs },
+          `${status}  ${printable(type)}  ${event_id}  ${durationMs} ms${tries}`,
+        );
+        left -= 1;
+      }
+      cursor = event.cursor;
+      if (left === 0) return;
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    if (cursor !== undefined) out.note(`to go on after the last event: --cursor ${cursor}`);
+  }
+}
+
+/** What is forwarded: what a webhook would get, or what was asked for. */
+async function select(context: Context, client: Client, forwarding: Forwarding): Promise<Selection> {
+  const { webhookId, types } = forwarding;
+  if (webhookId === undefined) {
+    return { types, instanceId: await eventInstance(context), headers: {}, fits: () => true };
+  }
+  const webhook = await client.webhooks.get({ webhookId });
+  return {
+    // It gets its test events whatever it subscribes to.
+    types: webhook.events.includes('*') ? [] : [...new Set([...webhook.events, 'webhook.test'])],
+    instanceId: webhook.instance_id ?? undefined,
+    headers: webhook.headers,
+    fits: ({ type, data }) =>
+      type !== 'webhook.test' || (data as { webhook_id?: unknown }).webhook_id === webhookId,
+  };
+}
+
+function openStream(
+  { out, signal }: Context,
+  client: Client,
+  { types, instanceId }: Selection,
+  cursor: string | undefined,
+  url: URL,
+): AsyncGenerator<StreamedEvent> {
+  let wasOpen = false;
+  return client.events.stream({
+    instanceId,
+    types: types.length > 0 ? (types as EventPattern[]) : undefined,
+    lastEventId: cursor,
+    signal,
+    onOpen() {
+      out.note(wasOpen ? 'connected again' : `forwarding to ${url.href}`);
+      wasOpen = true;
+    },
+    onReset: ({ reason }) => out.note(`events were lost to this reader: ${reason}`),
+    onReconnect({ error }) {
+      if (wasOpen && error) out.note(`connection lost (${error.code}), trying again`);
+    },
+  });
+}

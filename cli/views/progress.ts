@@ -1,0 +1,45 @@
+import { Box, Text, useWindowSize } from 'ink';
+import { createElement as h, type ReactNode, useSyncExternalStore } from 'react';
+import type { Terminal } from '../terminal.ts';
+import { showView } from './show-view.ts';
+import type { Store } from './store.ts';
+
+export interface ProgressState {
+  name: string;
+  sentBytes: number;
+  totalBytes: number;
+}
+
+const BAR_MAX = 30;
+
+/** A bar that grows while `run` goes on; it stays where it stands at the end. */
+export async function showProgress(
+  deps: { terminal: Terminal; signal: AbortSignal },
+  store: Store<ProgressState>,
+  run: () => Promise<void>,
+): Promise<void> {
+  await showView(deps, h(Bar, { store }), run, { isFullScreen: false });
+}
+
+function Bar({ store }: { store: Store<ProgressState> }): ReactNode {
+  const { columns } = useWindowSize();
+  const { name, sentBytes, totalBytes } = useSyncExternalStore(store.subscribe, store.get);
+  const share = totalBytes === 0 ? 0 : Math.min(1, sentBytes / totalBytes);
+  const width = Math.max(1, Math.min(BAR_MAX, columns - 40));
+  const full = Math.round(share * width);
+  const bar = `${'█'.repeat(full)}${'░'.repeat(width - full)}`;
+  const counted = totalBytes === 0 ? '' : `  ${megabytes(sentBytes)} of ${megabytes(totalBytes)} MB`;
+  return h(
+    Box,
+    null,
+    h(
+      Text,
+      { wrap: 'truncate' },
+      `${bar} ${String(Math.floor(share * 100)).padStart(3)} %${counted}  ${name}`,
+    ),
+  );
+}
+
+function megabytes(bytes: number): string {
+  return (bytes / 1_000_000).toFixed(1);
+}

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { projectRoot } from '../support/process.ts';
+import { openTerminal, type TestTerminal } from '../support/tmux.ts';
+
+const LAUNCHER = path.join(projectRoot, 'cli/bin/msgctl.js');
+
+export interface CliTerminal extends TestTerminal {
+  /** Types `msgctl ...`. Its exit code follows on the screen as `code=0`. */
+  msgctl(command: string): void;
+  /** Waits until it has ended with this code, and checks that it left the terminal as it was. */
+  endsWith(code: number, timeoutMs?: number): Promise<string>;
+}
+
+/** A terminal in which `msgctl` is the one of this checkout. */
+export async function openCliTerminal(
+  env: Record<string, string>,
+  size: { columns?: number; rows?: number } = {},
+): Promise<CliTerminal> {
+  const home = mkdtempSync(path.join(tmpdir(), 'posthorn-terminal-'));
+  const config = { HOME: home, POSTHORN_CONFIG: path.join(home, 'config.json') };
+  const terminal = await openTerminal({ cwd: home, env: { ...config, ...env }, ...size });
+  terminal.enter(`msgctl() { "${process.execPath}" "${LAUNCHER}" "$@"; echo "code=$?"; }; clear`);
+  await terminal.shows(/^ready>\s*$/m);
+  return {
+    ...terminal,
+    msgctl: (command) => terminal.enter(`clear; msgctl ${command}`),
+    async endsWith(code, timeoutMs) {
+      const screen = await terminal.shows(/code=\d+/, timeoutMs);
+      assert.match(screen, new RegExp(`code=${code}\\b`), screen);
+      assert.deepEqual(terminal.modes(), { isCursorShown: true, isAlternate: false });
+      // Lines are read whole again, and what is typed is shown.
+      terminal.enter(`clear; stty -a | grep -oE -- '-?(icanon|echo|isig)\\b' | sort | tr '\\n' ' '`);
+      await terminal.shows(/^echo icanon isig /m);
+      return screen;
+    },
+    close() {
+      terminal.close();
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
