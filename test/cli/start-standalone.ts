@@ -19,6 +19,7 @@ export async function startStandalone(env: Record<string, string> = {}) {
     server,
     url: `http://127.0.0.1:${port}`,
     sandboxUrl: `http://127.0.0.1:${sandboxPort}`,
+    billingUrl: `http://127.0.0.1:${billingPort}`,
     mailDir: path.join(dataDir, 'mail'),
     async stop() {
       await server.kill('SIGTERM');

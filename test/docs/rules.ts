@@ -94,7 +94,7 @@ function sourceFiles(): string[] {
 
 /** The documents that people read: their links must lead somewhere. */
 export function documents(): string[] {
-  return ['*.md', 'docs/**/*.md', '{cli,network,sdk}/*.md'].flatMap((pattern) =>
+  return ['*.md', 'docs/**/*.md', '{cli,examples,network,sdk}/*.md'].flatMap((pattern) =>
     globSync(pattern, { cwd: projectRoot }).sort(),
   );
 }

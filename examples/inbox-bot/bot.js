@@ -1,0 +1,78 @@
+// Answers the messages that come in. It may be stopped and started at any time: it goes on where it was, and answers
+// nothing twice.
+//
+//   npm install
+//   POSTHORN_API_KEY=svc_... POSTHORN_INSTANCE=<id> node bot.js
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { createClient, PosthornError } from '@posthorn/sdk';
+
+const { POSTHORN_URL = 'http://127.0.0.1:8080', POSTHORN_API_KEY, POSTHORN_INSTANCE } = process.env;
+const CURSOR_FILE = process.env.CURSOR_FILE ?? 'cursor.txt';
+if (!POSTHORN_API_KEY || !POSTHORN_INSTANCE) {
+  console.error('usage: POSTHORN_API_KEY=... POSTHORN_INSTANCE=... node bot.js');
+  process.exit(2);
+}
+
+const client = createClient({ baseUrl: POSTHORN_URL, apiKey: POSTHORN_API_KEY });
+const instanceId = POSTHORN_INSTANCE;
+
+// Ctrl-C ends the loop between two events.
+const leaving = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => leaving.abort());
+
+const stream = client.events.stream({
+  instanceId,
+  types: ['message.received'],
+  lastEventId: await readCursor(),
+  signal: leaving.signal,
+  onOpen: () => console.log('listening'),
+  onReset: ({ reason }) => console.error(`messages of a longer absence were missed: ${reason}`),
+});
+for await (const event of stream) {
+  await answer(event);
+  // After the answer: when the bot dies in between, the event comes again, and the key keeps the answer single.
+  await keepCursor(event.cursor);
+}
+
+async function answer({ event_id, data }) {
+  const text = replyTo(data);
+  if (text === null) return;
+  try {
+    await client.messages.sendText({
+      instanceId,
+      body: { to: data.chat, text },
+      // One answer for each event, however often the event is handled.
+      idempotencyKey: `inbox-bot-${event_id}`,
+    });
+    console.log(`answered ${data.phone}`);
+  } catch (error) {
+    // A refusal stays one when it is tried again (somebody who sent the same twice, for example): go on. While the
+    // service cannot be reached, stop: the cursor still stands before this event.
+    if (!(error instanceof PosthornError) || error.status === 0 || error.status >= 500) throw error;
+    console.error(`did not answer ${data.phone}: ${error.code}`);
+  }
+}
+
+/** What the bot says; null for nothing. This is the part to replace. */
+function replyTo({ chat, is_from_me, content }) {
+  // Answering groups, or itself, is how bots end up talking to each other.
+  if (is_from_me || chat.endsWith('@g.us') || !content?.text) return null;
+  const words = content.text.trim().toLowerCase();
+  if (words === 'hours') return 'We are open from 9:00 to 18:00, Monday to Friday.';
+  return `You wrote "${content.text.slice(0, 200)}". Write "hours" to learn when we are open.`;
+}
+
+async function readCursor() {
+  try {
+    return (await readFile(CURSOR_FILE, 'utf8')).trim() || undefined;
+  } catch (error) {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function keepCursor(cursor) {
+  // Written beside and renamed, so that a crash leaves the old cursor or the new one.
+  await writeFile(`${CURSOR_FILE}.new`, cursor);
+  await rename(`${CURSOR_FILE}.new`, CURSOR_FILE);
+}

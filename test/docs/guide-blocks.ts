@@ -1,0 +1,35 @@
+/** A fenced block of a guide, and what the comment above it says of how it is run. */
+export interface Block {
+  language: 'sh' | 'js' | 'ts';
+  code: string;
+  /** Of the block's first line. */
+  line: number;
+  /** A program that is saved under this name, for a later block to run. */
+  file: string | null;
+  /** It goes on running; the next block begins when its output matches. */
+  until: RegExp | null;
+  /** It begins when what was printed before matches. */
+  after: RegExp | null;
+  /** Why it is not run. */
+  notRun: string | null;
+}
+
+const FENCE = /^```(\w*)\n([\s\S]*?)^```$/gm;
+const COMMENT = /<!-- (file|goes on until|once shown|not run): (.+) -->\n$/;
+
+/** The blocks of commands and programs in a guide, in their order. Other languages are only shown. */
+export function blocksOf(markdown: string): Block[] {
+  return [...markdown.matchAll(FENCE)].flatMap(({ 1: language = '', 2: code = '', index }) => {
+    if (language !== 'sh' && language !== 'js' && language !== 'ts') return [];
+    const [, kind, text = ''] = COMMENT.exec(markdown.slice(0, index)) ?? [];
+    return {
+      language,
+      code,
+      line: markdown.slice(0, index).split('\n').length + 1,
+      file: kind === 'file' ? text : null,
+      until: kind === 'goes on until' ? new RegExp(text) : null,
+      after: kind === 'once shown' ? new RegExp(text) : null,
+      notRun: kind === 'not run' ? text : null,
+    };
+  });
+}

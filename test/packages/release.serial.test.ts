@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { type HttpServer, json, startHttp } from '../sdk/http-server.ts';
+import { baseEnv, projectRoot } from '../support/process.ts';
+
+const run = promisify(execFile);
+const env = { ...baseEnv(), PATH: `${path.dirname(process.execPath)}${path.delimiter}${process.env.PATH}` };
+const readJson = (...file: string[]) => JSON.parse(readFileSync(path.join(...file), 'utf8'));
+const versionOf = (folder: string): string => readJson(projectRoot, folder, 'package.json').version;
+
+describe('npm run release:pack', { timeout: 300_000 }, () => {
+  let folder: string;
+  let told: string;
+  let server: HttpServer;
+  before(async () => {
+    folder = mkdtempSync(path.join(tmpdir(), 'posthorn-release-'));
+    const command = ['run', '--silent', 'release:pack', '--', '--into', folder];
+    told = (await run('npm', command, { cwd: projectRoot, env })).stdout;
+    server = await startHttp((res) => json(res, 200, { data: [], total: 0, page: 1, limit: 50 }));
+    for (const [name, file] of Object.entries(files())) {
+      await run('mkdir', [path.join(folder, name)]);
+      await run('tar', ['-xzf', path.join(folder, file), '-C', path.join(folder, name)]);
+    }
+  });
+  after(async () => {
+    await server?.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const files = () => ({
+    sdk: `posthorn-sdk-${versionOf('sdk')}.tgz`,
+    cli: `posthorn-cli-${versionOf('cli')}.tgz`,
+  });
+
+  test('leaves one file for each package, says how large they are, and publishes nothing', () => {
+    const packed = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
+    assert.deepEqual(packed.sort(), Object.values(files()).sort());
+    for (const [name, file] of Object.entries(files())) {
+      const kB = (statSync(path.join(folder, file)).size / 1_000).toFixed(1);
+      assert.ok(
+        told.includes(`@posthorn/${name} ${versionOf(name)}: ${path.join(folder, file)}, ${kB} kB`),
+        told,
+      );
+    }
+    assert.match(told, /nothing was published/);
+  });
+
+  test('the packages carry the version of their manifests, and say it in User-Agent and --version', async () => {
+    for (const name of ['sdk', 'cli']) {
+      const manifest = readJson(folder, name, 'package/package.json');
+      assert.equal(manifest.version, versionOf(name));
+      assert.equal(manifest.private, undefined);
+      assert.match(readFileSync(path.join(folder, name, 'package/CHANGELOG.md'), 'utf8'), /^# Changelog/);
+    }
+    const entry = pathToFileURL(path.join(folder, 'sdk/package/index.js')).href;
+    const { createClient, VERSION } = await import(entry);
+    assert.equal(VERSION, versionOf('sdk'));
+    await createClient({ baseUrl: server.url, apiKey: 'svc_x' }).instances.list();
+    /** Without what it says of the Node that it runs on. */
+    const agent = () => server.seen.at(-1)?.headers['user-agent']?.replace(/ \(node.*\)$/, '');
+    assert.equal(agent(), `posthorn-sdk/${versionOf('sdk')}`);
+    const msgctl = (...args: string[]) =>
+      run(process.execPath, [path.join(folder, 'cli/package/msgctl.js'), ...args], {
+        env: { ...env, HOME: folder, POSTHORN_URL: server.url, POSTHORN_API_KEY: 'svc_x' },
+      });
+    assert.equal((await msgctl('--version')).stdout, `${versionOf('cli')}\n`);
+    await msgctl('instances', 'list');
+    assert.equal(agent(), `msgctl/${versionOf('cli')} posthorn-sdk/${versionOf('sdk')}`);
+  });
+
+  test('changesets version the SDK and msgctl, and nothing else', () => {
+    const { ignore, access } = readJson(projectRoot, '.changeset/config.json');
+    const { workspaces } = readJson(projectRoot, 'package.json');
+    const names = workspaces.map((folder: string) => readJson(projectRoot, folder, 'package.json').name);
+    const versioned = names.filter((name: string) => !ignore.includes(name));
+    assert.deepEqual(versioned.sort(), ['@posthorn/cli', '@posthorn/sdk']);
+    assert.equal(access, 'public');
+    for (const name of ['sdk', 'cli']) assert.ok(existsSync(path.join(projectRoot, name, 'CHANGELOG.md')));
+  });
+});

@@ -1,0 +1,13 @@
+import { spawnSync } from 'node:child_process';
+import { installDebianPackage, isDebianRoot } from './debian-package.ts';
+
+/**
+ * Makes sure that there is a `python3`, installing Debian's when we are root there. Throws one line that says what to
+ * install: no test is skipped for want of it.
+ */
+export function ensurePython(): void {
+  const isThere = () => spawnSync('python3', ['--version']).status === 0;
+  if (isThere()) return;
+  if (isDebianRoot()) installDebianPackage('python3');
+  if (!isThere()) throw new Error('The tests need python3 on PATH');
+}
