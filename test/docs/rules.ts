@@ -22,7 +22,8 @@ export interface Found {
 }
 
 const REFERENCE = 'docs/reference';
-const FOLDERS = '{.ci,bench,cli,contract,core,docs,network,openapi,sdk,server,standalone,test,worker}';
+const FOLDERS =
+  '{.ci,bench,cli,contract,core,docs,examples,network,openapi,release,sdk,server,standalone,test,worker}';
 const SOURCES = [`${FOLDERS}/**/*.{ts,tsx,js,mjs,md,json}`, '*.{md,json}'];
 /** Text about citations would be found as one. */
 const OURSELVES = /^(test\/docs\/|docs\/reference\/README\.md$|package-lock\.json$)/;

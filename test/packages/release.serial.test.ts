@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -72,6 +82,20 @@ describe('npm run release:pack', { timeout: 300_000 }, () => {
     assert.equal((await msgctl('--version')).stdout, `${versionOf('cli')}\n`);
     await msgctl('instances', 'list');
     assert.equal(agent(), `msgctl/${versionOf('cli')} posthorn-sdk/${versionOf('sdk')}`);
+  });
+
+  test('refuses a version that its changelog does not describe, before it builds anything', async () => {
+    const root = path.join(folder, 'copy');
+    mkdirSync(path.join(root, 'sdk'), { recursive: true });
+    cpSync(path.join(projectRoot, 'release/pack.ts'), path.join(root, 'release/pack.ts'));
+    writeFileSync(path.join(root, 'package.json'), '{"type":"module"}');
+    writeFileSync(path.join(root, 'sdk/package.json'), '{"version":"9.9.9"}');
+    writeFileSync(path.join(root, 'sdk/CHANGELOG.md'), '# Changelog\n\n## 9.9.90\n\nSee 9.9.9.\n');
+    const refused = await run(process.execPath, [path.join(root, 'release/pack.ts')], { env }).catch(
+      (err) => err,
+    );
+    assert.equal(refused.code, 1);
+    assert.equal(refused.stderr, 'release:pack: sdk/CHANGELOG.md says nothing of 9.9.9\n');
   });
 
   test('changesets version the SDK and msgctl, and nothing else', () => {
