@@ -1,5 +1,6 @@
 import { Box, type Key, Text, useInput, useWindowSize, type WindowSize } from 'ink';
 import { createElement as h, type ReactNode, useState, useSyncExternalStore } from 'react';
+import { printable } from '../format.ts';
 import { type Column, filterRows, firstShown, fitColumns, wrapLines } from './layout.ts';
 import { interrupt } from './show-view.ts';
 import type { Store } from './store.ts';
@@ -64,7 +65,7 @@ export function LiveTable(view: TableView): ReactNode {
   const open = (row: Row) => {
     setDetail({ row, text: 'loading ...', scroll: 0 });
     const put = (text: string) => setDetail((now) => (now?.row.id === row.id ? { ...now, text } : now));
-    view.detail(row).then(put, (error: Error) => put(`cannot be shown: ${error.message}`));
+    view.detail(row).then(put, (error: Error) => put(`cannot be shown: ${printable(error.message)}`));
   };
   const act = (row: Row | undefined) => {
     if (!row || !view.action) return;
@@ -106,7 +107,7 @@ export function LiveTable(view: TableView): ReactNode {
     ),
     body,
     h(Box, { flexGrow: 1 }),
-    line(h(Text, { wrap: 'truncate' }, note)),
+    line(h(Text, { wrap: 'truncate' }, printable(note))),
     line(h(Text, { dimColor: view.hasColor, wrap: 'truncate' }, keysOf(view, detail !== null))),
   );
 }

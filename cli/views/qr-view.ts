@@ -1,5 +1,6 @@
 import { Box, Text, useInput, useWindowSize } from 'ink';
 import { createElement as h, type ReactNode, useEffect, useState, useSyncExternalStore } from 'react';
+import { printable } from '../format.ts';
 import { drawQr } from '../qr/draw.ts';
 import type { Terminal } from '../terminal.ts';
 import { interrupt, showView } from './show-view.ts';
@@ -35,7 +36,7 @@ function QrView({ store, hasColor }: { store: Store<QrState>; hasColor: boolean 
   return h(
     Box,
     { flexDirection: 'column' },
-    h(Text, { bold: true, wrap: 'truncate' }, title),
+    h(Text, { bold: true, wrap: 'truncate' }, printable(title)),
     ...(fits ? lines.map((line, at) => h(Text, { key: at, ...colors }, line)) : []),
     code && !fits
       ? h(

@@ -6,7 +6,9 @@ import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { TRIGGERS } from '@posthorn/cli/commands/trigger/triggers.ts';
 import { type Answer, type HttpServer, json, refuse, startHttp } from '../sdk/http-server.ts';
+import { ensureProgram } from '../support/debian-package.ts';
 import { freePort, projectRoot, waitFor } from '../support/process.ts';
+import { openTerminal } from '../support/tmux.ts';
 import { type Cli, createCli } from './run-cli.ts';
 import { type Standalone, startStandalone } from './start-standalone.ts';
 
@@ -267,12 +269,31 @@ describe('msgctl against a service that says what the test wants', () => {
     assert.ok(complete('msgctl', '').includes('doctor'));
   });
 
-  test('completion makes scripts for zsh and fish with the same words, and knows no other shell', async () => {
-    const zsh = (await cli.run(['completion', 'zsh'])).stdout;
-    assert.match(zsh, /^#compdef msgctl\n/);
-    assert.match(zsh, /^ {4}'webhooks'\) found=\(.*'listen:Forward events /m);
-    const fish = (await cli.run(['completion', 'fish'])).stdout;
-    assert.match(fish, /^complete -c msgctl -n "__msgctl_at 'webhooks listen'" -l forward-to -d '/m);
+  test('completion completes in fish, and in zsh', async () => {
+    for (const shell of ['fish', 'zsh']) await ensureProgram(shell);
+    const fish = path.join(path.dirname(cli.config), '..', 'msgctl.fish');
+    writeFileSync(fish, (await cli.run(['completion', 'fish'])).stdout);
+    const complete = (line: string) =>
+      execFileSync('fish', ['--no-config', '-c', `source '${fish}'; complete -C '${line}'`], {
+        encoding: 'utf8',
+      });
+    assert.match(complete('msgctl instances setti'), /^settings\t/);
+    assert.match(complete('msgctl webhooks listen --forw'), /^--forward-to\t/);
+    assert.match(complete('msgctl trigger message.rec'), /^message\.received\n/);
+
+    const zsh = path.join(path.dirname(cli.config), '..', '_msgctl');
+    writeFileSync(zsh, (await cli.run(['completion', 'zsh'])).stdout);
+    const terminal = await openTerminal({ cwd: path.dirname(zsh), env: {} });
+    terminal.enter('exec zsh -f');
+    terminal.enter(`autoload -U compinit; compinit -u -D; source '${zsh}'; clear; echo loaded`);
+    await terminal.shows(/^loaded/m);
+    terminal.type('msgctl webhooks listen --forw');
+    terminal.press('Tab');
+    await terminal.shows(/msgctl webhooks listen --forward-to/);
+    terminal.close();
+  });
+
+  test('completion knows no other shell', async () => {
     assert.equal((await cli.run(['completion', 'tcsh'])).code, 2);
   });
 });

@@ -1,5 +1,6 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 
 const POLICY = '/usr/sbin/policy-rc.d';
 
@@ -25,4 +26,18 @@ export function installDebianPackage(name: string): void {
   } finally {
     if (!hadPolicy && readFileSync(POLICY, 'utf8') === ownPolicy) rmSync(POLICY);
   }
+}
+
+const TRIES = 12;
+const PAUSE_MS = 5_000;
+
+/** Makes sure that a program is on PATH, installing the package of its name where we may. Throws one line otherwise. */
+export async function ensureProgram(name: string): Promise<void> {
+  const isThere = () => spawnSync('which', [name]).status === 0;
+  // Another test file may be installing something: only one can at a time.
+  for (let nth = 0; nth < TRIES && isDebianRoot() && !isThere(); nth += 1) {
+    installDebianPackage(name);
+    if (!isThere()) await delay(PAUSE_MS);
+  }
+  if (!isThere()) throw new Error(`The tests need ${name} on PATH`);
 }

@@ -1,6 +1,6 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { installDebianPackage, isDebianRoot } from './debian-package.ts';
+import { ensureProgram } from './debian-package.ts';
 import { baseEnv, waitFor } from './process.ts';
 
 /** A shell in a real terminal, of a size that can be changed. */
@@ -24,20 +24,13 @@ export interface TestTerminal {
 
 const PROMPT = 'ready> ';
 
-/** Makes sure that there is a tmux, as `ensureFfmpeg` does for its program. */
-function ensureTmux(): void {
-  const isThere = () => spawnSync('tmux', ['-V']).status === 0;
-  if (!isThere() && isDebianRoot()) installDebianPackage('tmux');
-  if (!isThere()) throw new Error('The tests need tmux on PATH');
-}
-
 export async function openTerminal(options: {
   cwd: string;
   env: Record<string, string>;
   columns?: number;
   rows?: number;
 }): Promise<TestTerminal> {
-  ensureTmux();
+  await ensureProgram('tmux');
   const { cwd, env, columns = 100, rows = 40 } = options;
   const socket = `posthorn-${randomUUID()}`;
   const tmux = (...args: string[]) =>
