@@ -40,6 +40,44 @@ const KEEP_MS = 5 * 60_000;
 const SWEEP_MS = 60_000;
 const PARTS: ReadonlySet<string> = new Set(['msg', 'pkmsg', 'skmsg']);
 
+/** The parts that are known: those that come in, those that were decrypted, and those that are recorded by now. */
+function createParts(keys: SessionKeys, nowMs: () => number) {
+  /** Parts that were decrypted, by the hash of their cipher text. */
+  const plains = new Map<string, Plain>();
+  /** Of what is coming in: the stanza by the hash of its parts. */
+  const announced = new Map<string, Record<string, string>>();
+  const partsOf = new Map<string, string[]>();
+  const recorded: { ids: string[]; atMs: number }[] = [];
+  let sweptAtMs = nowMs();
+  return {
+    plains,
+    announced,
+    remember(id: string, plain: Plain): void {
+      plains.set(id, plain);
+      const messageId = plain.attrs.id ?? '';
+      partsOf.set(messageId, [...(partsOf.get(messageId) ?? []), id]);
+    },
+    done(messageId: string): void {
+      const ids = partsOf.get(messageId);
+      if (!ids) return;
+      partsOf.delete(messageId);
+      recorded.push({ ids, atMs: nowMs() });
+    },
+    /** Removes in one write for many: a row that stays too long costs a repeat, which the owner drops. */
+    sweep(): void {
+      const now = nowMs();
+      if (now - sweptAtMs < SWEEP_MS) return;
+      sweptAtMs = now;
+      const gone: string[] = [];
+      while (recorded[0] && now - recorded[0].atMs > KEEP_MS) gone.push(...recorded.shift()!.ids);
+      if (gone.length === 0) return;
+      for (const id of gone) plains.delete(id);
+      // A failure is told by whatever is written next; the rows are handed over again at worst.
+      keys.write(gone.map((id) => ({ kind: KINDS.plain, id, value: null }))).catch(() => undefined);
+    },
+  };
+}
+
 export function createInbox(deps: {
   library: WhatsAppLibrary;
   keys: SessionKeys;
@@ -49,32 +87,7 @@ export function createInbox(deps: {
   nowMs(): number;
 }): Inbox {
   const { library, keys, store } = deps;
-  /** Parts that were decrypted, by the hash of their cipher text. */
-  const plains = new Map<string, Plain>();
-  /** Of what is coming in: the stanza by the hash of its parts. */
-  const announced = new Map<string, Record<string, string>>();
-  const partsOf = new Map<string, string[]>();
-  const recorded: { ids: string[]; atMs: number }[] = [];
-  let sweptAtMs = deps.nowMs();
-
-  function remember(id: string, plain: Plain): void {
-    plains.set(id, plain);
-    const messageId = plain.attrs.id ?? '';
-    partsOf.set(messageId, [...(partsOf.get(messageId) ?? []), id]);
-  }
-
-  /** Removed in one write for many: a row that stays too long costs a repeat, which the owner drops. */
-  function sweep(): void {
-    const now = deps.nowMs();
-    if (now - sweptAtMs < SWEEP_MS) return;
-    sweptAtMs = now;
-    const gone: string[] = [];
-    while (recorded[0] && now - recorded[0].atMs > KEEP_MS) gone.push(...recorded.shift()!.ids);
-    if (gone.length === 0) return;
-    for (const id of gone) plains.delete(id);
-    // A failure is told by whatever is written next; the rows are handed over again at worst.
-    keys.write(gone.map((id) => ({ kind: KINDS.plain, id, value: null }))).catch(() => undefined);
-  }
+  const parts = createParts(keys, deps.nowMs);
 
   /** Decrypts once: what was decrypted before is taken from the store, and what is new is stored with its ratchet. */
   async function once(
@@ -84,16 +97,16 @@ export function createInbox(deps: {
     decrypt: () => Promise<Uint8Array>,
   ): Promise<Uint8Array> {
     const id = hashOf(ciphertext);
-    const known = plains.get(id);
+    const known = parts.plains.get(id);
     if (known) return known.bytes;
-    const attrs = announced.get(id);
-    announced.delete(id);
+    const attrs = parts.announced.get(id);
+    parts.announced.delete(id);
     const bytes = await transactional.transaction(async () => {
       const opened = await decrypt();
       if (attrs) await transactional.set({ [KINDS.plain]: { [id]: { attrs, bytes: opened } } });
       return opened;
     }, lock);
-    if (attrs) remember(id, { attrs, bytes });
+    if (attrs) parts.remember(id, { attrs, bytes });
     return bytes;
   }
 
@@ -117,28 +130,23 @@ export function createInbox(deps: {
     },
 
     announce(node) {
-      sweep();
+      parts.sweep();
       if (!Array.isArray(node.content)) return;
       const attrs = definedOf(node.attrs);
       for (const part of node.content as readonly WireNode[]) {
         if (part.tag === 'enc' && PARTS.has(part.attrs.type ?? '') && part.content instanceof Uint8Array)
-          announced.set(hashOf(part.content), attrs);
+          parts.announced.set(hashOf(part.content), attrs);
       }
     },
 
     async leftOver(me) {
-      for (const [id, value] of await keys.read(KINDS.plain)) remember(id, unpack(value) as Plain);
-      const byMessage = Map.groupBy(plains.values(), (plain) => plain.attrs.id);
-      const messages = [...byMessage.values()].map((parts) => rebuilt(library, parts, me));
+      for (const [id, value] of await keys.read(KINDS.plain)) parts.remember(id, unpack(value) as Plain);
+      const byMessage = Map.groupBy(parts.plains.values(), (plain) => plain.attrs.id);
+      const messages = [...byMessage.values()].map((each) => rebuilt(library, each, me));
       return messages.filter((message) => message !== null);
     },
 
-    done(messageId) {
-      const ids = partsOf.get(messageId);
-      if (!ids) return;
-      partsOf.delete(messageId);
-      recorded.push({ ids, atMs: deps.nowMs() });
-    },
+    done: (messageId) => parts.done(messageId),
   };
 }
 

@@ -1,11 +1,12 @@
 /** What comes in of messages and receipts: told to the owner, and acknowledged when it is stored. */
 import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
-import type { HistoryMessage, NetworkReceipt } from '../driver.ts';
+import type { HistoryMessage, InboundMessage, NetworkReceipt } from '../driver.ts';
 import { keepMessage, readMessage } from './known-messages.ts';
 import type { LibraryMessage, WireNode } from './library-types.ts';
 import { type Connection, type Context, isOwn, nameOf, ownJid, ownLid } from './session-context.ts';
 import { unwrap } from './wire/content.ts';
 import { type Arrived, bodyOf, envelopeOf, type Read, readArrived } from './wire/inbound.ts';
+import type { MediaRef } from './wire/inbound-media.ts';
 import { isOurChat, withoutDevice } from './wire/jids.ts';
 import { dateOfSeconds } from './wire/numbers.ts';
 import { openVote, optionsOf } from './wire/votes.ts';
@@ -34,7 +35,9 @@ async function record(session: Context, message: LibraryMessage): Promise<void> 
     await request.keys.write(keepMessage(library, { id, chat, from, fromMe, message: arrived.message }, at));
   // What the account's other devices send is theirs; here it is only kept.
   if (fromMe) return;
-  const told = read.kind === 'vote' ? await readVote(session, arrived, read) : read.message;
+  const told: InboundMessage | null =
+    read.kind === 'vote' ? await readVote(session, arrived, read) : read.message;
+  if (told?.media) Object.assign(told.media.ref as MediaRef, { of: { chat, id } });
   if (told) await sink.inbound([told]);
 }
 

@@ -104,7 +104,10 @@ export function transferOf(session: Context): TransferDeps {
   return {
     agent: session.agent,
     connect: (fresh) => socket.refreshMediaConn(fresh),
-    downloadHost: () => socket.getMediaHost(),
+    async downloadHost() {
+      await socket.refreshMediaConn(false);
+      return socket.getMediaHost();
+    },
     timeoutMs: 60_000,
   };
 }

@@ -88,7 +88,7 @@ test('media is encrypted, uploaded and opened by the phone, and the same the oth
   const ref = JSON.parse(JSON.stringify(received.media!.ref));
   assert.deepEqual(await buffer(await instance.session.download({ ...received.media!, ref })), file);
   await assert.rejects(
-    instance.session.download({ ...received.media!, ref: { ...ref, directPath: '/gone' } }),
+    instance.session.download({ ...received.media!, ref: { ...ref, directPath: '/gone', of: undefined } }),
     (err) => err instanceof SendRefused && err.reason === 'media_expired',
   );
 });

@@ -4,7 +4,6 @@ import { type Lease, LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
 import { createSessionKeys } from '@posthorn/core/instances/keep-session-keys.ts';
 import { loadSessionRows, type SessionRow } from '@posthorn/core/instances/load-sessions.ts';
 import { answerPairingCode, endPairing } from '@posthorn/core/instances/pairing.ts';
-import { type TransitionOutcome, transitionInstance } from '@posthorn/core/instances/transition-instance.ts';
 import { createLoneTimer } from '@posthorn/core/platform/lone-timer.ts';
 import {
   type DisconnectReason,
@@ -16,12 +15,12 @@ import {
 import { startInstanceQueue } from '../dispatch/instance-queue.ts';
 import { createArrivals } from './arrivals.ts';
 import { createOnlineKeeper } from './keep-online.ts';
+import { onRestricted, record, showError } from './record-transition.ts';
 import type { InstanceSession, SessionContext, SessionDeps } from './session-context.ts';
 import {
   afterEnd,
   asksForMore,
   backOffMs,
-  type PlannedTransition,
   planForgetting,
   planSettling,
   withJitter,
@@ -238,21 +237,6 @@ async function onDisconnected(held: SessionContext, reason: DisconnectReason, er
   if (retry !== undefined) retryLater(held, retry === 'back_off' ? undefined : retry);
 }
 
-/** Tells users why it is not connected, once for each reason. */
-async function showError(held: SessionContext, error: string): Promise<void> {
-  const { state, lastError } = held.row;
-  if (lastError === error) return;
-  const to = state === 'CREATED' ? 'DISCONNECTED' : state;
-  const reason = to === state ? null : 'connection_lost';
-  await record(held, { to, reason, fields: { last_error: error } });
-}
-
-/** The account may not do everything at present; it stays connected. */
-async function onRestricted(held: SessionContext, restriction: string | null): Promise<void> {
-  if (held.row.state !== 'CONNECTED') return;
-  await record(held, { to: 'CONNECTED', reason: null, fields: { restriction } });
-}
-
 function retryLater(
   held: SessionContext,
   ms = withJitter(backOffMs(held.failures), held.deps.random()),
@@ -309,16 +293,4 @@ function takeSession(held: SessionContext): NetworkSession | null {
   const taken = held.session;
   held.session = null;
   return taken;
-}
-
-async function record(held: SessionContext, planned: PlannedTransition): Promise<TransitionOutcome> {
-  const { deps, lease, row } = held;
-  const outcome = await transitionInstance(deps, { instanceId: row.id, lease, ...planned });
-  if (outcome === 'moved') {
-    const { last_error: told } = planned.fields;
-    // Connecting forgets the error by itself.
-    const lastError = told === undefined ? (planned.to === 'CONNECTED' ? null : row.lastError) : told;
-    held.row = { ...held.row, state: planned.to, lastError };
-  }
-  return outcome;
 }

@@ -1,13 +1,44 @@
 import type { Readable } from 'node:stream';
 import { type InboundMedia, SendRefused } from '../../driver.ts';
-import { type Context, transferOf } from '../session-context.ts';
+import { readMessage } from '../known-messages.ts';
+import { type Context, requireLive, transferOf } from '../session-context.ts';
+import { unwrap } from '../wire/content.ts';
+import { bodyOf } from '../wire/inbound.ts';
 import type { MediaRef } from '../wire/inbound-media.ts';
 import { downloadMedia } from './transfer.ts';
 
-/** Opens received media by its handle. */
+/** How long the phone of who sent it may take to upload it again. */
+const AGAIN_MS = 10_000;
+
+/** Opens received media by its handle. What the network has forgotten, the phone that sent it is asked for. */
 export async function downloadReceived(session: Context, media: InboundMedia): Promise<Readable> {
   const ref = media.ref as MediaRef | null;
   if (!ref || typeof ref.directPath !== 'string' || typeof ref.mediaKey !== 'string')
     throw new SendRefused('media_invalid');
-  return downloadMedia(transferOf(session), ref);
+  try {
+    return await downloadMedia(transferOf(session), ref);
+  } catch (err) {
+    if (!(err instanceof SendRefused) || err.reason !== 'media_expired') throw err;
+    const again = await askAgain(session, ref);
+    if (!again) throw err;
+    return downloadMedia(transferOf(session), again);
+  }
+}
+
+/** The handle of the same media where it was uploaded anew; null when nobody has it any more. */
+async function askAgain(session: Context, { of }: MediaRef): Promise<MediaRef | null> {
+  const known =
+    of && (await readMessage({ library: session.library, keys: session.request.keys }, of.chat, of.id));
+  if (!known) return null;
+  const { id, chat, from, fromMe, message } = known;
+  const participant = chat.endsWith('@g.us') ? { participant: from } : {};
+  const { promise: tooLate, resolve } = Promise.withResolvers<null>();
+  const timer = setTimeout(() => resolve(null), AGAIN_MS);
+  const asked = requireLive(session)
+    .socket.updateMediaMessage({ key: { remoteJid: chat, id, fromMe, ...participant }, message })
+    .catch(() => null);
+  const updated = await Promise.race([asked, tooLate]);
+  clearTimeout(timer);
+  const found = updated?.message && bodyOf(unwrap(updated.message).message, false).media;
+  return (found?.ref as MediaRef | undefined) ?? null;
 }

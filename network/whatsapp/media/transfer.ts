@@ -15,7 +15,7 @@ export interface TransferDeps {
   /** Where to, and with what right; `fresh` asks the network anew. */
   connect(fresh: boolean): Promise<{ hosts: readonly { hostname: string }[]; auth: string }>;
   /** The server that media is downloaded from. */
-  downloadHost(): string;
+  downloadHost(): Promise<string>;
   timeoutMs: number;
 }
 
@@ -117,7 +117,7 @@ async function readText(response: IncomingMessage): Promise<string> {
  * was altered on its way fails at the end of the stream.
  */
 export async function downloadMedia(deps: TransferDeps, ref: MediaRef): Promise<Readable> {
-  const response = await get(deps, `https://${deps.downloadHost()}${ref.directPath}`);
+  const response = await get(deps, `https://${await deps.downloadHost()}${ref.directPath}`);
   const status = response.statusCode ?? 0;
   if (status !== 200) response.resume();
   if (status === 404 || status === 410) throw new SendRefused('media_expired');

@@ -27,6 +27,8 @@ export interface MediaRef {
   mediaKey: string;
   /** Hex of the SHA-256 of the plain bytes; what does not match is not what was sent. */
   fileSha256: string;
+  /** The message that brought it, whose sender may upload it again. */
+  of?: { chat: string; id: string };
 }
 
 const PATH = /^\/[\x21-\x7e]{1,2000}$/;

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
+import { after, before, test } from 'node:test';
+import { SendRefused } from '@posthorn/network/driver.ts';
+import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
+import { pairWhatsApp, startNetwork, until, type WhatsAppInstance } from './whatsapp-harness.ts';
+
+let network: WhatsAppNetwork;
+let numbers = 0;
+before(async () => {
+  network = await startNetwork();
+});
+after(() => network.close());
+
+function newPhone(name?: string) {
+  numbers += 1;
+  return network.phone(`55116${String(numbers).padStart(8, '0')}`, name);
+}
+
+type Fact = WhatsAppInstance['facts'][number];
+function fact<K extends Fact['kind']>(
+  instance: WhatsAppInstance,
+  kind: K,
+  fits: (fact: Extract<Fact, { kind: K }>) => boolean = () => true,
+) {
+  const find = () =>
+    instance.facts.find((each): each is Extract<Fact, { kind: K }> => {
+      return each.kind === kind && fits(each as Extract<Fact, { kind: K }>);
+    });
+  return until(find, `a fact ${kind} among ${JSON.stringify(instance.facts)}`);
+}
+
+test('what is changed on the phone is told: labels, chats, contacts and stars', async (t) => {
+  const [own, friend] = [newPhone(), newPhone()];
+  const instance = await pairWhatsApp(t, network, own);
+  own.publish('regular', ['label_edit', '3'], {
+    labelEditAction: { name: 'VIP', color: 4, deleted: false },
+  });
+  const label = await fact(instance, 'label');
+  assert.deepEqual([label.labelId, label.name, label.color, label.deleted], ['3', 'VIP', 4, false]);
+  own.publish('regular', ['label_jid', '3', friend.jid], { labelAssociationAction: { labeled: true } });
+  const link = await fact(instance, 'label_chat');
+  assert.deepEqual([link.labelId, link.chat, link.associated], ['3', friend.jid, true]);
+  own.publish('regular_low', ['archive', friend.jid], { archiveChatAction: { archived: true } });
+  await fact(instance, 'chat', ({ chat, archived }) => chat === friend.jid && archived === true);
+  own.publish('regular_high', ['mute', friend.jid], {
+    muteAction: { muted: true, muteEndTimestamp: 1_900_000_000_000 },
+  });
+  await fact(instance, 'chat', ({ mutedUntil }) => mutedUntil === 1_900_000_000_000);
+  own.publish('critical_unblock_low', ['contact', friend.jid], {
+    contactAction: { fullName: 'Ada Lovelace', firstName: 'Ada' },
+  });
+  const contact = await fact(instance, 'contact', ({ jid }) => jid === friend.jid);
+  assert.equal(contact.name, 'Ada Lovelace');
+  const revisions = instance.facts.flatMap((each) => ('revision' in each ? [each.revision] : []));
+  assert.deepEqual(
+    revisions,
+    [...revisions].sort((one, other) => one - other),
+    'revisions grow',
+  );
+});
+
+test('what is changed here reaches the phone, and the answer has the revision of the fact', async (t) => {
+  const [own, friend] = [newPhone(), newPhone()];
+  const instance = await pairWhatsApp(t, network, own);
+  await until(() => instance.keys.rows.has('creds\nme') && own.phone.devices.size > 0, 'the pairing');
+  const id = friend.text(own, 'Hi');
+  await until(() => instance.inbound.length === 1, 'a text');
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const { act } = instance.session;
+  const { revision } = await act('chat_archive', { chat: friend.jid, archived: true });
+  await fact(instance, 'chat', (each) => each.revision === revision && each.archived === true);
+  await act('chat_pin', { chat: friend.jid, pinned: true });
+  await act('chat_mute', { chat: friend.jid, until: 0 });
+  await act('chat_read', { chat: friend.jid, read: true, message_ids: [id] });
+  await act('label_edit', { label_id: '5', name: 'New', color: 1, deleted: false, is_new: true });
+  await act('label_chat', { label_id: '5', chat: friend.jid, associated: true });
+  await act('star', { chat: friend.jid, target: { id, from_me: false }, starred: true });
+  const kinds = own.phone.mutations.map(({ index }) => index[0]);
+  assert.deepEqual(
+    kinds.filter((kind) => kind !== 'setting_pushName'),
+    ['archive', 'pin_v1', 'mute', 'markChatAsRead', 'label_edit', 'label_jid', 'star'],
+  );
+  await friend.receipt(id, 'read');
+  await until(() => instance.changes.some((change) => change.kind === 'starred'), 'the star');
+});
+
+test('calls ring once, presence and typing are told, and contacts can be checked', async (t) => {
+  const [own, friend] = [newPhone(), newPhone()];
+  const instance = await pairWhatsApp(t, network, own);
+  const callId = friend.call(own, 'offer');
+  const call = await fact(instance, 'call');
+  assert.deepEqual([call.callId, call.from, call.video, call.group], [callId, friend.jid, false, null]);
+  friend.call(own, 'terminate', callId);
+  await instance.session.act('presence_subscribe', { jid: friend.jid });
+  friend.show(own, 'composing');
+  const typing = await until(
+    () => instance.presence.find(({ state }) => state === 'composing'),
+    'the typing',
+  );
+  assert.deepEqual([typing.jid, typing.chat], [friend.jid, friend.jid]);
+  friend.show(own, 'available');
+  await until(
+    () => instance.presence.some(({ state, chat }) => state === 'available' && chat === null),
+    'being there',
+  );
+  const checked = await instance.session.act('contacts_check', { phones: [friend.number, '5511000000000'] });
+  assert.deepEqual(
+    checked.map(({ exists, jid }) => [exists, jid]),
+    [
+      [true, friend.jid],
+      [false, null],
+    ],
+  );
+  assert.equal(instance.facts.filter(({ kind }) => kind === 'call').length, 1);
+});
+
+test('the phone behind an anonymous id is told, and its chat is the chat of the phone', async (t) => {
+  const [own, ada, bob] = [newPhone(), newPhone(), newPhone()];
+  const instance = await pairWhatsApp(t, network, own);
+  const group = network.group(ada, 'Hidden', [own, bob], 'lid');
+  const id = bob.text(group.jid, 'Hi');
+  const received = await until(
+    () => instance.inbound.find((message) => message.networkId === id),
+    'the text',
+  );
+  assert.deepEqual([received.chat, received.from], [group.jid, bob.jid]);
+  const lid = await fact(instance, 'lid', ({ phone }) => phone === bob.number);
+  assert.equal(lid.lid, bob.lid);
+  assert.deepEqual(await instance.session.act('lid_phone', { lid: bob.lid }), { phone: bob.number });
+});
+
+test('groups are made, changed and left, and what others do in them is told', async (t) => {
+  const [own, ada] = [newPhone(), newPhone()];
+  const instance = await pairWhatsApp(t, network, own);
+  const { act } = instance.session;
+  const { group, refused } = await act('group_create', { name: 'Rowers', participants: [ada.jid] });
+  assert.deepEqual([group.name, refused], ['Rowers', []]);
+  assert.deepEqual(group.participants.map(({ jid }) => jid).sort(), [own.jid, ada.jid].sort());
+  const renamed = await act('group_update', { group: group.jid, name: 'Sailors' });
+  assert.equal(renamed.name, 'Sailors');
+  const listed = await act('groups_list', {});
+  assert.ok(listed.some(({ jid, name }) => jid === group.jid && name === 'Sailors'));
+  await act('group_leave', { group: group.jid });
+});
+
+test('media that the network has forgotten is uploaded again by who sent it', async (t) => {
+  const [own, friend] = [newPhone(), newPhone()];
+  const instance = await pairWhatsApp(t, network, own);
+  const picture = randomBytes(20_000);
+  friend.file(own, 'image', picture, { mimetype: 'image/jpeg' });
+  const received = await until(() => instance.inbound[0], 'the picture');
+  const ref = received.media!.ref as { directPath: string };
+  network.media.blobs.delete(ref.directPath);
+  assert.deepEqual(await buffer(await instance.session.download(received.media!)), picture);
+  const gone = { ...received.media!, ref: { ...ref, directPath: '/never', of: undefined } };
+  await assert.rejects(
+    instance.session.download(gone),
+    (err) => err instanceof SendRefused && err.reason === 'media_expired',
+  );
+});

@@ -1,0 +1,31 @@
+import { type TransitionOutcome, transitionInstance } from '@posthorn/core/instances/transition-instance.ts';
+import type { SessionContext } from './session-context.ts';
+import type { PlannedTransition } from './session-decisions.ts';
+
+/** Records a transition of the instance, or what changes with its state. */
+export async function record(held: SessionContext, planned: PlannedTransition): Promise<TransitionOutcome> {
+  const { deps, lease, row } = held;
+  const outcome = await transitionInstance(deps, { instanceId: row.id, lease, ...planned });
+  if (outcome === 'moved') {
+    const { last_error: told } = planned.fields;
+    // Connecting forgets the error by itself.
+    const lastError = told === undefined ? (planned.to === 'CONNECTED' ? null : row.lastError) : told;
+    held.row = { ...held.row, state: planned.to, lastError };
+  }
+  return outcome;
+}
+
+/** Tells users why it is not connected, once for each reason. */
+export async function showError(held: SessionContext, error: string): Promise<void> {
+  const { state, lastError } = held.row;
+  if (lastError === error) return;
+  const to = state === 'CREATED' ? 'DISCONNECTED' : state;
+  const reason = to === state ? null : 'connection_lost';
+  await record(held, { to, reason, fields: { last_error: error } });
+}
+
+/** The account may not do everything at present; it stays connected. */
+export async function onRestricted(held: SessionContext, restriction: string | null): Promise<void> {
+  if (held.row.state !== 'CONNECTED') return;
+  await record(held, { to: 'CONNECTED', reason: null, fields: { restriction } });
+}
