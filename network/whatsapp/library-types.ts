@@ -126,7 +126,6 @@ export interface LibrarySocket {
   signalRepository: SignalRepository;
   authState: { creds: LibraryCreds };
   end(error: Error | undefined): unknown;
-  logout(): Promise<void>;
   query(node: WireNode): Promise<WireNode>;
   requestPairingCode(phone: string): Promise<string>;
   relayMessage(jid: string, message: WireMessage, options: RelayOptions): Promise<string>;

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SendUnavailable } from '../driver.ts';
 import { credsChange } from './keys.ts';
 import type { LibraryCreds } from './library-types.ts';
-import { type Context, ownJid } from './session-context.ts';
+import { type Context, ownJid, requireLive } from './session-context.ts';
 
 /** Before anything that depends on them goes out. Until the phone has confirmed, there is nothing to keep. */
 export async function keepCreds(session: Context, update: Partial<LibraryCreds>): Promise<void> {
@@ -39,4 +39,25 @@ export async function pairingCode(session: Context, phone: string): Promise<stri
     await delay(100);
   }
   return connection.socket.requestPairingCode(phone);
+}
+
+const LOGIN_MS = 10_000;
+
+/** Removes this device from the account. Throws SendUnavailable when the network did not say that it has. */
+export async function unlink(session: Context): Promise<void> {
+  // Right after a pairing the network wants another login first.
+  for (let waitedMs = 0; session.phase === 'opening' && waitedMs < LOGIN_MS; waitedMs += 50) await delay(50);
+  const { socket } = requireLive(session);
+  const jid = session.creds.me?.id ?? '';
+  const removal = { tag: 'remove-companion-device', attrs: { jid, reason: 'user_initiated' } };
+  try {
+    await socket.query({
+      tag: 'iq',
+      attrs: { to: '@s.whatsapp.net', type: 'set', xmlns: 'md' },
+      content: [removal],
+    });
+  } catch (cause) {
+    // It may end the connection in place of an answer.
+    if (session.phase === 'live') throw new SendUnavailable('the network did not take the logout', { cause });
+  }
 }

@@ -19,9 +19,9 @@ import { downloadReceived } from './media/received.ts';
 import { createRoute } from './proxy.ts';
 import { createPump } from './pump.ts';
 import { messageFor, onMessage, onReceipt } from './session-arrivals.ts';
-import { type Connection, type Context, requireLive, type SessionDeps } from './session-context.ts';
+import { type Connection, type Context, type SessionDeps } from './session-context.ts';
 import { listenToFacts } from './session-facts.ts';
-import { keepCreds, pairingCode } from './session-pairing.ts';
+import { keepCreds, pairingCode, unlink } from './session-pairing.ts';
 import { markRead } from './session-read.ts';
 import { onAck, sendMessage } from './session-send.ts';
 import { isOurChat, withoutDevice } from './wire/jids.ts';
@@ -70,7 +70,11 @@ export async function openSession(
     },
     markRead: (chat, ids) => markRead(session, chat, ids),
     requestPairingCode: (phone) => pairingCode(session, phone),
-    logout: () => logOut(session),
+    async logout() {
+      await unlink(session);
+      end(session, 'logged_out');
+      await session.told.promise;
+    },
     close: () => (closing ??= closeGently(session)),
   };
 }
@@ -234,13 +238,6 @@ function onTimeLock(session: Context, isActive: boolean): void {
   if (isActive === session.isRestricted) return;
   session.isRestricted = isActive;
   session.sink.restricted(isActive ? 'new_chats_limited' : null);
-}
-
-async function logOut(session: Context): Promise<void> {
-  const { socket } = requireLive(session);
-  await socket.logout();
-  end(session, 'logged_out');
-  await session.told.promise;
 }
 
 /** Something could not be stored: what the network has not heard from us, it tells the next session. */

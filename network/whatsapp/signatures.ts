@@ -55,6 +55,9 @@ export function replaceSignalChecks(curve: SignalCurve): void {
   };
 }
 
+/** Marks what has our checks already: the library is loaded for each session, and its functions are one for all. */
+const CHECKED = Symbol.for('posthorn.whatsapp.checked');
+
 /** What an account signs of a device begins with this byte; details of a certificate never do. */
 const ACCOUNT_SIGNATURE = 6;
 
@@ -62,9 +65,11 @@ const ACCOUNT_SIGNATURE = 6;
  * Makes the library's own `verify` answer what is true, and ties the server's certificate to the server: in the
  * handshake the library agrees on a secret with the server's key and then, in the same breath, checks the
  * certificate's last link and the one above it. So the certificate that is checked first after a key was agreed with
- * must be that key's.
+ * must be that key's. More than once is once.
  */
 export function replaceChecks(library: Checks): void {
+  if (CHECKED in library.Curve) return;
+  Object.assign(library.Curve, { [CHECKED]: true });
   const { sharedKey } = library.Curve;
   let agreed: Uint8Array | null = null;
   library.Curve.sharedKey = (privateKey, publicKey) => {

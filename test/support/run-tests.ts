@@ -53,7 +53,8 @@ async function main(): Promise<number> {
   try {
     // Before the servers: only one package can be installed at a time.
     await ensureFfmpeg();
-    if (files.some((file) => file.includes('/whatsapp/'))) await ensureWhatsAppLibrary();
+    if (files.some((file) => path.relative(projectRoot, file).includes('whatsapp')))
+      await ensureWhatsAppLibrary();
     await startServers(stops);
     if (full) process.env.POSTHORN_FAULTS = 'full';
     const alone = files.filter(runsAlone);

@@ -76,6 +76,14 @@ describe('the library, as it is loaded', () => {
     assert.equal(Curve.verify(keys.public, Buffer.from('two'), signature), false);
   });
 
+  it('is given the checks once, however often it is loaded', async () => {
+    const { Curve } = await loadLibrary();
+    const { verify, sharedKey } = Curve as unknown as Record<string, unknown>;
+    const again = (await loadLibrary()).Curve as unknown as Record<string, unknown>;
+    assert.equal(again.verify, verify);
+    assert.equal(again.sharedKey, sharedKey);
+  });
+
   const certificates: CertificateFault[] = [
     'wrong_leaf',
     'wrong_intermediate',

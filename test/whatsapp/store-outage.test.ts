@@ -30,6 +30,10 @@ class KeysThatGoAway extends MemoryKeys {
   }
 }
 
+/**
+ * The library tells the network to forget a message that it could not open (`ack` with error 500), whyever that was. So
+ * a session whose keys cannot be read, too, must not write another frame.
+ */
 describe('while the keys of a session', () => {
   let network: WhatsAppNetwork;
   let driver: NetworkDriver;

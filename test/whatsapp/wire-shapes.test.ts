@@ -132,6 +132,90 @@ const CASES: readonly Case[] = [
     stanza: { type: 'media' },
   },
   {
+    name: 'an image with a mention in its caption',
+    message: (friend) => withMedia('image', { caption: 'Look @1', mentions: [friend.jid] }, PICTURE)(friend),
+    expected: (friend) => ({
+      imageMessage: {
+        ...STORED,
+        mimetype: 'image/jpeg',
+        caption: 'Look @1',
+        ...SIZE,
+        jpegThumbnail: THUMBNAIL,
+        contextInfo: { mentionedJid: [friend.jid] },
+      },
+    }),
+    stanza: { type: 'media', mediatype: 'image' },
+  },
+  {
+    name: 'a video that is seen once',
+    message: withMedia('video', { view_once: true }, FILM),
+    expected: {
+      viewOnceMessageV2: {
+        message: {
+          videoMessage: {
+            ...STORED,
+            mimetype: 'video/mp4',
+            ...SIZE,
+            seconds: 12,
+            jpegThumbnail: THUMBNAIL,
+            viewOnce: true,
+          },
+        },
+      },
+    },
+    stanza: { type: 'media' },
+  },
+  {
+    name: 'a voice note that is heard once',
+    message: withMedia('audio', { ptt: true, view_once: true }, VOICE),
+    expected: {
+      viewOnceMessageV2Extension: {
+        message: {
+          audioMessage: {
+            ...STORED,
+            mimetype: 'audio/ogg; codecs=opus',
+            seconds: 3,
+            ptt: true,
+            waveform: WAVEFORM,
+            viewOnce: true,
+          },
+        },
+      },
+    },
+    stanza: { type: 'media' },
+  },
+  {
+    name: 'a document with a caption',
+    message: withMedia('document', { file_name: 'a.pdf', caption: 'Read' }, { mimeType: 'application/pdf' }),
+    expected: {
+      documentWithCaptionMessage: {
+        message: {
+          documentMessage: {
+            ...STORED,
+            mimetype: 'application/pdf',
+            fileName: 'a.pdf',
+            title: 'a.pdf',
+            caption: 'Read',
+          },
+        },
+      },
+    },
+    stanza: { type: 'media' },
+  },
+  {
+    name: 'a reaction that is taken back',
+    message: (friend) =>
+      outbound(friend.jid, 'reaction', { emoji: '' }, { target: { id: '3EB0F00D', from_me: true } }),
+    expected: (friend) => ({
+      reactionMessage: {
+        key: { remoteJid: friend.jid, fromMe: true, id: '3EB0F00D' },
+        text: '',
+        senderTimestampMs: NOW,
+      },
+    }),
+    stanza: { type: 'reaction' },
+  },
+  {
     name: 'a video',
     message: withMedia('video', { caption: 'Watch' }, FILM),
     expected: {
@@ -387,14 +471,43 @@ describe('on the wire to a phone,', () => {
     });
   });
 
-  it('what was received is forwarded with a mark, and once more with a higher score', async () => {
-    const id = friend.text(me, 'Pass it on');
-    await until(() => instance.inbound.some(({ networkId }) => networkId === id), 'the text');
-    const source = { id, chat: friend.jid as OutboundMessage['to'], from_me: false };
-    const forwarded = await sent(outbound(friend.jid, 'text', { text: 'Pass it on' }, { source }));
-    assert.deepEqual(forwarded.wire, {
+  it('what was received is forwarded with a mark, whose score grows', async () => {
+    const first = friend.text(me, 'Pass it on');
+    const again = friend.send(me, {
       extendedTextMessage: { text: 'Pass it on', contextInfo: { forwardingScore: 1, isForwarded: true } },
     });
+    for (const [id, forwardingScore] of [
+      [first, 1],
+      [again, 2],
+    ] as const) {
+      await until(() => instance.inbound.some(({ networkId }) => networkId === id), 'the text');
+      const source = { id, chat: friend.jid as OutboundMessage['to'], from_me: false };
+      const forwarded = await sent(outbound(friend.jid, 'text', { text: 'Pass it on' }, { source }));
+      assert.deepEqual(forwarded.wire, {
+        extendedTextMessage: { text: 'Pass it on', contextInfo: { forwardingScore, isForwarded: true } },
+      });
+    }
+  });
+
+  it('what this side sent is forwarded without a mark', async () => {
+    const own = outbound(friend.jid, 'text', { text: 'Mine' });
+    await sent(own);
+    const source = { id: own.networkId, chat: friend.jid as OutboundMessage['to'], from_me: true };
+    const forwarded = await sent(outbound(friend.jid, 'text', { text: 'Mine' }, { source }));
+    assert.deepEqual(forwarded.wire, { conversation: 'Mine' });
+  });
+
+  it('an admin’s deletion in a group names who wrote it, and says that it is an admin’s', async () => {
+    const group = network.group(me, 'Friends', [friend], 'pn');
+    const target = { id: '3EB0F00E', from_me: false, sender: friend.jid as OutboundMessage['to'] };
+    const removal = await sent(outbound(group.jid, 'delete', {}, { target }));
+    assert.deepEqual(removal.wire, {
+      protocolMessage: {
+        key: { remoteJid: group.jid, fromMe: false, id: '3EB0F00E', participant: friend.jid },
+        type: 'REVOKE',
+      },
+    });
+    assert.deepEqual([removal.stanza.attrs.edit, removal.sealed.at(-1)], ['8', 'skmsg']);
   });
 
   it('a caption is edited with its media', async () => {

@@ -119,7 +119,7 @@ async function setPicture(session: Context, picture: string): Promise<void> {
   await ask(session, (socket) =>
     socket.query({
       tag: 'iq',
-      attrs: { to: 's.whatsapp.net', type: 'set', xmlns: 'w:profile:picture' },
+      attrs: { to: '@s.whatsapp.net', type: 'set', xmlns: 'w:profile:picture' },
       content: [{ tag: 'picture', attrs: { type: 'image' }, content: bytes }],
     }),
   );

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
+import { systemClock } from '@posthorn/core/platform/clock.ts';
+import { createCipher } from '@posthorn/core/platform/encryption.ts';
+import { createSandboxDriver } from '@posthorn/network/sandbox/driver.ts';
+import { createWhatsAppDriver } from '@posthorn/network/whatsapp/driver.ts';
+import { loadLibrary, trustRoot } from '@posthorn/network/whatsapp/library.ts';
+import { openWorkerMedia } from '@posthorn/worker/media/open-worker-media.ts';
+import { type RunningWorker, startWorker } from '@posthorn/worker/worker.ts';
+import { startTestMessaging, type TestMessaging } from '../support/messaging.ts';
+import { waitFor } from '../support/process.ts';
+import { type SeededCompany, seedCompany } from '../support/seed.ts';
+import { ensureWhatsAppLibrary } from '../support/whatsapp/library-install.ts';
+import { startWhatsAppNetwork, type WhatsAppNetwork } from '../support/whatsapp/network.ts';
+import '../support/whatsapp/library-timers.ts';
+
+/** The whole of it: the API, a worker with two networks, and phones of the simulated WhatsApp network. */
+let api: TestMessaging;
+let network: WhatsAppNetwork;
+let company: SeededCompany;
+const workers: RunningWorker[] = [];
+before(async () => {
+  await ensureWhatsAppLibrary();
+  network = await startWhatsAppNetwork();
+  trustRoot(await loadLibrary(), network.trustedRoot);
+  api = await startTestMessaging(
+    { NETWORK_DRIVERS: 'sandbox,whatsapp', ALLOW_PRIVATE_PROXIES: 'true' },
+    { clock: systemClock },
+  );
+  company = await seedCompany(api.parts.db);
+  await start();
+});
+after(async () => {
+  for (const worker of workers.splice(0)) await worker.stop();
+  await network.close();
+  await api.close();
+});
+
+async function start(): Promise<void> {
+  const { parts, config, media } = api;
+  const driver = createWhatsAppDriver({ url: network.url, ca: network.ca, log: parts.log });
+  workers.push(
+    await startWorker({
+      ...parts,
+      databaseUrl: parts.url,
+      clock: systemClock,
+      broker: createInProcessBroker(),
+      cipher: createCipher(config.ENCRYPTION_KEY),
+      driver: createSandboxDriver({ url: 'ws://127.0.0.1:9/ws' }),
+      otherDrivers: [driver],
+      name: `worker ${randomUUID()}`,
+      media: await openWorkerMedia({ config, media, log: parts.log }),
+    }),
+  );
+}
+
+function call(method: string, path: string, body?: object) {
+  return api.call(method, `/v1/instances${path}`, {
+    key: company.apiKey,
+    headers: { 'idempotency-key': randomUUID() },
+    ...(body ? { body } : {}),
+  });
+}
+
+/** An instance that was paired over the API, by the QR code that it shows. */
+async function pair(phone: ReturnType<WhatsAppNetwork['phone']>): Promise<string> {
+  const created = await call('POST', '', { name: `Number ${phone.number}`, driver: 'whatsapp' });
+  assert.equal(created.status, 201, created.text);
+  const { id } = created.body;
+  await call('PATCH', `/${id}/settings`, { humanize_enabled: false, anti_spam_guard_enabled: false });
+  assert.equal((await call('POST', `/${id}/connect`)).status, 202);
+  const shown = await waitFor(async () => {
+    const answer = await api.call('GET', `/v1/instances/${id}/qr`, {
+      key: company.apiKey,
+      headers: { accept: 'application/json' },
+    });
+    return answer.status === 200 && answer.body;
+  }, 20_000);
+  phone.scan(shown.qr);
+  await inState(id, 'CONNECTED');
+  return id;
+}
+
+async function inState(id: string, state: string) {
+  return waitFor(async () => {
+    const { body } = await call('GET', `/${id}`);
+    return body.state === state && body;
+  }, 20_000);
+}
+
+async function event(id: string, type: string) {
+  return waitFor(
+    async () => {
+      const { rows } = await api.parts.db.query<{ data: Record<string, unknown> }>(
+        'SELECT data FROM events WHERE instance_id = $1 AND type = $2 ORDER BY tx, id',
+        [id, type],
+      );
+      return rows[0]?.data;
+    },
+    15_000,
+    { what: `an event ${type}` },
+  );
+}
+
+const keysOf = async (id: string) =>
+  (await api.parts.db.query('SELECT 1 FROM session_keys WHERE instance_id = $1', [id])).rowCount ?? 0;
+
+test('a number is paired over the API, sends, receives, and answers for what it cannot do', async () => {
+  const [own, friend] = [network.phone('5511500000001', 'Desk'), network.phone('5511500000002', 'Ada')];
+  const id = await pair(own);
+  const { body: instance } = await call('GET', `/${id}`);
+  assert.deepEqual([instance.phone, instance.jid, instance.last_error], [own.number, own.jid, null]);
+
+  const sent = await call('POST', `/${id}/messages/text`, { to: friend.number, text: 'Hello!' });
+  assert.equal(sent.status, 202, sent.text);
+  const wireId = sent.body.message_id.replaceAll('-', '').toUpperCase();
+  const shown = await friend.message(wireId);
+  assert.equal(shown.wire.conversation, 'Hello!');
+  await event(id, 'message.sent');
+  await event(id, 'message.delivered');
+  friend.read([shown]);
+  assert.deepEqual((await event(id, 'message.read')).message_ids, [sent.body.message_id]);
+
+  friend.text(own, 'Hi back');
+  const received = await event(id, 'message.received');
+  assert.equal(received.phone, friend.number);
+
+  const template = { to: friend.number, body_text: 'x', buttons: [{ text: 'a', id: 'a' }] };
+  const refused = await call('POST', `/${id}/messages/template`, template);
+  assert.deepEqual([refused.status, refused.body.error_code], [501, 'NOT_IMPLEMENTED']);
+});
+
+test('the next worker goes on with the sessions of the one before, without another pairing', async () => {
+  const [own, friend] = [network.phone('5511500000011'), network.phone('5511500000012')];
+  const id = await pair(own);
+  friend.text(own, 'before');
+  await event(id, 'message.received');
+  await workers.splice(0)[0]!.stop();
+  const waiting = friend.text(own, 'between');
+  await start();
+  await waitFor(async () => {
+    const { rows } = await api.parts.db.query(
+      'SELECT 1 FROM messages WHERE instance_id = $1 AND network_id = $2',
+      [id, waiting],
+    );
+    return rows.length === 1;
+  }, 30_000);
+  const sent = await call('POST', `/${id}/messages/text`, { to: friend.number, text: 'after' });
+  const shown = await friend.message(sent.body.message_id.replaceAll('-', '').toUpperCase());
+  assert.equal(shown.wire.conversation, 'after');
+  assert.deepEqual(friend.phone.failures, []);
+  assert.equal(own.phone.devices.size, 1);
+});
+
+test('unlinked on the phone it is DISCONNECTED and forgets its keys, and so does a deleted one', async () => {
+  const [own, other] = [network.phone('5511500000021'), network.phone('5511500000022')];
+  const unlinked = await pair(own);
+  assert.ok((await keysOf(unlinked)) > 0);
+  network.control.logout(own.device);
+  const instance = await inState(unlinked, 'DISCONNECTED');
+  assert.equal(instance.phone, null);
+  await event(unlinked, 'instance.logged_out');
+  await waitFor(async () => (await keysOf(unlinked)) === 0, 10_000);
+  const deleted = await pair(other);
+  assert.equal((await call('DELETE', `/${deleted}`)).status, 204);
+  assert.equal(await keysOf(deleted), 0);
+  await waitFor(() => other.phone.devices.size === 0, 5_000, { what: 'the logout at the network' });
+});
