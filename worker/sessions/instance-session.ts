@@ -3,7 +3,7 @@ import { beginDeviceSync } from '@posthorn/core/instances/device-state.ts';
 import { type Lease, LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
 import { createSessionKeys } from '@posthorn/core/instances/keep-session-keys.ts';
 import { loadSessionRows, type SessionRow } from '@posthorn/core/instances/load-sessions.ts';
-import { answerPairingCode, endPairing } from '@posthorn/core/instances/pairing.ts';
+import { endPairing } from '@posthorn/core/instances/pairing.ts';
 import { createLoneTimer } from '@posthorn/core/platform/lone-timer.ts';
 import {
   type DisconnectReason,
@@ -14,6 +14,7 @@ import {
 } from '@posthorn/network/driver.ts';
 import { startInstanceQueue } from '../dispatch/instance-queue.ts';
 import { createArrivals } from './arrivals.ts';
+import { giveCode } from './give-code.ts';
 import { createOnlineKeeper } from './keep-online.ts';
 import { createPresenceWatch } from './keep-watching.ts';
 import { noteAnswer } from './note-answer.ts';
@@ -256,17 +257,6 @@ function stopRetrying(held: SessionContext): void {
   held.retryTimer.stop();
   held.failures = 0;
   held.graceTimer.stop();
-}
-
-async function giveCode(held: SessionContext, session: NetworkSession, phone: string): Promise<void> {
-  const { deps, lease } = held;
-  held.row = { ...held.row, codePhone: null };
-  const answer = await session.requestPairingCode(phone).then(
-    (code) => ({ code }),
-    (err: Error) => ({ error: err.message }),
-  );
-  await answerPairingCode(deps.db, { id: held.row.id, lease }, phone, answer);
-  deps.bus.notify('instance', held.row.id);
 }
 
 /** Ends the pairing at the network too; a session is opened for that when there is none. */
