@@ -19,7 +19,7 @@ import { downloadReceived } from './media/received.ts';
 import { createRoute } from './proxy.ts';
 import { createPump } from './pump.ts';
 import { messageFor, onMessage, onReceipt } from './session-arrivals.ts';
-import { type Connection, type Context, type SessionDeps } from './session-context.ts';
+import type { Connection, Context, SessionDeps } from './session-context.ts';
 import { listenToFacts } from './session-facts.ts';
 import { keepCreds, pairingCode, unlink } from './session-pairing.ts';
 import { markRead } from './session-read.ts';
