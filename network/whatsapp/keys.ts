@@ -41,7 +41,7 @@ export interface ConnectionKeys extends KeyStore {
   close(): Promise<void>;
 }
 
-/** `onFailure` is told of a write that failed, before the library is. */
+/** `onFailure` is told of a read or a write that failed, before the library is. */
 export function createKeyStore(
   library: WhatsAppLibrary,
   keys: SessionKeys,
@@ -51,7 +51,11 @@ export function createKeyStore(
   let isClosed = false;
   return {
     async get(kind, ids) {
-      const found = await keys.read(kind, ids);
+      // Without its keys the library would refuse what arrived, and the network forgets what was refused.
+      const found = await keys.read(kind, ids).catch((err) => {
+        onFailure(err);
+        throw err;
+      });
       const entries = [...found].map(([id, value]): [string, unknown] => {
         const unpacked = unpack(value);
         if (kind !== SYNC_KEY) return [id, unpacked];
