@@ -34,6 +34,9 @@ const TOOLS = new Set([
   'test',
   'test:faults',
   'bench',
+  'release:version',
+  'release:pack',
+  'whatsapp:install',
 ]);
 
 describe('a service that npm runs', () => {
