@@ -8,18 +8,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { networkIdOf, newId } from '@posthorn/core/platform/ids.ts';
 import type {
   DisconnectReason,
-  HistoryBatch,
-  InboundMessage,
-  NetworkChange,
-  NetworkFact,
-  NetworkReceipt,
   NetworkSession,
   OutboundMessage,
-  PresenceUpdate,
   SessionSink,
 } from '@posthorn/network/driver.ts';
 import { createSandboxDriver, type SandboxDriverOptions } from '@posthorn/network/sandbox/driver.ts';
 import { createSandboxServer, type SandboxOptions } from '@posthorn/network/sandbox/server.ts';
+import { type Heard, hearing, nothingHeard } from './heard.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of an API under test are looked at field by field
 export type Json = any;
@@ -62,18 +57,12 @@ export function controlOf(controlUrl: string): Pick<Sandbox, 'call' | 'get' | 'p
   };
 }
 
-export interface Instance {
+export interface Instance extends Heard {
   session: NetworkSession;
   qrs: { qr: string; expiresAt: Date }[];
   identity: { credentials: unknown; phone: string; jid: string; pushName: string } | undefined;
   connected: boolean;
   ended: DisconnectReason[];
-  receipts: NetworkReceipt[];
-  inbound: InboundMessage[];
-  changes: NetworkChange[];
-  facts: NetworkFact[];
-  history: HistoryBatch[];
-  presence: PresenceUpdate[];
   sendText(to: string, text: string, networkId?: string): Promise<string>;
 }
 
@@ -100,12 +89,7 @@ export async function openInstance(
     identity: undefined,
     connected: false,
     ended: [],
-    receipts: [],
-    inbound: [],
-    changes: [],
-    facts: [],
-    history: [],
-    presence: [],
+    ...nothingHeard(),
     async sendText(to, text, networkId = networkIdOf(newId())) {
       await instance.session.send(textMessage(to, text, networkId));
       return networkId;
@@ -121,24 +105,7 @@ export async function openInstance(
     },
     disconnected: (reason) => instance.ended.push(reason),
     restricted: () => undefined,
-    async receipts(receipts) {
-      instance.receipts.push(...receipts);
-    },
-    async inbound(messages) {
-      instance.inbound.push(...messages);
-    },
-    async changes(changes) {
-      instance.changes.push(...changes);
-    },
-    async facts(facts) {
-      instance.facts.push(...facts);
-    },
-    async history(batch) {
-      instance.history.push(batch);
-    },
-    presence(updates) {
-      instance.presence.push(...updates);
-    },
+    ...hearing(instance),
     ...options.sink,
   };
   const { instanceId = newId(), epoch = 1, credentials = null } = options;

@@ -5,15 +5,9 @@ import { networkIdOf, newId } from '@posthorn/core/platform/ids.ts';
 import { createLog } from '@posthorn/core/platform/log.ts';
 import type {
   DisconnectReason,
-  HistoryBatch,
-  InboundMessage,
-  NetworkChange,
-  NetworkFact,
-  NetworkReceipt,
   NetworkSession,
   OutboundMessage,
   PairedIdentity,
-  PresenceUpdate,
   SessionKeys,
   SessionSink,
 } from '@posthorn/network/driver.ts';
@@ -23,6 +17,7 @@ import '../support/whatsapp/library-timers.ts';
 import { ensureWhatsAppLibrary } from '../support/whatsapp/library-install.ts';
 import { startWhatsAppNetwork, type WhatsAppNetwork } from '../support/whatsapp/network.ts';
 import { until } from '../support/whatsapp/phone-handle.ts';
+import { type Heard, hearing, nothingHeard } from './heard.ts';
 
 export { until };
 
@@ -63,7 +58,7 @@ export function memoryKeys(): SessionKeys & { rows: Map<string, string>; writes:
   return keys;
 }
 
-export interface WhatsAppInstance {
+export interface WhatsAppInstance extends Heard {
   session: NetworkSession;
   keys: ReturnType<typeof memoryKeys>;
   qrs: string[];
@@ -71,12 +66,6 @@ export interface WhatsAppInstance {
   connections: number;
   ended: { reason: DisconnectReason; error: string | undefined }[];
   restrictions: (string | null)[];
-  receipts: NetworkReceipt[];
-  inbound: InboundMessage[];
-  changes: NetworkChange[];
-  facts: NetworkFact[];
-  history: HistoryBatch[];
-  presence: PresenceUpdate[];
   send(message: Omit<OutboundMessage, 'networkId'> & { networkId?: string }): Promise<string>;
 }
 
@@ -107,12 +96,7 @@ export async function openWhatsApp(t: TestContext, options: OpenOptions): Promis
     connections: 0,
     ended: [],
     restrictions: [],
-    receipts: [],
-    inbound: [],
-    changes: [],
-    facts: [],
-    history: [],
-    presence: [],
+    ...nothingHeard(),
     async send({ networkId = networkIdOf(newId()), ...message }) {
       await instance.session.send({ networkId, ...message });
       return networkId;
@@ -128,22 +112,7 @@ export async function openWhatsApp(t: TestContext, options: OpenOptions): Promis
     },
     disconnected: (reason, error) => void instance.ended.push({ reason, error }),
     restricted: (restriction) => void instance.restrictions.push(restriction),
-    async receipts(receipts) {
-      instance.receipts.push(...receipts);
-    },
-    async inbound(messages) {
-      instance.inbound.push(...messages);
-    },
-    async changes(changes) {
-      instance.changes.push(...changes);
-    },
-    async facts(facts) {
-      instance.facts.push(...facts);
-    },
-    async history(batch) {
-      instance.history.push(batch);
-    },
-    presence: (updates) => void instance.presence.push(...updates),
+    ...hearing(instance),
     ...options.sink,
   };
   const { keys, credentials = null, proxy = null } = { ...options, keys: instance.keys };

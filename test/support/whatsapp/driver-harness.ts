@@ -4,36 +4,25 @@ import { randomUUID } from 'node:crypto';
 import { networkIdOf, newId } from '@posthorn/core/platform/ids.ts';
 import type {
   DisconnectReason,
-  HistoryBatch,
-  InboundMessage,
-  NetworkChange,
   NetworkDriver,
-  NetworkFact,
-  NetworkReceipt,
   NetworkSession,
   OpenRequest,
   OutboundMessage,
   PairedIdentity,
-  PresenceUpdate,
   SessionKey,
   SessionKeys,
   SessionSink,
 } from '@posthorn/network/driver.ts';
+import { type Heard, hearing, nothingHeard } from '../../network/heard.ts';
 import { until } from './phone-handle.ts';
 
 /** A session of any driver, with a sink that notes what it is told, for tests of the port. */
-export interface Recorded {
+export interface Recorded extends Heard {
   session: NetworkSession;
   qrs: string[];
   identity: PairedIdentity | null;
   connected: number;
   ended: DisconnectReason[];
-  receipts: NetworkReceipt[];
-  inbound: InboundMessage[];
-  changes: NetworkChange[];
-  facts: NetworkFact[];
-  history: HistoryBatch[];
-  presence: PresenceUpdate[];
   restrictions: (string | null)[];
 }
 
@@ -102,12 +91,7 @@ export async function openRecorded(
     identity: null,
     connected: 0,
     ended: [],
-    receipts: [],
-    inbound: [],
-    changes: [],
-    facts: [],
-    history: [],
-    presence: [],
+    ...nothingHeard(),
     restrictions: [],
   };
   const sink: SessionSink = {
@@ -121,22 +105,7 @@ export async function openRecorded(
     },
     disconnected: (reason) => recorded.ended.push(reason),
     restricted: (restriction) => recorded.restrictions.push(restriction),
-    async receipts(receipts) {
-      recorded.receipts.push(...receipts);
-    },
-    async inbound(messages) {
-      recorded.inbound.push(...messages);
-    },
-    async changes(changes) {
-      recorded.changes.push(...changes);
-    },
-    async facts(facts) {
-      recorded.facts.push(...facts);
-    },
-    async history(batch) {
-      recorded.history.push(batch);
-    },
-    presence: (updates) => recorded.presence.push(...updates),
+    ...hearing(recorded),
     ...replaced,
   };
   const { instanceId, epoch, credentials, keys } = kept;
