@@ -11,14 +11,15 @@ import type { FeedReader } from './feed-readers.ts';
 import { readEventsEnd } from './read-events.ts';
 
 export interface EventFeed {
+  /** Where a reader begins that wants what commits from now on. */
+  present(companyId: number): Promise<Cursor>;
   /**
    * Hands the events of a company to `sink`, in order, each once: those after the cursor first, then
-   * what commits. Without a cursor it begins with the present; one that expired, or that is not of this log, is
-   * answered by a reset.
+   * what commits. A cursor that expired, or that is not of this log, is answered by a reset.
    */
   subscribe(reader: {
     companyId: number;
-    after: Cursor | null;
+    after: Cursor;
     filter: EventFilter;
     sink: EventSink;
   }): Promise<EventSubscription>;
@@ -85,20 +86,19 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
     return company;
   }
 
+  async function present(companyId: number): Promise<Cursor> {
+    return companies.get(companyId)?.head() ?? (await reads.run(() => readEventsEnd(deps.db, nowMs())));
+  }
+
   return {
+    present,
     async subscribe({ companyId, after, filter, sink }) {
-      const expired =
-        after !== null && isExpired(after, { nowMs: nowMs(), retentionDays: deps.retentionDays });
-      const start =
-        after && !expired
-          ? after
-          : (companies.get(companyId)?.head() ?? (await reads.run(() => readEventsEnd(deps.db, nowMs()))));
+      const expired = isExpired(after, { nowMs: nowMs(), retentionDays: deps.retentionDays });
+      const start = expired ? await present(companyId) : after;
       if (expired) sink.reset(start);
       // In the turn in which the feed of the company is looked up: a moment later its last reader may have left.
       const company = feedOf(companyId);
       const reader: FeedReader = company.add(filter, start, sink);
-      // One that begins with the present learns at once where that is: cut before its first event, it can resume.
-      if (!after) sink.heartbeat(start);
       if (closed) {
         company.remove(reader);
         sink.end('shutdown', reader.position);

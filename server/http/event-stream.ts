@@ -23,16 +23,19 @@ export interface LiveStreamDeps {
 
 export interface ResolvedQuery {
   companyId: number;
-  after: Cursor | null;
+  after: Cursor;
+  /** It asked for no cursor: `after` is the end of the log before the answer began. */
+  isNew: boolean;
   filter: EventFilter;
 }
 
 /**
  * Resolves what a live connection asked for, before its answer has begun, so that faults are still
- * ordinary errors: BAD_REQUEST for a malformed cursor, INSTANCE_NOT_FOUND for a foreign instance.
+ * ordinary errors: BAD_REQUEST for a malformed cursor, INSTANCE_NOT_FOUND for a foreign instance. Where the
+ * present is has to be known by then too: what commits after the head arrived is never missed.
  */
 export async function resolveLiveQuery(
-  deps: { db: Sql },
+  deps: LiveStreamDeps,
   request: { principal: Principal; query: LiveQuery; lastEventId?: string | undefined },
 ): Promise<ResolvedQuery> {
   const { principal, query } = request;
@@ -42,7 +45,8 @@ export async function resolveLiveQuery(
   const cursor = request.lastEventId || query.after;
   return {
     companyId: principal.companyId,
-    after: cursor === undefined ? null : cursorOf(cursor, 'after'),
+    after: cursor === undefined ? await deps.feed.present(principal.companyId) : cursorOf(cursor, 'after'),
+    isNew: cursor === undefined,
     filter: { instanceId: query.instance_id?.toLowerCase() ?? null, types: query.types ?? null },
   };
 }
@@ -77,6 +81,8 @@ export async function serveReader(
     close();
   });
   const subscription = await feed.subscribe({ ...resolved, sink });
+  // Cut before its first event, it can resume from here.
+  if (resolved.isNew) sink.heartbeat(subscription.position());
   close = () => subscription.close();
   if (over) close();
   else

@@ -31,7 +31,7 @@ test('when the database is cut off and comes back, streams and deliveries go on 
   const seen: string[] = [];
   await feed.subscribe({
     companyId,
-    after: null,
+    after: await feed.present(companyId),
     filter: {},
     sink: {
       write(batch: EventBatch) {

@@ -86,7 +86,7 @@ describe('a cursor that stands beyond the end of the log', () => {
     const sinks = [recordingSink(), recordingSink(), recordingSink()] as const;
     await feed.subscribe({ companyId, filter: ALL, after: ahead, sink: sinks[0] });
     await waitFor(() => sinks[0].resets.length === 1);
-    await feed.subscribe({ companyId, filter: ALL, after: null, sink: sinks[1] });
+    await feed.subscribe({ companyId, filter: ALL, after: await feed.present(companyId), sink: sinks[1] });
     const cursor = { ...sinks[0].resets[0]!, atMs: parts.clock.now().getTime() };
     await feed.subscribe({ companyId, filter: ALL, after: cursor, sink: sinks[2] });
     const eventId = await emit();
@@ -108,7 +108,9 @@ describe('a cursor that stands beyond the end of the log', () => {
     const feed = createEventFeed({ ...parts, db, retentionDays: 14, sweepMs: 50 });
     t.after(feed.close);
     const sink = recordingSink();
-    const reader = await feed.subscribe({ companyId: company.companyId, filter: ALL, after: null, sink });
+    const { companyId } = company;
+    const after = await feed.present(companyId);
+    const reader = await feed.subscribe({ companyId, filter: ALL, after, sink });
     await emit();
     await waitFor(() => sink.ids.length === 1);
     isEarlier = true;
@@ -128,8 +130,10 @@ test('a reader that begins while the last other one leaves gets its events', asy
   t.after(feed.close);
   const { companyId } = company;
   const sink = recordingSink();
-  const leaving = feed.subscribe({ companyId, filter: ALL, after: null, sink: recordingSink() });
-  const staying = feed.subscribe({ companyId, filter: ALL, after: null, sink });
+  const begin = async (reader: EventSink) =>
+    feed.subscribe({ companyId, filter: ALL, after: await feed.present(companyId), sink: reader });
+  const leaving = begin(recordingSink());
+  const staying = begin(sink);
   (await leaving).close();
   await staying;
   assert.equal(ends, 2, 'both asked for the end of the log');

@@ -10,6 +10,7 @@ import { decodeCursor, encodeCursor } from '@posthorn/core/events/cursor.ts';
 import { createEventFeed } from '@posthorn/core/events/event-feed.ts';
 import { insertEvents } from '@posthorn/core/events/insert-events.ts';
 import { listEvents } from '@posthorn/core/events/list-events.ts';
+import type { Db } from '@posthorn/core/platform/db.ts';
 import { createLiveConnections } from '@posthorn/server/http/live-connections.ts';
 import { openEventStream } from '@posthorn/server/http/sse.ts';
 import { WebSocket } from 'ws';
@@ -130,6 +131,32 @@ describe('GET /v1/events/stream', () => {
       reader.frames.map((frame) => JSON.parse(frame.data).event_id),
       [late.eventId, early!.eventId],
     );
+  });
+
+  test('what commits after the head of the answer arrived is never missed, however slowly the log is read', async () => {
+    const slow = await startMessaging(parts, {}, (db) => {
+      const query = async (config: { name?: string }, values?: unknown[]) => {
+        if (config.name === 'events-end') await delay(200);
+        return (db.query as (...args: unknown[]) => Promise<unknown>)(config, values);
+      };
+      return { ...db, query } as Db;
+    });
+    try {
+      const reader = await readSse(`${slow.url}/v1/events/stream`, auth);
+      const first = await emit();
+      await waitFor(() => reader.frames.length > 0);
+      reader.cut();
+      assert.equal(JSON.parse(reader.frames[0]!.data).event_id, first.eventId);
+      const socket = new WebSocket(`${slow.url.replace('http', 'ws')}/v1/events/ws`, { headers: auth });
+      const seen: string[] = [];
+      socket.on('message', (text) => seen.push(JSON.parse(String(text)).event_id));
+      await new Promise((resolve) => socket.once('open', resolve));
+      const second = await emit();
+      await waitFor(() => seen.includes(second.eventId));
+      socket.terminate();
+    } finally {
+      await slow.close();
+    }
   });
 
   test('a cursor older than the log is answered by an explicit reset with a cursor to go on with', async () => {

@@ -1,6 +1,6 @@
 import { type IncomingMessage, request } from 'node:http';
 import { insertEvents, type NewEvent } from '@posthorn/core/events/insert-events.ts';
-import { createDb, type Sql } from '@posthorn/core/platform/db.ts';
+import { createDb, type Db, type Sql } from '@posthorn/core/platform/db.ts';
 import { newId } from '@posthorn/core/platform/ids.ts';
 import { createMetrics } from '@posthorn/core/platform/metrics.ts';
 import { createOrm } from '@posthorn/core/platform/orm.ts';
@@ -13,12 +13,13 @@ import type { Parts } from '../support/parts.ts';
 export async function startMessaging(
   parts: Parts,
   env: Record<string, string> = {},
+  wrapHotDb: (db: Db) => Db = (db) => db,
 ): Promise<{ url: string; close(): Promise<void> }> {
   const orm = await createOrm({ url: parts.url, entities: messagingEntities, name: 'test' });
   const hotDb = createDb({ url: parts.url, poolSize: 4, log: parts.log, name: 'test hot', plans: 'indexed' });
   const server = await createMessagingServer({
     ...parts,
-    hotDb,
+    hotDb: wrapHotDb(hotDb),
     orm,
     config: testConfig(env),
     metrics: createMetrics({ collectProcess: false }),
