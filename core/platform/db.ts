@@ -1,4 +1,3 @@
-import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import {
   type ConnectionLimits,
@@ -8,6 +7,7 @@ import {
   QUICK_LIMITS,
 } from './connection-limits.ts';
 import type { Log } from './log.ts';
+import { type BatchedStatement, StatementBatch } from './statement-batch.ts';
 
 /**
  * Runs SQL: the pool, or one connection inside a transaction. A parameter of this type is named `sql`; the pool in a
@@ -20,7 +20,7 @@ export interface Sql {
   ): Promise<pg.QueryResult<Row>>;
 }
 
-/** One connection inside a transaction. */
+/** One connection inside a transaction. A text is one statement. */
 export interface Transaction extends Sql {
   /**
    * Runs a statement whose rows nobody needs. It is sent and not waited for, so that it shares a round trip with
@@ -40,7 +40,7 @@ export interface Db extends Sql {
   readonly pool: pg.Pool;
   /**
    * Runs `work` in one READ COMMITTED transaction; whatever it throws rolls back and is thrown on.
-   * `opening` runs right after BEGIN, in the same round trip as that and the first statement of `work`: statements
+   * `opening` runs right after BEGIN, in the same round trip as that and the first statement of `work`: one statement
    * without parameters.
    */
   transaction<T>(work: (sql: Transaction) => Promise<T>, opening?: string): Promise<T>;
@@ -134,7 +134,7 @@ async function runTransaction<T>(
     await transaction.commit();
     return result;
   } catch (cause) {
-    await client.query('ROLLBACK').catch((err: Error) => {
+    await transaction.rollback().catch((err: Error) => {
       broken = err;
     });
     throw transaction.failure() ?? cause;
@@ -147,27 +147,32 @@ async function runTransaction<T>(
  * Sends BEGIN and does not wait for it: it shares a round trip with the first statement, and COMMIT with the last
  * ones. PostgreSQL takes them in their order. After one that failed it refuses the others, and commits nothing.
  */
-function openTransaction(connected: pg.PoolClient, opening: string | undefined) {
-  const client = { query: gatheringQuery(connected) };
-  let isOpen = false;
+function openTransaction(client: pg.PoolClient, opening: string | undefined) {
+  const statements = gatherStatements(client);
   let failure: unknown;
   /** What nobody waits for fails the transaction. */
   const watch = (sent: Promise<unknown>) => {
     sent.catch((err) => {
-      failure ??= err;
+      if (err !== NEVER_SENT) failure ??= err;
     });
     return sent;
   };
-  const begun = watch(client.query(opening ? `BEGIN; ${opening}` : 'BEGIN'));
+  let begun: Promise<unknown> | null = watch(
+    Promise.all([
+      statements.send({ name: 'begin', text: 'BEGIN' }),
+      opening && statements.send({ text: opening }),
+    ]),
+  );
 
   async function query<Row extends pg.QueryResultRow>(
     text: pg.QueryConfig | string,
     values?: unknown[],
   ): Promise<pg.QueryResult<Row>> {
-    const asked = client.query<Row>(text as string, values);
-    if (isOpen) return asked;
+    const config = typeof text === 'string' ? { text } : text;
+    const asked = statements.send(values ? { ...config, values } : config) as Promise<pg.QueryResult<Row>>;
+    if (begun === null) return asked;
     const [answer] = await Promise.all([asked, begun]);
-    isOpen = true;
+    begun = null;
     return answer;
   }
 
@@ -175,33 +180,47 @@ function openTransaction(connected: pg.PoolClient, opening: string | undefined) 
     query,
     async write(text: pg.QueryConfig | string, values?: unknown[]) {
       // Outside of a transaction it would be committed by itself.
-      if (isOpen) watch(client.query(text as string, values));
+      if (begun === null) watch(query(text, values));
       else await query(text, values);
     },
     /** The first failure of what was not waited for: what failed after it says only that the transaction is over. */
     failure: () => failure,
     async commit() {
-      const { command } = await client.query('COMMIT');
+      const { command } = await statements.send({ name: 'commit', text: 'COMMIT' });
       if (failure !== undefined) throw failure;
       if (command !== 'COMMIT')
         throw new Error('the transaction was not committed: a statement of it had failed');
     },
+    /** In no batch, where it would be skipped after a statement that fails. */
+    async rollback() {
+      statements.forget();
+      await client.query('ROLLBACK');
+    },
   };
 }
 
-/**
- * The connection's `query`, where the statements of one turn go out with one system call. Each would cost one of its own,
- * here and at PostgreSQL, which wakes up for each.
- */
-function gatheringQuery(client: pg.PoolClient): pg.PoolClient['query'] {
-  const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection;
-  return ((...args: Parameters<pg.PoolClient['query']>) => {
-    if (stream.writableCorked === 0) {
-      stream.cork();
-      process.nextTick(() => stream.uncork());
-    }
-    return client.query(...args);
-  }) as pg.PoolClient['query'];
+const NEVER_SENT = new Error('the transaction was rolled back before this statement was sent');
+
+/** Sends what is asked for in one turn of the event loop as one batch. */
+function gatherStatements(client: pg.PoolClient) {
+  let gathered: BatchedStatement[] = [];
+
+  function flush(): void {
+    const batch = gathered;
+    gathered = [];
+    if (batch.length > 0) client.query(new StatementBatch(batch, pgTypes));
+  }
+
+  return {
+    send(query: pg.QueryConfig): Promise<pg.QueryResult> {
+      if (gathered.length === 0) process.nextTick(flush);
+      return new Promise((resolve, reject) => gathered.push({ query, resolve, reject }));
+    },
+    /** What was not sent yet never is. */
+    forget(): void {
+      for (const { reject } of gathered.splice(0)) reject(NEVER_SENT);
+    },
+  };
 }
 
 /** PostgreSQL could not be reached, went away or takes no writes: the request may be tried again (503), nothing is known to be wrong with it. */

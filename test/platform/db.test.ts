@@ -91,6 +91,115 @@ describe('the connections to PostgreSQL', () => {
       assert.deepEqual(await words(), []);
     });
 
+    it('keeps nothing when the values of a statement cannot be sent, and prepares it when they can', async () => {
+      const circular: { self?: unknown } = {};
+      circular.self = circular;
+      const insert = (id: unknown, word: string) => ({
+        name: 'bad-values',
+        text: INSERT,
+        values: [id, word],
+      });
+      const fails = async () => {
+        const failed = await db
+          .transaction(async (sql) => {
+            await sql.write({ name: 'good-values', text: INSERT, values: [1, 'first'] });
+            await sql.write(insert(circular, 'middle'));
+            await sql.write(INSERT, [3, 'last']);
+          })
+          .catch((err: unknown) => err);
+        assert.ok(failed instanceof TypeError, String(failed));
+        assert.deepEqual(await words(), []);
+      };
+      await fails();
+      await db.transaction((sql) => sql.write(insert(1, 'prepared')));
+      await db.query('TRUNCATE notes');
+      await fails();
+      for (const word of ['again', 'and again'])
+        await db.transaction((sql) => sql.write(insert(word.length, word)));
+      assert.deepEqual(await words(), ['again', 'and again']);
+    });
+
+    it('prepares anew what was skipped after a statement that failed', async () => {
+      const named = (id: number, word: string) => ({ name: 'skipped', text: INSERT, values: [id, word] });
+      for (let attempt = 0; attempt < 2; attempt += 1) {
+        const outcomes = await db
+          .transaction((sql) =>
+            Promise.allSettled([
+              sql.query('SELECT 1 / $1::int', [0]),
+              sql.query(named(1, 'never')),
+              sql.query(named(2, 'never')),
+            ]),
+          )
+          .catch((err: { code?: string }) => err);
+        assert.ok(
+          outcomes instanceof Error,
+          'a transaction with a statement that failed passed for committed',
+        );
+      }
+      await db.transaction((sql) => Promise.all([sql.query(named(1, 'one')), sql.query(named(2, 'two'))]));
+      assert.deepEqual(await words(), ['one', 'two']);
+    });
+
+    it('answers each statement of a turn with what it returned, described or known', async () => {
+      const select = (count: number) => ({
+        name: 'rows-of-a-turn',
+        text: 'SELECT nth, nth * 10::bigint AS tenfold FROM generate_series(1, $1) AS nth',
+        values: [count],
+      });
+      for (let turn = 0; turn < 2; turn += 1) {
+        const [none, inserted, two, plain, three] = await db.transaction((sql) =>
+          Promise.all([
+            sql.query(select(0)),
+            sql.query({ name: 'insert-of-a-turn', text: INSERT, values: [turn, 'row'] }),
+            sql.query(select(2)),
+            sql.query('SELECT now() AS at'),
+            sql.query(select(3)),
+          ]),
+        );
+        assert.deepEqual(
+          [none!.rows, none!.rowCount, none!.fields.map(({ name }) => name)],
+          [[], 0, ['nth', 'tenfold']],
+        );
+        assert.deepEqual([inserted!.rows, inserted!.rowCount, inserted!.command], [[], 1, 'INSERT']);
+        assert.deepEqual(
+          two!.rows,
+          [1, 2].map((nth) => ({ nth, tenfold: nth * 10 })),
+        );
+        assert.ok(plain!.rows[0]!.at instanceof Date);
+        assert.equal(three!.rowCount, 3);
+      }
+    });
+
+    it('rolls back what throws before anything was sent, and says what was thrown', async () => {
+      const thrown = await db
+        .transaction(async (sql) => {
+          void sql.query(INSERT, [1, 'never']).catch(() => undefined);
+          throw new RangeError('its own');
+        })
+        .catch((err: unknown) => err);
+      assert.ok(thrown instanceof RangeError, String(thrown));
+      assert.deepEqual(await words(), []);
+    });
+
+    it('fails all that wait when the connection is lost', async () => {
+      const outcomes = await db
+        .transaction((sql) =>
+          Promise.allSettled([
+            sql.query('SELECT pg_terminate_backend(pg_backend_pid())'),
+            sql.query('SELECT pg_sleep(60)'),
+            sql.write(INSERT, [1, 'never']),
+          ]).then((settled) => {
+            assert.deepEqual(
+              settled.map(({ status }) => status),
+              ['rejected', 'rejected', 'rejected'],
+            );
+          }),
+        )
+        .catch((err: unknown) => err);
+      assert.ok(outcomes instanceof Error && isUnavailable(outcomes), String(outcomes));
+      assert.deepEqual(await words(), []);
+    });
+
     it('says what its opening failed with, and runs nothing outside of it', async () => {
       const failed = await db
         .transaction((sql) => sql.write(INSERT, [1, 'outside']), 'SELECT 1 / 0')
