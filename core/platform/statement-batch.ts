@@ -40,10 +40,9 @@ export class StatementBatch implements pg.Submittable {
     const facade = facadeOf(connection);
     connection.stream.cork();
     for (const [nth, part] of this.#waiting.entries()) {
-      part.submit(facade);
+      part.submit(facade, connection as ProtocolConnection);
       if (!part.failure) continue;
-      // Its values can't be sent. node-postgres has closed the statement; what comes after must not go without it.
-      if (part.name !== undefined) delete (connection as ProtocolConnection).parsedStatements[part.name];
+      // It can't be sent: nothing that comes after may be executed without it.
       failAll(this.#waiting.splice(nth), part.failure, connection);
       break;
     }
@@ -111,12 +110,14 @@ class Part {
     ) as unknown as ProtocolQuery;
   }
 
-  submit(facade: Facade): void {
+  submit(facade: Facade, { parsedStatements }: ProtocolConnection): void {
     this.#shapes = facade.shapes;
     const known = this.name === undefined ? undefined : facade.shapes.get(this.name);
     if (known) this.describe(known);
     const err = this.#query.submit(known === undefined ? facade.withoutSync : facade.withoutDescribe);
     if (err) this.fail(err);
+    // A value that can't be sent: node-postgres has closed the statement, and goes on taking it for prepared.
+    else if (this.failure && this.name !== undefined) delete parsedStatements[this.name];
   }
 
   describe(shape: RowDescription): void {

@@ -119,6 +119,17 @@ describe('the connections to PostgreSQL', () => {
       assert.deepEqual(await words(), ['again', 'and again']);
     });
 
+    it('refuses two texts under one name, and goes on with the first', async () => {
+      const first = { name: 'of-one-text', text: 'SELECT 1 AS one' };
+      await db.transaction((sql) => sql.query(first));
+      const refused = await db
+        .transaction((sql) => sql.query({ ...first, text: 'SELECT 2 AS two' }))
+        .catch((err: unknown) => err);
+      assert.match(String(refused), /must be unique/);
+      const { rows } = await db.transaction((sql) => sql.query(first));
+      assert.deepEqual(rows, [{ one: 1 }]);
+    });
+
     it('prepares anew what was skipped after a statement that failed', async () => {
       const named = (id: number, word: string) => ({ name: 'skipped', text: INSERT, values: [id, word] });
       for (let attempt = 0; attempt < 2; attempt += 1) {
