@@ -162,7 +162,10 @@ describe('the credentials of a live connection', () => {
 
   test('are watched before there is anything to end', () => {
     const { bus, change } = fakeBus();
-    const credentials = createLiveConnections({ bus, clock: createTestClock() }).watch(company.principal);
+    const credentials = createLiveConnections({ bus, clock: createTestClock() }).watch(
+      company.principal,
+      performance.now(),
+    );
     change();
     let ended = 0;
     credentials.onEnd(() => {
@@ -173,12 +176,40 @@ describe('the credentials of a live connection', () => {
     assert.equal(ended, 1, 'and once only');
   });
 
+  test('have ended when they changed, or may have, while they were looked up', () => {
+    const { bus, change, reset } = fakeBus();
+    const connections = createLiveConnections({ bus, clock: createTestClock() });
+    const endedAtOnce = (sinceMs: number) => {
+      let ended = 0;
+      const credentials = connections.watch(company.principal, sinceMs);
+      credentials.onEnd(() => {
+        ended += 1;
+      });
+      credentials.forget();
+      return ended === 1;
+    };
+    const nextMoment = () => {
+      const now = performance.now();
+      for (;;) if (performance.now() > now) return performance.now();
+    };
+    const before = performance.now();
+    change();
+    assert.equal(endedAtOnce(before), true, 'what was looked up may be older than the change');
+    const between = nextMoment();
+    assert.equal(endedAtOnce(between), false, 'looked up after it');
+    reset(false);
+    assert.equal(endedAtOnce(between), false, 'what is missed is known when the bus is back');
+    reset(true);
+    assert.equal(endedAtOnce(between), true, 'nobody knows what was missed');
+    assert.equal(endedAtOnce(nextMoment()), false);
+  });
+
   test('are proven anew after the bus was away, by all that are still connected', async () => {
     const { bus, reset } = fakeBus();
     const connections = createLiveConnections({ bus, clock: createTestClock() });
     const ended: string[] = [];
     const open = (name: string) => {
-      const credentials = connections.watch(company.principal);
+      const credentials = connections.watch(company.principal, performance.now());
       credentials.onEnd(() => void ended.push(name));
       return credentials;
     };
@@ -201,6 +232,7 @@ test('a WebSocket is dropped when a ping stays unanswered for long, not at the n
   http.on('upgrade', (request, socket, head) => {
     void sockets.accept({
       principal: company.principal,
+      startedAt: performance.now(),
       query: {},
       takeUpgrade: () => ({ request, socket, head }) as never,
     });
