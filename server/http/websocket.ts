@@ -101,7 +101,11 @@ function createSocketSink(ws: WebSocket, pongWithinMs: number): EventSink {
       send(JSON.stringify({ reset: { reason: 'cursor_expired', cursor: encodeCursor(cursor) } })),
     heartbeat(cursor) {
       const now = performance.now();
-      if (pingedAtMs !== null && now - pingedAtMs >= pongWithinMs) return ws.terminate();
+      if (pingedAtMs !== null && now - pingedAtMs >= pongWithinMs) {
+        // When this process itself stood still, the pong is here and was not read yet: that comes before the next turn.
+        setImmediate(() => pingedAtMs !== null && now - pingedAtMs >= pongWithinMs && ws.terminate());
+        return;
+      }
       if (ws.bufferedAmount > 0) return;
       if (pingedAtMs === null) {
         pingedAtMs = now;
