@@ -28,7 +28,7 @@ async function serveFeed() {
     const takeResponse = () => ({ request, response, headers: {} });
     void openEventStream(
       { db, feed, connections },
-      { principal, query: {}, headers: request.headers, takeResponse },
+      { principal, startedAt: performance.now(), query: {}, headers: request.headers, takeResponse },
     );
   });
   return { server, start: () => undefined };

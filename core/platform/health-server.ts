@@ -11,6 +11,9 @@ import { limitTransfers } from './transfer-limits.ts';
 const TRANSFER_GRACE_MS = 5_000;
 const TRANSFER_MIN_BYTES_PER_S = 16 * 1024;
 
+/** Idle connections are kept longer than whoever asks regularly keeps them: the client ends them first. */
+const OPTIONS = { connectionsCheckingInterval: 1_000, keepAliveTimeout: 72_000 };
+
 export interface HealthServer {
   port: number;
   close(): Promise<void>;
@@ -53,7 +56,7 @@ export async function startHealthServer(options: {
     }
   }
 
-  const server = createServer({ connectionsCheckingInterval: 1_000 }, (request, response) => {
+  const server = createServer(OPTIONS, (request, response) => {
     answer(request).then(
       ({ status, type, body }) => {
         if (options.isDraining()) response.setHeader('connection', 'close');

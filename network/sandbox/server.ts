@@ -64,6 +64,11 @@ export interface SandboxServer {
 
 const KEEP_MESSAGES = 50_000;
 const HEARTBEAT_MS = 30_000;
+/**
+ * How long an idle connection is kept: longer than clients keep theirs, so that they end it first. One that is ended here
+ * while a request is on its way costs that request.
+ */
+const KEEP_ALIVE_MS = 72_000;
 const TRANSFERS: TransferLimits = { graceMs: 15_000, minBytesPerS: 16 * 1024 };
 const MAX_FRAME_BYTES = 8 * 1024 * 1024;
 
@@ -73,7 +78,10 @@ export async function createSandboxServer(options: SandboxOptions = {}): Promise
   const sessions = new Set<Session>();
   const outbox: Outbox = createOutbox({ journal: () => world.journal, world: () => world, log });
   const world = createWorld(options, log, outbox);
-  const http = createServer({ connectionsCheckingInterval: 1_000 }, answerStarting);
+  const http = createServer(
+    { connectionsCheckingInterval: 1_000, keepAliveTimeout: KEEP_ALIVE_MS },
+    answerStarting,
+  );
   limitTransfers(http, {
     ...(options.transfers ?? TRANSFERS),
     timeoutAnswer: () => ({ error_code: 'REQUEST_TIMEOUT', message: 'the request took too long to arrive' }),

@@ -17,6 +17,8 @@ export interface HandlerInput {
   /** The authenticated caller. Reading it on a route without authentication throws. */
   readonly principal: Principal;
   readonly traceId: string;
+  /** When its head had come, before anything was looked up; monotonic, ms. */
+  readonly startedAt: number;
   readonly headers: IncomingHttpHeaders;
   /** As it came in. */
   readonly incoming: IncomingMessage;

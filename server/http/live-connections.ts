@@ -23,18 +23,48 @@ export interface StreamLimits {
 
 /** The live connections of this process by who opened them. */
 export interface LiveConnections {
-  /** Throws 429 RATE_LIMITED when the company or the credential has as many open as it may. */
-  watch(principal: Principal): WatchedCredentials;
+  /**
+   * `sinceMs` is a moment before the credentials were looked up, monotonic: what changed after it has ended them already.
+   * Throws 429 RATE_LIMITED when the company or the credential has as many open as it may.
+   */
+  watch(principal: Principal, sinceMs: number): WatchedCredentials;
 }
 
 /** After the bus was away, connections are ended within this time, not all at once. */
 const SPREAD_MS = 1_000;
+/** Changes are remembered for so long: a request is let in within less. */
+const REMEMBERED_MS = 60_000;
 /** A stream that is in the way ends when its client wants: nobody knows when. */
 const RETRY_AFTER_S = 10;
 
 interface Watched {
   owners: readonly string[];
   change(): void;
+}
+
+/** What changed a moment ago: a look-up that was under way then may have seen it as it was before. */
+function createRecentChanges() {
+  const changedAtMs = new Map<string, number>();
+  let missedAtMs = Number.NEGATIVE_INFINITY;
+  return {
+    note(owner: string): void {
+      const nowMs = performance.now();
+      // The newest stands last.
+      changedAtMs.delete(owner);
+      changedAtMs.set(owner, nowMs);
+      for (const [oldest, atMs] of changedAtMs) {
+        if (nowMs - atMs < REMEMBERED_MS) return;
+        changedAtMs.delete(oldest);
+      }
+    },
+    /** Changes may have gone unheard until now. */
+    noteMissed(): void {
+      missedAtMs = performance.now();
+    },
+    hasSince: (owners: readonly string[], sinceMs: number): boolean =>
+      missedAtMs >= sinceMs ||
+      owners.some((owner) => (changedAtMs.get(owner) ?? Number.NEGATIVE_INFINITY) >= sinceMs),
+  };
 }
 
 /**
@@ -53,11 +83,15 @@ export function createLiveConnections(deps: {
   const { clock, limits } = deps;
   const byOwner = new Map<string, Set<Watched>>();
   const all = new Set<Watched>();
+  const recent = createRecentChanges();
   deps.bus.on('auth', (payload) => {
+    recent.note(payload);
     for (const { change } of [...(byOwner.get(payload) ?? [])]) change();
   });
   deps.bus.onReset((up) => {
-    if (up) for (const { change } of all) setTimeout(change, Math.random() * SPREAD_MS).unref();
+    if (!up) return;
+    recent.noteMissed();
+    for (const { change } of all) setTimeout(change, Math.random() * SPREAD_MS).unref();
   });
 
   function checkRoom(owner: string, most: number | undefined): void {
@@ -86,7 +120,7 @@ export function createLiveConnections(deps: {
   }
 
   return {
-    watch(principal) {
+    watch(principal, sinceMs) {
       const company = `company:${principal.companyId}`;
       const user = `user:${principal.userId}`;
       const credential = principal.tokenId === null ? `jwt of ${user}` : `token:${principal.tokenId}`;
@@ -111,6 +145,7 @@ export function createLiveConnections(deps: {
         change: () => end('credentials_changed'),
       };
       add(watched);
+      if (recent.hasSince(watched.owners, sinceMs)) watched.change();
       if (principal.endsAtMs != null) {
         const leftMs = principal.endsAtMs - clock.now().getTime();
         clock.sleep(leftMs, expiry.signal).then(

@@ -20,10 +20,10 @@ const RETRY_MS = 1_000;
  */
 export async function openEventStream(
   deps: LiveStreamDeps & { connections: LiveConnections },
-  input: Pick<HandlerInput, 'principal' | 'headers' | 'takeResponse'> & { query: LiveQuery },
+  input: Pick<HandlerInput, 'principal' | 'startedAt' | 'headers' | 'takeResponse'> & { query: LiveQuery },
 ): Promise<void> {
   const { principal } = input;
-  const credentials = deps.connections.watch(principal);
+  const credentials = deps.connections.watch(principal, input.startedAt);
   const lastEventId = input.headers['last-event-id'];
   const resolved = await resolveLiveQuery(deps, {
     principal,

@@ -21,7 +21,9 @@ const CLOSE_TRY_AGAIN = 1013;
 
 export interface EventSockets {
   /** Takes over an upgrade to `GET /v1/events/ws`. Throws ApiError before the handshake is answered. */
-  accept(input: Pick<HandlerInput, 'principal' | 'takeUpgrade'> & { query: LiveQuery }): Promise<void>;
+  accept(
+    input: Pick<HandlerInput, 'principal' | 'startedAt' | 'takeUpgrade'> & { query: LiveQuery },
+  ): Promise<void>;
   close(): void;
 }
 
@@ -45,7 +47,7 @@ export function createEventSockets(
 
   return {
     async accept(input) {
-      const credentials = deps.connections.watch(input.principal);
+      const credentials = deps.connections.watch(input.principal, input.startedAt);
       try {
         const resolved = await resolveLiveQuery(deps, input);
         const upgrade = input.takeUpgrade();
@@ -99,7 +101,11 @@ function createSocketSink(ws: WebSocket, pongWithinMs: number): EventSink {
       send(JSON.stringify({ reset: { reason: 'cursor_expired', cursor: encodeCursor(cursor) } })),
     heartbeat(cursor) {
       const now = performance.now();
-      if (pingedAtMs !== null && now - pingedAtMs >= pongWithinMs) return ws.terminate();
+      if (pingedAtMs !== null && now - pingedAtMs >= pongWithinMs) {
+        // When this process itself stood still, the pong is here and was not read yet: that comes before the next turn.
+        setImmediate(() => pingedAtMs !== null && now - pingedAtMs >= pongWithinMs && ws.terminate());
+        return;
+      }
       if (ws.bufferedAmount > 0) return;
       if (pingedAtMs === null) {
         pingedAtMs = now;

@@ -11,11 +11,14 @@ import { freePort } from '../support/process.ts';
 import { type AsaasFault, type AsaasServer, startAsaasServer } from './asaas-server.ts';
 import { CARD_CVV, CARD_NUMBER } from './billing-harness.ts';
 
+/** What a busy machine still answers in. */
+const TIMEOUT_MS = 1_500;
+
 let asaas: AsaasServer;
 let provider: PaymentProvider;
 before(async () => {
   asaas = await startAsaasServer();
-  provider = createAsaasProvider({ apiKey: '$aact_hmlg_key', baseUrl: asaas.url, timeoutMs: 400 });
+  provider = createAsaasProvider({ apiKey: '$aact_hmlg_key', baseUrl: asaas.url, timeoutMs: TIMEOUT_MS });
 });
 after(() => asaas.close());
 beforeEach(() => {
@@ -197,7 +200,7 @@ describe('the Asaas adapter', () => {
     ['500 after it did', { kind: '500-after' }, 'unknown'],
     ['half an answer', { kind: 'half' }, 'unknown'],
     ['no answer in time', { kind: 'silent' }, 'unknown'],
-    ['an answer that is too late', { kind: 'slow', delayMs: 900 }, 'unknown'],
+    ['an answer that is too late', { kind: 'slow', delayMs: 1.5 * TIMEOUT_MS }, 'unknown'],
     ['an answer without an id', { kind: 'status', status: 200, body: { object: 'customer' } }, 'unknown'],
     [
       'a refusal',
@@ -224,7 +227,7 @@ describe('the Asaas adapter', () => {
     const nobody = createAsaasProvider({
       apiKey: 'k',
       baseUrl: `http://127.0.0.1:${await freePort()}/v3`,
-      timeoutMs: 400,
+      timeoutMs: TIMEOUT_MS,
     });
     assert.equal(
       (await faultOf(nobody.createCustomer({ ...CUSTOMER, reference: 'x' }))).fault,

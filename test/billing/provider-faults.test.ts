@@ -3,6 +3,7 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { undoDueIntents } from '@posthorn/core/billing/provider/provider-intents.ts';
 import { runDueTask } from '@posthorn/core/billing/provider/run-tasks.ts';
 import type { Answer } from '../support/messaging.ts';
+import { waitFor } from '../support/process.ts';
 import type { SeededCompany } from '../support/seed.ts';
 import { type AsaasFault, type AsaasServer, startAsaasServer } from './asaas-server.ts';
 import {
@@ -17,11 +18,14 @@ import {
 } from './billing-harness.ts';
 
 const HOUR_MS = 3_600_000;
+/** What a busy machine still answers in; who waits for nothing waits this long. */
+const ASAAS_TIMEOUT_MS = 1_000;
+const TOO_LATE_MS = 1.5 * ASAAS_TIMEOUT_MS;
 let asaas: AsaasServer;
 let billing: TestBilling;
 before(async () => {
   asaas = await startAsaasServer();
-  billing = await startTestBilling({ asaasUrl: asaas.url, asaasTimeoutMs: 250 });
+  billing = await startTestBilling({ asaasUrl: asaas.url, asaasTimeoutMs: ASAAS_TIMEOUT_MS });
 });
 after(async () => {
   await billing.close();
@@ -83,8 +87,8 @@ const FAULTS: Record<string, AsaasFault> = {
   'answers 500 and does it': { kind: '500-after' },
   'answers by half': { kind: 'half' },
   'does it and never answers': { kind: 'silent' },
-  'does it when nobody waits any more': { kind: 'late', delayMs: 400 },
-  'is too slow': { kind: 'slow', delayMs: 400 },
+  'does it when nobody waits any more': { kind: 'late', delayMs: TOO_LATE_MS },
+  'is too slow': { kind: 'slow', delayMs: TOO_LATE_MS },
   'has too many requests': { kind: 'status', status: 429 },
 };
 
@@ -137,12 +141,11 @@ describe('POST /v1/billing/subscriptions', () => {
 
   it('finds what the provider did only after it was looked for', async () => {
     const company = await withProfile(billing);
-    asaas.fault('POST /subscriptions', { kind: 'late', delayMs: 600 });
+    asaas.fault('POST /subscriptions', { kind: 'late', delayMs: 4 * ASAAS_TIMEOUT_MS });
     assert.equal((await subscribe(company)).status, 503);
     await undoDueIntents(billing.billing);
     assert.equal((await bothSides(company)).theirSubscriptions.length, 0);
-    await new Promise((resolve) => setTimeout(resolve, 700));
-    assert.equal((await bothSides(company)).theirSubscriptions.length, 1);
+    await waitFor(async () => (await bothSides(company)).theirSubscriptions.length === 1);
     await recover();
     await assertAgreed(company, 0);
   });

@@ -123,7 +123,9 @@ describe('the trial', () => {
     const again = await subscribe(company, { plan_code: 'pro_monthly' });
     assert.deepEqual([again.status, again.body.status], [201, 'expired']);
     const there = () => billing.billing.provider.subscriptionExists(unpaid.body.asaas_subscription_id);
-    await waitFor(async () => !(await there()), 5_000, { what: 'the superseded one to end at the provider' });
+    await waitFor(async () => !(await there()), undefined, {
+      what: 'the superseded one to end at the provider',
+    });
     billing.parts.clock.advance(3 * DAY_MS + 60_000);
     await waitFor(
       async () => !(await billing.billing.provider.subscriptionExists(again.body.asaas_subscription_id)),

@@ -6,7 +6,7 @@ import { waitFor } from '../support/process.ts';
 import { type Cli, createCli } from './run-cli.ts';
 import { type Standalone, startStandalone } from './start-standalone.ts';
 
-describe('pairing with msgctl, where phones do not pair by themselves', { timeout: 120_000 }, () => {
+describe('pairing with msgctl, where phones do not pair by themselves', { timeout: 240_000 }, () => {
   let system: Standalone;
   let cli: Cli;
   before(async () => {

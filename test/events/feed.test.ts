@@ -3,8 +3,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Cursor } from '@posthorn/core/events/cursor.ts';
-import { createEventFeed } from '@posthorn/core/events/event-feed.ts';
+import { Worker } from 'node:worker_threads';
+import { type Cursor, encodeCursor } from '@posthorn/core/events/cursor.ts';
+import { createEventFeed, type EventFeed } from '@posthorn/core/events/event-feed.ts';
 import type { EventSink, StreamEnd } from '@posthorn/core/events/event-sink.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
 import { createTestClock } from '@posthorn/core/platform/clock.ts';
@@ -12,6 +13,7 @@ import type { Db } from '@posthorn/core/platform/db.ts';
 import { createLiveConnections } from '@posthorn/server/http/live-connections.ts';
 import { createEventSockets } from '@posthorn/server/http/websocket.ts';
 import { WebSocket } from 'ws';
+import { tellFigure } from '../support/figures.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
 import { type SeededCompany, seedCompany } from '../support/seed.ts';
@@ -162,7 +164,10 @@ describe('the credentials of a live connection', () => {
 
   test('are watched before there is anything to end', () => {
     const { bus, change } = fakeBus();
-    const credentials = createLiveConnections({ bus, clock: createTestClock() }).watch(company.principal);
+    const credentials = createLiveConnections({ bus, clock: createTestClock() }).watch(
+      company.principal,
+      performance.now(),
+    );
     change();
     let ended = 0;
     credentials.onEnd(() => {
@@ -173,12 +178,40 @@ describe('the credentials of a live connection', () => {
     assert.equal(ended, 1, 'and once only');
   });
 
+  test('have ended when they changed, or may have, while they were looked up', () => {
+    const { bus, change, reset } = fakeBus();
+    const connections = createLiveConnections({ bus, clock: createTestClock() });
+    const endedAtOnce = (sinceMs: number) => {
+      let ended = 0;
+      const credentials = connections.watch(company.principal, sinceMs);
+      credentials.onEnd(() => {
+        ended += 1;
+      });
+      credentials.forget();
+      return ended === 1;
+    };
+    const nextMoment = () => {
+      const now = performance.now();
+      for (;;) if (performance.now() > now) return performance.now();
+    };
+    const before = performance.now();
+    change();
+    assert.equal(endedAtOnce(before), true, 'what was looked up may be older than the change');
+    const between = nextMoment();
+    assert.equal(endedAtOnce(between), false, 'looked up after it');
+    reset(false);
+    assert.equal(endedAtOnce(between), false, 'what is missed is known when the bus is back');
+    reset(true);
+    assert.equal(endedAtOnce(between), true, 'nobody knows what was missed');
+    assert.equal(endedAtOnce(nextMoment()), false);
+  });
+
   test('are proven anew after the bus was away, by all that are still connected', async () => {
     const { bus, reset } = fakeBus();
     const connections = createLiveConnections({ bus, clock: createTestClock() });
     const ended: string[] = [];
     const open = (name: string) => {
-      const credentials = connections.watch(company.principal);
+      const credentials = connections.watch(company.principal, performance.now());
       credentials.onEnd(() => void ended.push(name));
       return credentials;
     };
@@ -194,13 +227,15 @@ describe('the credentials of a live connection', () => {
 });
 
 test('a WebSocket is dropped when a ping stays unanswered for long, not at the next heartbeat', async (t) => {
+  const PONG_WITHIN_MS = 3_000;
   const feed = createEventFeed({ ...parts, retentionDays: 14, heartbeatMs: 40 });
   const connections = createLiveConnections(parts);
-  const sockets = createEventSockets({ db: parts.db, feed, connections, pongWithinMs: 600 });
+  const sockets = createEventSockets({ db: parts.db, feed, connections, pongWithinMs: PONG_WITHIN_MS });
   const http = createServer();
   http.on('upgrade', (request, socket, head) => {
     void sockets.accept({
       principal: company.principal,
+      startedAt: performance.now(),
       query: {},
       takeUpgrade: () => ({ request, socket, head }) as never,
     });
@@ -225,7 +260,59 @@ test('a WebSocket is dropped when a ping stays unanswered for long, not at the n
   late.on('ping', (data) => void setTimeout(() => late.pong(data), 200));
   const lateClosed = closedAfter(late).then(() => 'closed');
   const deadMs = await closedAfter(dead);
-  assert.ok(deadMs >= 600 && deadMs < 3_000, `dropped after ${deadMs} ms`);
+  assert.ok(deadMs >= PONG_WITHIN_MS, `dropped after ${deadMs} ms`);
+  tellFigure('a WebSocket without a pong is dropped', deadMs, { atMost: PONG_WITHIN_MS + 1_000 });
   assert.equal(await Promise.race([lateClosed, delay(800, 'open')]), 'open');
   late.terminate();
+});
+
+test('a WebSocket whose pong has come is not dropped when the server stood still meanwhile', async (t) => {
+  const sinks: EventSink[] = [];
+  const cursor = { tx: 1, id: 0, atMs: Date.now() };
+  const feed = {
+    present: async () => cursor,
+    async subscribe({ sink }: { sink: EventSink }) {
+      sinks.push(sink);
+      return { position: () => cursor, close: () => undefined };
+    },
+  } as unknown as EventFeed;
+  const connections = createLiveConnections(parts);
+  const sockets = createEventSockets({ db: parts.db, feed, connections, pongWithinMs: 200 });
+  const http = createServer();
+  http.on('upgrade', (request, socket, head) => {
+    void sockets.accept({
+      principal: company.principal,
+      startedAt: performance.now(),
+      query: { after: encodeCursor(cursor) },
+      takeUpgrade: () => ({ request, socket, head }) as never,
+    });
+  });
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  const { port } = http.address() as AddressInfo;
+  // In a thread of its own: it answers while this one stands still.
+  const client = new Worker(
+    `const { parentPort, workerData } = require('node:worker_threads');
+     const socket = new WebSocket(workerData);
+     socket.onclose = () => parentPort.postMessage('closed');`,
+    { eval: true, workerData: `ws://127.0.0.1:${port}/` },
+  );
+  t.after(async () => {
+    await client.terminate();
+    sockets.close();
+    http.closeAllConnections();
+    http.close();
+  });
+  let isClosed = false;
+  client.on('message', () => {
+    isClosed = true;
+  });
+  const sink = await waitFor(() => sinks[0]);
+  sink.heartbeat(cursor);
+  // The ping leaves this process; then nothing is read for longer than a pong may take.
+  await new Promise((resolve) => setImmediate(resolve));
+  const until = performance.now() + 1_000;
+  while (performance.now() < until);
+  sink.heartbeat(cursor);
+  await delay(500);
+  assert.equal(isClosed, false);
 });

@@ -486,6 +486,7 @@ test('a reader that takes nothing is cut off, and no more than a little is kept 
       { db: parts.db, feed, connections },
       {
         principal: company.principal,
+        startedAt: performance.now(),
         query: {},
         headers: request.headers,
         takeResponse: () => ({ request, response, headers: {} }),

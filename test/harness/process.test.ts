@@ -49,7 +49,7 @@ describe('a program under test', () => {
 
   it('is killed when it is not ready in time', async () => {
     const entry = program('slow', `console.log('pid ' + process.pid); setInterval(() => {}, 1000);`);
-    const started = startProcess({ entry, ready: { line: /never/ }, timeoutMs: 3_000 });
+    const started = startProcess({ entry, ready: { line: /never/ }, timeoutMs: 10_000 });
     const error = await started.then(() => assert.fail('it started'), String);
     const pid = Number(/pid (\d+)/.exec(error)?.[1]);
     assert.ok(pid > 0, error);

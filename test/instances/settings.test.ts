@@ -40,11 +40,17 @@ describe('what the settings of an instance do', () => {
       const messages = await sending.shown(from);
       return messages.find(({ text }) => text === 'after').status === 'read' && messages;
     });
+    // The two were acknowledged in their order.
     assert.equal(shown.find(({ text }) => text === 'before').status, 'delivered');
     await change(instance, { auto_read: false });
     await writes(from, instance, { text: 'off again' });
     await arrived(instance, 'off again');
-    assert.equal((await sending.shown(from)).at(-1).status, 'delivered');
+    // The event is told before the network hears that the message is recorded.
+    const last = await waitFor(async () => {
+      const message = (await sending.shown(from)).at(-1);
+      return message.status !== 'sent' && message;
+    });
+    assert.equal(last.status, 'delivered');
   });
 
   test('ignore_groups: nothing of a group is told, from the answer on', async () => {
@@ -193,8 +199,15 @@ describe('what the settings of an instance do', () => {
     await isShown(null);
     await change(instance, { always_online: true });
     await isShown('available');
+    const logins = async (): Promise<number> =>
+      (await sending.sandbox.get('/sessions')).accounts.find(
+        ({ phone }: { phone: string }) => phone === instance.phone,
+      ).logins;
+    const before = await logins();
     const answer = await sending.call(instance, 'POST', '/restart');
     assert.equal(answer.status, 202, answer.text);
+    // Until then it is the former session that shows it.
+    await waitFor(async () => (await logins()) > before);
     await isShown('available');
     await change(instance, { always_online: false });
     await isShown('unavailable');

@@ -134,7 +134,7 @@ describe('a download', () => {
       leaving.abort();
     }
     const root = path.join(media.config.DATA_DIR, 'media');
-    const deadline = Date.now() + 5_000;
+    const deadline = Date.now() + 30_000;
     for (;;) {
       const open = await openFilesBelow(root);
       if (open === 0) break;

@@ -1,41 +1,44 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { createHeldDriver } from '../support/held-driver.ts';
 import { waitFor } from '../support/process.ts';
 import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
 
+const held = createHeldDriver();
 let pipeline: Sending;
 
 before(async () => {
   // One at a time at the network, so that what comes behind it waits here.
-  pipeline = await startSending({ driver: { window: 1 } });
+  pipeline = await startSending({ driver: { window: 1 }, held });
 });
 after(() => pipeline.close());
 
-/** An instance whose first text is being sent for a long while; the rest waits behind it. */
+/** An instance whose first text is being sent until it is released; the rest waits behind it. */
 async function busyInstance(waiting: number) {
   const instance = await pipeline.connect();
   const phone = pipeline.newPhone();
   // A receipt would prove what the late answer has not said yet.
   await pipeline.sandbox.post('/phones', { phone, online: false });
-  await pipeline.sandbox.post('/faults', {
-    kind: 'delay',
-    delay_ms: 1_500,
-    account: instance.phone,
-    times: 1,
-  });
+  const { release } = held.hold(instance.id);
   const texts = [];
   for (let i = 0; i <= waiting; i += 1) {
     texts.push(await pipeline.send(instance, '/messages/text', { to: phone, text: `text ${i}` }));
   }
   // The first one is at the network now.
   await waitFor(async () => (await pipeline.sandbox.get(`/ledger?to=${phone}`)).total === 1);
-  return { instance, phone, texts };
+  return { instance, phone, texts, release };
 }
 
-/** What the phone shows once the queue is empty and it is online. */
-async function shownInTheEnd(instance: TestInstance, phone: string): Promise<string[]> {
-  await waitFor(async () => (await list(instance)).body.total === 0, 10_000);
+/** What the phone shows once the first one is answered, the queue is empty and it is online. */
+async function shownInTheEnd(busy: {
+  instance: TestInstance;
+  phone: string;
+  release(): void;
+}): Promise<string[]> {
+  const { instance, phone } = busy;
+  busy.release();
+  await waitFor(async () => (await list(instance)).body.total === 0, 60_000);
   await pipeline.sandbox.post('/phones', { phone, online: true });
   return (await pipeline.shown(phone)).map((message) => message.text);
 }
@@ -44,7 +47,8 @@ const list = (instance: TestInstance, query = '') => pipeline.call(instance, 'GE
 
 describe('the queue', () => {
   test('lists and counts what waits, in the order of sending', async () => {
-    const { instance, phone, texts } = await busyInstance(3);
+    const busy = await busyInstance(3);
+    const { instance, phone, texts } = busy;
     const page = await list(instance, '?limit=2&page=2');
     assert.equal(page.body.total, 4);
     assert.deepEqual(
@@ -61,11 +65,12 @@ describe('the queue', () => {
       chat_jid: `${phone}@s.whatsapp.net`,
     });
     assert.deepEqual((await pipeline.call(instance, 'GET', '/queue/count')).body, { count: 4 });
-    assert.equal((await shownInTheEnd(instance, phone)).length, 4);
+    assert.equal((await shownInTheEnd(busy)).length, 4);
   });
 
   test('lets one waiting task be cancelled: it is never sent and fails as cancelled', async () => {
-    const { instance, phone, texts } = await busyInstance(2);
+    const busy = await busyInstance(2);
+    const { instance, texts } = busy;
     const path = `/queue/${texts[1].task_id}`;
     const answer = await pipeline.call(instance, 'DELETE', path);
     assert.deepEqual([answer.status, answer.body], [200, { task_id: texts[1].task_id, cancelled: true }]);
@@ -73,23 +78,25 @@ describe('the queue', () => {
     assert.equal(failed!.type, 'text.delivery_failed');
     assert.deepEqual([failed!.data.reason, failed!.data.wire_state], ['cancelled', 'not_sent']);
     assert.equal((await pipeline.call(instance, 'DELETE', path)).status, 404);
-    assert.deepEqual(await shownInTheEnd(instance, phone), ['text 0', 'text 2']);
+    assert.deepEqual(await shownInTheEnd(busy), ['text 0', 'text 2']);
   });
 
   test('does not cancel what is being sent: 409', async () => {
-    const { instance, texts } = await busyInstance(0);
+    const { instance, texts, release } = await busyInstance(0);
     const answer = await pipeline.call(instance, 'DELETE', `/queue/${texts[0].task_id}`);
     assert.deepEqual([answer.status, answer.body.error_code], [409, 'CONFLICT']);
     const unknown = await pipeline.call(instance, 'DELETE', `/queue/${randomUUID()}`);
     assert.deepEqual([unknown.status, unknown.body.error_code], [404, 'NOT_FOUND']);
+    release();
   });
 
   test('is emptied at once; only what was being sent goes out', async () => {
-    const { instance, phone, texts } = await busyInstance(5);
+    const busy = await busyInstance(5);
+    const { instance, phone, texts } = busy;
     const answer = await pipeline.call(instance, 'DELETE', '/queue');
     assert.deepEqual([answer.status, answer.body], [200, { cancelled: 5 }]);
     await pipeline.send(instance, '/messages/text', { to: phone, text: 'after' });
-    assert.deepEqual(await shownInTheEnd(instance, phone), ['text 0', 'after']);
+    assert.deepEqual(await shownInTheEnd(busy), ['text 0', 'after']);
     for (const { message_id: id } of texts.slice(1)) {
       assert.deepEqual(
         (await pipeline.eventsOf(id)).map((event) => event.type),
@@ -122,7 +129,8 @@ describe('the queue', () => {
   });
 
   test('a waiting edit is cancelled by its own task id and leaves the message alone', async () => {
-    const { instance, phone, texts } = await busyInstance(0);
+    const busy = await busyInstance(0);
+    const { instance, texts } = busy;
     const edit = await pipeline.call(instance, 'PUT', `/messages/${texts[0].message_id}/edit`, {
       content: 'new',
     });
@@ -134,6 +142,6 @@ describe('the queue', () => {
       (data) => data.message_ids[0] === texts[0].message_id,
     );
     assert.deepEqual([failed.data.operation, failed.data.reason], ['edit', 'cancelled']);
-    assert.deepEqual(await shownInTheEnd(instance, phone), ['text 0']);
+    assert.deepEqual(await shownInTheEnd(busy), ['text 0']);
   });
 });

@@ -10,6 +10,13 @@ test('the network says that it is healthy', async (t) => {
   assert.deepEqual(await sandbox.get('/health'), { status: 'ok', service: 'sandbox' });
 });
 
+test('an idle connection is kept for longer than a client keeps it', async (t) => {
+  const sandbox = await startSandbox(t);
+  const response = await fetch(`${sandbox.controlUrl}/health`);
+  await response.text();
+  assert.ok(Number(/timeout=(\d+)/.exec(response.headers.get('keep-alive') ?? '')?.[1]) >= 60);
+});
+
 test('making a phone answers what it is set to, and changing it keeps the rest', async (t) => {
   const sandbox = await startSandbox(t);
   const made = await sandbox.call('POST', '/phones', {

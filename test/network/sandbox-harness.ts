@@ -136,7 +136,7 @@ export function jid(phone: string): string {
   return phone.includes('@') ? phone : `${phone}@s.whatsapp.net`;
 }
 
-export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 5000): Promise<void> {
+export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 30_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await condition())) {
     if (Date.now() > deadline) assert.fail(`not within ${timeoutMs} ms: ${condition}`);

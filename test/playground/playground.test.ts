@@ -6,6 +6,7 @@ import { createSandboxPhones } from '@posthorn/core/playground/sandbox-phones.ts
 import { PLAYGROUND_INSTANCE_ID } from '@posthorn/core/playground/shared-instance.ts';
 import { withRole } from '../server/seed-ids.ts';
 import type { Answer } from '../support/messaging.ts';
+import { awayFromMidnight } from '../support/midnight.ts';
 import { waitFor } from '../support/process.ts';
 import { type SeededCompany, seedCompany } from '../support/seed.ts';
 import { type Sending, startSending } from '../support/sending.ts';
@@ -50,6 +51,7 @@ function refused(answer: Answer, status: number, code: string): void {
 describe('the playground', () => {
   let sending: Sending;
   before(async () => {
+    await awayFromMidnight();
     sending = await startSending({ env: { PLAYGROUND_ENABLED: 'true' } });
   });
   after(() => sending.close());

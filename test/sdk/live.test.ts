@@ -4,7 +4,7 @@ import { type Client, createClient } from '@posthorn/sdk/index.ts';
 import { type Standalone, startStandalone } from '../cli/start-standalone.ts';
 import { waitFor } from '../support/process.ts';
 
-describe('the client against the whole system', { timeout: 120_000 }, () => {
+describe('the client against the whole system', { timeout: 240_000 }, () => {
   let system: Standalone;
   let client: Client;
   let sandbox: Client;

@@ -8,6 +8,7 @@ import {
   PosthornError,
   UnavailableError,
 } from '@posthorn/sdk/index.ts';
+import { tellFigure } from '../support/figures.ts';
 import { type Answer, json, refuse, startHttp } from './http-server.ts';
 
 const INSTANCE = '6a2f41a3-c54c-4fce-9e0f-1d0a4e5a8a01';
@@ -165,7 +166,7 @@ describe('how long it goes on', () => {
     const started = performance.now();
     await at.client.instances.list();
     const tookMs = performance.now() - started;
-    assert.ok(tookMs >= 990 && tookMs < 10_000, `${tookMs} ms`);
+    assert.ok(tookMs >= 990, `${tookMs} ms`);
   });
 
   test('it does not wait when Retry-After is past the deadline', async () => {
@@ -174,14 +175,18 @@ describe('how long it goes on', () => {
     });
     const started = performance.now();
     await assert.rejects(at.client.instances.list(), { code: 'RATE_LIMITED', retryAfterMs: 30_000 });
-    assert.ok(performance.now() - started < 4_000);
+    tellFigure('an answer whose Retry-After is past the deadline', performance.now() - started, {
+      atMost: 4_000,
+    });
+    assert.equal(at.server.seen.length, 1);
   });
 
   test('the deadline holds over all attempts together', async () => {
     await using at = await setUp(() => undefined, { timeoutMs: 400, deadlineMs: 600, retries: 10 });
     const started = performance.now();
     await assert.rejects(at.client.instances.list(), { code: 'TIMEOUT' });
-    assert.ok(performance.now() - started < 4_000);
+    tellFigure('a deadline of 600 ms over all attempts', performance.now() - started, { atMost: 4_000 });
+    assert.ok(at.server.seen.length <= 2, `${at.server.seen.length} attempts`);
   });
 
   test('the caller can call off the wait between two attempts', async () => {

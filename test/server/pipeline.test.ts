@@ -18,6 +18,7 @@ import { serveContract } from '@posthorn/server/http/serve-contract.ts';
 import { z } from 'zod/v4';
 import { testConfig } from '../support/config.ts';
 import { createParts, type Parts } from '../support/parts.ts';
+import { waitFor } from '../support/process.ts';
 import { type SeededCompany, seedCompany } from '../support/seed.ts';
 
 const contract = {
@@ -364,9 +365,7 @@ describe('the pipeline that every request passes', () => {
     const body = '{"text":';
     const one = `POST /echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
     socket.write(one + one);
-    const deadline = Date.now() + 3_000;
-    while ((text.match(/HTTP\/1\.1 401/g) ?? []).length < 2 && Date.now() < deadline)
-      await new Promise((resolve) => setTimeout(resolve, 10));
+    await waitFor(() => (text.match(/HTTP\/1\.1 401/g) ?? []).length >= 2);
     socket.destroy();
     assert.equal((text.match(/HTTP\/1\.1 401/g) ?? []).length, 2);
   });

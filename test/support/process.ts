@@ -30,13 +30,16 @@ export async function freePort(): Promise<number> {
   }
 }
 
+/** Longer than a busy machine needs for anything: what does not come at all costs a failed run this much. */
+const WAIT_MAX_MS = 30_000;
+
 /**
  * Calls `condition` until it gives something truthy, and gives that back. Rejects after `timeoutMs`
  * with the last error it threw, if any, as cause.
  */
 export async function waitFor<T>(
   condition: () => T | Promise<T>,
-  timeoutMs = 5_000,
+  timeoutMs = WAIT_MAX_MS,
   options: { what?: string; everyMs?: number } = {},
 ): Promise<Exclude<T, false | null | undefined>> {
   const deadline = performance.now() + timeoutMs;
@@ -56,6 +59,9 @@ export async function waitFor<T>(
     await delay(options.everyMs ?? 20);
   }
 }
+
+/** The whole system in one process, with its database made anew, on a machine with other things to do. */
+const START_MAX_MS = 90_000;
 
 export interface ProcessOptions {
   /** Relative to the project root, e.g. `server/messaging/main.ts`. */
@@ -105,7 +111,7 @@ export async function startProcess(options: ProcessOptions): Promise<RunningProc
     const ended = () => child.exitCode !== null || child.signalCode !== null;
     await waitFor(
       async () => ended() || (await isReady(options.ready, output.slice(since))),
-      options.timeoutMs ?? 30_000,
+      options.timeoutMs ?? START_MAX_MS,
     ).catch(async () => {
       const said = 'url' in options.ready ? await whatItSays(options.ready.url) : '';
       child.kill('SIGKILL');

@@ -10,6 +10,7 @@ import { createSandboxServer } from '@posthorn/network/sandbox/server.ts';
 import { openWorkerMedia } from '@posthorn/worker/media/open-worker-media.ts';
 import { type RunningWorker, startWorker, type WorkerDeps } from '@posthorn/worker/worker.ts';
 import { controlOf } from '../network/sandbox-harness.ts';
+import type { HeldDriver } from './held-driver.ts';
 import { type Answer, startTestMessaging, type TestMessaging } from './messaging.ts';
 import { waitFor } from './process.ts';
 import { type SeededCompany, seedCompany, seedInstance } from './seed.ts';
@@ -76,6 +77,8 @@ export async function startSending(
     env?: Record<string, string>;
     worker?: Partial<WorkerDeps>;
     driver?: Omit<SandboxDriverOptions, 'url'>;
+    /** Keeps back the answers of the network when the test says so. */
+    held?: HeldDriver;
     /** Without it an instance pairs by itself, with a fresh number. */
     sandbox?: { autoPair: boolean };
   } = {},
@@ -89,13 +92,14 @@ export async function startSending(
   const { parts } = api;
   const sandbox = controlOf(server.controlUrl);
   await sandbox.post('/defaults', { read_delay_ms: 20 });
+  const driver = createSandboxDriver({ url: server.url, ...options.driver });
   const worker = await startWorker({
     ...parts,
     databaseUrl: parts.url,
     clock,
     broker: createInProcessBroker(),
     cipher: createCipher('0123456789abcdef'.repeat(4)),
-    driver: createSandboxDriver({ url: server.url, ...options.driver }),
+    driver: options.held ? options.held.around(driver) : driver,
     name: `worker ${randomUUID()}`,
     media: await openWorkerMedia({ config: api.config, media: api.media, log: parts.log }),
     ...options.worker,
@@ -137,7 +141,12 @@ export async function startSending(
           [id],
         );
         return found.rows[0]?.state === 'CONNECTED' && found.rows[0];
-      }, 15_000);
+      }, 60_000);
+      // It is stored first, and the network hears of that: only then are presence and the like told to it.
+      await waitFor(async () => {
+        const { accounts } = await sandbox.get('/sessions');
+        return accounts.find(({ phone }: { phone: string }) => phone === row.phone)?.live === 1;
+      });
       return { id, phone: row.phone, jid: row.jid };
     },
     newPhone() {
@@ -165,7 +174,7 @@ export async function startSending(
           );
           return found.rows.find((event) => fits(event.data));
         },
-        10_000,
+        60_000,
         { what: `an event ${type}` },
       ),
     async shown(phone, chat) {
@@ -174,6 +183,7 @@ export async function startSending(
       return answer.status === 404 ? [] : answer.body.messages;
     },
     async close() {
+      options.held?.releaseAll();
       await worker.stop();
       await server.close();
       await api.close();

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setCompanyStatus } from '@posthorn/core/accounts/company/set-company-status.ts';
 import { systemClock } from '@posthorn/core/platform/clock.ts';
+import { createDb, type Db } from '@posthorn/core/platform/db.ts';
+import { companyNotification } from '@posthorn/core/webhooks/delivery/notifications.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
 import { type SeededCompany, seedCompany } from '../support/seed.ts';
@@ -34,6 +36,14 @@ describe('webhooks of a suspended company', () => {
       { db: parts.db, clock: systemClock, forget: () => undefined },
       { companyId: company.companyId, status, by: { userId: company.userId }, traceId: null },
     );
+  /** What a worker has taken of the webhook and not given back. */
+  const claimed = async (webhookId: number) => {
+    const { rows } = await parts.db.query<{ n: number }>(
+      'SELECT count(*)::integer AS n FROM webhook_deliveries WHERE webhook_id = $1 AND leased_until IS NOT NULL',
+      [webhookId],
+    );
+    return rows[0]!.n;
+  };
   /** Two scans of everything that is due, and then some. */
   const aWhile = () => new Promise((resolve) => setTimeout(resolve, 2_500));
 
@@ -60,6 +70,61 @@ describe('webhooks of a suspended company', () => {
     await receiver.close();
   });
 
+  for (const [what, statement] of [
+    ['is being claimed', 'deliveries-claim'],
+    ['was claimed, and whose webhook is being read', 'webhooks-for-delivery'],
+  ] as const)
+    test(`what ${what} at that moment is released too`, async () => {
+      company = await seedCompany(parts.db);
+      const receiver = await startReceiver();
+      const webhook = await seedWebhook(parts.db, company.companyId, receiver.url);
+      const heard = Promise.withResolvers<void>();
+      let isArmed = true;
+      const db = createDb({
+        url: parts.url,
+        poolSize: 6,
+        log: parts.log,
+        name: 'suspending',
+        plans: 'indexed',
+      });
+      const query = db.query as unknown as (
+        config: { name?: string },
+        values?: unknown[],
+      ) => Promise<{ rows: object[] }>;
+      const suspending = {
+        ...db,
+        async query(config: { name?: string }, values?: unknown[]) {
+          const result = await query(config, values);
+          if (config.name === statement && result.rows.length > 0 && isArmed) {
+            isArmed = false;
+            await setStatus('suspended');
+            await heard.promise;
+          }
+          return result;
+        },
+      } as Db;
+      await dispatcher.close();
+      const own = await startDispatcher(parts, { db: suspending });
+      // Its own handler was there before, so it has heard what this one hears.
+      parts.bus.on('deliveries', (payload) => {
+        if (payload === companyNotification(company.companyId)) heard.resolve();
+      });
+      try {
+        await emitEvents(parts, company.companyId, 20);
+        await heard.promise;
+        await aWhile();
+        assert.equal(receiver.requests, 0);
+        assert.equal(await claimed(webhook.id), 0, 'nobody holds them');
+        await setStatus('active');
+        await waitFor(() => receiver.requests === 20);
+      } finally {
+        await own.close();
+        await db.close();
+        await receiver.close();
+        dispatcher = await startDispatcher(parts);
+      }
+    });
+
   test('what a worker holds already is released, attempts under way aside', async () => {
     company = await seedCompany(parts.db);
     const answers: (() => void)[] = [];
@@ -71,7 +136,9 @@ describe('webhooks of a suspended company', () => {
     await waitFor(() => receiver.requests > 0);
     await new Promise((resolve) => setTimeout(resolve, 300));
     await setStatus('suspended');
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await waitFor(async () => (await claimed(webhook.id)) === receiver.requests, undefined, {
+      what: 'what was held is released',
+    });
     const underWay = receiver.requests;
     for (const answer of answers.splice(0)) answer();
     await aWhile();

@@ -244,7 +244,7 @@ for (const start of [startSandboxContract, startWhatsAppContract]) {
 }
 
 async function waitShown(phone: ContractPhone, chat: ContractPhone, ids: readonly string[]): Promise<void> {
-  const end = performance.now() + 10_000;
+  const end = performance.now() + 30_000;
   for (;;) {
     const shown = new Set((await phone.shown(chat)).map(({ id }) => id));
     if (ids.every((id) => shown.has(id))) return;

@@ -110,7 +110,7 @@ test('a worker whose database connection is cut closes its shards and takes its 
   await parts.db.query(
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE '%shards cut'`,
   );
-  await waitFor(() => holds.filter((hold) => hold.to < Number.POSITIVE_INFINITY).length >= 32, 5_000);
+  await waitFor(() => holds.filter((hold) => hold.to < Number.POSITIVE_INFINITY).length >= 32);
   await waitFor(() => sizes(owner)[0] === 32, 10_000);
   await owner.stop();
 });

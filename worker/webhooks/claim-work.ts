@@ -87,6 +87,7 @@ async function claimFor(context: DispatcherContext, quotas: Quota[]): Promise<vo
     // Nor may it be forgotten as idle meanwhile.
     endpoint.askedAtMs = performance.now();
   }
+  const startedAtMs = performance.now();
   const claimed = (await claimPaced(context, quotas)).filter((delivery) => isStillOurs(context, delivery));
   for (const delivery of claimed) finder.sawId(delivery.id);
   for (const quota of quotas)
@@ -99,6 +100,7 @@ async function claimFor(context: DispatcherContext, quotas: Quota[]): Promise<vo
   await hold(
     context,
     claimed.filter((delivery) => !isLost(delivery)),
+    startedAtMs,
   );
   if (lost.length > 0)
     await discardDeliveries(
@@ -131,10 +133,14 @@ async function claimPaced(context: DispatcherContext, quotas: Quota[]): Promise<
   }
 }
 
-/** Puts claimed deliveries to their endpoints, whose configuration is read anew where it has changed. */
-async function hold(context: DispatcherContext, claimed: HeldDelivery[]): Promise<void> {
+/**
+ * Puts claimed deliveries to their endpoints, whose configuration is read anew where it has changed. Those of an endpoint
+ * that changed since the claim began are released: the claim may have seen it enabled, and is not told again.
+ */
+async function hold(context: DispatcherContext, claimed: HeldDelivery[], startedAtMs: number): Promise<void> {
   const { deps, attempts } = context;
   context.state = claiming.afterHolding(context.state, claimed.length);
+  const hasChanged = (webhookId: number) => endpointOf(context, webhookId).changedAtMs >= startedAtMs;
   const stale = new Set<number>();
   for (const { webhookId, webhookVersion } of claimed)
     if (endpointOf(context, webhookId).config?.version !== webhookVersion) stale.add(webhookId);
@@ -143,9 +149,13 @@ async function hold(context: DispatcherContext, claimed: HeldDelivery[]): Promis
       release(context, claimed);
       throw err;
     });
-    for (const id of stale) endpointOf(context, id).config = configs.get(id) ?? null;
+    for (const id of stale) if (!hasChanged(id)) endpointOf(context, id).config = configs.get(id) ?? null;
   }
-  for (const delivery of claimed) {
+  release(
+    context,
+    claimed.filter(({ webhookId }) => hasChanged(webhookId)),
+  );
+  for (const delivery of claimed.filter(({ webhookId }) => !hasChanged(webhookId))) {
     const endpoint = endpointOf(context, delivery.webhookId);
     (delivery.attempts === 0 ? endpoint.fresh : endpoint.retries).push(delivery);
     attempts.begin(endpoint);

@@ -21,6 +21,8 @@ export interface Endpoint {
   companyId: number;
   control: EndpointControl;
   config: EndpointConfig | null;
+  /** When it was last heard that its webhook or company has changed, monotonic. */
+  changedAtMs: number;
   /** First attempts may be waiting in the database. */
   moreFresh: boolean;
   /** How many to ask for: grows while claims come back full, so that a trickle does not book a torrent's share. */
@@ -166,6 +168,7 @@ function newEndpoint(webhookId: number, companyId: number): Endpoint {
     companyId,
     control: newEndpointControl(),
     config: null,
+    changedAtMs: Number.NEGATIVE_INFINITY,
     moreFresh: false,
     freshExpected: EXPECTED_MIN,
     freshFromId: 0,

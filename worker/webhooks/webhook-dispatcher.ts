@@ -112,7 +112,9 @@ function onCompany(context: DispatcherContext, companyId: number): void {
 /** What waits here for a webhook that was changed, disabled or deleted is claimed anew, if it still may. */
 function forgetConfig({ endpoints, attempts }: DispatcherContext, webhookId: number): void {
   const endpoint = endpoints.all.get(webhookId);
-  if (!endpoint?.config) return;
+  if (!endpoint) return;
+  // Also where none is known at present: a claim or a look at the configuration may be under way.
+  endpoint.changedAtMs = performance.now();
   endpoint.config = null;
   attempts.begin(endpoint);
 }

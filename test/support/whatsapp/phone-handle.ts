@@ -16,7 +16,7 @@ const POLL_MS = 10;
 export async function until<T>(
   find: () => T | undefined | null | false,
   what: string,
-  timeoutMs = 10_000,
+  timeoutMs = 30_000,
 ): Promise<T> {
   const end = performance.now() + timeoutMs;
   for (;;) {

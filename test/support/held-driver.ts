@@ -1,0 +1,50 @@
+import type { NetworkDriver } from '@posthorn/network/driver.ts';
+
+/** A driver of which a test keeps the answers back. */
+export interface HeldDriver {
+  /** Around the real one, which is not changed. */
+  around(driver: NetworkDriver): NetworkDriver;
+  /** What this instance sends from now on reaches the network, and its answer nobody until `release` is called. */
+  hold(instanceId: string): { release(): void };
+  /** At the end, also of a test that failed half way. */
+  releaseAll(): void;
+}
+
+/**
+ * Answers of the network that take as long as a test needs: by the clock, a busy machine would be too slow for one
+ * moment and a free one wait for nothing.
+ */
+export function createHeldDriver(): HeldDriver {
+  const gates = new Map<string, PromiseWithResolvers<void>>();
+  return {
+    around: (driver) => ({
+      ...driver,
+      async open(request, sink) {
+        const session = await driver.open(request, sink);
+        return {
+          ...session,
+          async send(message) {
+            const gate = gates.get(request.instanceId);
+            const answer = await session.send(message);
+            await gate?.promise;
+            return answer;
+          },
+        };
+      },
+    }),
+    hold(instanceId) {
+      const gate = Promise.withResolvers<void>();
+      gates.set(instanceId, gate);
+      return {
+        release() {
+          if (gates.get(instanceId) === gate) gates.delete(instanceId);
+          gate.resolve();
+        },
+      };
+    },
+    releaseAll() {
+      for (const gate of gates.values()) gate.resolve();
+      gates.clear();
+    },
+  };
+}
