@@ -1,15 +1,20 @@
 /**
- * Builds dist, which is the package as it is published: msgctl as one bundle over the built SDK, without dependencies.
- * It works on a copy of the sources in which the module that reads the contract is replaced by what it amounts to.
+ * `node build.ts [--metafile <file>]`: builds dist, which is the package as it is published: msgctl as one bundle over the
+ * built SDK, without dependencies, in pieces that are loaded when a command needs them. It works on a copy of the sources
+ * in which the modules that read the contract are replaced by what they amount to. The metafile says what is in each piece.
  */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { parseArgs } from 'node:util';
+import type { Options } from 'tsup';
+import { type Metafile, thirdPartyNotices } from './build/third-party-notices.ts';
 import { ENDPOINTS } from './endpoints/table.ts';
 import { EVENT_NAMES } from './event-names.ts';
 import { TOOLS } from './mcp/tool-table.ts';
 import manifest from './package.json' with { type: 'json' };
 
+const { values } = parseArgs({ options: { metafile: { type: 'string' } } });
 const here = import.meta.dirname;
 const dist = path.join(here, 'dist');
 const stage = path.join(dist, 'src');
@@ -34,10 +39,45 @@ for (const [file, name, table] of [
     `export const ${name} = JSON.parse(${JSON.stringify(JSON.stringify(table))});\n`,
   );
 
-const noDevtools = path.join(stage, 'no-devtools.js');
-writeFileSync(noDevtools, 'export default {};\n');
+// What is imported by packages and never used by msgctl: see the aliases.
+const absent = path.join(stage, 'absent.js');
+writeFileSync(
+  absent,
+  `function absent() { throw new Error('this is no part of msgctl'); }
+export { absent as default, absent as object, absent as zodToJsonSchema };
+`,
+);
 const REQUIRE =
   "import{createRequire as posthornRequire}from'node:module';const require=posthornRequire(import.meta.url);";
+
+type Plugin = NonNullable<Options['esbuildPlugins']>[number];
+
+/** The layout engine of Ink as a file of its own: within the program it is text, which packs a third worse. */
+const wasmAside: Plugin = {
+  name: 'wasm-aside',
+  setup(builder) {
+    builder.onLoad({ filter: /yoga-wasm-base64-esm\.js$/ }, ({ path: file }) => {
+      const source = readFileSync(file, 'utf8');
+      const found = /"(data:application\/octet-stream;base64,)([\w+/=]+)"/.exec(source);
+      if (!found) throw new Error(`${file} does not contain its WebAssembly as it used to`);
+      const [literal, head, base64] = found as unknown as [string, string, string];
+      writeFileSync(path.join(dist, 'yoga.wasm'), Buffer.from(base64, 'base64'));
+      const read = `"${head}" + readAside(new URL('yoga.wasm', import.meta.url), 'base64')`;
+      const contents = `import { readFileSync as readAside } from 'node:fs';\n${source.replace(literal, () => read)}`;
+      return { contents, loader: 'js' };
+    });
+  },
+};
+
+const built: { metafile?: Metafile } = {};
+const keepMetafile: Plugin = {
+  name: 'keep-metafile',
+  setup(builder) {
+    builder.onEnd((result) => {
+      built.metafile = result.metafile;
+    });
+  },
+};
 
 // esbuild resolves against the folder that it was loaded in.
 process.chdir(here);
@@ -54,11 +94,18 @@ await build({
   silent: true,
   noExternal: [/.*/],
   minify: true,
+  esbuildPlugins: [wasmAside, keepMetafile],
   esbuildOptions(options) {
     options.alias = {
       '@posthorn/sdk/index.ts': path.join(sdk, 'dist/index.js'),
       // Ink's window for React's developers, which it opens when asked to by a variable.
-      'react-devtools-core': noDevtools,
+      'react-devtools-core': absent,
+      // For what an MCP server asks of its client, which ours never does.
+      ajv: absent,
+      'ajv-formats': absent,
+      // For tools that are described by schemas of zod 3; ours are JSON Schema already.
+      'zod/v3': absent,
+      'zod-to-json-schema': absent,
     };
     // React as it is for users, which is also a fifth of its size.
     options.define = {
@@ -70,6 +117,10 @@ await build({
     options.banner = { js: REQUIRE };
   },
 });
+const { metafile } = built;
+if (!metafile) throw new Error('esbuild did not say what it bundled');
+if (values.metafile) writeFileSync(values.metafile, JSON.stringify(metafile));
+writeFileSync(path.join(dist, 'THIRD-PARTY-NOTICES'), `${thirdPartyNotices(metafile, here)}\n`);
 rmSync(stage, { recursive: true });
 chmodSync(path.join(dist, 'msgctl.js'), 0o755);
 cpSync(path.join(here, '../LICENSE'), path.join(dist, 'LICENSE'));

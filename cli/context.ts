@@ -6,7 +6,6 @@ import {
   createClient,
 } from '@posthorn/sdk/index.ts';
 import type { CompletionNode } from './completion/tree.ts';
-import { confirm } from './confirm.ts';
 import { UsageError } from './fault.ts';
 import type { Output } from './output.ts';
 import { openProfile, type Profile, profilePath } from './profile.ts';
@@ -129,7 +128,11 @@ export function createContext(deps: {
     sandbox: () => createSandboxApi(sandboxUrl),
     sandboxUrl,
     commandTree: deps.commandTree ?? (() => NO_COMMANDS),
-    confirm: (what) => (options.yes ? Promise.resolve() : confirm({ ...deps, stderr: process.stderr }, what)),
+    async confirm(what) {
+      if (options.yes) return;
+      const { confirm } = await import('./confirm.ts');
+      await confirm({ ...deps, stderr: process.stderr }, what);
+    },
     namedInstance,
     instanceId,
   };

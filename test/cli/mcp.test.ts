@@ -6,6 +6,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { ENDPOINTS } from '@posthorn/cli/endpoints/table.ts';
 import { TOOLS } from '@posthorn/cli/mcp/tool-table.ts';
 import { controlOf } from '../network/sandbox-harness.ts';
+import { watchedEnv } from '../support/answers/watched-env.ts';
 import { baseEnv, projectRoot, waitFor } from '../support/process.ts';
 import { type Cli, createCli } from './run-cli.ts';
 import { type Standalone, startStandalone } from './start-standalone.ts';
@@ -57,10 +58,12 @@ describe('msgctl mcp, driven by the official client', () => {
 
   async function connect(...args: string[]): Promise<Client> {
     const client = new Client({ name: 'test', version: '1.0.0' });
-    const env = { ...baseEnv(), POSTHORN_URL: system.url, POSTHORN_CONFIG: cli.config } as Record<
-      string,
-      string
-    >;
+    const env: Record<string, string> = {
+      ...baseEnv(),
+      ...watchedEnv(),
+      POSTHORN_URL: system.url,
+      POSTHORN_CONFIG: cli.config,
+    };
     const transport = new StdioClientTransport({
       command: process.execPath,
       args: [LAUNCHER, 'mcp', ...args],

@@ -5,10 +5,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { type HttpServer, json, startHttp } from '../sdk/http-server.ts';
 import { tellFigure } from '../support/figures.ts';
 import { baseEnv, projectRoot } from '../support/process.ts';
 import { openTerminal } from '../support/tmux.ts';
+import { type BundledPackages, bundledPackages } from './bundled-packages.ts';
 
 const run = promisify(execFile);
 const env = { ...baseEnv(), PATH: `${path.dirname(process.execPath)}${path.delimiter}${process.env.PATH}` };
@@ -17,13 +20,16 @@ describe('the packed msgctl', { timeout: 240_000 }, () => {
   let folder: string;
   let server: HttpServer;
   let program: string;
+  let bundled: BundledPackages;
   const root = () => path.join(folder, 'node_modules/@posthorn/cli');
 
   before(async () => {
     folder = mkdtempSync(path.join(tmpdir(), 'posthorn-msgctl-'));
     const packed = path.join(folder, 'packed');
     mkdirSync(packed);
-    await run(process.execPath, ['cli/build.ts'], { cwd: projectRoot, env });
+    const metafile = path.join(folder, 'metafile.json');
+    await run(process.execPath, ['cli/build.ts', '--metafile', metafile], { cwd: projectRoot, env });
+    bundled = bundledPackages(metafile);
     await run('npm', ['pack', './cli/dist', '--pack-destination', packed], { cwd: projectRoot, env });
     const [tarball] = readdirSync(packed);
     writeFileSync(path.join(folder, 'package.json'), '{"name":"user","private":true}');
@@ -93,7 +99,76 @@ describe('the packed msgctl', { timeout: 240_000 }, () => {
       assert.ok(statSync(path.join(root(), file)).size);
   });
 
-  test('says its version in little more time than Node takes to start', () => {
+  test('brings the licence of every package that is in it, and of no other', () => {
+    const notices = readFileSync(path.join(root(), 'THIRD-PARTY-NOTICES'), 'utf8');
+    const parts = notices.split(`\n${'-'.repeat(80)}\n`).slice(1);
+    const told = parts.map((part) => part.trim().split(' (', 1)[0]);
+    assert.deepEqual(told.sort(), [...bundled.all].sort());
+    for (const name of ['commander', 'ink', 'react', 'react-reconciler', 'yoga-layout', 'zod', 'qrcode'])
+      assert.ok(
+        [...bundled.all].some((each) => each.startsWith(`${name} `)),
+        name,
+      );
+    for (const part of parts) {
+      assert.match(part, /copyright|\(c\)/i, part);
+      assert.match(part, /permission|redistribution|licensed under/i, part);
+    }
+  });
+
+  /** The packages that a run of msgctl has loaded something of, without their versions. */
+  async function loadedBy(...args: string[]): Promise<string[]> {
+    const chunks = path.join(folder, 'loaded');
+    rmSync(chunks, { force: true });
+    const keys = { HOME: folder, POSTHORN_URL: server.url, POSTHORN_API_KEY: 'svc_x' };
+    const loads = new URL('./note-loads-main.ts', import.meta.url).href;
+    const child = run(process.execPath, ['--import', loads, program, ...args], {
+      cwd: folder,
+      env: { ...env, ...keys, NOTE_LOADS_IN: chunks },
+    });
+    child.child.stdin?.end();
+    await child;
+    const files = readFileSync(chunks, 'utf8').trim().split('\n').map(fileOf);
+    assert.ok(files.includes('msgctl.js'), 'the loads were noted');
+    return bundled.of(files);
+  }
+  const fileOf = (url: string) => path.basename(new URL(url).pathname);
+
+  const INSTANCE = '0198c0de-0000-7000-8000-000000000001';
+  const LOADS: [string[], string[]][] = [
+    [['--version'], []],
+    [['--help'], ['commander']],
+    [['send', 'text', '--to', '5511999990000', '--text', 'hi', '--instance', INSTANCE], ['commander']],
+    [['api', 'GET', '/v1/instances'], ['commander']],
+    [['instances', 'list'], ['commander']],
+    [['completion', 'bash'], ['commander']],
+    [['mcp'], ['@modelcontextprotocol/sdk', 'commander', 'zod']],
+  ];
+  for (const [args, expected] of LOADS)
+    test(`msgctl ${args.slice(0, 2).join(' ')} loads of other packages: ${expected.join(', ') || 'nothing'}`, async () => {
+      assert.deepEqual(await loadedBy(...args), expected);
+    });
+
+  test('serves its tools to the official client', async () => {
+    const client = new Client({ name: 'test', version: '1.0.0' });
+    const keys = { HOME: folder, POSTHORN_URL: server.url, POSTHORN_API_KEY: 'svc_x' };
+    await client.connect(
+      new StdioClientTransport({
+        command: process.execPath,
+        args: [program, 'mcp'],
+        env: { ...env, ...keys },
+      }),
+    );
+    try {
+      assert.ok((await client.listTools()).tools.some(({ name }) => name === 'instances_list'));
+      const answer = await client.callTool({ name: 'instances_list', arguments: {} });
+      assert.equal(answer.isError, false);
+      assert.deepEqual((answer.structuredContent as { result: { data: [] } }).result.data, []);
+    } finally {
+      await client.close();
+    }
+  });
+
+  test('says its version and its help in little more time than Node takes to start', () => {
     const timeOf = (args: string[]) => {
       const times = Array.from({ length: 9 }, () => {
         const since = performance.now();
@@ -102,7 +177,9 @@ describe('the packed msgctl', { timeout: 240_000 }, () => {
       });
       return times.sort((a, b) => a - b)[4] as number;
     };
-    const ratio = timeOf([program, '--version']) / timeOf(['-e', '0']);
-    tellFigure('msgctl --version', ratio, { atMost: 3 }, 'times node -e 0');
+    for (const asked of ['--version', '--help']) {
+      const ratio = timeOf([program, asked]) / timeOf(['-e', '0']);
+      tellFigure(`msgctl ${asked}`, ratio, { atMost: 3 }, 'times node -e 0');
+    }
   });
 });

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
+import { watchedEnv } from '../support/answers/watched-env.ts';
 import { baseEnv, projectRoot } from '../support/process.ts';
 
 export interface CliResult {
@@ -41,7 +42,7 @@ export function createCli(
   function start(args: readonly string[], more: Record<string, string> = {}, stdin?: string) {
     const child = spawn(process.execPath, [LAUNCHER, ...args], {
       cwd: cwd ?? home,
-      env: { ...baseEnv(), HOME: home, POSTHORN_CONFIG: config, ...env, ...more },
+      env: { ...baseEnv(), ...watchedEnv(), HOME: home, POSTHORN_CONFIG: config, ...env, ...more },
       stdio: 'pipe',
       timeout: timeoutMs,
     });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { watchedEnv } from '../support/answers/watched-env.ts';
 import { projectRoot } from '../support/process.ts';
 import { openTerminal, type TestTerminal } from '../support/tmux.ts';
 
@@ -21,7 +22,7 @@ export async function openCliTerminal(
 ): Promise<CliTerminal> {
   const home = mkdtempSync(path.join(tmpdir(), 'posthorn-terminal-'));
   const config = { HOME: home, POSTHORN_CONFIG: path.join(home, 'config.json') };
-  const terminal = await openTerminal({ cwd: home, env: { ...config, ...env }, ...size });
+  const terminal = await openTerminal({ cwd: home, env: { ...watchedEnv(), ...config, ...env }, ...size });
   terminal.enter(`msgctl() { "${process.execPath}" "${LAUNCHER}" "$@"; echo "code=$?"; }; clear`);
   await terminal.shows(/^ready>\s*$/m);
   return {

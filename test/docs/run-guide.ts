@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Standalone } from '../cli/start-standalone.ts';
+import { watchedEnv } from '../support/answers/watched-env.ts';
 import { linkDependencies } from '../support/built-sdk.ts';
 import { baseEnv, projectRoot, waitFor } from '../support/process.ts';
 import { reap } from '../support/reaper.ts';
@@ -37,6 +38,7 @@ export function createReader(system: Standalone, ports: Readonly<Record<string, 
   writeFileSync(exported, '');
   const env = {
     ...baseEnv(),
+    ...watchedEnv(),
     HOME: home,
     PATH: `${bin}${path.delimiter}${process.env.PATH}`,
     POSTHORN_CONFIG: path.join(home, 'config.json'),

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { watchedEnv } from '../support/answers/watched-env.ts';
 import { linkDependencies } from '../support/built-sdk.ts';
 import { baseEnv, projectRoot, waitFor } from '../support/process.ts';
 import { reap } from '../support/reaper.ts';
@@ -37,7 +38,7 @@ export function copyExample(name: string): Example {
     start([program = '', ...args], env = {}) {
       const child = spawn(program === 'node' ? process.execPath : program, args, {
         cwd: folder,
-        env: { ...baseEnv(), ...env },
+        env: { ...baseEnv(), ...watchedEnv(), ...env },
         stdio: ['ignore', 'pipe', 'pipe'],
       });
       running.push(child);

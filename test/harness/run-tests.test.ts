@@ -55,6 +55,21 @@ describe('npm test', () => {
     assert.equal(code, 1);
   });
 
+  it('is red when an answer of ours is not what the OpenAPI documents say, though every test passes', async () => {
+    const { code, output } = await runSample(`
+      import { createServer } from 'node:http';
+      it('a', async () => {
+        const headers = { 'x-trace-id': '0198c0de-0000-7000-8000-000000000001', 'x-content-type-options': 'nosniff' };
+        const server = createServer((_, res) => res.writeHead(418, headers).end()).listen(0, '127.0.0.1');
+        await new Promise((resolve) => server.once('listening', resolve));
+        await fetch('http://127.0.0.1:' + server.address().port + '/health');
+        server.closeAllConnections();
+        server.close();
+      });`);
+    assert.match(output, /GET \/health -> 418: health.health answered 418, which is not documented/);
+    assert.equal(code, 1);
+  });
+
   it('is red when a file cannot be read', async () => {
     const { code } = await runSample('this is no TypeScript');
     assert.equal(code, 1);

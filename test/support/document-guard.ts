@@ -8,8 +8,14 @@ interface Answer {
   body: unknown;
 }
 
-/** The checker of each document, made when the first answer of its service comes. */
 const checkers = new Map<ServiceName, DocumentChecker>();
+
+/** The checker of a document, made when the first answer of its service comes. */
+export function checkerOf(service: ServiceName): DocumentChecker {
+  const made = checkers.get(service) ?? new DocumentChecker(service);
+  checkers.set(service, made);
+  return made;
+}
 
 /**
  * Checks every answer that a test gets against the committed document: its status is documented, and its JSON fits
@@ -17,14 +23,9 @@ const checkers = new Map<ServiceName, DocumentChecker>();
  */
 export function createDocumentGuard(service: ServiceName) {
   return <A extends Answer>(method: string, path: string, answer: A): A => {
-    let checker = checkers.get(service);
-    if (!checker) {
-      checker = new DocumentChecker(service);
-      checkers.set(service, checker);
-    }
     const { status, headers, body } = answer;
     const type = headers.get('content-type') ?? '';
-    const faults = checker.faultsOfAnswer({ method, path, status, type, body });
+    const faults = checkerOf(service).faultsOfAnswer({ method, path, status, type, body });
     assert.equal(faults, '', `${method} ${path} is not what openapi/${service}.json says`);
     return answer;
   };

@@ -35,6 +35,8 @@ export interface Found {
   operation: Operation;
 }
 
+/** What is documented as bytes may be of any type: each answer says which. */
+const BYTES = 'application/octet-stream';
 const FOLDER = new URL('../../openapi/', import.meta.url);
 
 /** A committed document. */
@@ -80,28 +82,40 @@ export class DocumentChecker {
     return validate(value) ? '' : this.#ajv.errorsText(validate.errors, { separator: '\n' });
   }
 
+  /** Whether the document has an operation for it. */
+  knows(method: string, path: string): boolean {
+    return this.#find(method, path) !== undefined;
+  }
+
+  #find(asked: string, target: string) {
+    const [path = ''] = target.split('?', 1);
+    const method = asked === 'HEAD' ? 'get' : asked.toLowerCase();
+    return this.#routes.find((route) => route.method === method && route.pattern.test(path));
+  }
+
   /** What an answer has that the document does not say of it; the empty text for none. */
   faultsOfAnswer(answer: {
     method: string;
     path: string;
     status: number;
     type: string;
-    body: unknown;
+    /** The parsed JSON; undefined when there was none. */
+    body?: unknown;
   }): string {
-    const [path = ''] = answer.path.split('?', 1);
-    const method = answer.method === 'HEAD' ? 'get' : answer.method.toLowerCase();
-    const found = this.#routes.find((route) => route.method === method && route.pattern.test(path));
+    const found = this.#find(answer.method, answer.path);
     if (!found) return '';
-    const where = ['paths', found.path, method, 'responses', String(answer.status)];
+    const where = ['paths', found.path, found.method, 'responses', String(answer.status)];
     const given = found.operation.responses[answer.status];
     if (!given) return `${found.operation.operationId} answered ${answer.status}, which is not documented`;
     const place = given.$ref ? given.$ref.slice(2).split('/') : where;
     const response = given.$ref ? this.document.components.responses?.[place.at(-1)!] : given;
     const content = response?.content as Content | undefined;
-    if (answer.body === undefined) return '';
+    if (content && BYTES in content) return '';
     const mediaType = answer.type.split(';', 1)[0]!;
+    if (answer.body === undefined && (mediaType === '' || !content)) return '';
     if (!content?.[mediaType]?.schema)
       return `${found.operation.operationId} answered ${answer.status} as ${mediaType}, which is not documented`;
+    if (answer.body === undefined) return '';
     const faults = this.faultsOf([...place, 'content', mediaType, 'schema'], answer.body);
     return faults && `${found.operation.operationId} ${answer.status}: ${faults}`;
   }

@@ -24,6 +24,8 @@ interface Counts {
   skipped: number;
 }
 
+/** Every answer of the whole run is checked against the OpenAPI documents, whoever fetches it. */
+const CHECKS_ANSWERS = new URL('./answers/check-answers-main.ts', import.meta.url).href;
 const FILE_TIMEOUT_MS = 10 * 60_000;
 const FULL_FILE_TIMEOUT_MS = 60 * 60_000;
 
@@ -130,6 +132,7 @@ async function runFiles(files: string[], atOnce: number, counts: Counts): Promis
     concurrency: atOnce,
     timeout: full ? FULL_FILE_TIMEOUT_MS : FILE_TIMEOUT_MS,
     cwd: projectRoot,
+    execArgv: ['--import', CHECKS_ANSWERS],
   });
   stream.on('test:summary', (summary) => {
     // One comes for each file, and one without a file for them all.

@@ -1,4 +1,3 @@
-import { createInterface } from 'node:readline';
 import { type Command, defineCommand, integer, required, text } from '../../command.ts';
 import { UsageError } from '../../fault.ts';
 import { fields, table } from '../../format.ts';
@@ -70,6 +69,7 @@ export const removeCard = defineCommand({
 
 async function readLines(stdin: NodeJS.ReadStream, note: (text: string) => void): Promise<[string, string]> {
   if (stdin.isTTY) note('number, then CVV:');
+  const { createInterface } = await import('node:readline');
   const lines: string[] = [];
   for await (const line of createInterface({ input: stdin })) {
     lines.push(line.trim());

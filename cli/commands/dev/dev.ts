@@ -8,7 +8,6 @@ import { checkTypes } from '../events/types.ts';
 import { waitUntilConnected } from '../instances/wait-until-connected.ts';
 import { freshPhone } from '../pair.ts';
 import { listen } from '../webhooks/listen.ts';
-import { openService } from './start-service.ts';
 
 const INSTANCE = 'dev';
 /** An instance that does not pair by itself within this time is paired. */
@@ -25,6 +24,7 @@ export const dev = defineCommand({
   },
   async run(context, { forwardTo, types }) {
     checkTypes(types);
+    const { openService } = await import('./start-service.ts');
     const service = await openService(context);
     try {
       await registerOnce(context);

@@ -2,7 +2,6 @@ import { defineCommand } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { CommandError, EXIT } from '../../fault.ts';
 import { printable } from '../../format.ts';
-import { checkInstances, checkKey, checkService, checkStream, checkWebhooks } from './checks.ts';
 import type { Finding } from './finding.ts';
 
 export const doctor = defineCommand({
@@ -27,15 +26,16 @@ export const doctor = defineCommand({
 });
 
 async function examine(context: Context, add: (found: readonly Finding[]) => void): Promise<void> {
-  const service = await checkService(context);
+  const checks = await import('./checks.ts');
+  const service = await checks.checkService(context);
   add(service);
   if (service[0]?.level === 'error') return;
-  const { findings, client } = await checkKey(context);
+  const { findings, client } = await checks.checkKey(context);
   add(findings);
   if (!client) return;
-  add(await checkInstances(client));
-  add(await checkWebhooks(client));
-  add([await checkStream(client, context.signal)]);
+  add(await checks.checkInstances(client));
+  add(await checks.checkWebhooks(client));
+  add([await checks.checkStream(client, context.signal)]);
 }
 
 function shown({ check, level, says, todo }: Finding): string {

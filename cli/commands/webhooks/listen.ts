@@ -3,10 +3,8 @@ import type { Context } from '../../context.ts';
 import { UsageError } from '../../fault.ts';
 import { eventInstance } from '../events/filter.ts';
 import { checkTypes } from '../events/types.ts';
-import { forwardEvents } from './forward/forward-events.ts';
 import { checkSecret, newSecret } from './forward/sign.ts';
 import { parseHeaders } from './header.ts';
-import { startReceiver } from './receiver.ts';
 
 export const listen = defineCommand({
   name: 'webhooks listen',
@@ -55,6 +53,8 @@ standalone.`,
       secrets.push(secretOf(context));
       context.out.note(`signed with ${secrets[0]}`);
     }
+    // It brings Node's HTTP along, which no other command uses.
+    const { forwardEvents } = await import('./forward/forward-events.ts');
     await forwardEvents(context, {
       target: { url: parseTarget(forwardTo), headers: parseHeaders(header) ?? {}, isInsecure: insecure },
       secrets,
@@ -80,6 +80,7 @@ async function receive(context: Context, receiving: Receiving): Promise<void> {
   const { port = 9000, host = '127.0.0.1', register, status = 200, secret, events, count } = receiving;
   const { out, signal } = context;
   const secrets = [...secret];
+  const { startReceiver } = await import('./receiver.ts');
   const receiver = await startReceiver({ out }, { host, port, secrets, status, count: count ?? null });
   let webhookId: number | null = null;
   try {

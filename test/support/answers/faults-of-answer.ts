@@ -1,0 +1,25 @@
+import { checkerOf } from '../document-guard.ts';
+import { SERVICES } from '../openapi-documents.ts';
+import type { SeenAnswer } from './watch-fetch.ts';
+
+/**
+ * What an answer has that no document says of it, as text; the empty text for none. Both services have a few paths:
+ * then one of the documents has to fit.
+ */
+export function faultsOfAnswer(answer: SeenAnswer): string {
+  let first: string | null = null;
+  for (const service of SERVICES) {
+    const checker = checkerOf(service);
+    if (!checker.knows(answer.method, answer.path)) continue;
+    const faults = checker.faultsOfAnswer(answer);
+    if (faults === '') return '';
+    first ??= `${faults} (openapi/${service}.json)`;
+  }
+  return first ?? faultsOfUnknown(answer);
+}
+
+/** What is not documented is refused, but for preflights and what the services ask of one another. */
+function faultsOfUnknown({ method, path, status }: SeenAnswer): string {
+  if (status >= 400 || method === 'OPTIONS' || path.startsWith('/internal/')) return '';
+  return 'no document has this operation';
+}

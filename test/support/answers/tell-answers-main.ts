@@ -1,0 +1,8 @@
+/** Loaded first into programs that a test starts with `watchedEnv()`: writes down what our servers answer to them. */
+import { appendFileSync } from 'node:fs';
+import { isMainThread } from 'node:worker_threads';
+import { watchFetch } from './watch-fetch.ts';
+
+const told = process.env.POSTHORN_TEST_ANSWERS;
+// At once, since a test may kill the program at any time.
+if (told && isMainThread) watchFetch((answer) => appendFileSync(told, `${JSON.stringify(answer)}\n`));
