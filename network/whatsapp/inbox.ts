@@ -17,6 +17,7 @@ import type {
   WhatsAppLibrary,
   WireNode,
 } from './library-types.ts';
+import { MappingCache } from './mapping-cache.ts';
 
 /** One decrypted part of a message. */
 interface Plain {
@@ -97,10 +98,10 @@ export function createInbox(deps: {
     decrypt: () => Promise<Uint8Array>,
   ): Promise<Uint8Array> {
     const id = hashOf(ciphertext);
-    const known = parts.plains.get(id);
-    if (known) return known.bytes;
     const attrs = parts.announced.get(id);
     parts.announced.delete(id);
+    const known = parts.plains.get(id);
+    if (known) return known.bytes;
     const bytes = await transactional.transaction(async () => {
       const opened = await decrypt();
       if (attrs) await transactional.set({ [KINDS.plain]: { [id]: { attrs, bytes: opened } } });
@@ -120,6 +121,7 @@ export function createInbox(deps: {
         log,
         lidsOfPhones,
       );
+      repository.lidMapping.mappingCache = new MappingCache();
       return {
         ...repository,
         decryptMessage: (message) =>
