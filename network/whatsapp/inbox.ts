@@ -17,6 +17,7 @@ import type {
   WhatsAppLibrary,
   WireNode,
 } from './library-types.ts';
+import { MappingCache } from './mapping-cache.ts';
 
 /** One decrypted part of a message. */
 interface Plain {
@@ -93,19 +94,18 @@ export function createInbox(deps: {
   async function once(
     transactional: TransactionalKeyStore,
     ciphertext: Uint8Array,
-    lock: string,
     decrypt: () => Promise<Uint8Array>,
   ): Promise<Uint8Array> {
     const id = hashOf(ciphertext);
-    const known = parts.plains.get(id);
-    if (known) return known.bytes;
     const attrs = parts.announced.get(id);
     parts.announced.delete(id);
+    const known = parts.plains.get(id);
+    if (known) return known.bytes;
     const bytes = await transactional.transaction(async () => {
       const opened = await decrypt();
       if (attrs) await transactional.set({ [KINDS.plain]: { [id]: { attrs, bytes: opened } } });
       return opened;
-    }, lock);
+    }, ONE_LOCK);
     if (attrs) parts.remember(id, { attrs, bytes });
     return bytes;
   }
@@ -114,18 +114,19 @@ export function createInbox(deps: {
     makeRepository(auth, log, lidsOfPhones) {
       // Transactions of its own: the library sends a message within one of its transactions, and what it encrypted
       // with must be stored before that, not after it.
-      const transactional = library.addTransactionCapability(store, log, deps.commits);
+      const transactional = inOneLine(library.addTransactionCapability(store, log, deps.commits));
       const repository = library.DEFAULT_CONNECTION_CONFIG.makeSignalRepository(
         { creds: auth.creds, keys: transactional },
         log,
         lidsOfPhones,
       );
+      repository.lidMapping.mappingCache = new MappingCache();
       return {
         ...repository,
         decryptMessage: (message) =>
-          once(transactional, message.ciphertext, message.jid, () => repository.decryptMessage(message)),
+          once(transactional, message.ciphertext, () => repository.decryptMessage(message)),
         decryptGroupMessage: (message) =>
-          once(transactional, message.msg, message.group, () => repository.decryptGroupMessage(message)),
+          once(transactional, message.msg, () => repository.decryptGroupMessage(message)),
       };
     },
 
@@ -148,6 +149,17 @@ export function createInbox(deps: {
 
     done: (messageId) => parts.done(messageId),
   };
+}
+
+const ONE_LOCK = 'signal';
+
+/**
+ * One transaction after the other. The library locks what is sent to a contact by its number and what comes from it by
+ * its anonymous id, though both move the same ratchet: each would write back what the other has not seen, and the
+ * contact could not read what is then sent with keys that were used.
+ */
+function inOneLine(store: TransactionalKeyStore): TransactionalKeyStore {
+  return { ...store, transaction: (work) => store.transaction(work, ONE_LOCK) };
 }
 
 /** The message as the library would have told it. Null for what it could not make a message of either. */

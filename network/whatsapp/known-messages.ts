@@ -12,7 +12,12 @@ interface Kept {
   wire: string;
 }
 
-export function keepMessage(library: WhatsAppLibrary, known: KnownMessage, at: Date): SessionKey[] {
+/** Its row, and that of the chat whose last message it is. */
+export function keepMessage(
+  library: WhatsAppLibrary,
+  known: KnownMessage,
+  at: Date,
+): [row: SessionKey, tail: SessionKey] {
   const { chat, id, from, fromMe, message } = known;
   const wire = Buffer.from(library.proto.Message.encode(message).finish()).toString('base64');
   const value: Kept = { from, fromMe, at: at.getTime(), wire };

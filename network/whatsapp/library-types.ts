@@ -4,6 +4,9 @@
  */
 import type { EventEmitter } from 'node:events';
 import type { Agent } from 'node:http';
+import type { Dispatcher } from 'undici';
+import type { LibraryBusinessProfile, LibraryProduct } from './library-shop-types.ts';
+import type { MappingCache } from './mapping-cache.ts';
 import type { WireKey, WireMessage, WireNumber } from './wire/wire-types.ts';
 
 export interface WhatsAppLibrary {
@@ -42,6 +45,8 @@ export interface LibraryConfig {
   browser: [string, string, string];
   agent?: Agent | undefined;
   fetchAgent?: Agent | undefined;
+  /** Of the `fetch` of what it downloads. */
+  options: { dispatcher?: Dispatcher };
   connectTimeoutMs: number;
   keepAliveIntervalMs: number;
   defaultQueryTimeoutMs: number;
@@ -97,6 +102,7 @@ export interface SignalRepository {
   decryptMessage(message: { jid: string; type: string; ciphertext: Uint8Array }): Promise<Uint8Array>;
   decryptGroupMessage(message: { group: string; authorJid: string; msg: Uint8Array }): Promise<Uint8Array>;
   lidMapping: {
+    mappingCache: MappingCache;
     getPNForLID(lid: string): Promise<string | null>;
     getLIDForPN(phoneJid: string): Promise<string | null>;
   };
@@ -122,9 +128,14 @@ export interface LibraryMessage {
 
 export interface LibrarySocket {
   ws: EventEmitter & { socket?: RawSocket | null };
-  ev: { on<K extends keyof LibraryEvents>(event: K, listen: (told: LibraryEvents[K]) => void): void };
+  ev: {
+    on<K extends keyof LibraryEvents>(event: K, listen: (told: LibraryEvents[K]) => void): void;
+    emit<K extends keyof LibraryEvents>(event: K, told: LibraryEvents[K]): boolean;
+  };
   signalRepository: SignalRepository;
   authState: { creds: LibraryCreds };
+  /** What it remembers of messages that devices ask for again. */
+  messageRetryManager?: { addRecentMessage(chat: string, id: string, message: WireMessage): void } | null;
   end(error: Error | undefined): unknown;
   query(node: WireNode): Promise<WireNode>;
   requestPairingCode(phone: string): Promise<string>;
@@ -195,29 +206,6 @@ export interface LibraryGroup {
   announce?: boolean | null;
   restrict?: boolean | null;
   participants?: { id: string; phoneNumber?: string | null; admin?: string | null }[] | null;
-}
-
-export interface LibraryBusinessProfile {
-  address?: string;
-  email?: string;
-  category?: string;
-  business_hours?: {
-    timezone?: string;
-    business_config?: { day_of_week: string; mode: string; open_time?: number; close_time?: number }[];
-  };
-}
-
-export interface LibraryProduct {
-  id: string;
-  name?: string;
-  description?: string;
-  retailerId?: string;
-  url?: string;
-  price?: number;
-  currency?: string;
-  isHidden?: boolean;
-  reviewStatus?: Record<string, string>;
-  imageUrls?: Record<string, string>;
 }
 
 export interface LibraryContact {

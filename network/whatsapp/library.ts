@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire, registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import type { WhatsAppLibrary } from './library-types.ts';
+import { mendSignalSessions } from './signal-sessions.ts';
 import { type Checks, replaceChecks, replaceSignalChecks, type SignalCurve } from './signatures.ts';
 
 const LIBRARY = '@whiskeysockets/baileys';
@@ -32,7 +33,10 @@ export async function loadLibrary(folder: URL = ownFolder): Promise<WhatsAppLibr
   }
   // Before the library is loaded: it takes the functions as they are then.
   const fromLibrary = createRequire(packageFile);
-  loadQuietly(() => fromLibrary('libsignal'));
+  loadQuietly(() => {
+    mendSignalSessions(fromLibrary);
+    fromLibrary('libsignal');
+  });
   replaceSignalChecks(fromLibrary('libsignal/src/curve') as SignalCurve);
   const library: unknown = await import(pathToFileURL(fromFolder.resolve(LIBRARY)).href);
   replaceChecks(library as Checks);

@@ -25,7 +25,11 @@ export function createRoute({ proxy, ca, allowPrivate }: RouteOptions): Agent | 
   const resolve = allowPrivate ? {} : { lookup: publicLookup };
   const trust = ca === undefined ? {} : { ca };
   if (protocol === 'socks5:') {
-    const agent = new SocksProxyAgent(proxy, { socketOptions: resolve as never, ...trust } as never);
+    // Names are for the proxy to resolve: this machine may not be able to, and should not be seen to ask.
+    const agent = new SocksProxyAgent(proxy.replace(/^socks5:/, 'socks5h:'), {
+      socketOptions: resolve as never,
+      ...trust,
+    } as never);
     return withTrust(agent, trust);
   }
   return withTrust(new HttpsProxyAgent(proxy, resolve), trust);

@@ -10,7 +10,6 @@ import type { MediaRef } from './wire/inbound-media.ts';
 import { isOurChat, withoutDevice } from './wire/jids.ts';
 import { dateOfSeconds } from './wire/numbers.ts';
 import { openVote, optionsOf } from './wire/votes.ts';
-import type { WireMessage } from './wire/wire-types.ts';
 
 /** Hands over one message, and lets go of its plain text when it is recorded. */
 export function onMessage(session: Context, connection: Connection, message: LibraryMessage): void {
@@ -160,16 +159,5 @@ export async function readHistory(
 
 async function keepPast(session: Context, { id, chat, from, fromMe, at, message }: Arrived): Promise<void> {
   const [row] = keepMessage(session.library, { id, chat, from, fromMe, message }, at);
-  if (row) await session.request.keys.write([row]);
-}
-
-/** What devices ask for again, as it was sent. */
-export async function messageFor(
-  session: Context,
-  key: { remoteJid?: string | null; id?: string | null },
-): Promise<WireMessage | undefined> {
-  if (!key.remoteJid || !key.id) return undefined;
-  const chat = await nameOf(session, key.remoteJid);
-  const known = await readMessage({ library: session.library, keys: session.request.keys }, chat, key.id);
-  return known?.message;
+  await session.request.keys.write([row]);
 }

@@ -2,6 +2,7 @@
 import type { Agent } from 'node:http';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
+import type { Dispatcher } from 'undici';
 import { type OpenRequest, SendUnavailable, type SessionSink } from '../driver.ts';
 import type { FrameGate } from './frame-gate.ts';
 import type { Inbox } from './inbox.ts';
@@ -39,6 +40,8 @@ export interface Context {
   sink: SessionSink;
   creds: LibraryCreds;
   agent: Agent | undefined;
+  /** The same way for what the library fetches. */
+  fetchRoute: Dispatcher | undefined;
   connection: Connection | null;
   /** `live`: logged in. Once ended it stays so. */
   phase: 'opening' | 'live' | 'closing' | 'ended';
@@ -53,6 +56,8 @@ export interface Context {
   /** People who are known to have an account. */
   known: Set<string>;
   isRestricted: boolean;
+  /** Who calls, as the network named them, by the call's id: a call is rejected under that name. */
+  callers: Map<string, string>;
   /** Resolves when the owner was told of the end. */
   told: PromiseWithResolvers<void>;
 }

@@ -194,9 +194,15 @@ async function participantsFact(
   return [{ kind: 'group_participants', chat: id, by, action: known, participants: names, at }];
 }
 
+/** Calls that may still ring. */
+const CALLERS_MAX = 100;
+
 /** A call is told when it rings; how it ends is nobody's matter. */
 async function callFact(session: Context, call: LibraryEvents['call'][number]): Promise<NetworkFact[]> {
   if (call.status !== 'offer') return [];
+  const { callers } = session;
+  callers.set(call.id, call.from);
+  if (callers.size > CALLERS_MAX) callers.delete(callers.keys().next().value!);
   const from = await nameOf(session, call.from, call.callerPn);
   return [
     {

@@ -15,15 +15,17 @@ import { uploadMedia } from './media/transfer.ts';
 import { type Context, ownJid, requireLive, transferOf } from './session-context.ts';
 import { dateOfSeconds } from './wire/numbers.ts';
 import { type Composed, compose, type Ingredients } from './wire/outbound.ts';
+import type { WireMessage } from './wire/wire-types.ts';
 
-/** Changes of other messages: nothing that anything could refer to. */
+/** Changes of other messages: nothing that anything could refer to, and never the last one of a chat. */
 const CHANGES: ReadonlySet<string> = new Set(['edit', 'delete', 'reaction']);
 
 export async function sendMessage(session: Context, message: OutboundMessage): Promise<SendReceipt> {
   requireLive(session);
   await requireAccount(session, message.to);
   const composed = compose(message, await gather(session, message));
-  if (!CHANGES.has(message.type)) await keepOwn(session, message, composed);
+  const { networkId: id, to: chat } = message;
+  await keepOwn(session, { id, chat, message: composed.message }, { isTail: !CHANGES.has(message.type) });
   return { at: await relay(session, message.to, message.networkId, composed) };
 }
 
@@ -81,13 +83,14 @@ async function gather(session: Context, message: OutboundMessage): Promise<Ingre
 }
 
 /** Before it is sent: a device that could not read it asks for it again, maybe another worker. */
-async function keepOwn(
+export async function keepOwn(
   session: Context,
-  { networkId: id, to: chat }: OutboundMessage,
-  composed: Composed,
+  sent: { id: string; chat: string; message: WireMessage },
+  { isTail }: { isTail: boolean },
 ): Promise<void> {
-  const known = { id, chat, from: ownJid(session), fromMe: true, message: composed.message };
-  await session.request.keys.write(keepMessage(session.library, known, session.deps.clock.now()));
+  const known = { ...sent, from: ownJid(session), fromMe: true };
+  const [row, tail] = keepMessage(session.library, known, session.deps.clock.now());
+  await session.request.keys.write(isTail ? [row, tail] : [row]);
 }
 
 /** Refusals of the network by its code; others are `refused_by_network`. */

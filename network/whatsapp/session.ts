@@ -1,6 +1,5 @@
 /** One instance's session with the network: from the first connection to its one and only end. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { isLidJid, isUserJid } from '@posthorn/contract/jid.ts';
 import {
   type DisconnectReason,
   type NetworkSession,
@@ -10,6 +9,7 @@ import {
 } from '../driver.ts';
 import { act } from './actions.ts';
 import { endingOf, readEnding } from './disconnects.ts';
+import { createFetchRoute } from './fetch-route.ts';
 import { createFrameGate } from './frame-gate.ts';
 import { createInbox, namesOf } from './inbox.ts';
 import { createKeyStore, readCreds } from './keys.ts';
@@ -18,13 +18,14 @@ import type { LibraryConfig, LibraryEvents, LibraryLog, WireNode } from './libra
 import { downloadReceived } from './media/received.ts';
 import { createRoute } from './proxy.ts';
 import { createPump } from './pump.ts';
-import { messageFor, onMessage, onReceipt } from './session-arrivals.ts';
+import { onMessage, onReceipt } from './session-arrivals.ts';
 import type { Connection, Context, SessionDeps } from './session-context.ts';
 import { listenToFacts } from './session-facts.ts';
 import { keepCreds, pairingCode, unlink } from './session-pairing.ts';
 import { markRead } from './session-read.ts';
+import { forgetSent, messageFor } from './session-retries.ts';
 import { onAck, sendMessage } from './session-send.ts';
-import { isOurChat, withoutDevice } from './wire/jids.ts';
+import { mayMatter } from './wire/jids.ts';
 
 /** What the phone shows in its list of linked devices. */
 const BROWSER: [string, string, string] = ['Posthorn', 'Chrome', '1.0.0'];
@@ -102,6 +103,7 @@ async function createContext(
     deps.log.warn({ err, instance_id: request.instanceId }, `${what} could not be recorded; repeating`);
   return {
     ...{ deps, library, request, sink, creds, agent, isPaired },
+    fetchRoute: createFetchRoute({ agent, proxy: request.proxy, ca: deps.ca }),
     connection: null,
     phase: 'opening',
     qrsShown: 0,
@@ -111,6 +113,7 @@ async function createContext(
     revision: 0,
     known: new Set(),
     isRestricted: false,
+    callers: new Map(),
     told: Promise.withResolvers(),
   };
 }
@@ -132,6 +135,7 @@ function connect(session: Context): void {
     // Without a proxy, an agent is there for certificates alone, which a plain connection has none of.
     agent: request.proxy === null && deps.url.startsWith('ws:') ? undefined : session.agent,
     fetchAgent: session.agent,
+    options: session.fetchRoute ? { dispatcher: session.fetchRoute } : {},
     connectTimeoutMs: CONNECT_MS,
     keepAliveIntervalMs: KEEP_ALIVE_MS,
     defaultQueryTimeoutMs: QUERY_MS,
@@ -145,23 +149,12 @@ function connect(session: Context): void {
     makeSignalRepository: inbox.makeRepository,
   };
   const socket = library.makeWASocket(config);
+  forgetSent(socket);
   if (socket.ws.socket) gate.guard(socket.ws.socket);
   const connection: Connection = { socket, gate, inbox, keys: store };
   session.connection = connection;
   if (session.isPaired) handOverLeftOver(session, connection);
   listen(session, connection);
-}
-
-/** Chats, and the servers of the network itself. */
-function mayMatter(jid: string): boolean {
-  const plain = withoutDevice(jid);
-  return (
-    isOurChat(plain) ||
-    !plain.includes('@') ||
-    plain === 's.whatsapp.net' ||
-    isUserJid(plain) ||
-    isLidJid(plain)
-  );
 }
 
 function handOverLeftOver(session: Context, connection: Connection): void {
@@ -260,6 +253,7 @@ function end(session: Context, reason: DisconnectReason, error?: string): void {
   void session.arrivals.stop();
   void session.receipts.stop();
   void connection?.socket.end(undefined);
+  void session.fetchRoute?.destroy().catch(() => undefined);
   // Whoever hears of it may open the next session at once.
   void Promise.resolve(connection?.keys.close()).then(() => {
     session.sink.disconnected(reason, error);

@@ -168,3 +168,34 @@ test('unlinked on the phone it is DISCONNECTED and forgets its keys, and so does
   assert.equal(await keysOf(deleted), 0);
   await waitFor(() => other.phone.devices.size === 0, undefined, { what: 'the logout at the network' });
 });
+
+test('what was said before the pairing is there, told by history.synced and by no event of a message', async () => {
+  const [own, ada] = [network.phone('5511500000031'), network.phone('5511500000032', 'Ada')];
+  const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 12, minute));
+  own.remember(
+    ada,
+    [
+      { text: 'One', fromMe: false, at: at(1) },
+      { text: 'Two', fromMe: true, at: at(2) },
+    ],
+    { archived: true, unreadCount: 1 },
+  );
+  const id = await pair(own);
+  const { chats, contacts, messages } = await event(id, 'history.synced');
+  assert.deepEqual({ chats, contacts, messages }, { chats: 1, contacts: 1, messages: 2 });
+  const { body: listed } = await call('GET', `/${id}/messages`);
+  const shown = (listed.data as Record<string, unknown>[]).map((message) => [
+    ...[message.is_from_me, (message.content as { text: string }).text, message.created_at],
+  ]);
+  assert.deepEqual(shown.sort(), [
+    [false, 'One', at(1).toISOString()],
+    [true, 'Two', at(2).toISOString()],
+  ]);
+  const { body: chat } = await call('GET', `/${id}/chats/${ada.jid}`);
+  assert.deepEqual([chat.archived, chat.unread_count], [true, 1]);
+  const { rows } = await api.parts.db.query<{ type: string }>(
+    "SELECT type FROM events WHERE instance_id = $1 AND (type LIKE 'message.%' OR type LIKE 'chat.%')",
+    [id],
+  );
+  assert.deepEqual(rows, []);
+});

@@ -1,83 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { createServer as createHttpServer } from 'node:http';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
+import { SendUnavailable } from '@posthorn/network/driver.ts';
 import { createRoute } from '@posthorn/network/whatsapp/proxy.ts';
+import { startHttpProxy, startSocksProxy } from '../support/whatsapp/proxies.ts';
+import { MEDIA_HOST } from '../support/whatsapp/tls-certificate.ts';
 import { openWhatsApp, pairWhatsApp, startNetwork, until } from './whatsapp-harness.ts';
-
-/** Connections through a proxy, by where they led. */
-interface Proxy {
-  address: string;
-  led: string[];
-}
-
-function listening(t: TestContext, server: ReturnType<typeof createServer>): Promise<number> {
-  const open = new Set<Socket>();
-  server.on('connection', (socket: Socket) => open.add(socket));
-  t.after(() => {
-    for (const socket of open) socket.destroy();
-    server.close();
-  });
-  return new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
-  });
-}
-
-function join(one: Socket, other: Socket): void {
-  one.pipe(other).pipe(one);
-  for (const socket of [one, other]) socket.on('error', () => [one, other].map((each) => each.destroy()));
-}
-
-/** One that takes CONNECT, with a name and a password. */
-async function startHttpProxy(t: TestContext): Promise<Proxy> {
-  const led: string[] = [];
-  const server = createHttpServer();
-  server.on('connect', (request, socket: Socket) => {
-    const wanted = `Basic ${Buffer.from('ada:hush').toString('base64')}`;
-    if (request.headers['proxy-authorization'] !== wanted) return socket.end('HTTP/1.1 407 No\r\n\r\n');
-    led.push(request.url!);
-    const [host, port] = request.url!.split(':');
-    const out = connect(Number(port), host, () => {
-      socket.write('HTTP/1.1 200 OK\r\n\r\n');
-      join(socket, out);
-    });
-  });
-  const port = await listening(t, server);
-  return { address: `http://ada:hush@127.0.0.1:${port}`, led };
-}
-
-/** SOCKS5 with a name and a password (RFC 1928 and 1929), as far as a client of ours asks for it. */
-async function startSocksProxy(t: TestContext): Promise<Proxy> {
-  const led: string[] = [];
-  const server = createServer((socket) => {
-    socket.once('data', () => {
-      socket.write(Buffer.of(5, 2));
-      socket.once('data', (login) => {
-        const user = login.subarray(2, 2 + login[1]!).toString();
-        const password = login.subarray(3 + login[1]!).toString();
-        const isKnown = user === 'ada' && password === 'hush';
-        socket.write(Buffer.of(1, isKnown ? 0 : 1));
-        if (isKnown) socket.once('data', (asked) => serve(socket, asked));
-      });
-    });
-    socket.on('error', () => undefined);
-  });
-  function serve(socket: Socket, asked: Buffer): void {
-    const isName = asked[3] === 3;
-    const end = isName ? 5 + asked[4]! : 8;
-    const host = isName ? asked.subarray(5, end).toString() : asked.subarray(4, 8).join('.');
-    const port = asked.readUInt16BE(end);
-    led.push(`${host}:${port}`);
-    const out = connect(port, host, () => {
-      socket.write(Buffer.of(5, 0, 0, 1, 127, 0, 0, 1, 0, 0));
-      join(socket, out);
-    });
-  }
-  const port = await listening(t, server);
-  return { address: `socks5://ada:hush@127.0.0.1:${port}`, led };
-}
 
 for (const [name, start] of [
   ['HTTP', startHttpProxy],
@@ -107,6 +36,51 @@ for (const [name, start] of [
     assert.ok(proxy.led.includes(network.mediaHost), String(proxy.led));
   });
 }
+
+for (const [name, start] of [
+  ['HTTP', startHttpProxy],
+  ['SOCKS5', startSocksProxy],
+] as const) {
+  test(`what the library fetches goes by the ${name} proxy too: a large history, and large changes of the state`, async (t) => {
+    const network = await startNetwork();
+    t.after(() => network.close());
+    const proxy = await start(t, { [`${MEDIA_HOST}:443`]: network.mediaHost });
+    network.media.takesFrom = (port) => proxy.ports.has(port);
+    const [own, friend] = [network.phone('5511700000011'), network.phone('5511700000012')];
+    own.phone.givesHistoryAs = 'file';
+    own.phone.publishesAs = 'file';
+    const [id] = own.remember(friend, [{ text: 'Long ago', fromMe: false, at: new Date(1_700_000_000_000) }]);
+    const instance = await pairWhatsApp(t, network, own, { proxy: proxy.address });
+    const batch = await until(() => instance.history[0], 'the history', 30_000);
+    assert.deepEqual(
+      batch.messages.map(({ networkId, content }) => [networkId, content.text]),
+      [[id, 'Long ago']],
+    );
+    const led = () => proxy.led.filter((host) => host === `${MEDIA_HOST}:443`).length;
+    assert.ok(led() >= 1, String(proxy.led));
+    own.publish('regular_low', ['archive', friend.jid], { archiveChatAction: { archived: true } });
+    await until(
+      () => instance.facts.some((fact) => fact.kind === 'chat' && fact.archived === true),
+      'the archived chat',
+      30_000,
+    );
+    assert.ok(network.media.downloads >= 2, `${network.media.downloads} files were fetched`);
+    assert.equal(network.media.refusals, 0, 'nothing went past the proxy');
+  });
+}
+
+test('a media server that only the proxy may reach is not reached without it', async (t) => {
+  const network = await startNetwork();
+  t.after(() => network.close());
+  const proxy = await startHttpProxy(t);
+  const [own, friend] = [network.phone('5511700000021'), network.phone('5511700000022')];
+  const instance = await pairWhatsApp(t, network, own);
+  const id = friend.file(own, 'image', randomBytes(1_000), { mimetype: 'image/png' });
+  const received = await until(() => instance.inbound.find(({ networkId }) => networkId === id), 'the image');
+  network.media.takesFrom = (port) => proxy.ports.has(port);
+  await assert.rejects(instance.session.download(received.media!), SendUnavailable);
+  assert.equal(network.media.refusals, 1);
+});
 
 test('a proxy that refuses is told without its password', async (t) => {
   const network = await startNetwork();

@@ -7,6 +7,7 @@ import { SendRefused, SendUnavailable } from '@posthorn/network/driver.ts';
 import {
   type ContractNetwork,
   type ContractPhone,
+  type ContractShop,
   startSandboxContract,
   startWhatsAppContract,
 } from '../support/whatsapp/contract-networks.ts';
@@ -21,6 +22,18 @@ import {
   sendText,
 } from '../support/whatsapp/driver-harness.ts';
 import { until } from '../support/whatsapp/phone-handle.ts';
+
+const SHOP: ContractShop = {
+  address: '1 Long Street',
+  email: 'shop@example.com',
+  category: 'Bookshop',
+  hours: { timezone: 'America/Sao_Paulo', day: 'mon', opens: '09:00', closes: '18:30' },
+  products: ['p1', 'p2', 'p3'].map((id, at) => ({
+    ...{ id, name: `Product ${id}`, price: 1_990 + at, currency: 'BRL' },
+    imageUrl: `https://media.example/${id}.jpg`,
+  })),
+  collection: { id: 'c1', name: 'Best', products: ['p3'] },
+};
 
 /** What every driver must do, whatever its network. */
 for (const start of [startSandboxContract, startWhatsAppContract]) {
@@ -154,6 +167,117 @@ for (const start of [startSandboxContract, startWhatsAppContract]) {
       const id = await friend.text(phone, 'Did you see?');
       await until(() => recorded.inbound.length > 0, 'the text');
       await recorded.session.markRead(friend.jid as never, [id]);
+      await untilTrue(() => friend.wasRead(phone, id), 'the friend is told');
+    });
+
+    it('hands over what was said before the pairing as history, and not as news', async () => {
+      const said = [
+        { text: 'First', fromMe: false },
+        { text: 'Second', fromMe: true },
+        { text: 'Third', fromMe: false },
+      ];
+      const ids = await phone.saidBefore(friend, said);
+      const recorded = await pair();
+      await until(() => recorded.history.at(-1)?.isLast, 'the whole history', 20_000);
+      const messages = recorded.history.flatMap((batch) => batch.messages);
+      assert.deepEqual(
+        messages.map(({ networkId, chat, from, fromMe, type, content }) => [
+          ...[networkId, chat, from, fromMe, type, content.text],
+        ]),
+        said.map(({ text, fromMe }, at) => [
+          ...[ids[at], friend.jid, fromMe ? phone.jid : friend.jid, fromMe, 'text', text],
+        ]),
+      );
+      const chats = recorded.history.flatMap((batch) => batch.chats.map(({ chat }) => chat));
+      assert.deepEqual(chats, [friend.jid]);
+      assert.equal(recorded.history.at(-1)?.progress, 100);
+      const news = await friend.text(phone, 'News');
+      await until(() => recorded.inbound.length > 0, 'the news');
+      assert.deepEqual(
+        recorded.inbound.map(({ networkId }) => networkId),
+        [news],
+      );
+    });
+
+    it('shows the account’s profile, and changes what is given of it', async () => {
+      const recorded = await pair();
+      const { act } = recorded.session;
+      const picture = Buffer.concat([Buffer.of(0xff, 0xd8, 0xff), randomBytes(500)]);
+      const wanted = { name: 'The shop', about: 'Open all day', picture: picture.toString('base64') };
+      // Right after the pairing the network may not be asked for it yet, and says so.
+      await untilTrue(
+        () => act('profile_update', wanted).then(() => true, isUnavailable),
+        'the profile is changed',
+      );
+      const changed = await act('profile', {});
+      assert.deepEqual([changed.name, changed.about], ['The shop', 'Open all day']);
+      assert.notEqual(changed.picture_url, null);
+      assert.deepEqual(await phone.profile(), { name: 'The shop', about: 'Open all day', picture });
+      const without = await act('profile_update', { picture: null });
+      assert.deepEqual(without, { ...changed, picture_url: null });
+      assert.equal((await phone.profile()).picture, null);
+    });
+
+    it('shows what a business does: profile, catalog page by page, and collections', async () => {
+      const recorded = await pair();
+      const { act } = recorded.session;
+      const business = await network.newPhone();
+      await business.openShop(SHOP);
+      const checked = await act('contacts_check', { phones: [business.number, friend.number] });
+      assert.deepEqual(
+        checked.map(({ jid, exists, is_business }) => [jid, exists, is_business]),
+        [
+          [business.jid, true, true],
+          [friend.jid, true, false],
+        ],
+      );
+      const profile = await act('business_profile', { jid: business.jid });
+      assert.deepEqual(
+        [profile.jid, profile.address, profile.email, profile.categories.map(({ name }) => name)],
+        [business.jid, SHOP.address, SHOP.email, [SHOP.category]],
+      );
+      assert.deepEqual(
+        [profile.business_hours_timezone, profile.business_hours],
+        [
+          SHOP.hours.timezone,
+          [{ day_of_week: 'mon', mode: 'specific_hours', open_time: '09:00', close_time: '18:30' }],
+        ],
+      );
+      const first = await act('business_catalog', { jid: business.jid, limit: 2 });
+      const cursor = first.next_cursor!;
+      const second = await act('business_catalog', { jid: business.jid, limit: 2, cursor });
+      assert.equal(second.next_cursor, null);
+      const shown = [...first.products, ...second.products].map(
+        ({ id, name, price, currency, image_url: imageUrl }) => ({ id, name, price, currency, imageUrl }),
+      );
+      assert.deepEqual(shown, SHOP.products);
+      const [collection, ...others] = await act('business_collections', { jid: business.jid, limit: 10 });
+      assert.deepEqual(
+        [collection?.id, collection?.name, collection?.products.map(({ id }) => id), others],
+        ['c1', 'Best', ['p3'], []],
+      );
+      // Whoever has nothing on the shelves shows nothing.
+      const bare = { jid: friend.jid, limit: 2 };
+      assert.deepEqual(await act('business_catalog', bare), { products: [], next_cursor: null });
+      assert.deepEqual(await act('business_collections', bare), []);
+      const refused = (reason: string) => (err: unknown) =>
+        err instanceof SendRefused && err.reason === reason;
+      await assert.rejects(act('business_profile', { jid: friend.jid }), refused('not_a_business'));
+      await assert.rejects(
+        act('business_catalog', { jid: business.jid, limit: 2, cursor: 'made up' }),
+        refused('cursor_invalid'),
+      );
+    });
+
+    it('tells of a call that rings, and rejects it', async () => {
+      const recorded = await pair();
+      const callId = await friend.call(phone);
+      const call = await until(() => recorded.facts.find(({ kind }) => kind === 'call'), 'the call');
+      assert.ok(call.kind === 'call');
+      assert.deepEqual([call.callId, call.from, call.group], [callId, friend.jid, null]);
+      assert.equal(await friend.callState(callId), 'ringing');
+      await recorded.session.act('reject_call', { call_id: callId, from: friend.jid });
+      await untilTrue(async () => (await friend.callState(callId)) === 'rejected', 'it rings no more');
     });
 
     it('sends an image, and downloads one', async () => {
@@ -241,6 +365,18 @@ for (const start of [startSandboxContract, startWhatsAppContract]) {
       });
     }
   });
+}
+
+function isUnavailable(err: unknown): false {
+  if (err instanceof SendUnavailable) return false;
+  throw err;
+}
+
+async function untilTrue(holds: () => Promise<boolean>, what: string, timeoutMs = 20_000): Promise<void> {
+  for (const end = performance.now() + timeoutMs; !(await holds()); ) {
+    if (performance.now() > end) assert.fail(`Not within ${timeoutMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
 }
 
 async function waitShown(phone: ContractPhone, chat: ContractPhone, ids: readonly string[]): Promise<void> {

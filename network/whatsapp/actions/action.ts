@@ -28,9 +28,17 @@ export async function ask<T>(
   }
 }
 
+const NO_KEY_YET = 'App state key not present';
+
 /** The code of the network's error element, which the library keeps in `data`. */
 function codeOf(error: unknown): number | null {
-  const { data, output } = (error ?? {}) as { data?: unknown; output?: { statusCode?: number } };
+  const { data, output, message } = (error ?? {}) as {
+    data?: unknown;
+    output?: { statusCode?: number };
+    message?: string;
+  };
+  // The phone hands over the key some moments after the pairing: that is the library's refusal, not the network's.
+  if (message?.startsWith(NO_KEY_YET)) return null;
   const code = typeof data === 'number' ? data : output?.statusCode;
   return typeof code === 'number' && code >= 400 && code < 500 && code !== 408 && code !== 428 ? code : null;
 }

@@ -5,7 +5,7 @@ import { readAudience } from '../audience.ts';
 import { readMessage } from '../known-messages.ts';
 import { namesFor } from '../session-arrivals.ts';
 import { type Context, ownJid } from '../session-context.ts';
-import { relay } from '../session-send.ts';
+import { keepOwn, relay } from '../session-send.ts';
 import { unwrap } from '../wire/content.ts';
 import { bodyOf } from '../wire/inbound.ts';
 import { keyOf } from '../wire/outbound.ts';
@@ -92,6 +92,7 @@ async function sendAside(
   meta?: Record<string, string>,
 ): Promise<string> {
   const id = randomBytes(16).toString('hex').toUpperCase();
+  await keepOwn(session, { id, chat, message }, { isTail: false });
   await relay(session, chat, id, {
     message,
     ...(attributes ? { attributes } : {}),

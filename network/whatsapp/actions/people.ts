@@ -1,9 +1,12 @@
 /** Contacts, presence, profiles, businesses and calls. */
+import { randomBytes } from 'node:crypto';
 import { isLidJid } from '@posthorn/contract/jid.ts';
 import { type BusinessProfile, type Product, SendRefused } from '../../driver.ts';
-import type { LibraryBusinessProfile, LibraryProduct } from '../library-types.ts';
+import type { LibraryBusinessProfile, LibraryProduct } from '../library-shop-types.ts';
+import type { LibrarySocket } from '../library-types.ts';
 import { type Context, nameOf, nextRevision, ownJid } from '../session-context.ts';
 import { tell } from '../session-facts.ts';
+import { type Account, accountsQuestion, readAccounts } from '../wire/accounts.ts';
 import { withoutDevice } from '../wire/jids.ts';
 import { type Actions, ask } from './action.ts';
 
@@ -22,18 +25,24 @@ type PeopleOps =
 
 const OF_CHAT = { 403: 'chat_not_found', 404: 'chat_not_found' } as const;
 const OF_BUSINESS = { 403: 'not_a_business', 404: 'not_a_business' } as const;
+/** Ours for "nothing is on its shelves": the port answers that with nothing. */
+const NO_CATALOG = 'no_catalog';
+const OF_CATALOG = { 403: NO_CATALOG, 404: NO_CATALOG, 400: 'cursor_invalid' } as const;
 
 export const personActions: Pick<Actions, PeopleOps> = {
   async contacts_check(session, { phones }) {
-    const found =
-      (await ask(session, (socket) => socket.onWhatsApp(...phones.map((phone) => `+${phone}`)))) ?? [];
-    const named = new Map<string, boolean>();
-    for (const { jid, exists } of found) named.set(await nameOf(session, jid), exists);
-    return phones.map((phone) => {
-      const jid = `${phone.replace(/\D/g, '')}@s.whatsapp.net`;
-      const exists = named.get(jid) === true;
-      // The network says of a number only whether it has an account; a business shows by its profile.
-      return { phone, exists, jid: exists ? jid : null, is_business: false };
+    const numbers = phones.map((phone) => phone.replace(/\D/g, ''));
+    const question = accountsQuestion(numbers, randomBytes(8).toString('hex'));
+    const found = await ask(session, async (socket) => readAccounts(await socket.query(question)));
+    const named = new Map<string, Account>();
+    for (const account of found) {
+      const jid = await nameOf(session, account.jid);
+      named.set(account.asked || jid.slice(0, jid.indexOf('@')), { ...account, jid });
+    }
+    return phones.map((phone, at) => {
+      const account = named.get(numbers[at]!);
+      if (!account?.exists) return { phone, exists: false, jid: null, is_business: false };
+      return { phone, exists: true, jid: account.jid, is_business: account.isBusiness };
     });
   },
 
@@ -63,11 +72,13 @@ export const personActions: Pick<Actions, PeopleOps> = {
   profile: readProfile,
 
   async profile_update(session, { name, about, picture }) {
+    // Before anything is changed.
+    const jpeg = picture ? jpegOf(picture) : undefined;
     await ask(session, async (socket) => {
-      if (name !== undefined) await socket.updateProfileName(name);
+      if (name !== undefined) await setName(session, socket, name);
       if (about !== undefined) await socket.updateProfileStatus(about);
       if (picture === null) await socket.removeProfilePicture(ownJid(session));
-      else if (picture !== undefined) await setPicture(session, picture);
+      else if (jpeg) await setPicture(socket, jpeg);
     });
     return readProfile(session);
   },
@@ -79,25 +90,29 @@ export const personActions: Pick<Actions, PeopleOps> = {
   },
 
   async business_catalog(session, { jid, limit, cursor }) {
-    const page = await ask(session, (socket) => socket.getCatalog({ jid, limit, cursor }), {
-      ...OF_BUSINESS,
-      400: 'cursor_invalid',
-    });
-    return { products: page.products.map(productOf), next_cursor: page.nextPageCursor || null };
+    const asked = ask(session, (socket) => socket.getCatalog({ jid, limit, cursor }), OF_CATALOG);
+    const page = await asked.catch(nullWithoutCatalog);
+    return { products: page?.products.map(productOf) ?? [], next_cursor: page?.nextPageCursor || null };
   },
 
   async business_collections(session, { jid, limit }) {
-    const { collections } = await ask(session, (socket) => socket.getCollections(jid, limit), OF_BUSINESS);
-    return collections.map(({ id, name, status, products }) => ({
+    const asked = ask(session, (socket) => socket.getCollections(jid, limit), OF_CATALOG);
+    const page = await asked.catch(nullWithoutCatalog);
+    return (page?.collections ?? []).map(({ id, name, status, products }) => ({
       ...{ id, name, status: status?.status ?? '', products: products.map(productOf) },
     }));
   },
 
   async reject_call(session, { call_id, from }) {
-    await ask(session, (socket) => socket.rejectCall(call_id, from));
+    await ask(session, (socket) => socket.rejectCall(call_id, session.callers.get(call_id) ?? from));
     return {};
   },
 };
+
+function nullWithoutCatalog(err: unknown): null {
+  if (err instanceof SendRefused && err.reason === NO_CATALOG) return null;
+  throw err;
+}
 
 async function readProfile(session: Context) {
   const me = ownJid(session);
@@ -110,19 +125,28 @@ async function readProfile(session: Context) {
   });
 }
 
+/** The network does not tell us of what this device has changed itself, so the library is told as if it had. */
+async function setName(session: Context, socket: LibrarySocket, name: string): Promise<void> {
+  await socket.updateProfileName(name);
+  const { me } = session.creds;
+  if (me) socket.ev.emit('creds.update', { me: { ...me, name } });
+}
+
 const JPEG = Buffer.of(0xff, 0xd8, 0xff);
 
 /** The network takes JPEG alone. */
-async function setPicture(session: Context, picture: string): Promise<void> {
+function jpegOf(picture: string): Buffer {
   const bytes = Buffer.from(picture, 'base64');
   if (!bytes.subarray(0, 3).equals(JPEG)) throw new SendRefused('picture_not_jpeg');
-  await ask(session, (socket) =>
-    socket.query({
-      tag: 'iq',
-      attrs: { to: '@s.whatsapp.net', type: 'set', xmlns: 'w:profile:picture' },
-      content: [{ tag: 'picture', attrs: { type: 'image' }, content: bytes }],
-    }),
-  );
+  return bytes;
+}
+
+async function setPicture(socket: LibrarySocket, jpeg: Buffer): Promise<void> {
+  await socket.query({
+    tag: 'iq',
+    attrs: { to: '@s.whatsapp.net', type: 'set', xmlns: 'w:profile:picture' },
+    content: [{ tag: 'picture', attrs: { type: 'image' }, content: jpeg }],
+  });
 }
 
 function businessOf(
@@ -155,10 +179,25 @@ function productOf(product: LibraryProduct): Product {
     description: product.description ?? '',
     retailer_id: product.retailerId ?? '',
     url: product.url ?? '',
-    price: product.price ?? 0,
+    price: smallestUnit(product.price ?? 0, product.currency ?? ''),
     currency: product.currency ?? '',
     is_hidden: product.isHidden === true,
     review_status: Object.values(product.reviewStatus ?? {})[0] ?? '',
     image_url: product.imageUrls?.original ?? product.imageUrls?.requested ?? '',
   };
+}
+
+/** The network has prices in thousandths of the currency. */
+function smallestUnit(thousandths: number, currency: string): number {
+  if (!Number.isFinite(thousandths)) return 0;
+  return Math.round((thousandths / 1_000) * 10 ** digitsOf(currency));
+}
+
+function digitsOf(currency: string): number {
+  if (!/^[A-Z]{3}$/.test(currency)) return 2;
+  const { maximumFractionDigits } = new Intl.NumberFormat('en', {
+    style: 'currency',
+    currency,
+  }).resolvedOptions();
+  return maximumFractionDigits ?? 2;
 }

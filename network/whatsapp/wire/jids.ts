@@ -15,6 +15,12 @@ export function isOurChat(jid: string): boolean {
   return isUserJid(jid) || isGroupJid(jid) || isLidJid(jid) || jid === STATUS_BROADCAST;
 }
 
+/** Chats, and the servers of the network itself. */
+export function mayMatter(jid: string): boolean {
+  const plain = withoutDevice(jid);
+  return isOurChat(plain) || !plain.includes('@') || plain === 's.whatsapp.net';
+}
+
 /** Of two names of one person, the phone's. */
 export function preferPhone(jid: string, other: string | null | undefined): string {
   const one = withoutDevice(jid);

@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { hkdf, hmac, openCbc, sealCbc } from './keys.ts';
 import type { LinkedDevice } from './linked-device.ts';
+import { storeMedia } from './media-server.ts';
 import { bytesOf, child, children, node, type Stanza, type WireMessage } from './nodes.ts';
 import type { Phone } from './phone.ts';
 import { type Collection, seconds, type World } from './world.ts';
@@ -48,7 +49,9 @@ export function answerAppState(world: World, device: LinkedDevice, stanza: Stanz
     }
     if (patch) {
       const bytes = bytesOf(patch);
-      phone.mutations.push(...openPatch(world, phone, name, bytes));
+      const mutations = openPatch(world, phone, name, bytes);
+      phone.mutations.push(...mutations);
+      for (const mutation of mutations) takeName(phone, mutation);
       known.patches.push(bytes);
       tell(phone, device, name, known.patches.length);
       return node('collection', { name, version: String(known.patches.length) });
@@ -62,6 +65,12 @@ export function answerAppState(world: World, device: LinkedDevice, stanza: Stanz
     );
   });
   return [node('sync', {}, collections)];
+}
+
+/** A device has given the account another name. */
+function takeName(phone: Phone, { index, value }: Mutation): void {
+  if (index[0] !== 'setting_pushName') return;
+  phone.name = (value.pushNameSetting as { name: string }).name;
 }
 
 /** The user changes something on the phone: its devices are told. */
@@ -93,15 +102,21 @@ export function publish(
   const version = known.patches.length + 1;
   const snapshotMac = snapshotMacOf(keys.snapshot, known.hash, version, name);
   const keyId = { id: phone.appStateKey.id };
-  const patches = world.coding.proto.SyncdPatch!;
-  const patch = patches.encode(
-    patches.fromObject({
-      mutations: [
-        {
-          operation,
-          record: { index: { blob: indexMac }, value: { blob: Buffer.concat([sealed, valueMac]) }, keyId },
-        },
-      ],
+  const { SyncdPatch: patches, SyncdMutations: lists } = world.coding.proto;
+  const mutations = [
+    {
+      operation,
+      record: { index: { blob: indexMac }, value: { blob: Buffer.concat([sealed, valueMac]) }, keyId },
+    },
+  ];
+  const asFile = () => {
+    const bytes = Buffer.from(lists!.encode(lists!.fromObject({ mutations })).finish());
+    const { url: _url, fileLength, ...reference } = storeMedia(world.media, 'app-state', bytes);
+    return { externalMutations: { ...reference, fileSizeBytes: fileLength } };
+  };
+  const patch = patches!.encode(
+    patches!.fromObject({
+      ...(phone.publishesAs === 'file' ? asFile() : { mutations }),
       snapshotMac,
       patchMac: patchMacOf(keys.patch, snapshotMac, [valueMac], version, name),
       keyId,

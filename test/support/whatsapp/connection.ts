@@ -5,7 +5,7 @@ import { children, node, type Stanza } from './nodes.ts';
 import { NoiseServer } from './noise.ts';
 import { confirmPairing, finishCode, offerRefs, readCandidate, startCode } from './pairing.ts';
 import { answerQuestion } from './questions.ts';
-import { takeAck, takeChatState, takeMessage, takePresence, takeReceipt } from './relay.ts';
+import { takeAck, takeCall, takeChatState, takeMessage, takePresence, takeReceipt } from './relay.ts';
 import { type Candidate, seconds, type World } from './world.ts';
 
 /** One connection of a client: the handshake, the login or the offer to pair, and then its stanzas in order. */
@@ -153,6 +153,7 @@ export class Connection implements LiveConnection {
     else if (stanza.tag === 'message') takeMessage(world, device, stanza);
     else if (stanza.tag === 'receipt') takeReceipt(world, device, stanza);
     else if (stanza.tag === 'ack') takeAck(device, stanza);
+    else if (stanza.tag === 'call') takeCall(world, device, stanza);
     else if (stanza.tag === 'presence') takePresence(world, device, stanza);
     else if (stanza.tag === 'chatstate') takeChatState(world, device, stanza);
     else if (stanza.tag === 'ib') {

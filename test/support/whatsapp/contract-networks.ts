@@ -6,6 +6,7 @@ import { loadLibrary, trustRoot } from '@posthorn/network/whatsapp/library.ts';
 import { controlOf } from '../../network/sandbox-harness.ts';
 import { newNumber } from './driver-harness.ts';
 import { startWhatsAppNetwork, type WhatsAppNetwork } from './network.ts';
+import type { Storefront } from './phone.ts';
 import type { PhoneHandle } from './phone-handle.ts';
 
 /** What the tests of the port need of a network, whichever it is. */
@@ -37,8 +38,35 @@ export interface ContractPhone {
   /** The bytes of an image that it shows. */
   imageOf(chat: ContractPhone, id: string): Promise<Buffer>;
   read(chat: ContractPhone): Promise<void>;
+  /** Whether it was told that its message was read. */
+  wasRead(chat: ContractPhone, id: string): Promise<boolean>;
+  /** What was said before it was paired, oldest first; answers the network ids. */
+  saidBefore(chat: ContractPhone, said: readonly Said[]): Promise<string[]>;
+  /** What others see of it; `picture` are its bytes. */
+  profile(): Promise<{ name: string; about: string; picture: Buffer | null }>;
+  /** Becomes a business that shows this. */
+  openShop(shop: ContractShop): Promise<void>;
+  /** Calls another phone; answers the call's id. */
+  call(to: ContractPhone): Promise<string>;
+  /** Whether the call still rings, or was rejected. */
+  callState(callId: string): Promise<'ringing' | 'rejected'>;
   /** Messages of the instance that is paired with it do not reach it. */
   fault(kind: ContractFault): Promise<void>;
+}
+
+export interface Said {
+  text: string;
+  fromMe: boolean;
+}
+
+/** What a business shows, as the port answers it. */
+export interface ContractShop {
+  address: string;
+  email: string;
+  category: string;
+  hours: { timezone: string; day: string; opens: string; closes: string };
+  products: { id: string; name: string; price: number; currency: string; imageUrl: string }[];
+  collection: { id: string; name: string; products: string[] };
 }
 
 /**
@@ -55,6 +83,7 @@ export async function startSandboxContract(): Promise<ContractNetwork> {
       id: string;
       from: string;
       text: string;
+      status: string;
       media?: { url: string };
     }[];
   const faults: Record<ContractFault, Record<string, unknown>> = {
@@ -90,11 +119,44 @@ export async function startSandboxContract(): Promise<ContractNetwork> {
           return Buffer.from(await answer.arrayBuffer());
         },
         read: async (chat) => void (await control.post(`/phones/${number}/read`, { chat: chat.jid })),
+        wasRead: async (chat, id) =>
+          (await chatOf(number, chat)).some((message) => message.id === id && message.status === 'read'),
+        saidBefore: async (chat, said) => {
+          const ids: string[] = [];
+          for (const { text, fromMe } of said)
+            ids.push(await (fromMe ? phone.text(chat, text) : chat.text(phone, text)));
+          return ids;
+        },
+        profile: async () => {
+          const { name, about, picture } = await control.get(`/phones/${number}`);
+          const bytes = picture && (await fetch(`${server.controlUrl}${picture}`)).arrayBuffer();
+          return { name, about, picture: bytes ? Buffer.from(await bytes) : null };
+        },
+        openShop: async (shop) => void (await control.post(`/phones/${number}/business`, shelvesOf(shop))),
+        call: async (to) => (await control.post(`/phones/${number}/calls`, { to: to.number })).id,
+        callState: async (callId) => {
+          const { calls } = await control.get(`/phones/${number}/calls`);
+          const { state } = (calls as { id: string; state: string }[]).find(({ id }) => id === callId)!;
+          return state === 'refused' ? 'rejected' : 'ringing';
+        },
         fault: async (kind) => void (await control.post('/faults', { ...faults[kind], account: number })),
       };
       return phone;
     },
     close: () => server.close(),
+  };
+}
+
+/** A shop in the words of the sandbox's control API. */
+function shelvesOf({ category, hours, products, collection, ...rest }: ContractShop) {
+  const { timezone, day, opens, closes } = hours;
+  return {
+    ...rest,
+    categories: [{ id: '1', name: category }],
+    business_hours_timezone: timezone,
+    business_hours: [{ day_of_week: day, mode: 'specific_hours', open_time: opens, close_time: closes }],
+    products: products.map(({ imageUrl, ...product }) => ({ ...product, image_url: imageUrl })),
+    collections: [{ id: collection.id, name: collection.name, product_ids: collection.products }],
   };
 }
 
@@ -133,6 +195,28 @@ function contractPhone(network: WhatsAppNetwork, handle: PhoneHandle): ContractP
     imageOf: async (chat, id) =>
       handle.open(messagesWith(chat).find((message) => message.id === id)!, 'image'),
     read: async (chat) => handle.read(messagesWith(chat).filter(({ fromMe }) => !fromMe)),
+    wasRead: async (chat, id) =>
+      handle.phone.receipts.some(
+        ({ from, ids, type }) => from === chat.number && ids.includes(id) && type === 'read',
+      ),
+    saidBefore: async (chat, said) => {
+      const at = (nth: number) => new Date(Date.now() - (said.length - nth) * 60_000);
+      const other = network.handleOf(chat.number);
+      return handle.remember(
+        other,
+        said.map((each, nth) => ({ ...each, at: at(nth) })),
+      );
+    },
+    profile: async () => {
+      const { name, about, picture } = handle.phone;
+      return { name, about, picture };
+    },
+    openShop: async (shop) => {
+      handle.phone.isBusiness = true;
+      handle.phone.storefront = storefrontOf(shop);
+    },
+    call: async (to) => handle.call(network.handleOf(to.number), 'offer'),
+    callState: async (callId) => (handle.phone.calls.get(callId) === 'rejected' ? 'rejected' : 'ringing'),
     fault: async (kind) => {
       const { device } = handle;
       if (kind === 'drop') return network.control.drop(device);
@@ -145,6 +229,27 @@ function contractPhone(network: WhatsAppNetwork, handle: PhoneHandle): ContractP
         return kind === 'drop_before' ? 'drop_before_ledger' : 'drop_after_ledger';
       };
     },
+  };
+}
+
+/** A shop as the network has it: hours in minutes, prices in thousandths. */
+function storefrontOf({ address, email, category, hours, products, collection }: ContractShop): Storefront {
+  const minutes = (clock: string) => {
+    const [hour = 0, minute = 0] = clock.split(':').map(Number);
+    return hour * 60 + minute;
+  };
+  const day = {
+    ...{ day: hours.day, mode: 'specific_hours' },
+    ...{ open: minutes(hours.opens), close: minutes(hours.closes) },
+  };
+  return {
+    ...{ address, email, category, hours: { timezone: hours.timezone, days: [day] } },
+    products: products.map((product) => ({
+      ...product,
+      ...{ description: '', retailerId: '', url: '', isHidden: false, status: 'approved' },
+      price: product.price * 10,
+    })),
+    collections: [{ ...collection, status: 'approved' }],
   };
 }
 

@@ -20,6 +20,10 @@ export interface MediaServer {
   downloads: number;
   /** Answers uploads with this status while it is set. */
   failUploads: number | null;
+  /** Whose connections it takes, by the port that they come from; null: everybody's. */
+  takesFrom: ((port: number) => boolean) | null;
+  /** Requests that came by another connection. */
+  refusals: number;
   /** Forgets all files: whoever asks for one is told 410. */
   forget(): void;
   close(): Promise<void>;
@@ -41,6 +45,8 @@ const KINDS = {
   audio: 'Audio',
   document: 'Document',
   sticker: 'Image',
+  history: 'History',
+  'app-state': 'App State',
 } as const;
 export type MediaKind = keyof typeof KINDS;
 const MAC_BYTES = 10;
@@ -60,6 +66,8 @@ export async function startMediaServer(): Promise<MediaServer> {
     uploads: 0,
     downloads: 0,
     failUploads: null,
+    takesFrom: null,
+    refusals: 0,
     forget: () => blobs.clear(),
     close: async () => {
       server.closeAllConnections();
@@ -106,6 +114,11 @@ export function openMedia(media: MediaServer, kind: MediaKind, message: Record<s
 }
 
 async function answer(media: MediaServer, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  if (media.takesFrom && !media.takesFrom(request.socket.remotePort ?? 0)) {
+    media.refusals += 1;
+    response.destroy();
+    return;
+  }
   const url = new URL(request.url ?? '/', `https://${media.host}`);
   if (request.method === 'POST') {
     const blob = await buffer(request);

@@ -2,14 +2,30 @@ import { startWhatsAppNetwork } from './network.ts';
 import type { PhoneHandle } from './phone-handle.ts';
 
 /**
- * The simulated network in a process of its own, for tests that measure the driver's. It is told over the channel of
- * `fork`: to pair the device that shows a QR code with a new phone, and to count.
+ * The simulated network in a process of its own, for tests that measure the driver's or kill it. It is told over the
+ * channel of `fork`: to pair the device that shows a QR code with a new phone, to count, to have the friend of all
+ * write a text to each phone that was paired, and to tell what it has seen.
  */
-export type ToNetwork = { ask: 'pair'; qr: string } | { ask: 'count' };
+export type ToNetwork = { ask: 'pair'; qr: string } | { ask: 'count' } | { ask: 'write' } | { ask: 'report' };
 export type FromNetwork =
   | { url: string; ca: string; root: string }
   | { paired: string }
-  | { loggedIn: number; received: number; failures: number; problems: readonly string[] };
+  | { loggedIn: number; received: number; failures: number; problems: readonly string[] }
+  | NetworkReport;
+
+export interface NetworkReport {
+  /** What the friend wrote: the text by the message's id. */
+  written: Record<string, string>;
+  /** What the friend has read, and how often it came. */
+  read: Record<string, number>;
+  /** What any phone could not open, and what any device has asked for again. */
+  unreadable: string[];
+  /** Ids that the network took more than once. */
+  takenTwice: string[];
+  /** What the devices have not confirmed. */
+  pending: number;
+  problems: readonly string[];
+}
 
 const network = await startWhatsAppNetwork();
 const phones: PhoneHandle[] = [];
@@ -17,7 +33,35 @@ const phones: PhoneHandle[] = [];
 const friend = network.phone('999100000000');
 const answer = (message: FromNetwork) => process.send?.(message);
 
+const written: Record<string, string> = {};
+
+function report(): NetworkReport {
+  const everybody = [friend, ...phones];
+  return {
+    written,
+    read: Object.fromEntries(friend.messages.map(({ id, timesSeen }) => [id, timesSeen])),
+    unreadable: everybody.flatMap(({ phone }) => [
+      ...phone.failures.map(({ id, from, reason }) => `${id} of ${from} at ${phone.number}: ${reason}`),
+      ...phone.receipts.filter(({ type }) => type === 'retry').map(({ ids }) => `${ids}: asked for again`),
+    ]),
+    takenTwice: network.ledger.filter(({ timesSeen }) => timesSeen > 1).map(({ id }) => id),
+    pending: phones.reduce((sum, phone) => sum + phone.device.pending.length, 0),
+    problems: network.problems,
+  };
+}
+
 process.on('message', (message: ToNetwork) => {
+  if (message.ask === 'report') {
+    answer(report());
+    return;
+  }
+  if (message.ask === 'write') {
+    for (const phone of phones) {
+      const text = `text ${Object.keys(written).length}`;
+      written[friend.text(phone, text)] = text;
+    }
+    return;
+  }
   if (message.ask === 'pair') {
     const phone = network.phone(`9991${String(phones.length + 1).padStart(8, '0')}`);
     phones.push(phone);

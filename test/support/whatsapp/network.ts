@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer } from 'ws';
@@ -9,7 +10,7 @@ import { loadCoding, node } from './nodes.ts';
 import { type CertificateFault, createIdentity } from './noise.ts';
 import { Phone } from './phone.ts';
 import { PhoneHandle } from './phone-handle.ts';
-import type { Faults, Group, LedgerEntry, World } from './world.ts';
+import { type Faults, type Group, type LedgerEntry, seconds, type World } from './world.ts';
 
 /**
  * The network on the other side of the WhatsApp driver, simulated at the level of its protocol: WebSocket, Noise
@@ -25,9 +26,12 @@ export interface WhatsAppNetwork {
   ca: string;
   /** The public key that signs the servers' certificates; a client must be told to trust it. */
   trustedRoot: Buffer;
+  /** Whose connections it takes is said here for the network's own, too. */
   media: MediaServer;
   /** Makes a phone; a number that has one already is an error. */
   phone(number: string, name?: string): PhoneHandle;
+  /** The hand on a phone that is there; a number that has none is an error. */
+  handleOf(number: string): PhoneHandle;
   group(
     owner: PhoneHandle,
     subject: string,
@@ -60,6 +64,8 @@ export interface Control {
   dropAll(): void;
   /** Sends the acks that were held back, and holds back no more. */
   releaseAcks(device: LinkedDevice): void;
+  /** So many of its prekeys are left, and it is told so. */
+  runLowOnPreKeys(device: LinkedDevice, left: number): void;
 }
 
 export interface NetworkOptions {
@@ -94,7 +100,12 @@ export async function startWhatsAppNetwork(options: NetworkOptions = {}): Promis
   const http = createServer((_request, response) => response.writeHead(426).end());
   const sockets = new WebSocketServer({ server: http, path: '/ws/chat' });
   const connections = new Set<Connection>();
-  sockets.on('connection', (socket) => {
+  sockets.on('connection', (socket, request) => {
+    if (media.takesFrom && !media.takesFrom(request.socket.remotePort ?? 0)) {
+      media.refusals += 1;
+      socket.terminate();
+      return;
+    }
     const connection = new Connection(world, socket);
     connections.add(connection);
     socket.once('close', () => connections.delete(connection));
@@ -107,6 +118,11 @@ export async function startWhatsAppNetwork(options: NetworkOptions = {}): Promis
     trustedRoot: world.identity.root.public,
     media,
     phone: (number, name) => addPhone(world, number, name),
+    handleOf: (number) => {
+      const phone = world.phones.get(number);
+      if (!phone) throw new Error(`Nobody has ${number}`);
+      return new PhoneHandle(world, phone);
+    },
     group: (owner, subject, members, addressing) => {
       const phones = members.map((member) => member.phone);
       const group = createGroup(world, owner.phone, subject, phones, addressing);
@@ -163,6 +179,16 @@ function controlOf(world: World, connections: ReadonlySet<Connection>): Control 
     releaseAcks: (device) => {
       device.holdsAcks = false;
       for (const ack of device.heldAcks.splice(0)) device.connection?.send(ack);
+    },
+    runLowOnPreKeys: (device, left) => {
+      device.preKeys.splice(left);
+      const attrs = {
+        from: '@s.whatsapp.net',
+        id: randomBytes(6).toString('hex'),
+        t: seconds(),
+        type: 'encrypt',
+      };
+      device.deliver(node('notification', attrs, [node('count', { value: String(left) })]));
     },
   };
 }

@@ -168,18 +168,45 @@ export class PhoneHandle {
     what: 'offer' | 'terminate',
     callId = randomBytes(16).toString('hex'),
     isVideo = false,
+    addressing: 'pn' | 'lid' = 'pn',
   ): string {
+    const from = addressing === 'lid' ? this.lid : this.jid;
     const attrs = {
       'call-id': callId,
-      'call-creator': this.jid,
+      'call-creator': from,
+      caller_pn: addressing === 'lid' ? this.jid : undefined,
       reason: what === 'terminate' ? 'timeout' : undefined,
     };
+    this.phone.calls.set(callId, what === 'offer' ? 'ringing' : 'over');
     const content = isVideo ? [node('video')] : undefined;
     for (const device of to.phone.devices.values()) {
       const id = randomBytes(8).toString('hex');
-      device.deliver(node('call', { from: this.jid, id, t: seconds() }, [node(what, attrs, content)]));
+      device.deliver(node('call', { from, id, t: seconds() }, [node(what, attrs, content)]));
     }
     return callId;
+  }
+
+  /** What was said with another phone before any device was paired, oldest first; answers the ids of the messages. */
+  remember(
+    other: PhoneHandle,
+    said: readonly { text: string; fromMe: boolean; at: Date }[],
+    chat: WireMessage = {},
+  ): string[] {
+    const ids = said.map(() => randomBytes(10).toString('hex').toUpperCase());
+    const messages = said.map(({ text, fromMe, at }, nth) => ({
+      message: {
+        key: { remoteJid: other.jid, fromMe, id: ids[nth] },
+        message: { conversation: text },
+        messageTimestamp: Number(seconds(at)),
+        ...(fromMe ? { status: 'READ' } : { pushName: other.phone.name }),
+      },
+      msgOrderId: nth + 1,
+    }));
+    const { conversations = [] } = this.phone.history as { conversations?: WireMessage[] };
+    // The newest stands first in a history.
+    const conversation = { id: other.jid, messages: messages.toReversed(), ...chat };
+    this.phone.history = { ...this.phone.history, conversations: [...conversations, conversation] };
+    return ids;
   }
 
   goOffline(): void {

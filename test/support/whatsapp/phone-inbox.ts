@@ -39,7 +39,7 @@ export function receiveAtPhone(world: World, phone: Phone, stanza: Stanza): void
       opened = { wire, bytes };
     }
   } catch (err) {
-    phone.failures.push({ id, from: sender.number, reason: (err as Error).message });
+    phone.failures.push({ id, from: sender.number, reason: `${(err as Error).message} (${sealed.at(-1)})` });
     askAgain(world, phone, sender, stanza);
     return;
   }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { deflateSync } from 'node:zlib';
 import type { LinkedDevice } from './linked-device.ts';
+import { type MediaReference, storeMedia } from './media-server.ts';
 import { node, pad, type Stanza, type WireMessage } from './nodes.ts';
 import type { Phone } from './phone.ts';
 import { addressOf, type Group, jidIn, phoneOf, seconds, type World } from './world.ts';
@@ -87,11 +88,20 @@ export function welcome(world: World, phone: Phone, device: LinkedDevice): void 
   });
   const about = { syncType: 'INITIAL_BOOTSTRAP', chunkOrder: 1, progress: 100 };
   const coder = world.coding.proto.HistorySync!;
-  const bytes = coder.encode(coder.fromObject({ ...about, ...phone.history })).finish();
+  const packed = deflateSync(coder.encode(coder.fromObject({ ...about, ...phone.history })).finish());
+  const payload =
+    phone.givesHistoryAs === 'file'
+      ? withoutUrl(storeMedia(world.media, 'history', packed))
+      : { initialHistBootstrapInlinePayload: packed };
   sendToSelf(world, phone, device, {
     type: 'HISTORY_SYNC_NOTIFICATION',
-    historySyncNotification: { ...about, initialHistBootstrapInlinePayload: deflateSync(bytes) },
+    historySyncNotification: { ...about, ...payload },
   });
+}
+
+/** A file that is where all are that name no server. */
+function withoutUrl({ url: _url, ...reference }: MediaReference): WireMessage {
+  return reference;
 }
 
 function sendToSelf(world: World, phone: Phone, device: LinkedDevice, protocolMessage: WireMessage): void {

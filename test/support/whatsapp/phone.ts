@@ -34,6 +34,28 @@ export interface PhoneReceipt {
   chat: string;
 }
 
+/** What a business shows: an element of its profile, its catalog and collections each a stanza's content. */
+export interface Storefront {
+  address: string;
+  email: string;
+  category: string;
+  hours: { timezone: string; days: { day: string; mode: string; open?: number; close?: number }[] };
+  products: {
+    id: string;
+    name: string;
+    description: string;
+    retailerId: string;
+    url: string;
+    /** In thousandths of the currency. */
+    price: number;
+    currency: string;
+    isHidden: boolean;
+    status: string;
+    imageUrl: string;
+  }[];
+  collections: { id: string; name: string; status: string; products: string[] }[];
+}
+
 const SESSIONS_KEPT = 40;
 
 /** A simulated phone: the account's first device, with real keys and sessions. */
@@ -66,9 +88,17 @@ export class Phone {
   readonly #sessions = new Map<string, SignalSession[]>();
   readonly #senderKeys = new Map<string, { key: SenderKey; told: Set<string> }>();
   readonly #known = new Map<string, KnownSenderKeys>();
+  /** Histories of more than a few chats come as a file. */
+  givesHistoryAs: 'part of the message' | 'file' = 'part of the message';
+  /** Changes of its chats that are many come as files. */
+  publishesAs: 'part of the patch' | 'file' = 'part of the patch';
+  /** Calls that it made, by their id. */
+  readonly calls = new Map<string, 'ringing' | 'rejected' | 'over'>();
   name: string;
   about = '';
+  picture: Buffer | null = null;
   isBusiness = false;
+  storefront: Storefront | null = null;
   isBanned = false;
   /** A phone that is off neither opens messages nor confirms them; they wait. */
   isOnline = true;

@@ -6,14 +6,12 @@ import type { LinkedDevice } from './linked-device.ts';
 import { bytesOf, child, children, node, type Stanza, textOf, uintBytes, uintOf } from './nodes.ts';
 import type { Phone } from './phone.ts';
 import { welcome } from './phone-outbox.ts';
+import { profileQuestions } from './profiles.ts';
+import type { Answer, Question } from './question.ts';
 import type { Bundle } from './ratchet.ts';
 import { jidIn, phoneOf, seconds, type World } from './world.ts';
 
 /** What a device that is logged in asks the network (`iq`), and what it is answered. */
-
-/** Content of the result; an `error` makes it an error. */
-type Answer = { error: number; text: string } | readonly Stanza[];
-type Question = (world: World, device: LinkedDevice, stanza: Stanza) => Answer;
 
 const NOTHING: readonly Stanza[] = [];
 
@@ -28,7 +26,6 @@ const QUESTIONS: Record<string, Question> = {
   abt: () => [node('props', { hash: 'posthorn', protocol: '1' })],
   blocklist: answerBlocklist,
   privacy: answerPrivacy,
-  status: setAbout,
   disappearing_mode: () => NOTHING,
   'w:m': (world) => [
     node('media_conn', { auth: world.media.auth, ttl: '300', auth_ttl: '300', max_buckets: '12' }, [
@@ -36,8 +33,7 @@ const QUESTIONS: Record<string, Question> = {
     ]),
   ],
   'w:g2': answerGroupQuestion,
-  'w:profile:picture': () => ({ error: 404, text: 'item-not-found' }),
-  'w:biz': (world, _device, stanza) => answerBusiness(world, stanza),
+  ...profileQuestions,
   'w:sync:app:state': answerAppState,
 };
 
@@ -145,7 +141,7 @@ function answerUsync(world: World, _device: LinkedDevice, stanza: Stanza): Answe
     const number = child(user, 'contact')?.content ? textOf(child(user, 'contact')).replace('+', '') : null;
     const jid = user.attrs.jid ?? `${number}@s.whatsapp.net`;
     const phone = phoneOf(world, jid);
-    const answers = asked.map((protocol) => protocolAnswer(protocol, phone));
+    const answers = asked.map((protocol) => protocolAnswer(protocol, phone, number));
     return node(
       'user',
       { jid: phone && number !== null ? phone.jid : jid },
@@ -161,9 +157,21 @@ function answerUsync(world: World, _device: LinkedDevice, stanza: Stanza): Answe
   return [node('usync', { sid, mode, context, last: 'true', index: '0' }, [result, node('list', {}, users)])];
 }
 
-function protocolAnswer(protocol: string, phone: Phone | undefined): Stanza | null {
-  if (protocol === 'contact') return node('contact', { type: phone ? 'in' : 'out' });
+function protocolAnswer(protocol: string, phone: Phone | undefined, asked: string | null): Stanza | null {
+  if (protocol === 'contact')
+    return node(
+      'contact',
+      { type: phone ? 'in' : 'out' },
+      asked === null ? undefined : Buffer.from(`+${asked}`),
+    );
   if (!phone) return null;
+  // What certifies a name is opaque to clients.
+  if (protocol === 'business')
+    return node(
+      'business',
+      {},
+      phone.isBusiness ? [node('verified_name', { v: '1' }, randomBytes(64))] : undefined,
+    );
   if (protocol === 'lid') return node('lid', { val: phone.lid });
   if (protocol === 'status') return node('status', { t: seconds() }, Buffer.from(phone.about));
   if (protocol === 'disappearing_mode') return node('disappearing_mode', { duration: '0', t: seconds() });
@@ -201,19 +209,4 @@ function answerPrivacy(world: World, device: LinkedDevice, stanza: Stanza): Answ
   }
   const categories = [...phone.privacy].map(([name, value]) => node('category', { name, value }));
   return [node('privacy', {}, categories)];
-}
-
-function setAbout(world: World, device: LinkedDevice, stanza: Stanza): Answer {
-  world.phones.get(device.number)!.about = textOf(child(stanza, 'status'));
-  return NOTHING;
-}
-
-function answerBusiness(world: World, stanza: Stanza): Answer {
-  const asked = children(child(stanza, 'business_profile'), 'profile');
-  const profiles = asked
-    .filter((profile) => phoneOf(world, profile.attrs.jid ?? '')?.isBusiness)
-    .map((profile) =>
-      node('profile', { jid: profile.attrs.jid }, [node('description', {}, Buffer.from('A business'))]),
-    );
-  return [node('business_profile', { v: '244' }, profiles)];
 }

@@ -72,6 +72,17 @@ export function takeAck(from: LinkedDevice, stanza: Stanza): void {
   from.confirm(stanza.attrs.class ?? '', stanza.attrs.id ?? '');
 }
 
+/** A device ends a call before it is taken: the caller hears of it, if the call is its own and still rings. */
+export function takeCall(world: World, from: LinkedDevice, stanza: Stanza): void {
+  const { id, to = '' } = stanza.attrs;
+  const reject = child(stanza, 'reject');
+  const caller = phoneOf(world, to);
+  const callId = reject?.attrs['call-id'] ?? '';
+  if (reject?.attrs['call-creator'] === to && caller?.calls.get(callId) === 'ringing')
+    caller.calls.set(callId, 'rejected');
+  from.connection?.send(node('ack', { class: 'call', id, from: to, type: 'reject' }));
+}
+
 export function takePresence(world: World, from: LinkedDevice, stanza: Stanza): void {
   const { type, to, name } = stanza.attrs;
   if (name) from.pushName = name;

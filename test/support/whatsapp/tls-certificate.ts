@@ -1,5 +1,8 @@
 import { createSign, generateKeyPairSync, randomBytes } from 'node:crypto';
 
+/** Where files are that name no server of their own: histories, and parts of the account's state. */
+export const MEDIA_HOST = 'mmg.whatsapp.net';
+
 /** A certificate for 127.0.0.1 that is its own authority, for servers of tests that speak TLS. PEM. */
 export function selfSigned(): { key: string; cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
@@ -7,7 +10,8 @@ export function selfSigned(): { key: string; cert: string } {
   const name = sequence(tlv(0x31, sequence(oid('550403'), tlv(0x0c, Buffer.from('simulated network')))));
   const day = 86_400_000;
   const validity = sequence(utcTime(Date.now() - day), utcTime(Date.now() + 30 * day));
-  const names = sequence(tlv(0x82, Buffer.from('localhost')), tlv(0x87, Buffer.from([127, 0, 0, 1])));
+  const hosts = ['localhost', MEDIA_HOST].map((host) => tlv(0x82, Buffer.from(host)));
+  const names = sequence(...hosts, tlv(0x87, Buffer.from([127, 0, 0, 1])));
   const extensions = sequence(
     sequence(
       oid('551d13'),

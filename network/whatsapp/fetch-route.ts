@@ -1,0 +1,63 @@
+/** The way out of an instance for what the library fetches by itself: histories, and large parts of the account's state. */
+import { EventEmitter, once } from 'node:events';
+import type { Agent } from 'node:http';
+import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { TLSSocket } from 'node:tls';
+import { type buildConnector, type Dispatcher, Dispatcher1Wrapper, Agent as FetchAgent } from 'undici';
+
+/** An agent that goes by a proxy: it makes one connection at a time, TLS included. */
+interface ProxyAgent {
+  connect(request: unknown, options: object): Promise<Socket>;
+}
+
+const CONNECT_MS = 20_000;
+
+/**
+ * What `fetch` is given as its `dispatcher` to go where `agent` goes; undefined without one. The agent is asked for
+ * connections, so that proxies, their passwords and the refusal of private addresses are in one place. Wrapped, because
+ * the `fetch` of Node.js may be older than this dispatcher.
+ */
+export function createFetchRoute(route: {
+  agent: Agent | undefined;
+  proxy: string | null;
+  ca: string | undefined;
+}): Dispatcher | undefined {
+  const { agent, proxy, ca } = route;
+  if (!agent) return undefined;
+  const connect = proxy === null ? { ...(ca ? { ca } : {}) } : connectorOf(agent as unknown as ProxyAgent);
+  return new Dispatcher1Wrapper(new FetchAgent({ connect, allowH2: false }));
+}
+
+function connectorOf(agent: ProxyAgent): buildConnector.connector {
+  return ({ hostname, port, protocol, servername }, done) => {
+    if (protocol !== 'https:') return done(new Error('media servers are asked over TLS alone'), null);
+    const connecting = connectBy(agent, { host: hostname, port: Number(port) || 443, servername });
+    const tooLate = delay(CONNECT_MS, undefined, { ref: false }).then(() => {
+      throw new Error('the proxy or the media server did not answer');
+    });
+    Promise.race([connecting, tooLate]).then(
+      (socket) => done(null, socket),
+      (err: Error) => {
+        done(err, null);
+        connecting.then((socket) => socket.destroy()).catch(() => undefined);
+      },
+    );
+  };
+}
+
+async function connectBy(
+  agent: ProxyAgent,
+  to: { host: string; port: number; servername: string | undefined },
+): Promise<Socket> {
+  // Agents know requests of `node:http`, of which they need this much.
+  const request = Object.assign(new EventEmitter(), { destroy() {} });
+  const socket = await agent.connect(request, {
+    ...{ host: to.host, port: to.port, secureEndpoint: true },
+    ...(to.servername ? { servername: to.servername } : {}),
+  });
+  // A proxy that says no is told by a socket without TLS, for the request to read the refusal from.
+  if (!(socket instanceof TLSSocket)) throw new Error('the proxy refused the connection');
+  await once(socket, 'secureConnect');
+  return socket;
+}

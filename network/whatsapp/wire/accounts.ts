@@ -1,0 +1,64 @@
+/** The question which numbers have an account, and which of them are businesses. */
+import type { WireNode } from '../library-types.ts';
+
+export interface Account {
+  /** The digits that were asked for; empty where the network does not repeat them. */
+  asked: string;
+  /** The account's own, which may be written otherwise than was asked: Brazilian numbers with their ninth digit. */
+  jid: string;
+  exists: boolean;
+  isBusiness: boolean;
+}
+
+/** `phones` are digits; `sid` names the question. */
+export function accountsQuestion(phones: readonly string[], sid: string): WireNode {
+  const users = phones.map((phone) => ({
+    tag: 'user',
+    attrs: {},
+    content: [{ tag: 'contact', attrs: {}, content: `+${phone}` }],
+  }));
+  const asked = [
+    { tag: 'business', attrs: {}, content: [{ tag: 'verified_name', attrs: {} }] },
+    { tag: 'contact', attrs: {} },
+  ];
+  return {
+    tag: 'iq',
+    attrs: { to: '@s.whatsapp.net', type: 'get', xmlns: 'usync' },
+    content: [
+      {
+        tag: 'usync',
+        attrs: { context: 'interactive', mode: 'query', sid, last: 'true', index: '0' },
+        content: [
+          { tag: 'query', attrs: {}, content: asked },
+          { tag: 'list', attrs: {}, content: users },
+        ],
+      },
+    ],
+  };
+}
+
+/** Throws when there is no answer. A business shows by the name that the network has certified. */
+export function readAccounts(answer: WireNode | undefined): Account[] {
+  const list = child(child(answer, 'usync'), 'list');
+  if (!list) throw new Error('the network did not answer');
+  return childrenOf(list).flatMap((user) => {
+    const contact = child(user, 'contact');
+    if (!user.attrs.jid || !contact) return [];
+    const isBusiness = child(child(user, 'business'), 'verified_name') !== undefined;
+    const asked = textOf(contact).replace(/\D/g, '');
+    return [{ asked, jid: user.attrs.jid, exists: contact.attrs.type === 'in', isBusiness }];
+  });
+}
+
+function child(node: WireNode | undefined, tag: string): WireNode | undefined {
+  return node && childrenOf(node).find((each) => each.tag === tag);
+}
+
+function childrenOf(node: WireNode): readonly WireNode[] {
+  return Array.isArray(node.content) ? node.content : [];
+}
+
+function textOf({ content }: WireNode): string {
+  if (typeof content === 'string') return content;
+  return content instanceof Uint8Array ? Buffer.from(content).toString('utf8') : '';
+}

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type NetworkDriver, SendRefused } from '@posthorn/network/driver.ts';
+import { createWhatsAppDriver } from '@posthorn/network/whatsapp/driver.ts';
+import { loadLibrary, trustRoot } from '@posthorn/network/whatsapp/library.ts';
+import {
+  connected,
+  newKept,
+  newNumber,
+  openRecorded,
+  outbound,
+  type Recorded,
+} from '../support/whatsapp/driver-harness.ts';
+import { startWhatsAppNetwork, type WhatsAppNetwork } from '../support/whatsapp/network.ts';
+import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
+
+const silentLog = { debug() {}, warn() {}, error() {} };
+const WAIT_MS = 30_000;
+
+describe('an account of WhatsApp', () => {
+  let network: WhatsAppNetwork;
+  let driver: NetworkDriver;
+  const opened: Recorded[] = [];
+  before(async () => {
+    network = await startWhatsAppNetwork();
+    trustRoot(await loadLibrary(), network.trustedRoot);
+    driver = createWhatsAppDriver({ url: network.url, ca: network.ca, log: silentLog });
+  });
+  after(async () => {
+    await Promise.all(opened.map(({ session }) => session.close()));
+    await network?.close();
+    assert.deepEqual(network.problems, []);
+  });
+
+  async function pair(own: PhoneHandle): Promise<Recorded> {
+    const recorded = await openRecorded(driver, newKept());
+    opened.push(recorded);
+    own.scan(await until(() => recorded.qrs.at(-1), 'a QR code', WAIT_MS));
+    await connected(recorded);
+    return recorded;
+  }
+
+  const newPhone = (name?: string) => network.phone(newNumber(), name);
+  const refused = (reason: string) => (err: unknown) => err instanceof SendRefused && err.reason === reason;
+
+  it('hands over its chats as they stand on the phone, by the numbers behind anonymous ids', async () => {
+    const [own, ada, bob] = [newPhone(), newPhone('Ada'), newPhone('Bob')];
+    const at = (day: number) => new Date(Date.UTC(2026, 0, day));
+    const until2100 = Date.UTC(2100, 0, 1);
+    const [question, answer] = own.remember(
+      ada,
+      [
+        { text: 'Are you there?', fromMe: false, at: at(1) },
+        { text: 'Yes', fromMe: true, at: at(3) },
+      ],
+      { name: 'Ada Lovelace', archived: true, pinned: 1_700_000_000, muteEndTime: until2100, unreadCount: 2 },
+    );
+    own.remember(bob, [{ text: 'Hidden', fromMe: false, at: at(2) }]);
+    const [, hidden] = own.phone.history.conversations as Record<string, unknown>[];
+    Object.assign(hidden!, { id: bob.lid, pnJid: bob.jid });
+    const [{ message }] = hidden!.messages as [{ message: { key: { remoteJid: string } } }];
+    message.key.remoteJid = bob.lid;
+
+    const recorded = await pair(own);
+    const batch = await until(() => recorded.history.at(-1), 'the history', WAIT_MS);
+    assert.deepEqual([batch.isLast, batch.progress], [true, 100]);
+    const plain = { unreadCount: 0, archived: false, pinned: false, mutedUntil: null };
+    assert.deepEqual(
+      batch.chats.map(({ chat, name, ...rest }) => [chat, rest]),
+      [
+        [ada.jid, { unreadCount: 2, archived: true, pinned: true, mutedUntil: until2100 }],
+        [bob.jid, plain],
+      ],
+    );
+    assert.equal(batch.chats[0]?.name, 'Ada Lovelace');
+    assert.deepEqual(batch.lids, [{ lid: bob.lid, phone: bob.number }]);
+    assert.deepEqual(
+      batch.messages.map(({ chat, from, fromMe, content, at: sentAt, status }) => [
+        ...[chat, from, fromMe, content.text, sentAt.getTime(), status],
+      ]),
+      [
+        [ada.jid, ada.jid, false, 'Are you there?', at(1).getTime(), undefined],
+        [bob.jid, bob.jid, false, 'Hidden', at(2).getTime(), undefined],
+        [ada.jid, own.jid, true, 'Yes', at(3).getTime(), 'read'],
+      ],
+    );
+    assert.deepEqual([recorded.inbound, recorded.changes, recorded.receipts], [[], [], []]);
+
+    // What was said before can be answered and forwarded like anything else.
+    const reply = outbound(ada.jid, 'text', { text: 'Still here' }, { quotedId: question! });
+    await recorded.session.send(reply);
+    const quoting = (await ada.message(reply.networkId)).wire.extendedTextMessage as Record<string, unknown>;
+    const context = quoting.contextInfo as Record<string, unknown>;
+    assert.deepEqual([context.stanzaId, context.participant], [question, ada.jid]);
+    const edit = outbound(ada.jid, 'delete', {}, { target: { id: answer!, from_me: true } });
+    await recorded.session.send(edit);
+    await ada.message(edit.networkId);
+  });
+
+  it('takes JPEG alone as its picture', async () => {
+    const own = newPhone();
+    const recorded = await pair(own);
+    const png = Buffer.of(0x89, 0x50, 0x4e, 0x47).toString('base64');
+    await assert.rejects(
+      recorded.session.act('profile_update', { picture: png }),
+      refused('picture_not_jpeg'),
+    );
+    assert.equal(own.phone.picture, null);
+  });
+
+  it('rejects a call under the name that the caller has for the network', async () => {
+    const [own, friend] = [newPhone(), newPhone()];
+    const recorded = await pair(own);
+    const callId = friend.call(own, 'offer', undefined, true, 'lid');
+    const call = await until(() => recorded.facts.find(({ kind }) => kind === 'call'), 'the call', WAIT_MS);
+    assert.ok(call.kind === 'call');
+    assert.deepEqual([call.from, call.video], [friend.jid, true]);
+    await recorded.session.act('reject_call', { call_id: callId, from: friend.jid });
+    await until(() => friend.phone.calls.get(callId) === 'rejected', 'it rings no more', WAIT_MS);
+    // One that is over is passed over.
+    const late = friend.call(own, 'offer');
+    friend.call(own, 'terminate', late);
+    await recorded.session.act('reject_call', { call_id: late, from: friend.jid });
+    assert.equal(friend.phone.calls.get(late), 'over');
+  });
+
+  it('uploads prekeys when the network says that few are left, and can be written to with them', async () => {
+    const own = newPhone();
+    const recorded = await pair(own);
+    // The own phone has taken one for the history by then, and takes no other.
+    await until(() => recorded.history.length > 0, 'the history', WAIT_MS);
+    const before = new Set(own.device.preKeys.map(({ id }) => id));
+    network.control.runLowOnPreKeys(own.device, 2);
+    const isNew = ({ id }: { id: number }) => !before.has(id);
+    await until(() => own.device.preKeys.some(isNew), 'new prekeys', WAIT_MS);
+    assert.equal(own.device.preKeys.filter(({ id }) => before.has(id)).length, 2);
+    // Each of these begins a session with a prekey of its own: the two old ones, and a new one.
+    const sent = [newPhone(), newPhone(), newPhone()].map((friend) =>
+      friend.text(own, `From ${friend.number}`),
+    );
+    await until(
+      () => sent.every((id) => recorded.inbound.some(({ networkId }) => networkId === id)),
+      'all can be read',
+      WAIT_MS,
+    );
+    assert.equal(own.device.preKeys.filter(({ id }) => before.has(id)).length, 0);
+  });
+});

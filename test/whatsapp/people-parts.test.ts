@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { MappingCache } from '@posthorn/network/whatsapp/mapping-cache.ts';
+import { accountsQuestion, readAccounts } from '@posthorn/network/whatsapp/wire/accounts.ts';
+import { child, children, node, type Stanza, textOf } from '../support/whatsapp/nodes.ts';
+
+describe('which numbers have an account', () => {
+  it('is asked with all of them at once, and with the certified names of businesses', () => {
+    const question = accountsQuestion(['5511987654321', '15550001111'], 'abc') as Stanza;
+    const usync = child(question, 'usync')!;
+    assert.equal(usync.attrs.sid, 'abc');
+    const users = children(child(usync, 'list'), 'user');
+    assert.deepEqual(
+      users.map((user) => textOf(child(user, 'contact'))),
+      ['+5511987654321', '+15550001111'],
+    );
+    const asked = children(child(usync, 'query'));
+    assert.deepEqual(
+      asked.map(({ tag }) => tag),
+      ['business', 'contact'],
+    );
+  });
+
+  it('is answered by what was asked, though the account may be written otherwise', () => {
+    const user = (jid: string, contact: Stanza, ...more: Stanza[]) =>
+      node('user', { jid }, [contact, ...more]);
+    const answer = node('iq', { type: 'result' }, [
+      node('usync', {}, [
+        node('list', {}, [
+          user('551187654321@s.whatsapp.net', node('contact', { type: 'in' }, Buffer.from('+5511987654321'))),
+          user(
+            '15550001111@s.whatsapp.net',
+            node('contact', { type: 'in' }, '+15550001111'),
+            node('business', {}, [node('verified_name', { v: '1' }, Buffer.of(1))]),
+          ),
+          user('15550002222@s.whatsapp.net', node('contact', { type: 'out' }), node('business')),
+          node('user', { jid: '15550003333@s.whatsapp.net' }),
+        ]),
+      ]),
+    ]);
+    assert.deepEqual(readAccounts(answer), [
+      { asked: '5511987654321', jid: '551187654321@s.whatsapp.net', exists: true, isBusiness: false },
+      { asked: '15550001111', jid: '15550001111@s.whatsapp.net', exists: true, isBusiness: true },
+      { asked: '', jid: '15550002222@s.whatsapp.net', exists: false, isBusiness: false },
+    ]);
+  });
+
+  it('is not known when the network does not answer', () => {
+    assert.throws(() => readAccounts(undefined), /did not answer/);
+    assert.throws(() => readAccounts(node('iq', { type: 'result' })), /did not answer/);
+  });
+});
+
+describe('the phones behind anonymous ids', () => {
+  it('are held with what was asked for last, up to a bound', () => {
+    const cache = new MappingCache();
+    for (let nth = 0; nth < 10_000; nth += 1) cache.set(`lid:${nth}`, `${nth}`);
+    assert.equal(cache.get('lid:0'), '0');
+    cache.set('lid:new', 'new');
+    assert.deepEqual([cache.get('lid:0'), cache.get('lid:1'), cache.get('lid:new')], ['0', undefined, 'new']);
+    cache.clear();
+    assert.equal(cache.get('lid:0'), undefined);
+  });
+});

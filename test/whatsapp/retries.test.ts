@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { NetworkDriver } from '@posthorn/network/driver.ts';
+import { createWhatsAppDriver } from '@posthorn/network/whatsapp/driver.ts';
+import { loadLibrary, trustRoot } from '@posthorn/network/whatsapp/library.ts';
+import {
+  connected,
+  type Kept,
+  newKept,
+  newNumber,
+  openRecorded,
+  outbound,
+  type Recorded,
+  sendText,
+} from '../support/whatsapp/driver-harness.ts';
+import { startWhatsAppNetwork, type WhatsAppNetwork } from '../support/whatsapp/network.ts';
+import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
+
+const silentLog = { debug() {}, warn() {}, error() {} };
+const WAIT_MS = 30_000;
+
+/** The driver keeps nothing in memory for it: what is asked for again is read from the store. */
+describe('a phone that cannot open what it was sent, asks for it again and reads it:', () => {
+  let network: WhatsAppNetwork;
+  let driver: NetworkDriver;
+  let own: PhoneHandle;
+  let friend: PhoneHandle;
+  let kept: Kept;
+  let recorded: Recorded;
+  before(async () => {
+    network = await startWhatsAppNetwork();
+    trustRoot(await loadLibrary(), network.trustedRoot);
+    driver = createWhatsAppDriver({ url: network.url, ca: network.ca, log: silentLog });
+    own = network.phone(newNumber());
+    friend = network.phone(newNumber());
+    kept = newKept();
+    recorded = await openRecorded(driver, kept);
+    own.scan(await until(() => recorded.qrs.at(-1), 'a QR code', WAIT_MS));
+    await connected(recorded);
+    const first = await sendText(recorded, friend.jid, 'First');
+    await friend.message(first, WAIT_MS);
+    const answer = friend.text(own, 'Answer');
+    await until(() => recorded.inbound.some(({ networkId }) => networkId === answer), 'the answer', WAIT_MS);
+  });
+  after(async () => {
+    await recorded?.session.close();
+    await network?.close();
+    assert.deepEqual(network.problems, []);
+  });
+
+  function loseSession(): void {
+    friend.phone.restart(`${own.number}.${own.device.id}`);
+  }
+
+  it('a text', async () => {
+    loseSession();
+    const id = await sendText(recorded, friend.jid, 'Second');
+    const received = await friend.message(id, WAIT_MS);
+    assert.deepEqual([received.wire.conversation, received.timesSeen], ['Second', 1]);
+    assert.ok(friend.phone.failures.some((failure) => failure.id === id));
+  });
+
+  it('a reaction, and an edit', async () => {
+    const text = await sendText(recorded, friend.jid, 'Third');
+    await friend.message(text, WAIT_MS);
+    for (const [type, content, field] of [
+      ['reaction', { emoji: '👍' }, 'reactionMessage'],
+      ['edit', { text: 'Third, better' }, 'protocolMessage'],
+    ] as const) {
+      loseSession();
+      const change = outbound(friend.jid, type, content, { target: { id: text, from_me: true } });
+      await recorded.session.send(change);
+      const received = await friend.message(change.networkId, WAIT_MS);
+      assert.ok(JSON.stringify(received.wire).includes(field), JSON.stringify(received.wire));
+      assert.ok(friend.phone.failures.some((failure) => failure.id === change.networkId));
+    }
+  });
+
+  it('a text of a session that is closed by now, from the next one', async () => {
+    loseSession();
+    friend.goOffline();
+    const id = await sendText(recorded, friend.jid, 'Fourth');
+    await recorded.session.close();
+    friend.comeOnline();
+    await until(
+      () => friend.phone.failures.some((failure) => failure.id === id),
+      'it cannot be opened',
+      WAIT_MS,
+    );
+    recorded = await openRecorded(driver, kept);
+    await connected(recorded);
+    const received = await friend.message(id, WAIT_MS);
+    assert.equal(received.wire.conversation, 'Fourth');
+  });
+});
