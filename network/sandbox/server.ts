@@ -65,10 +65,10 @@ export interface SandboxServer {
 const KEEP_MESSAGES = 50_000;
 const HEARTBEAT_MS = 30_000;
 /**
- * How long an idle connection is kept: longer than clients keep theirs, so that they end it first. One that is ended here
- * while a request is on its way costs that request.
+ * An idle connection is kept for longer than clients keep theirs, so that they end it first: one that is ended here while
+ * a request is on its way costs that request.
  */
-const KEEP_ALIVE_MS = 72_000;
+const HTTP_OPTIONS = { connectionsCheckingInterval: 1_000, keepAliveTimeout: 72_000 };
 const TRANSFERS: TransferLimits = { graceMs: 15_000, minBytesPerS: 16 * 1024 };
 const MAX_FRAME_BYTES = 8 * 1024 * 1024;
 
@@ -78,10 +78,7 @@ export async function createSandboxServer(options: SandboxOptions = {}): Promise
   const sessions = new Set<Session>();
   const outbox: Outbox = createOutbox({ journal: () => world.journal, world: () => world, log });
   const world = createWorld(options, log, outbox);
-  const http = createServer(
-    { connectionsCheckingInterval: 1_000, keepAliveTimeout: KEEP_ALIVE_MS },
-    answerStarting,
-  );
+  const http = createServer(HTTP_OPTIONS, answerStarting);
   limitTransfers(http, {
     ...(options.transfers ?? TRANSFERS),
     timeoutAnswer: () => ({ error_code: 'REQUEST_TIMEOUT', message: 'the request took too long to arrive' }),
