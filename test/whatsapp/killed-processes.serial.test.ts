@@ -22,7 +22,7 @@ const WRITES_MAX = SESSIONS * 48;
 /** The friend writes to all after each so many writes of keys, so that messages come while others go. */
 const WRITES_A_ROUND = SESSIONS * 8;
 const FRIEND = '999100000000@s.whatsapp.net';
-const WAIT_MS = 120_000;
+const WAIT_MS = 240_000;
 
 describe(`processes that hold ${SESSIONS} sessions of WhatsApp, killed ${KILLS} times (SIGKILL)`, () => {
   let network: ChildProcess;

@@ -1,8 +1,16 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { networkIdOf, newId } from '@posthorn/core/platform/ids.ts';
 import type { SessionKey } from '@posthorn/network/driver.ts';
 import { createWhatsAppDriver } from '@posthorn/network/whatsapp/driver.ts';
 import { loadLibrary, trustRoot } from '@posthorn/network/whatsapp/library.ts';
-import { connected, type Kept, type MemoryKeys, newKept, openRecorded, outbound } from './driver-harness.ts';
+import {
+  type Kept,
+  type MemoryKeys,
+  newKept,
+  openRecorded,
+  outbound,
+  type Recorded,
+} from './driver-harness.ts';
 import { FileKeys, KeyFile } from './file-keys.ts';
 import { until } from './phone-handle.ts';
 
@@ -23,6 +31,7 @@ export interface Killable {
 export type ToKillable = { begin: 'live' | 'settle' };
 export type FromKillable = { ready: true } | { qr: string } | { sent: number } | { wrote: true };
 
+const WAIT_MS = 240_000;
 const given = JSON.parse(process.argv[2]!) as Killable;
 const file = new KeyFile(given.file);
 const say = (message: FromKillable) => process.send?.(message);
@@ -45,19 +54,57 @@ file.db.exec(`
   CREATE TABLE IF NOT EXISTS recorded (id TEXT PRIMARY KEY, text TEXT);
   CREATE TABLE IF NOT EXISTS taken (id TEXT PRIMARY KEY);
 `);
-process.once('message', ({ begin }: ToKillable) => {
-  for (let nth = 1; nth <= given.sessions; nth += 1) void hold(nth, begin);
+process.once('message', async ({ begin }: ToKillable) => {
+  const all = Array.from({ length: given.sessions }, (_, at) => at + 1);
+  if (begin === 'live') await Promise.all(all.map(holdForEver));
+  // One after the other: to pair is much work.
+  else for (const nth of all) await settle(nth);
 });
 process.once('disconnect', () => process.exit());
 say({ ready: true });
 
-async function hold(nth: number, begin: ToKillable['begin']): Promise<void> {
+/** As a worker does: a session that ends is opened again. */
+async function holdForEver(nth: number): Promise<never> {
+  for (;;) {
+    const life = await open(nth);
+    while (life.ended.length === 0) await write(nth, life);
+  }
+}
+
+async function settle(nth: number): Promise<void> {
+  let life = await open(nth);
+  while (!(await write(nth, life))) if (life.ended.length > 0) life = await open(nth);
+}
+
+/** Writes to the friend. Answers whether the network has said that it took it. */
+async function write(nth: number, { session }: Recorded): Promise<boolean> {
+  const message = outbound(
+    given.friend,
+    'text',
+    { text: `from ${nth}` },
+    { networkId: networkIdOf(newId()) },
+  );
+  const isTaken = await session.send(message).then(
+    () => true,
+    () => false,
+  );
+  // Whether it was sent is not known: it is not sent again.
+  if (!isTaken) {
+    await delay(100);
+    return false;
+  }
+  file.prepare('INSERT INTO taken VALUES (?)').run(message.networkId);
+  say({ sent: nth });
+  return true;
+}
+
+/** Resolves when it is connected, or has ended. */
+async function open(nth: number): Promise<Recorded> {
   const paired = file.prepare('SELECT credentials FROM paired WHERE session = ?').get(nth);
   const keys = new ToldKeys(file, nth) as unknown as MemoryKeys;
   const kept: Kept = {
     ...newKept(),
-    keys,
-    credentials: paired ? JSON.parse(String(paired.credentials)) : null,
+    ...{ keys, credentials: paired ? JSON.parse(String(paired.credentials)) : null },
   };
   const life = await openRecorded(driver, kept, {
     sink: {
@@ -71,18 +118,8 @@ async function hold(nth: number, begin: ToKillable['begin']): Promise<void> {
       },
     },
   });
-  await connected(life);
-  // With what the phone hands over after a pairing.
-  if (!paired) await until(() => life.history.length > 0, 'the history', 60_000);
-  do {
-    const message = outbound(
-      given.friend,
-      'text',
-      { text: `from ${nth}` },
-      { networkId: networkIdOf(newId()) },
-    );
-    await life.session.send(message);
-    file.prepare('INSERT INTO taken VALUES (?)').run(message.networkId);
-    say({ sent: nth });
-  } while (begin === 'live');
+  // After a pairing with what the phone hands over.
+  const isReady = () => life.connected > 0 && (paired || life.history.length > 0);
+  await until(() => isReady() || life.ended.length > 0, `session ${nth} is connected`, WAIT_MS);
+  return life;
 }
