@@ -103,7 +103,7 @@ export function isBrowser(): boolean {
 }
 
 function readBody(response: Response, text: string, answer: 'json' | 'text' | 'none'): unknown {
-  if (answer === 'none' || response.status === 204 || response.status === 205) return undefined;
+  if (answer === 'none' || [204, 205].includes(response.status)) return undefined;
   if (answer === 'text') return text;
   try {
     return JSON.parse(text);

@@ -51,12 +51,12 @@ export async function encodeBody(kind: 'json' | 'media' | 'none', body: unknown)
   for (const [name, value] of Object.entries(fields)) {
     if (hasFile && name === 'file') {
       const { blob, name: fileName } = await blobOf(value);
-      form.addFile(name, blob, fileName);
+      await form.addFile(name, blob, fileName);
       continue;
     }
     for (const item of Array.isArray(value) ? value : [value]) {
       if (item === undefined || item === null) continue;
-      if (isBlob(item)) form.addFile(name, item, (item as { name?: string }).name || 'file');
+      if (isBlob(item)) await form.addFile(name, item, (item as { name?: string }).name || 'file');
       else form.add(name, typeof item === 'object' ? JSON.stringify(item) : String(item));
     }
   }
@@ -69,16 +69,18 @@ export async function encodeBody(kind: 'json' | 'media' | 'none', body: unknown)
  */
 function createForm() {
   const boundary = `posthorn-${randomId()}`;
-  const parts: (string | Blob)[] = [];
+  const parts: (string | Blob | ArrayBuffer)[] = [];
   const head = (name: string, more: string) =>
     `--${boundary}\r\ncontent-disposition: form-data; name="${escapeName(name)}"${more}\r\n\r\n`;
   return {
     add(name: string, value: string) {
       parts.push(head(name, ''), value, '\r\n');
     },
-    addFile(name: string, blob: Blob, fileName: string) {
+    async addFile(name: string, blob: Blob, fileName: string) {
       const type = `\r\ncontent-type: ${blob.type || 'application/octet-stream'}`;
-      parts.push(head(name, `; filename="${escapeName(fileName)}"${type}`), blob, '\r\n');
+      // Bun leaves a file on the disk out of what it is put into.
+      const whole = new Blob(['', blob]).size ? blob : await blob.arrayBuffer();
+      parts.push(head(name, `; filename="${escapeName(fileName)}"${type}`), whole, '\r\n');
     },
     end(): EncodedBody {
       const contentType = `multipart/form-data; boundary=${boundary}`;
@@ -89,7 +91,7 @@ function createForm() {
 
 /** As browsers write names that would end the line or the quotes. */
 function escapeName(name: string): string {
-  return name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+  return name.replace(/["\r\n]/g, encodeURIComponent);
 }
 
 /** The base with the path behind it; a base with a path of its own keeps it. */

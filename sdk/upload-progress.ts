@@ -76,7 +76,7 @@ function sendXhr(
     xhr.responseType = 'blob';
     xhr.upload.onprogress = ({ loaded, total }) => onProgress({ sentBytes: loaded, totalBytes: total });
     xhr.onload = settle(() => {
-      const isEmpty = xhr.status === 204 || xhr.status === 205 || xhr.status === 304;
+      const isEmpty = [204, 205, 304].includes(xhr.status);
       resolve(
         new Response(isEmpty ? null : xhr.response, {
           status: xhr.status,

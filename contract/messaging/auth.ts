@@ -399,6 +399,7 @@ export const auth = {
       auth: 'jwt_or_cookie',
       access: 'all',
       errors: ['INVALID_CURRENT_PASSWORD', 'OWNER_ONLY', 'ACCOUNT_DELETION_FAILED'],
+      statuses: { ACCOUNT_DELETION_FAILED: [500, 502] },
       bodyCodes: LOGIN_CODES,
       summary: 'Delete the company and everything in it',
       description:

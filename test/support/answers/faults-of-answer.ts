@@ -7,6 +7,8 @@ import type { SeenAnswer } from './watch-fetch.ts';
  * then one of the documents has to fit.
  */
 export function faultsOfAnswer(answer: SeenAnswer): string {
+  // A path that cannot be decoded is none of any operation.
+  if (answer.status === 400 && !isDecodable(answer.path)) return '';
   let first: string | null = null;
   for (const service of SERVICES) {
     const checker = checkerOf(service);
@@ -18,8 +20,17 @@ export function faultsOfAnswer(answer: SeenAnswer): string {
   return first ?? faultsOfUnknown(answer);
 }
 
-/** What is not documented is refused, but for preflights and what the services ask of one another. */
+/** What is not documented is refused, but for preflights. Outside of /v1 tests serve what they make up. */
 function faultsOfUnknown({ method, path, status }: SeenAnswer): string {
-  if (status >= 400 || method === 'OPTIONS' || path.startsWith('/internal/')) return '';
+  if (status >= 400 || method === 'OPTIONS' || !path.startsWith('/v1/')) return '';
   return 'no document has this operation';
+}
+
+function isDecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
 }
