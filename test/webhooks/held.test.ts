@@ -20,12 +20,13 @@ test('what is held for an endpoint goes back when it answers 410 or is disabled,
   const BACKLOG = 400;
   /** At most under way at once; four times as many are held for an endpoint that answers fast. */
   const IN_FLIGHT = 64;
-  for (const how of ['gone', 'disabled'] as const) {
+  for (const how of ['disabled', 'gone'] as const) {
     const other = await seedCompany(parts.db);
-    let answer = { status: 200, afterMs: 0 };
-    const receiver = await startReceiver((_req, res) =>
-      setTimeout(() => res.writeHead(answer.status).end(), answer.afterMs),
-    );
+    let answer: { status: number; wait(): Promise<unknown> } = { status: 200, wait: async () => undefined };
+    const receiver = await startReceiver((_req, res) => {
+      const { status, wait } = answer;
+      void wait().then(() => res.writeHead(status).end());
+    });
     t.after(receiver.close);
     const webhook = await seedWebhook(parts.db, other.companyId, receiver.url);
     const patch = (body: object) =>
@@ -33,10 +34,16 @@ test('what is held for an endpoint goes back when it answers 410 or is disabled,
     const sent = () => receiver.requests - WARM_UP;
     await emitEvents(parts, other.companyId, WARM_UP);
     await waitFor(async () => (await logsOf(parts.db, webhook.id)).length === WARM_UP);
-    answer = { status: how === 'gone' ? 410 : 200, afterMs: 300 };
+    // What is sent is answered once the webhook is disabled, however long the request for that takes.
+    const disabled = Promise.withResolvers<void>();
+    answer =
+      how === 'gone'
+        ? { status: 410, wait: () => delay(300) }
+        : { status: 200, wait: () => disabled.promise };
     await emitEvents(parts, other.companyId, BACKLOG);
-    await waitFor(() => sent() >= IN_FLIGHT);
+    await waitFor(() => sent() >= (how === 'gone' ? IN_FLIGHT : 1));
     if (how === 'disabled') await patch({ enabled: false });
+    disabled.resolve();
     await delay(1_500);
     // What was under way is answered and written down by and by.
     await waitFor(async () => (await pendingOf(parts.db, webhook.id)) === BACKLOG - sent(), undefined, {
@@ -44,7 +51,7 @@ test('what is held for an endpoint goes back when it answers 410 or is disabled,
     });
     const reached = sent();
     assert.ok(reached <= 1.5 * IN_FLIGHT, `${how}: ${reached} of ${BACKLOG} were sent`);
-    answer = { status: 200, afterMs: 0 };
+    answer = { status: 200, wait: async () => undefined };
     await patch({ enabled: true });
     await waitFor(async () => (await pendingOf(parts.db, webhook.id)) === 0, 60_000);
     const ids = receiver.received.map(({ headers }) => headers['webhook-id']);
@@ -56,7 +63,7 @@ test('what is held for an endpoint goes back when it answers 410 or is disabled,
 test('retries beside a backlog that outlasts their lease are sent once each, and before its end', async (t) => {
   const { parts } = messaging;
   const { companyId } = await seedCompany(parts.db);
-  const receiver = await startReceiver((_req, res) => setTimeout(() => res.end('ok'), 100));
+  const receiver = await startReceiver((_req, res) => setTimeout(() => res.end('ok'), 500));
   t.after(receiver.close);
   const webhook = await seedWebhook(parts.db, companyId, receiver.url);
   const retried = await emitEvents(parts, companyId, 20);
@@ -66,7 +73,7 @@ test('retries beside a backlog that outlasts their lease are sent once each, and
   );
   const BACKLOG = 1_500;
   await emitEvents(parts, companyId, BACKLOG);
-  const dispatcher = await startDispatcher(parts, { leaseMs: 1_000, timeoutMs: 400 });
+  const dispatcher = await startDispatcher(parts, { leaseMs: 8_000, timeoutMs: 4_000 });
   t.after(dispatcher.close);
   await waitFor(async () => (await pendingOf(parts.db, webhook.id)) === 0, 120_000);
   const ids = receiver.received.map(({ headers }) => headers['webhook-id']);
