@@ -114,7 +114,7 @@ function forgetConfig({ endpoints, attempts }: DispatcherContext, webhookId: num
   const endpoint = endpoints.all.get(webhookId);
   if (!endpoint) return;
   // Also where none is known at present: a claim or a look at the configuration may be under way.
-  endpoint.changedAtMs = performance.now();
+  endpoint.changedAtMs = Math.max(endpoint.changedAtMs, performance.now());
   endpoint.config = null;
   attempts.begin(endpoint);
 }
@@ -139,15 +139,21 @@ function onResult(context: DispatcherContext, endpoint: Endpoint, result: Attemp
     if (endpoint.retryAtMs === null || retryAtMs < endpoint.retryAtMs) endpoint.retryAtMs = retryAtMs;
     finder.onRetryAt(retryAtMs);
   }
-  if (result.statusCode === 410)
-    disableGoneWebhook(deps.db, {
-      webhookId: endpoint.webhookId,
-      url: result.webhookUrl,
-      at: result.endedAt,
-    }).catch((err) => deps.log.warn({ err }, 'disabling a webhook failed'));
+  if (result.statusCode === 410) disableGone(context, endpoint, result);
   const desires = () =>
     desiredOf(endpoint, { clockMs: deps.clock.now().getTime(), monotonicMs: performance.now() }) !== null;
   if (wantsClaim(context.state, endpoint.companyId, desires)) wantClaim(context);
+}
+
+/** Until it is written that the webhook is disabled, a claim would still see it enabled: what such a claim brings is released. */
+function disableGone({ deps }: DispatcherContext, endpoint: Endpoint, result: AttemptResult): void {
+  endpoint.changedAtMs = Number.POSITIVE_INFINITY;
+  const { webhookId } = endpoint;
+  disableGoneWebhook(deps.db, { webhookId, url: result.webhookUrl, at: result.endedAt })
+    .catch((err) => deps.log.warn({ err }, 'disabling a webhook failed'))
+    .finally(() => {
+      endpoint.changedAtMs = performance.now();
+    });
 }
 
 function removeWaiting({ endpoints }: DispatcherContext): HeldDelivery[] {
