@@ -14,6 +14,8 @@ export interface Balancer {
 
 const LOOK_EVERY_MS = 200;
 const LOOK_TIMEOUT_MS = 2_000;
+/** Longer than clients keep idle connections: ended here, one might have a request on its way. */
+const KEEP_ALIVE_MS = 72_000;
 /** Looks without an answer that it takes; an answer that says no, and a refused connection, count at once. */
 const SILENT_LOOKS = 3;
 
@@ -79,7 +81,7 @@ export async function startBalancer(targets: readonly string[]): Promise<Balance
 
   await Promise.all(targets.map(look));
   const timers = targets.map((target) => setInterval(() => void look(target), LOOK_EVERY_MS));
-  const server = createServer(pass).listen(0, '127.0.0.1');
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, pass).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
