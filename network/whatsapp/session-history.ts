@@ -20,9 +20,16 @@ async function readBatch(
   past: LibraryEvents['messaging-history.set'],
 ): Promise<HistoryBatch> {
   const chats: HistoryBatch['chats'][number][] = [];
+  const phones = new Map<string, string>();
+  const notePair = (lid: string, jid: string) => {
+    const [one, phone] = [withoutDevice(lid), withoutDevice(jid)];
+    if (isLidJid(one) && isUserJid(phone)) phones.set(one, phone.slice(0, phone.indexOf('@')));
+  };
   for (const { id, name, unreadCount, archived, pinned, muteEndTime } of past.chats) {
     const chat = id && (await nameOf(session, id));
     if (!chat || !isOurChat(chat)) continue;
+    // The library tells no pairs with a history that it has kept back for a moment, but it has stored them.
+    notePair(id, chat);
     chats.push({
       chat,
       name: name ?? '',
@@ -37,15 +44,12 @@ async function readBatch(
     const jid = id && (await nameOf(session, id, phoneNumber));
     if (jid && isUserJid(jid)) contacts.push({ jid, name: name ?? '', pushName: notify ?? '' });
   }
-  const lids = (past.lidPnMappings ?? []).flatMap(({ lid, pn }) => {
-    const [one, phone] = [withoutDevice(lid), withoutDevice(pn)];
-    return isLidJid(one) && isUserJid(phone) ? [{ lid: one, phone: phone.slice(0, phone.indexOf('@')) }] : [];
-  });
+  for (const { lid, pn } of past.lidPnMappings ?? []) notePair(lid, pn);
   const progress = Math.min(100, Math.max(0, past.progress ?? 100));
   return {
     chats,
     contacts,
-    lids,
+    lids: [...phones].map(([lid, phone]) => ({ lid, phone })),
     messages: await readHistory(session, past.messages),
     progress,
     isLast: progress === 100,
