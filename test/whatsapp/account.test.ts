@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type NetworkDriver, SendRefused } from '@posthorn/network/driver.ts';
-import { createWhatsAppDriver } from '@posthorn/network/whatsapp/driver.ts';
-import { loadLibrary, trustRoot } from '@posthorn/network/whatsapp/library.ts';
 import {
   connected,
   newKept,
@@ -11,10 +9,10 @@ import {
   outbound,
   type Recorded,
 } from '../support/whatsapp/driver-harness.ts';
-import { startWhatsAppNetwork, type WhatsAppNetwork } from '../support/whatsapp/network.ts';
+import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
+import { startNetworkAndDriver } from '../support/whatsapp/network-driver.ts';
 import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
 
-const silentLog = { debug() {}, warn() {}, error() {} };
 const WAIT_MS = 30_000;
 
 describe('an account of WhatsApp', () => {
@@ -22,9 +20,7 @@ describe('an account of WhatsApp', () => {
   let driver: NetworkDriver;
   const opened: Recorded[] = [];
   before(async () => {
-    network = await startWhatsAppNetwork();
-    trustRoot(await loadLibrary(), network.trustedRoot);
-    driver = createWhatsAppDriver({ url: network.url, ca: network.ca, log: silentLog });
+    ({ network, driver } = await startNetworkAndDriver());
   });
   after(async () => {
     await Promise.all(opened.map(({ session }) => session.close()));

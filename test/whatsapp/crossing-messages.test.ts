@@ -2,8 +2,6 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NetworkDriver, SessionKey } from '@posthorn/network/driver.ts';
-import { createWhatsAppDriver } from '@posthorn/network/whatsapp/driver.ts';
-import { loadLibrary, trustRoot } from '@posthorn/network/whatsapp/library.ts';
 import {
   connected,
   type Kept,
@@ -14,14 +12,14 @@ import {
   type Recorded,
   sendText,
 } from '../support/whatsapp/driver-harness.ts';
-import { startWhatsAppNetwork, type WhatsAppNetwork } from '../support/whatsapp/network.ts';
+import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
+import { startNetworkAndDriver } from '../support/whatsapp/network-driver.ts';
 import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
 
 const ROUNDS = 30;
 const LIVES = 4;
 const OTHERS = 3;
 const WAIT_MS = 60_000;
-const silentLog = { debug() {}, warn() {}, error() {} };
 
 /** Keys of a database that takes its time, so that what goes and what comes overlap. */
 class SlowKeys extends MemoryKeys {
@@ -48,9 +46,7 @@ describe('messages that cross each other on the way', () => {
   let kept: Kept;
   let recorded: Recorded;
   before(async () => {
-    network = await startWhatsAppNetwork();
-    trustRoot(await loadLibrary(), network.trustedRoot);
-    driver = createWhatsAppDriver({ url: network.url, ca: network.ca, log: silentLog });
+    ({ network, driver } = await startNetworkAndDriver());
     own = network.phone(newNumber());
     friend = network.phone(newNumber());
     kept = { ...newKept(), keys: new SlowKeys() };

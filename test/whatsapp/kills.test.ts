@@ -67,10 +67,7 @@ class MortalKeys implements SessionKeys {
   }
 }
 
-/**
- * What a dead process was waiting for fails. Not to answer would be truer, but the signal library has one queue for
- * each address in the whole process, so that the next life would wait for the dead one.
- */
+/** What a dead process was waiting for fails. Not to answer would be truer; `killed-processes.serial.test.ts` does that. */
 async function never<T>(): Promise<T> {
   throw new Error('The process was killed');
 }

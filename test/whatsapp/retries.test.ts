@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { NetworkDriver } from '@posthorn/network/driver.ts';
-import { createWhatsAppDriver } from '@posthorn/network/whatsapp/driver.ts';
-import { loadLibrary, trustRoot } from '@posthorn/network/whatsapp/library.ts';
 import {
   connected,
   type Kept,
@@ -13,10 +11,10 @@ import {
   type Recorded,
   sendText,
 } from '../support/whatsapp/driver-harness.ts';
-import { startWhatsAppNetwork, type WhatsAppNetwork } from '../support/whatsapp/network.ts';
+import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
+import { startNetworkAndDriver } from '../support/whatsapp/network-driver.ts';
 import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
 
-const silentLog = { debug() {}, warn() {}, error() {} };
 const WAIT_MS = 30_000;
 
 /** The driver keeps nothing in memory for it: what is asked for again is read from the store. */
@@ -28,9 +26,7 @@ describe('a phone that cannot open what it was sent, asks for it again and reads
   let kept: Kept;
   let recorded: Recorded;
   before(async () => {
-    network = await startWhatsAppNetwork();
-    trustRoot(await loadLibrary(), network.trustedRoot);
-    driver = createWhatsAppDriver({ url: network.url, ca: network.ca, log: silentLog });
+    ({ network, driver } = await startNetworkAndDriver());
     own = network.phone(newNumber());
     friend = network.phone(newNumber());
     kept = newKept();

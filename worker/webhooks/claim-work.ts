@@ -155,7 +155,8 @@ async function hold(context: DispatcherContext, claimed: HeldDelivery[], started
     context,
     claimed.filter(({ webhookId }) => hasChanged(webhookId)),
   );
-  for (const delivery of claimed.filter(({ webhookId }) => !hasChanged(webhookId))) {
+  for (const delivery of claimed) {
+    if (hasChanged(delivery.webhookId)) continue;
     const endpoint = endpointOf(context, delivery.webhookId);
     (delivery.attempts === 0 ? endpoint.fresh : endpoint.retries).push(delivery);
     attempts.begin(endpoint);
