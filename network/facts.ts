@@ -64,6 +64,8 @@ export interface HistoryBatch {
   lids: readonly { lid: Jid; phone: string }[];
   /** Oldest first within a chat. */
   messages: readonly HistoryMessage[];
+  /** Of two parts the one with the higher position has the newer messages. 0 to 65,535. */
+  position: number;
   /** 0 to 100. */
   progress: number;
   isLast: boolean;

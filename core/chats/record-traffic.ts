@@ -96,7 +96,8 @@ WHERE ${STANDS}
 ORDER BY "instanceId", "chatJid" COLLATE "C"
 ON CONFLICT (instance_id, chat_jid) DO UPDATE SET
   unread_count = c.unread_count + excluded.unread_count,
-  last_message_id = CASE WHEN c.last_message_at > excluded.last_message_at THEN c.last_message_id
+  last_message_id = CASE WHEN (c.last_message_at, c.last_message_id)
+                              > (excluded.last_message_at, excluded.last_message_id) THEN c.last_message_id
                     ELSE excluded.last_message_id END,
   last_message_at = greatest(c.last_message_at, excluded.last_message_at),
   active_at = CASE WHEN c.last_message_at IS NULL THEN excluded.active_at

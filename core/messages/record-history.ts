@@ -43,7 +43,10 @@ export interface PastChat {
 export interface PastBatch {
   chats: readonly PastChat[];
   contacts: readonly { jid: Jid; name: string; pushName: string }[];
+  /** Oldest first within a chat. */
   messages: readonly PastMessage[];
+  /** Sorts messages of one millisecond: the position of the part in its history, and of the first one in the part. */
+  position: { part: number; message: number };
   isLast: boolean;
 }
 
@@ -59,7 +62,7 @@ export async function recordPastBatch(
 ): Promise<void> {
   await recordUnderLease(deps, scope.lease, async ({ client, now, tell }) => {
     await lockChats(client, scope, batch);
-    const messages = await insertPast(client, scope, batch.messages, now);
+    const messages = await insertPast(client, scope, batch, now);
     const chats = await insertChats(client, scope, batch.chats, now);
     const contacts = await insertContacts(client, scope, batch.contacts, now);
     await countBatch({ client, now, tell }, scope, { chats, contacts, messages }, batch.isLast);
@@ -79,7 +82,7 @@ async function lockChats(sql: Sql, { instanceId }: HistoryScope, batch: PastBatc
 async function insertPast(
   sql: Sql,
   { companyId, instanceId }: HistoryScope,
-  past: readonly PastMessage[],
+  { messages: past, position }: PastBatch,
   now: Date,
 ): Promise<number> {
   if (past.length === 0) return 0;
@@ -88,8 +91,7 @@ async function insertPast(
     const own = message.fromMe ? messageIdOf(message.networkId) : null;
     return {
       ...message,
-      // `nth` keeps the order of those of one millisecond.
-      id: own ?? v7({ msecs: message.at.getTime(), seq: nth }),
+      id: own ?? v7({ msecs: message.at.getTime(), seq: sequence(position.part, position.message + nth) }),
       networkId: own ? null : message.networkId,
       direction: message.fromMe ? 'outbound' : 'inbound',
       status: message.fromMe ? (message.status ?? 'sent') : 'received',
@@ -108,6 +110,11 @@ async function insertPast(
     });
   await recordChatTraffic(sql, traffic, now);
   return fresh.size;
+}
+
+/** The 32 bits after the time in an id: they keep the order of messages of one millisecond, across parts. */
+function sequence(part: number, message: number): number {
+  return (Math.min(part, 0xffff) << 16) | Math.min(message, 0xffff);
 }
 
 const INSERT_PAST = `

@@ -108,6 +108,7 @@ export const historyBody = z.object({
   contacts: z.array(z.object({ jid, name, pushName: name })),
   lids: z.array(z.object({ lid: jid, phone: z.string() })),
   messages: z.array(historyMessage),
+  position: z.int().min(0),
   progress: z.number(),
   isLast: z.boolean(),
 });

@@ -241,6 +241,8 @@ export interface LibraryEvents {
     messages: LibraryMessage[];
     lidPnMappings?: { lid: string; pn: string }[];
     progress?: number | null;
+    chunkOrder?: number | null;
+    syncType?: number | null;
   };
   'messages.update': { key: WireKey; update: { starred?: boolean | null } }[];
   'contacts.upsert': LibraryContact[];

@@ -154,7 +154,8 @@ export async function readHistory(
     past.push({ ...read.message, fromMe: arrived.fromMe, ...(status ? { status } : {}) });
     await keepPast(session, arrived);
   }
-  return past.sort((one, other) => one.at.getTime() - other.at.getTime());
+  // The newest stands first in a history, and many have the same second.
+  return past.reverse().sort((one, other) => one.at.getTime() - other.at.getTime());
 }
 
 async function keepPast(session: Context, { id, chat, from, fromMe, at, message }: Arrived): Promise<void> {

@@ -51,7 +51,21 @@ async function readBatch(
     contacts,
     lids: [...phones].map(([lid, phone]) => ({ lid, phone })),
     messages: await readHistory(session, past.messages),
+    position: positionOf(past),
     progress,
     isLast: progress === 100,
   };
+}
+
+/** Where the histories of each sync type begin: the first one has the newest messages, the full one the oldest. */
+const FIRST_POSITIONS = new Map([
+  [0, 0xffff], // INITIAL_BOOTSTRAP
+  [3, 0xbfff], // RECENT
+]);
+const FIRST_OF_OTHERS = 0x7fff;
+
+/** A phone tells backwards: each part has older messages than the one before. */
+function positionOf({ syncType, chunkOrder }: LibraryEvents['messaging-history.set']): number {
+  const first = FIRST_POSITIONS.get(syncType ?? -1) ?? FIRST_OF_OTHERS;
+  return Math.max(0, first - Math.max(0, chunkOrder ?? 0));
 }

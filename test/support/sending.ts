@@ -78,7 +78,7 @@ export async function startSending(
     worker?: Partial<WorkerDeps>;
     driver?: Omit<SandboxDriverOptions, 'url'>;
     /** Keeps back the answers of the network when the test says so. */
-    held?: HeldDriver;
+    held?: Pick<HeldDriver, 'around' | 'releaseAll'>;
     /** Without it an instance pairs by itself, with a fresh number. */
     sandbox?: { autoPair: boolean };
   } = {},

@@ -43,10 +43,11 @@ describe('an account of WhatsApp', () => {
     const [own, ada, bob] = [newPhone(), newPhone('Ada'), newPhone('Bob')];
     const at = (day: number) => new Date(Date.UTC(2026, 0, day));
     const until2100 = Date.UTC(2100, 0, 1);
-    const [question, answer] = own.remember(
+    const [question, , answer] = own.remember(
       ada,
       [
         { text: 'Are you there?', fromMe: false, at: at(1) },
+        { text: 'Hello?', fromMe: false, at: at(1) },
         { text: 'Yes', fromMe: true, at: at(3) },
       ],
       { name: 'Ada Lovelace', archived: true, pinned: 1_700_000_000, muteEndTime: until2100, unreadCount: 2 },
@@ -76,6 +77,7 @@ describe('an account of WhatsApp', () => {
       ]),
       [
         [ada.jid, ada.jid, false, 'Are you there?', at(1).getTime(), undefined],
+        [ada.jid, ada.jid, false, 'Hello?', at(1).getTime(), undefined],
         [bob.jid, bob.jid, false, 'Hidden', at(2).getTime(), undefined],
         [ada.jid, own.jid, true, 'Yes', at(3).getTime(), 'read'],
       ],

@@ -21,7 +21,7 @@ export async function recordHistory(
   batches: readonly HistoryBatch[],
   care: Care,
 ): Promise<void> {
-  for (const { chats, contacts, lids, messages, isLast } of batches) {
+  for (const { chats, contacts, lids, messages, position, isLast } of batches) {
     const isHusk = care === 'husk';
     if (!isHusk && lids.length > 0) await recordLids(deps, scope, lids.filter(isPair));
     const known = await addressesOf(deps, scope, [
@@ -36,9 +36,12 @@ export async function recordHistory(
     // Messages first: the last one of all tells how many there were.
     for (let at = 0; at + BATCH_MAX < past.length; at += BATCH_MAX) {
       const part = past.slice(at, at + BATCH_MAX);
-      await recordPastBatch(deps, scope, { chats: [], contacts: [], messages: part, isLast: false });
+      await recordPastBatch(deps, scope, {
+        ...{ chats: [], contacts: [], messages: part, isLast: false },
+        position: { part: position, message: at },
+      });
     }
-    const rest = past.slice(Math.max(0, Math.ceil(past.length / BATCH_MAX) - 1) * BATCH_MAX);
+    const rest = Math.max(0, Math.ceil(past.length / BATCH_MAX) - 1) * BATCH_MAX;
     await recordPastBatch(deps, scope, {
       chats: isHusk
         ? []
@@ -52,7 +55,8 @@ export async function recordHistory(
             .map(tameContact)
             .filter((contact) => contact !== null)
             .map((contact) => ({ ...contact, jid: known(contact.jid) })),
-      messages: rest,
+      messages: past.slice(rest),
+      position: { part: position, message: rest },
       isLast,
     });
   }

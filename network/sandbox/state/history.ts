@@ -31,6 +31,7 @@ function partsOf(world: World, phone: Phone, past: readonly Message[]): HistoryB
     messages: past
       .slice(nth * PART_MESSAGES, (nth + 1) * PART_MESSAGES)
       .map((message) => pastMessage(phone, message)),
+    position: nth,
     progress: Math.round(((nth + 1) / parts) * 100),
     isLast: nth === parts - 1,
   }));

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { NetworkDriver } from '@posthorn/network/driver.ts';
+import type { HistoryBatch } from '@posthorn/network/facts.ts';
+import { waitFor } from '../support/process.ts';
+import { seedInstance } from '../support/seed.ts';
+import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
+
+/** More than two parts of the sandbox. */
+const COUNT = 450;
+const SECOND = new Date('2026-03-01T12:00:00Z');
+
+/** The sandbox, with a history as networks tell it that keep seconds only. */
+function retelling(retell: (batch: HistoryBatch) => HistoryBatch) {
+  const around = (driver: NetworkDriver): NetworkDriver => ({
+    ...driver,
+    open: (request, sink) =>
+      driver.open(request, { ...sink, history: (batch) => sink.history(retell(batch)) }),
+  });
+  return { around, releaseAll: () => {} };
+}
+
+const inOneSecond = (batch: HistoryBatch): HistoryBatch => ({
+  ...batch,
+  messages: batch.messages.map((message) => ({ ...message, at: SECOND })),
+});
+
+for (const [name, retell, expected] of [
+  ['from the oldest part on', inOneSecond, (sent: string[]) => sent],
+  [
+    'from the newest part on',
+    (batch: HistoryBatch) => ({ ...inOneSecond(batch), position: 1_000 - batch.position }),
+    // What the sandbox tells in its first part is what such a network would have told last.
+    (sent: string[]) => [...sent.slice(400), ...sent.slice(200, 400), ...sent.slice(0, 200)],
+  ],
+] as const) {
+  test(`${COUNT} messages of one second stay in order when they are told ${name}`, async () => {
+    const pipeline = await startSending({ sandbox: { autoPair: false }, held: retelling(retell) });
+    try {
+      const [own, ana] = [pipeline.newPhone(), pipeline.newPhone()];
+      await pipeline.sandbox.post('/phones', { phone: own, auto_read: false });
+      const sent: string[] = [];
+      for (let n = 0; n < COUNT; n++) {
+        const { id } = await pipeline.sandbox.post(`/phones/${ana}/messages`, { to: own, text: `n ${n}` });
+        sent.push(id);
+      }
+      const instance = await pair(pipeline, own);
+      await pipeline.event(instance, 'history.synced');
+      const inOrder = expected(sent);
+      assert.deepEqual(await listed(pipeline, instance), inOrder);
+      const { body: chat } = await pipeline.call(instance, 'GET', `/chats/${ana}`);
+      assert.equal(chat.last_message.preview, `n ${sent.indexOf(inOrder.at(-1)!)}`);
+    } finally {
+      await pipeline.close();
+    }
+  });
+}
+
+async function pair(pipeline: Sending, phone: string): Promise<TestInstance> {
+  const { db, bus } = pipeline.api.parts;
+  const id = await seedInstance(db, pipeline.company.companyId, { state: 'CREATED', wanted: 'connected' });
+  bus.notify('instance', id);
+  const qr = await waitFor(async () => {
+    const { rows } = await db.query<{ qr: string | null }>(
+      'SELECT qr FROM instance_pairings WHERE instance_id = $1',
+      [id],
+    );
+    return rows[0]?.qr;
+  });
+  await pipeline.sandbox.post('/pair', { qr, phone });
+  return { id, phone, jid: `${phone}@s.whatsapp.net` };
+}
+
+/** The network's ids of all messages, oldest first. */
+async function listed(pipeline: Sending, instance: TestInstance): Promise<string[]> {
+  const found: string[] = [];
+  let before = '';
+  for (;;) {
+    const { body } = await pipeline.call(instance, 'GET', `/messages?limit=200${before}`);
+    found.push(...body.data.map((message: { network_id: string }) => message.network_id));
+    if (!body.next_cursor) return found.toReversed();
+    before = `&before=${body.next_cursor}`;
+  }
+}
