@@ -52,7 +52,7 @@ async function traceOf({ companyId }: Subscribed) {
     ),
     facts: await read(
       `SELECT fact.status FROM billing.charge_facts fact JOIN billing.charges charge ON charge.id = charge_id
-       WHERE company_id = $1`,
+       WHERE company_id = $1 ORDER BY fact.seq`,
     ),
     news: await read(
       `SELECT body -> 'kind' AS kind, body -> 'version' AS version FROM billing.outbox WHERE company_id = $1 ORDER BY id`,
@@ -95,7 +95,7 @@ describe('each provider event', () => {
       await drainEvents(billing);
       const same = letter(event, often);
       const answers = await Promise.all(Array.from({ length: 50 }, () => billing.deliver(same)));
-      assert.ok(answers.every((answer) => answer.status === 200));
+      assert.deepEqual([...new Set(answers.map((answer) => answer.status))], [200]);
       const { rows } = await billing.parts.db.query<{ id: number }>(
         'SELECT id FROM billing.provider_events WHERE provider_event_id = $1',
         [same.id],

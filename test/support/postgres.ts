@@ -158,9 +158,9 @@ export async function startPostgres(
   };
 }
 
-/** The server of a whole test run: with a migrated template, ready for createTestDatabase. */
-export async function startTestPostgres(): Promise<PostgresServer> {
-  const server = await startPostgres({ fsync: process.env.POSTHORN_TEST_PG_FSYNC !== 'off' });
+/** The server of many test files: with a migrated template, ready for createTestDatabase. */
+export async function startTestPostgres(options: { fsync?: boolean } = {}): Promise<PostgresServer> {
+  const server = await startPostgres(options);
   const db = connect(server.url);
   await db.query(`CREATE DATABASE ${TEMPLATE}`);
   await db.close();

@@ -24,6 +24,8 @@ interface Counts {
   skipped: number;
 }
 
+type Stops = (() => Promise<void>)[];
+
 /** Every answer of the whole run is checked against the OpenAPI documents, whoever fetches it. */
 const CHECKS_ANSWERS = new URL('./answers/check-answers-main.ts', import.meta.url).href;
 const FILE_TIMEOUT_MS = 10 * 60_000;
@@ -47,7 +49,7 @@ async function main(): Promise<number> {
     console.error('no test file matches');
     return 1;
   }
-  const stops: (() => Promise<void>)[] = [];
+  const stops: Stops = [];
   const stopAll = () => Promise.all(stops.splice(0).map((stop) => stop()));
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => void stopAll().finally(() => process.exit(130)));
@@ -57,12 +59,13 @@ async function main(): Promise<number> {
     await ensureFfmpeg();
     if (files.some((file) => path.relative(projectRoot, file).includes('whatsapp')))
       await ensureWhatsAppLibrary();
-    await startServers(stops);
-    if (full) process.env.POSTHORN_FAULTS = 'full';
     const alone = files.filter(runsAlone);
     const together = files.filter((file) => !runsAlone(file));
+    await startServers(stops, { fsync: together.length === 0 });
+    if (full) process.env.POSTHORN_FAULTS = 'full';
     const counts: Counts = { passed: 0, failed: 0, skipped: 0 };
     await runFiles(together, concurrency(), counts);
+    if (together.length > 0 && alone.length > 0) await startDatabase(stops, { fsync: true });
     await runFiles(alone, 1, counts);
     console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
     return counts.passed > 0 && counts.failed === 0 && counts.skipped === 0 ? 0 : 1;
@@ -94,15 +97,8 @@ function concurrency(): number {
   return givenBroker ? 1 : availableParallelism() + 1;
 }
 
-async function startServers(stops: (() => Promise<void>)[]): Promise<void> {
+async function startServers(stops: Stops, { fsync }: { fsync: boolean }): Promise<void> {
   const since = performance.now();
-  const seconds = () => `${((performance.now() - since) / 1_000).toFixed(1)} s`;
-  const postgres = async () => {
-    const server = await startTestPostgres();
-    stops.push(server.stop);
-    process.env.POSTHORN_TEST_PG_URL = server.url;
-    console.log(`PostgreSQL is ready after ${seconds()}`);
-  };
   const rabbit = async () => {
     if (givenBroker) {
       const { hostname, port, protocol } = new URL(givenBroker);
@@ -117,11 +113,28 @@ async function startServers(stops: (() => Promise<void>)[]): Promise<void> {
     stops.push(server.stop);
     process.env.POSTHORN_TEST_AMQP_URL = server.url;
     process.env.POSTHORN_TEST_AMQP_CLAIMS = claimsOf(server);
-    console.log(`RabbitMQ is ready after ${seconds()}`);
+    console.log(`RabbitMQ is ready after ${secondsSince(since)}`);
   };
   // Both to their end, so that what one started is stopped when the other fails.
-  const outcomes = await Promise.allSettled([postgres(), rabbit()]);
+  const outcomes = await Promise.allSettled([startDatabase(stops, { fsync }), rabbit()]);
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+}
+
+/**
+ * Files that run side by side get one that does not wait for the disk: what they test survives processes, not power
+ * cuts, and a disk that stands still for seconds would fail whichever of them is under way. Those that run alone get
+ * the real thing.
+ */
+async function startDatabase(stops: Stops, options: { fsync: boolean }): Promise<void> {
+  const since = performance.now();
+  const server = await startTestPostgres(options);
+  stops.push(server.stop);
+  process.env.POSTHORN_TEST_PG_URL = server.url;
+  console.log(`PostgreSQL is ready after ${secondsSince(since)}`);
+}
+
+function secondsSince(since: number): string {
+  return `${((performance.now() - since) / 1_000).toFixed(1)} s`;
 }
 
 /** Runs files each in its own process, with Node's own report on stdout, and adds up what came of them. */
