@@ -22,7 +22,7 @@ before(async () => {
 after(async () => {
   cli.remove();
   await media.close();
-  await rm(dir, { recursive: true, force: true });
+  await rm(dir, { recursive: true, force: true, maxRetries: 10 });
 });
 
 test('media goes up, is listed and described, and comes down byte for byte', async () => {

@@ -39,7 +39,7 @@ export async function openCliTerminal(
     },
     close() {
       terminal.close();
-      rmSync(home, { recursive: true, force: true });
+      rmSync(home, { recursive: true, force: true, maxRetries: 10 });
     },
   };
 }

@@ -101,7 +101,7 @@ export function createReader(system: Standalone, ports: Readonly<Record<string, 
         for (const child of goingOn) await end(child);
       }
     },
-    leave: () => rmSync(home, { recursive: true, force: true }),
+    leave: () => rmSync(home, { recursive: true, force: true, maxRetries: 10 }),
   };
 }
 

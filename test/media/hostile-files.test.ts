@@ -32,7 +32,7 @@ before(async () => {
 });
 after(async () => {
   server.close();
-  await rm(dir, { recursive: true, force: true });
+  await rm(dir, { recursive: true, force: true, maxRetries: 10 });
 });
 
 const signal = () => AbortSignal.timeout(60_000);

@@ -49,7 +49,7 @@ before(async () => {
 after(async () => {
   await server.kill('SIGTERM');
   await parts.close();
-  await rm(dataDir, { recursive: true, force: true });
+  await rm(dataDir, { recursive: true, force: true, maxRetries: 10 });
 });
 
 /** A megabyte that nothing compresses into another, told apart by its upload. */

@@ -105,7 +105,7 @@ export async function made(extension: string, ...options: string[]): Promise<Buf
     await run(ffmpeg.path, ['-v', 'error', '-nostdin', ...options, out]);
     return await readFile(out);
   } finally {
-    await rm(dir, { recursive: true, force: true });
+    await rm(dir, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 

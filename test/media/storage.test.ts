@@ -28,7 +28,7 @@ before(async () => {
 });
 after(async () => {
   await gcs.close();
-  await rm(directory, { recursive: true, force: true });
+  await rm(directory, { recursive: true, force: true, maxRetries: 10 });
 });
 
 async function bytesOf(stream: Readable): Promise<Buffer> {

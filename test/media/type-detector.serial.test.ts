@@ -16,7 +16,7 @@ before(async () => {
 });
 after(async () => {
   await media.close();
-  await rm(dir, { recursive: true, force: true });
+  await rm(dir, { recursive: true, force: true, maxRetries: 10 });
 });
 
 describe('a file that leads its parser astray', () => {

@@ -114,7 +114,7 @@ describe('a client that is generated from the documents', () => {
   });
   after(async () => {
     await sending?.close();
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
   });
 
   for (const [name, generate] of Object.entries(GENERATORS)) {

@@ -116,7 +116,7 @@ describe('a body that does not arrive', () => {
       }
     } finally {
       await sandbox.close();
-      await rm(dataDir, { recursive: true, force: true });
+      await rm(dataDir, { recursive: true, force: true, maxRetries: 10 });
     }
   });
 

@@ -55,14 +55,15 @@ export function makeFreshCopy(person: Person = {}, parentMode = 0o755): FreshCop
     node: existsSync(own) ? own : process.execPath,
     remove() {
       const database = path.join(dir, '.data', 'postgres');
-      if (existsSync(database)) rmSync(realpathSync(database), { recursive: true, force: true });
-      rmSync(base, { recursive: true, force: true });
+      if (existsSync(database))
+        rmSync(realpathSync(database), { recursive: true, force: true, maxRetries: 10 });
+      rmSync(base, { recursive: true, force: true, maxRetries: 10 });
     },
   };
 }
 
 function link(from: string, to: string): void {
   if (spawnSync('cp', ['-al', from, to], { stdio: 'ignore' }).status === 0) return;
-  rmSync(to, { recursive: true, force: true });
+  rmSync(to, { recursive: true, force: true, maxRetries: 10 });
   cpSync(from, to, { recursive: true, verbatimSymlinks: true });
 }

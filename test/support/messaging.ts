@@ -92,7 +92,7 @@ export async function startTestMessaging(
     async close() {
       await server.close();
       await media.close();
-      await rm(dataDir, { recursive: true, force: true });
+      await rm(dataDir, { recursive: true, force: true, maxRetries: 10 });
       await orm.close();
       await hotDb.close();
       await parts.close();

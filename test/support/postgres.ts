@@ -152,7 +152,7 @@ export async function startPostgres(
     resume: () => signalTo([...childrenOf(pid), pid], 'SIGCONT'),
     async stop() {
       await end('stop');
-      rmSync(dir, { recursive: true, force: true });
+      rmSync(dir, { recursive: true, force: true, maxRetries: 10 });
       forgetDir();
     },
   };

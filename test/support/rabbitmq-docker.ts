@@ -66,7 +66,7 @@ export async function startDockerRabbit(launch: RabbitLaunch): Promise<RabbitSer
     ctl,
     async stop() {
       await remove();
-      rmSync(dir, { recursive: true, force: true });
+      rmSync(dir, { recursive: true, force: true, maxRetries: 10 });
       forget();
     },
   };

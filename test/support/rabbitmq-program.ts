@@ -103,7 +103,7 @@ export async function startProgramRabbit(launch: RabbitLaunch, program: string):
     restart,
     async wipe() {
       await end();
-      rmSync(file('data'), { recursive: true, force: true });
+      rmSync(file('data'), { recursive: true, force: true, maxRetries: 10 });
       await restart();
     },
     pause: async () => void signalAll('SIGSTOP'),

@@ -64,10 +64,10 @@ function install(manifest: string): void {
     // With all of the environment: it says how the registry is reached from here.
     execFileSync('npm', ['install', ...flags], { cwd: made, env: { ...process.env, PATH }, stdio: 'pipe' });
     writeFileSync(path.join(made, 'asked.json'), manifest);
-    rmSync(FOLDER, { recursive: true, force: true });
+    rmSync(FOLDER, { recursive: true, force: true, maxRetries: 10 });
     renameSync(made, FOLDER);
   } finally {
-    rmSync(made, { recursive: true, force: true });
+    rmSync(made, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 

@@ -117,7 +117,7 @@ export async function startSystem(options: {
       await Promise.all([...messaging, ...billing, ...workers].map((process) => process.kill('SIGTERM')));
       await sandbox.kill('SIGTERM');
       await db.close();
-      await rm(dataDir, { recursive: true, force: true });
+      await rm(dataDir, { recursive: true, force: true, maxRetries: 10 });
     },
   };
 }

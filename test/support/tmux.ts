@@ -43,7 +43,15 @@ export async function openTerminal(options: {
     '-i',
     ...Object.entries({ ...baseEnv(), ...env }).map(([name, value]) => `${name}=${value}`),
   ];
-  const own = ['LANG=C.UTF-8', 'TERM=screen-256color', `PS1=${PROMPT}`, 'bash', '--norc', '--noprofile'];
+  const own = [
+    'LANG=C.UTF-8',
+    'TERM=screen-256color',
+    'HISTFILE=/dev/null',
+    `PS1=${PROMPT}`,
+    'bash',
+    '--norc',
+    '--noprofile',
+  ];
   tmux('new-session', '-d', '-s', 't', '-x', `${columns}`, '-y', `${rows}`, '-c', cwd, ...shell, ...own);
   const screen = () => tmux('capture-pane', '-p', '-t', 't');
   const terminal: TestTerminal = {
@@ -62,7 +70,7 @@ export async function openTerminal(options: {
         .split(' ');
       return { isCursorShown: cursor === '1', isAlternate: alternate === '1' };
     },
-    async shows(pattern, timeoutMs = 20_000) {
+    async shows(pattern, timeoutMs = 30_000) {
       let last = '';
       try {
         await waitFor(

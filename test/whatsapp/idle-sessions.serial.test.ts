@@ -57,7 +57,7 @@ describe(`${SESSIONS} sessions in one process`, () => {
     await Promise.all(sessions.map(({ session }) => session.close()));
     network?.disconnect();
     db?.close();
-    await rm(folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true, maxRetries: 10 });
   });
 
   /** The next message of the network that has this field. */

@@ -43,7 +43,7 @@ describe(`processes that hold ${SESSIONS} sessions of WhatsApp, killed ${KILLS} 
   after(async () => {
     for (const child of alive) child.kill('SIGKILL');
     db?.close();
-    if (folder) await rm(folder, { recursive: true, force: true });
+    if (folder) await rm(folder, { recursive: true, force: true, maxRetries: 10 });
   });
 
   function start(main: string, args: string[]): ChildProcess {

@@ -11,7 +11,7 @@ const LIBRARY = '@whiskeysockets/baileys';
 /** A folder that asks for a version of the library, with another or none installed. */
 async function folderWith(t: TestContext, installed: string | null): Promise<URL> {
   const folder = await mkdtemp(path.join(tmpdir(), 'posthorn-library-'));
-  t.after(() => rm(folder, { recursive: true, force: true }));
+  t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
   await writeFile(
     path.join(folder, 'package.json'),
     JSON.stringify({ dependencies: { [LIBRARY]: '7.0.0-rc14' } }),

@@ -52,7 +52,7 @@ export async function startAccountServer(
     await orm.close();
     await hotDb.close();
     if (!options.parts) await parts.close();
-    rmSync(dataDir, { recursive: true, force: true });
+    rmSync(dataDir, { recursive: true, force: true, maxRetries: 10 });
   };
   const server = await createMessagingServer({
     config,
