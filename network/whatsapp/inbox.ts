@@ -142,13 +142,23 @@ export function createInbox(deps: {
 
     async leftOver(me) {
       for (const [id, value] of await keys.read(KINDS.plain)) parts.remember(id, unpack(value) as Plain);
-      const byMessage = Map.groupBy(parts.plains.values(), (plain) => plain.attrs.id);
-      const messages = [...byMessage.values()].map((each) => rebuilt(library, each, me));
-      return messages.filter((message) => message !== null);
+      const messages: LibraryMessage[] = [];
+      for (const each of Map.groupBy(parts.plains.values(), nameOfStanza).values()) {
+        const message = rebuilt(library, each, me);
+        if (message) messages.push(message);
+        // It will never be recorded: it must not be read at the beginning of every session.
+        else parts.done(each[0]!.attrs.id ?? '');
+      }
+      return messages;
     },
 
     done: (messageId) => parts.done(messageId),
   };
+}
+
+/** Parts of one message have all of these in common. Its id alone may be another sender's as well, who chose the same. */
+function nameOfStanza({ attrs: { from, participant, id } }: Plain): string {
+  return JSON.stringify([from, participant, id]);
 }
 
 const ONE_LOCK = 'signal';
