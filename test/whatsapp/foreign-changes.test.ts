@@ -26,6 +26,12 @@ describe('who may change a message of a group:', () => {
   });
   after(() => account?.close());
 
+  const changed = (id: string, kind: string) =>
+    until(
+      () => account.recorded.changes.some((change) => change.networkId === id && change.kind === kind),
+      `the message is ${kind}`,
+    );
+
   /** What was told of a message, once what came behind is there. */
   async function toldOf(id: string) {
     await account.arrives(admin.text(group, 'Behind it'));
@@ -44,8 +50,11 @@ describe('who may change a message of a group:', () => {
 
   it('its author edits and deletes it', async () => {
     const id = victim.text(group, 'My words');
+    await account.arrives(id);
     victim.send(group, edit(id, 'Better words'));
+    await changed(id, 'edited');
     victim.send(group, revoke(id));
+    await changed(id, 'deleted');
     assert.deepEqual(await toldOf(id), {
       words: [[victim.jid, 'My words']],
       changes: [
@@ -57,6 +66,7 @@ describe('who may change a message of a group:', () => {
 
   it('nobody else edits it, and no other member deletes it', async () => {
     const id = victim.text(group, 'My words');
+    await account.arrives(id);
     attacker.send(group, edit(id, 'Foul words'));
     attacker.send(group, revoke(id));
     admin.send(group, edit(id, 'An admin’s words'));
@@ -65,12 +75,15 @@ describe('who may change a message of a group:', () => {
 
   it('an admin deletes it', async () => {
     const id = victim.text(group, 'My words');
+    await account.arrives(id);
     admin.send(group, revoke(id));
+    await changed(id, 'deleted');
     assert.deepEqual((await toldOf(id)).changes, [['deleted', admin.jid, '']]);
   });
 
   it('nobody changes from another chat what was sent to a group, or by the account itself', async () => {
     const id = victim.text(group, 'My words');
+    await account.arrives(id);
     const own = await sendText(account.recorded, group, 'Our words');
     for (const target of [id, own]) {
       victim.send(account.own, edit(target, 'Other words'));
@@ -82,6 +95,8 @@ describe('who may change a message of a group:', () => {
 
   it('who takes the id of a message takes nothing else of it', async () => {
     const id = victim.text(group, 'My words');
+    // Strangers see an id when it has arrived.
+    await account.arrives(id);
     attacker.text(group, 'Foul words', { id });
     attacker.send(group, edit(id, 'Fouler words'));
     assert.deepEqual(await toldOf(id), { words: [[victim.jid, 'My words']], changes: [] });
@@ -142,8 +157,9 @@ describe('who may change a message of a group:', () => {
     };
     const away = await account.open({ sink: { inbound } });
     victim.text(group, 'My words', { id });
+    await until(() => refusals > 0, 'the first comes');
     attacker.text(group, 'Foul words', { id });
-    await until(() => account.own.device.pending.length === 0 && refusals > 0, 'both are decrypted');
+    await until(() => account.own.device.pending.length === 0, 'both are decrypted');
     await away.session.close();
     await account.open();
     assert.deepEqual(await toldOf(id), { words: [[victim.jid, 'My words']], changes: [] });
