@@ -16,6 +16,7 @@ import { openVote, optionsOf } from './wire/votes.ts';
 /** Hands over one message, and lets go of its plain text when it is recorded. */
 export function onMessage(session: Context, connection: Connection, message: LibraryMessage): void {
   const id = message.key.id ?? '';
+  connection.inbox.claim(id);
   session.arrivals
     .run(async () => {
       await record(session, message);

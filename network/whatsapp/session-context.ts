@@ -41,7 +41,7 @@ export interface Context {
   creds: LibraryCreds;
   agent: Agent | undefined;
   /** The same way for what the library fetches. */
-  fetchRoute: Dispatcher | undefined;
+  fetchRoute: Dispatcher;
   connection: Connection | null;
   /** `live`: logged in. Once ended it stays so. */
   phase: 'opening' | 'live' | 'closing' | 'ended';

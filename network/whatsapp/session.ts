@@ -137,7 +137,7 @@ function connect(session: Context): void {
     // Without a proxy, an agent is there for certificates alone, which a plain connection has none of.
     agent: request.proxy === null && deps.url.startsWith('ws:') ? undefined : session.agent,
     fetchAgent: session.agent,
-    options: session.fetchRoute ? { dispatcher: session.fetchRoute } : {},
+    options: { dispatcher: session.fetchRoute },
     connectTimeoutMs: CONNECT_MS,
     keepAliveIntervalMs: KEEP_ALIVE_MS,
     defaultQueryTimeoutMs: QUERY_MS,
@@ -256,7 +256,7 @@ function end(session: Context, reason: DisconnectReason, error?: string): void {
   void session.arrivals.stop();
   void session.receipts.stop();
   void connection?.socket.end(undefined);
-  void session.fetchRoute?.destroy().catch(() => undefined);
+  void session.fetchRoute.destroy().catch(() => undefined);
   // Whoever hears of it may open the next session at once.
   void Promise.resolve(connection?.keys.close()).then(() => {
     session.sink.disconnected(reason, error);

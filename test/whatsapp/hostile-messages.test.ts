@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { type AddressInfo, createServer } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { sealVote } from '@posthorn/network/whatsapp/wire/votes.ts';
 import { type BesiegedAccount, startBesieged } from '../support/whatsapp/hostile.ts';
 import { node, type WireMessage } from '../support/whatsapp/nodes.ts';
-import type { PhoneHandle } from '../support/whatsapp/phone-handle.ts';
+import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
 import { seconds } from '../support/whatsapp/world.ts';
 
 /** Names that no index takes. */
@@ -137,12 +138,60 @@ describe('what comes behind a hostile message arrives all the same:', () => {
     assert.ok(!inbound.some(({ networkId }) => ['C1', 'C2'].includes(networkId)));
   });
 
+  it('a history that lies at an address within the house, which is not asked', async (t) => {
+    const asked: string[] = [];
+    const server = createServer((socket) => {
+      asked.push(socket.remoteAddress ?? '');
+      socket.destroy();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    t.after(() => server.close());
+    const house = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    // The phone that was paired may be anybody's program.
+    for (const [url, directPath] of [
+      [`https://${house}/`, '/history.enc'],
+      [undefined, `@${house}/history.enc`],
+    ]) {
+      const [mediaKey, fileSha256, fileEncSha256] = [randomBytes(32), randomBytes(32), randomBytes(32)];
+      const file = { url, directPath, mediaKey, fileSha256, fileEncSha256, fileLength: 100 };
+      const historySyncNotification = { syncType: 'RECENT', chunkOrder: 2, progress: 50, ...file };
+      const protocolMessage = { type: 'HISTORY_SYNC_NOTIFICATION', historySyncNotification };
+      account.own.send(account.own, { protocolMessage });
+    }
+    await nextArrives();
+    assert.deepEqual(asked, []);
+  });
+
+  it('what the library makes no message of is let go after a while', async () => {
+    const marker = randomBytes(16).toString('hex');
+    const held = async () => {
+      const rows = await account.kept.keys.read('plain');
+      return [...rows.values()].filter((row) => textsOf(row).some((text) => text.includes(marker)));
+    };
+    const id = send({ reactionMessage: { text: marker } });
+    await nextArrives();
+    await until(() => account.own.device.pending.every(({ attrs }) => attrs.id !== id), 'it is confirmed');
+    assert.equal((await held()).length, 1);
+    // It is given up, and then kept for as long as what was recorded.
+    for (let time = 0; time < 2; time += 1) {
+      account.pass(6 * 60_000);
+      await nextArrives();
+    }
+    assert.equal((await held()).length, 0);
+  });
+
   it('all of it once more, in the next session', async () => {
     await account.recorded.session.close();
     await account.open();
     await nextArrives();
   });
 });
+
+/** The plain texts of what was decrypted, as it is kept. */
+function textsOf(row: unknown): string[] {
+  const { bytes } = row as { bytes: { $bytes: string } };
+  return [Buffer.from(bytes.$bytes, 'base64').toString('latin1')];
+}
 
 /** The bytes of a text within so many wrappers (field 37 of a message, field 1 of the wrapper). */
 function nested(depth: number): Buffer {

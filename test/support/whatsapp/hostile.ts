@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { systemClock } from '@posthorn/core/platform/clock.ts';
 import type { NetworkDriver, SessionKey } from '@posthorn/network/driver.ts';
 import {
   connected,
@@ -45,13 +46,17 @@ export interface BesiegedAccount {
   open(sink?: Parameters<typeof openRecorded>[2]): Promise<Recorded>;
   /** The text arrives, which nothing before it may hold up. */
   arrives(id: string): Promise<void>;
+  /** So much time goes by. */
+  pass(ms: number): void;
   /** Sends bytes in place of a message's encoding. */
   raw(bytes: Uint8Array): WireMessage;
   close(): Promise<void>;
 }
 
 export async function startBesieged(): Promise<BesiegedAccount> {
-  const { network, driver } = await startNetworkAndDriver();
+  let aheadMs = 0;
+  const clock = { ...systemClock, now: () => new Date(Date.now() + aheadMs) };
+  const { network, driver } = await startNetworkAndDriver({ clock });
   const { coding } = network.world;
   const { encodeMessage } = coding;
   coding.encodeMessage = (message) =>
@@ -66,6 +71,9 @@ export async function startBesieged(): Promise<BesiegedAccount> {
   const account: BesiegedAccount = {
     ...{ network, driver, own, kept, recorded, newPhone },
     raw: (bytes) => ({ raw: bytes }),
+    pass: (ms) => {
+      aheadMs += ms;
+    },
     async open(options) {
       account.recorded = await openRecorded(driver, kept, options);
       await connected(account.recorded);
