@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { type AddressInfo, createServer } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { sealVote } from '@posthorn/network/whatsapp/wire/votes.ts';
 import { type BesiegedAccount, startBesieged } from '../support/whatsapp/hostile.ts';
@@ -136,30 +135,6 @@ describe('what comes behind a hostile message arrives all the same:', () => {
     await nextArrives();
     const { inbound } = account.recorded;
     assert.ok(!inbound.some(({ networkId }) => ['C1', 'C2'].includes(networkId)));
-  });
-
-  it('a history that lies at an address within the house, which is not asked', async (t) => {
-    const asked: string[] = [];
-    const server = createServer((socket) => {
-      asked.push(socket.remoteAddress ?? '');
-      socket.destroy();
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    t.after(() => server.close());
-    const house = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-    // The phone that was paired may be anybody's program.
-    for (const [url, directPath] of [
-      [`https://${house}/`, '/history.enc'],
-      [undefined, `@${house}/history.enc`],
-    ]) {
-      const [mediaKey, fileSha256, fileEncSha256] = [randomBytes(32), randomBytes(32), randomBytes(32)];
-      const file = { url, directPath, mediaKey, fileSha256, fileEncSha256, fileLength: 100 };
-      const historySyncNotification = { syncType: 'RECENT', chunkOrder: 2, progress: 50, ...file };
-      const protocolMessage = { type: 'HISTORY_SYNC_NOTIFICATION', historySyncNotification };
-      account.own.send(account.own, { protocolMessage });
-    }
-    await nextArrives();
-    assert.deepEqual(asked, []);
   });
 
   it('what the library makes no message of is let go after a while', async () => {
