@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { deflateSync } from 'node:zlib';
+import { UNPACKED_MAX_BYTES } from '@posthorn/network/whatsapp/bounded-inflate.ts';
 import { sealVote } from '@posthorn/network/whatsapp/wire/votes.ts';
 import { type BesiegedAccount, startBesieged } from '../support/whatsapp/hostile.ts';
 import { node, type WireMessage } from '../support/whatsapp/nodes.ts';
@@ -153,6 +155,28 @@ describe('what comes behind a hostile message arrives all the same:', () => {
       await nextArrives();
     }
     assert.equal((await held()).length, 0);
+  });
+
+  it('a history that is small and unpacks to more than a process should hold', async () => {
+    // A field that no history has, full of zeros.
+    const length = UNPACKED_MAX_BYTES + 1;
+    const packed = deflateSync(Buffer.concat([varint((999 << 3) | 2), varint(length), Buffer.alloc(length)]));
+    assert.ok(packed.length < 1_000_000);
+    const told = account.recorded.history.length;
+    const about = { syncType: 'RECENT', chunkOrder: 2, progress: 50 };
+    const payloads = [
+      { initialHistBootstrapInlinePayload: packed },
+      { initialHistBootstrapInlinePayload: deflateSync(Buffer.alloc(0)) },
+    ];
+    for (const payload of payloads) {
+      const historySyncNotification = { ...about, ...payload };
+      account.own.send(account.own, {
+        protocolMessage: { type: 'HISTORY_SYNC_NOTIFICATION', historySyncNotification },
+      });
+    }
+    await until(() => account.recorded.history.length > told, 'the history that is none too large');
+    await nextArrives();
+    assert.equal(account.recorded.history.length, told + 1);
   });
 
   it('all of it once more, in the next session', async () => {
