@@ -124,7 +124,7 @@ async function readVote(session: Context, arrived: Arrived, read: Extract<Read, 
       if (!opened) continue;
       const vote = attempt(session, () => PollVoteMessage.decode(opened));
       if (!vote) return null;
-      const selected = optionsOf(options, vote.selectedOptions ?? []);
+      const selected = optionsOf(options, (vote.selectedOptions ?? []).slice(0, OPTIONS_MAX));
       return {
         ...envelopeOf(arrived, arrived.message),
         type: 'poll_vote',
