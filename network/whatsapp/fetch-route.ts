@@ -4,7 +4,7 @@ import type { Agent } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
-import { type buildConnector, type Dispatcher, Dispatcher1Wrapper, Agent as FetchAgent } from 'undici';
+import { buildConnector, type Dispatcher, Dispatcher1Wrapper, Agent as FetchAgent } from 'undici';
 
 /** An agent that goes by a proxy: it makes one connection at a time, TLS included. */
 interface ProxyAgent {
@@ -12,26 +12,38 @@ interface ProxyAgent {
 }
 
 const CONNECT_MS = 20_000;
+/** The network's media servers. */
+const HOST = /(?:^|\.)whatsapp\.net$/;
 
 /**
- * What `fetch` is given as its `dispatcher` to go where `agent` goes; undefined without one. The agent is asked for
- * connections, so that proxies, their passwords and the refusal of private addresses are in one place. Wrapped, because
- * the `fetch` of Node.js may be older than this dispatcher.
+ * What `fetch` is given as its `dispatcher` to go where `agent` goes. It leads to the network's media servers alone, by
+ * TLS: where a history lies is said by the phone that was paired, which may be anybody's program, and what a server
+ * answers may lead on. The agent is asked for connections, so that proxies, their passwords and the refusal of private
+ * addresses are in one place. Wrapped, because the `fetch` of Node.js may be older than this dispatcher.
  */
 export function createFetchRoute(route: {
   agent: Agent | undefined;
   proxy: string | null;
   ca: string | undefined;
-}): Dispatcher | undefined {
+}): Dispatcher {
   const { agent, proxy, ca } = route;
-  if (!agent) return undefined;
-  const connect = proxy === null ? { ...(ca ? { ca } : {}) } : connectorOf(agent as unknown as ProxyAgent);
-  return new Dispatcher1Wrapper(new FetchAgent({ connect, allowH2: false }));
+  const byProxy = agent && proxy !== null;
+  const connector = byProxy
+    ? connectorOf(agent as unknown as ProxyAgent)
+    : buildConnector({ timeout: CONNECT_MS, allowH2: false, ...(ca ? { ca } : {}) });
+  return new Dispatcher1Wrapper(new FetchAgent({ connect: toMediaServers(connector), allowH2: false }));
+}
+
+function toMediaServers(connector: buildConnector.connector): buildConnector.connector {
+  return (options, done) => {
+    if (options.protocol !== 'https:' || !HOST.test(options.hostname))
+      return done(new Error('only media servers of the network are asked, and over TLS'), null);
+    connector(options, done);
+  };
 }
 
 function connectorOf(agent: ProxyAgent): buildConnector.connector {
-  return ({ hostname, port, protocol, servername }, done) => {
-    if (protocol !== 'https:') return done(new Error('media servers are asked over TLS alone'), null);
+  return ({ hostname, port, servername }, done) => {
     const connecting = connectBy(agent, { host: hostname, port: Number(port) || 443, servername });
     const tooLate = delay(CONNECT_MS, undefined, { ref: false }).then(() => {
       throw new Error('the proxy or the media server did not answer');

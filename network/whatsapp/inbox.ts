@@ -30,6 +30,8 @@ export interface Inbox {
   makeRepository: MakeSignalRepository;
   /** A message comes in: which parts it has. Said before the library decrypts them. */
   announce(node: WireNode): void;
+  /** The library made a message of it, which will be recorded. */
+  claim(messageId: string): void;
   /** What an earlier session decrypted and nobody recorded. */
   leftOver(me: { id: string; lid: string }): Promise<LibraryMessage[]>;
   /** The message is recorded. */
@@ -48,8 +50,26 @@ function createParts(keys: SessionKeys, nowMs: () => number) {
   /** Of what is coming in: the stanza by the hash of its parts. */
   const announced = new Map<string, Record<string, string>>();
   const partsOf = new Map<string, string[]>();
+  /** Messages that were decrypted and of which the library has told nothing, the oldest first. */
+  const unclaimed = new Map<string, number>();
   const recorded: { ids: string[]; atMs: number }[] = [];
   let sweptAtMs = nowMs();
+  function done(messageId: string): void {
+    unclaimed.delete(messageId);
+    const ids = partsOf.get(messageId);
+    if (!ids) return;
+    partsOf.delete(messageId);
+    recorded.push({ ids, atMs: nowMs() });
+  }
+
+  /** The library fails with some messages and tells nothing of them: nobody would ever let go of their text. */
+  function giveUpUnclaimed(now: number): void {
+    for (const [messageId, atMs] of unclaimed) {
+      if (now - atMs <= KEEP_MS) return;
+      done(messageId);
+    }
+  }
+
   return {
     plains,
     announced,
@@ -57,18 +77,17 @@ function createParts(keys: SessionKeys, nowMs: () => number) {
       plains.set(id, plain);
       const messageId = plain.attrs.id ?? '';
       partsOf.set(messageId, [...(partsOf.get(messageId) ?? []), id]);
+      unclaimed.delete(messageId);
+      unclaimed.set(messageId, nowMs());
     },
-    done(messageId: string): void {
-      const ids = partsOf.get(messageId);
-      if (!ids) return;
-      partsOf.delete(messageId);
-      recorded.push({ ids, atMs: nowMs() });
-    },
+    claim: (messageId: string) => unclaimed.delete(messageId),
+    done,
     /** Removes in one write for many: a row that stays too long costs a repeat, which the owner drops. */
     sweep(): void {
       const now = nowMs();
       if (now - sweptAtMs < SWEEP_MS) return;
       sweptAtMs = now;
+      giveUpUnclaimed(now);
       const gone: string[] = [];
       while (recorded[0] && now - recorded[0].atMs > KEEP_MS) gone.push(...recorded.shift()!.ids);
       if (gone.length === 0) return;
@@ -142,13 +161,24 @@ export function createInbox(deps: {
 
     async leftOver(me) {
       for (const [id, value] of await keys.read(KINDS.plain)) parts.remember(id, unpack(value) as Plain);
-      const byMessage = Map.groupBy(parts.plains.values(), (plain) => plain.attrs.id);
-      const messages = [...byMessage.values()].map((each) => rebuilt(library, each, me));
-      return messages.filter((message) => message !== null);
+      const messages: LibraryMessage[] = [];
+      for (const each of Map.groupBy(parts.plains.values(), nameOfStanza).values()) {
+        const message = rebuilt(library, each, me);
+        if (message) messages.push(message);
+        // It will never be recorded: it must not be read at the beginning of every session.
+        else parts.done(each[0]!.attrs.id ?? '');
+      }
+      return messages;
     },
 
+    claim: (messageId) => parts.claim(messageId),
     done: (messageId) => parts.done(messageId),
   };
+}
+
+/** Parts of one message have all of these in common. Its id alone may be another sender's as well, who chose the same. */
+function nameOfStanza({ attrs: { from, participant, id } }: Plain): string {
+  return JSON.stringify([from, participant, id]);
 }
 
 const ONE_LOCK = 'signal';

@@ -32,6 +32,13 @@ export function credsChange(creds: LibraryCreds): SessionKey {
   return { kind: KINDS.creds, id: CREDS_ID, value: pack(creds) };
 }
 
+/**
+ * Names of keys that the store takes. The library makes some of what senders write, such as the group of a sender key,
+ * and a name with which the database fails would end the session each time that the message comes. No person, group or
+ * device has such a name: there is nothing to read or to keep.
+ */
+const NAME = /^[\x20-\x7e]{1,512}$/;
+
 /** The keys of one connection. */
 export interface ConnectionKeys extends KeyStore {
   /**
@@ -52,7 +59,9 @@ export function createKeyStore(
   return {
     async get(kind, ids) {
       // Without its keys the library would refuse what arrived, and the network forgets what was refused.
-      const found = await keys.read(kind, ids).catch((err) => {
+      const names = ids.filter((id) => NAME.test(id));
+      if (names.length === 0) return {};
+      const found = await keys.read(kind, names).catch((err) => {
         onFailure(err);
         throw err;
       });
@@ -65,10 +74,12 @@ export function createKeyStore(
     },
     async set(changes) {
       const list = Object.entries(changes).flatMap(([kind, byId]) =>
-        Object.entries(byId ?? {}).map(([id, value]) => ({
-          ...{ kind, id, value: pack(value ?? null) },
-          ...(kind === KINDS.plain ? { temporary: true } : {}),
-        })),
+        Object.entries(byId ?? {})
+          .filter(([id]) => NAME.test(id))
+          .map(([id, value]) => ({
+            ...{ kind, id, value: pack(value ?? null) },
+            ...(kind === KINDS.plain ? { temporary: true } : {}),
+          })),
       );
       if (list.length === 0) return;
       if (isClosed) throw new Error('the connection has ended');

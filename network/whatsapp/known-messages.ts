@@ -2,7 +2,9 @@
 import type { SessionKey, SessionKeys } from '../driver.ts';
 import { KINDS } from './keys.ts';
 import type { WhatsAppLibrary } from './library-types.ts';
+import { isId } from './wire/ids.ts';
 import type { KnownMessage } from './wire/outbound.ts';
+import type { WireMessage } from './wire/wire-types.ts';
 
 /** What a row has in it; `wire` is the network's own encoding, as base64. */
 interface Kept {
@@ -34,17 +36,47 @@ export async function readMessages(
   chat: string,
   ids: readonly string[],
 ): Promise<Map<string, KnownMessage>> {
-  const rows = await deps.keys.read(
+  const rows = await readRows(deps.keys, chat, ids);
+  const known = new Map<string, KnownMessage>();
+  for (const [id, { from, fromMe, wire }] of rows) {
+    const message = decode(deps.library, wire);
+    if (message) known.set(id, { id, chat, from, fromMe, message });
+  }
+  return known;
+}
+
+/** Null where it fails, as it may with what is nested too deeply: there is nothing that could be tried again. */
+function decode(library: WhatsAppLibrary, wire: string): WireMessage | null {
+  try {
+    return library.proto.Message.decode(Buffer.from(wire, 'base64'));
+  } catch {
+    return null;
+  }
+}
+
+/** Who wrote a message of a chat; null for one that is not kept. */
+export async function readAuthor(
+  keys: SessionKeys,
+  chat: string,
+  id: string,
+): Promise<{ from: string; fromMe: boolean } | null> {
+  return (await readRows(keys, chat, [id])).get(id) ?? null;
+}
+
+/** Rows by the ids of their messages. Strangers name messages, too: what is no id is nothing that is kept. */
+async function readRows(keys: SessionKeys, chat: string, ids: readonly string[]): Promise<Map<string, Kept>> {
+  const named = ids.filter(isId);
+  if (named.length === 0) return new Map();
+  const rows = await keys.read(
     KINDS.message,
-    ids.map((id) => idOf(chat, id)),
+    named.map((id) => idOf(chat, id)),
   );
-  const known = ids.flatMap((id): [string, KnownMessage][] => {
-    const row = rows.get(idOf(chat, id)) as Kept | undefined;
-    if (!row) return [];
-    const message = deps.library.proto.Message.decode(Buffer.from(row.wire, 'base64'));
-    return [[id, { id, chat, from: row.from, fromMe: row.fromMe, message }]];
-  });
-  return new Map(known);
+  return new Map(
+    named.flatMap((id): [string, Kept][] => {
+      const row = rows.get(idOf(chat, id)) as Kept | undefined;
+      return row ? [[id, row]] : [];
+    }),
+  );
 }
 
 export async function readMessage(

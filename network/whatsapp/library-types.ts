@@ -46,7 +46,7 @@ export interface LibraryConfig {
   agent?: Agent | undefined;
   fetchAgent?: Agent | undefined;
   /** Of the `fetch` of what it downloads. */
-  options: { dispatcher?: Dispatcher };
+  options: { dispatcher: Dispatcher };
   connectTimeoutMs: number;
   keepAliveIntervalMs: number;
   defaultQueryTimeoutMs: number;

@@ -38,7 +38,7 @@ export async function loadLibrary(folder: URL = ownFolder): Promise<WhatsAppLibr
     fromLibrary('libsignal');
   });
   replaceSignalChecks(fromLibrary('libsignal/src/curve') as SignalCurve);
-  const library: unknown = await import(pathToFileURL(fromFolder.resolve(LIBRARY)).href);
+  const library = await loadBounded(pathToFileURL(fromFolder.resolve(LIBRARY)).href);
   replaceChecks(library as Checks);
   return library as WhatsAppLibrary;
 }
@@ -62,6 +62,22 @@ function loadQuietly(load: () => void): void {
   });
   try {
     load();
+  } finally {
+    hooks.deregister();
+  }
+}
+
+/** Loads the library with an unpacking of ours, which has an end (`bounded-inflate.ts`). */
+async function loadBounded(url: string): Promise<unknown> {
+  const bounded = new URL('./bounded-inflate.ts', import.meta.url).href;
+  const hooks = registerHooks({
+    resolve(specifier, context, nextResolve) {
+      const isOurs = specifier === 'zlib' && context.parentURL?.includes(`/${LIBRARY}/`);
+      return nextResolve(isOurs ? bounded : specifier, context);
+    },
+  });
+  try {
+    return await import(url);
   } finally {
     hooks.deregister();
   }

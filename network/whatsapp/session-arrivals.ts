@@ -3,8 +3,10 @@ import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import type { HistoryMessage, InboundMessage, NetworkReceipt } from '../driver.ts';
 import { keepMessage, readMessage } from './known-messages.ts';
 import type { LibraryMessage, WireNode } from './library-types.ts';
-import { type Connection, type Context, isOwn, nameOf, ownJid, ownLid } from './session-context.ts';
+import { authorOf, mayChange } from './session-changes.ts';
+import { type Connection, type Context, isOwn, nameOf, namesFor, ownJid } from './session-context.ts';
 import { unwrap } from './wire/content.ts';
+import { isId } from './wire/ids.ts';
 import { type Arrived, bodyOf, envelopeOf, type Read, readArrived } from './wire/inbound.ts';
 import type { MediaRef } from './wire/inbound-media.ts';
 import { isOurChat, withoutDevice } from './wire/jids.ts';
@@ -14,6 +16,7 @@ import { openVote, optionsOf } from './wire/votes.ts';
 /** Hands over one message, and lets go of its plain text when it is recorded. */
 export function onMessage(session: Context, connection: Connection, message: LibraryMessage): void {
   const id = message.key.id ?? '';
+  connection.inbox.claim(id);
   session.arrivals
     .run(async () => {
       await record(session, message);
@@ -23,21 +26,50 @@ export function onMessage(session: Context, connection: Connection, message: Lib
 }
 
 async function record(session: Context, message: LibraryMessage): Promise<void> {
-  const { sink, library, request } = session;
+  const { sink } = session;
   const arrived = await arrivedOf(session, message);
   if (!arrived) return;
-  const read = readArrived(arrived);
+  const { id, chat, fromMe } = arrived;
+  const read = attempt(session, () => readArrived(arrived)) ?? unreadable(arrived);
   if (read.kind === 'none') return;
-  if (read.kind === 'change') return sink.changes([read.change]);
-  const { id, chat, from, fromMe, at } = arrived;
-  if (read.kind === 'message' && read.message.type !== 'reaction')
-    await request.keys.write(keepMessage(library, { id, chat, from, fromMe, message: arrived.message }, at));
+  if (read.kind === 'change') {
+    if (await mayChange(session, read.change, fromMe)) await sink.changes([read.change]);
+    return;
+  }
+  if (read.kind === 'message' && read.message.type !== 'reaction' && !(await keep(session, arrived))) return;
   // What the account's other devices send is theirs; here it is only kept.
   if (fromMe) return;
   const told: InboundMessage | null =
     read.kind === 'vote' ? await readVote(session, arrived, read) : read.message;
   if (told?.media) Object.assign(told.media.ref as MediaRef, { of: { chat, id } });
   if (told) await sink.inbound([told]);
+}
+
+/** Keeps it, unless it is kept already. False when somebody else has sent a message of the same chat under its id. */
+async function keep(session: Context, { id, chat, from, fromMe, message, at }: Arrived): Promise<boolean> {
+  // The owner is told of it, and refuses it.
+  if (!isId(id)) return true;
+  const author = await authorOf(session, chat, id);
+  if (author) return author === from;
+  const rows = attempt(session, () => keepMessage(session.library, { id, chat, from, fromMe, message }, at));
+  if (rows) await session.request.keys.write(rows);
+  return true;
+}
+
+/** A message that came and of which no more can be said. */
+function unreadable(arrived: Arrived): Read {
+  const said = { type: 'unknown', content: {}, unreadable: true };
+  return { kind: 'message', message: { ...envelopeOf(arrived, {}), ...said } };
+}
+
+/** Null when it fails. What a message is made of can make any code fail, and would do so again with each try. */
+function attempt<T>(session: Context, work: () => T): T | null {
+  try {
+    return work();
+  } catch (err) {
+    session.deps.log.warn({ err, instance_id: session.request.instanceId }, 'a message could not be read');
+    return null;
+  }
 }
 
 /** The message under the names that we have for its chat and its author; null for what is none of ours. */
@@ -68,8 +100,12 @@ async function tellLid(session: Context, one: string, other: string | null | und
   session.known.add(name);
 }
 
-/** A vote in words; null when the poll, its secret or the voter's key is not there. */
+/** The network's own apps make no poll with more options. Each costs a hash with every vote. */
+const OPTIONS_MAX = 100;
+
+/** A vote in words; null when the poll, its secret or the voter's key is not there, and for what is no vote. */
 async function readVote(session: Context, arrived: Arrived, read: Extract<Read, { kind: 'vote' }>) {
+  const { PollVoteMessage } = session.library.proto.Message;
   const pollId = read.pollKey.id!;
   const poll = await readMessage(
     { library: session.library, keys: session.request.keys },
@@ -78,14 +114,17 @@ async function readVote(session: Context, arrived: Arrived, read: Extract<Read, 
   );
   const secret = poll && unwrap(poll.message).message.messageContextInfo?.messageSecret;
   if (!poll || !secret?.length) return null;
-  const { content } = bodyOf(unwrap(poll.message).message, false);
+  const { options } = bodyOf(unwrap(poll.message).message, false).content;
+  // Other messages have a secret, too.
+  if (!Array.isArray(options) || options.length > OPTIONS_MAX) return null;
   // Either side may have been spoken of by phone or by anonymous id when the vote was sealed.
   for (const pollAuthor of await namesFor(session, poll.from, poll.fromMe)) {
     for (const voter of await namesFor(session, arrived.from, false)) {
       const opened = openVote(read.vote, { pollId, pollAuthor, voter, secret });
       if (!opened) continue;
-      const { selectedOptions } = session.library.proto.Message.PollVoteMessage.decode(opened);
-      const selected = optionsOf(content.options as string[], selectedOptions ?? []);
+      const vote = attempt(session, () => PollVoteMessage.decode(opened));
+      if (!vote) return null;
+      const selected = optionsOf(options, (vote.selectedOptions ?? []).slice(0, OPTIONS_MAX));
       return {
         ...envelopeOf(arrived, arrived.message),
         type: 'poll_vote',
@@ -94,13 +133,6 @@ async function readVote(session: Context, arrived: Arrived, read: Extract<Read, 
     }
   }
   return null;
-}
-
-/** Both names of a person, as far as they are known. */
-export async function namesFor(session: Context, jid: string, isMe: boolean): Promise<string[]> {
-  if (isMe) return [ownJid(session), ownLid(session)].filter((name) => name !== '');
-  const lid = await session.connection?.socket.signalRepository.lidMapping.getLIDForPN(jid).catch(() => null);
-  return [jid, ...(lid ? [withoutDevice(lid)] : [])];
 }
 
 const KINDS: Readonly<Record<string, NetworkReceipt['kind']>> = {
@@ -148,8 +180,8 @@ export async function readHistory(
   for (const message of messages) {
     const arrived = await arrivedOf(session, message);
     if (!arrived || arrived.chat === STATUS_BROADCAST) continue;
-    const read = readArrived(arrived);
-    if (read.kind !== 'message') continue;
+    const read = attempt(session, () => readArrived(arrived));
+    if (read?.kind !== 'message') continue;
     const status = arrived.fromMe ? STATUSES[message.status ?? 2] : undefined;
     past.push({ ...read.message, fromMe: arrived.fromMe, ...(status ? { status } : {}) });
     await keepPast(session, arrived);
@@ -159,6 +191,7 @@ export async function readHistory(
 }
 
 async function keepPast(session: Context, { id, chat, from, fromMe, at, message }: Arrived): Promise<void> {
-  const [row] = keepMessage(session.library, { id, chat, from, fromMe, message }, at);
-  await session.request.keys.write([row]);
+  if (!isId(id)) return;
+  const rows = attempt(session, () => keepMessage(session.library, { id, chat, from, fromMe, message }, at));
+  if (rows) await session.request.keys.write([rows[0]]);
 }

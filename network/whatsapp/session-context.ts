@@ -41,7 +41,7 @@ export interface Context {
   creds: LibraryCreds;
   agent: Agent | undefined;
   /** The same way for what the library fetches. */
-  fetchRoute: Dispatcher | undefined;
+  fetchRoute: Dispatcher;
   connection: Connection | null;
   /** `live`: logged in. Once ended it stays so. */
   phase: 'opening' | 'live' | 'closing' | 'ended';
@@ -56,6 +56,8 @@ export interface Context {
   /** People who are known to have an account. */
   known: Set<string>;
   isRestricted: boolean;
+  /** Admins of groups, by the group's JID, and when they were asked for. */
+  admins: Map<string, { atMs: number; jids: ReadonlySet<string> }>;
   /** Who calls, as the network named them, by the call's id: a call is rejected under that name. */
   callers: Map<string, string>;
   /** Resolves when the owner was told of the end. */
@@ -93,6 +95,13 @@ export async function nameOf(session: Context, jid: string, other?: string | nul
     .getPNForLID(found)
     .catch(() => null);
   return phone ? withoutDevice(phone) : found;
+}
+
+/** Both names of a person or chat, as far as they are known. */
+export async function namesFor(session: Context, jid: string, isMe: boolean): Promise<string[]> {
+  if (isMe) return [ownJid(session), ownLid(session)].filter((name) => name !== '');
+  const lid = await session.connection?.socket.signalRepository.lidMapping.getLIDForPN(jid).catch(() => null);
+  return [jid, ...(lid ? [withoutDevice(lid)] : [])];
 }
 
 /**

@@ -23,10 +23,21 @@ type Making = (session: Context) => Promise<NetworkFact[]>;
 export function tell(session: Context, make: Making): void {
   session.arrivals
     .run(async () => {
-      const facts = await make(session);
+      const facts = await made(session, make);
       if (facts.length > 0) await session.sink.facts(facts);
     })
     .catch(() => undefined);
+}
+
+/** What makes no sense, such as a call of nobody, makes none the next time either, and holds up nothing behind it. */
+async function made(session: Context, make: Making): Promise<NetworkFact[]> {
+  try {
+    return await make(session);
+  } catch (err) {
+    if (!(err instanceof TypeError || err instanceof RangeError)) throw err;
+    session.deps.log.warn({ err, instance_id: session.request.instanceId }, 'a fact could not be read');
+    return [];
+  }
 }
 
 export function listenToFacts(session: Context, ev: LibrarySocket['ev']): void {
@@ -49,7 +60,7 @@ export function listenToFacts(session: Context, ev: LibrarySocket['ev']): void {
   ev.on('call', (calls) => tell(session, async () => (await each(calls, callFact)).flat()));
   ev.on('settings.update', ({ setting, value }) => onSetting(session, setting, value));
   ev.on('messages.update', (updates) => onStars(session, updates));
-  ev.on('presence.update', (told) => void onPresence(session, told));
+  ev.on('presence.update', (told) => void onPresence(session, told).catch(() => undefined));
   ev.on('messaging-history.set', (past) => onHistory(session, past));
 
   async function each<In, Out>(items: readonly In[], make: (session: Context, item: In) => Promise<Out>) {

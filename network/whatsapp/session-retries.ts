@@ -4,7 +4,7 @@ import type { LibrarySocket } from './library-types.ts';
 import { type Context, nameOf } from './session-context.ts';
 import type { WireMessage } from './wire/wire-types.ts';
 
-/** What devices ask for again, as it was sent. */
+/** What devices ask for again, as it was sent: what others wrote is never sent in our name. */
 export async function messageFor(
   session: Context,
   key: { remoteJid?: string | null; id?: string | null },
@@ -12,7 +12,7 @@ export async function messageFor(
   if (!key.remoteJid || !key.id) return undefined;
   const chat = await nameOf(session, key.remoteJid);
   const known = await readMessage({ library: session.library, keys: session.request.keys }, chat, key.id);
-  return known?.message;
+  return known?.fromMe ? known.message : undefined;
 }
 
 /**

@@ -14,6 +14,7 @@ import { createFrameGate } from './frame-gate.ts';
 import { createInbox, namesOf } from './inbox.ts';
 import { createKeyStore, readCreds } from './keys.ts';
 import { loadLibrary } from './library.ts';
+import { catchErrors, passBuffer } from './library-events.ts';
 import type { LibraryConfig, LibraryEvents, LibraryLog, WireNode } from './library-types.ts';
 import { downloadReceived } from './media/received.ts';
 import { createRoute } from './proxy.ts';
@@ -113,6 +114,7 @@ async function createContext(
     revision: 0,
     known: new Set(),
     isRestricted: false,
+    admins: new Map(),
     callers: new Map(),
     told: Promise.withResolvers(),
   };
@@ -135,7 +137,7 @@ function connect(session: Context): void {
     // Without a proxy, an agent is there for certificates alone, which a plain connection has none of.
     agent: request.proxy === null && deps.url.startsWith('ws:') ? undefined : session.agent,
     fetchAgent: session.agent,
-    options: session.fetchRoute ? { dispatcher: session.fetchRoute } : {},
+    options: { dispatcher: session.fetchRoute },
     connectTimeoutMs: CONNECT_MS,
     keepAliveIntervalMs: KEEP_ALIVE_MS,
     defaultQueryTimeoutMs: QUERY_MS,
@@ -170,6 +172,10 @@ function listen(session: Context, connection: Connection): void {
   const { socket, gate, inbox } = connection;
   const { ws, ev } = socket;
   const isCurrent = () => session.connection === connection && session.phase !== 'ended';
+  catchErrors(ws, (err) =>
+    session.deps.log.debug({ err, instance_id: session.request.instanceId }, 'a stanza could not be handled'),
+  );
+  passBuffer(ev, (message) => onMessage(session, connection, message));
   // Before the library's own: it acknowledges what these have to hold back.
   ws.prependListener('CB:message', (node: WireNode) => {
     if (mayMatter(node.attrs.from ?? '')) inbox.announce(node);
@@ -189,9 +195,6 @@ function listen(session: Context, connection: Connection): void {
   });
   ev.on('creds.update', (update) => {
     if (isCurrent()) gate.hold(keepCreds(session, update));
-  });
-  ev.on('messages.upsert', ({ messages }) => {
-    for (const message of messages) onMessage(session, connection, message);
   });
   listenToFacts(session, ev);
 }
@@ -253,7 +256,7 @@ function end(session: Context, reason: DisconnectReason, error?: string): void {
   void session.arrivals.stop();
   void session.receipts.stop();
   void connection?.socket.end(undefined);
-  void session.fetchRoute?.destroy().catch(() => undefined);
+  void session.fetchRoute.destroy().catch(() => undefined);
   // Whoever hears of it may open the next session at once.
   void Promise.resolve(connection?.keys.close()).then(() => {
     session.sink.disconnected(reason, error);

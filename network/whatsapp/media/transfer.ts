@@ -137,7 +137,8 @@ function get(deps: TransferDeps, address: string): Promise<IncomingMessage> {
     });
     asking.on('timeout', () => asking.destroy(new Error('the media server stalled')));
     asking.once('response', resolve);
-    asking.once('error', (cause) =>
+    // More than once: the line may break after the answer began, and again when it is closed.
+    asking.on('error', (cause) =>
       reject(new SendUnavailable('the media server of the network could not be reached', { cause })),
     );
     asking.end();

@@ -12,8 +12,8 @@ const WRAPPERS = [
 ] as const;
 const WRAPPERS_MAX = 5;
 
-/** Said beside a content, and no content itself. */
-const ASIDE: ReadonlySet<string> = new Set(['messageContextInfo', 'senderKeyDistributionMessage']);
+/** Said beside a content, and no content itself. A call of a group is told as a call. */
+const ASIDE: ReadonlySet<string> = new Set(['messageContextInfo', 'senderKeyDistributionMessage', 'call']);
 
 /** The content without what wraps it, and whether it may be seen once only. */
 export function unwrap(message: WireMessage): { message: WireMessage; viewOnce: boolean } {

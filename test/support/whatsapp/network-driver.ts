@@ -1,12 +1,15 @@
+import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { NetworkDriver } from '@posthorn/network/driver.ts';
 import { createWhatsAppDriver } from '@posthorn/network/whatsapp/driver.ts';
 import { loadLibrary, trustRoot } from '@posthorn/network/whatsapp/library.ts';
 import { startWhatsAppNetwork, type WhatsAppNetwork } from './network.ts';
 
 /** A simulated network with a driver that trusts it and logs nothing. */
-export async function startNetworkAndDriver(): Promise<{ network: WhatsAppNetwork; driver: NetworkDriver }> {
+export async function startNetworkAndDriver(
+  more: { clock?: Clock } = {},
+): Promise<{ network: WhatsAppNetwork; driver: NetworkDriver }> {
   const network = await startWhatsAppNetwork();
   trustRoot(await loadLibrary(), network.trustedRoot);
   const log = { debug() {}, warn() {}, error() {} };
-  return { network, driver: createWhatsAppDriver({ url: network.url, ca: network.ca, log }) };
+  return { network, driver: createWhatsAppDriver({ url: network.url, ca: network.ca, log, ...more }) };
 }

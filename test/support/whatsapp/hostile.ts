@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { systemClock } from '@posthorn/core/platform/clock.ts';
+import type { NetworkDriver, SessionKey } from '@posthorn/network/driver.ts';
+import {
+  connected,
+  type Kept,
+  MemoryKeys,
+  newKept,
+  newNumber,
+  openRecorded,
+  type Recorded,
+} from './driver-harness.ts';
+import type { WhatsAppNetwork } from './network.ts';
+import { startNetworkAndDriver } from './network-driver.ts';
+import type { WireMessage } from './nodes.ts';
+import { type PhoneHandle, until } from './phone-handle.ts';
+
+/** An entry of an index of PostgreSQL takes no more. */
+const INDEXED_MAX_BYTES = 2_600;
+
+/** Refuses the names that PostgreSQL refuses, in what is read and in what is written. */
+class StrictKeys extends MemoryKeys {
+  override async read(kind: string, ids?: readonly string[]): Promise<Map<string, unknown>> {
+    for (const id of ids ?? []) if (id.includes('\0')) throw new Error('invalid byte sequence: 0x00');
+    return super.read(kind, ids);
+  }
+
+  override async write(changes: readonly SessionKey[]): Promise<void> {
+    for (const { id } of changes) {
+      if (id.includes('\0')) throw new Error('invalid byte sequence: 0x00');
+      if (Buffer.byteLength(id) > INDEXED_MAX_BYTES) throw new Error('index row size exceeds the maximum');
+    }
+    return super.write(changes);
+  }
+}
+
+/** An account on a simulated network where some mean it no good. */
+export interface BesiegedAccount {
+  network: WhatsAppNetwork;
+  driver: NetworkDriver;
+  own: PhoneHandle;
+  kept: Kept;
+  recorded: Recorded;
+  newPhone(): PhoneHandle;
+  /** The next session of the account, by the sink that hears everything or by another. */
+  open(sink?: Parameters<typeof openRecorded>[2]): Promise<Recorded>;
+  /** The text arrives, which nothing before it may hold up. */
+  arrives(id: string): Promise<void>;
+  /** So much time goes by. */
+  pass(ms: number): void;
+  /** Sends bytes in place of a message's encoding. */
+  raw(bytes: Uint8Array): WireMessage;
+  close(): Promise<void>;
+}
+
+export async function startBesieged(): Promise<BesiegedAccount> {
+  let aheadMs = 0;
+  const clock = { ...systemClock, now: () => new Date(Date.now() + aheadMs) };
+  const { network, driver } = await startNetworkAndDriver({ clock });
+  const { coding } = network.world;
+  const { encodeMessage } = coding;
+  coding.encodeMessage = (message) =>
+    message.raw instanceof Uint8Array ? Buffer.from(message.raw) : encodeMessage(message);
+  const newPhone = () => network.phone(newNumber());
+  const own = newPhone();
+  const kept = { ...newKept(), keys: new StrictKeys() };
+  const recorded = await openRecorded(driver, kept);
+  own.scan(await until(() => recorded.qrs.at(-1), 'a QR code'));
+  await connected(recorded);
+  await until(() => recorded.history.length > 0, 'the history');
+  const account: BesiegedAccount = {
+    ...{ network, driver, own, kept, recorded, newPhone },
+    raw: (bytes) => ({ raw: bytes }),
+    pass: (ms) => {
+      aheadMs += ms;
+    },
+    async open(options) {
+      account.recorded = await openRecorded(driver, kept, options);
+      await connected(account.recorded);
+      return account.recorded;
+    },
+    async arrives(id) {
+      const { inbound, ended } = account.recorded;
+      await until(
+        () => ended.length > 0 || inbound.some(({ networkId }) => networkId === id),
+        'what came behind it',
+      );
+      assert.deepEqual(ended, []);
+    },
+    async close() {
+      await account.recorded.session.close();
+      await network.close();
+    },
+  };
+  return account;
+}

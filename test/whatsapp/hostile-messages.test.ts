@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { deflateSync } from 'node:zlib';
+import { UNPACKED_MAX_BYTES } from '@posthorn/network/whatsapp/bounded-inflate.ts';
+import { sealVote } from '@posthorn/network/whatsapp/wire/votes.ts';
+import { type BesiegedAccount, startBesieged } from '../support/whatsapp/hostile.ts';
+import { node, type WireMessage } from '../support/whatsapp/nodes.ts';
+import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
+import { seconds } from '../support/whatsapp/world.ts';
+
+/** Names that no index takes. */
+const LONG = randomBytes(4_000).toString('hex');
+const WITH_NUL = 'A\u0000B';
+
+/**
+ * Whatever a stranger sends costs itself alone: what comes behind it arrives, in this session and in the next one. An
+ * error that nobody catches would end the process with all its sessions; here it fails the test.
+ */
+describe('what comes behind a hostile message arrives all the same:', () => {
+  let account: BesiegedAccount;
+  let stranger: PhoneHandle;
+  before(async () => {
+    account = await startBesieged();
+    stranger = account.newPhone();
+    await account.arrives(stranger.text(account.own, 'Hello'));
+  });
+  after(() => account?.close());
+
+  const send = (message: WireMessage, id?: string) => stranger.send(account.own, message, id ? { id } : {});
+
+  async function nextArrives(): Promise<void> {
+    await account.arrives(stranger.text(account.own, 'Behind it'));
+  }
+
+  function vote(pollId: string, secret: Buffer, bytes: Uint8Array): WireMessage {
+    const of = { pollId, pollAuthor: stranger.jid, voter: stranger.jid, secret };
+    const pollCreationMessageKey = { remoteJid: account.own.jid, fromMe: true, id: pollId };
+    return { pollUpdateMessage: { pollCreationMessageKey, vote: sealVote(bytes, of) } };
+  }
+
+  it('a vote that is sealed as it must be and says nothing that can be read', async () => {
+    const messageSecret = randomBytes(32);
+    const options = [{ optionName: 'Yes' }, { optionName: 'No' }];
+    const pollId = send({
+      pollCreationMessage: { name: 'Well?', options, selectableOptionsCount: 1 },
+      messageContextInfo: { messageSecret },
+    });
+    // A field of 127 bytes, of which there are none.
+    send(vote(pollId, messageSecret, Buffer.of(0x0a, 0x7f)));
+    await nextArrives();
+  });
+
+  it('a vote in what is no poll, and has a secret', async () => {
+    const messageSecret = randomBytes(32);
+    const id = send({ conversation: 'No poll', messageContextInfo: { messageSecret } });
+    send(vote(id, messageSecret, Buffer.alloc(0)));
+    await nextArrives();
+  });
+
+  it('a vote in a poll of more options than there can be', async () => {
+    const messageSecret = randomBytes(32);
+    const options = Array.from({ length: 10_000 }, (_, at) => ({ optionName: `${at}` }));
+    const pollId = send({ pollCreationMessage: { options }, messageContextInfo: { messageSecret } });
+    send(vote(pollId, messageSecret, Buffer.alloc(0)));
+    await nextArrives();
+    const { inbound } = account.recorded;
+    assert.ok(!inbound.some(({ content }) => content.poll_message_id === pollId));
+  });
+
+  it('votes, edits and deletions that name messages by what the database takes for no name', async () => {
+    for (const id of [WITH_NUL, LONG, '']) {
+      send(vote(id, randomBytes(32), Buffer.alloc(0)));
+      send({ protocolMessage: { type: 'REVOKE', key: { id } } });
+      const editedMessage = { conversation: 'New words' };
+      send({ protocolMessage: { type: 'MESSAGE_EDIT', key: { id }, editedMessage } });
+    }
+    await nextArrives();
+    assert.deepEqual(account.recorded.changes, []);
+  });
+
+  it('messages under such a name', async () => {
+    send({ conversation: 'Long' }, LONG);
+    send({ conversation: 'NUL' }, WITH_NUL);
+    await nextArrives();
+  });
+
+  it('the sender key of a group with such a name', async () => {
+    const { distribution } = stranger.phone.sealForChat('123456@g.us', [], Buffer.from('x'));
+    for (const groupId of [WITH_NUL, LONG]) {
+      const key = { groupId, axolotlSenderKeyDistributionMessage: distribution };
+      send({ conversation: 'With a key', senderKeyDistributionMessage: key });
+    }
+    await nextArrives();
+  });
+
+  it('reactions and votes that name nothing', async () => {
+    send({ reactionMessage: { text: '👍' } });
+    send({ pollUpdateMessage: { vote: { encPayload: Buffer.alloc(20), encIv: Buffer.alloc(12) } } });
+    send({ protocolMessage: { type: 'REVOKE' } });
+    send({ encEventResponseMessage: { encPayload: Buffer.alloc(20), encIv: Buffer.alloc(12) } });
+    await nextArrives();
+  });
+
+  it('messages within messages, of every depth until they cannot be read any more', async () => {
+    for (let depth = 500; depth <= 8_000; depth += 500) send(account.raw(nested(depth)));
+    await nextArrives();
+  });
+
+  it('no message at all', async () => {
+    send(account.raw(randomBytes(2_000)));
+    send(account.raw(Buffer.alloc(0)));
+    await nextArrives();
+  });
+
+  it('typing that says nothing of what is done', async () => {
+    const { device } = account.own;
+    device.tell(node('chatstate', { from: stranger.jid }, []));
+    device.tell(node('presence', { from: stranger.jid, last: 'soon' }));
+    await nextArrives();
+  });
+
+  it('calls of nobody and without an id, and a call of a group is no message', async () => {
+    const { device } = account.own;
+    const call = (what: string, attrs: Record<string, string>) =>
+      device.deliver(
+        node('call', { from: stranger.jid, id: randomBytes(8).toString('hex'), t: seconds() }, [
+          node(what, attrs),
+        ]),
+      );
+    for (const what of ['offer', 'terminate']) {
+      call(what, {});
+      call(what, { 'call-id': 'C1' });
+      call(what, { 'call-creator': stranger.jid, 'group-jid': '123456@g.us' });
+    }
+    call('offer', { 'call-id': 'C2', 'call-creator': stranger.jid, 'group-jid': '123456@g.us' });
+    await nextArrives();
+    const { inbound } = account.recorded;
+    assert.ok(!inbound.some(({ networkId }) => ['C1', 'C2'].includes(networkId)));
+  });
+
+  it('what the library makes no message of is let go after a while', async () => {
+    const marker = randomBytes(16).toString('hex');
+    const held = async () => {
+      const rows = await account.kept.keys.read('plain');
+      return [...rows.values()].filter((row) => textsOf(row).some((text) => text.includes(marker)));
+    };
+    const id = send({ reactionMessage: { text: marker } });
+    await nextArrives();
+    await until(() => account.own.device.pending.every(({ attrs }) => attrs.id !== id), 'it is confirmed');
+    assert.equal((await held()).length, 1);
+    // It is given up, and then kept for as long as what was recorded.
+    for (let time = 0; time < 2; time += 1) {
+      account.pass(6 * 60_000);
+      await nextArrives();
+    }
+    assert.equal((await held()).length, 0);
+  });
+
+  it('a history that is small and unpacks to more than a process should hold', async () => {
+    // A field that no history has, full of zeros.
+    const length = UNPACKED_MAX_BYTES + 1;
+    const packed = deflateSync(Buffer.concat([varint((999 << 3) | 2), varint(length), Buffer.alloc(length)]));
+    assert.ok(packed.length < 1_000_000);
+    const told = account.recorded.history.length;
+    const about = { syncType: 'RECENT', chunkOrder: 2, progress: 50 };
+    const payloads = [
+      { initialHistBootstrapInlinePayload: packed },
+      { initialHistBootstrapInlinePayload: deflateSync(Buffer.alloc(0)) },
+    ];
+    for (const payload of payloads) {
+      const historySyncNotification = { ...about, ...payload };
+      account.own.send(account.own, {
+        protocolMessage: { type: 'HISTORY_SYNC_NOTIFICATION', historySyncNotification },
+      });
+    }
+    await until(() => account.recorded.history.length > told, 'the history that is none too large');
+    await nextArrives();
+    assert.equal(account.recorded.history.length, told + 1);
+  });
+
+  it('all of it once more, in the next session', async () => {
+    await account.recorded.session.close();
+    await account.open();
+    await nextArrives();
+  });
+});
+
+/** The plain texts of what was decrypted, as it is kept. */
+function textsOf(row: unknown): string[] {
+  const { bytes } = row as { bytes: { $bytes: string } };
+  return [Buffer.from(bytes.$bytes, 'base64').toString('latin1')];
+}
+
+/** The bytes of a text within so many wrappers (field 37 of a message, field 1 of the wrapper). */
+function nested(depth: number): Buffer {
+  const parts: Buffer[] = [Buffer.of(0x0a, 1, 0x78)];
+  let length = 3;
+  for (let level = 0; level < depth; level += 1) {
+    const inner = Buffer.concat([Buffer.of(0x0a), varint(length)]);
+    const outer = Buffer.concat([varint((37 << 3) | 2), varint(length + inner.length)]);
+    parts.push(inner, outer);
+    length += inner.length + outer.length;
+  }
+  return Buffer.concat(parts.reverse());
+}
+
+function varint(value: number): Buffer {
+  const bytes: number[] = [];
+  for (let rest = value; ; rest = Math.floor(rest / 128)) {
+    if (rest < 128) return Buffer.from([...bytes, rest]);
+    bytes.push((rest % 128) | 128);
+  }
+}
