@@ -115,7 +115,8 @@ test('a cut connection is no death: the id and with it all claims stay, and the 
   for (let nth = 1; nth <= 5; nth += 1) {
     await waitFor(() => cut.connection() !== null, 10_000);
     await parts.db.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE '%shards cut'`,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE datname = current_database() AND application_name LIKE '%shards cut'`,
     );
     await waitFor(() => lost === nth, 10_000);
   }

@@ -108,7 +108,8 @@ test('a worker whose database connection is cut closes its shards and takes its 
   const owner = startOwner('cut', holds);
   await waitFor(() => sizes(owner)[0] === 32, 10_000);
   await parts.db.query(
-    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE '%shards cut'`,
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+     WHERE datname = current_database() AND application_name LIKE '%shards cut'`,
   );
   await waitFor(() => holds.filter((hold) => hold.to < Number.POSITIVE_INFINITY).length >= 32);
   await waitFor(() => sizes(owner)[0] === 32, 10_000);
