@@ -64,9 +64,8 @@ function mutedUntil({ muted, until, duration_seconds }: MuteChatBody, nowMs: num
  */
 export async function readChat(deps: RpcDeps, input: ChatInput, read: boolean): Promise<Chat> {
   await requireCapable(deps, input, 'chat_read');
-  const chat = await findChat(deps, input);
-  const unread = read ? chat.unread_count : 0;
-  const messageIds = await unreadIds(deps, input.instanceId, chat.chat_jid, unread);
+  const { chat_jid: chat } = await findChat(deps, input);
+  const { unread, messageIds } = read ? await findUnread(deps, input.instanceId, chat) : NOTHING_UNREAD;
   return changeChat(deps, input, {
     op: 'chat_read',
     args: { read, message_ids: messageIds },
@@ -78,23 +77,29 @@ export async function readChat(deps: RpcDeps, input: ChatInput, read: boolean): 
   });
 }
 
-/** The network's ids of the newest `count` received messages that count as unread. */
-async function unreadIds(
+const NOTHING_UNREAD = { unread: 0, messageIds: [] as string[] };
+
+/**
+ * How much of a chat is unread, and the network's ids of those messages. One statement: of two, a message that came in
+ * between would be told as read in place of an older one.
+ */
+async function findUnread(
   deps: Pick<RpcDeps, 'db'>,
   instanceId: string,
   chatJid: string,
-  count: number,
-): Promise<string[]> {
-  if (count === 0) return [];
+): Promise<typeof NOTHING_UNREAD> {
   // Messages stay under the anonymous id that they came from.
   const lids = await readLidsOf(deps.db, instanceId, phoneOf(chatJid));
-  const found = await deps.db.query<{ network_id: string }>(
-    `SELECT network_id FROM messages
-     WHERE instance_id = $1 AND chat_jid = ANY ($2) AND direction = 'inbound' AND type NOT IN ('reaction', 'poll_vote')
-     ORDER BY id DESC LIMIT $3`,
-    [instanceId, [chatJid, ...lids], Math.min(count, TOLD_READ_MAX)],
+  const found = await deps.db.query<{ unread: number; ids: string[] }>(
+    `SELECT c.unread_count AS unread, ARRAY (
+       SELECT network_id FROM messages
+       WHERE instance_id = $1 AND chat_jid = ANY ($3) AND direction = 'inbound' AND type NOT IN ('reaction', 'poll_vote')
+       ORDER BY id DESC LIMIT least(c.unread_count, $4)) AS ids
+     FROM chats c WHERE c.instance_id = $1 AND c.chat_jid = $2`,
+    [instanceId, chatJid, [chatJid, ...lids], TOLD_READ_MAX],
   );
-  return found.rows.map((row) => row.network_id);
+  const row = found.rows[0];
+  return row ? { unread: row.unread, messageIds: row.ids } : NOTHING_UNREAD;
 }
 
 interface Change {

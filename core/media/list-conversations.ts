@@ -51,7 +51,7 @@ FROM (
          max(last_media_at) AS last_media_at
   FROM media_tallies
   WHERE instance_id = $1 AND remote_jid <> '' AND media_count > 0 AND ($2::text IS NULL OR mime_type LIKE $2)
-  GROUP BY remote_jid ORDER BY max(last_media_at) DESC LIMIT $3
+  GROUP BY remote_jid ORDER BY max(last_media_at) DESC, remote_jid LIMIT $3
 ) AS chat
 CROSS JOIN LATERAL (
   SELECT id, created_at FROM media m

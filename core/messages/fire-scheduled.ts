@@ -53,25 +53,40 @@ interface Due {
 }
 
 /**
- * Sends what is due. Each send is claimed by one worker, accepted under its own key and promised id (so a
- * claim taken over from a dead worker sends nothing twice) and then a task like any other. What the accept
- * refuses ends as `<type>.delivery_failed` with the code as its reason. Returns how many it claimed.
+ * Sends what is due, in the order of its times. Each send is claimed by one worker, accepted under its own key and
+ * promised id (so a claim taken over from a dead worker sends nothing twice) and then a task like any other. What
+ * the accept refuses ends as `<type>.delivery_failed` with the code as its reason. Returns how many it claimed.
  */
 export async function fireScheduled(deps: FireDeps): Promise<number> {
   if (deps.pulse && !deps.pulse.isAlive()) return 0;
   const now = deps.clock.now();
   const claim = [now, new Date(now.getTime() - CLAIM_MS), BATCH, deps.pulse?.id() ?? null];
-  const due = await deps.db.query<Due>(CLAIM, claim);
-  await Promise.all(due.rows.map((row) => fire(deps, row)));
-  return due.rows.length;
+  const due = (await deps.db.query<Due>(CLAIM, claim)).rows.toSorted(inOrder);
+  // Each takes its own time to be prepared; the acceptor keeps the order in which it is given them.
+  const prepared = await Promise.allSettled(due.map((row) => prepare(deps, row)));
+  await Promise.all(due.map((row, nth) => fire(deps, row, prepared[nth]!)));
+  return due.length;
 }
 
-async function fire(deps: FireDeps, row: Due): Promise<void> {
-  let prepared: PreparedSend | null = null;
+/** The statement gives the rows in any order. Ids tell which of one moment was scheduled first. */
+function inOrder(a: Due, b: Due): number {
+  return a.send_at.getTime() - b.send_at.getTime() || (a.id < b.id ? -1 : 1);
+}
+
+async function prepare(deps: FireDeps, row: Due): Promise<PreparedSend> {
+  return prepareSend(deps, requestOf(row));
+}
+
+/** Hands it to the acceptor before anything is waited for. */
+async function fire(
+  deps: FireDeps,
+  row: Due,
+  preparation: PromiseSettledResult<PreparedSend>,
+): Promise<void> {
+  const prepared = preparation.status === 'fulfilled' ? preparation.value : null;
   try {
-    const request = requestOf(row);
-    prepared = await prepareSend(deps, request);
-    await deps.acceptor.acceptSend(commandOf(request, prepared));
+    if (preparation.status === 'rejected') throw preparation.reason;
+    await deps.acceptor.acceptSend(commandOf(requestOf(row), preparation.value));
     await deps.db.query(`UPDATE scheduled_sends SET status = 'queued' WHERE id = $1`, [row.id]);
   } catch (err) {
     await conclude(deps, row, prepared, err).catch((err) =>
@@ -201,6 +216,6 @@ UPDATE scheduled_sends SET status = 'claimed', claimed_at = $1, claimed_by = $4
 WHERE id IN (
   SELECT id FROM scheduled_sends
   WHERE send_at <= $1 AND (status = 'scheduled' OR (status = 'claimed' AND (claimed_at < $2 OR ${holderIsGone('claimed_by')})))
-  ORDER BY send_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+  ORDER BY send_at, id LIMIT $3 FOR UPDATE SKIP LOCKED)
 RETURNING id, company_id, instance_id, type, send_at, body, idempotency_key, force, claimed_at, user_id,
           token_id, is_superadmin, trace_id`;

@@ -160,7 +160,8 @@ describe('the authenticator', () => {
     const company = await seedCompany(parts.db);
     await elsewhere.authenticate(keyOf(company));
     await parts.db.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'other bus'`,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE datname = current_database() AND application_name = 'other bus'`,
     );
     await waitFor(() => !otherBus.isUp(), undefined, { everyMs: 1 });
     assert.equal(elsewhere.authenticateCached(keyOf(company)), null);

@@ -33,6 +33,9 @@ export interface AsaasServer {
   close(): Promise<void>;
 }
 
+/** Longer than clients keep idle connections: ended here, one might have a request on its way. */
+const KEEP_ALIVE_MS = 72_000;
+
 /** A local server that answers in the shapes of Asaas's public documentation, and fails on demand. */
 export async function startAsaasServer(): Promise<AsaasServer> {
   const customers = new Map<string, Json>();
@@ -43,7 +46,7 @@ export async function startAsaasServer(): Promise<AsaasServer> {
   const waiting = new Set<NodeJS.Timeout>();
   const state = { customers, subscriptions, payments };
 
-  const server = createServer((request, response) => {
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     void serve(request, response);
   });
 

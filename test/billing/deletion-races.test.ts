@@ -27,7 +27,7 @@ describe('a company that is deleted or suspended while it subscribes', () => {
     it(`gets no subscription once it is ${status}, on neither side`, async () => {
       const company = await withProfile(billing);
       const before = living();
-      asaas.fault('POST /subscriptions', { kind: 'slow', delayMs: 1_000 });
+      asaas.fault('POST /subscriptions', { kind: 'slow', delayMs: 3_000 });
       const subscribing = billing.call('POST', '/v1/billing/subscriptions', {
         key: company.apiKey,
         body: { plan_code: 'starter_monthly', billing_type: 'boleto' },

@@ -69,7 +69,7 @@ describe('billing as a process beside messaging and the worker, over RabbitMQ', 
     });
     assert.equal(made.status, 201);
     // Long before the cached limit would be forgotten by itself, 30 s later.
-    await waitFor(async () => (await limit()) === '1200', 15_000, { everyMs: 10 });
+    await waitFor(async () => (await limit()) === '1200', 20_000, { everyMs: 10 });
     tellFigure('the limits of a plan reach messaging', performance.now() - since, { atMost: 1_000 });
     // The simulated provider reaches our ingestion, and the worker processes what it says.
     await post('/v1/billing/simulator/actions', company.apiKey, { action: 'pay' });

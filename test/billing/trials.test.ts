@@ -129,7 +129,8 @@ describe('the trial', () => {
     billing.parts.clock.advance(3 * DAY_MS + 60_000);
     await waitFor(
       async () => !(await billing.billing.provider.subscriptionExists(again.body.asaas_subscription_id)),
-      10_000,
+      undefined,
+      { what: 'the unpaid one to end at the provider' },
     );
   });
 

@@ -171,6 +171,31 @@ describe('reading a chat', () => {
     );
   });
 
+  test('tells of the messages that were unread, also when another one arrives in the middle', async () => {
+    const own = await pipeline.connect();
+    const phone = pipeline.newPhone();
+    for (const text of ['one', 'two']) await write(phone, text, own);
+    const { db } = pipeline.api.parts;
+    const query = db.query as (text: unknown, values?: unknown[]) => Promise<never>;
+    db.query = async (text: unknown, values?: unknown[]) => {
+      // Right before it is looked up which messages are unread.
+      if (String(text).includes('poll_vote')) {
+        db.query = query;
+        await write(phone, 'three', own);
+      }
+      return query(text, values);
+    };
+    const read = await ask('POST', `/chats/${phone}/read`, {}, own);
+    assert.equal(read.status, 200);
+    assert.equal(db.query, query, 'it did arrive');
+    await settled(pipeline, own);
+    const unread = (await chatOf(phone, own)).unread_count;
+    assert.deepEqual(
+      (await pipeline.shown(phone)).map(({ status }) => status === 'read'),
+      ['one', 'two', 'three'].map((_, nth) => nth < 3 - unread),
+    );
+  });
+
   test('marks it as unread, and as read again', async () => {
     const own = await pipeline.connect();
     const phone = pipeline.newPhone();

@@ -100,7 +100,7 @@ describe('msgctl webhooks listen --forward-to', () => {
     const running = cli.start(['webhooks', 'listen', ...flags]);
     await waitFor(
       () => /does not answer \(connection refused\), trying until it does/.test(running.output()),
-      15_000,
+      60_000,
     );
     const late = await startHttp((res) => void res.end(), port);
     const { code, stdout } = await running.ended;

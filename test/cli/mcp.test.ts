@@ -45,7 +45,7 @@ describe('msgctl mcp, driven by the official client', () => {
   let instanceId: string;
   const clients: Client[] = [];
   before(async () => {
-    system = await startStandalone();
+    system = await startStandalone({ RATE_LIMIT_PER_MINUTE: '6000' });
     cli = createCli({ POSTHORN_URL: system.url, POSTHORN_SANDBOX_URL: system.sandboxUrl });
     await cli.json(['quick-register', '--email', 'agent@acme.test']);
     instanceId = (await cli.json<{ id: string }>(['instances', 'create', 'first', '--wait'])).id;

@@ -10,7 +10,7 @@ describe('pairing with msgctl, where phones do not pair by themselves', { timeou
   let system: Standalone;
   let cli: Cli;
   before(async () => {
-    system = await startStandalone({ SANDBOX_AUTO_PAIR: 'false' });
+    system = await startStandalone({ SANDBOX_AUTO_PAIR: 'false', RATE_LIMIT_PER_MINUTE: '6000' });
     cli = createCli({ POSTHORN_URL: system.url, POSTHORN_SANDBOX_URL: system.sandboxUrl });
     await cli.json(['quick-register', '--email', 'a@example.com']);
   });
@@ -32,9 +32,9 @@ describe('pairing with msgctl, where phones do not pair by themselves', { timeou
 
   test('an instance that is logged out pairs anew, with a code this time', async () => {
     await cli.json(['instances', 'logout', '--yes']);
-    await waitFor(async () => (await state()) === 'DISCONNECTED' || (await state()) === 'CREATED', 15_000);
+    await waitFor(async () => (await state()) === 'DISCONNECTED' || (await state()) === 'CREATED', 60_000);
     await cli.json(['instances', 'connect']);
-    await waitFor(async () => (await cli.run(['instances', 'qr'])).code === 0, 15_000);
+    await waitFor(async () => (await cli.run(['instances', 'qr'])).code === 0, 60_000);
     const { code } = await cli.json<{ code: string }>([
       'instances',
       'pairing-code',
@@ -42,13 +42,13 @@ describe('pairing with msgctl, where phones do not pair by themselves', { timeou
       '5511988880002',
     ]);
     await cli.json(['sandbox', 'pair', '--phone', '5511988880002', '--code', code]);
-    await waitFor(async () => (await state()) === 'CONNECTED', 15_000);
+    await waitFor(async () => (await state()) === 'CONNECTED', 60_000);
   });
 
   test('the QR can be saved as a picture', async () => {
     await cli.json(['instances', 'create', 'support', '--connect']);
     const file = path.join(path.dirname(cli.config), 'qr.png');
-    await waitFor(async () => (await cli.run(['instances', 'qr', '--png', file])).code === 0, 15_000);
+    await waitFor(async () => (await cli.run(['instances', 'qr', '--png', file])).code === 0, 60_000);
     assert.deepEqual([...readFileSync(file).subarray(1, 4)], [...Buffer.from('PNG')]);
   });
 });

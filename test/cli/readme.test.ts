@@ -26,7 +26,7 @@ describe('msgctl against the whole system', { timeout: 240_000 }, () => {
   let system: Standalone;
   let cli: Cli;
   before(async () => {
-    system = await startStandalone();
+    system = await startStandalone({ RATE_LIMIT_PER_MINUTE: '6000' });
     cli = createCli({ POSTHORN_URL: system.url, POSTHORN_SANDBOX_URL: system.sandboxUrl });
   });
   after(async () => {
@@ -55,11 +55,11 @@ describe('msgctl against the whole system', { timeout: 240_000 }, () => {
     const [, [words = []] = []] = blocks();
     const at = words.indexOf('--port') + 1;
     const listening = cli.start(words.with(at, String(await freePort())));
-    await waitFor(() => /listening on/.test(listening.output()), 15_000);
+    await waitFor(() => /listening on/.test(listening.output()), 60_000);
     const phone = '5511999990077';
     const { phone: own } = await cli.json<{ phone: string }>(['instances', 'get']);
     await cli.json(['sandbox', 'messages', 'send', phone, '--to', own, '--text', 'Good morning']);
-    await waitFor(() => /verified .* text\.received .*Good morning/.test(listening.output()), 15_000);
+    await waitFor(() => /verified .* text\.received .*Good morning/.test(listening.output()), 60_000);
     const { code, stdout } = await listening.stop();
     assert.equal(code, 0);
     assert.doesNotMatch(stdout, /REFUSED|unchecked/);

@@ -1,6 +1,7 @@
-import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import pg from 'pg';
 import { freePort, startProcess } from '../support/process.ts';
 
 /** The whole system as `npm start` runs it, on free ports and with its data in a folder of its own. */
@@ -15,6 +16,7 @@ export async function startStandalone(env: Record<string, string> = {}) {
     env: { PORT: port, SANDBOX_PORT: sandboxPort, BILLING_PORT: billingPort, DATA_DIR: dataDir, ...env },
     ready: { line: /is ready after/ },
   });
+  await waitForNoDisk(dataDir);
   return {
     server,
     url: `http://127.0.0.1:${port}`,
@@ -32,3 +34,24 @@ export async function startStandalone(env: Record<string, string> = {}) {
 }
 
 export type Standalone = Awaited<ReturnType<typeof startStandalone>>;
+
+/**
+ * From here on its database is like that of the files that run side by side (run-tests.ts): what these tests cut off
+ * are processes, not power.
+ */
+async function waitForNoDisk(dataDir: string): Promise<void> {
+  const [, , , port] = readFileSync(path.join(dataDir, 'postgres/data/postmaster.pid'), 'utf8').split('\n');
+  const { DATABASE_PASSWORD: password } = JSON.parse(
+    readFileSync(path.join(dataDir, 'secrets.json'), 'utf8'),
+  );
+  const client = new pg.Client({
+    connectionString: `postgres://posthorn:${password}@127.0.0.1:${port}/posthorn`,
+  });
+  await client.connect();
+  try {
+    await client.query('ALTER SYSTEM SET fsync = off');
+    await client.query('SELECT pg_reload_conf()');
+  } finally {
+    await client.end();
+  }
+}

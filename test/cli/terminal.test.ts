@@ -14,7 +14,7 @@ describe('msgctl in a terminal against the whole system', { timeout: 240_000 }, 
   let cli: Cli;
   let terminal: CliTerminal;
   before(async () => {
-    system = await startStandalone({ SANDBOX_AUTO_PAIR: 'false' });
+    system = await startStandalone({ SANDBOX_AUTO_PAIR: 'false', RATE_LIMIT_PER_MINUTE: '6000' });
     const env = { POSTHORN_URL: system.url, POSTHORN_SANDBOX_URL: system.sandboxUrl };
     cli = createCli(env);
     await cli.json(['quick-register', '--email', 'a@example.com']);

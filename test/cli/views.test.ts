@@ -73,12 +73,12 @@ describe('views of msgctl in a terminal', { timeout: 240_000 }, () => {
 
   test('instances qr --watch draws the code, the one that follows it, and ends when it is connected', async () => {
     terminal.msgctl('instances qr --watch');
-    await waitFor(() => drawnIn(terminal.screen(), QR[0] as string), 20_000);
+    await waitFor(() => drawnIn(terminal.screen(), QR[0] as string), 60_000);
     assert.match(terminal.screen(), /valid for \d+ s/);
     const [stream] = await waitFor(() => streams.length > 0 && streams);
     const expires_at = new Date(Date.now() + 60_000).toISOString();
     stream?.write(frame('c1', 'instance.qr_updated', { qr: QR[1], expires_at, timestamp: expires_at }));
-    await waitFor(() => drawnIn(terminal.screen(), QR[1] as string), 10_000);
+    await waitFor(() => drawnIn(terminal.screen(), QR[1] as string), 60_000);
     assert.ok(!drawnIn(terminal.screen(), QR[0] as string));
     state = 'CONNECTED';
     assert.match(await terminal.endsWith(0), /state +CONNECTED/);
@@ -89,7 +89,7 @@ describe('views of msgctl in a terminal', { timeout: 240_000 }, () => {
     terminal.msgctl('instances qr --watch');
     await terminal.shows(/The code needs \d+ columns/);
     terminal.resize(100, 40);
-    await waitFor(() => drawnIn(terminal.screen(), QR[0] as string), 10_000);
+    await waitFor(() => drawnIn(terminal.screen(), QR[0] as string), 60_000);
     terminal.press('C-c');
     await terminal.endsWith(130);
   });
@@ -131,7 +131,7 @@ describe('views of msgctl in a terminal', { timeout: 240_000 }, () => {
     terminal.press('Escape');
     await terminal.shows(/TIME +TYPE/);
     stream.end();
-    await waitFor(() => streams.length === 2, 15_000);
+    await waitFor(() => streams.length === 2, 60_000);
     assert.equal(server.seen.at(-1)?.headers['last-event-id'], 'c2');
     terminal.press('C-c');
     await terminal.endsWith(0);
@@ -261,11 +261,11 @@ describe('the same commands in a pipe', () => {
 
   test('instances watch prints a line for each state', async () => {
     const running = cli.start(['instances', 'watch']);
-    await waitFor(() => /sales {2}CONNECTED/.test(running.output()), 15_000);
+    await waitFor(() => /sales {2}CONNECTED/.test(running.output()), 60_000);
     instances = [instanceOf('DISCONNECTED')];
     await waitFor(() => streams.length > 0);
     streams[0]?.write(frame('c1', 'instance.disconnected', {}));
-    await waitFor(() => /sales {2}DISCONNECTED/.test(running.output()), 15_000);
+    await waitFor(() => /sales {2}DISCONNECTED/.test(running.output()), 60_000);
     const { code, stdout, stderr } = await running.stop();
     assert.equal(code, 0);
     assert.equal(stdout.trim().split('\n').length, 2);
@@ -274,9 +274,9 @@ describe('the same commands in a pipe', () => {
 
   test('events tail prints a line for each event', async () => {
     const running = cli.start(['events', 'tail']);
-    await waitFor(() => streams.length > 0, 15_000);
+    await waitFor(() => streams.length > 0, 60_000);
     streams[0]?.write(frame('c1', 'message.sent', { text: 'one' }));
-    await waitFor(() => /message\.sent/.test(running.output()), 15_000);
+    await waitFor(() => /message\.sent/.test(running.output()), 60_000);
     const { code, stdout, stderr } = await running.stop();
     assert.equal(code, 0);
     assert.match(stdout, /^2026-01-31T12:00:00.000Z {2}message\.sent .*\n$/);
@@ -301,9 +301,9 @@ describe('the same commands in a pipe', () => {
     };
     instances = [old];
     const running = cli.start(['deliveries', 'watch', '--every', '1', '--json']);
-    await waitFor(() => server.seen.some(({ url }) => url.startsWith('/v1/webhooks/events')), 15_000);
+    await waitFor(() => server.seen.some(({ url }) => url.startsWith('/v1/webhooks/events')), 60_000);
     instances = [{ ...old, log_id: 2, event_type: 'message.read' }, old];
-    await waitFor(() => /message\.read/.test(running.output()), 15_000);
+    await waitFor(() => /message\.read/.test(running.output()), 60_000);
     const { code, stdout } = await running.stop();
     assert.equal(code, 0);
     assert.deepEqual(

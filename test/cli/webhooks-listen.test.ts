@@ -39,7 +39,7 @@ describe('msgctl webhooks listen', () => {
   async function listen(...args: string[]) {
     const port = await freePort();
     const running = cli.start(['webhooks', 'listen', '--port', String(port), ...args]);
-    await waitFor(() => fetch(`http://127.0.0.1:${port}/`).then((answer) => answer.status === 405), 15_000);
+    await waitFor(() => fetch(`http://127.0.0.1:${port}/`).then((answer) => answer.status === 405), 60_000);
     return { ...running, url: `http://127.0.0.1:${port}/` };
   }
 

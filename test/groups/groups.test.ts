@@ -446,7 +446,7 @@ describe('what a session hears of groups', () => {
           [guest.id],
         );
         return rows[0]?.state === state && rows[0];
-      }, 15_000);
+      });
     await stateIs('DISCONNECTED');
     await db.query(`UPDATE instances SET wanted = 'connected' WHERE id = $1`, [guest.id]);
     bus.notify('instance', guest.id);

@@ -15,13 +15,16 @@ export interface GcsServer {
 
 type Kind = 'multipart' | 'resumable-start' | 'resumable-chunk' | 'media' | 'delete' | 'metadata';
 
+/** Longer than clients keep idle connections: ended here, one might have a request on its way. */
+const KEEP_ALIVE_MS = 72_000;
+
 export async function startGcsServer(bucket: string): Promise<GcsServer> {
   const objects: GcsServer['objects'] = new Map();
   const sessions = new Map<string, { name: string; contentType: string; bytes: Buffer[] }>();
   const failures = new Map<Kind, { status: number; times: number }>();
   const asked: string[] = [];
 
-  const server = createServer(async (request, response) => {
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, async (request, response) => {
     const url = new URL(request.url!, 'http://x');
     const kind = kindOf(request, url);
     asked.push(`${request.method} ${kind}`);

@@ -75,7 +75,8 @@ describe('a scheduled send', () => {
     await tick(async () => (await pipeline.shown(phone)).length === 1);
     const sent = await pipeline.event(instance, 'message.sent');
     assert.deepEqual([sent.data.message_ids, sent.data.idempotency_key], [[id], key]);
-    assert.equal(await statusOf(id), 'queued');
+    // Written after the accept, by when the message may be on its way.
+    await waitFor(async () => (await statusOf(id)) === 'queued');
     const replay = await schedule(body, { 'idempotency-key': key });
     assert.equal(replay.headers.get('idempotent-replayed'), 'true');
     assert.deepEqual(replay.body, { ...answer.body, status: 'queued' });
@@ -309,6 +310,22 @@ describe('a scheduled send', () => {
     assert.deepEqual(await pipeline.shown(phone), []);
     await pass(2);
     await tick(async () => (await pipeline.shown(phone)).length === 1);
-    assert.equal(await statusOf(id), 'queued');
+    await waitFor(async () => (await statusOf(id)) === 'queued');
+  });
+
+  test('goes out in the order of its time beside others that are due by now, and of one moment as scheduled', async () => {
+    const phone = pipeline.newPhone();
+    const minutes = [9, 8, 7, 6, 5, 4, 3, 2, 5, 5, 5];
+    for (const [nth, minute] of minutes.entries()) {
+      const body = { to: phone, text: `${minute}.${nth}` };
+      const answer = await schedule({ type: 'text', send_at: inMinutes(minute), body });
+      assert.equal(answer.status, 202, answer.text);
+    }
+    await pass(10);
+    await tick(async () => (await pipeline.shown(phone)).length === minutes.length);
+    assert.deepEqual(
+      (await pipeline.shown(phone)).map(({ text }) => text),
+      ['2.7', '3.6', '4.5', '5.4', '5.8', '5.9', '5.10', '6.3', '7.2', '8.1', '9.0'],
+    );
   });
 });

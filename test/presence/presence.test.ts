@@ -65,7 +65,7 @@ describe('presence of others', () => {
         [phone],
       );
       return rows.length > 0;
-    }, 10_000);
+    });
     await told;
   });
   test('in a group is told to who subscribed to the group, under the address that it has there', async () => {

@@ -22,10 +22,13 @@ export interface FaultyServer {
   close(): Promise<void>;
 }
 
+/** Longer than clients keep idle connections: ended here, one might have a request on its way. */
+const KEEP_ALIVE_MS = 72_000;
+
 /** A server in front of the service that passes requests on, except for what is planned. */
 export async function startFaultyServer(target: string): Promise<FaultyServer> {
   const plan: Fault[] = [];
-  const server = createServer((request, response) => {
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     pass(request, response, target, plan.shift()).catch(() => response.destroy());
   });
   server.listen(0, '127.0.0.1');

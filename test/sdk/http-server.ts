@@ -21,10 +21,13 @@ export interface HttpServer {
 
 export type Answer = (res: ServerResponse, request: SeenRequest, index: number) => void | Promise<void>;
 
+/** Longer than clients keep idle connections: ended here, one might have a request on its way. */
+const KEEP_ALIVE_MS = 72_000;
+
 /** A server, on a free port unless one is named, that does to each request what the test says, faults included. */
 export async function startHttp(answer: Answer, port = 0): Promise<HttpServer> {
   const seen: SeenRequest[] = [];
-  const server = createServer(async (req, res) => {
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, async (req, res) => {
     const { method = '', url = '', headers } = req;
     const request = { method, url, headers, body: await text(req).catch(() => '') };
     seen.push(request);

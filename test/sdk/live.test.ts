@@ -10,7 +10,8 @@ describe('the client against the whole system', { timeout: 240_000 }, () => {
   let sandbox: Client;
   let instanceId: string;
   before(async () => {
-    system = await startStandalone();
+    // Polled as often as the machine is slow.
+    system = await startStandalone({ RATE_LIMIT_PER_MINUTE: '6000' });
     const baseUrl = system.url;
     const registered = await createClient({ baseUrl }).auth.quickRegister({
       body: { email: 'a@example.com' },
@@ -25,7 +26,7 @@ describe('the client against the whole system', { timeout: 240_000 }, () => {
   after(() => system?.stop());
 
   const isConnected = () =>
-    waitFor(async () => (await client.instances.get({ instanceId })).state === 'CONNECTED', 20_000, {
+    waitFor(async () => (await client.instances.get({ instanceId })).state === 'CONNECTED', 60_000, {
       everyMs: 300,
     });
 
@@ -54,7 +55,7 @@ describe('the client against the whole system', { timeout: 240_000 }, () => {
     })();
     await waitFor(() => opened === 1);
     const sent = [(await send(1)).message_id, (await send(2)).message_id];
-    await waitFor(() => seen.length === 2, 20_000);
+    await waitFor(() => seen.length === 2, 60_000);
 
     await system.server.kill('SIGKILL');
     // Sent while nobody listens: the client keeps its key and comes back.
@@ -63,7 +64,7 @@ describe('the client against the whole system', { timeout: 240_000 }, () => {
     sent.push((await late).message_id);
     await isConnected();
     sent.push((await send(4)).message_id);
-    await waitFor(() => seen.length >= 4, 20_000);
+    await waitFor(() => seen.length >= 4, 60_000);
     await waitFor(() => opened >= 2);
     leaving.abort();
     await reading;

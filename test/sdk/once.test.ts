@@ -5,6 +5,9 @@ import { type Standalone, startStandalone } from '../cli/start-standalone.ts';
 import { waitFor } from '../support/process.ts';
 import { type Fault, type FaultyServer, startFaultyServer } from './faulty-server.ts';
 
+/** So much for each request that hangs, and more than any other one takes on a busy machine. */
+const TIMEOUT_MS = 6_000;
+
 const FAULTS: readonly Fault[] = [
   '429',
   '503',
@@ -24,16 +27,17 @@ describe('one send is one message, whatever happens on the way', { timeout: 240_
   let instanceId: string;
   let calls = 0;
   before(async () => {
-    system = await startStandalone();
+    // Polled as often as the machine is slow.
+    system = await startStandalone({ RATE_LIMIT_PER_MINUTE: '6000' });
     faulty = await startFaultyServer(system.url);
     const direct = createClient({ baseUrl: system.url });
     const { api_key: apiKey } = await direct.auth.quickRegister({ body: { email: 'a@example.com' } });
-    client = createClient({ baseUrl: faulty.url, apiKey, timeoutMs: 2_000, deadlineMs: 30_000 });
+    client = createClient({ baseUrl: faulty.url, apiKey, timeoutMs: TIMEOUT_MS, deadlineMs: 60_000 });
     sandbox = createClient({ baseUrl: system.sandboxUrl });
     ({ id: instanceId } = await client.instances.create({ body: { name: 'sales' } }));
     await client.instances.updateSettings({ instanceId, body: { humanize_enabled: false } });
     await client.instances.connect({ instanceId });
-    await waitFor(async () => (await client.instances.get({ instanceId })).state === 'CONNECTED', 20_000, {
+    await waitFor(async () => (await client.instances.get({ instanceId })).state === 'CONNECTED', 60_000, {
       everyMs: 300,
     });
   });
@@ -49,7 +53,7 @@ describe('one send is one message, whatever happens on the way', { timeout: 240_
 
   /** Every call so far has one message in the ledger of the network, and none has two. */
   async function countInLedger(messageId: string): Promise<void> {
-    await client.messages.waitFor({ instanceId, messageId }, 'sent', { timeoutMs: 20_000 });
+    await client.messages.waitFor({ instanceId, messageId }, 'sent', { timeoutMs: 60_000 });
     const ledger = await sandbox.request<{ total: number; duplicates: number }>({ path: '/ledger/summary' });
     assert.deepEqual([ledger.total, ledger.duplicates], [calls, 0]);
   }

@@ -57,7 +57,7 @@ describe('the error of a send', () => {
   }
 
   test('after silence is a TimeoutError with the key', async () => {
-    const { error, keys } = await errorOf(() => undefined, { timeoutMs: 200 });
+    const { error, keys } = await errorOf(() => undefined, { timeoutMs: 1_000 });
     assert.ok(error instanceof TimeoutError && error instanceof ConnectionError);
     assert.deepEqual(keys, Array(error.attempts).fill(error.idempotencyKey));
   });

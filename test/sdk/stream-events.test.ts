@@ -166,7 +166,7 @@ describe('the event stream', () => {
     });
     const faults: (string | undefined)[] = [];
     const events = await take(at.client, 2, {
-      silenceMs: 700,
+      silenceMs: 2_000,
       onReconnect: ({ error }) => faults.push(error?.code),
     });
     assert.deepEqual(cursors(events), ['e0', 'e1']);

@@ -43,14 +43,14 @@ test('the official library verifies all of 5,000 deliveries through a secret rot
   const webhook = await seedWebhook(parts.db, company.companyId, `${receiver.url}/hook?x=1`);
   const dispatcher = await startDispatcher(parts);
   await emitEvents(parts, company.companyId, 2_500);
-  await waitFor(() => receiver.requests > 1_000, 20_000);
+  await waitFor(() => receiver.requests > 1_000);
   const rotated = await messaging.call('POST', `/v1/webhooks/${webhook.id}/rotate-secret`, {
     key: company.apiKey,
   });
   assert.equal(rotated.status, 200);
   const atRotation = receiver.received.length;
   await emitEvents(parts, company.companyId, 2_500);
-  await waitFor(async () => (await pendingOf(parts.db, webhook.id)) === 0, 30_000);
+  await waitFor(async () => (await pendingOf(parts.db, webhook.id)) === 0, 60_000);
   assert.equal(receiver.received.length, 5_000);
   assert.equal(new Set(receiver.received.map((request) => request.headers['webhook-id'])).size, 5_000);
   const oldSecret = webhook.secret;
@@ -97,7 +97,7 @@ test('the official library verifies all of 5,000 deliveries through a secret rot
   await parts.db.query('UPDATE webhooks SET previous_secret_expires_at = now() WHERE id = $1', [webhook.id]);
   const later = await startDispatcher(parts);
   await emitEvents(parts, company.companyId, 1);
-  await waitFor(() => receiver.received.length === 5_001, 10_000);
+  await waitFor(() => receiver.received.length === 5_001);
   assert.equal(verifies(oldSecret, receiver.received.at(-1)!), false);
   assert.equal(verifies(newSecret, receiver.received.at(-1)!), true);
   await later.close();
@@ -201,7 +201,10 @@ test('a webhook whose secret cannot be opened fails its own deliveries and nobod
     key: own.apiKey,
   });
   assert.equal(rotated.status, 200);
-  await messaging.call('POST', `/v1/webhooks/${broken.id}/test`, { key: own.apiKey });
-  await waitFor(() => receiver.requests === 4);
-  assert.ok(verifies(rotated.body.secret, receiver.received.at(-1)!));
+  const sent = await messaging.call('POST', `/v1/webhooks/${broken.id}/test`, { key: own.apiKey });
+  // The retries of what failed get through now too, and may come first.
+  const tested = await waitFor(() =>
+    receiver.received.find(({ headers }) => headers['webhook-id'] === sent.body.event_id),
+  );
+  assert.ok(verifies(rotated.body.secret, tested));
 });

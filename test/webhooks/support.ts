@@ -38,13 +38,16 @@ export interface Receiver {
   close(): Promise<void>;
 }
 
+/** Longer than clients keep idle connections: ended here, one might have a request on its way. */
+const KEEP_ALIVE_MS = 72_000;
+
 /** An endpoint: keeps what it receives and answers 200, or as `answer` does. */
 export async function startReceiver(
   answer: (req: IncomingMessage, res: ServerResponse, body: string) => void = (_req, res) => res.end('ok'),
   options: { keep?: boolean } = {},
 ): Promise<Receiver> {
   const receiver: Receiver = { url: '', port: 0, received: [], requests: 0, close: async () => undefined };
-  const server = createServer((req, res) => {
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (req, res) => {
     const chunks: Buffer[] = [];
     req.on('data', (chunk: Buffer) => chunks.push(chunk));
     req.on('error', () => undefined);

@@ -249,13 +249,13 @@ test('whatever a session is told after its lease has passed is not acknowledged,
     paired: (sink) => sink.paired({ credentials: {}, phone: '5511', jid: FROM, pushName: 'Desk' }),
   };
   for (const [what, tell] of Object.entries(told)) {
-    await waitFor(() => sinks.length > 0, 15_000, { what: 'a session' });
+    await waitFor(() => sinks.length > 0, 60_000, { what: 'a session' });
     const opened = sinks.length;
     const sink = sinks.at(-1)!;
-    await waitFor(async () => (await currentLease(instanceId)).epoch === epochs.at(-1), 15_000);
+    await waitFor(async () => (await currentLease(instanceId)).epoch === epochs.at(-1), 60_000);
     await raiseEpochs();
     await assert.rejects(tell(sink), LeaseLost, what);
-    await waitFor(() => sinks.length > opened, 20_000, { what: `a session after ${what}` });
+    await waitFor(() => sinks.length > opened, 60_000, { what: `a session after ${what}` });
   }
   await sinks.at(-1)!.inbound([message()]);
 });

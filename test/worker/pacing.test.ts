@@ -88,7 +88,7 @@ describe('sends of an instance with pacing', () => {
       const entries = await waitFor(async () => {
         const found = await ledgerOf(one);
         return found.length === 7 && found;
-      }, 20_000);
+      }, 60_000);
       assert.equal(entries.filter((entry) => entry.times_seen !== 1).length, 0);
       const times = entries.map((entry) => Date.parse(entry.time));
       for (let n = 1; n < times.length; n++)

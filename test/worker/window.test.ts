@@ -51,7 +51,7 @@ describe('sends of one instance that are with the network at the same time', () 
 
   /** Each is with the network once, in the order of their accept, and so are the events that tell of it. */
   async function assertInOrder(instance: TestInstance, ids: readonly string[]): Promise<void> {
-    await waitFor(async () => (await eventsOfSends(instance)).length >= ids.length, 30_000, {
+    await waitFor(async () => (await eventsOfSends(instance)).length >= ids.length, 60_000, {
       what: 'every send has its event',
     });
     assert.deepEqual(
@@ -98,7 +98,7 @@ describe('sends of one instance that are with the network at the same time', () 
     const before = await sendTexts(instance, 3);
     const refused = await sending.send(instance, '/messages/text', { to: blocked, text: 'no' });
     const behind = await sendTexts(instance, 3);
-    await waitFor(async () => (await eventsOfSends(instance)).length === 7, 15_000);
+    await waitFor(async () => (await eventsOfSends(instance)).length === 7);
     const events = await eventsOfSends(instance);
     assert.deepEqual(
       events.map(({ id }) => id),

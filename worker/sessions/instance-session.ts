@@ -166,7 +166,10 @@ function keysOf({ deps, row, lease }: SessionContext) {
 
 function createSink(held: SessionContext, opening: number): SessionSink {
   const { steps, queue } = held;
-  const isCurrent = () => !held.isStopped && opening === held.opening;
+  let hasEnded = false;
+  const isOurs = () => !held.isStopped && opening === held.opening;
+  /** Asked again when a step begins: while it waited for its turn, the session may have been closed or cut. */
+  const isCurrent = () => isOurs() && !hasEnded;
   // Whatever the network says first, the next one may open its session.
   const heard = () => {
     if (isCurrent()) held.turn.end();
@@ -175,6 +178,7 @@ function createSink(held: SessionContext, opening: number): SessionSink {
     qr: (qr, expiresAt) => {
       heard();
       steps.step('qr', async () => {
+        if (!isCurrent()) return;
         const { row, deps, lease } = held;
         const fields = row.lastError === null ? {} : { last_error: null };
         if (row.state !== 'PAIRING' || row.lastError !== null)
@@ -185,14 +189,17 @@ function createSink(held: SessionContext, opening: number): SessionSink {
     paired: (identity) => steps.tryStep('paired', () => onPaired(held, identity)),
     connected: () => {
       heard();
-      if (isCurrent()) steps.step('connected', () => onConnected(held));
+      steps.step('connected', async () => {
+        if (isCurrent()) await onConnected(held);
+      });
     },
     disconnected: (reason, error) => {
       if (!isCurrent()) return;
       heard();
+      hasEnded = true;
       queue.detach();
       steps.step('disconnected', async () => {
-        if (isCurrent()) await onDisconnected(held, reason, error);
+        if (isOurs()) await onDisconnected(held, reason, error);
       });
     },
     restricted: (restriction) => {

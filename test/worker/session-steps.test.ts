@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { shardOf } from '@posthorn/core/instances/shard.ts';
+import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
+import { systemClock } from '@posthorn/core/platform/clock.ts';
+import { createCipher } from '@posthorn/core/platform/encryption.ts';
+import { newId } from '@posthorn/core/platform/ids.ts';
+import {
+  type NetworkDriver,
+  type NetworkSession,
+  SendUnavailable,
+  type SessionSink,
+} from '@posthorn/network/driver.ts';
+import { startWorker } from '@posthorn/worker/worker.ts';
+import { createParts, type Parts } from '../support/parts.ts';
+import { waitFor } from '../support/process.ts';
+import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
+
+const cipher = createCipher('0123456789abcdef'.repeat(4));
+
+let parts: Parts;
+let company: SeededCompany;
+before(async () => {
+  parts = await createParts();
+  company = await seedCompany(parts.db);
+});
+after(() => parts.close());
+
+/** A worker on a network whose sessions are what `open` makes of their number, from 0. */
+function start(open: (nth: number, sink: SessionSink) => Partial<NetworkSession>) {
+  let opened = 0;
+  const driver: NetworkDriver = {
+    // That of the instance: a worker opens an instance on its own network alone.
+    name: 'sandbox',
+    dedupes: true,
+    window: 1,
+    can: new Set(),
+    async open(_request, sink) {
+      opened += 1;
+      return open(opened - 1, sink) as NetworkSession;
+    },
+  };
+  const starting = startWorker({
+    ...parts,
+    databaseUrl: parts.url,
+    clock: systemClock,
+    broker: createInProcessBroker(),
+    cipher,
+    driver,
+    name: `worker ${randomUUID()}`,
+  });
+  return { starting, opened: () => opened };
+}
+
+test('a session that is cut before its connection was recorded gets no sends', async (t) => {
+  const instanceId = await seedInstance(parts.db, company.companyId, {
+    state: 'DISCONNECTED',
+    wanted: 'connected',
+  });
+  await parts.db.query('UPDATE instances SET credentials = $2 WHERE id = $1', [instanceId, cipher.seal({})]);
+  const messageId = newId();
+  await parts.db.query(
+    `INSERT INTO messages (id, company_id, instance_id, direction, type, chat_jid, status, content, created_at)
+     VALUES ($1, $2, $3, 'outbound', 'text', '5511988887777@s.whatsapp.net', 'queued', '{"text":"hi"}', now())`,
+    [messageId, company.companyId, instanceId],
+  );
+  await parts.db.query(
+    `INSERT INTO outbox (task_id, company_id, instance_id, shard, operation, message_id, created_at)
+     VALUES ($1, $2, $3, $4, 'text', $1, now())`,
+    [messageId, company.companyId, instanceId, shardOf(instanceId)],
+  );
+  const sentOver: number[] = [];
+  const { starting, opened } = start((nth, sink) => {
+    // Both before the worker has had time to write the first one down; the later ones never get through.
+    if (nth === 0)
+      setImmediate(() => {
+        sink.connected();
+        sink.disconnected('connection_lost');
+      });
+    return {
+      close: async () => undefined,
+      typing: async () => undefined,
+      async send() {
+        sentOver.push(nth);
+        throw new SendUnavailable('the connection is cut');
+      },
+    };
+  });
+  const worker = await starting;
+  t.after(() => worker.stop());
+  await waitFor(() => opened() >= 2);
+  // A queue that has a session would have tried by now.
+  await delay(1_500);
+  assert.deepEqual(sentOver, []);
+  const { rows } = await parts.db.query('SELECT 1 FROM instance_moves WHERE instance_id = $1', [instanceId]);
+  assert.equal(rows.length, 0, 'what was cut at once is not told as connected');
+});
+
+test('a QR of a session that is being closed is not shown', async () => {
+  const instanceId = await seedInstance(parts.db, company.companyId, {
+    state: 'CREATED',
+    wanted: 'connected',
+  });
+  const expiresAt = new Date(Date.now() + 60_000);
+  const { starting } = start((_nth, sink) => {
+    setImmediate(() => sink.qr('first', expiresAt));
+    return { close: async () => sink.qr('late', expiresAt) };
+  });
+  const worker = await starting;
+  const stateIs = (state: string) =>
+    waitFor(async () => {
+      const { rows } = await parts.db.query<{ state: string }>('SELECT state FROM instances WHERE id = $1', [
+        instanceId,
+      ]);
+      return rows[0]?.state === state;
+    });
+  await stateIs('PAIRING');
+  await parts.db.query(`UPDATE instances SET wanted = 'disconnected' WHERE id = $1`, [instanceId]);
+  parts.bus.notify('instance', instanceId);
+  await stateIs('DISCONNECTED');
+  // Ends when every step has been taken.
+  await worker.stop();
+  const { rows } = await parts.db.query<{ to_state: string }>(
+    'SELECT to_state FROM instance_moves WHERE instance_id = $1 ORDER BY id',
+    [instanceId],
+  );
+  assert.deepEqual(
+    rows.map(({ to_state }) => to_state),
+    ['PAIRING', 'DISCONNECTED'],
+  );
+  const shown = await parts.db.query<{ qr: string }>(
+    `SELECT data->>'qr' AS qr FROM events WHERE instance_id = $1 AND type = 'instance.qr_updated' ORDER BY tx, id`,
+    [instanceId],
+  );
+  assert.deepEqual(
+    shown.rows.map(({ qr }) => qr),
+    ['first'],
+  );
+});
