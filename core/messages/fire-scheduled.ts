@@ -53,7 +53,7 @@ interface Due {
 }
 
 /**
- * Sends what is due, in the order of its times. Each send is claimed by one worker, accepted under its own key and
+ * Sends what is due, of each instance in the order of its times. Each send is claimed by one worker, accepted under its own key and
  * promised id (so a claim taken over from a dead worker sends nothing twice) and then a task like any other. What
  * the accept refuses ends as `<type>.delivery_failed` with the code as its reason. Returns how many it claimed.
  */
@@ -62,10 +62,16 @@ export async function fireScheduled(deps: FireDeps): Promise<number> {
   const now = deps.clock.now();
   const claim = [now, new Date(now.getTime() - CLAIM_MS), BATCH, deps.pulse?.id() ?? null];
   const due = (await deps.db.query<Due>(CLAIM, claim)).rows.toSorted(inOrder);
-  // Each takes its own time to be prepared; the acceptor keeps the order in which it is given them.
+  // No instance waits for what another one has to prepare.
+  const byInstance = Map.groupBy(due, (row) => row.instance_id);
+  await Promise.all([...byInstance.values()].map((rows) => fireInOrder(deps, rows)));
+  return due.length;
+}
+
+/** Each takes its own time to be prepared; the acceptor keeps the order in which it is given them. */
+async function fireInOrder(deps: FireDeps, due: readonly Due[]): Promise<void> {
   const prepared = await Promise.allSettled(due.map((row) => prepare(deps, row)));
   await Promise.all(due.map((row, nth) => fire(deps, row, prepared[nth]!)));
-  return due.length;
 }
 
 /** The statement gives the rows in any order. Ids tell which of one moment was scheduled first. */
