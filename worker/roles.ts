@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import type { DirectDelivery } from '@posthorn/core/events/direct-delivery.ts';
 import { type OpenedMedia, openMedia } from '@posthorn/core/media/open-media.ts';
 import type { OnAccepted } from '@posthorn/core/messages/accept-send.ts';
 import { withoutTrailingSlashes } from '@posthorn/core/platform/base-url.ts';
@@ -87,11 +88,12 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
       cipher: createCipher(config.ENCRYPTION_KEY),
     };
     // Webhooks and mails need no broker, so they do not wait for one that is away.
-    await startDelivery(parts);
+    const deliveries = await startDelivery(parts);
     const stored = await openMedia(parts);
     shutdown.add('worker media', () => stored.close());
     const pipeline = await startWorker({
       ...parts,
+      deliveries,
       media: await openWorkerMedia({ ...parts, media: stored }),
       databaseUrl: url,
       ...(await createNetworkDrivers(deps, config)),
@@ -152,7 +154,7 @@ function tellOfFreeClaims(bus: Bus): void {
 }
 
 /** Events to webhooks, and mails to their receivers. */
-async function startDelivery(parts: Parts): Promise<void> {
+async function startDelivery(parts: Parts): Promise<DirectDelivery> {
   const { config, log, metrics, shutdown } = parts;
   const outbound = createOutbound({
     allowPrivate: config.ALLOW_PRIVATE_WEBHOOKS,
@@ -179,6 +181,7 @@ async function startDelivery(parts: Parts): Promise<void> {
   });
   mails.start();
   shutdown.add('mails', () => mails.stop());
+  return webhooks.direct;
 }
 
 /** A job holds its lock on one connection and works on another. */

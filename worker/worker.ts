@@ -1,3 +1,4 @@
+import type { DirectDelivery } from '@posthorn/core/events/direct-delivery.ts';
 import { tellAbilities } from '@posthorn/core/instances/driver-abilities.ts';
 import { createSettingsLoader } from '@posthorn/core/instances/load-settings.ts';
 import { SHARD_COUNT, shardQueue } from '@posthorn/core/instances/shard.ts';
@@ -36,6 +37,8 @@ export interface WorkerDeps {
   clock: Clock;
   log: Log;
   driver: NetworkDriver;
+  /** Who makes deliveries in this process. */
+  deliveries?: DirectDelivery;
   /** The further networks of this installation; an instance is on the one that it names. */
   otherDrivers?: readonly NetworkDriver[];
   /** Absent: this installation stores no media. */

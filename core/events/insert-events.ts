@@ -1,4 +1,6 @@
-import { type Sql, write } from '../platform/db.ts';
+import { type Sql, type Transaction, write } from '../platform/db.ts';
+import type { DeliveryOffer, WrittenDelivery } from './direct-delivery.ts';
+import { eventBodySql } from './event-body.ts';
 
 export interface NewEvent {
   eventId: string;
@@ -27,6 +29,56 @@ export async function insertEvents(sql: Sql, events: readonly NewEvent[]): Promi
   });
 }
 
+/** What {@link insertOffered} wrote. */
+export interface WrittenEvents {
+  claimed: WrittenDelivery[];
+  /** There may be others, which nobody has claimed. */
+  hasMore: boolean;
+}
+
+/**
+ * The same, and claims the deliveries of the webhooks that `offer` names, unless their company is suspended. `written`
+ * may be asked once the transaction is committed.
+ */
+export async function insertOffered(
+  sql: Transaction,
+  events: readonly NewEvent[],
+  offer: DeliveryOffer,
+): Promise<{ written: () => Promise<WrittenEvents> }> {
+  const { rows } = await sql.writeReturning<ClaimedRow>({
+    name: 'events-insert-claim',
+    text: INSERT_AND_CLAIM,
+    values: [JSON.stringify(events.map(toRow)), offer.webhookIds, offer.leasedUntil, offer.claimedBy],
+  });
+  return { written: async () => toWritten(await rows()) };
+}
+
+interface ClaimedRow {
+  id: number;
+  webhook_id: number;
+  event_id: string;
+  version: string;
+  type: string;
+  instance_id: string | null;
+  body: string;
+  has_more: boolean;
+}
+
+function toWritten(rows: readonly ClaimedRow[]): WrittenEvents {
+  return {
+    claimed: rows.map((row) => ({
+      id: row.id,
+      webhookId: row.webhook_id,
+      eventId: row.event_id,
+      webhookVersion: row.version,
+      type: row.type,
+      instanceId: row.instance_id,
+      body: row.body,
+    })),
+    hasMore: rows[0]?.has_more ?? true,
+  };
+}
+
 function toRow(event: NewEvent) {
   return {
     event_id: event.eventId,
@@ -46,7 +98,7 @@ function patternsOf(type: string): string[] {
   return ['*', type, `${type.slice(0, dot)}.*`, `*.${type.slice(dot + 1)}`];
 }
 
-const INSERT_EVENTS = `
+const LOG_EVENTS = `
 WITH input AS MATERIALIZED (
   SELECT * FROM json_to_recordset($1) AS r (
     event_id uuid, company_id integer, instance_id uuid, type text, patterns text[],
@@ -54,11 +106,34 @@ WITH input AS MATERIALIZED (
 ), logged AS (
   INSERT INTO events (tx, event_id, company_id, instance_id, type, data, trace_id, created_at)
   SELECT (SELECT event_tx()), event_id, company_id, instance_id, type, data, trace_id, created_at FROM input
-)
-INSERT INTO webhook_deliveries (company_id, webhook_id, event_id, event_created_at, next_attempt_at, created_at)
-SELECT input.company_id, webhooks.id, input.event_id, input.created_at, input.created_at, input.created_at
-FROM input
+)`;
+
+const MATCHING_WEBHOOKS = `
 JOIN webhooks ON webhooks.company_id = ANY (ARRAY[input.company_id])
   AND webhooks.enabled
   AND (webhooks.instance_id IS NULL OR webhooks.instance_id = input.instance_id)
   AND webhooks.patterns && input.patterns`;
+
+const INSERT_EVENTS = `${LOG_EVENTS}
+INSERT INTO webhook_deliveries (company_id, webhook_id, event_id, event_created_at, next_attempt_at, created_at)
+SELECT input.company_id, webhooks.id, input.event_id, input.created_at, input.created_at, input.created_at
+FROM input${MATCHING_WEBHOOKS}`;
+
+// The ids are drawn before the insert: what is claimed can then be returned with its body, without a join with what
+// the insert returns, whose number of rows the planner cannot know.
+const INSERT_AND_CLAIM = `${LOG_EVENTS}, matched AS MATERIALIZED (
+  SELECT nextval('webhook_deliveries_id_seq') AS id, input.*, webhooks.id AS webhook_id, webhooks.xmin::text AS version,
+         webhooks.id = ANY ($2::int[]) AND companies.status = 'active' AS is_claimed
+  FROM input${MATCHING_WEBHOOKS}
+  JOIN companies ON companies.id = ANY (ARRAY[input.company_id])
+), delivered AS (
+  INSERT INTO webhook_deliveries (id, company_id, webhook_id, event_id, event_created_at, next_attempt_at, created_at,
+                                  leased_until, claimed_by)
+  OVERRIDING SYSTEM VALUE
+  SELECT id, company_id, webhook_id, event_id, created_at, created_at, created_at,
+         CASE WHEN is_claimed THEN $3::timestamptz END, CASE WHEN is_claimed THEN $4::integer END
+  FROM matched
+)
+SELECT id, webhook_id, event_id, version, type, instance_id, ${eventBodySql('matched')} AS body,
+       EXISTS (SELECT FROM matched WHERE NOT is_claimed) AS has_more
+FROM matched WHERE is_claimed ORDER BY id`;

@@ -1,13 +1,11 @@
-import { type TellEvents, tellEvents } from '../events/tell-events.ts';
-import type { Bus } from '../platform/bus.ts';
+import { type TellDeps, type TellEvents, tellEvents } from '../events/tell-events.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type Coalescer, createCoalescer } from '../platform/coalesce.ts';
 import type { Db, Transaction } from '../platform/db.ts';
 import { type Lease, type Recorded, underLease, underLeases } from './hold-leases.ts';
 
-export interface RecorderDeps {
+export interface RecorderDeps extends TellDeps {
   db: Db;
-  bus: Bus;
   clock: Clock;
 }
 
@@ -29,7 +27,7 @@ export function recordUnderLease<T>(
   record: (recording: Recording) => Promise<T>,
 ): Promise<T> {
   const now = deps.clock.now();
-  return tellEvents(deps.bus, (tell) =>
+  return tellEvents(deps, (tell) =>
     underLease(deps.db, lease, (client) => record({ client, now, tell: (events) => tell(client, events) })),
   );
 }
@@ -51,7 +49,7 @@ export function createRecorder<In extends { lease: Lease }, Read = undefined>(
     maxBatch: options.maxBatch,
     async run(batch) {
       const now = deps.clock.now();
-      const { outcomes } = await tellEvents(deps.bus, (tell) =>
+      const { outcomes } = await tellEvents(deps, (tell) =>
         underLeases(deps.db, batch, {
           read: options.read,
           work: (client, current, read) =>

@@ -180,7 +180,7 @@ async function fail(
     wire_state: 'not_sent',
     reason,
   };
-  await tellEvents(deps.bus, (tell) =>
+  await tellEvents(deps, (tell) =>
     deps.db.transaction(async (client) => {
       const failed = await client.query(
         // A claim that another took over is the other's to end.

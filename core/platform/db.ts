@@ -27,11 +27,19 @@ export interface Transaction extends Sql {
    * what follows; when it fails, the commit does. Everything later in the transaction comes after it.
    */
   write(query: pg.QueryConfig | string, values?: unknown[]): Promise<void>;
+  /** The same, when the rows are needed after the commit: `rows` may be called then, and not before. */
+  writeReturning<Row extends pg.QueryResultRow>(
+    query: pg.QueryConfig,
+  ): Promise<{ rows: () => Promise<Row[]> }>;
+}
+
+export function isTransaction(sql: Sql): sql is Transaction {
+  return 'write' in sql;
 }
 
 /** Runs a statement whose rows nobody needs, within a transaction as {@link Transaction.write} does. */
 export async function write(sql: Sql, query: pg.QueryConfig): Promise<void> {
-  if ('write' in sql) await (sql as Transaction).write(query);
+  if (isTransaction(sql)) await sql.write(query);
   else await sql.query(query);
 }
 
@@ -176,13 +184,21 @@ function openTransaction(client: pg.PoolClient, opening: string | undefined) {
     return answer;
   }
 
+  async function send<Row extends pg.QueryResultRow>(text: pg.QueryConfig | string, values?: unknown[]) {
+    const isBegun = begun === null;
+    const answer = query<Row>(text, values);
+    // Outside of a transaction it would be committed by itself.
+    if (isBegun) watch(answer);
+    else await answer;
+    return { rows: async () => (await answer).rows };
+  }
+
   return {
     query,
     async write(text: pg.QueryConfig | string, values?: unknown[]) {
-      // Outside of a transaction it would be committed by itself.
-      if (begun === null) watch(query(text, values));
-      else await query(text, values);
+      await send(text, values);
     },
+    writeReturning: send,
     /** The first failure of what was not waited for: what failed after it says only that the transaction is over. */
     failure: () => failure,
     async commit() {

@@ -130,6 +130,16 @@ export function afterClaim(
   };
 }
 
+/** So many deliveries are expected more, of events that are being written; below 0: they were, or were not. */
+export function afterOffer(state: ClaimState, change: number): ClaimState {
+  return { ...state, asked: state.asked + change };
+}
+
+/** First attempts came without a claim. */
+export function afterTaking(state: ClaimState, nowMs: number): ClaimState {
+  return { ...state, freshAtMs: nowMs };
+}
+
 export function afterCooldown(state: ClaimState, company: number): ClaimState {
   const asking = new Set(state.asking);
   asking.delete(company);

@@ -67,14 +67,19 @@ function coolDown(context: DispatcherContext, company: number, cooldownMs: numbe
 }
 
 function nextQuotas(context: DispatcherContext): Quota[] {
-  const { deps, endpoints, attempts, recorder } = context;
+  const { deps, endpoints } = context;
   const monotonicMs = performance.now();
-  const mayClaim = isAlive(context) && recorder.backlog() <= RECORD_BACKLOG_MAX;
-  const budget = mayClaim ? claiming.budgetOf(context.state, attempts.slow(), monotonicMs) : null;
+  const budget = budgetNow(context, monotonicMs);
   const now = { clockMs: deps.clock.now().getTime(), monotonicMs };
   const quotas = budget ? endpoints.quotas(budget, now, context.state.asking) : [];
   context.state = claiming.afterSharing(context.state, budget, quotas);
   return quotas;
+}
+
+/** What may be claimed now; null: nothing. */
+export function budgetNow(context: DispatcherContext, nowMs: number): ReturnType<typeof claiming.budgetOf> {
+  const mayClaim = isAlive(context) && context.recorder.backlog() <= RECORD_BACKLOG_MAX;
+  return mayClaim ? claiming.budgetOf(context.state, context.attempts.slow(), nowMs) : null;
 }
 
 async function claimFor(context: DispatcherContext, quotas: Quota[]): Promise<void> {
@@ -110,7 +115,7 @@ async function claimFor(context: DispatcherContext, quotas: Quota[]): Promise<vo
 }
 
 async function claimPaced(context: DispatcherContext, quotas: Quota[]): Promise<HeldDelivery[]> {
-  const { deps, leaseMs, timeoutMs } = context;
+  const { deps, leaseMs } = context;
   const startedAtMs = performance.now();
   let claimed: HeldDelivery[] | null = null;
   try {
@@ -121,9 +126,8 @@ async function claimPaced(context: DispatcherContext, quotas: Quota[]): Promise<
       leaseMs,
       worker: claimedBy,
     });
-    const leasedUntilMs = startedAtMs + leaseMs;
-    const beginUntilMs = leasedUntilMs - Math.min(timeoutMs + LEASE_MARGIN_MS, leaseMs / 2);
-    claimed = found.map((delivery) => Object.assign(delivery, { leasedUntilMs, beginUntilMs, claimedBy }));
+    const lease = leaseFrom(context, startedAtMs, claimedBy);
+    claimed = found.map((delivery) => Object.assign(delivery, lease));
     return claimed;
   } finally {
     const at = { startedAtMs, nowMs: performance.now() };
@@ -133,11 +137,26 @@ async function claimPaced(context: DispatcherContext, quotas: Quota[]): Promise<
   }
 }
 
+/** Of what was claimed at this time. */
+export function leaseFrom(
+  { leaseMs, timeoutMs }: DispatcherContext,
+  startedAtMs: number,
+  claimedBy: number | null,
+): Pick<HeldDelivery, 'leasedUntilMs' | 'beginUntilMs' | 'claimedBy'> {
+  const leasedUntilMs = startedAtMs + leaseMs;
+  const beginUntilMs = leasedUntilMs - Math.min(timeoutMs + LEASE_MARGIN_MS, leaseMs / 2);
+  return { leasedUntilMs, beginUntilMs, claimedBy };
+}
+
 /**
  * Puts claimed deliveries to their endpoints, whose configuration is read anew where it has changed. Those of an endpoint
  * that changed since the claim began are released: the claim may have seen it enabled, and is not told again.
  */
-async function hold(context: DispatcherContext, claimed: HeldDelivery[], startedAtMs: number): Promise<void> {
+export async function hold(
+  context: DispatcherContext,
+  claimed: HeldDelivery[],
+  startedAtMs: number,
+): Promise<void> {
   const { deps, attempts } = context;
   context.state = claiming.afterHolding(context.state, claimed.length);
   const hasChanged = (webhookId: number) => endpointOf(context, webhookId).changedAtMs >= startedAtMs;

@@ -40,6 +40,8 @@ export interface Endpoint {
   fresh: HeldDelivery[];
   retries: HeldDelivery[];
   retriesInFlight: number;
+  /** Room given away to deliveries that are being written. */
+  offered: number;
   /** First attempts begun since the last retry. */
   freshInRow: number;
   /** When it was found to have work, monotonic; a claim that brought nothing is no activity. */
@@ -88,6 +90,7 @@ type DesiredByCompany = Map<number, Desired[]>;
 
 export function createEndpoints() {
   const all = new Map<number, Endpoint>();
+  const byCompany = new Map<number, Set<Endpoint>>();
   let firstTurn = 0;
   let shared = false;
 
@@ -96,8 +99,18 @@ export function createEndpoints() {
     if (!endpoint) {
       endpoint = newEndpoint(webhookId, companyId);
       all.set(webhookId, endpoint);
+      const siblings = byCompany.get(companyId);
+      if (siblings) siblings.add(endpoint);
+      else byCompany.set(companyId, new Set([endpoint]));
     }
     return endpoint;
+  }
+
+  function forget(endpoint: Endpoint): void {
+    all.delete(endpoint.webhookId);
+    const siblings = byCompany.get(endpoint.companyId);
+    siblings?.delete(endpoint);
+    if (siblings?.size === 0) byCompany.delete(endpoint.companyId);
   }
 
   /** Who may have something of a claim now; companies in `except` get nothing. Notes whether several are active. */
@@ -143,18 +156,18 @@ export function createEndpoints() {
 
   /** Forgets endpoints that have been idle for a minute; what they taught is learnt again. */
   function forgetIdle(now: { monotonicMs: number }): void {
-    for (const [id, endpoint] of all) {
-      const busy = endpoint.inFlight + endpoint.fresh.length + endpoint.retries.length > 0;
-      if (busy || endpoint.moreFresh || endpoint.retryAtMs !== null) continue;
+    for (const endpoint of all.values()) {
+      if (heldOf(endpoint) > 0 || endpoint.moreFresh || endpoint.retryAtMs !== null) continue;
       const usedAtMs = Math.max(endpoint.activeAtMs, endpoint.askedAtMs);
       if (usedAtMs < now.monotonicMs - 60_000 && endpoint.control.openUntilMs < now.monotonicMs)
-        all.delete(id);
+        forget(endpoint);
     }
   }
 
   return {
     all,
     get,
+    ofCompany: (companyId: number): Iterable<Endpoint> => byCompany.get(companyId) ?? [],
     quotas,
     forgetIdle,
     /** More than one company had work lately. */
@@ -177,6 +190,7 @@ function newEndpoint(webhookId: number, companyId: number): Endpoint {
     fresh: [],
     retries: [],
     retriesInFlight: 0,
+    offered: 0,
     freshInRow: 0,
     activeAtMs: performance.now(),
     askedAtMs: Number.NEGATIVE_INFINITY,
@@ -207,12 +221,22 @@ interface Desired {
   retries: number;
 }
 
+/** How many deliveries it could take that are being written: of one that may have older ones none. */
+export function roomOf(endpoint: Endpoint, monotonicMs: number): number {
+  if (endpoint.config === null || endpoint.moreFresh || endpoint.changedAtMs > monotonicMs) return 0;
+  return allowedHeld(endpoint.control, monotonicMs) - heldOf(endpoint);
+}
+
+function heldOf(endpoint: Endpoint): number {
+  return endpoint.inFlight + endpoint.fresh.length + endpoint.retries.length + endpoint.offered;
+}
+
 /** What an endpoint could take now; null when it has no work or no room worth a claim. */
 export function desiredOf(endpoint: Endpoint, now: { clockMs: number; monotonicMs: number }): Desired | null {
   const retriesDue = endpoint.retryAtMs !== null && endpoint.retryAtMs <= now.clockMs;
   if (!endpoint.moreFresh && !retriesDue) return null;
   const allowed = allowedHeld(endpoint.control, now.monotonicMs);
-  const held = endpoint.inFlight + endpoint.fresh.length + endpoint.retries.length;
+  const held = heldOf(endpoint);
   const room = allowed - held;
   // A claim for each slot that falls free would be a query a delivery: wait for a handful of them.
   if (room < 1 || (held > 0 && room < allowed / 4)) return null;

@@ -1,3 +1,4 @@
+import type { DirectDelivery } from '@posthorn/core/events/direct-delivery.ts';
 import {
   changedCompany,
   changedWebhook,
@@ -9,6 +10,7 @@ import { createAttemptRecorder } from './attempt-recorder.ts';
 import { createAttempts } from './attempts.ts';
 import { afterHolding, NOTHING_CLAIMED, wantsClaim } from './claim-state.ts';
 import { wantClaim } from './claim-work.ts';
+import { createDirectDelivery } from './direct-delivery.ts';
 import {
   type DispatcherContext,
   isAlive,
@@ -22,6 +24,8 @@ export interface WebhookDispatcher {
   start(): Promise<void>;
   /** Ends what is under way (5 s), releases the rest, writes what is known. */
   stop(): Promise<void>;
+  /** For those in this process who write events. */
+  direct: DirectDelivery;
   /** Attempts under way and deliveries held, for metrics. */
   load(): { inFlight: number; held: number; endpoints: number };
 }
@@ -55,6 +59,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
       release(context, cutOff);
       await Promise.all(context.releases);
     },
+    direct: createDirectDelivery(context),
     load: () => ({
       inFlight: attempts.inFlight(),
       held: context.state.held,

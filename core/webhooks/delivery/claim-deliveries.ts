@@ -1,3 +1,4 @@
+import type { WrittenDelivery } from '../../events/direct-delivery.ts';
 import { eventBodySql } from '../../events/event-body.ts';
 import type { Sql } from '../../platform/db.ts';
 import { holderIsGone } from '../../workers/pulse.ts';
@@ -14,16 +15,11 @@ export interface Quota {
 }
 
 /** A claimed delivery, held by this process until its lease ends: one attempt is to be made. */
-export interface ClaimedDelivery {
-  id: number;
-  webhookId: number;
-  eventId: string;
+export interface ClaimedDelivery extends Omit<WrittenDelivery, 'webhookVersion' | 'body'> {
   /** Attempts recorded before this one. */
   attempts: number;
   /** Changes whenever the webhook's row does; null when the webhook is gone. */
   webhookVersion: string | null;
-  type: string;
-  instanceId: string | null;
   /** The body as it is sent and signed; null once the event is past its retention. */
   body: string | null;
 }
@@ -134,6 +130,20 @@ export async function releaseDeliveries(
            WHERE id = ANY ($1::bigint[]) AND claimed_by IS NOT DISTINCT FROM $2`,
     values: [ids, worker],
   });
+}
+
+/** Releases what `worker` claimed of these events' first attempts, if that was committed; false: it was not. */
+export async function releaseWritten(
+  sql: Sql,
+  eventIds: readonly string[],
+  worker: number | null,
+): Promise<boolean> {
+  const { rowCount } = await sql.query(
+    `UPDATE webhook_deliveries SET leased_until = NULL, claimed_by = NULL
+     WHERE event_id = ANY ($1::uuid[]) AND attempts = 0 AND leased_until IS NOT NULL AND claimed_by IS NOT DISTINCT FROM $2`,
+    [eventIds, worker],
+  );
+  return rowCount !== 0;
 }
 
 /** Removes deliveries that cannot be made any more: their webhook or their event is gone. */
