@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { DirectDelivery } from '@posthorn/core/events/direct-delivery.ts';
 import { type OpenedMedia, openMedia } from '@posthorn/core/media/open-media.ts';
-import type { OnAccepted } from '@posthorn/core/messages/accept-send.ts';
+import type { LocalQueues } from '@posthorn/core/messages/local-queues.ts';
 import { withoutTrailingSlashes } from '@posthorn/core/platform/base-url.ts';
 import type { Broker } from '@posthorn/core/platform/broker/broker.ts';
 import { type Bus, createBus } from '@posthorn/core/platform/bus.ts';
@@ -45,8 +45,8 @@ export interface WorkerRoles {
   checks: Record<string, Check>;
   /** Resolves when all roles run. Waits for a broker that is away; draining ends that wait. */
   start(): Promise<void>;
-  /** See `RunningWorker`; false while the pipeline does not run. */
-  onAccepted: OnAccepted;
+  /** See `RunningWorker`; none while the pipeline does not run. */
+  queues: LocalQueues;
 }
 
 /** Messages of connected instances that get on no more for so long: this worker does not do its work. */
@@ -125,7 +125,10 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
         // The broker was closed while we waited for it: nothing to complain of.
         if (!shutdown.isDraining()) throw err;
       }),
-    onAccepted: (instanceIds) => running?.pipeline.onAccepted(instanceIds) ?? false,
+    queues: {
+      idleAt: (instanceId) => running?.pipeline.queues.idleAt(instanceId) ?? null,
+      onAccepted: (accepted) => running?.pipeline.queues.onAccepted(accepted) ?? false,
+    },
   };
 }
 

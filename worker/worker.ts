@@ -2,9 +2,10 @@ import type { DirectDelivery } from '@posthorn/core/events/direct-delivery.ts';
 import { tellAbilities } from '@posthorn/core/instances/driver-abilities.ts';
 import { createSettingsLoader } from '@posthorn/core/instances/load-settings.ts';
 import { SHARD_COUNT, shardQueue } from '@posthorn/core/instances/shard.ts';
-import { createAcceptor, type OnAccepted } from '@posthorn/core/messages/accept-send.ts';
+import { createAcceptor } from '@posthorn/core/messages/accept-send.ts';
 import { beginAttempt } from '@posthorn/core/messages/begin-attempt.ts';
 import { createPendingLoader } from '@posthorn/core/messages/load-pending.ts';
+import type { LocalQueues } from '@posthorn/core/messages/local-queues.ts';
 import { type EndedChange, recordChangeTask } from '@posthorn/core/messages/record-change-task.ts';
 import { createInboundRecorder } from '@posthorn/core/messages/record-inbound.ts';
 import { createProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
@@ -56,8 +57,8 @@ export interface WorkerDeps {
 }
 
 export interface RunningWorker {
-  /** Tasks were accepted in this very process: wakes the queues of those instances that this worker owns, else the relay. */
-  onAccepted: OnAccepted;
+  /** For the acceptor in this very process: wakes the queues of those instances that this worker owns, else the relay. */
+  queues: LocalQueues;
   counts(): { shards: number; sessions: number };
   /** The longest time that a connected instance here has had something to send that does not get on. */
   lateMs(): number;
@@ -116,15 +117,18 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     ...deps,
     isLeader: () => owner.owned().some((lease) => lease.shard === RELAY_SHARD),
   });
-  const onAccepted: OnAccepted = (instanceIds) => {
-    if (sessions.wakeQueues(instanceIds)) return true;
-    relay.wake();
-    return false;
+  const queues: LocalQueues = {
+    idleAt: (instanceId) => sessions.find(instanceId)?.queue.idleAt() ?? null,
+    onAccepted(accepted) {
+      if (sessions.wakeQueues(accepted)) return true;
+      relay.wake();
+      return false;
+    },
   };
-  const acceptor = createAcceptor({ ...deps, onAccepted });
+  const acceptor = createAcceptor({ ...deps, queues });
   const schedule = startScheduleRunner({ ...deps, acceptor, media: media.sources, pulse: membership });
   return {
-    onAccepted,
+    queues,
     counts: () => sessions.counts(),
     lateMs: () => sessions.lateMs(),
     async stop() {

@@ -21,6 +21,7 @@ import {
   readForAccept,
   writeAccepted,
 } from './accept-sql.ts';
+import { acceptedFor } from './accepted-pages.ts';
 import {
   afterOutbound,
   type ContactState,
@@ -29,6 +30,7 @@ import {
   comparesContent,
   newContact,
 } from './guard.ts';
+import type { AcceptedFor, LocalQueues } from './local-queues.ts';
 import type { AcceptedSend, SendCommand } from './send-command.ts';
 
 export interface Acceptor {
@@ -44,17 +46,12 @@ export interface Acceptor {
   idle(): Promise<void>;
 }
 
-export type OnAccepted = (instanceIds: readonly string[]) => boolean;
-
 export interface AcceptDeps {
   db: Db;
   bus: Bus;
   clock: Clock;
-  /**
-   * Told after each commit. True: the queues of these instances are in this process and were woken, so nobody
-   * else has to be told.
-   */
-  onAccepted?: OnAccepted;
+  /** Absent: there are none in this process. */
+  queues?: LocalQueues | undefined;
 }
 
 const MAX_BATCH = 128;
@@ -87,7 +84,8 @@ async function acceptBatch(deps: AcceptDeps, batch: SendCommand[]): Promise<(Acc
   const now = deps.clock.now();
   const sends = batch.map((command) => identify(command));
   const locks = acceptOrderLocks(batch.map((command) => command.instanceId));
-  const { outcomes, accepted } = await deps.db.transaction(async (client) => {
+  const idleAt = idleQueues(deps, batch);
+  const { outcomes, rows, seqs } = await deps.db.transaction(async (client) => {
     const known = await readForAccept(client, {
       instanceIds: sends.map((send) => send.command.instanceId),
       keyIds: sends.map((send) => send.keyId),
@@ -97,19 +95,32 @@ async function acceptBatch(deps: AcceptDeps, batch: SendCommand[]): Promise<(Acc
       ),
       quotedIds: sends.flatMap((send) => (send.quotedId ? [send.quotedId] : [])),
       now,
+      idleAt,
     });
-    const rows: AcceptRows = { sends: [], changes: [], expiredKeys: [], contacts: [], audits: [] };
-    const decided = sends.map((send) => decide(send, known, rows, now));
-    await writeAccepted(client, rows, now);
-    return { outcomes: decided, accepted: [...rows.sends, ...rows.changes] };
+    const decision: AcceptRows = { sends: [], changes: [], expiredKeys: [], contacts: [], audits: [] };
+    const decided = sends.map((send) => decide(send, known, decision, now));
+    for (const { id, isBusy } of known.instances.values()) if (isBusy) idleAt.delete(id);
+    const written = await writeAccepted(client, decision, { now, wantsSeqs: idleAt.size > 0 });
+    return { outcomes: decided, rows: decision, seqs: written };
   }, locks);
-  if (accepted.length > 0) tellOfWork(deps, accepted);
+  if (rows.sends.length + rows.changes.length > 0)
+    tellOfWork(deps, acceptedFor(rows, { idleAt, seqs: await seqs(), now }));
   return outcomes;
 }
 
-function tellOfWork(deps: AcceptDeps, accepted: AcceptRows['sends']): void {
-  const instanceIds = [...new Set(accepted.map(({ command }) => command.instanceId))];
-  if (!deps.onAccepted?.(instanceIds)) deps.bus.notify('outbox');
+/** What the queues of this process have handled, of those that wait for something to do. */
+function idleQueues({ queues }: AcceptDeps, batch: readonly SendCommand[]): Map<string, number> {
+  const idle = new Map<string, number>();
+  if (!queues) return idle;
+  for (const { instanceId } of batch) {
+    const seq = queues.idleAt(instanceId);
+    if (seq !== null) idle.set(instanceId, seq);
+  }
+  return idle;
+}
+
+function tellOfWork({ queues, bus }: AcceptDeps, accepted: readonly AcceptedFor[]): void {
+  if (!queues?.onAccepted(accepted)) bus.notify('outbox');
 }
 
 /** A send command, and the ids by which the database knows what it repeats or refers to. */
@@ -195,6 +206,7 @@ function decide(
     message,
     companyId: instance.company_id,
     shard: instance.shard,
+    settings,
     keyId: send.keyId,
     bodyHash: send.bodyHash,
     quotedNetworkId,

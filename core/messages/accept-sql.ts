@@ -1,4 +1,5 @@
 import { DUPLICATE_CONTENT_WINDOW_S } from '@posthorn/contract/limits.ts';
+import type { QueryConfig } from 'pg';
 import { type CompanyHold, holdSql } from '../access/company-hold.ts';
 import type { NewMessage } from '../content/new-message.ts';
 import { lacksSql } from '../instances/driver-abilities.ts';
@@ -30,6 +31,8 @@ interface InstanceRow {
   /** What its network cannot do. */
   lacks: string[] | null;
   settings: Partial<InstanceSettings>;
+  /** It has a task above the seq that was asked for. */
+  isBusy: boolean;
 }
 
 interface EarlierSend {
@@ -50,12 +53,14 @@ interface ContactRow {
 }
 
 /** A task to write, and the message it sends; a send's task id is also the id of its message. */
-interface NewTask {
+export interface NewTask {
   taskId: string;
   command: SendCommand;
   message: NewMessage;
   companyId: number;
   shard: number;
+  /** Of the instance, as they are at the accept. */
+  settings: InstanceSettings;
   keyId: string;
   bodyHash: string;
   quotedNetworkId: string | undefined;
@@ -85,16 +90,17 @@ export interface AcceptRows {
 /**
  * The statement that holds these instances' accept order until the transaction ends: their outbox rows and
  * their contacts' counts are written by one transaction at a time. Advisory locks, since a row lock would
- * write; the numbers stand in the text, so that it can go in the same round trip as BEGIN.
+ * write.
  */
-export function acceptOrderLocks(instanceIds: Iterable<string>): string {
+export function acceptOrderLocks(instanceIds: Iterable<string>): QueryConfig {
   const keys = new Set<number>();
   for (const id of instanceIds) keys.add(Number.parseInt(id.slice(-8), 16) | 0);
-  // Ascending everywhere: two transactions that share instances never wait for each other in a ring.
-  const locks = [...keys]
-    .sort((a, b) => a - b)
-    .map((key) => `pg_advisory_xact_lock(${ADVISORY_LOCKS.acceptOrder}, ${key})`);
-  return `SELECT ${locks.join(', ')}`;
+  return {
+    name: 'accept-order-locks',
+    text: 'SELECT pg_advisory_xact_lock($1, key) FROM unnest($2::integer[]) AS key',
+    // Ascending everywhere: two transactions that share instances never wait for each other in a ring.
+    values: [ADVISORY_LOCKS.acceptOrder, [...keys].sort((a, b) => a - b)],
+  };
 }
 
 /** Takes the same locks within a transaction. */
@@ -115,6 +121,8 @@ export async function readForAccept(
     contacts: { instanceId: string; chatJid: string }[];
     quotedIds: string[];
     now: Date;
+    /** By instance: above which seq to look for tasks. */
+    idleAt: ReadonlyMap<string, number>;
   },
 ): Promise<AcceptKnowledge> {
   const instanceIds = [...new Set(wanted.instanceIds)];
@@ -128,6 +136,7 @@ export async function readForAccept(
       JSON.stringify(wanted.contacts.map((contact) => ({ i: contact.instanceId, c: contact.chatJid }))),
       wanted.quotedIds,
       new Date(wanted.now.getTime() - DUPLICATE_CONTENT_WINDOW_S * 1000),
+      instanceIds.map((id) => wanted.idleAt.get(id) ?? null),
     ],
   });
   const row = found.rows[0]!;
@@ -157,7 +166,9 @@ interface Read {
 const READ = `
 SELECT
   (SELECT json_agg(json_build_object('id', i.id, 'company_id', i.company_id, 'shard', i.shard, 'state', i.state,
-                                     'hold', ${holdSql('c')}, 'lacks', ${lacksSql('i')}, 'settings', i.settings))
+                                     'hold', ${holdSql('c')}, 'lacks', ${lacksSql('i')}, 'settings', i.settings,
+                                     'isBusy', EXISTS (SELECT FROM outbox o WHERE o.instance_id = ANY (ARRAY[i.id])
+                                       AND o.seq > ($7::bigint[])[array_position($1::uuid[], i.id)])))
    FROM instances i JOIN companies c ON c.id = ANY (ARRAY[i.company_id])
    WHERE i.id = ANY ($1::uuid[])) AS instances,
   (SELECT json_agg(json_build_object(
@@ -179,18 +190,27 @@ SELECT
   (SELECT json_agg(json_build_object('id', id, 'instance_id', instance_id, 'network_id', network_id))
    FROM messages WHERE id = ANY ($5::uuid[])) AS quoted`;
 
+/** The accept order of tasks, by task id; to be asked after the commit. */
+export type WrittenSeqs = () => Promise<Map<string, number>>;
+
 /**
  * Writes a decided batch: with one statement, when it holds no deletes, edits, forced sends and old keys. Nothing is
  * asked again that was read under the locks: a row that was not there is inserted, one that was is updated.
+ * `wantsSeqs`: returns those of the sends.
  */
-export async function writeAccepted(client: Transaction, rows: AcceptRows, now: Date): Promise<void> {
-  if (rows.sends.length + rows.changes.length === 0) return;
+export async function writeAccepted(
+  client: Transaction,
+  rows: AcceptRows,
+  { now, wantsSeqs }: { now: Date; wantsSeqs: boolean },
+): Promise<WrittenSeqs> {
+  let seqs: WrittenSeqs = async () => new Map();
+  if (rows.sends.length + rows.changes.length === 0) return seqs;
   // A statement of its own: the inserts would not see what their own statement removes.
   if (rows.expiredKeys.length > 0)
     await client.write('DELETE FROM idempotency_keys WHERE id = ANY ($1::uuid[])', [rows.expiredKeys]);
-  if (rows.sends.length + rows.contacts.length > 0) await writeSends(client, rows, now);
+  if (rows.sends.length + rows.contacts.length > 0) seqs = await writeSends(client, rows, now, wantsSeqs);
   if (rows.changes.length > 0) {
-    const changes = rows.changes.map(({ command, message, ...change }) => ({
+    const changes = rows.changes.map(({ command, message, settings, ...change }) => ({
       ...change,
       instanceId: command.instanceId,
       operation: command.operation,
@@ -211,10 +231,16 @@ export async function writeAccepted(client: Transaction, rows: AcceptRows, now: 
       values: [JSON.stringify(rows.audits), now],
     });
   }
+  return seqs;
 }
 
-async function writeSends(client: Transaction, rows: AcceptRows, now: Date): Promise<void> {
-  const sends = rows.sends.map(({ command, message, ...send }) => ({
+async function writeSends(
+  client: Transaction,
+  rows: AcceptRows,
+  now: Date,
+  wantsSeqs: boolean,
+): Promise<WrittenSeqs> {
+  const sends = rows.sends.map(({ command, message, settings, ...send }) => ({
     ...send,
     instanceId: command.instanceId,
     operation: command.operation,
@@ -233,12 +259,15 @@ async function writeSends(client: Transaction, rows: AcceptRows, now: Date): Pro
     score: state.score,
   }));
   const known = contacts.some((contact) => contact.known);
-  await client.write({
-    name: known ? 'accept-write' : 'accept-write-new',
-    text: known ? WRITE_WITH_KNOWN : WRITE,
+  const written = await client.writeReturning<{ task_id: string; seq: number }>({
+    name: `accept-write${known ? '' : '-new'}${wantsSeqs ? '-seqs' : ''}`,
+    text: `${known ? WRITE_WITH_KNOWN : WRITE}${wantsSeqs ? SEQS : ''}`,
     values: [JSON.stringify(sends), JSON.stringify(contacts), now],
   });
+  return async () => new Map((await written.rows()).map((row) => [row.task_id, row.seq]));
 }
+
+const SEQS = ' RETURNING task_id, seq';
 
 const writeSql = (recount: string) => `
 WITH sends AS MATERIALIZED (

@@ -168,16 +168,17 @@ function flush(bus: Context): void {
   const batch = [...bus.pending.values()];
   bus.pending.clear();
   if (!bus.client || batch.length === 0) return;
-  send(bus, 'SELECT pg_notify(c, p) FROM unnest($1::text[], $2::text[]) AS notification (c, p)', [
-    batch.map(({ channel }) => channel),
-    batch.map(({ payload }) => payload),
-  ]);
+  send(bus, {
+    name: 'notify',
+    text: 'SELECT pg_notify(c, p) FROM unnest($1::text[], $2::text[]) AS notification (c, p)',
+    values: [batch.map(({ channel }) => channel), batch.map(({ payload }) => payload)],
+  });
 }
 
 /** One statement at a time, as the driver wants it; one that fails is a notification that is lost. */
-function send(bus: Context, statement: string, values?: unknown[]): void {
+function send(bus: Context, statement: string | pg.QueryConfig): void {
   const current = bus.client;
   bus.sending = bus.sending
-    .then(() => (current === bus.client ? current?.query(statement, values) : undefined))
+    .then(() => (current === bus.client ? current?.query(statement) : undefined))
     .catch(() => undefined);
 }

@@ -48,10 +48,9 @@ export interface Db extends Sql {
   readonly pool: pg.Pool;
   /**
    * Runs `work` in one READ COMMITTED transaction; whatever it throws rolls back and is thrown on.
-   * `opening` runs right after BEGIN, in the same round trip as that and the first statement of `work`: one statement
-   * without parameters.
+   * `opening` runs right after BEGIN, in the same round trip as that and the first statement of `work`.
    */
-  transaction<T>(work: (sql: Transaction) => Promise<T>, opening?: string): Promise<T>;
+  transaction<T>(work: (sql: Transaction) => Promise<T>, opening?: pg.QueryConfig): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -132,7 +131,7 @@ export function createDb(options: DbOptions): Db {
 async function runTransaction<T>(
   pool: pg.Pool,
   work: (sql: Transaction) => Promise<T>,
-  opening: string | undefined,
+  opening: pg.QueryConfig | undefined,
 ): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
@@ -155,7 +154,7 @@ async function runTransaction<T>(
  * Sends BEGIN and does not wait for it: it shares a round trip with the first statement, and COMMIT with the last
  * ones. PostgreSQL takes them in their order. After one that failed it refuses the others, and commits nothing.
  */
-function openTransaction(client: pg.PoolClient, opening: string | undefined) {
+function openTransaction(client: pg.PoolClient, opening: pg.QueryConfig | undefined) {
   const statements = gatherStatements(client);
   let failure: unknown;
   /** What nobody waits for fails the transaction. */
@@ -166,10 +165,7 @@ function openTransaction(client: pg.PoolClient, opening: string | undefined) {
     return sent;
   };
   let begun: Promise<unknown> | null = watch(
-    Promise.all([
-      statements.send({ name: 'begin', text: 'BEGIN' }),
-      opening && statements.send({ text: opening }),
-    ]),
+    Promise.all([statements.send({ name: 'begin', text: 'BEGIN' }), opening && statements.send(opening)]),
   );
 
   async function query<Row extends pg.QueryResultRow>(

@@ -1,3 +1,4 @@
+import { randomFillSync } from 'node:crypto';
 import { v7 } from 'uuid';
 
 /** The text form of a UUID of any version. */
@@ -7,9 +8,36 @@ export function isUuid(text: string): boolean {
   return UUID_FORM.test(text);
 }
 
-/** A time-ordered UUID: rows inserted together stand together in the index. */
+const RANDOM_BYTES = 16;
+/** Random bytes for many ids: drawn one by one they are three quarters of what an id costs. */
+const pool = new Uint8Array(256 * RANDOM_BYTES);
+let poolAt = pool.length;
+/** Of the last id. */
+let msecs = 0;
+let seq = 0;
+
+/**
+ * A time-ordered UUID: rows inserted together stand together in the index. Those of one process ascend (RFC 9562, 6.2,
+ * a counter of 32 bits that begins at random in each millisecond).
+ */
 export function newId(): string {
-  return v7();
+  const random = drawBytes();
+  const now = Date.now();
+  if (now > msecs) {
+    msecs = now;
+    // Its first bit is left free: the counter does not overflow within a millisecond.
+    seq = ((random[6]! & 0x7f) << 24) | (random[7]! << 16) | (random[8]! << 8) | random[9]!;
+  } else seq += 1;
+  return v7({ msecs, seq, random });
+}
+
+function drawBytes(): Uint8Array {
+  if (poolAt === pool.length) {
+    randomFillSync(pool);
+    poolAt = 0;
+  }
+  poolAt += RANDOM_BYTES;
+  return pool.subarray(poolAt - RANDOM_BYTES, poolAt);
 }
 
 /** Below every id of {@link newId} that is made from this time on. */

@@ -10,7 +10,8 @@ import { createStrangerLimits } from '@posthorn/core/limits/limit-strangers.ts';
 import { createRateLimiter } from '@posthorn/core/limits/take-rate-slots.ts';
 import { createMediaSources } from '@posthorn/core/media/media-sources.ts';
 import { type OpenedMedia, openMedia } from '@posthorn/core/media/open-media.ts';
-import { createAcceptor, type OnAccepted } from '@posthorn/core/messages/accept-send.ts';
+import { createAcceptor } from '@posthorn/core/messages/accept-send.ts';
+import type { LocalQueues } from '@posthorn/core/messages/local-queues.ts';
 import { withoutTrailingSlashes } from '@posthorn/core/platform/base-url.ts';
 import type { Bus } from '@posthorn/core/platform/bus.ts';
 import { createAddressReader } from '@posthorn/core/platform/client-address.ts';
@@ -46,8 +47,8 @@ export interface MessagingDeps {
   clock: Clock;
   log: Log;
   metrics: Metrics;
-  /** Told after each commit of accepted messages, where a worker runs in the same process. */
-  onAccepted?: OnAccepted;
+  /** Of the worker, where one runs in the same process. */
+  queues?: LocalQueues;
   /** Absent: this installation stores no media, and what needs it answers 503. */
   media?: OpenedMedia;
   /** True while the process drains: /ready answers 503 and connections are not kept. */
@@ -71,7 +72,7 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
   const isDraining = () => closing || (deps.isDraining?.() ?? false);
   const accounts = createAccounts(deps, config);
   await ensureSuperadmins(accounts.deps);
-  const acceptor = createAcceptor({ db: hotDb, bus, clock, onAccepted: deps.onAccepted });
+  const acceptor = createAcceptor({ db: hotDb, bus, clock, queues: deps.queues });
   const tickets = createTickets({ db, secret: config.JWT_SECRET, clock });
   const feed = createEventFeed({ db: hotDb, bus, clock, log, retentionDays: WEBHOOK_PAYLOAD_RETENTION_DAYS });
   const connections = createLiveConnections({

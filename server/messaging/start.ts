@@ -1,5 +1,5 @@
 import { openMedia } from '@posthorn/core/media/open-media.ts';
-import type { OnAccepted } from '@posthorn/core/messages/accept-send.ts';
+import type { LocalQueues } from '@posthorn/core/messages/local-queues.ts';
 import { createBus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
@@ -24,8 +24,8 @@ export async function startMessaging(deps: {
   log: Log;
   metrics: Metrics;
   shutdown: Shutdown;
-  /** Told after each commit of accepted messages, where a worker runs in the same process. */
-  onAccepted?: OnAccepted;
+  /** Of the worker, where one runs in the same process. */
+  queues?: LocalQueues;
 }): Promise<number> {
   const { config, log, shutdown } = deps;
   const url = config.DATABASE_URL;

@@ -67,7 +67,7 @@ export async function startStandalone(deps: StandaloneDeps): Promise<Standalone>
   // The others reach it where it listens, also on a port that was free by chance.
   parts.config.BILLING_INTERNAL_URL ??= billingUrl;
   const worker = await openWorkerRoles({ ...parts, broker });
-  const port = await startMessaging({ ...parts, onAccepted: worker.onAccepted });
+  const port = await startMessaging({ ...parts, queues: worker.queues });
   await worker.start();
   return {
     messagingUrl: urlOf(config.HOST, port),

@@ -213,7 +213,7 @@ describe('the connections to PostgreSQL', () => {
 
     it('says what its opening failed with, and runs nothing outside of it', async () => {
       const failed = await db
-        .transaction((sql) => sql.write(INSERT, [1, 'outside']), 'SELECT 1 / 0')
+        .transaction((sql) => sql.write(INSERT, [1, 'outside']), { text: 'SELECT 1 / 0' })
         .catch((err: { code?: string }) => err);
       assert.equal((failed as { code?: string }).code, '22012');
       assert.deepEqual(await words(), []);

@@ -8,6 +8,8 @@ import { afterOutcome } from './task-book.ts';
 
 /** Sends whose outcome is not recorded yet, of one instance, at most. */
 const MAX_UNRECORDED = 256;
+/** For so long a page is used as the acceptor knew it: settings, and whether the company may send, are of the accept. */
+const KNOWN_MS = 100;
 
 export async function retryDeferred(queue: QueueContext): Promise<void> {
   for (const task of queue.book.due(queue.deps.clock.now().getTime())) {
@@ -59,6 +61,8 @@ async function nextEvent(queue: QueueContext): Promise<void> {
 
 async function readPage(queue: QueueContext, afterSeq: number): Promise<PendingTask[]> {
   queue.book.forgetCancelled();
+  const known = takeKnown(queue, afterSeq);
+  if (known.length > 0) return known;
   try {
     return await queue.deps.loader.push({ instanceId: queue.options.instanceId, afterSeq });
   } catch (err) {
@@ -66,6 +70,14 @@ async function readPage(queue: QueueContext, afterSeq: number): Promise<PendingT
     await concludeUntil(queue, 0);
     throw err;
   }
+}
+
+/** What the acceptor said there is to read, if that still holds. */
+function takeKnown(queue: QueueContext, afterSeq: number): PendingTask[] {
+  const { page } = queue;
+  queue.page = null;
+  if (!page || page.afterSeq > afterSeq || performance.now() - page.knownAtMs > KNOWN_MS) return [];
+  return page.tasks.filter(({ seq }) => seq > afterSeq);
 }
 
 /** The seq of the last one that was handed over; null when there is no session to hand it to. */

@@ -1,4 +1,5 @@
 import { LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
+import type { PendingPage } from '@posthorn/core/messages/local-queues.ts';
 import { startLoop } from '@posthorn/core/platform/loop.ts';
 import type { NetworkSession } from '@posthorn/network/driver.ts';
 import { drain, retryDeferred } from './drain-queue.ts';
@@ -20,6 +21,8 @@ const IDLE_MS = 60_000;
 export interface InstanceQueue {
   /** There is work up to this seq; without one, look anyway. */
   wake(upToSeq?: number): void;
+  /** There is just this to do, if it was idle at the seq that the page begins after. */
+  wakeWith(page: PendingPage): void;
   /** The seq that is handled, while it knows of nothing to do; null while it is at work or has no session. */
   idleAt(): number | null;
   /** For how long it has known of work and got nowhere; waits that are meant, as for typing, do not count. */
@@ -59,18 +62,29 @@ export function startInstanceQueue(deps: InstanceQueueDeps, options: InstanceQue
       deps.log.warn({ err, instance_id: options.instanceId }, 'dispatch interrupted');
     },
   });
+
+  function wake(upToSeq?: number): void {
+    const before = queue.state;
+    queue.state = progress.afterWake(before, upToSeq, performance.now());
+    if (queue.state === before) return;
+    // There may be more than the acceptor knew.
+    queue.page = null;
+    queue.woken.resolve();
+    loop.wake();
+  }
+
   return {
-    wake(upToSeq) {
-      const before = queue.state;
-      queue.state = progress.afterWake(before, upToSeq, performance.now());
-      if (queue.state === before) return;
-      queue.woken.resolve();
-      loop.wake();
+    wake,
+    wakeWith(page) {
+      const known = queue.state.mayHaveWork ? null : { ...page, knownAtMs: performance.now() };
+      wake();
+      queue.page = known;
     },
     idleAt: () => progress.idleAt(queue.state),
     lateMs: () => progress.lateMs(queue.state, performance.now()),
     attach(session) {
       queue.session = session;
+      queue.page = null;
       queue.state = progress.afterAttach(queue.state, performance.now());
       loop.wake();
     },

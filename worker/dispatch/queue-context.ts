@@ -1,5 +1,6 @@
 import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
 import type { PendingLoader } from '@posthorn/core/messages/load-pending.ts';
+import type { PendingPage } from '@posthorn/core/messages/local-queues.ts';
 import type { WorkTries } from '@posthorn/core/messages/work-tries.ts';
 import type { NetworkSession } from '@posthorn/network/driver.ts';
 import { createInFlight, type InFlight } from './in-flight.ts';
@@ -31,6 +32,11 @@ export interface InstanceQueueOptions {
   pacingMinMs: number;
 }
 
+export interface KnownPage extends PendingPage {
+  /** Monotonic. */
+  knownAtMs: number;
+}
+
 /** What the functions of one instance queue share. */
 export interface QueueContext {
   deps: InstanceQueueDeps;
@@ -44,6 +50,8 @@ export interface QueueContext {
   inFlight: InFlight;
   session: NetworkSession | null;
   state: progress.QueueProgress;
+  /** What the acceptor knows to be all that is to be read next. */
+  page: KnownPage | null;
   /** Ends the wait of a queue that has sends in flight and nothing to hand over. */
   woken: PromiseWithResolvers<void>;
   /** What is still here to be sent is the new owner's. */
@@ -69,6 +77,7 @@ export function createQueueContext(deps: InstanceQueueDeps, options: InstanceQue
     inFlight: createInFlight(),
     woken: Promise.withResolvers(),
     session: null,
+    page: null,
     state: progress.newProgress(performance.now()),
     letGo,
   };
@@ -77,5 +86,6 @@ export function createQueueContext(deps: InstanceQueueDeps, options: InstanceQue
 
 export function detach(queue: QueueContext): void {
   queue.session = null;
+  queue.page = null;
   queue.state = progress.afterDetach(queue.state);
 }

@@ -1,6 +1,7 @@
 import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
 import { loadSessionRows, type SessionRow } from '@posthorn/core/instances/load-sessions.ts';
 import { shardQueue } from '@posthorn/core/instances/shard.ts';
+import type { AcceptedFor } from '@posthorn/core/messages/local-queues.ts';
 import type { WakeUp } from '@posthorn/core/messages/publish-outbox.ts';
 import type { Broker, Consumer } from '@posthorn/core/platform/broker/broker.ts';
 import { startLoop } from '@posthorn/core/platform/loop.ts';
@@ -27,7 +28,7 @@ export interface SessionManager {
   /** What is held of an instance, or null. */
   find(instanceId: string): InstanceSession | null;
   /** Wakes the queues of these instances; true when all of them are here. */
-  wakeQueues(instanceIds: readonly string[]): boolean;
+  wakeQueues(accepted: readonly AcceptedFor[]): boolean;
   stop(): Promise<void>;
 }
 
@@ -69,10 +70,15 @@ export function startSessionManager(deps: SessionManagerDeps): SessionManager {
     },
     release: (shard) => release(shards, shard),
     find: (instanceId) => findSession(shards, instanceId),
-    wakeQueues(instanceIds) {
-      const held = instanceIds.map((id) => findSession(shards, id));
-      for (const session of held) session?.queue.wake();
-      return !held.includes(null);
+    wakeQueues(accepted) {
+      let areAllHere = true;
+      for (const { instanceId, page } of accepted) {
+        const queue = findSession(shards, instanceId)?.queue;
+        if (!queue) areAllHere = false;
+        else if (page) queue.wakeWith(page);
+        else queue.wake();
+      }
+      return areAllHere;
     },
     counts: () => ({ shards: shards.size, sessions: sessionsOf(shards).length }),
     lateMs: () => Math.max(0, ...sessionsOf(shards).map((session) => session.lateMs())),

@@ -1,0 +1,51 @@
+import type { AcceptRows, NewTask } from './accept-sql.ts';
+import type { PendingTask } from './load-pending.ts';
+import type { AcceptedFor } from './local-queues.ts';
+
+/**
+ * What a batch has accepted, by instance. `idleAt` has the instances that had no task above this seq before, as read
+ * under the lock of their accept order: what was accepted now is then all that there is.
+ */
+export function acceptedFor(
+  rows: Pick<AcceptRows, 'sends' | 'changes'>,
+  of: { idleAt: ReadonlyMap<string, number>; seqs: ReadonlyMap<string, number>; now: Date },
+): AcceptedFor[] {
+  const tasks = new Map<string, PendingTask[]>();
+  for (const send of rows.sends) {
+    const seq = of.seqs.get(send.taskId) ?? Number.NaN;
+    const list = tasks.get(send.command.instanceId) ?? [];
+    list.push(toTask(send, seq, of.now));
+    tasks.set(send.command.instanceId, list);
+  }
+  // A delete or edit stands between the sends: the queue reads all of it.
+  const changed = new Set(rows.changes.map(({ command }) => command.instanceId));
+  return [...new Set([...tasks.keys(), ...changed])].map((instanceId) => {
+    const afterSeq = of.idleAt.get(instanceId);
+    if (afterSeq === undefined || changed.has(instanceId)) return { instanceId, page: null };
+    const inOrder = tasks.get(instanceId)!.sort((a, b) => a.seq - b.seq);
+    return { instanceId, page: { afterSeq, tasks: inOrder } };
+  });
+}
+
+function toTask({ command, message, ...task }: NewTask, seq: number, now: Date): PendingTask {
+  return {
+    seq,
+    taskId: task.taskId,
+    operation: command.operation,
+    messageId: task.taskId,
+    traceId: command.traceId,
+    attempts: 0,
+    type: message.type,
+    chatJid: message.chatJid,
+    // As it comes out of the database.
+    content: JSON.parse(JSON.stringify(message.content)) as Record<string, unknown>,
+    quotedId: task.quotedNetworkId ?? null,
+    mediaId: message.mediaId ?? null,
+    payload: message.payload
+      ? (JSON.parse(JSON.stringify(message.payload)) as Record<string, unknown>)
+      : null,
+    companyId: task.companyId,
+    createdAt: now,
+    settings: task.settings,
+  };
+}
