@@ -4,7 +4,7 @@ import { type OpenedMedia, openMedia } from '@posthorn/core/media/open-media.ts'
 import type { LocalQueues } from '@posthorn/core/messages/local-queues.ts';
 import { withoutTrailingSlashes } from '@posthorn/core/platform/base-url.ts';
 import type { Broker } from '@posthorn/core/platform/broker/broker.ts';
-import { type Bus, createBus } from '@posthorn/core/platform/bus.ts';
+import { type Bus, openBus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
 import { PATIENT_LIMITS } from '@posthorn/core/platform/connection-limits.ts';
@@ -38,6 +38,8 @@ export interface WorkerRolesDeps {
   metrics: Metrics;
   /** What is opened here is closed by it. */
   shutdown: Shutdown;
+  /** Of the process, where others in it have one; by default one of its own. */
+  bus?: Bus;
 }
 
 export interface WorkerRoles {
@@ -64,8 +66,7 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
   const poolSize = config.DATABASE_POOL_SIZE;
   const db = createDb({ url, poolSize, log, name: `worker ${tag}`, plans: 'indexed' });
   shutdown.add('worker database', () => db.close());
-  const bus = await createBus({ url, log, name: `worker ${tag}` });
-  shutdown.add('worker bus', () => bus.close());
+  const bus = deps.bus ?? (await openBus({ url, log, shutdown, name: `worker ${tag}` }));
   let running: { membership: Membership; pipeline: RunningWorker } | null = null;
 
   async function start(): Promise<void> {

@@ -2,10 +2,12 @@ import pg from 'pg';
 import { connectionWith, KEEP_ALIVE, KEEP_ALIVE_SETTINGS } from './connection-limits.ts';
 import type { Log } from './log.ts';
 import { createLoneTimer, type LoneTimer } from './lone-timer.ts';
+import type { Shutdown } from './shutdown.ts';
 
 /**
  * Wake-ups between processes, by LISTEN/NOTIFY. They tell that something may have happened: whoever listens also looks by timer, and
- * looks at once when told `reset`, since notifications sent while the connection was away are lost.
+ * looks at once when told `reset`, since notifications sent while the connection was away are lost. A process that hears no
+ * other keeps to itself what is said for each message.
  */
 export interface Bus {
   on(channel: BusChannel, handler: (payload: string) => void): void;
@@ -36,6 +38,15 @@ export type BusChannel =
   | 'answers';
 
 const RECONNECT_MS = 500;
+/** Tells the other processes that this one listens. */
+const HELLO_CHANNEL = 'hello';
+const HELLO_MS = 10_000;
+const ALONE_AFTER_MS = 3 * HELLO_MS;
+/**
+ * What is said for each message, and nobody needs for more than speed: kept from the database while nobody else is
+ * heard. To tell others costs a transaction, and each connection that listens is woken for it.
+ */
+const HOT: ReadonlySet<BusChannel> = new Set(['events', 'deliveries']);
 /** Repeats of the same notification within this time are sent once. */
 const COALESCE_MS = 4;
 
@@ -46,7 +57,7 @@ interface Notification {
 
 /** What the functions of one bus share. */
 interface Context {
-  options: { url: string; log: Log; name: string };
+  options: BusOptions;
   handlers: Map<BusChannel, Set<(payload: string) => void>>;
   resetHandlers: Set<(up: boolean) => void>;
   /** Notifications to send. */
@@ -57,11 +68,22 @@ interface Context {
   /** Handlers of this process hear it in the next turn of the event loop. */
   heardHere: Set<string>;
   flushedAtMs: number;
+  /** When another process was last heard, or might have been: there was no connection before. Monotonic. */
+  othersHeardAtMs: number;
+  helloTimer: NodeJS.Timeout | null;
   flushTimer: LoneTimer;
   reconnectTimer: LoneTimer;
 }
 
-export async function createBus(options: { url: string; log: Log; name: string }): Promise<Bus> {
+export interface BusOptions {
+  url: string;
+  log: Log;
+  name: string;
+  /** In place of {@link HELLO_MS} and {@link ALONE_AFTER_MS}. */
+  hello?: { everyMs: number; aloneAfterMs: number };
+}
+
+export async function createBus(options: BusOptions): Promise<Bus> {
   const bus: Context = {
     options,
     handlers: new Map(),
@@ -72,12 +94,15 @@ export async function createBus(options: { url: string; log: Log; name: string }
     sending: Promise.resolve(),
     heardHere: new Set(),
     flushedAtMs: 0,
+    othersHeardAtMs: 0,
+    helloTimer: null,
     flushTimer: createLoneTimer(() => flush(bus)),
     reconnectTimer: createLoneTimer(() => {
       connect(bus).catch(() => reconnectLater(bus));
     }),
   };
   await connect(bus);
+  bus.helloTimer = setInterval(() => hello(bus), options.hello?.everyMs ?? HELLO_MS).unref();
   return {
     on: (channel, handler) => listen(bus, channel, handler),
     onReset: (handler) => void bus.resetHandlers.add(handler),
@@ -98,6 +123,7 @@ export async function createBus(options: { url: string; log: Log; name: string }
     isUp: () => bus.client !== null,
     async close() {
       bus.isClosed = true;
+      if (bus.helloTimer) clearInterval(bus.helloTimer);
       bus.flushTimer.stop();
       bus.reconnectTimer.stop();
       flush(bus);
@@ -105,6 +131,13 @@ export async function createBus(options: { url: string; log: Log; name: string }
       await bus.client?.end().catch(() => undefined);
     },
   };
+}
+
+/** The same, closed by `shutdown`. */
+export async function openBus({ shutdown, ...options }: BusOptions & { shutdown: Shutdown }): Promise<Bus> {
+  const bus = await createBus(options);
+  shutdown.add(`${options.name} bus`, () => bus.close());
+  return bus;
 }
 
 async function connect(bus: Context): Promise<void> {
@@ -118,7 +151,9 @@ async function connect(bus: Context): Promise<void> {
   let backendId: number | undefined;
   next.on('notification', ({ processId, channel, payload = '' }) => {
     // What this process said its own handlers have heard already.
-    if (processId !== backendId) hear(bus, { channel: channel as BusChannel, payload });
+    if (processId === backendId) return;
+    bus.othersHeardAtMs = performance.now();
+    hear(bus, { channel: channel as BusChannel, payload });
   });
   next.on('error', () => lost(bus, next));
   next.on('end', () => lost(bus, next));
@@ -126,8 +161,10 @@ async function connect(bus: Context): Promise<void> {
   backendId = (await next.query<{ id: number }>('SELECT pg_backend_pid() AS id')).rows[0]?.id;
   // A notification need not survive a crash: no wait for the disk at its commit.
   await next.query('SET synchronous_commit = off');
-  for (const channel of handlers.keys()) await next.query(`LISTEN ${channel}`);
+  for (const channel of [HELLO_CHANNEL, ...handlers.keys()]) await next.query(`LISTEN ${channel}`);
   bus.client = next;
+  bus.othersHeardAtMs = performance.now();
+  hello(bus);
   for (const handler of bus.resetHandlers) handler(true);
 }
 
@@ -163,9 +200,19 @@ function hear(bus: Context, { channel, payload }: Notification): void {
   for (const handler of bus.handlers.get(channel) ?? []) handler(payload);
 }
 
+/** Those who heard nobody for a while hear that they are not alone. */
+function hello(bus: Context): void {
+  if (bus.client) send(bus, `NOTIFY ${HELLO_CHANNEL}`);
+}
+
+function isAlone({ options, othersHeardAtMs }: Context): boolean {
+  return performance.now() - othersHeardAtMs > (options.hello?.aloneAfterMs ?? ALONE_AFTER_MS);
+}
+
 function flush(bus: Context): void {
   bus.flushedAtMs = performance.now();
-  const batch = [...bus.pending.values()];
+  const alone = isAlone(bus);
+  const batch = [...bus.pending.values()].filter(({ channel }) => !alone || !HOT.has(channel));
   bus.pending.clear();
   if (!bus.client || batch.length === 0) return;
   send(bus, {

@@ -4,7 +4,7 @@ import { openBilling } from '@posthorn/core/billing/open-billing.ts';
 import { createStrangerLimits } from '@posthorn/core/limits/limit-strangers.ts';
 import { createRateLimiter } from '@posthorn/core/limits/take-rate-slots.ts';
 import { withoutTrailingSlashes } from '@posthorn/core/platform/base-url.ts';
-import { createBus } from '@posthorn/core/platform/bus.ts';
+import { type Bus, openBus } from '@posthorn/core/platform/bus.ts';
 import { createAddressReader } from '@posthorn/core/platform/client-address.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
@@ -25,11 +25,12 @@ export async function startBilling(deps: {
   log: Log;
   metrics: Metrics;
   shutdown: Shutdown;
+  /** Of the process, where others in it have one; by default one of its own. */
+  bus?: Bus;
 }): Promise<number> {
   const { config, clock, log, shutdown } = deps;
   const billing = await openBilling({ ...deps, name: 'billing' });
-  const bus = await createBus({ url: billing.url, log, name: 'billing' });
-  shutdown.add('billing bus', () => bus.close());
+  const bus = deps.bus ?? (await openBus({ url: billing.url, log, shutdown, name: 'billing' }));
   const authenticator = createAuthenticator({
     db: billing.db,
     bus,

@@ -1,6 +1,6 @@
 import { openMedia } from '@posthorn/core/media/open-media.ts';
 import type { LocalQueues } from '@posthorn/core/messages/local-queues.ts';
-import { createBus } from '@posthorn/core/platform/bus.ts';
+import { type Bus, openBus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
 import { createDb } from '@posthorn/core/platform/db.ts';
@@ -24,6 +24,8 @@ export async function startMessaging(deps: {
   log: Log;
   metrics: Metrics;
   shutdown: Shutdown;
+  /** Of the process, where others in it have one; by default one of its own. */
+  bus?: Bus;
   /** Of the worker, where one runs in the same process. */
   queues?: LocalQueues;
 }): Promise<number> {
@@ -35,8 +37,7 @@ export async function startMessaging(deps: {
   shutdown.add('messaging hot database', () => hotDb.close());
   const orm = await createOrm({ url, entities: messagingEntities, name: 'messaging' });
   shutdown.add('messaging orm', () => orm.close());
-  const bus = await createBus({ url, log, name: 'messaging' });
-  shutdown.add('messaging bus', () => bus.close());
+  const bus = deps.bus ?? (await openBus({ url, log, shutdown, name: 'messaging' }));
   const media = await openMedia({ config, db, clock: deps.clock });
   shutdown.add('media', () => media.close());
   const server = await createMessagingServer({

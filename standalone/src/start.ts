@@ -2,6 +2,7 @@ import path from 'node:path';
 import { migrate } from '@posthorn/core/migrations/migrate.ts';
 import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
 import { createRabbitBroker } from '@posthorn/core/platform/broker/rabbitmq.ts';
+import { openBus } from '@posthorn/core/platform/bus.ts';
 import { systemClock } from '@posthorn/core/platform/clock.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
@@ -60,6 +61,7 @@ export async function startStandalone(deps: StandaloneDeps): Promise<Standalone>
     log,
     metrics: createMetrics(),
     shutdown,
+    bus: await openBus({ url: config.DATABASE_URL, log, shutdown, name: 'standalone' }),
   };
   // Two services, two /metrics; what the process itself uses stands in the other.
   const billingPort = await startBilling({ ...parts, metrics: createMetrics({ collectProcess: false }) });

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { type Bus, type BusChannel, createBus } from '@posthorn/core/platform/bus.ts';
+import pg from 'pg';
+import { createParts, type Parts } from '../support/parts.ts';
+import { waitFor } from '../support/process.ts';
+
+let parts: Parts;
+before(async () => {
+  parts = await createParts();
+});
+// Its own bus would be heard by the others here.
+after(() => parts.close());
+
+interface Heard {
+  channel: string;
+  payload: string;
+}
+
+/** What the database is told, seen by a connection that says nothing itself. */
+async function listenIn(
+  t: { after(fn: () => unknown): void },
+  channels: readonly string[],
+): Promise<Heard[]> {
+  const client = new pg.Client({ connectionString: parts.url });
+  await client.connect();
+  t.after(() => client.end());
+  const heard: Heard[] = [];
+  client.on('notification', ({ channel, payload = '' }) => heard.push({ channel, payload }));
+  for (const channel of channels) await client.query(`LISTEN ${channel}`);
+  return heard;
+}
+
+async function openBus(
+  t: { after(fn: () => unknown): void },
+  hello?: { everyMs: number; aloneAfterMs: number },
+): Promise<Bus> {
+  const { url, log } = parts;
+  const bus = await createBus({ url, log, name: 'bus test', ...(hello && { hello }) });
+  t.after(() => bus.close());
+  return bus;
+}
+
+/** What its handlers of a channel are told. */
+function heardBy(bus: Bus, channel: BusChannel): string[] {
+  const payloads: string[] = [];
+  bus.on(channel, (payload) => payloads.push(payload));
+  return payloads;
+}
+
+const NEVER_ALONE = { everyMs: 100, aloneAfterMs: 600_000 };
+/** A bus that nobody has spoken to takes itself for alone at once. */
+const ALONE = { everyMs: 600_000, aloneAfterMs: 0 };
+
+test('two processes hear each other, and each its own at once and once', async (t) => {
+  const [one, other] = [await openBus(t, NEVER_ALONE), await openBus(t, NEVER_ALONE)];
+  const [here, there] = [heardBy(one, 'events'), heardBy(other, 'events')];
+  // Until it listens.
+  await waitFor(() => {
+    one.notify('events', 'first');
+    return there.length > 0;
+  });
+  one.notify('events', 'second');
+  one.notify('events', 'last');
+  await waitFor(() => there.includes('last'));
+  for (const payloads of [here, there])
+    assert.deepEqual(
+      payloads.filter((payload) => payload !== 'first'),
+      ['second', 'last'],
+    );
+});
+
+test('a process that hears nobody keeps to itself what is said for each message, and says the rest', async (t) => {
+  const told = await listenIn(t, ['events', 'deliveries', 'auth', 'outbox']);
+  const bus = await openBus(t, ALONE);
+  const [events, deliveries] = [heardBy(bus, 'events'), heardBy(bus, 'deliveries')];
+  bus.notify('events', '7');
+  bus.notify('deliveries');
+  bus.notify('auth', 'user:3');
+  bus.notify('outbox');
+  await waitFor(() => told.length >= 2);
+  assert.deepEqual(
+    told.map(({ channel }) => channel).sort(),
+    ['auth', 'outbox'],
+    'sent in one statement: what is missing never comes',
+  );
+  assert.deepEqual([events, deliveries], [['7'], ['']], 'its own handlers hear all of it');
+});
+
+test('a process that comes later is heard at once, and told everything from then on', async (t) => {
+  const first = await openBus(t, { everyMs: 600_000, aloneAfterMs: 1_000 });
+  const told = await listenIn(t, ['events']);
+  let sent = 0;
+  const tell = () => {
+    sent += 1;
+    first.notify('events', String(sent));
+  };
+  // Alone by now: a notification stays where it is.
+  await waitFor(
+    async () => {
+      const before = told.length;
+      tell();
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      return told.length === before;
+    },
+    30_000,
+    { what: 'it takes itself for alone' },
+  );
+  const second = await openBus(t, NEVER_ALONE);
+  const there = heardBy(second, 'events');
+  await waitFor(() => {
+    tell();
+    return there.length > 0;
+  });
+});
