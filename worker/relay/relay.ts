@@ -14,6 +14,8 @@ import type { Log } from '@posthorn/core/platform/log.ts';
 import { startLoop } from '@posthorn/core/platform/loop.ts';
 
 const BATCH = 1_000;
+/** What is published is marked so when it is still there after this long: most of it is finished by then. */
+const MARK_AFTER_MS = 250;
 /** A notification may be lost: what was there at one look and still is at the next, nobody else has woken for. */
 const POLL_MS = 500;
 /** Published and still not finished after this long: published again (SND-37). */
@@ -50,6 +52,8 @@ export function startRelay(deps: RelayDeps): Relay {
   let isUrgent = true;
   /** The highest seq at the last look. */
   let seenSeq = 0;
+  /** Published by us and not marked yet, by seq, with when. */
+  const unmarked = new Map<number, number>();
 
   const loop = startLoop({
     everyMs: POLL_MS,
@@ -59,9 +63,11 @@ export function startRelay(deps: RelayDeps): Relay {
       await sweep();
       const upToSeq = isUrgent ? Number.POSITIVE_INFINITY : seenSeq;
       isUrgent = false;
-      const looked = await publishNew(deps, upToSeq);
+      const looked = await publishNew(deps, { upToSeq, unmarked });
       seenSeq = looked.lastSeq;
       isUrgent ||= looked.mayBeMore;
+      // With a backlog each look would read all that is not marked again.
+      await markOld(deps, unmarked, looked.mayBeMore ? 0 : MARK_AFTER_MS);
       return looked.mayBeMore;
     },
     onError(err) {
@@ -91,27 +97,46 @@ export function startRelay(deps: RelayDeps): Relay {
   // The broker came back, perhaps empty: everything unfinished is published again.
   deps.broker.onUp(() => {
     sweepAll = true;
+    unmarked.clear();
     wake();
   });
   return { wake, stop: loop.stop };
 }
 
-/** Publishes what is unpublished and not above `upToSeq`. */
+/** Publishes what is unpublished and not above `upToSeq`, and notes it in `unmarked`; forgets there what is gone. */
 async function publishNew(
-  deps: { db: Db; broker: Broker; clock: Clock },
-  upToSeq: number,
+  deps: { db: Db; broker: Broker },
+  { upToSeq, unmarked }: { upToSeq: number; unmarked: Map<number, number> },
 ): Promise<{ lastSeq: number; mayBeMore: boolean }> {
-  const unpublished = await readUnpublished(deps.db, BATCH);
+  const limit = BATCH + unmarked.size;
+  const unpublished = await readUnpublished(deps.db, limit);
   const lastSeq = unpublished.at(-1)?.seq ?? 0;
-  const due = unpublished.filter(({ seq }) => seq <= upToSeq);
+  const isAll = unpublished.length < limit;
+  const left = new Set(unpublished.map(({ seq }) => seq));
+  for (const seq of unmarked.keys()) if (!left.has(seq) && (isAll || seq < lastSeq)) unmarked.delete(seq);
+  const due = unpublished.filter(({ seq }) => seq <= upToSeq && !unmarked.has(seq));
   if (due.length === 0) return { lastSeq, mayBeMore: false };
   await publish(deps.broker, wakeUpsOf(due));
+  const nowMs = performance.now();
+  for (const { seq } of due) unmarked.set(seq, nowMs);
+  return { lastSeq, mayBeMore: !isAll };
+}
+
+/** A relay that comes after this one publishes again what is not marked: a wake-up more, which finds nothing to do. */
+async function markOld(
+  deps: { db: Db; clock: Clock },
+  unmarked: Map<number, number>,
+  ageMs: number,
+): Promise<void> {
+  const untilMs = performance.now() - ageMs;
+  const old = [...unmarked].filter(([, publishedAtMs]) => publishedAtMs <= untilMs).map(([seq]) => seq);
+  if (old.length === 0) return;
   await markPublished(
     deps.db,
-    due.map(({ seq }) => seq),
+    old.sort((a, b) => a - b),
     deps.clock.now(),
   );
-  return { lastSeq, mayBeMore: due.length === BATCH };
+  for (const seq of old) unmarked.delete(seq);
 }
 
 /** One broker message a shard, all in flight at once. Rejects when any was not confirmed. */

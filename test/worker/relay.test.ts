@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { shardQueue } from '@posthorn/core/instances/shard.ts';
+import { createAcceptor } from '@posthorn/core/messages/accept-send.ts';
+import type { WakeUp } from '@posthorn/core/messages/publish-outbox.ts';
+import type { Broker } from '@posthorn/core/platform/broker/broker.ts';
+import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
+import { systemClock } from '@posthorn/core/platform/clock.ts';
+import { newId } from '@posthorn/core/platform/ids.ts';
+import { startRelay } from '@posthorn/worker/relay/relay.ts';
+import { createParts, type Parts } from '../support/parts.ts';
+import { waitFor } from '../support/process.ts';
+import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
+
+let parts: Parts;
+let company: SeededCompany;
+before(async () => {
+  parts = await createParts();
+  company = await seedCompany(parts.db);
+});
+after(() => parts.close());
+
+/** A broker that keeps what it is given; `comeBack` says that it was away. */
+function keepingBroker(): { broker: Broker; published: WakeUp[]; comeBack(): void } {
+  const published: WakeUp[] = [];
+  const listeners: (() => void)[] = [];
+  const broker: Broker = {
+    ...createInProcessBroker(),
+    onUp: (listener) => void listeners.push(listener),
+    async publish(queue, body) {
+      for (const wakeUp of (body as { instances: WakeUp[] }).instances) {
+        assert.equal(queue, shardQueue(wakeUp.shard));
+        published.push(wakeUp);
+      }
+    },
+  };
+  function comeBack(): void {
+    for (const listener of listeners) listener();
+  }
+  return { broker, published, comeBack };
+}
+
+async function accept(instanceId: string, count: number): Promise<string[]> {
+  const acceptor = createAcceptor({ ...parts, clock: systemClock });
+  const accepted = await Promise.all(
+    Array.from({ length: count }, (_, nth) =>
+      acceptor.acceptSend({
+        principal: company.principal,
+        instanceId,
+        operation: 'text',
+        idempotencyKey: randomUUID(),
+        force: false,
+        body: {},
+        traceId: newId(),
+        message: { type: 'text', chatJid: `55119${nth}@s.whatsapp.net`, content: { text: randomUUID() } },
+      }),
+    ),
+  );
+  return accepted.map(({ taskId }) => taskId);
+}
+
+async function outboxOf(instanceId: string): Promise<{ seq: number; marked: boolean }[]> {
+  const { rows } = await parts.db.query<{ seq: number; marked: boolean }>(
+    'SELECT seq, published_at IS NOT NULL AS marked FROM outbox WHERE instance_id = $1 ORDER BY seq',
+    [instanceId],
+  );
+  return rows;
+}
+
+test('a wake-up goes out once, and what is still there a while later is marked as published', async (t) => {
+  const instanceId = await seedInstance(parts.db, company.companyId);
+  const { broker, published } = keepingBroker();
+  const relay = startRelay({ ...parts, clock: systemClock, broker, isLeader: () => true });
+  t.after(() => relay.stop());
+  const of = () => published.filter((wakeUp) => wakeUp.instanceId === instanceId);
+  const finished = await accept(instanceId, 3);
+  await waitFor(() => of().length > 0);
+  await parts.db.query('DELETE FROM outbox WHERE task_id = ANY ($1::uuid[])', [finished]);
+  await accept(instanceId, 2);
+  await waitFor(async () => {
+    // Each look may publish again what it has forgotten.
+    relay.wake();
+    return (await outboxOf(instanceId)).every(({ marked }) => marked);
+  });
+  const highest = (await outboxOf(instanceId)).at(-1)!.seq;
+  await waitFor(() => of().some(({ upToSeq }) => upToSeq === highest));
+  const wakeUps = of().map(({ upToSeq }) => upToSeq);
+  assert.deepEqual(wakeUps, [...new Set(wakeUps)], 'none twice');
+});
+
+test('what was published and not marked is published again when the broker comes back, perhaps empty', async (t) => {
+  const instanceId = await seedInstance(parts.db, company.companyId);
+  const { broker, published, comeBack } = keepingBroker();
+  const relay = startRelay({ ...parts, clock: systemClock, broker, isLeader: () => true });
+  t.after(() => relay.stop());
+  const count = () => published.filter((wakeUp) => wakeUp.instanceId === instanceId).length;
+  await accept(instanceId, 1);
+  await waitFor(() => count() > 0);
+  // Whether it is marked by now or not.
+  for (const pauseMs of [0, 1_500]) {
+    await delay(pauseMs);
+    const before = count();
+    comeBack();
+    await waitFor(() => count() > before);
+  }
+});
+
+test('a backlog of thousands is published as a whole', async (t) => {
+  const instanceId = await seedInstance(parts.db, company.companyId);
+  const BACKLOG = 2_500;
+  await parts.db.query(
+    `INSERT INTO outbox (task_id, company_id, instance_id, shard, operation, message_id, created_at)
+     SELECT gen_random_uuid(), $2, $1, 3, 'text', gen_random_uuid(), now() FROM generate_series(1, $3)`,
+    [instanceId, company.companyId, BACKLOG],
+  );
+  const { broker, published } = keepingBroker();
+  const relay = startRelay({ ...parts, clock: systemClock, broker, isLeader: () => true });
+  t.after(() => relay.stop());
+  const rows = await outboxOf(instanceId);
+  await waitFor(() => published.some(({ upToSeq }) => upToSeq === rows.at(-1)!.seq));
+  await waitFor(async () => (await outboxOf(instanceId)).every(({ marked }) => marked));
+  assert.equal(rows.length, BACKLOG);
+});
