@@ -10,21 +10,24 @@ export function acceptedFor(
   rows: Pick<AcceptRows, 'sends' | 'changes'>,
   of: { idleAt: ReadonlyMap<string, number>; seqs: ReadonlyMap<string, number>; now: Date },
 ): AcceptedFor[] {
-  const tasks = new Map<string, PendingTask[]>();
-  for (const send of rows.sends) {
-    const seq = of.seqs.get(send.taskId) ?? Number.NaN;
-    const list = tasks.get(send.command.instanceId) ?? [];
-    list.push(toTask(send, seq, of.now));
-    tasks.set(send.command.instanceId, list);
-  }
+  const accepted = new Map<string, AcceptedFor>();
   // A delete or edit stands between the sends: the queue reads all of it.
-  const changed = new Set(rows.changes.map(({ command }) => command.instanceId));
-  return [...new Set([...tasks.keys(), ...changed])].map((instanceId) => {
+  for (const { command } of rows.changes)
+    accepted.set(command.instanceId, { instanceId: command.instanceId, page: null });
+  for (const send of rows.sends) {
+    const { instanceId } = send.command;
     const afterSeq = of.idleAt.get(instanceId);
-    if (afterSeq === undefined || changed.has(instanceId)) return { instanceId, page: null };
-    const inOrder = tasks.get(instanceId)!.sort((a, b) => a.seq - b.seq);
-    return { instanceId, page: { afterSeq, tasks: inOrder } };
-  });
+    const page = afterSeq === undefined ? null : { afterSeq, tasks: [] };
+    const { page: known } = accepted.get(instanceId) ?? setIn(accepted, { instanceId, page });
+    known?.tasks.push(toTask(send, of.seqs.get(send.taskId) ?? Number.NaN, of.now));
+  }
+  for (const { page } of accepted.values()) page?.tasks.sort((a, b) => a.seq - b.seq);
+  return [...accepted.values()];
+}
+
+function setIn(accepted: Map<string, AcceptedFor>, one: AcceptedFor): AcceptedFor {
+  accepted.set(one.instanceId, one);
+  return one;
 }
 
 function toTask({ command, message, ...task }: NewTask, seq: number, now: Date): PendingTask {
