@@ -1,7 +1,7 @@
 import type { Bus } from '../platform/bus.ts';
 import { isTransaction, type Sql } from '../platform/db.ts';
-import type { DeliveryOffer, DirectDelivery } from './direct-delivery.ts';
-import { insertEvents, insertOffered, type NewEvent, type WrittenEvents } from './insert-events.ts';
+import type { DeliveryOffer, DirectDelivery, WrittenDeliveries } from './direct-delivery.ts';
+import { insertEvents, insertOffered, type NewEvent } from './insert-events.ts';
 
 /** Writes events in the transaction of what they tell. */
 export type TellEvents = (sql: Sql, events: readonly NewEvent[]) => Promise<void>;
@@ -16,7 +16,7 @@ export interface TellDeps {
 interface UsedOffer {
   offer: DeliveryOffer;
   /** To be asked after the commit. */
-  written: () => Promise<WrittenEvents>;
+  written: () => Promise<WrittenDeliveries>;
 }
 
 /**
@@ -36,7 +36,7 @@ export async function tellEvents<T>(
     for (const { companyId } of events) companyIds.add(companyId);
     const offer = isTransaction(sql) ? deliveries?.offer(events) : null;
     if (offer && isTransaction(sql)) {
-      const use: UsedOffer = { offer, written: async () => ({ claimed: [], hasMore: true }) };
+      const use: UsedOffer = { offer, written: notWritten };
       used.push(use);
       use.written = (await insertOffered(sql, events, offer)).written;
     } else {
@@ -47,14 +47,23 @@ export async function tellEvents<T>(
     for (const { offer } of used) offer.withdraw();
     throw err;
   });
-  for (const { offer, written } of used) {
-    const { claimed, hasMore } = await written();
-    offer.take(claimed);
-    if (hasMore) isUnclaimed = true;
-  }
+  for (const use of used) if (await takeWritten(use)) isUnclaimed = true;
   announceLog(bus, companyIds);
   if (isUnclaimed) bus.notify('deliveries');
   return result;
+}
+
+async function notWritten(): Promise<WrittenDeliveries> {
+  throw new Error('the statement that writes these events has failed');
+}
+
+/** True: there are deliveries that nobody has claimed. */
+async function takeWritten({ offer, written }: UsedOffer): Promise<boolean> {
+  const known = await written().catch(() => null);
+  // It is committed, and that must not be taken back by what is unknown of it.
+  if (known) offer.take(known);
+  else offer.withdraw();
+  return known === null || known.unclaimed.length > 0;
 }
 
 /** Events of these companies were committed, and nobody has claimed what is to be delivered of them. */

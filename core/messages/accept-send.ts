@@ -82,6 +82,7 @@ export function createAcceptor(deps: AcceptDeps): Acceptor {
 
 async function acceptBatch(deps: AcceptDeps, batch: SendCommand[]): Promise<(AcceptedSend | Error)[]> {
   const now = deps.clock.now();
+  const knownAtMs = performance.now();
   const sends = batch.map((command) => identify(command));
   const locks = acceptOrderLocks(batch.map((command) => command.instanceId));
   const idleAt = idleQueues(deps, batch);
@@ -104,7 +105,7 @@ async function acceptBatch(deps: AcceptDeps, batch: SendCommand[]): Promise<(Acc
     return { outcomes: decided, rows: decision, seqs: written };
   }, locks);
   if (rows.sends.length + rows.changes.length > 0)
-    tellOfWork(deps, acceptedFor(rows, { idleAt, seqs: await seqs(), now }));
+    tellOfWork(deps, acceptedFor(rows, { idleAt, seqs: await seqs(), now, knownAtMs }));
   return outcomes;
 }
 

@@ -8,7 +8,13 @@ import type { AcceptedFor } from './local-queues.ts';
  */
 export function acceptedFor(
   rows: Pick<AcceptRows, 'sends' | 'changes'>,
-  of: { idleAt: ReadonlyMap<string, number>; seqs: ReadonlyMap<string, number>; now: Date },
+  of: {
+    idleAt: ReadonlyMap<string, number>;
+    seqs: ReadonlyMap<string, number>;
+    now: Date;
+    /** Monotonic. */
+    knownAtMs: number;
+  },
 ): AcceptedFor[] {
   const tasks = new Map<string, PendingTask[]>();
   for (const send of rows.sends) {
@@ -23,7 +29,7 @@ export function acceptedFor(
     const afterSeq = of.idleAt.get(instanceId);
     if (afterSeq === undefined || changed.has(instanceId)) return { instanceId, page: null };
     const inOrder = tasks.get(instanceId)!.sort((a, b) => a.seq - b.seq);
-    return { instanceId, page: { afterSeq, tasks: inOrder } };
+    return { instanceId, page: { afterSeq, knownAtMs: of.knownAtMs, tasks: inOrder } };
   });
 }
 

@@ -42,6 +42,12 @@ export interface Endpoint {
   retriesInFlight: number;
   /** Room given away to deliveries that are being written. */
   offered: number;
+  /** Writes under way of events for whose deliveries it gave no room. */
+  passedOver: number;
+  /** First attempts were released since a claim last asked for it: they stand before those that are written now. */
+  hasReleased: boolean;
+  /** Settles when what was claimed is put here, while its configuration is being read for that. */
+  holding: Promise<void> | null;
   /** First attempts begun since the last retry. */
   freshInRow: number;
   /** When it was found to have work, monotonic; a claim that brought nothing is no activity. */
@@ -157,7 +163,7 @@ export function createEndpoints() {
   /** Forgets endpoints that have been idle for a minute; what they taught is learnt again. */
   function forgetIdle(now: { monotonicMs: number }): void {
     for (const endpoint of all.values()) {
-      if (heldOf(endpoint) > 0 || endpoint.moreFresh || endpoint.retryAtMs !== null) continue;
+      if (isBusy(endpoint) || endpoint.moreFresh || endpoint.retryAtMs !== null) continue;
       const usedAtMs = Math.max(endpoint.activeAtMs, endpoint.askedAtMs);
       if (usedAtMs < now.monotonicMs - 60_000 && endpoint.control.openUntilMs < now.monotonicMs)
         forget(endpoint);
@@ -191,6 +197,9 @@ function newEndpoint(webhookId: number, companyId: number): Endpoint {
     retries: [],
     retriesInFlight: 0,
     offered: 0,
+    passedOver: 0,
+    hasReleased: false,
+    holding: null,
     freshInRow: 0,
     activeAtMs: performance.now(),
     askedAtMs: Number.NEGATIVE_INFINITY,
@@ -223,8 +232,29 @@ interface Desired {
 
 /** How many deliveries it could take that are being written: of one that may have older ones none. */
 export function roomOf(endpoint: Endpoint, monotonicMs: number): number {
-  if (endpoint.config === null || endpoint.moreFresh || endpoint.changedAtMs > monotonicMs) return 0;
+  if (endpoint.config === null || endpoint.changedAtMs > monotonicMs || mayHaveOlder(endpoint)) return 0;
   return allowedHeld(endpoint.control, monotonicMs) - heldOf(endpoint);
+}
+
+function mayHaveOlder({ moreFresh, passedOver, hasReleased, holding }: Endpoint): boolean {
+  return moreFresh || passedOver > 0 || hasReleased || holding !== null;
+}
+
+/** First attempts are waiting for it in the database. */
+export function noteNew(endpoint: Endpoint): void {
+  endpoint.moreFresh = true;
+  endpoint.activeAtMs = performance.now();
+}
+
+/** It got this delivery without a claim. */
+export function noteTaken(endpoint: Endpoint, id: number, nowMs: number): void {
+  endpoint.activeAtMs = nowMs;
+  // What stands before it may have to be claimed yet.
+  if (!mayHaveOlder(endpoint)) endpoint.freshFromId = Math.max(0, id - ID_MARGIN);
+}
+
+function isBusy(endpoint: Endpoint): boolean {
+  return heldOf(endpoint) + endpoint.passedOver > 0 || endpoint.holding !== null;
 }
 
 function heldOf(endpoint: Endpoint): number {

@@ -52,7 +52,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
     },
     async stop() {
       context.isStopping = true;
-      await Promise.all([finder.stop(), ...context.claims]);
+      await Promise.all([finder.stop(), ...context.claims, ...context.takings]);
       release(context, removeWaiting(context));
       const cutOff = await attempts.stop(STOP_MS);
       await recorder.stop();
@@ -90,6 +90,7 @@ function createContext(deps: WebhookDispatcherDeps): DispatcherContext {
     }),
     state: NOTHING_CLAIMED,
     claims: new Set(),
+    takings: new Set(),
     releases: new Set(),
     isClaimDue: false,
     isStopping: false,
