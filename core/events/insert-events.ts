@@ -62,8 +62,7 @@ type WrittenRow = ClaimedRow | { webhook_id: number; company_id: number; body: n
 function toWritten(rows: readonly WrittenRow[]): WrittenDeliveries {
   const written: WrittenDeliveries = { claimed: [], unclaimed: [] };
   for (const row of rows) {
-    if (row.body === null)
-      written.unclaimed.push({ webhookId: row.webhook_id, companyId: row.company_id });
+    if (row.body === null) written.unclaimed.push({ webhookId: row.webhook_id, companyId: row.company_id });
     else
       written.claimed.push({
         id: row.id,

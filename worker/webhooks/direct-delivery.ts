@@ -44,11 +44,7 @@ interface GivenRoom {
  * Of a company that a claim is under way for, or that cools down after one, no endpoint is given room: what is older
  * comes first.
  */
-function giveRoom(
-  context: DispatcherContext,
-  counts: ReadonlyMap<number, number>,
-  nowMs: number,
-): GivenRoom {
+function giveRoom(context: DispatcherContext, counts: ReadonlyMap<number, number>, nowMs: number): GivenRoom {
   const { endpoints, state } = context;
   const given: GivenRoom = { offered: new Map(), passedOver: [] };
   let left = budgetNow(context, nowMs)?.all ?? 0;
