@@ -26,6 +26,8 @@ export interface WrittenDeliveries {
 export interface DirectDelivery {
   /** To be asked right before these events are written; null: it takes nothing any more. */
   offer(events: readonly { eventId: string; companyId: number }[]): DeliveryOffer | null;
+  /** Payload of a notification on `deliveries` of what an offer was told to be unclaimed: it is news to others alone. */
+  readonly notice: string;
 }
 
 /** Exactly one of `take` and `withdraw` is called, once. */

@@ -19,6 +19,9 @@ interface UsedOffer {
   written: () => Promise<WrittenDeliveries>;
 }
 
+/** Deliveries that nobody has claimed; `known`: the deliverer of this process was told for whom. */
+type Unclaimed = 'none' | 'known' | 'unknown';
+
 /**
  * Runs `commit`, which commits a change with its events, and then announces them: streams look at the log and the
  * webhook workers at what is due, unless all of it was claimed as it was written. A `commit` that rejects has told
@@ -30,7 +33,7 @@ export async function tellEvents<T>(
 ): Promise<T> {
   const companyIds = new Set<number>();
   const used: UsedOffer[] = [];
-  let isUnclaimed = false;
+  let unclaimed: Unclaimed = 'none';
   const result = await commit(async (sql, events) => {
     if (events.length === 0) return;
     for (const { companyId } of events) companyIds.add(companyId);
@@ -40,16 +43,16 @@ export async function tellEvents<T>(
       used.push(use);
       use.written = (await insertOffered(sql, events, offer)).written;
     } else {
-      isUnclaimed = true;
+      unclaimed = 'unknown';
       await insertEvents(sql, events);
     }
   }).catch((err) => {
     for (const { offer } of used) offer.withdraw();
     throw err;
   });
-  for (const use of used) if (await takeWritten(use)) isUnclaimed = true;
+  for (const use of used) unclaimed = worseOf(unclaimed, await takeWritten(use));
   announceLog(bus, companyIds);
-  if (isUnclaimed) bus.notify('deliveries');
+  if (unclaimed !== 'none') bus.notify('deliveries', unclaimed === 'known' ? deliveries?.notice : undefined);
   return result;
 }
 
@@ -57,13 +60,18 @@ async function notWritten(): Promise<WrittenDeliveries> {
   throw new Error('the statement that writes these events has failed');
 }
 
-/** True: there are deliveries that nobody has claimed. */
-async function takeWritten({ offer, written }: UsedOffer): Promise<boolean> {
+async function takeWritten({ offer, written }: UsedOffer): Promise<Unclaimed> {
   const known = await written().catch(() => null);
   // It is committed, and that must not be taken back by what is unknown of it.
   if (known) offer.take(known);
   else offer.withdraw();
-  return known === null || known.unclaimed.length > 0;
+  if (known === null) return 'unknown';
+  return known.unclaimed.length > 0 ? 'known' : 'none';
+}
+
+function worseOf(one: Unclaimed, other: Unclaimed): Unclaimed {
+  if (one === 'none') return other;
+  return other === 'unknown' ? other : one;
 }
 
 /** Events of these companies were committed, and nobody has claimed what is to be delivered of them. */

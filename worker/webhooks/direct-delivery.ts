@@ -23,6 +23,7 @@ export function createDirectDelivery(context: DispatcherContext): DirectDelivery
       const given = giveRoom(context, countByCompany(events), startedAtMs);
       return makeOffer(context, given, { startedAtMs, eventIds: () => events.map(({ eventId }) => eventId) });
     },
+    notice: context.notice,
   };
 }
 

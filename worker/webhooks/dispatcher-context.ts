@@ -42,6 +42,8 @@ export interface DispatcherContext {
   claims: Set<Promise<void>>;
   /** Deliveries that were claimed as they were written, on their way to their endpoints. */
   takings: Set<Promise<void>>;
+  /** Names this dispatcher in notifications of what it knows by itself. */
+  notice: string;
   releases: Set<Promise<void>>;
   isClaimDue: boolean;
   isStopping: boolean;
