@@ -1,14 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EndpointConfig } from '@posthorn/core/webhooks/delivery/endpoint-config.ts';
-import {
-  createEndpoints,
-  type Endpoint,
-  ID_MARGIN,
-  noteNew,
-  noteTaken,
-  roomOf,
-} from '@posthorn/worker/webhooks/endpoints.ts';
+import { noteNew, noteTaken, roomOf } from '@posthorn/worker/webhooks/endpoint-room.ts';
+import { createEndpoints, type Endpoint, ID_MARGIN } from '@posthorn/worker/webhooks/endpoints.ts';
 
 const NOW_MS = 1_000_000;
 const ROOM = 8;
@@ -39,7 +33,7 @@ test('what an endpoint is given directly moves the place where claims look from,
   noteTaken(endpoint, 10_000, NOW_MS);
   assert.equal(endpoint.freshFromId, 10_000 - ID_MARGIN);
   for (const older of [{ hasReleased: true }, { moreFresh: true }]) {
-    const behind = Object.assign(readyEndpoint(), { freshFromId: 0, ...older });
+    const behind: Endpoint = Object.assign(readyEndpoint(), older);
     noteTaken(behind, 10_000, NOW_MS);
     assert.equal(behind.freshFromId, 0);
   }

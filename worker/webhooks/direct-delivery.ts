@@ -8,7 +8,8 @@ import { releaseWritten } from '@posthorn/core/webhooks/delivery/claim-deliverie
 import { afterHolding, afterOffer, afterTaking } from './claim-state.ts';
 import { budgetNow, hold, leaseFrom, wantClaim } from './claim-work.ts';
 import { type DispatcherContext, endpointOf, isStillOurs, release, workerId } from './dispatcher-context.ts';
-import { desiredOf, type Endpoint, FULL_SHARE, noteNew, noteTaken, roomOf } from './endpoints.ts';
+import { noteNew, noteTaken, roomOf } from './endpoint-room.ts';
+import { desiredOf, type Endpoint, FULL_SHARE } from './endpoints.ts';
 
 /** A commit whose answer was lost may still be on its way, for about this long. */
 const LATE_COMMIT_MS = 5_000;
