@@ -1,6 +1,20 @@
 import type { AcceptRows, NewTask } from './accept-sql.ts';
 import type { PendingTask } from './load-pending.ts';
-import type { AcceptedFor } from './local-queues.ts';
+import type { AcceptedFor, LocalQueues } from './local-queues.ts';
+
+/** What the queues of this process have handled, of those that wait for something to do. */
+export function idleQueues(
+  queues: LocalQueues | undefined,
+  batch: readonly { instanceId: string }[],
+): Map<string, number> {
+  const idle = new Map<string, number>();
+  if (!queues) return idle;
+  for (const { instanceId } of batch) {
+    const seq = queues.idleAt(instanceId);
+    if (seq !== null) idle.set(instanceId, seq);
+  }
+  return idle;
+}
 
 /**
  * What a batch has accepted, by instance. `idleAt` has the instances that had no task above this seq before, as read

@@ -105,18 +105,17 @@ export function createEndpoints() {
     if (!endpoint) {
       endpoint = newEndpoint(webhookId, companyId);
       all.set(webhookId, endpoint);
-      const siblings = byCompany.get(companyId);
-      if (siblings) siblings.add(endpoint);
-      else byCompany.set(companyId, new Set([endpoint]));
+      const siblings = byCompany.get(companyId) ?? new Set();
+      byCompany.set(companyId, siblings.add(endpoint));
     }
     return endpoint;
   }
 
   function forget(endpoint: Endpoint): void {
+    const siblings = byCompany.get(endpoint.companyId)!;
+    siblings.delete(endpoint);
+    if (siblings.size === 0) byCompany.delete(endpoint.companyId);
     all.delete(endpoint.webhookId);
-    const siblings = byCompany.get(endpoint.companyId);
-    siblings?.delete(endpoint);
-    if (siblings?.size === 0) byCompany.delete(endpoint.companyId);
   }
 
   /** Who may have something of a claim now; companies in `except` get nothing. Notes whether several are active. */
@@ -162,12 +161,7 @@ export function createEndpoints() {
 
   /** Forgets endpoints that have been idle for a minute; what they taught is learnt again. */
   function forgetIdle(now: { monotonicMs: number }): void {
-    for (const endpoint of all.values()) {
-      if (isBusy(endpoint) || endpoint.moreFresh || endpoint.retryAtMs !== null) continue;
-      const usedAtMs = Math.max(endpoint.activeAtMs, endpoint.askedAtMs);
-      if (usedAtMs < now.monotonicMs - 60_000 && endpoint.control.openUntilMs < now.monotonicMs)
-        forget(endpoint);
-    }
+    for (const endpoint of all.values()) if (isIdle(endpoint, now.monotonicMs)) forget(endpoint);
   }
 
   return {
@@ -230,8 +224,10 @@ interface Desired {
   retries: number;
 }
 
-function isBusy(endpoint: Endpoint): boolean {
-  return heldOf(endpoint) + endpoint.passedOver > 0 || endpoint.holding !== null;
+function isIdle(endpoint: Endpoint, monotonicMs: number): boolean {
+  const { moreFresh, retryAtMs, passedOver, holding, activeAtMs, askedAtMs, control } = endpoint;
+  if (heldOf(endpoint) + passedOver > 0 || holding !== null || moreFresh || retryAtMs !== null) return false;
+  return Math.max(activeAtMs, askedAtMs) < monotonicMs - 60_000 && control.openUntilMs < monotonicMs;
 }
 
 /** Room that is taken. */
