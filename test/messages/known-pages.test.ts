@@ -173,6 +173,20 @@ describe('what the queue is told of a send that it need not read', () => {
     );
   });
 
+  test('grows old from before its accept waits for the locks: its settings may be read long before it is told', async () => {
+    const acceptor = createAcceptor({ ...api.parts, queues });
+    told = [];
+    let sending: Promise<unknown> | null = null;
+    const heldUntilMs = await api.parts.db.transaction(async (client) => {
+      await lockAcceptOrder(client, [instanceId]);
+      sending = acceptor.acceptSend(textTo(instanceId, 'waits'));
+      await areWaiting(1);
+      return performance.now();
+    });
+    await sending;
+    assert.ok(pageOf(instanceId).knownAtMs < heldUntilMs);
+  });
+
   test('is what it would read of a scheduled send, under the id that was promised', async () => {
     const acceptor = createAcceptor({ ...api.parts, queues });
     const messageId = newId();
@@ -197,6 +211,17 @@ function textTo(id: string, text: string): SendCommand & { refusal?: undefined }
   };
 }
 
+/** So many accepts wait for the locks of their instances. */
+function areWaiting(count: number): Promise<unknown> {
+  return waitFor(async () => {
+    const { rows } = await api.parts.db.query<{ n: number }>(
+      `SELECT count(*)::integer AS n FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+    );
+    return rows[0]!.n === count;
+  }, 30_000);
+}
+
 describe('the queue has to read', () => {
   /** Accepts one text, and says what the queue was told. */
   async function acceptedPage(): Promise<PendingPage | null> {
@@ -219,14 +244,6 @@ describe('the queue has to read', () => {
   test('when another process accepts between the look at the queue and the locks', async () => {
     const { db } = api.parts;
     const [elsewhere, here] = [createAcceptor(api.parts), createAcceptor({ ...api.parts, queues })];
-    const areWaiting = (count: number) =>
-      waitFor(async () => {
-        const { rows } = await db.query<{ n: number }>(
-          `SELECT count(*)::integer AS n FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
-             AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
-        );
-        return rows[0]!.n === count;
-      }, 30_000);
     told = [];
     let sends: Promise<unknown>[] = [];
     await db.transaction(async (client) => {
