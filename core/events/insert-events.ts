@@ -1,5 +1,5 @@
 import { type Sql, type Transaction, write } from '../platform/db.ts';
-import type { DeliveryOffer, WrittenDelivery } from './direct-delivery.ts';
+import type { DeliveryOffer, WrittenDeliveries } from './direct-delivery.ts';
 import { eventBodySql } from './event-body.ts';
 
 export interface NewEvent {
@@ -29,13 +29,6 @@ export async function insertEvents(sql: Sql, events: readonly NewEvent[]): Promi
   });
 }
 
-/** What {@link insertOffered} wrote. */
-export interface WrittenEvents {
-  claimed: WrittenDelivery[];
-  /** There may be others, which nobody has claimed. */
-  hasMore: boolean;
-}
-
 /**
  * The same, and claims the deliveries of the webhooks that `offer` names, unless their company is suspended. `written`
  * may be asked once the transaction is committed.
@@ -44,8 +37,8 @@ export async function insertOffered(
   sql: Transaction,
   events: readonly NewEvent[],
   offer: DeliveryOffer,
-): Promise<{ written: () => Promise<WrittenEvents> }> {
-  const { rows } = await sql.writeReturning<ClaimedRow>({
+): Promise<{ written: () => Promise<WrittenDeliveries> }> {
+  const { rows } = await sql.writeReturning<WrittenRow>({
     name: 'events-insert-claim',
     text: INSERT_AND_CLAIM,
     values: [JSON.stringify(events.map(toRow)), offer.webhookIds, offer.leasedUntil, offer.claimedBy],
@@ -61,22 +54,27 @@ interface ClaimedRow {
   type: string;
   instance_id: string | null;
   body: string;
-  has_more: boolean;
 }
 
-function toWritten(rows: readonly ClaimedRow[]): WrittenEvents {
-  return {
-    claimed: rows.map((row) => ({
-      id: row.id,
-      webhookId: row.webhook_id,
-      eventId: row.event_id,
-      webhookVersion: row.version,
-      type: row.type,
-      instanceId: row.instance_id,
-      body: row.body,
-    })),
-    hasMore: rows[0]?.has_more ?? true,
-  };
+/** Without a body it stands for all that its webhook got and nobody has claimed. */
+type WrittenRow = ClaimedRow | { webhook_id: number; company_id: number; body: null };
+
+function toWritten(rows: readonly WrittenRow[]): WrittenDeliveries {
+  const written: WrittenDeliveries = { claimed: [], unclaimed: [] };
+  for (const row of rows) {
+    if (row.body === null) written.unclaimed.push({ webhookId: row.webhook_id, companyId: row.company_id });
+    else
+      written.claimed.push({
+        id: row.id,
+        webhookId: row.webhook_id,
+        eventId: row.event_id,
+        webhookVersion: row.version,
+        type: row.type,
+        instanceId: row.instance_id,
+        body: row.body,
+      });
+  }
+  return written;
 }
 
 function toRow(event: NewEvent) {
@@ -134,6 +132,9 @@ const INSERT_AND_CLAIM = `${LOG_EVENTS}, matched AS MATERIALIZED (
          CASE WHEN is_claimed THEN $3::timestamptz END, CASE WHEN is_claimed THEN $4::integer END
   FROM matched
 )
-SELECT id, webhook_id, event_id, version, type, instance_id, ${eventBodySql('matched')} AS body,
-       EXISTS (SELECT FROM matched WHERE NOT is_claimed) AS has_more
-FROM matched WHERE is_claimed ORDER BY id`;
+SELECT id, webhook_id, company_id, event_id, version, type, instance_id, ${eventBodySql('matched')} AS body
+FROM matched WHERE is_claimed
+UNION ALL
+SELECT min(id), webhook_id, min(company_id), NULL, NULL, NULL, NULL, NULL
+FROM matched WHERE NOT is_claimed GROUP BY webhook_id
+ORDER BY id`;

@@ -1,7 +1,7 @@
 import type { Bus } from '../platform/bus.ts';
 import { isTransaction, type Sql } from '../platform/db.ts';
-import type { DeliveryOffer, DirectDelivery } from './direct-delivery.ts';
-import { insertEvents, insertOffered, type NewEvent, type WrittenEvents } from './insert-events.ts';
+import type { DeliveryOffer, DirectDelivery, WrittenDeliveries } from './direct-delivery.ts';
+import { insertEvents, insertOffered, type NewEvent } from './insert-events.ts';
 
 /** Writes events in the transaction of what they tell. */
 export type TellEvents = (sql: Sql, events: readonly NewEvent[]) => Promise<void>;
@@ -16,8 +16,11 @@ export interface TellDeps {
 interface UsedOffer {
   offer: DeliveryOffer;
   /** To be asked after the commit. */
-  written: () => Promise<WrittenEvents>;
+  written: () => Promise<WrittenDeliveries>;
 }
+
+/** Deliveries that nobody has claimed; `known`: the deliverer of this process was told for whom. */
+type Unclaimed = 'none' | 'known' | 'unknown';
 
 /**
  * Runs `commit`, which commits a change with its events, and then announces them: streams look at the log and the
@@ -30,31 +33,45 @@ export async function tellEvents<T>(
 ): Promise<T> {
   const companyIds = new Set<number>();
   const used: UsedOffer[] = [];
-  let isUnclaimed = false;
+  let unclaimed: Unclaimed = 'none';
   const result = await commit(async (sql, events) => {
     if (events.length === 0) return;
     for (const { companyId } of events) companyIds.add(companyId);
     const offer = isTransaction(sql) ? deliveries?.offer(events) : null;
     if (offer && isTransaction(sql)) {
-      const use: UsedOffer = { offer, written: async () => ({ claimed: [], hasMore: true }) };
+      const use: UsedOffer = { offer, written: notWritten };
       used.push(use);
       use.written = (await insertOffered(sql, events, offer)).written;
     } else {
-      isUnclaimed = true;
+      unclaimed = 'unknown';
       await insertEvents(sql, events);
     }
   }).catch((err) => {
     for (const { offer } of used) offer.withdraw();
     throw err;
   });
-  for (const { offer, written } of used) {
-    const { claimed, hasMore } = await written();
-    offer.take(claimed);
-    if (hasMore) isUnclaimed = true;
-  }
+  for (const use of used) unclaimed = worseOf(unclaimed, await takeWritten(use));
   announceLog(bus, companyIds);
-  if (isUnclaimed) bus.notify('deliveries');
+  if (unclaimed !== 'none') bus.notify('deliveries', unclaimed === 'known' ? deliveries?.notice : undefined);
   return result;
+}
+
+async function notWritten(): Promise<WrittenDeliveries> {
+  throw new Error('the statement that writes these events has failed');
+}
+
+async function takeWritten({ offer, written }: UsedOffer): Promise<Unclaimed> {
+  const known = await written().catch(() => null);
+  // It is committed, and that must not be taken back by what is unknown of it.
+  if (known) offer.take(known);
+  else offer.withdraw();
+  if (known === null) return 'unknown';
+  return known.unclaimed.length > 0 ? 'known' : 'none';
+}
+
+function worseOf(one: Unclaimed, other: Unclaimed): Unclaimed {
+  if (one === 'none') return other;
+  return other === 'unknown' ? other : one;
 }
 
 /** Events of these companies were committed, and nobody has claimed what is to be delivered of them. */

@@ -14,14 +14,8 @@ import type { Db } from '../platform/db.ts';
 import { isUnavailable } from '../platform/db.ts';
 import { canonicalJson, hashKey } from '../platform/hashes.ts';
 import { isUuid, networkIdOf, newId } from '../platform/ids.ts';
-import {
-  type AcceptKnowledge,
-  type AcceptRows,
-  acceptOrderLocks,
-  readForAccept,
-  writeAccepted,
-} from './accept-sql.ts';
-import { acceptedFor } from './accepted-pages.ts';
+import { type AcceptKnowledge, type AcceptRows, acceptOrderLocks, readForAccept } from './accept-sql.ts';
+import { acceptedFor, idleQueues } from './accepted-pages.ts';
 import {
   afterOutbound,
   type ContactState,
@@ -32,6 +26,7 @@ import {
 } from './guard.ts';
 import type { AcceptedFor, LocalQueues } from './local-queues.ts';
 import type { AcceptedSend, SendCommand } from './send-command.ts';
+import { writeAccepted } from './write-accepted.ts';
 
 export interface Acceptor {
   /**
@@ -82,9 +77,10 @@ export function createAcceptor(deps: AcceptDeps): Acceptor {
 
 async function acceptBatch(deps: AcceptDeps, batch: SendCommand[]): Promise<(AcceptedSend | Error)[]> {
   const now = deps.clock.now();
+  const knownAtMs = performance.now();
   const sends = batch.map((command) => identify(command));
   const locks = acceptOrderLocks(batch.map((command) => command.instanceId));
-  const idleAt = idleQueues(deps, batch);
+  const idleAt = idleQueues(deps.queues, batch);
   const { outcomes, rows, seqs } = await deps.db.transaction(async (client) => {
     const known = await readForAccept(client, {
       instanceIds: sends.map((send) => send.command.instanceId),
@@ -104,19 +100,8 @@ async function acceptBatch(deps: AcceptDeps, batch: SendCommand[]): Promise<(Acc
     return { outcomes: decided, rows: decision, seqs: written };
   }, locks);
   if (rows.sends.length + rows.changes.length > 0)
-    tellOfWork(deps, acceptedFor(rows, { idleAt, seqs: await seqs(), now }));
+    tellOfWork(deps, acceptedFor(rows, { idleAt, seqs: await seqs(), now, knownAtMs }));
   return outcomes;
-}
-
-/** What the queues of this process have handled, of those that wait for something to do. */
-function idleQueues({ queues }: AcceptDeps, batch: readonly SendCommand[]): Map<string, number> {
-  const idle = new Map<string, number>();
-  if (!queues) return idle;
-  for (const { instanceId } of batch) {
-    const seq = queues.idleAt(instanceId);
-    if (seq !== null) idle.set(instanceId, seq);
-  }
-  return idle;
 }
 
 function tellOfWork({ queues, bus }: AcceptDeps, accepted: readonly AcceptedFor[]): void {

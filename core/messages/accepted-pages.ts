@@ -1,6 +1,20 @@
 import type { AcceptRows, NewTask } from './accept-sql.ts';
 import type { PendingTask } from './load-pending.ts';
-import type { AcceptedFor } from './local-queues.ts';
+import type { AcceptedFor, LocalQueues } from './local-queues.ts';
+
+/** What the queues of this process have handled, of those that wait for something to do. */
+export function idleQueues(
+  queues: LocalQueues | undefined,
+  batch: readonly { instanceId: string }[],
+): Map<string, number> {
+  const idle = new Map<string, number>();
+  if (!queues) return idle;
+  for (const { instanceId } of batch) {
+    const seq = queues.idleAt(instanceId);
+    if (seq !== null) idle.set(instanceId, seq);
+  }
+  return idle;
+}
 
 /**
  * What a batch has accepted, by instance. `idleAt` has the instances that had no task above this seq before, as read
@@ -8,7 +22,13 @@ import type { AcceptedFor } from './local-queues.ts';
  */
 export function acceptedFor(
   rows: Pick<AcceptRows, 'sends' | 'changes'>,
-  of: { idleAt: ReadonlyMap<string, number>; seqs: ReadonlyMap<string, number>; now: Date },
+  of: {
+    idleAt: ReadonlyMap<string, number>;
+    seqs: ReadonlyMap<string, number>;
+    now: Date;
+    /** Monotonic. */
+    knownAtMs: number;
+  },
 ): AcceptedFor[] {
   const accepted = new Map<string, AcceptedFor>();
   // A delete or edit stands between the sends: the queue reads all of it.
@@ -17,7 +37,7 @@ export function acceptedFor(
   for (const send of rows.sends) {
     const { instanceId } = send.command;
     const afterSeq = of.idleAt.get(instanceId);
-    const page = afterSeq === undefined ? null : { afterSeq, tasks: [] };
+    const page = afterSeq === undefined ? null : { afterSeq, knownAtMs: of.knownAtMs, tasks: [] };
     const { page: known } = accepted.get(instanceId) ?? setIn(accepted, { instanceId, page });
     known?.tasks.push(toTask(send, of.seqs.get(send.taskId) ?? Number.NaN, of.now));
   }

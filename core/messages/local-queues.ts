@@ -3,6 +3,8 @@ import type { PendingTask } from './load-pending.ts';
 /** All tasks of an instance above `afterSeq`, in accept order, as `createPendingLoader` would read them. */
 export interface PendingPage {
   afterSeq: number;
+  /** Before anything was read that it was made of; monotonic. */
+  knownAtMs: number;
   tasks: PendingTask[];
 }
 

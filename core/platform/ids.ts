@@ -1,5 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 import { v7 } from 'uuid';
+import { systemClock } from './clock.ts';
 
 /** The text form of a UUID of any version. */
 export const UUID_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -22,7 +23,7 @@ let seq = 0;
  */
 export function newId(): string {
   const random = drawBytes();
-  const now = Date.now();
+  const now = systemClock.now().getTime();
   if (now > msecs) {
     msecs = now;
     // Its first bit is left free: the counter does not overflow within a millisecond.

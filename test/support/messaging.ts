@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createAccounts } from '@posthorn/core/accounts/create-accounts.ts';
 import { type OpenedMedia, openMedia } from '@posthorn/core/media/open-media.ts';
+import type { LocalQueues } from '@posthorn/core/messages/local-queues.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
 import { createDb } from '@posthorn/core/platform/db.ts';
@@ -50,7 +51,7 @@ export interface TestMessaging {
 /** The messaging server in this process, over real HTTP and on a database of the test file's own. */
 export async function startTestMessaging(
   env: Record<string, string> = {},
-  options: { clock?: Clock; log?: Log } = {},
+  options: { clock?: Clock; log?: Log; queues?: LocalQueues } = {},
 ): Promise<TestMessaging> {
   const parts = await createParts(options);
   const dataDir = await mkdtemp(path.join(tmpdir(), 'posthorn-media-'));

@@ -60,9 +60,10 @@ async function nextEvent(queue: QueueContext): Promise<void> {
 }
 
 async function readPage(queue: QueueContext, afterSeq: number): Promise<PendingTask[]> {
-  queue.book.forgetCancelled();
+  // Before anything is forgotten that was cancelled: the page may still have it.
   const known = takeKnown(queue, afterSeq);
   if (known.length > 0) return known;
+  queue.book.forgetCancelled();
   try {
     return await queue.deps.loader.push({ instanceId: queue.options.instanceId, afterSeq });
   } catch (err) {

@@ -76,7 +76,7 @@ export function startInstanceQueue(deps: InstanceQueueDeps, options: InstanceQue
   return {
     wake,
     wakeWith(page) {
-      const known = queue.state.mayHaveWork ? null : { ...page, knownAtMs: performance.now() };
+      const known = queue.state.mayHaveWork ? null : page;
       wake();
       queue.page = known;
     },

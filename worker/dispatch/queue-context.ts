@@ -32,11 +32,6 @@ export interface InstanceQueueOptions {
   pacingMinMs: number;
 }
 
-export interface KnownPage extends PendingPage {
-  /** Monotonic. */
-  knownAtMs: number;
-}
-
 /** What the functions of one instance queue share. */
 export interface QueueContext {
   deps: InstanceQueueDeps;
@@ -51,7 +46,7 @@ export interface QueueContext {
   session: NetworkSession | null;
   state: progress.QueueProgress;
   /** What the acceptor knows to be all that is to be read next. */
-  page: KnownPage | null;
+  page: PendingPage | null;
   /** Ends the wait of a queue that has sends in flight and nothing to hand over. */
   woken: PromiseWithResolvers<void>;
   /** What is still here to be sent is the new owner's. */

@@ -87,7 +87,10 @@ async function claimFor(context: DispatcherContext, quotas: Quota[]): Promise<vo
   // What is found while the claim is under way must not be taken for answered by it.
   for (const { webhookId, fresh, retries } of quotas) {
     const endpoint = endpointOf(context, webhookId);
-    if (fresh > 0) endpoint.moreFresh = false;
+    if (fresh > 0) {
+      endpoint.moreFresh = false;
+      endpoint.hasReleased = false;
+    }
     if (retries > 0) endpoint.retryAtMs = null;
     // Nor may it be forgotten as idle meanwhile.
     endpoint.askedAtMs = performance.now();
@@ -150,35 +153,63 @@ export function leaseFrom(
 
 /**
  * Puts claimed deliveries to their endpoints, whose configuration is read anew where it has changed. Those of an endpoint
- * that changed since the claim began are released: the claim may have seen it enabled, and is not told again.
+ * that changed since the claim began are released: the claim may have seen it enabled, and is not told again. What is
+ * claimed later comes later, however long the reading takes.
  */
 export async function hold(
   context: DispatcherContext,
   claimed: HeldDelivery[],
   startedAtMs: number,
 ): Promise<void> {
-  const { deps, attempts } = context;
   context.state = claiming.afterHolding(context.state, claimed.length);
-  const hasChanged = (webhookId: number) => endpointOf(context, webhookId).changedAtMs >= startedAtMs;
+  const endpoints = new Set(claimed.map(({ webhookId }) => endpointOf(context, webhookId)));
+  const earlier = [...endpoints].flatMap(({ holding }) => holding ?? []);
+  if (earlier.length === 0 && staleOf(context, claimed).length === 0)
+    return putToEndpoints(context, claimed, startedAtMs);
+  const holding = Promise.allSettled(earlier)
+    .then(() => readStale(context, claimed, startedAtMs))
+    .then(() => putToEndpoints(context, claimed, startedAtMs))
+    .finally(() => {
+      for (const endpoint of endpoints) if (endpoint.holding === holding) endpoint.holding = null;
+    });
+  for (const endpoint of endpoints) endpoint.holding = holding;
+  await holding;
+}
+
+/** The webhooks whose configuration is another one than the claim saw. */
+function staleOf(context: DispatcherContext, claimed: readonly HeldDelivery[]): number[] {
   const stale = new Set<number>();
   for (const { webhookId, webhookVersion } of claimed)
     if (endpointOf(context, webhookId).config?.version !== webhookVersion) stale.add(webhookId);
-  if (stale.size > 0) {
-    const configs = await readEndpointConfigs(deps, [...stale]).catch((err) => {
-      release(context, claimed);
-      throw err;
-    });
-    for (const id of stale) if (!hasChanged(id)) endpointOf(context, id).config = configs.get(id) ?? null;
+  return [...stale];
+}
+
+async function readStale(
+  context: DispatcherContext,
+  claimed: HeldDelivery[],
+  startedAtMs: number,
+): Promise<void> {
+  const stale = staleOf(context, claimed);
+  if (stale.length === 0) return;
+  const configs = await readEndpointConfigs(context.deps, stale).catch((err) => {
+    release(context, claimed);
+    throw err;
+  });
+  for (const id of stale) {
+    const endpoint = endpointOf(context, id);
+    if (endpoint.changedAtMs < startedAtMs) endpoint.config = configs.get(id) ?? null;
   }
-  release(
-    context,
-    claimed.filter(({ webhookId }) => hasChanged(webhookId)),
-  );
-  for (const delivery of claimed) {
-    if (hasChanged(delivery.webhookId)) continue;
+}
+
+function putToEndpoints(context: DispatcherContext, claimed: HeldDelivery[], startedAtMs: number): void {
+  const mayBegin = (delivery: HeldDelivery) =>
+    endpointOf(context, delivery.webhookId).changedAtMs < startedAtMs && isStillOurs(context, delivery);
+  const [here, over] = [claimed.filter(mayBegin), claimed.filter((delivery) => !mayBegin(delivery))];
+  release(context, over);
+  for (const delivery of here) {
     const endpoint = endpointOf(context, delivery.webhookId);
     (delivery.attempts === 0 ? endpoint.fresh : endpoint.retries).push(delivery);
-    attempts.begin(endpoint);
+    context.attempts.begin(endpoint);
   }
 }
 

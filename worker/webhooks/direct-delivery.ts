@@ -6,9 +6,10 @@ import type {
 } from '@posthorn/core/events/direct-delivery.ts';
 import { releaseWritten } from '@posthorn/core/webhooks/delivery/claim-deliveries.ts';
 import { afterHolding, afterOffer, afterTaking } from './claim-state.ts';
-import { budgetNow, hold, leaseFrom } from './claim-work.ts';
-import { type DispatcherContext, isStillOurs, release, workerId } from './dispatcher-context.ts';
-import { type Endpoint, FULL_SHARE, ID_MARGIN, roomOf } from './endpoints.ts';
+import { budgetNow, hold, leaseFrom, wantClaim } from './claim-work.ts';
+import { type DispatcherContext, endpointOf, isStillOurs, release, workerId } from './dispatcher-context.ts';
+import { noteNew, noteTaken, roomOf } from './endpoint-room.ts';
+import { desiredOf, type Endpoint, FULL_SHARE } from './endpoints.ts';
 
 /** A commit whose answer was lost may still be on its way, for about this long. */
 const LATE_COMMIT_MS = 5_000;
@@ -20,13 +21,10 @@ export function createDirectDelivery(context: DispatcherContext): DirectDelivery
     offer(events) {
       if (context.isStopping) return null;
       const startedAtMs = performance.now();
-      const endpoints = roomFor(context, countByCompany(events), startedAtMs);
-      if (endpoints.size === 0) return null;
-      return makeOffer(context, endpoints, {
-        startedAtMs,
-        eventIds: () => events.map(({ eventId }) => eventId),
-      });
+      const given = giveRoom(context, countByCompany(events), startedAtMs);
+      return makeOffer(context, given, { startedAtMs, eventIds: () => events.map(({ eventId }) => eventId) });
     },
+    notice: context.notice,
   };
 }
 
@@ -36,57 +34,72 @@ function countByCompany(events: readonly { companyId: number }[]): Map<number, n
   return counts;
 }
 
+/** Which endpoints of the companies that are written to have something of it. */
+interface GivenRoom {
+  /** Those that can take a delivery of each event of their company, and how many that makes. */
+  offered: Map<Endpoint, number>;
+  /** All others. */
+  passedOver: Endpoint[];
+}
+
 /**
- * The endpoints that can take a delivery of each event of their company, and how many that makes. Of a company that a
- * claim is under way for, or that cools down after one, none: what is older comes first.
+ * Of a company that a claim is under way for, or that cools down after one, no endpoint is given room: what is older
+ * comes first.
  */
-function roomFor(
-  context: DispatcherContext,
-  counts: ReadonlyMap<number, number>,
-  nowMs: number,
-): Map<Endpoint, number> {
-  const found = new Map<Endpoint, number>();
+function giveRoom(context: DispatcherContext, counts: ReadonlyMap<number, number>, nowMs: number): GivenRoom {
+  const { endpoints, state } = context;
+  const given: GivenRoom = { offered: new Map(), passedOver: [] };
   let left = budgetNow(context, nowMs)?.all ?? 0;
   for (const [companyId, count] of counts) {
-    if (context.state.asking.has(companyId)) continue;
-    if (context.endpoints.areShared() && count > FULL_SHARE) continue;
-    for (const endpoint of context.endpoints.ofCompany(companyId)) {
-      if (count > left) break;
-      if (roomOf(endpoint, nowMs) < count) continue;
-      found.set(endpoint, count);
-      left -= count;
+    let share = endpoints.areShared() ? Math.min(left, FULL_SHARE) : left;
+    if (state.asking.has(companyId)) share = 0;
+    for (const endpoint of endpoints.ofCompany(companyId)) {
+      if (count > share || roomOf(endpoint, nowMs) < count) given.passedOver.push(endpoint);
+      else {
+        given.offered.set(endpoint, count);
+        share -= count;
+        left -= count;
+      }
     }
   }
-  return found;
+  return given;
 }
 
 function makeOffer(
   context: DispatcherContext,
-  endpoints: ReadonlyMap<Endpoint, number>,
+  { offered, passedOver }: GivenRoom,
   of: { startedAtMs: number; eventIds: () => string[] },
 ): DeliveryOffer {
   const { deps, leaseMs } = context;
   const claimedBy = workerId(context);
-  const expected = [...endpoints.values()].reduce((sum, count) => sum + count, 0);
+  const leasedUntil = new Date(deps.clock.now().getTime() + leaseMs);
+  const expected = [...offered.values()].reduce((sum, count) => sum + count, 0);
   context.state = afterOffer(context.state, expected);
-  for (const [endpoint, count] of endpoints) endpoint.offered += count;
+  for (const [endpoint, count] of offered) endpoint.offered += count;
+  for (const endpoint of passedOver) endpoint.passedOver += 1;
 
   function settle(): void {
     context.state = afterOffer(context.state, -expected);
-    for (const [endpoint, count] of endpoints) endpoint.offered -= count;
+    for (const [endpoint, count] of offered) endpoint.offered -= count;
+    for (const endpoint of passedOver) endpoint.passedOver -= 1;
   }
 
   return {
-    webhookIds: [...endpoints.keys()].map(({ webhookId }) => webhookId),
+    webhookIds: [...offered.keys()].map(({ webhookId }) => webhookId),
     claimedBy,
-    leasedUntil: new Date(deps.clock.now().getTime() + leaseMs),
-    take(deliveries) {
+    leasedUntil,
+    take({ claimed, unclaimed }) {
       settle();
-      take(context, deliveries, { startedAtMs: of.startedAtMs, claimedBy });
+      // At once, and not when it is notified: what is written next must not overtake it.
+      for (const { webhookId, companyId } of unclaimed) noteNew(context.endpoints.get(webhookId, companyId));
+      take(context, claimed, { startedAtMs: of.startedAtMs, claimedBy });
+      if (unclaimed.length > 0) wantClaim(context);
+      else if (claimed.length < expected) claimWithRoom(context, offered);
     },
     withdraw() {
       settle();
-      freeLater(context, of.eventIds(), claimedBy);
+      claimWithRoom(context, offered);
+      if (offered.size > 0) freeLater(context, of.eventIds(), { until: leasedUntil, worker: claimedBy });
     },
   };
 }
@@ -96,7 +109,7 @@ function take(
   deliveries: readonly WrittenDelivery[],
   { startedAtMs, claimedBy }: { startedAtMs: number; claimedBy: number | null },
 ): void {
-  const { deps, endpoints, finder } = context;
+  const { deps, finder, takings } = context;
   const lease = leaseFrom(context, startedAtMs, claimedBy);
   const held = deliveries
     .map((delivery) => ({ ...delivery, attempts: 0, ...lease }))
@@ -105,9 +118,7 @@ function take(
   const nowMs = performance.now();
   for (const { id, webhookId } of held) {
     finder.sawId(id);
-    const endpoint = endpoints.all.get(webhookId)!;
-    endpoint.activeAtMs = nowMs;
-    endpoint.freshFromId = Math.max(0, id - ID_MARGIN);
+    noteTaken(endpointOf(context, webhookId), id, nowMs);
   }
   context.state = afterTaking(context.state, nowMs);
   if (context.isStopping) {
@@ -115,27 +126,45 @@ function take(
     release(context, held);
     return;
   }
-  hold(context, held, startedAtMs).catch((err) =>
-    deps.log.warn({ err }, 'reading webhooks failed, their deliveries were released'),
-  );
+  const taking = hold(context, held, startedAtMs)
+    .catch((err) => deps.log.warn({ err }, 'reading webhooks failed, their deliveries were released'))
+    .finally(() => takings.delete(taking));
+  takings.add(taking);
+}
+
+/** Room came back: what was not claimed for want of it is claimed now. */
+function claimWithRoom(context: DispatcherContext, offered: ReadonlyMap<Endpoint, number>): void {
+  const now = { clockMs: context.deps.clock.now().getTime(), monotonicMs: performance.now() };
+  const isStarved = context.state.starvedAt !== null;
+  if (isStarved || [...offered.keys()].some((endpoint) => desiredOf(endpoint, now) !== null))
+    wantClaim(context);
 }
 
 /** Nobody knows whether they are there, and claimed: without this their lease would have to end first. */
-function freeLater(context: DispatcherContext, eventIds: string[], claimedBy: number | null): void {
+function freeLater(
+  context: DispatcherContext,
+  eventIds: string[],
+  lease: { until: Date; worker: number | null },
+): void {
   const { deps } = context;
   const untilMs = performance.now() + context.leaseMs;
-  async function free(): Promise<void> {
+  /** False: they are not there, or not yet. */
+  async function free(): Promise<boolean> {
     while (!context.isStopping && performance.now() < untilMs) {
       try {
-        if (await releaseWritten(deps.db, eventIds, claimedBy)) context.finder.onRetries();
-        return;
+        const areFree = await releaseWritten(deps.db, eventIds, lease);
+        if (areFree) context.finder.onRetries();
+        return areFree;
       } catch {
         await delay(RELEASE_RETRY_MS, undefined, { ref: false });
       }
     }
+    return true;
   }
   // Nobody waits for it: when this worker ends, its claims are free.
-  void free()
-    .then(() => delay(LATE_COMMIT_MS, undefined, { ref: false }))
-    .then(free);
+  void free().then(async (areFree) => {
+    if (areFree) return;
+    await delay(LATE_COMMIT_MS, undefined, { ref: false });
+    await free();
+  });
 }

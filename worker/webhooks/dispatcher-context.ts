@@ -40,6 +40,10 @@ export interface DispatcherContext {
   attempts: Attempts;
   state: ClaimState;
   claims: Set<Promise<void>>;
+  /** Deliveries that were claimed as they were written, on their way to their endpoints. */
+  takings: Set<Promise<void>>;
+  /** Names this dispatcher in notifications of what it knows by itself. */
+  notice: string;
   releases: Set<Promise<void>>;
   isClaimDue: boolean;
   isStopping: boolean;
@@ -67,7 +71,11 @@ export function release(context: DispatcherContext, deliveries: HeldDelivery[]):
   const { deps, releases } = context;
   context.state = afterHolding(context.state, -deliveries.length);
   // They stand before what was claimed last.
-  for (const { webhookId } of deliveries) endpointOf(context, webhookId).freshFromId = 0;
+  for (const { webhookId, attempts } of deliveries) {
+    const endpoint = endpointOf(context, webhookId);
+    endpoint.freshFromId = 0;
+    if (attempts === 0) endpoint.hasReleased = true;
+  }
   // Those whose lease is over may be another worker's by now.
   const now = performance.now();
   const ours = deliveries.filter(

@@ -42,6 +42,12 @@ export interface Endpoint {
   retriesInFlight: number;
   /** Room given away to deliveries that are being written. */
   offered: number;
+  /** Writes under way of events for whose deliveries it gave no room. */
+  passedOver: number;
+  /** First attempts were released since a claim last asked for it: they stand before those that are written now. */
+  hasReleased: boolean;
+  /** Settles when what was claimed is put here, while its configuration is being read for that. */
+  holding: Promise<void> | null;
   /** First attempts begun since the last retry. */
   freshInRow: number;
   /** When it was found to have work, monotonic; a claim that brought nothing is no activity. */
@@ -99,18 +105,17 @@ export function createEndpoints() {
     if (!endpoint) {
       endpoint = newEndpoint(webhookId, companyId);
       all.set(webhookId, endpoint);
-      const siblings = byCompany.get(companyId);
-      if (siblings) siblings.add(endpoint);
-      else byCompany.set(companyId, new Set([endpoint]));
+      const siblings = byCompany.get(companyId) ?? new Set();
+      byCompany.set(companyId, siblings.add(endpoint));
     }
     return endpoint;
   }
 
   function forget(endpoint: Endpoint): void {
+    const siblings = byCompany.get(endpoint.companyId)!;
+    siblings.delete(endpoint);
+    if (siblings.size === 0) byCompany.delete(endpoint.companyId);
     all.delete(endpoint.webhookId);
-    const siblings = byCompany.get(endpoint.companyId);
-    siblings?.delete(endpoint);
-    if (siblings?.size === 0) byCompany.delete(endpoint.companyId);
   }
 
   /** Who may have something of a claim now; companies in `except` get nothing. Notes whether several are active. */
@@ -156,12 +161,7 @@ export function createEndpoints() {
 
   /** Forgets endpoints that have been idle for a minute; what they taught is learnt again. */
   function forgetIdle(now: { monotonicMs: number }): void {
-    for (const endpoint of all.values()) {
-      if (heldOf(endpoint) > 0 || endpoint.moreFresh || endpoint.retryAtMs !== null) continue;
-      const usedAtMs = Math.max(endpoint.activeAtMs, endpoint.askedAtMs);
-      if (usedAtMs < now.monotonicMs - 60_000 && endpoint.control.openUntilMs < now.monotonicMs)
-        forget(endpoint);
-    }
+    for (const endpoint of all.values()) if (isIdle(endpoint, now.monotonicMs)) forget(endpoint);
   }
 
   return {
@@ -191,6 +191,9 @@ function newEndpoint(webhookId: number, companyId: number): Endpoint {
     retries: [],
     retriesInFlight: 0,
     offered: 0,
+    passedOver: 0,
+    hasReleased: false,
+    holding: null,
     freshInRow: 0,
     activeAtMs: performance.now(),
     askedAtMs: Number.NEGATIVE_INFINITY,
@@ -221,13 +224,14 @@ interface Desired {
   retries: number;
 }
 
-/** How many deliveries it could take that are being written: of one that may have older ones none. */
-export function roomOf(endpoint: Endpoint, monotonicMs: number): number {
-  if (endpoint.config === null || endpoint.moreFresh || endpoint.changedAtMs > monotonicMs) return 0;
-  return allowedHeld(endpoint.control, monotonicMs) - heldOf(endpoint);
+function isIdle(endpoint: Endpoint, monotonicMs: number): boolean {
+  const { moreFresh, retryAtMs, passedOver, holding, activeAtMs, askedAtMs, control } = endpoint;
+  if (heldOf(endpoint) + passedOver > 0 || holding !== null || moreFresh || retryAtMs !== null) return false;
+  return Math.max(activeAtMs, askedAtMs) < monotonicMs - 60_000 && control.openUntilMs < monotonicMs;
 }
 
-function heldOf(endpoint: Endpoint): number {
+/** Room that is taken. */
+export function heldOf(endpoint: Endpoint): number {
   return endpoint.inFlight + endpoint.fresh.length + endpoint.retries.length + endpoint.offered;
 }
 

@@ -3,7 +3,8 @@ import type { Db } from '@posthorn/core/platform/db.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import { type Loop, startLoop } from '@posthorn/core/platform/loop.ts';
 import { findAllDue, findNewlyDue } from '@posthorn/core/webhooks/delivery/find-due.ts';
-import { ACTIVE_MS, type createEndpoints, type Endpoint, ID_MARGIN } from './endpoints.ts';
+import { noteNew } from './endpoint-room.ts';
+import { ACTIVE_MS, type createEndpoints, ID_MARGIN } from './endpoints.ts';
 
 const SCAN_MS = 1_000;
 /** The least time between two looks at which endpoints got deliveries. */
@@ -114,11 +115,6 @@ export function createWorkFinder(deps: FindWorkDeps): WorkFinder {
       await Promise.all([discovering?.stop(), scanning?.stop()]);
     },
   };
-}
-
-function noteNew(endpoint: Endpoint): void {
-  endpoint.moreFresh = true;
-  endpoint.activeAtMs = performance.now();
 }
 
 /** When to look next: at the full scan, or when the first retry falls due before it. Ms of the clock. */

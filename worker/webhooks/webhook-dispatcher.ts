@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import type { DirectDelivery } from '@posthorn/core/events/direct-delivery.ts';
 import {
   changedCompany,
   changedWebhook,
+  directNotification,
   RETRIES_NOTIFICATION,
 } from '@posthorn/core/webhooks/delivery/notifications.ts';
 import { type AttemptResult, disableGoneWebhook } from '@posthorn/core/webhooks/delivery/record-attempts.ts';
@@ -52,7 +54,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
     },
     async stop() {
       context.isStopping = true;
-      await Promise.all([finder.stop(), ...context.claims]);
+      await Promise.all([finder.stop(), ...context.claims, ...context.takings]);
       release(context, removeWaiting(context));
       const cutOff = await attempts.stop(STOP_MS);
       await recorder.stop();
@@ -90,6 +92,8 @@ function createContext(deps: WebhookDispatcherDeps): DispatcherContext {
     }),
     state: NOTHING_CLAIMED,
     claims: new Set(),
+    takings: new Set(),
+    notice: directNotification(randomUUID()),
     releases: new Set(),
     isClaimDue: false,
     isStopping: false,
@@ -98,7 +102,7 @@ function createContext(deps: WebhookDispatcherDeps): DispatcherContext {
 }
 
 function onNotification(context: DispatcherContext, notification?: string): void {
-  if (context.isStopping) return;
+  if (context.isStopping || notification === context.notice) return;
   const changed = notification === undefined ? null : changedWebhook(notification);
   const company = notification === undefined ? null : changedCompany(notification);
   if (changed !== null) forgetConfig(context, changed);

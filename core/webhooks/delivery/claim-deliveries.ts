@@ -132,16 +132,19 @@ export async function releaseDeliveries(
   });
 }
 
-/** Releases what `worker` claimed of these events' first attempts, if that was committed; false: it was not. */
+/**
+ * Releases what was claimed as these events were written, if that was committed; false: it was not, or not yet. A claim
+ * made since has another lease, and stands.
+ */
 export async function releaseWritten(
   sql: Sql,
   eventIds: readonly string[],
-  worker: number | null,
+  lease: { until: Date; worker: number | null },
 ): Promise<boolean> {
   const { rowCount } = await sql.query(
     `UPDATE webhook_deliveries SET leased_until = NULL, claimed_by = NULL
-     WHERE event_id = ANY ($1::uuid[]) AND attempts = 0 AND leased_until IS NOT NULL AND claimed_by IS NOT DISTINCT FROM $2`,
-    [eventIds, worker],
+     WHERE event_id = ANY ($1::uuid[]) AND attempts = 0 AND leased_until = $2 AND claimed_by IS NOT DISTINCT FROM $3`,
+    [eventIds, lease.until, lease.worker],
   );
   return rowCount !== 0;
 }

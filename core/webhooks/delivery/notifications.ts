@@ -15,6 +15,11 @@ export function companyNotification(companyId: number): string {
   return `${COMPANY}${companyId}`;
 }
 
+/** Payload of a notification on `deliveries`: there are new ones, of which the dispatcher of this name knows. */
+export function directNotification(dispatcher: string): string {
+  return `direct:${dispatcher}`;
+}
+
 /** The company that a notification names; null when it names none. */
 export function changedCompany(payload: string): number | null {
   return payload.startsWith(COMPANY) ? Number(payload.slice(COMPANY.length)) : null;
