@@ -52,7 +52,7 @@ export async function tellEvents<T>(
   });
   for (const use of used) unclaimed = worseOf(unclaimed, await takeWritten(use));
   announceLog(bus, companyIds);
-  if (unclaimed !== 'none') bus.notify('deliveries', unclaimed === 'known' ? deliveries?.notice : undefined);
+  if (unclaimed !== 'none') bus.hint('deliveries', unclaimed === 'known' ? deliveries?.notice : undefined);
   return result;
 }
 
@@ -77,9 +77,9 @@ function worseOf(one: Unclaimed, other: Unclaimed): Unclaimed {
 /** Events of these companies were committed, and nobody has claimed what is to be delivered of them. */
 export function announceEvents(bus: Bus, companyIds: ReadonlySet<number>): void {
   announceLog(bus, companyIds);
-  if (companyIds.size > 0) bus.notify('deliveries');
+  if (companyIds.size > 0) bus.hint('deliveries');
 }
 
 function announceLog(bus: Bus, companyIds: ReadonlySet<number>): void {
-  for (const companyId of companyIds) bus.notify('events', String(companyId));
+  for (const companyId of companyIds) bus.hint('events', String(companyId));
 }

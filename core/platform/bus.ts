@@ -7,7 +7,7 @@ import type { Shutdown } from './shutdown.ts';
 /**
  * Wake-ups between processes, by LISTEN/NOTIFY. They tell that something may have happened: whoever listens also looks by timer, and
  * looks at once when told `reset`, since notifications sent while the connection was away are lost. A process that hears no
- * other keeps to itself what is said for each message.
+ * other keeps hints to itself.
  */
 export interface Bus {
   on(channel: BusChannel, handler: (payload: string) => void): void;
@@ -15,6 +15,8 @@ export interface Bus {
   onReset(handler: (up: boolean) => void): void;
   /** Never rejects and never waits for the disk; a notification that can't be sent is dropped. */
   notify(channel: BusChannel, payload?: string): void;
+  /** The same, of what makes others quick and nothing else: told to this process alone while no other is heard. */
+  hint(channel: BusChannel, payload?: string): void;
   isUp(): boolean;
   close(): Promise<void>;
 }
@@ -42,11 +44,6 @@ const RECONNECT_MS = 500;
 const HELLO_CHANNEL = 'hello';
 const HELLO_MS = 10_000;
 const ALONE_AFTER_MS = 3 * HELLO_MS;
-/**
- * What is said for each message, and nobody needs for more than speed: kept from the database while nobody else is
- * heard. To tell others costs a transaction, and each connection that listens is woken for it.
- */
-const HOT: ReadonlySet<BusChannel> = new Set(['events', 'deliveries']);
 /** Repeats of the same notification within this time are sent once. */
 const COALESCE_MS = 4;
 
@@ -55,13 +52,18 @@ interface Notification {
   payload: string;
 }
 
+/** To tell others costs a transaction, and each connection that listens is woken for it. */
+interface Outgoing extends Notification {
+  isHint: boolean;
+}
+
 /** What the functions of one bus share. */
 interface Context {
   options: BusOptions;
   handlers: Map<BusChannel, Set<(payload: string) => void>>;
   resetHandlers: Set<(up: boolean) => void>;
   /** Notifications to send. */
-  pending: Map<string, Notification>;
+  pending: Map<string, Outgoing>;
   client: pg.Client | null;
   isClosed: boolean;
   sending: Promise<unknown>;
@@ -106,20 +108,8 @@ export async function createBus(options: BusOptions): Promise<Bus> {
   return {
     on: (channel, handler) => listen(bus, channel, handler),
     onReset: (handler) => void bus.resetHandlers.add(handler),
-    notify(channel, payload = '') {
-      const notification = { channel, payload };
-      const key = `${channel} ${payload}`;
-      bus.pending.set(key, notification);
-      if (!bus.heardHere.has(key)) {
-        bus.heardHere.add(key);
-        setImmediate(() => {
-          bus.heardHere.delete(key);
-          hear(bus, notification);
-        });
-      }
-      const dueInMs = bus.flushedAtMs + COALESCE_MS - performance.now();
-      bus.flushTimer.start(Math.max(0, dueInMs));
-    },
+    notify: (channel, payload = '') => say(bus, { channel, payload, isHint: false }),
+    hint: (channel, payload = '') => say(bus, { channel, payload, isHint: true }),
     isUp: () => bus.client !== null,
     async close() {
       bus.isClosed = true;
@@ -209,10 +199,25 @@ function isAlone({ options, othersHeardAtMs }: Context): boolean {
   return performance.now() - othersHeardAtMs > (options.hello?.aloneAfterMs ?? ALONE_AFTER_MS);
 }
 
+function say(bus: Context, outgoing: Outgoing): void {
+  const key = `${outgoing.channel} ${outgoing.payload}`;
+  // What must be told stays so when it is hinted at as well.
+  if (!outgoing.isHint || !bus.pending.has(key)) bus.pending.set(key, outgoing);
+  if (!bus.heardHere.has(key)) {
+    bus.heardHere.add(key);
+    setImmediate(() => {
+      bus.heardHere.delete(key);
+      hear(bus, outgoing);
+    });
+  }
+  const dueInMs = bus.flushedAtMs + COALESCE_MS - performance.now();
+  bus.flushTimer.start(Math.max(0, dueInMs));
+}
+
 function flush(bus: Context): void {
   bus.flushedAtMs = performance.now();
   const alone = isAlone(bus);
-  const batch = [...bus.pending.values()].filter(({ channel }) => !alone || !HOT.has(channel));
+  const batch = [...bus.pending.values()].filter(({ isHint }) => !alone || !isHint);
   bus.pending.clear();
   if (!bus.client || batch.length === 0) return;
   send(bus, {

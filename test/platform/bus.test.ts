@@ -70,21 +70,22 @@ test('two processes hear each other, and each its own at once and once', async (
     );
 });
 
-test('a process that hears nobody keeps to itself what is said for each message, and says the rest', async (t) => {
-  const told = await listenIn(t, ['events', 'deliveries', 'auth', 'outbox']);
+test('a process that hears nobody keeps hints to itself, and says the rest', async (t) => {
+  const told = await listenIn(t, ['events', 'deliveries', 'auth']);
   const bus = await openBus(t, ALONE);
   const [events, deliveries] = [heardBy(bus, 'events'), heardBy(bus, 'deliveries')];
-  bus.notify('events', '7');
-  bus.notify('deliveries');
+  bus.hint('events', '7');
+  bus.hint('deliveries');
+  bus.notify('deliveries', 'webhook:3');
+  bus.hint('deliveries', 'webhook:3');
   bus.notify('auth', 'user:3');
-  bus.notify('outbox');
   await waitFor(() => told.length >= 2);
   assert.deepEqual(
-    told.map(({ channel }) => channel).sort(),
-    ['auth', 'outbox'],
+    told.map(({ channel, payload }) => `${channel} ${payload}`).sort(),
+    ['auth user:3', 'deliveries webhook:3'],
     'sent in one statement: what is missing never comes',
   );
-  assert.deepEqual([events, deliveries], [['7'], ['']], 'its own handlers hear all of it');
+  assert.deepEqual([events, deliveries], [['7'], ['', 'webhook:3']], 'its own handlers hear all of it');
 });
 
 test('a process that comes later is heard at once, and told everything from then on', async (t) => {
@@ -93,7 +94,7 @@ test('a process that comes later is heard at once, and told everything from then
   let sent = 0;
   const tell = () => {
     sent += 1;
-    first.notify('events', String(sent));
+    first.hint('events', String(sent));
   };
   // Alone by now: a notification stays where it is.
   await waitFor(

@@ -66,7 +66,7 @@ export async function startWarm(
   await waitFor(() => offersRoom(dispatcher, event(), webhook), SOON_MS, { what: 'nothing is under way' });
   begun.splice(0);
   receiver.received.splice(0);
-  const bus = { notify: (channel: string) => void notified.push(channel) } as unknown as Bus;
+  const bus = { hint: (channel: string) => void notified.push(channel) } as unknown as Bus;
   const commit: Warm['commit'] = (work) =>
     tellEvents({ bus, deliveries: dispatcher.direct }, async (tell) => {
       await parts.db.transaction((client) => work(client, tell));
