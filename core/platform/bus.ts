@@ -52,8 +52,8 @@ interface Notification {
   payload: string;
 }
 
-/** To tell others costs a transaction, and each connection that listens is woken for it. */
 interface Outgoing extends Notification {
+  /** Not worth its price while nobody else is there: a transaction, and each connection that listens is woken. */
   isHint: boolean;
 }
 

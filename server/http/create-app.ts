@@ -124,8 +124,8 @@ function createExpress(deps: AnswerDeps): express.Express {
 }
 
 /**
- * Express gives every request and answer another prototype, and V8 then forgets what it knew of their shape: a tenth of
- * what an accept costs this process. Made with that prototype, they keep it.
+ * Express gives every request and answer another prototype, and V8 then forgets what it knew of their shape. Made with
+ * that prototype, they keep it.
  */
 function classesOf(app: express.Express) {
   class AppRequest extends IncomingMessage {}
