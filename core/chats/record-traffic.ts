@@ -1,4 +1,5 @@
 import { type Sql, write } from '../platform/db.ts';
+import { statementOfRows } from '../platform/input-rows.ts';
 
 /** One message that was stored just now, for its chat. */
 export interface ChatTraffic {
@@ -34,11 +35,10 @@ export async function recordChatTraffic(sql: Sql, traffic: readonly ChatTraffic[
   const chats = chatsOf(traffic);
   const people = peopleOf(traffic);
   if (chats.length === 0 && people.length === 0) return;
-  await write(sql, {
-    name: 'chats-record-traffic',
-    text: TOUCH,
-    values: [JSON.stringify(chats), JSON.stringify(people), now],
-  });
+  await write(
+    sql,
+    people.length > 0 ? TOUCH_AND_NAME({ chats, people }, { now }) : TOUCH({ chats }, { now }),
+  );
   const read = chats.filter(({ isRead }) => isRead);
   if (read.length > 0) {
     await write(sql, { name: 'chats-read-at-once', text: READ, values: [JSON.stringify(read)] });
@@ -77,21 +77,20 @@ function peopleOf(traffic: readonly ChatTraffic[]) {
 /** A row of an instance that was deleted meanwhile would stay for ever. */
 const STANDS = 'EXISTS (SELECT 1 FROM instances i WHERE i.id = w."instanceId")';
 
-const TOUCH = `
-WITH people AS (
-  INSERT INTO contacts AS p (instance_id, company_id, jid, push_name, updated_at)
-  SELECT "instanceId", "companyId", jid, "pushName", $3
-  FROM json_to_recordset($2) AS w ("instanceId" uuid, "companyId" integer, jid text, "pushName" text)
-  WHERE ${STANDS}
-  ORDER BY "instanceId", jid COLLATE "C"
-  ON CONFLICT (instance_id, jid) DO UPDATE SET push_name = excluded.push_name, updated_at = excluded.updated_at
-  WHERE p.push_name <> excluded.push_name
-)
+const CHATS = {
+  instanceId: 'uuid',
+  companyId: 'integer',
+  chatJid: 'text',
+  messageId: 'uuid',
+  at: 'timestamptz',
+  unread: 'integer',
+} as const;
+
+const touchSql = ({ chats, now }: { chats: string; now: string }) => `chats AS ${chats}
 INSERT INTO chats AS c (instance_id, company_id, chat_jid, unread_count, last_message_id, last_message_at, active_at,
                         updated_at)
-SELECT "instanceId", "companyId", "chatJid", unread, "messageId", at, at, $3
-FROM json_to_recordset($1) AS w ("instanceId" uuid, "companyId" integer, "chatJid" text, "messageId" uuid,
-  at timestamptz, unread integer)
+SELECT "instanceId", "companyId", "chatJid", unread, "messageId", at, at, ${now}
+FROM chats AS w
 WHERE ${STANDS}
 ORDER BY "instanceId", "chatJid" COLLATE "C"
 ON CONFLICT (instance_id, chat_jid) DO UPDATE SET
@@ -103,6 +102,29 @@ ON CONFLICT (instance_id, chat_jid) DO UPDATE SET
   active_at = CASE WHEN c.last_message_at IS NULL THEN excluded.active_at
               ELSE greatest(c.active_at, excluded.active_at) END,
   updated_at = excluded.updated_at`;
+
+const TOUCH = statementOfRows({
+  name: 'chats-touch',
+  sets: { chats: CHATS },
+  values: ['now'],
+  text: (sql) => `WITH ${touchSql(sql)}`,
+});
+
+const TOUCH_AND_NAME = statementOfRows({
+  name: 'chats-touch-and-name',
+  sets: { chats: CHATS, people: { instanceId: 'uuid', companyId: 'integer', jid: 'text', pushName: 'text' } },
+  values: ['now'],
+  text: ({ people, ...sql }) => `
+WITH people AS ${people}, named AS (
+  INSERT INTO contacts AS p (instance_id, company_id, jid, push_name, updated_at)
+  SELECT "instanceId", "companyId", jid, "pushName", ${sql.now}
+  FROM people AS w
+  WHERE ${STANDS}
+  ORDER BY "instanceId", jid COLLATE "C"
+  ON CONFLICT (instance_id, jid) DO UPDATE SET push_name = excluded.push_name, updated_at = excluded.updated_at
+  WHERE p.push_name <> excluded.push_name
+), ${touchSql(sql)}`,
+});
 
 const READ = `
 UPDATE chats SET unread_count = 0, marked_unread = false

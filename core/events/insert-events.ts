@@ -1,4 +1,5 @@
 import { type Sql, type Transaction, write } from '../platform/db.ts';
+import { statementOfRows } from '../platform/input-rows.ts';
 import type { DeliveryOffer, WrittenDeliveries } from './direct-delivery.ts';
 import { eventBodySql } from './event-body.ts';
 
@@ -22,11 +23,7 @@ export interface NewEvent {
  */
 export async function insertEvents(sql: Sql, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return;
-  await write(sql, {
-    name: 'events-insert-fan-out',
-    text: INSERT_EVENTS,
-    values: [JSON.stringify(events.map(toRow))],
-  });
+  await write(sql, INSERT_EVENTS({ input: events.map(toRow) }, {}));
 }
 
 /**
@@ -38,11 +35,9 @@ export async function insertOffered(
   events: readonly NewEvent[],
   offer: DeliveryOffer,
 ): Promise<{ written: () => Promise<WrittenDeliveries> }> {
-  const { rows } = await sql.writeReturning<WrittenRow>({
-    name: 'events-insert-claim',
-    text: INSERT_AND_CLAIM,
-    values: [JSON.stringify(events.map(toRow)), offer.webhookIds, offer.leasedUntil, offer.claimedBy],
-  });
+  const { rows } = await sql.writeReturning<WrittenRow>(
+    INSERT_AND_CLAIM({ input: events.map(toRow) }, offer),
+  );
   return { written: async () => toWritten(await rows()) };
 }
 
@@ -91,37 +86,53 @@ function toRow(event: NewEvent) {
 }
 
 /** Every pattern a webhook may hold that matches this type: all, itself, its family, its kind. */
-function patternsOf(type: string): string[] {
+function patternsOf(type: string): string {
   const dot = type.indexOf('.');
-  return ['*', type, `${type.slice(0, dot)}.*`, `*.${type.slice(dot + 1)}`];
+  return `{*,${type},${type.slice(0, dot)}.*,*.${type.slice(dot + 1)}}`;
 }
 
-const LOG_EVENTS = `
-WITH input AS MATERIALIZED (
-  SELECT * FROM json_to_recordset($1) AS r (
-    event_id uuid, company_id integer, instance_id uuid, type text, patterns text[],
-    data jsonb, trace_id uuid, created_at timestamptz)
-), logged AS (
+const EVENTS = {
+  event_id: 'uuid',
+  company_id: 'integer',
+  instance_id: 'uuid',
+  type: 'text',
+  patterns: 'text',
+  data: 'jsonb',
+  trace_id: 'uuid',
+  created_at: 'timestamptz',
+} as const;
+
+const logEvents = (input: string) => `
+WITH input AS ${input}, logged AS (
   INSERT INTO events (tx, event_id, company_id, instance_id, type, data, trace_id, created_at)
-  SELECT (SELECT event_tx()), event_id, company_id, instance_id, type, data, trace_id, created_at FROM input
+  SELECT (SELECT pg_current_xact_id()::text::bigint + tx_base FROM event_clock), event_id, company_id, instance_id, type, data, trace_id, created_at FROM input
 )`;
 
 const MATCHING_WEBHOOKS = `
 JOIN webhooks ON webhooks.company_id = ANY (ARRAY[input.company_id])
   AND webhooks.enabled
   AND (webhooks.instance_id IS NULL OR webhooks.instance_id = input.instance_id)
-  AND webhooks.patterns && input.patterns`;
+  AND webhooks.patterns && input.patterns::text[]`;
 
-const INSERT_EVENTS = `${LOG_EVENTS}
+const INSERT_EVENTS = statementOfRows({
+  name: 'events-insert-fan-out',
+  sets: { input: EVENTS },
+  values: [],
+  text: ({ input }) => `${logEvents(input)}
 INSERT INTO webhook_deliveries (company_id, webhook_id, event_id, event_created_at, next_attempt_at, created_at)
 SELECT input.company_id, webhooks.id, input.event_id, input.created_at, input.created_at, input.created_at
-FROM input${MATCHING_WEBHOOKS}`;
+FROM input${MATCHING_WEBHOOKS}`,
+});
 
 // The ids are drawn before the insert: what is claimed can then be returned with its body, without a join with what
 // the insert returns, whose number of rows the planner cannot know.
-const INSERT_AND_CLAIM = `${LOG_EVENTS}, matched AS MATERIALIZED (
+const INSERT_AND_CLAIM = statementOfRows({
+  name: 'events-insert-claim',
+  sets: { input: EVENTS },
+  values: ['webhookIds', 'leasedUntil', 'claimedBy'],
+  text: ({ input, webhookIds, leasedUntil, claimedBy }) => `${logEvents(input)}, matched AS MATERIALIZED (
   SELECT nextval('webhook_deliveries_id_seq') AS id, input.*, webhooks.id AS webhook_id, webhooks.xmin::text AS version,
-         webhooks.id = ANY ($2::int[]) AND companies.status = 'active' AS is_claimed
+         webhooks.id = ANY (${webhookIds}::int[]) AND companies.status = 'active' AS is_claimed
   FROM input${MATCHING_WEBHOOKS}
   JOIN companies ON companies.id = ANY (ARRAY[input.company_id])
 ), delivered AS (
@@ -129,12 +140,10 @@ const INSERT_AND_CLAIM = `${LOG_EVENTS}, matched AS MATERIALIZED (
                                   leased_until, claimed_by)
   OVERRIDING SYSTEM VALUE
   SELECT id, company_id, webhook_id, event_id, created_at, created_at, created_at,
-         CASE WHEN is_claimed THEN $3::timestamptz END, CASE WHEN is_claimed THEN $4::integer END
+         CASE WHEN is_claimed THEN ${leasedUntil}::timestamptz END, CASE WHEN is_claimed THEN ${claimedBy}::integer END
   FROM matched
 )
-SELECT id, webhook_id, company_id, event_id, version, type, instance_id, ${eventBodySql('matched')} AS body
-FROM matched WHERE is_claimed
-UNION ALL
-SELECT min(id), webhook_id, min(company_id), NULL, NULL, NULL, NULL, NULL
-FROM matched WHERE NOT is_claimed GROUP BY webhook_id
-ORDER BY id`;
+SELECT id, webhook_id, company_id, event_id, version, type, instance_id,
+       CASE WHEN is_claimed THEN ${eventBodySql('matched')} END AS body
+FROM matched`,
+});

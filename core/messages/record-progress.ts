@@ -6,6 +6,7 @@ import type { Lease, Recorded } from '../instances/hold-leases.ts';
 import { type Person, readPhones } from '../lids/read-phones.ts';
 import type { Coalescer } from '../platform/coalesce.ts';
 import type { Sql } from '../platform/db.ts';
+import { statementOfRows } from '../platform/input-rows.ts';
 import { type PostedStory, recordPosted, storyOf } from '../status/record-posted.ts';
 import { countUsage, type UsageCount } from '../usage/count-usage.ts';
 import { type OutboundFacts, progressEvent } from './message-events.ts';
@@ -69,11 +70,7 @@ async function record(
     }
   }
   if (changes.size === 0) return;
-  await client.write({
-    name: 'messages-progress-write',
-    text: WRITE,
-    values: [JSON.stringify([...changes.values()])],
-  });
+  await client.write(WRITE({ changes: [...changes.values()] }, {}));
   if (stories.length > 0) events.push(...(await recordPosted(client, stories, now)));
   await recordChatTraffic(client, traffic, now);
   await tell(events);
@@ -127,11 +124,24 @@ SELECT id, company_id, instance_id, type, chat_jid, idempotency_key, media_id, t
 FROM messages WHERE id = ANY ($1::uuid[]) AND direction = 'outbound'
 ORDER BY id FOR UPDATE`;
 
-const WRITE = `
-WITH changes AS MATERIALIZED (
-  SELECT * FROM json_to_recordset($1) AS r (id uuid, status text, "endsTask" boolean, "sentAt" timestamptz,
-    "deliveredAt" timestamptz, "readAt" timestamptz, "playedAt" timestamptz, "failedAt" timestamptz, "failedReason" text)
-), moved AS (
+const WRITE = statementOfRows({
+  name: 'messages-progress-write',
+  sets: {
+    changes: {
+      id: 'uuid',
+      status: 'text',
+      endsTask: 'boolean',
+      sentAt: 'timestamptz',
+      deliveredAt: 'timestamptz',
+      readAt: 'timestamptz',
+      playedAt: 'timestamptz',
+      failedAt: 'timestamptz',
+      failedReason: 'text',
+    },
+  },
+  values: [],
+  text: ({ changes }) => `
+WITH changes AS ${changes}, moved AS (
   UPDATE messages SET
     status = changes.status,
     sent_at = coalesce(messages.sent_at, changes."sentAt"),
@@ -142,4 +152,5 @@ WITH changes AS MATERIALIZED (
     failed_reason = coalesce(messages.failed_reason, changes."failedReason")
   FROM changes WHERE messages.id = ANY (ARRAY[changes.id])
 )
-DELETE FROM outbox USING changes WHERE outbox.task_id = ANY (ARRAY[changes.id]) AND changes."endsTask"`;
+DELETE FROM outbox USING changes WHERE outbox.task_id = ANY (ARRAY[changes.id]) AND changes."endsTask"`,
+});

@@ -1,4 +1,5 @@
 import type { Transaction } from '../platform/db.ts';
+import { statementOfRows } from '../platform/input-rows.ts';
 import type { AcceptRows } from './accept-sql.ts';
 
 /** The accept order of tasks, by task id; to be asked after the commit. */
@@ -29,11 +30,7 @@ export async function writeAccepted(
       messageId: message.changes,
       payload: message.payload,
     }));
-    await client.write({
-      name: 'accept-changes',
-      text: WRITE_CHANGES,
-      values: [JSON.stringify(changes), now],
-    });
+    await client.write(WRITE_CHANGES({ changes }, { now }));
   }
   if (rows.audits.length > 0) {
     await client.write({
@@ -70,60 +67,110 @@ async function writeSends(
     score: state.score,
   }));
   const known = contacts.some((contact) => contact.known);
-  const written = await client.writeReturning<{ task_id: string; seq: number }>({
-    name: `accept-write${known ? '' : '-new'}${wantsSeqs ? '-seqs' : ''}`,
-    text: `${known ? WRITE_WITH_KNOWN : WRITE}${wantsSeqs ? SEQS : ''}`,
-    values: [JSON.stringify(sends), JSON.stringify(contacts), now],
-  });
+  const statement = WRITE[known ? 'known' : 'fresh'][wantsSeqs ? 'returning' : 'silent'];
+  const written = await client.writeReturning<{ task_id: string; seq: number }>(
+    statement({ sends, contacts }, { now }),
+  );
   return async () => new Map((await written.rows()).map((row) => [row.task_id, row.seq]));
 }
 
-const SEQS = ' RETURNING task_id, seq';
+const SENDS = {
+  taskId: 'uuid',
+  companyId: 'integer',
+  shard: 'smallint',
+  keyId: 'uuid',
+  bodyHash: 'uuid',
+  contentId: 'uuid',
+  quotedNetworkId: 'text',
+  instanceId: 'uuid',
+  operation: 'text',
+  idempotencyKey: 'text',
+  traceId: 'uuid',
+  type: 'text',
+  chatJid: 'text',
+  content: 'jsonb',
+  mediaId: 'uuid',
+  score: 'integer',
+  payload: 'jsonb',
+} as const;
 
-const writeSql = (recount: string) => `
-WITH sends AS MATERIALIZED (
-  SELECT * FROM json_to_recordset($1) AS r (
-    "taskId" uuid, "companyId" integer, shard smallint, "keyId" uuid, "bodyHash" uuid, "contentId" uuid,
-    "quotedNetworkId" text, "instanceId" uuid, operation text, "idempotencyKey" text, "traceId" uuid,
-    type text, "chatJid" text, content jsonb, "mediaId" uuid, score integer, payload jsonb)
-), keyed AS (
+const CONTACTS = {
+  instanceId: 'uuid',
+  chatJid: 'text',
+  companyId: 'integer',
+  known: 'boolean',
+  consecutive: 'integer',
+  score: 'real',
+} as const;
+
+const writing = (name: string, { recounts, returns }: { recounts: boolean; returns: boolean }) =>
+  statementOfRows({
+    name,
+    sets: { sends: SENDS, contacts: CONTACTS },
+    values: ['now'],
+    text: ({ sends, contacts, now }) => `
+WITH sends AS ${sends}, keyed AS (
   INSERT INTO idempotency_keys (id, body_hash, message_id, task_id, created_at, content_id)
-  SELECT "keyId", "bodyHash", "taskId", "taskId", $3, "contentId" FROM sends
+  SELECT "keyId", "bodyHash", "taskId", "taskId", ${now}, "contentId" FROM sends
 ), stored AS (
   INSERT INTO messages (id, company_id, instance_id, direction, type, chat_jid, status, content,
                         idempotency_key, quoted_id, media_id, is_forwarded, forwarding_score, trace_id, created_at)
   SELECT "taskId", "companyId", "instanceId", 'outbound', type, "chatJid", 'queued', content,
-         "idempotencyKey", "quotedNetworkId", "mediaId", score IS NOT NULL, coalesce(score, 0), "traceId", $3
+         "idempotencyKey", "quotedNetworkId", "mediaId", score IS NOT NULL, coalesce(score, 0), "traceId", ${now}
   FROM sends
-), contacts AS MATERIALIZED (
-  SELECT * FROM json_to_recordset($2) AS r ("instanceId" uuid, "chatJid" text, "companyId" integer, known boolean,
-                                            consecutive integer, score real)
-), counted AS (
+), contacts AS ${contacts}, counted AS (
   INSERT INTO chat_guards (instance_id, chat_jid, company_id, outbound_consecutive, score, score_at)
-  SELECT "instanceId", "chatJid", "companyId", consecutive, score, $3 FROM contacts WHERE NOT known
-)${recount}
+  SELECT "instanceId", "chatJid", "companyId", consecutive, score, ${now} FROM contacts WHERE NOT known
+)${recounts ? recountSql(now) : ''}
 INSERT INTO outbox (task_id, company_id, instance_id, shard, operation, message_id, payload, trace_id, created_at)
-SELECT "taskId", "companyId", "instanceId", shard, operation, "taskId", payload, "traceId", $3 FROM sends`;
+SELECT "taskId", "companyId", "instanceId", shard, operation, "taskId", payload, "traceId", ${now} FROM sends
+${returns ? 'RETURNING task_id, seq' : ''}`,
+  });
 
-const WRITE = writeSql('');
-
-const WRITE_WITH_KNOWN = writeSql(`, recounted AS (
+const recountSql = (now: string) => `, recounted AS (
   UPDATE chat_guards AS g
-  SET outbound_consecutive = c.consecutive, score = c.score, score_at = $3
+  SET outbound_consecutive = c.consecutive, score = c.score, score_at = ${now}
   FROM contacts AS c
   WHERE c.known AND g.instance_id = ANY (ARRAY[c."instanceId"]) AND g.chat_jid = c."chatJid"
-)`);
+)`;
 
-const WRITE_CHANGES = `
-WITH changes AS MATERIALIZED (
-  SELECT * FROM json_to_recordset($1) AS r ("taskId" uuid, "companyId" integer, shard smallint, "keyId" uuid,
-    "bodyHash" uuid, "instanceId" uuid, operation text, "traceId" uuid, "messageId" uuid, payload jsonb)
-), keyed AS (
+/** By whether there are rows of contacts to update, and whether the accept order is asked for. */
+const WRITE = {
+  known: {
+    silent: writing('accept-write', { recounts: true, returns: false }),
+    returning: writing('accept-write-seqs', { recounts: true, returns: true }),
+  },
+  fresh: {
+    silent: writing('accept-write-new', { recounts: false, returns: false }),
+    returning: writing('accept-write-new-seqs', { recounts: false, returns: true }),
+  },
+};
+
+const WRITE_CHANGES = statementOfRows({
+  name: 'accept-changes',
+  sets: {
+    changes: {
+      taskId: 'uuid',
+      companyId: 'integer',
+      shard: 'smallint',
+      keyId: 'uuid',
+      bodyHash: 'uuid',
+      instanceId: 'uuid',
+      operation: 'text',
+      traceId: 'uuid',
+      messageId: 'uuid',
+      payload: 'jsonb',
+    },
+  },
+  values: ['now'],
+  text: ({ changes, now }) => `
+WITH changes AS ${changes}, keyed AS (
   INSERT INTO idempotency_keys (id, body_hash, message_id, task_id, created_at)
-  SELECT "keyId", "bodyHash", "messageId", "taskId", $2 FROM changes
+  SELECT "keyId", "bodyHash", "messageId", "taskId", ${now} FROM changes
 )
 INSERT INTO outbox (task_id, company_id, instance_id, shard, operation, message_id, payload, trace_id, created_at)
-SELECT "taskId", "companyId", "instanceId", shard, operation, "messageId", payload, "traceId", $2 FROM changes`;
+SELECT "taskId", "companyId", "instanceId", shard, operation, "messageId", payload, "traceId", ${now} FROM changes`,
+});
 
 const WRITE_AUDIT = `
 INSERT INTO audit_log (company_id, user_id, token_id, action, instance_id, detail, trace_id, created_at)

@@ -1,4 +1,5 @@
 import { type Sql, write } from '../platform/db.ts';
+import { statementOfRows } from '../platform/input-rows.ts';
 
 export interface UsageCount {
   companyId: number;
@@ -23,14 +24,28 @@ export async function countUsage(sql: Sql, counts: readonly UsageCount[], now: D
     rows.set(instanceId, row);
   }
   const sorted = [...rows.values()].sort((a, b) => (String(a.instanceId) < String(b.instanceId) ? -1 : 1));
-  await write(sql, { name: 'usage-count', text: COUNT, values: [JSON.stringify(sorted), now] });
+  await write(sql, COUNT({ counts: sorted }, { now }));
 }
 
-const COUNT = `
+const COUNT = statementOfRows({
+  name: 'usage-count',
+  sets: {
+    counts: {
+      instanceId: 'uuid',
+      companyId: 'integer',
+      sent: 'integer',
+      received: 'integer',
+      delivered: 'integer',
+      failed: 'integer',
+    },
+  },
+  values: ['now'],
+  text: ({ counts, now }) => `
+WITH counts AS ${counts}
 INSERT INTO usage_minutes AS u (instance_id, minute, company_id, sent, received, delivered, failed)
-SELECT "instanceId", date_trunc('minute', $2::timestamptz), "companyId", sent, received, delivered, failed
-FROM json_to_recordset($1) AS r ("instanceId" uuid, "companyId" integer, sent integer, received integer,
-                                 delivered integer, failed integer)
+SELECT "instanceId", date_trunc('minute', ${now}::timestamptz), "companyId", sent, received, delivered, failed
+FROM counts
 ON CONFLICT (instance_id, minute) DO UPDATE SET
   sent = u.sent + excluded.sent, received = u.received + excluded.received,
-  delivered = u.delivered + excluded.delivered, failed = u.failed + excluded.failed`;
+  delivered = u.delivered + excluded.delivered, failed = u.failed + excluded.failed`,
+});

@@ -6,10 +6,12 @@ import { type AttemptResult, recordAttempts } from '@posthorn/core/webhooks/deli
 
 const BATCH_MAX = 500;
 const RETRY_MS = 500;
+/** Nobody waits for what is gathered meanwhile: a statement for one costs three times what its share in one for four does. */
+const GATHER_MS = 20;
 
 /**
- * Writes results in batches: while one is on its way the next gathers, so that the busier it is the
- * fewer statements a result costs. Keeps trying while the database is away; what is never written is
+ * Writes results in batches: the first at once, and while that is on its way and for a moment after it the next
+ * gather, so that the busier it is the fewer statements a result costs. Keeps trying while the database is away; what is never written is
  * attempted again under the same number once the lease ends.
  */
 export function createAttemptRecorder(deps: { db: Db; log: Log }) {
@@ -19,14 +21,14 @@ export function createAttemptRecorder(deps: { db: Db; log: Log }) {
   const loop = startLoop({
     everyMs: Number.POSITIVE_INFINITY,
     // Whatever comes meanwhile, a database that is away is not asked more often.
-    gapMs: () => (isAway ? RETRY_MS : 0),
+    gapMs: () => (isAway ? RETRY_MS : GATHER_MS),
     retryMs: 0,
     waitsFirst: true,
     async run() {
       // What ends in the same turn of the event loop goes together.
       await immediate();
       await writeBatch();
-      return waiting.length > 0;
+      return waiting.length >= BATCH_MAX;
     },
     onError(err) {
       isAway = true;

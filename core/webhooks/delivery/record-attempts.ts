@@ -1,5 +1,6 @@
 import type { ErrorClass } from '@posthorn/contract/messaging/webhooks.ts';
 import type { Sql } from '../../platform/db.ts';
+import { statementOfRows } from '../../platform/input-rows.ts';
 
 /** What came of one attempt. */
 export interface AttemptResult {
@@ -29,25 +30,12 @@ export interface AttemptResult {
 export async function recordAttempts(sql: Sql, results: readonly AttemptResult[]): Promise<void> {
   const urls = distinct(results.map((result) => result.webhookUrl));
   const types = distinct(results.map((result) => result.eventType));
-  await sql.query({
-    name: 'attempts-record',
-    text: RECORD,
-    values: [
-      results.map((result) => result.deliveryId),
-      results.map((result) => result.attempt),
-      results.map((result) => urls.indexOf(result.webhookUrl)),
-      results.map((result) => types.indexOf(result.eventType)),
-      results.map((result) => result.instanceId),
-      results.map((result) => result.statusCode),
-      results.map((result) => result.errorClass),
-      results.map((result) => result.response),
-      results.map((result) => result.latencyMs),
-      results.map((result) => result.endedAt.toISOString()),
-      results.map((result) => result.nextAttemptAt?.toISOString() ?? null),
-      [...urls.values],
-      [...types.values],
-    ],
-  });
+  const rows = results.map(({ webhookUrl, eventType, ...result }) => ({
+    ...result,
+    urlAt: urls.indexOf(webhookUrl),
+    typeAt: types.indexOf(eventType),
+  }));
+  await sql.query(RECORD({ results: rows }, { urls: [...urls.values], types: [...types.values] }));
 }
 
 /** Texts that repeat go over the wire once, with their place in each row. */
@@ -61,28 +49,43 @@ function distinct(texts: readonly string[]): { values: Iterable<string>; indexOf
 // Each result comes out of the statement that touched its delivery: joining the two afterwards would be
 // n times n, for the planner can't know how many rows they return (10 of 17 ms for 256 results).
 const TOUCHED = `d.company_id, d.webhook_id, d.event_id, d.event_created_at, r.*`;
-const RECORD = `
-WITH r AS MATERIALIZED (
-  SELECT * FROM unnest($1::bigint[], $2::int[], $3::int[], $4::int[], $5::uuid[], $6::int[], $7::text[],
-                       $8::text[], $9::int[], $10::timestamptz[], $11::timestamptz[])
-    AS r (delivery_id, attempt, url_at, type_at, instance_id, status_code, error_class, response, latency_ms, ended_at, next_at)
-), finished AS (
+const RECORD = statementOfRows({
+  name: 'attempts-record',
+  sets: {
+    results: {
+      deliveryId: 'bigint',
+      attempt: 'integer',
+      urlAt: 'integer',
+      typeAt: 'integer',
+      instanceId: 'uuid',
+      statusCode: 'integer',
+      errorClass: 'text',
+      response: 'text',
+      latencyMs: 'integer',
+      endedAt: 'timestamptz',
+      nextAttemptAt: 'timestamptz',
+    },
+  },
+  values: ['urls', 'types'],
+  text: ({ results, urls, types }) => `
+WITH r AS ${results}, finished AS (
   DELETE FROM webhook_deliveries d USING r
-  WHERE d.id = ANY (ARRAY[r.delivery_id]) AND d.attempts = r.attempt - 1 AND r.next_at IS NULL
+  WHERE d.id = ANY (ARRAY[r."deliveryId"]) AND d.attempts = r.attempt - 1 AND r."nextAttemptAt" IS NULL
   RETURNING ${TOUCHED}
 ), postponed AS (
-  UPDATE webhook_deliveries d SET attempts = r.attempt, next_attempt_at = r.next_at, leased_until = NULL,
+  UPDATE webhook_deliveries d SET attempts = r.attempt, next_attempt_at = r."nextAttemptAt", leased_until = NULL,
     claimed_by = NULL
   FROM r
-  WHERE d.id = ANY (ARRAY[r.delivery_id]) AND d.attempts = r.attempt - 1 AND r.next_at IS NOT NULL
+  WHERE d.id = ANY (ARRAY[r."deliveryId"]) AND d.attempts = r.attempt - 1 AND r."nextAttemptAt" IS NOT NULL
   RETURNING ${TOUCHED}
 )
 INSERT INTO webhook_delivery_logs (company_id, webhook_id, webhook_url, instance_id, event_id, event_type,
   event_created_at, attempt, success, status_code, error_class, response, latency_ms, created_at)
-SELECT company_id, webhook_id, ($12::text[])[url_at], instance_id, event_id, ($13::text[])[type_at],
-  event_created_at, attempt, error_class = '', status_code, error_class, response, latency_ms, ended_at
+SELECT company_id, webhook_id, (${urls}::text[])["urlAt"], "instanceId", event_id, (${types}::text[])["typeAt"],
+  event_created_at, attempt, "errorClass" = '', "statusCode", "errorClass", response, "latencyMs", "endedAt"
 FROM (SELECT * FROM finished UNION ALL SELECT * FROM postponed) touched
-ORDER BY ended_at, delivery_id`;
+ORDER BY "endedAt", "deliveryId"`,
+});
 
 /**
  * An endpoint that answered 410 gets nothing more until its owner enables it again (WHK-11). If the webhook
