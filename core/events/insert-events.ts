@@ -51,15 +51,17 @@ interface ClaimedRow {
   body: string;
 }
 
-/** Without a body it stands for all that its webhook got and nobody has claimed. */
+/** Without a body: nobody has claimed it. */
 type WrittenRow = ClaimedRow | { webhook_id: number; company_id: number; body: null };
 
 function toWritten(rows: readonly WrittenRow[]): WrittenDeliveries {
-  const written: WrittenDeliveries = { claimed: [], unclaimed: [] };
+  const claimed: WrittenDeliveries['claimed'] = [];
+  /** By webhook: its company. */
+  const unclaimed = new Map<number, number>();
   for (const row of rows) {
-    if (row.body === null) written.unclaimed.push({ webhookId: row.webhook_id, companyId: row.company_id });
+    if (row.body === null) unclaimed.set(row.webhook_id, row.company_id);
     else
-      written.claimed.push({
+      claimed.push({
         id: row.id,
         webhookId: row.webhook_id,
         eventId: row.event_id,
@@ -69,7 +71,10 @@ function toWritten(rows: readonly WrittenRow[]): WrittenDeliveries {
         body: row.body,
       });
   }
-  return written;
+  return {
+    claimed,
+    unclaimed: [...unclaimed].map(([webhookId, companyId]) => ({ webhookId, companyId })),
+  };
 }
 
 function toRow(event: NewEvent) {
@@ -85,7 +90,7 @@ function toRow(event: NewEvent) {
   };
 }
 
-/** Every pattern a webhook may hold that matches this type: all, itself, its family, its kind. */
+/** Every pattern a webhook may hold that matches this type, as an array of PostgreSQL: all, itself, its family, its kind. */
 function patternsOf(type: string): string {
   const dot = type.indexOf('.');
   return `{*,${type},${type.slice(0, dot)}.*,*.${type.slice(dot + 1)}}`;
@@ -102,10 +107,13 @@ const EVENTS = {
   created_at: 'timestamptz',
 } as const;
 
-const logEvents = (input: string) => `
+// What `event_tx()` gives, without the call, which costs as much as inserting an event.
+const EVENT_TX = '(SELECT pg_current_xact_id()::text::bigint + tx_base FROM event_clock)';
+
+const logSql = (input: string) => `
 WITH input AS ${input}, logged AS (
   INSERT INTO events (tx, event_id, company_id, instance_id, type, data, trace_id, created_at)
-  SELECT (SELECT pg_current_xact_id()::text::bigint + tx_base FROM event_clock), event_id, company_id, instance_id, type, data, trace_id, created_at FROM input
+  SELECT ${EVENT_TX}, event_id, company_id, instance_id, type, data, trace_id, created_at FROM input
 )`;
 
 const MATCHING_WEBHOOKS = `
@@ -118,19 +126,19 @@ const INSERT_EVENTS = statementOfRows({
   name: 'events-insert-fan-out',
   sets: { input: EVENTS },
   values: [],
-  text: ({ input }) => `${logEvents(input)}
+  text: ({ input }) => `${logSql(input)}
 INSERT INTO webhook_deliveries (company_id, webhook_id, event_id, event_created_at, next_attempt_at, created_at)
 SELECT input.company_id, webhooks.id, input.event_id, input.created_at, input.created_at, input.created_at
 FROM input${MATCHING_WEBHOOKS}`,
 });
 
-// The ids are drawn before the insert: what is claimed can then be returned with its body, without a join with what
-// the insert returns, whose number of rows the planner cannot know.
+// The ids are drawn before the insert, in the order in which the rows are returned: what is claimed can then be returned
+// with its body, without a join with what the insert returns, whose number of rows the planner cannot know.
 const INSERT_AND_CLAIM = statementOfRows({
   name: 'events-insert-claim',
   sets: { input: EVENTS },
   values: ['webhookIds', 'leasedUntil', 'claimedBy'],
-  text: ({ input, webhookIds, leasedUntil, claimedBy }) => `${logEvents(input)}, matched AS MATERIALIZED (
+  text: ({ input, webhookIds, leasedUntil, claimedBy }) => `${logSql(input)}, matched AS MATERIALIZED (
   SELECT nextval('webhook_deliveries_id_seq') AS id, input.*, webhooks.id AS webhook_id, webhooks.xmin::text AS version,
          webhooks.id = ANY (${webhookIds}::int[]) AND companies.status = 'active' AS is_claimed
   FROM input${MATCHING_WEBHOOKS}

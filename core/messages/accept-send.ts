@@ -14,7 +14,7 @@ import type { Db } from '../platform/db.ts';
 import { isUnavailable } from '../platform/db.ts';
 import { canonicalJson, hashKey } from '../platform/hashes.ts';
 import { isUuid, networkIdOf, newId } from '../platform/ids.ts';
-import { type AcceptKnowledge, type AcceptRows, acceptOrderLocks } from './accept-sql.ts';
+import { type AcceptKnowledge, type AcceptRows, acceptOrderLocks, readForAccept } from './accept-sql.ts';
 import { acceptedFor, idleQueues } from './accepted-pages.ts';
 import {
   afterOutbound,
@@ -25,7 +25,6 @@ import {
   newContact,
 } from './guard.ts';
 import type { AcceptedFor, LocalQueues } from './local-queues.ts';
-import { readForAccept } from './read-for-accept.ts';
 import type { AcceptedSend, SendCommand } from './send-command.ts';
 import { writeAccepted } from './write-accepted.ts';
 
@@ -84,13 +83,13 @@ async function acceptBatch(deps: AcceptDeps, batch: SendCommand[]): Promise<(Acc
   const idleAt = idleQueues(deps.queues, batch);
   const { outcomes, rows, seqs } = await deps.db.transaction(async (client) => {
     const known = await readForAccept(client, {
-      sends: sends.map(({ command: { instanceId, message }, keyId, content, quotedId }) => ({
-        instanceId,
-        keyId,
-        contentId: content?.id,
-        chatJid: message?.chatJid,
-        quotedId: quotedId ?? undefined,
-      })),
+      instanceIds: sends.map((send) => send.command.instanceId),
+      keyIds: sends.map((send) => send.keyId),
+      contentIds: sends.flatMap((send) => (send.content ? [send.content.id] : [])),
+      contacts: sends.flatMap(({ command: { instanceId, message } }) =>
+        message ? [{ instanceId, chatJid: message.chatJid }] : [],
+      ),
+      quotedIds: sends.flatMap((send) => (send.quotedId ? [send.quotedId] : [])),
       now,
       idleAt,
     });

@@ -1,6 +1,8 @@
+import { DUPLICATE_CONTENT_WINDOW_S } from '@posthorn/contract/limits.ts';
 import type { QueryConfig } from 'pg';
-import type { CompanyHold } from '../access/company-hold.ts';
+import { type CompanyHold, holdSql } from '../access/company-hold.ts';
 import type { NewMessage } from '../content/new-message.ts';
+import { lacksSql } from '../instances/driver-abilities.ts';
 import type { InstanceSettings } from '../instances/settings.ts';
 import { ADVISORY_LOCKS } from '../platform/advisory-locks.ts';
 import type { Sql } from '../platform/db.ts';
@@ -19,7 +21,7 @@ export interface AcceptKnowledge {
   quoted: Map<string, { instance_id: string; network_id: string | null }>;
 }
 
-export interface InstanceRow {
+interface InstanceRow {
   id: string;
   company_id: number;
   shard: number;
@@ -33,7 +35,7 @@ export interface InstanceRow {
   isBusy: boolean;
 }
 
-export interface EarlierSend {
+interface EarlierSend {
   status: 'queued' | 'sent' | 'failed';
   messageId: string;
   taskId: string;
@@ -105,3 +107,101 @@ export function acceptOrderLocks(instanceIds: Iterable<string>): QueryConfig {
 export async function lockAcceptOrder(client: Sql, instanceIds: Iterable<string>): Promise<void> {
   await client.query(acceptOrderLocks(instanceIds));
 }
+
+/**
+ * Reads what decides. The locks must be held by a statement before: this one's snapshot is then taken under
+ * them and sees whatever the previous holder committed.
+ */
+export async function readForAccept(
+  client: Sql,
+  wanted: {
+    instanceIds: string[];
+    keyIds: string[];
+    contentIds: string[];
+    contacts: { instanceId: string; chatJid: string }[];
+    quotedIds: string[];
+    now: Date;
+    /** By instance: above which seq to look for tasks. */
+    idleAt: ReadonlyMap<string, number>;
+  },
+): Promise<AcceptKnowledge> {
+  const instanceIds = [...new Set(wanted.instanceIds)];
+  const quotes = wanted.quotedIds.length > 0;
+  const found = await client.query<Read>({
+    name: quotes ? 'accept-read-quoted' : 'accept-read',
+    text: quotes ? READ_WITH_QUOTED : READ,
+    values: [
+      instanceIds,
+      wanted.keyIds,
+      wanted.contentIds,
+      JSON.stringify(wanted.contacts.map((contact) => ({ i: contact.instanceId, c: contact.chatJid }))),
+      new Date(wanted.now.getTime() - DUPLICATE_CONTENT_WINDOW_S * 1000),
+      instanceIds.map((id) => wanted.idleAt.get(id) ?? null),
+      ...(quotes ? [wanted.quotedIds] : []),
+    ],
+  });
+  const row = found.rows[0]!;
+  return {
+    instances: new Map(row.instances?.map((instance) => [instance.id, instance])),
+    keys: row.keys ? await readEarlier(client, row.keys) : new Map(),
+    contents: new Map(row.contents?.map((content) => [content.id, new Date(content.ms).toISOString()])),
+    contacts: new Map(
+      row.contacts?.map((contact) => [
+        `${contact.i} ${contact.c}`,
+        { outboundConsecutive: contact.n, score: contact.score, scoreAtMs: contact.ms },
+      ]),
+    ),
+    contactRows: new Map(),
+    quoted: new Map(row.quoted?.map(({ id, ...quoted }) => [id, quoted])),
+  };
+}
+
+/** A key that is used again is rare: what became of its send is a question of its own. */
+async function readEarlier(client: Sql, keyIds: string[]): Promise<Map<string, EarlierSend>> {
+  const { rows } = await client.query<EarlierSend & { id: string }>({
+    name: 'accept-read-earlier',
+    text: READ_EARLIER,
+    values: [keyIds],
+  });
+  return new Map(rows.map(({ id, ...earlier }) => [id, earlier]));
+}
+
+interface Read {
+  instances: InstanceRow[] | null;
+  /** Those that were used before. */
+  keys: string[] | null;
+  contents: { id: string; ms: number }[] | null;
+  contacts: { i: string; c: string; n: number; score: number; ms: number }[] | null;
+  quoted?: { id: string; instance_id: string; network_id: string | null }[] | null;
+}
+
+const READ = `
+SELECT
+  (SELECT json_agg(json_build_object('id', i.id, 'company_id', i.company_id, 'shard', i.shard, 'state', i.state,
+                                     'hold', ${holdSql('c')}, 'lacks', ${lacksSql('i')}, 'settings', i.settings,
+                                     'isBusy', EXISTS (SELECT FROM outbox o WHERE o.instance_id = ANY (ARRAY[i.id])
+                                       AND o.seq > ($6::bigint[])[array_position($1::uuid[], i.id)])))
+   FROM instances i JOIN companies c ON c.id = ANY (ARRAY[i.company_id])
+   WHERE i.id = ANY ($1::uuid[])) AS instances,
+  (SELECT json_agg(id) FROM idempotency_keys WHERE id = ANY ($2::uuid[])) AS keys,
+  (SELECT json_agg(json_build_object('id', content_id, 'ms', extract(epoch FROM created_at) * 1000))
+   FROM idempotency_keys WHERE content_id = ANY ($3::uuid[]) AND created_at > $5) AS contents,
+  (SELECT json_agg(json_build_object('i', g.instance_id, 'c', g.chat_jid, 'n', g.outbound_consecutive,
+                                     'score', g.score, 'ms', extract(epoch FROM g.score_at) * 1000))
+   FROM json_to_recordset($4) AS w (i uuid, c text)
+   JOIN chat_guards g ON g.instance_id = ANY (ARRAY[w.i]) AND g.chat_jid = w.c) AS contacts`;
+
+const READ_WITH_QUOTED = `${READ},
+  (SELECT json_agg(json_build_object('id', id, 'instance_id', instance_id, 'network_id', network_id))
+   FROM messages WHERE id = ANY ($7::uuid[])) AS quoted`;
+
+const READ_EARLIER = `
+SELECT k.id, k.body_hash AS "bodyHash", k.message_id AS "messageId", k.task_id AS "taskId",
+  (extract(epoch FROM k.created_at) * 1000)::float8 AS "createdAtMs",
+  CASE
+    -- a change: its message's state is not its own
+    WHEN k.message_id <> k.task_id
+    THEN coalesce((SELECT f.status FROM finished_changes f WHERE f.task_id = k.task_id), 'queued')
+    WHEN m.status IN ('queued', 'failed') THEN m.status WHEN m.status IS NULL THEN 'queued' ELSE 'sent' END AS status
+FROM idempotency_keys k LEFT JOIN messages m ON m.id = ANY (ARRAY[k.message_id])
+WHERE k.id = ANY ($1::uuid[])`;

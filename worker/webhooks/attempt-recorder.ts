@@ -6,13 +6,13 @@ import { type AttemptResult, recordAttempts } from '@posthorn/core/webhooks/deli
 
 const BATCH_MAX = 500;
 const RETRY_MS = 500;
-/** Nobody waits for what is gathered meanwhile: a statement for one costs three times what its share in one for four does. */
+/** Nobody waits for what gathers meanwhile, and one in a statement of four costs half of one alone. */
 const GATHER_MS = 20;
 
 /**
  * Writes results in batches: the first at once, and while that is on its way and for a moment after it the next
- * gather, so that the busier it is the fewer statements a result costs. Keeps trying while the database is away; what is never written is
- * attempted again under the same number once the lease ends.
+ * gather, so that the busier it is the fewer statements a result costs. Keeps trying while the database is away; what is
+ * never written is attempted again under the same number once the lease ends.
  */
 export function createAttemptRecorder(deps: { db: Db; log: Log }) {
   let waiting: AttemptResult[] = [];
