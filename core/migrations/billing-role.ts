@@ -96,7 +96,9 @@ export async function billingConnectionUrl(options: {
   }
   const url = new URL(options.own ?? options.databaseUrl);
   url.searchParams.set('options', [url.searchParams.get('options') ?? '', ...settings].join(' ').trim());
-  return url.href.replaceAll('+', '%20');
+  // PostgreSQL's clients know no other blank. A plus in the user's name or password is one.
+  url.search = url.search.replaceAll('+', '%20');
+  return url.href;
 }
 
 async function mayBecomeBillingRole(databaseUrl: string): Promise<boolean> {
