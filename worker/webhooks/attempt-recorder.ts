@@ -28,6 +28,8 @@ export function createAttemptRecorder(deps: { db: Db; log: Log }) {
       // What ends in the same turn of the event loop goes together.
       await immediate();
       await writeBatch();
+      // What is left of more than one statement takes: nobody may come any more to wake for it.
+      if (waiting.length > 0) loop.wake();
       return waiting.length >= BATCH_MAX;
     },
     onError(err) {

@@ -32,6 +32,8 @@ export async function recordAttempts(sql: Sql, results: readonly AttemptResult[]
   const types = distinct(results.map((result) => result.eventType));
   const rows = results.map(({ webhookUrl, eventType, ...result }) => ({
     ...result,
+    // JSON holds no half of a surrogate pair, and one such text would keep all that come after it from being recorded.
+    response: result.response.toWellFormed(),
     urlAt: urls.indexOf(webhookUrl),
     typeAt: types.indexOf(eventType),
   }));

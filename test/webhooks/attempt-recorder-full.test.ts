@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Db } from '@posthorn/core/platform/db.ts';
+import { createLog } from '@posthorn/core/platform/log.ts';
+import { createAttemptRecorder } from '@posthorn/worker/webhooks/attempt-recorder.ts';
+import { successOf } from './support.ts';
+
+const log = createLog({ level: 'silent', role: 'test' });
+
+/** How many rows each statement wrote: few have their ids among the values, many are one text. */
+function countingDb(failing: () => boolean) {
+  const written: number[] = [];
+  const query = async (config: { name: string; values: unknown[] }) => {
+    if (failing()) throw new Error('away');
+    const few = /-(\d+)$/.exec(config.name);
+    written.push(few ? Number(few[1]) : (JSON.parse(config.values[0] as string) as unknown[]).length);
+    return { rows: [] };
+  };
+  return { db: { query } as unknown as Db, total: () => written.reduce((sum, n) => sum + n, 0) };
+}
+
+test('what is left of more results than one statement takes is written without another result', async () => {
+  const { db, total } = countingDb(() => false);
+  const recorder = createAttemptRecorder({ db, log });
+  for (let id = 1; id <= 700; id += 1) recorder.add(successOf(id));
+  await delay(300);
+  const before = { written: total(), waiting: recorder.backlog() };
+  await recorder.stop();
+  assert.deepEqual(before, { written: 700, waiting: 0 });
+});
+
+test('what has gathered while the database was away is written once it is back', async () => {
+  let isAway = true;
+  const { db, total } = countingDb(() => isAway);
+  const recorder = createAttemptRecorder({ db, log });
+  for (let id = 1; id <= 1024; id += 1) recorder.add(successOf(id));
+  await delay(50);
+  isAway = false;
+  await delay(1_200);
+  const before = { written: total(), waiting: recorder.backlog() };
+  await recorder.stop();
+  assert.deepEqual(before, { written: 1024, waiting: 0 });
+});

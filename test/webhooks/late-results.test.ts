@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createDb } from '@posthorn/core/platform/db.ts';
+import { createParts, type Parts } from '../support/parts.ts';
+import { waitFor } from '../support/process.ts';
+import { seedCompany } from '../support/seed.ts';
+import { emitEvents, logsOf, pendingOf, seedWebhook, startDispatcher, startReceiver } from './support.ts';
+
+const EVENTS = 800;
+const LEASE_MS = 12_000;
+
+let parts: Parts;
+before(async () => {
+  parts = await createParts();
+});
+after(() => parts.close());
+
+test('what was answered while a write took seconds is recorded soon after, and not delivered again', async (t) => {
+  const hot = createDb({ url: parts.url, poolSize: 6, log: parts.log, name: 'late', plans: 'indexed' });
+  t.after(() => hot.close());
+  const receiver = await startReceiver();
+  t.after(receiver.close);
+  const { companyId } = await seedCompany(parts.db);
+  const webhook = await seedWebhook(parts.db, companyId, receiver.url);
+  let isSlow = true;
+  const db = {
+    ...hot,
+    query: async (query: { name?: string }, values?: unknown[]) => {
+      // A disk that stalls once, until everything is answered.
+      if (isSlow && query.name?.startsWith('attempts-record')) {
+        await waitFor(() => receiver.requests >= EVENTS, 8_000);
+        await delay(100);
+        isSlow = false;
+      }
+      return hot.query(query as never, values);
+    },
+  } as typeof hot;
+  const dispatcher = await startDispatcher(parts, { db, leaseMs: LEASE_MS });
+  t.after(dispatcher.close);
+  await emitEvents(parts, companyId, EVENTS);
+  await waitFor(() => !isSlow, 9_000);
+  await delay(1_500);
+  const recorded = (await logsOf(parts.db, webhook.id)).length;
+  await delay(LEASE_MS);
+  assert.deepEqual(
+    { recorded, requests: receiver.requests, pending: await pendingOf(parts.db, webhook.id) },
+    { recorded: EVENTS, requests: EVENTS, pending: 0 },
+  );
+});
