@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { recordAttempts } from '@posthorn/core/webhooks/delivery/record-attempts.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { seedCompany } from '../support/seed.ts';
@@ -29,3 +30,29 @@ for (const count of [1, 2, 3, 40])
     const responses = (await logsOf(parts.db, id)).map(({ response }) => response);
     assert.deepEqual(responses.toSorted(), ['cut \ufffd', ...Array(count - 1).fill('ok')].toSorted());
   });
+
+test('results lock their deliveries in the order of ids, whatever order they came in', async () => {
+  const { companyId } = await seedCompany(parts.db);
+  const { id } = await seedWebhook(parts.db, companyId, 'http://127.0.0.1:9/');
+  await emitEvents(parts, companyId, 3);
+  const { rows } = await parts.db.query<{ id: number }>(
+    'SELECT id FROM webhook_deliveries WHERE webhook_id = $1 ORDER BY id',
+    [id],
+  );
+  let recording: Promise<void> | undefined;
+  // As a retry that is asked for locks them, and the deletion of their webhook.
+  await parts.db.transaction(async (sql) => {
+    const lock = (row: { id: number }) =>
+      sql.query('SELECT 1 FROM webhook_deliveries WHERE id = $1 FOR UPDATE', [row.id]);
+    await lock(rows[0]!);
+    recording = recordAttempts(
+      parts.db,
+      rows.toReversed().map((row) => successOf(row.id)),
+    );
+    recording.catch(() => undefined);
+    await delay(300);
+    await lock(rows[2]!);
+  });
+  await recording;
+  assert.equal(await pendingOf(parts.db, id), 0);
+});

@@ -30,7 +30,9 @@ export interface AttemptResult {
 export async function recordAttempts(sql: Sql, results: readonly AttemptResult[]): Promise<void> {
   const urls = distinct(results.map((result) => result.webhookUrl));
   const types = distinct(results.map((result) => result.eventType));
-  const rows = results.map(({ webhookUrl, eventType, ...result }) => ({
+  // Locked in the order in which a webhook's are deleted, and retries asked for: they would wait in a ring otherwise.
+  const sorted = results.toSorted((a, b) => a.deliveryId - b.deliveryId);
+  const rows = sorted.map(({ webhookUrl, eventType, ...result }) => ({
     ...result,
     // JSON holds no half of a surrogate pair, and one such text would keep all that come after it from being recorded.
     response: result.response.toWellFormed(),
