@@ -13,7 +13,7 @@ before(async () => {
 after(() => parts.close());
 
 for (const count of [1, 2, 3, 40])
-  test(`a text that ends in half a surrogate pair is recorded, among ${count}`, async () => {
+  test(`a text with a NUL that ends in half a surrogate pair is recorded, among ${count}`, async () => {
     const { companyId } = await seedCompany(parts.db);
     const { id } = await seedWebhook(parts.db, companyId, 'http://127.0.0.1:9/');
     await emitEvents(parts, companyId, count);
@@ -24,11 +24,11 @@ for (const count of [1, 2, 3, 40])
     const half = '😀'.slice(0, 1);
     await recordAttempts(
       parts.db,
-      rows.map((row, nth) => ({ ...successOf(row.id), response: nth === 0 ? `cut ${half}` : 'ok' })),
+      rows.map((row, nth) => ({ ...successOf(row.id), response: nth === 0 ? `cut \0 ${half}` : 'ok' })),
     );
     assert.equal(await pendingOf(parts.db, id), 0);
     const responses = (await logsOf(parts.db, id)).map(({ response }) => response);
-    assert.deepEqual(responses.toSorted(), ['cut \ufffd', ...Array(count - 1).fill('ok')].toSorted());
+    assert.deepEqual(responses.toSorted(), ['cut \ufffd \ufffd', ...Array(count - 1).fill('ok')].toSorted());
   });
 
 test('results lock their deliveries in the order of ids, whatever order they came in', async () => {

@@ -34,8 +34,8 @@ export async function recordAttempts(sql: Sql, results: readonly AttemptResult[]
   const sorted = results.toSorted((a, b) => a.deliveryId - b.deliveryId);
   const rows = sorted.map(({ webhookUrl, eventType, ...result }) => ({
     ...result,
-    // JSON holds no half of a surrogate pair, and one such text would keep all that come after it from being recorded.
-    response: result.response.toWellFormed(),
+    // One text that PostgreSQL cannot store would keep all that come after it from being recorded.
+    response: result.response.replaceAll('\0', '\uFFFD').toWellFormed(),
     urlAt: urls.indexOf(webhookUrl),
     typeAt: types.indexOf(eventType),
   }));
