@@ -98,7 +98,7 @@ export const configSchema = z.object({
   /** Sends of an instance that the sandbox has not answered yet. */
   SANDBOX_WINDOW: positive.default(32),
   SANDBOX_AUTO_PAIR: flag.default(true),
-  SANDBOX_KEEP_MESSAGES: positive.default(50_000),
+  SANDBOX_KEEP_MESSAGES: positive.default(20_000),
   /** The WebSocket address of the WhatsApp network; another one only where that can't be reached. */
   WHATSAPP_URL: z.url({ protocol: /^wss?$/ }).default('wss://web.whatsapp.com/ws/chat'),
   /** Lets the proxies of instances stand at private addresses. */

@@ -17,7 +17,7 @@ type Row<C extends Columns> = { readonly [K in keyof C]?: unknown };
 
 /**
  * Rows in all sets together that go as a parameter each value: each combination of numbers is a prepared statement of
- * its own. From four on, what is saved in PostgreSQL goes into more parameters.
+ * its own, and three or four save PostgreSQL no more than 2 to 4 %.
  */
 const FEW = 2;
 

@@ -43,7 +43,7 @@ export interface SandboxOptions {
   /** Where accounts, messages and ledger outlive a restart; memory only without it. */
   dataDir?: string;
   compactAboveBytes?: number;
-  /** The newest messages that it holds, and those under way; default 50,000. */
+  /** The newest messages that it holds, and those under way; default 20,000. */
   keepMessages?: number;
   qrTtlMs?: number;
   codeTtlMs?: number;
@@ -62,7 +62,7 @@ export interface SandboxServer {
   close(): Promise<void>;
 }
 
-const KEEP_MESSAGES = 50_000;
+const KEEP_MESSAGES = 20_000;
 const HEARTBEAT_MS = 30_000;
 /**
  * An idle connection is kept for longer than clients keep theirs, so that they end it first: one that is ended here while
