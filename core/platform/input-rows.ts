@@ -68,9 +68,10 @@ export function statementOfRows<Sets extends SetsOfColumns, Value extends string
     let { name } = options;
     for (const set of sets) {
       const given: readonly Record<string, unknown>[] = rows[set.name]!;
-      if (areFew) name += `-${given.length}`;
-      if (areFew) addValues(parameters, set.columns, given);
-      else parameters.push(JSON.stringify(given));
+      if (areFew) {
+        name += `-${given.length}`;
+        addValues(parameters, set.columns, given);
+      } else parameters.push(JSON.stringify(given));
     }
     for (const value of options.values) parameters.push(values[value]);
     let text = texts.get(name);

@@ -8,6 +8,8 @@ import { successOf } from './support.ts';
 
 const MICROTASKS = 20;
 
+const log = createLog({ level: 'silent', role: 'test' });
+
 test('a result that comes in the very moment in which a write ends is written too', async () => {
   for (let after = 0; after < MICROTASKS; after += 1) {
     const written: number[] = [];
@@ -22,7 +24,6 @@ test('a result that comes in the very moment in which a write ends is written to
       });
       return done;
     };
-    const log = createLog({ level: 'silent', role: 'test' });
     const recorder = createAttemptRecorder({ db: { query } as unknown as Db, log });
     recorder.add(successOf(1));
     await delay(5);
@@ -30,4 +31,39 @@ test('a result that comes in the very moment in which a write ends is written to
     await recorder.stop();
     assert.deepEqual(written, [1, 2], `${after} microtasks after the answer`);
   }
+});
+
+/** How many rows each statement wrote: few have their ids among the values, many are one text. */
+function countingDb(failing: () => boolean) {
+  const written: number[] = [];
+  const query = async (config: { name: string; values: unknown[] }) => {
+    if (failing()) throw new Error('away');
+    const few = /-(\d+)$/.exec(config.name);
+    written.push(few ? Number(few[1]) : (JSON.parse(config.values[0] as string) as unknown[]).length);
+    return { rows: [] };
+  };
+  return { db: { query } as unknown as Db, total: () => written.reduce((sum, n) => sum + n, 0) };
+}
+
+test('what is left of more results than one statement takes is written without another result', async () => {
+  const { db, total } = countingDb(() => false);
+  const recorder = createAttemptRecorder({ db, log });
+  for (let id = 1; id <= 700; id += 1) recorder.add(successOf(id));
+  await delay(300);
+  const before = { written: total(), waiting: recorder.backlog() };
+  await recorder.stop();
+  assert.deepEqual(before, { written: 700, waiting: 0 });
+});
+
+test('what has gathered while the database was away is written once it is back', async () => {
+  let isAway = true;
+  const { db, total } = countingDb(() => isAway);
+  const recorder = createAttemptRecorder({ db, log });
+  for (let id = 1; id <= 1024; id += 1) recorder.add(successOf(id));
+  await delay(50);
+  isAway = false;
+  await delay(1_200);
+  const before = { written: total(), waiting: recorder.backlog() };
+  await recorder.stop();
+  assert.deepEqual(before, { written: 1024, waiting: 0 });
 });
