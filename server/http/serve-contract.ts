@@ -10,13 +10,13 @@ import type { Call } from './call.ts';
 import { type AppDeps, type HttpApp, openCall } from './create-app.ts';
 import { admit, type GateDeps } from './gate.ts';
 import type { AnyHandler, Handlers } from './handler.ts';
-import { forgetPlaceholder, type MediaIntake, readMediaBody } from './media-body.ts';
+import type { MediaBodies } from './media-bodies.ts';
 import { type PreparedRoute, prepareRoute } from './prepared-route.ts';
 import { readJson } from './read-json.ts';
 
 export interface ServeDeps extends AppDeps, GateDeps {
-  /** For routes that take media (`raw: 'multipart'`); absent in a service that has none. */
-  intake?: MediaIntake;
+  /** Absent in a service without routes that take media. */
+  mediaBodies?: MediaBodies;
 }
 
 type Middleware = (request: Request, response: Response, next: NextFunction) => void;
@@ -154,10 +154,13 @@ function readBody(deps: ServeDeps, prepared: PreparedRoute): Middleware {
     request.body = body === undefined ? {} : body;
     next();
   };
-  if (prepared.meta.raw === 'multipart')
+  if (prepared.meta.raw === 'multipart') {
+    const { mediaBodies } = deps;
+    if (!mediaBodies) throw new Error(`${prepared.name} takes media, and nothing here reads it`);
     return (request, _response, next) => {
-      receiveMedia(deps, prepared, request).then((body) => received(request, body, next), next);
+      receiveMedia(mediaBodies, prepared, request).then((body) => received(request, body, next), next);
     };
+  }
   if (prepared.body === null) return (request, _response, next) => received(request, undefined, next);
   const { malformed, fallback } = prepared.meta.bodyCodes ?? {};
   return (request, _response, next) => {
@@ -183,9 +186,13 @@ function withFallback(route: AppRoute, { body, meta }: PreparedRoute): AppRoute 
   return body && fallback !== undefined ? ({ ...route, body: body.catch(fallback) } as AppRoute) : route;
 }
 
-async function receiveMedia(deps: ServeDeps, prepared: PreparedRoute, request: Request): Promise<unknown> {
+async function receiveMedia(
+  mediaBodies: MediaBodies,
+  prepared: PreparedRoute,
+  request: Request,
+): Promise<unknown> {
   const call = request.call!;
-  const media = await readMediaBody(deps.intake ?? null, prepared, request, call.principal.companyId);
+  const media = await mediaBodies.read(prepared, request, call.principal.companyId);
   call.file = media.file;
   call.keep(media.release);
   return media.body;
@@ -210,7 +217,7 @@ function runHandler(deps: ServeDeps, handler: AnyHandler) {
     const call = req.call!;
     call.query = query;
     call.body = body;
-    if (call.file) forgetPlaceholder(body as Record<string, unknown>);
+    if (call.file) deps.mediaBodies?.forgetPlaceholder(body as Record<string, unknown>);
     const answer = await handler(call);
     await call.releaseAll();
     // The handler took the response over: the adapter waits for a promise that never resolves and that nothing

@@ -32,6 +32,7 @@ import { createLiveConnections } from '../http/live-connections.ts';
 import { serveContract } from '../http/serve-contract.ts';
 import { createEventSockets } from '../http/websocket.ts';
 import { messagingHandlers } from './handlers.ts';
+import { createMediaBodies } from './media/media-body.ts';
 
 /** Buffers of one body on its way into the spool. */
 const SPOOL_MEMORY_BYTES = 512 * 1024;
@@ -85,12 +86,14 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
 
   const media = deps.media ?? (await openMedia({ config: { ...config, MEDIA_STORAGE: 'none' }, db, clock }));
   const serving = {
-    intake: media.storage && {
-      spool: media.spool,
-      budget: media.budget,
-      room: media.room,
-      bodyMemoryBytes: media.storage.writeMemoryBytes + SPOOL_MEMORY_BYTES,
-    },
+    mediaBodies: createMediaBodies(
+      media.storage && {
+        spool: media.spool,
+        budget: media.budget,
+        room: media.room,
+        bodyMemoryBytes: media.storage.writeMemoryBytes + SPOOL_MEMORY_BYTES,
+      },
+    ),
     log,
     metrics,
     isDraining,

@@ -6,7 +6,7 @@ import { findMedia, openMedia, readMediaInfo } from '@posthorn/core/media/read-m
 import { uploadMedia } from '@posthorn/core/media/upload-media.ts';
 import type { Handlers } from '../http/handler.ts';
 import { paged } from '../http/paged.ts';
-import { sendFile } from '../http/send-file.ts';
+import { sendFile } from './media/send-file.ts';
 
 export interface MediaRoutesDeps {
   storedMedia: OpenedMedia;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createBase64Decoder } from '@posthorn/core/media/base64-decoder.ts';
 import { MediaRejected } from '@posthorn/core/media/media-rejected.ts';
-import { createMediaScanner } from '@posthorn/server/http/media-scanner.ts';
-import { PLACEHOLDER } from '@posthorn/server/http/placeholder.ts';
+import { createMediaScanner } from '@posthorn/server/messaging/media/media-scanner.ts';
+import { PLACEHOLDER } from '@posthorn/server/messaging/media/placeholder.ts';
 import fc from 'fast-check';
 
 function decode(pieces: readonly string[]): { bytes: Buffer; mimeType: string } {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { parseRange } from '@posthorn/server/http/byte-range.ts';
+import { parseRange } from '@posthorn/server/messaging/media/byte-range.ts';
 import fc from 'fast-check';
 
 const SIZE = 1_000;

@@ -7,13 +7,14 @@ import { MediaRejected, sendErrorOf, uploadErrorOf } from '@posthorn/core/media/
 import type { SharedBudget } from '@posthorn/core/media/shared-budget.ts';
 import type { Spool, SpooledFile } from '@posthorn/core/media/spool.ts';
 import { beforeFirst } from '@posthorn/core/platform/before-first.ts';
+import type { MediaBodies, MediaBody } from '../../http/media-bodies.ts';
+import { parseJson } from '../../http/parse-json.ts';
+import type { PreparedRoute } from '../../http/prepared-route.ts';
+import { isEmpty, readText } from '../../http/read-json.ts';
 import { bodyOfForm } from './form-fields.ts';
 import { readMediaJson } from './json-media.ts';
 import { FORM_MAX_BYTES, readMultipart } from './multipart.ts';
-import { parseJson } from './parse-json.ts';
 import { PLACEHOLDER } from './placeholder.ts';
-import type { PreparedRoute } from './prepared-route.ts';
-import { isEmpty, readText } from './read-json.ts';
 
 /** What bodies with media need of the process; null: no media storage is configured. */
 export type MediaIntake = {
@@ -25,12 +26,12 @@ export type MediaIntake = {
   bodyMemoryBytes: number;
 } | null;
 
-export interface MediaBody {
-  /** For the contract to judge; {@link PLACEHOLDER} stands in its source field for the file. */
-  body: unknown;
-  file: UploadedFile | undefined;
-  /** Removes the file, unless it was stored, and releases its memory. */
-  release(): Promise<void>;
+/** How the routes of this service receive media. */
+export function createMediaBodies(intake: MediaIntake): MediaBodies {
+  return {
+    read: (route, request, companyId) => readMediaBody(intake, route, request, companyId),
+    forgetPlaceholder,
+  };
 }
 
 /** Memory of parsers and the like, for a body that is nearly empty. */
@@ -41,7 +42,7 @@ const SMALL_BODY_BYTES = 64 * 1024;
  * ApiError with the codes of the route: the sends have codes of their own for media errors, the upload answers all
  * of them with 400 (MED-6, MED-10). 503 with Retry-After when no memory is left.
  */
-export async function readMediaBody(
+async function readMediaBody(
   intake: MediaIntake,
   route: PreparedRoute,
   request: IncomingMessage,
@@ -119,7 +120,7 @@ function placeholderInto(route: PreparedRoute, body: Record<string, unknown>): v
 }
 
 /** The file is passed separately: no handler takes the placeholder for a source. */
-export function forgetPlaceholder(body: Record<string, unknown>): void {
+function forgetPlaceholder(body: Record<string, unknown>): void {
   for (const name of ['media_base64', 'media_url']) if (body[name] === PLACEHOLDER) delete body[name];
 }
 

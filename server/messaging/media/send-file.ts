@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
+import type { AnswerHeaders } from '../../http/call.ts';
 import { parseRange } from './byte-range.ts';
-import type { AnswerHeaders } from './call.ts';
 
 export interface SentFile {
   mimeType: string;
