@@ -240,7 +240,7 @@ export const messages = {
       errors: ['INVALID_PHONE', 'INVALID_RECIPIENT'],
       summary: 'List messages',
       description:
-        'Newest first, or with after oldest first from there. A rare filter may answer fewer than limit with a next_cursor: go on with it.',
+        'Newest first, or with after oldest first from there. A rare filter may answer fewer than limit with a next_cursor: go on with it. To follow what is new, read the events: a message gets its id a moment before it is stored, so one may still appear before the last that was read.',
     },
     {
       method: 'GET',
