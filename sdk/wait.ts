@@ -1,5 +1,8 @@
 /** Time, so that whatever waits can be called off. */
 
+/** The longest time of a timer, 24 days: one that is given more fires at once. */
+const TIMER_MAX_MS = 2 ** 31 - 1;
+
 /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
 export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -11,7 +14,7 @@ export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void
     const timer = setTimeout(() => {
       signal?.removeEventListener('abort', abort);
       resolve();
-    }, ms);
+    }, atMost(ms));
     signal?.addEventListener('abort', abort, { once: true });
   });
 }
@@ -43,7 +46,7 @@ export function createLeash(ms: number | null, caller: AbortSignal | undefined):
     timer = setTimeout(() => {
       late = true;
       controller.abort();
-    }, nextMs);
+    }, atMost(nextMs));
   };
   if (caller?.aborted) follow();
   else caller?.addEventListener('abort', follow, { once: true });
@@ -62,4 +65,8 @@ export function createLeash(ms: number | null, caller: AbortSignal | undefined):
       controller.abort();
     },
   };
+}
+
+function atMost(ms: number): number {
+  return Math.min(ms, TIMER_MAX_MS);
 }

@@ -189,6 +189,14 @@ describe('how long it goes on', () => {
     assert.ok(at.server.seen.length <= 2, `${at.server.seen.length} attempts`);
   });
 
+  test('it has no end when it is given none', async () => {
+    await using at = await setUp((res) => void setTimeout(() => json(res, 200, { ok: true }), 50), {
+      timeoutMs: Number.POSITIVE_INFINITY,
+    });
+    assert.deepEqual(await at.client.instances.list(), { ok: true });
+    assert.equal(at.server.seen.length, 1);
+  });
+
   test('the caller can call off the wait between two attempts', async () => {
     await using at = await setUp((res) =>
       refuse(res, 503, 'SERVICE_UNAVAILABLE', {}, { 'retry-after': '20' }),

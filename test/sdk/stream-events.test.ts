@@ -198,6 +198,16 @@ describe('the event stream', () => {
     assert.deepEqual(cursors(await take(at.client, 2)), ['e0', 'e4']);
   });
 
+  test('stays away when it is asked to for longer than a timer can hold', async () => {
+    await using at = await setUp((res, _, index) => {
+      if (index > 0) return refuse(res, 503, 'SERVICE_UNAVAILABLE', {}, { 'retry-after': '9999999' });
+      open(res);
+      res.end();
+    });
+    assert.deepEqual(await take(at.client, 1, { signal: AbortSignal.timeout(500) }), []);
+    assert.equal(at.server.seen.length, 2);
+  });
+
   for (const [status, code] of [
     [401, 'TOKEN_INVALID'],
     [403, 'COMPANY_SUSPENDED'],
