@@ -7,6 +7,7 @@ import {
 } from '@posthorn/sdk/index.ts';
 import type { CompletionNode } from './completion/tree.ts';
 import { UsageError } from './fault.ts';
+import { interruptible } from './interruptible.ts';
 import type { Output } from './output.ts';
 import { openProfile, type Profile, profilePath } from './profile.ts';
 import { createSandboxApi, type SandboxApi } from './sandbox-api.ts';
@@ -95,7 +96,11 @@ export function createContext(deps: {
     throw new UsageError(`no key for ${url}: msgctl register, msgctl login, --key or POSTHORN_API_KEY`);
   }
   const token = () => currentToken({ profile, url });
-  const client: Context['client'] = (more) => createClient({ ...common, ...credentials(), ...more });
+  const messaging = (more: Partial<ClientOptions>) =>
+    interruptible(createClient({ ...common, ...more }), deps.signal);
+  const billing = (more: Partial<ClientOptions>) =>
+    interruptible(createBillingClient({ ...common, baseUrl: billingUrl, ...more }), deps.signal);
+  const client: Context['client'] = (more) => messaging({ ...credentials(), ...more });
 
   async function instanceId(named = namedInstance): Promise<string> {
     if (named && UUID.test(named)) return named;
@@ -121,11 +126,11 @@ export function createContext(deps: {
     url,
     profile,
     client,
-    session: () => createClient({ ...common, token }),
-    anonymous: () => createClient(common),
-    billing: () => createBillingClient({ ...common, baseUrl: billingUrl, ...credentials() }),
-    anonymousBilling: () => createBillingClient({ ...common, baseUrl: billingUrl }),
-    sandbox: () => createSandboxApi(sandboxUrl),
+    session: () => messaging({ token }),
+    anonymous: () => messaging({}),
+    billing: () => billing(credentials()),
+    anonymousBilling: () => billing({}),
+    sandbox: () => createSandboxApi(sandboxUrl, deps.signal),
     sandboxUrl,
     commandTree: deps.commandTree ?? (() => NO_COMMANDS),
     async confirm(what) {

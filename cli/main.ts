@@ -1,3 +1,4 @@
+import { PosthornError } from '@posthorn/sdk/index.ts';
 import { CommanderError } from 'commander';
 import { createContext, type GlobalOptions } from './context.ts';
 import { describeFault, EXIT, type Fault, usageFault } from './fault.ts';
@@ -37,7 +38,7 @@ export async function main(argv: readonly string[]): Promise<never> {
     await program.parseAsync(argv, { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) exitCode = ofCommander(error, isJson);
-    else if (controller.signal.aborted) exitCode = EXIT.interrupted;
+    else if (controller.signal.aborted) exitCode = interrupted(error, isJson);
     else exitCode = fail(error, isJson);
   }
   await out.flush();
@@ -57,6 +58,13 @@ function fail(error: unknown, isJson: boolean): number {
   const fault = describeFault(error);
   writeFault(fault, isJson);
   return fault.exitCode;
+}
+
+/** A send that may have gone out, and what could not be cleared away, are told; that it was called off is known. */
+function interrupted(error: unknown, isJson: boolean): number {
+  if (error instanceof PosthornError)
+    writeFault({ ...describeFault(error), exitCode: EXIT.interrupted }, isJson);
+  return EXIT.interrupted;
 }
 
 function oneLine(text: string): string {

@@ -1,5 +1,5 @@
 import type { Context } from './context.ts';
-import { UsageError } from './fault.ts';
+import { CommandError, EXIT, UsageError } from './fault.ts';
 
 /** From the flag, from POSTHORN_PASSWORD, else asked for on the terminal without showing it. */
 export async function passwordOf(context: Context, given: string | undefined): Promise<string> {
@@ -27,10 +27,14 @@ function askHidden(stdin: NodeJS.ReadStream, prompt: string): Promise<string> {
       for (const char of chunk) {
         if (char === '\r' || char === '\n' || char === '\u0004') return finish(() => resolve(typed));
         // In raw mode the terminal does not turn Ctrl-C into a signal.
-        if (char === '\u0003') return finish(() => reject(new UsageError('interrupted')));
+        if (char === '\u0003') return finish(() => reject(interrupted()));
         typed = char === '\u007f' || char === '\b' ? typed.slice(0, -1) : typed + char;
       }
     };
     stdin.on('data', take);
   });
+}
+
+function interrupted(): CommandError {
+  return new CommandError('interrupted', { exitCode: EXIT.interrupted });
 }

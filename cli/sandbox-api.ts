@@ -5,12 +5,12 @@ export interface SandboxApi {
   call<T = Record<string, unknown>>(request: RawRequest): Promise<T>;
 }
 
-export function createSandboxApi(baseUrl: string): SandboxApi {
+export function createSandboxApi(baseUrl: string, signal: AbortSignal): SandboxApi {
   const client = createClient({ baseUrl, timeoutMs: 15_000 });
   return {
     async call<T>(request: RawRequest) {
       try {
-        return await client.request<T>(request);
+        return await client.request<T>(request, { signal });
       } catch (error) {
         if (!(error instanceof PosthornError) || error.code !== 'NETWORK') throw error;
         // The likeliest reason by far is that none runs, or on another port.

@@ -1,14 +1,23 @@
+import { addAbortSignal } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { Context } from './context.ts';
 import { UsageError } from './fault.ts';
 
-/** What was piped in. UsageError on a terminal, where nothing would come. */
-export async function readStdin(context: Pick<Context, 'stdin'>): Promise<Buffer> {
+/**
+ * What was piped in. UsageError on a terminal, where nothing would come. Ctrl-C ends it: what comes before it in the
+ * pipe ends, too, and what it left unfinished would count as the whole.
+ */
+export async function readStdin(context: Pick<Context, 'stdin' | 'signal'>): Promise<Buffer> {
   if (context.stdin.isTTY) throw new UsageError('- reads from a pipe, and there is none');
-  return buffer(context.stdin);
+  const whole = await buffer(addAbortSignal(context.signal, context.stdin));
+  context.signal.throwIfAborted();
+  return whole;
 }
 
 /** The text, or for `-` what was piped in, without the line end that echo adds. */
-export async function textOrStdin(context: Pick<Context, 'stdin'>, given: string): Promise<string> {
+export async function textOrStdin(
+  context: Pick<Context, 'stdin' | 'signal'>,
+  given: string,
+): Promise<string> {
   return given === '-' ? (await readStdin(context)).toString('utf8').replace(/\r?\n$/, '') : given;
 }

@@ -19,7 +19,7 @@ import { type LogFields, type Logger, redactHeaders } from './logger.ts';
 import { isOutcomeUnknown, isRefusedForNow, isTransient, retryDelayMs } from './retry.ts';
 import type { TokenSource } from './token-source.ts';
 import { VERSION } from './version.ts';
-import { createLeash, sleep } from './wait.ts';
+import { createLeash, orAborted, sleep } from './wait.ts';
 
 export interface TransportOptions {
   /** e.g. `http://127.0.0.1:8080`; a path in it is kept in front. */
@@ -105,7 +105,7 @@ export function createTransport(settings: TransportOptions): Transport {
       let wasSent = false;
       try {
         options.signal?.throwIfAborted();
-        token = await tokenOf();
+        token = await orAborted(tokenOf(), options.signal);
         const http = toHttp(request, token);
         attempts += 1;
         wasSent = true;
@@ -172,7 +172,7 @@ export function createTransport(settings: TransportOptions): Transport {
     }
 
     async function renew(source: TokenSource, rejected: string): Promise<void> {
-      await source.renew(rejected).catch((reason: unknown) => {
+      await orAborted(source.renew(rejected), options.signal).catch((reason: unknown) => {
         throw reason instanceof PosthornError ? complete(reason) : unexpected(reason);
       });
     }

@@ -19,6 +19,18 @@ export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void
   });
 }
 
+/** What the promise gives; rejects with the signal's reason when it aborts first. */
+export function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return promise;
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    const release = () => signal.removeEventListener('abort', abort);
+    promise.then(resolve, reject).finally(release);
+    if (signal.aborted) return abort();
+    signal.addEventListener('abort', abort, { once: true });
+  });
+}
+
 export interface Leash {
   signal: AbortSignal;
   /** True when the time ran out, which is not the caller's abort. */

@@ -253,6 +253,17 @@ describe('a session', () => {
     await at.server.close();
   });
 
+  test('does not keep a call that its caller calls off', async () => {
+    const server = await startHttp(() => undefined);
+    const session = { token: () => new Promise<string>(() => undefined), renew: async () => '' };
+    const client = createClient({ baseUrl: server.url, session });
+    await assert.rejects(client.instances.list({}, { signal: AbortSignal.timeout(100) }), {
+      name: 'TimeoutError',
+    });
+    assert.equal(server.seen.length, 0);
+    await server.close();
+  });
+
   test('that the service refuses for good is an error, not a loop', async () => {
     const at = await service(900, 99);
     const session = createSession({ baseUrl: at.server.url });

@@ -85,13 +85,14 @@ async function receive(context: Context, receiving: Receiving): Promise<void> {
   let webhookId: number | null = null;
   try {
     if (register) {
-      const made = await context.client().webhooks.create({
-        body: {
-          url: receiver.url,
-          ...(events.length > 0 ? { events } : {}),
-          instance_id: await eventInstance(context),
-        },
-      });
+      const instanceId = await eventInstance(context);
+      const body = {
+        url: receiver.url,
+        ...(events.length > 0 ? { events } : {}),
+        instance_id: instanceId,
+      };
+      // Not called off by Ctrl-C: what may have been made could not be deleted then.
+      const made = await context.client().webhooks.create({ body }, { signal: undefined });
       webhookId = made.id;
       secrets.push(made.secret);
     }
@@ -99,7 +100,7 @@ async function receive(context: Context, receiving: Receiving): Promise<void> {
     await receiver.done(signal);
   } finally {
     await receiver.close();
-    if (webhookId !== null) await context.client().webhooks.remove({ webhookId });
+    if (webhookId !== null) await context.client().webhooks.remove({ webhookId }, { signal: undefined });
   }
 }
 

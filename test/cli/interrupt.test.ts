@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, before, describe, test } from 'node:test';
+import { type Answer, type HttpServer, json, refuse, startHttp } from '../sdk/http-server.ts';
+import { baseEnv, projectRoot } from '../support/process.ts';
+import { type Cli, createCli } from './run-cli.ts';
+
+const INSTANCE = '6a2f41a3-c54c-4fce-9e0f-1d0a4e5a8a01';
+
+describe('Ctrl-C', () => {
+  let answer: Answer = () => undefined;
+  let server: HttpServer;
+  let cli: Cli;
+  before(async () => {
+    server = await startHttp((res, request, index) => answer(res, request, index));
+    // Killed after this time, a command that goes on has no exit code.
+    cli = createCli(
+      { POSTHORN_URL: server.url, POSTHORN_API_KEY: 'svc_secret', POSTHORN_INSTANCE: INSTANCE },
+      { timeoutMs: 15_000 },
+    );
+  });
+  after(async () => {
+    cli.remove();
+    await server.close();
+  });
+
+  async function interrupted(how: Answer, args: string[]) {
+    answer = how;
+    const from = server.seen.length;
+    const running = cli.start(args);
+    while (server.seen.length === from) await new Promise((resolve) => setTimeout(resolve, 20));
+    return running.stop();
+  }
+  const silence: Answer = () => undefined;
+
+  test('ends any command whose answer does not come, with 130', async () => {
+    for (const args of [
+      ['tokens', 'list'],
+      ['message', 'list'],
+      ['api', 'GET', '/v1/webhooks'],
+    ]) {
+      const { code, stdout, stderr } = await interrupted(silence, args);
+      assert.deepEqual({ code, stdout, stderr }, { code: 130, stdout: '', stderr: '' }, args.join(' '));
+    }
+  });
+
+  test('ends a send, and tells the key under which it may have gone out', async () => {
+    const send = ['send', 'text', '--to', '+5511999990000', '--text', 'Hello'];
+    const { code, stderr } = await interrupted(silence, [...send, '--json']);
+    const { error } = JSON.parse(stderr) as { error: Record<string, unknown> };
+    assert.deepEqual([code, error.code, error.exit_code], [130, 'ABORTED', 130]);
+    assert.equal(error.idempotency_key, server.seen.at(-1)?.headers['idempotency-key']);
+  });
+
+  test('sends nothing of a text that is not whole yet', async () => {
+    answer = (res) => json(res, 202, { message_id: 'm1' });
+    const from = server.seen.length;
+    const args = ['send', 'text', '--to', '+5511999990000', '--text', '-'];
+    const child = spawn(process.execPath, [path.join(projectRoot, 'cli/bin/msgctl.js'), ...args], {
+      env: {
+        ...baseEnv(),
+        POSTHORN_CONFIG: cli.config,
+        POSTHORN_URL: server.url,
+        POSTHORN_API_KEY: 'svc_x',
+        POSTHORN_INSTANCE: INSTANCE,
+      },
+      timeout: 15_000,
+    });
+    child.stdin.write('the first half');
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    child.kill('SIGINT');
+    // As the shell does with what stands before it in the pipe.
+    setTimeout(() => child.stdin.end(), 50);
+    const [[code]] = await Promise.all([once(child, 'exit'), text(child.stdout)]);
+    assert.equal(code, 130);
+    assert.equal(server.seen.length, from);
+  });
+
+  test('still deletes the webhook that a command made, and says so when that fails', async () => {
+    const made = { id: 7, secret: `whsec_${Buffer.alloc(32).toString('base64')}` };
+    const listen = ['webhooks', 'listen', '--port', '0', '--register'];
+    const gone = await interrupted(
+      (res, { method }) => (method === 'POST' ? json(res, 201, made) : void res.writeHead(204).end()),
+      listen,
+    );
+    assert.deepEqual([gone.code, server.seen.at(-1)?.method], [0, 'DELETE']);
+    const kept = await interrupted(
+      (res, { method }) => (method === 'POST' ? json(res, 201, made) : refuse(res, 403, 'FORBIDDEN')),
+      listen,
+    );
+    assert.equal(kept.code, 130);
+    assert.match(kept.stderr, /FORBIDDEN/);
+  });
+});
