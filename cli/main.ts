@@ -1,7 +1,7 @@
 import { PosthornError } from '@posthorn/sdk/index.ts';
 import { CommanderError } from 'commander';
 import { createContext, type GlobalOptions } from './context.ts';
-import { describeFault, EXIT, type Fault, usageFault } from './fault.ts';
+import { CommandError, describeFault, EXIT, type Fault, usageFault } from './fault.ts';
 import { printable } from './format.ts';
 import { createOutput } from './output.ts';
 import { createProgram } from './program.ts';
@@ -20,8 +20,15 @@ export async function main(argv: readonly string[]): Promise<never> {
       controller.abort();
     });
   }
-  // `msgctl ... | head` closes the pipe: there is nobody left to tell anything.
-  process.stdout.on('error', () => process.exit(EXIT.ok));
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // `msgctl ... | head` closes the pipe: there is nobody left to tell anything.
+    if (error.code === 'EPIPE') process.exit(EXIT.ok);
+    process.exit(
+      fail(new CommandError(`cannot write the output: ${error.message}`), argv.includes('--json')),
+    );
+  });
+  // What cannot be told changes nothing of what was done.
+  process.stderr.on('error', () => undefined);
   const { stdout, stderr, stdin, env } = process;
   let out = createOutput({ stdout, stderr, isJson: false });
   const program = createProgram({

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { type Answer, type HttpServer, json, refuse, startHttp, TRACE_ID } from '../sdk/http-server.ts';
 import { baseEnv, freePort, projectRoot } from '../support/process.ts';
@@ -223,6 +225,19 @@ describe('msgctl in front of a service that misbehaves', () => {
     child.stdout.once('data', () => child.stdout.destroy());
     const [code] = await once(child, 'exit');
     assert.deepEqual({ code, said }, { code: 0, said: '' });
+  });
+
+  test('does not pass over output that could not be written', async () => {
+    answer = (res) => json(res, 200, PAGE);
+    const full = openSync('/dev/full', 'w');
+    const child = spawn(process.execPath, [path.join(projectRoot, 'cli/bin/msgctl.js'), 'tokens', 'list'], {
+      env: { ...baseEnv(), POSTHORN_CONFIG: cli.config, POSTHORN_URL: server.url, POSTHORN_API_KEY: 'svc_x' },
+      stdio: ['ignore', full, 'pipe'],
+    });
+    const [[code], said] = await Promise.all([once(child, 'exit'), text(child.stderr)]);
+    closeSync(full);
+    assert.equal(code, 1);
+    assert.match(said, /^msgctl: cannot write the output: [^\n]*ENOSPC[^\n]*\n$/);
   });
 
   test('says what is missing when the service is alive but not ready, and exits with 1', async () => {
