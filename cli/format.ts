@@ -12,8 +12,20 @@ export function printable(value: unknown): string {
       : String(value);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this is about
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, (char) => {
-    return NAMED[char] ?? `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+    return NAMED[char] ?? escaped(char);
   });
+}
+
+/** JSON in which nothing moves the cursor either: of such characters JSON.stringify escapes the first 32 alone. */
+export function jsonText(value: unknown, indent = 0): string {
+  return JSON.stringify(value, null, indent).replace(
+    /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
+    escaped,
+  );
+}
+
+function escaped(char: string): string {
+  return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 const NAMED: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };

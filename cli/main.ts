@@ -2,7 +2,7 @@ import { PosthornError } from '@posthorn/sdk/index.ts';
 import { CommanderError } from 'commander';
 import { createContext, type GlobalOptions } from './context.ts';
 import { CommandError, describeFault, EXIT, type Fault, usageFault } from './fault.ts';
-import { printable } from './format.ts';
+import { jsonText, printable } from './format.ts';
 import { createOutput } from './output.ts';
 import { createProgram } from './program.ts';
 import { VERSION } from './version.ts';
@@ -85,7 +85,7 @@ function oneLine(text: string): string {
 /** One line, for a person or with `--json` for a program. */
 function writeFault({ exitCode, line, json }: Fault, isJson: boolean): void {
   const text = isJson
-    ? JSON.stringify({ error: { ...json, message: oneLine(String(json.message)), exit_code: exitCode } })
+    ? jsonText({ error: { ...json, message: oneLine(String(json.message)), exit_code: exitCode } })
     : `msgctl: ${printable(oneLine(line))}`;
   process.stderr.write(`${text}\n`);
 }

@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream';
+import { jsonText } from './format.ts';
 
 /** Where a command says what it has to say. */
 export interface Output {
@@ -20,8 +21,8 @@ export function createOutput(deps: { stdout: Writable; stderr: Writable; isJson:
   const line = (text: string) => stdout.write(`${text}\n`);
   return {
     isJson,
-    show: (data, human) => line(isJson ? JSON.stringify(data, null, 2) : human),
-    item: (data, human) => line(isJson ? JSON.stringify(data) : human),
+    show: (data, human) => line(isJson ? jsonText(data, 2) : human),
+    item: (data, human) => line(isJson ? jsonText(data) : human),
     raw: (bytes) => void stdout.write(bytes),
     note: (text) => void (isJson || stderr.write(`${text}\n`)),
     flush: () => Promise.all([stdout, stderr].map(flushed)).then(() => undefined),

@@ -5,6 +5,7 @@ import { bodyOf } from '../endpoints/commands.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { ENDPOINTS } from '../endpoints/table.ts';
 import { UsageError } from '../fault.ts';
+import { jsonText } from '../format.ts';
 import { didYouMean } from '../similar.ts';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
@@ -43,7 +44,7 @@ export const api = defineCommand({
     });
     if (answer instanceof Response) await pipe(answer, context);
     else if (typeof answer === 'string') context.out.raw(Buffer.from(answer));
-    else if (answer !== undefined) context.out.raw(Buffer.from(`${JSON.stringify(answer, null, 2)}\n`));
+    else if (answer !== undefined) context.out.raw(Buffer.from(`${jsonText(answer, 2)}\n`));
   },
 });
 

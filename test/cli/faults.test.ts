@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import path from 'node:path';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { type Answer, type HttpServer, json, refuse, startHttp, TRACE_ID } from '../sdk/http-server.ts';
@@ -70,6 +71,15 @@ describe('msgctl in front of a service that misbehaves', () => {
     const send = ['send', 'text', '--to', '+5511999990000', '--text', 'hi', '--json'];
     const { error } = JSON.parse((await cli.run(send)).stderr);
     assert.equal(error.idempotency_key, server.seen.at(-1)?.headers['idempotency-key']);
+  });
+
+  test('tells what was accepted when the service goes away before it has arrived', async () => {
+    answer = (res, { method }) =>
+      method === 'POST' ? json(res, 202, { message_id: 'm1' }) : void res.socket?.resetAndDestroy();
+    const send = ['send', 'text', '--to', '+5511999990000', '--text', 'Hello', '--wait', 'sent', '--json'];
+    const { code, stderr } = await cli.run(send);
+    const { error } = JSON.parse(stderr);
+    assert.deepEqual([code, error.code, error.message_id], [3, 'NETWORK', 'm1']);
   });
 
   test('says as JSON, too, what was not understood', async () => {
@@ -207,6 +217,20 @@ describe('msgctl in front of a service that misbehaves', () => {
     assert.doesNotMatch(stdout + stderr, /\u001b/);
   });
 
+  test('prints JSON whose texts change nothing of a terminal, and mean the same', async () => {
+    const said = '\u009b31mred\u007f\u202e';
+    answer = (res) =>
+      json(res, 200, { ...PAGE, data: [{ id: 'x', name: said, state: 'CREATED' }], total: 1 });
+    for (const args of [
+      ['instances', 'list', '--json'],
+      ['api', 'GET', '/v1/instances'],
+    ]) {
+      const { stdout } = await cli.run(args);
+      assert.equal(JSON.parse(stdout).data[0].name, said);
+      assert.match(stdout, /\\u009b31mred\\u007f\\u202e/);
+    }
+  });
+
   test('prints whole lists into a pipe', async () => {
     const data = Array.from({ length: 3_000 }, (_, at) => ({ id: at, name: 'n'.repeat(300), last4: 'abcd' }));
     answer = (res) => json(res, 200, { data, total: data.length, page: 1, limit: data.length });
@@ -234,7 +258,7 @@ describe('msgctl in front of a service that misbehaves', () => {
       env: { ...baseEnv(), POSTHORN_CONFIG: cli.config, POSTHORN_URL: server.url, POSTHORN_API_KEY: 'svc_x' },
       stdio: ['ignore', full, 'pipe'],
     });
-    const [[code], said] = await Promise.all([once(child, 'exit'), text(child.stderr)]);
+    const [[code], said] = await Promise.all([once(child, 'exit'), text(child.stderr as Readable)]);
     closeSync(full);
     assert.equal(code, 1);
     assert.match(said, /^msgctl: cannot write the output: [^\n]*ENOSPC[^\n]*\n$/);

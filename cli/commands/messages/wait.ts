@@ -1,4 +1,4 @@
-import { type Message, type SendAccepted, TimeoutError } from '@posthorn/sdk/index.ts';
+import { type Message, PosthornError, type SendAccepted, TimeoutError } from '@posthorn/sdk/index.ts';
 import { integer, oneOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { CommandError, EXIT } from '../../fault.ts';
@@ -36,6 +36,8 @@ export async function showAccepted(
     .messages.waitFor({ instanceId, messageId }, wait, patience)
     .catch((error: unknown) => {
       // Of the wait, not of a request: the message is there and not there yet.
+      // It was accepted, whatever became of the wait: who repeats the command for a fault would send it twice.
+      if (error instanceof PosthornError) error.fields.message_id = messageId;
       if (!(error instanceof TimeoutError) || !error.fields.status) throw error;
       const { status } = error.fields as Pick<Message, 'status'>;
       throw new CommandError(`the message is ${status}, not ${wait}, after ${timeoutS} s: ${messageId}`, {
