@@ -165,6 +165,12 @@ function isIdempotent(method: string): boolean {
   return method === 'GET' || method === 'PUT' || method === 'DELETE';
 }
 
+/** A path as logs may have it: whatever is not plainly a word of a route may be an id, and queries hold anything. */
+function routeOf(path: string): string {
+  const [bare = ''] = path.split(/[?#]/, 1);
+  return bare.replace(/[^/]+/g, (segment) => (/^(v\d|[a-z_-]{1,32})$/.test(segment) ? segment : ':id'));
+}
+
 async function sendRaw(transport: Transport, request: RawRequest, options?: CallOptions): Promise<Answered> {
   const { method = 'GET', path, query, answer = 'json' } = request;
   const headers = Object.entries(request.headers ?? {});
@@ -174,7 +180,7 @@ async function sendRaw(transport: Transport, request: RawRequest, options?: Call
     {
       method,
       path,
-      route: path,
+      route: routeOf(path),
       query,
       body: await encodeBody(request.body === undefined ? 'none' : 'json', request.body),
       headers: Object.fromEntries(headers.filter((header) => !isKey(header))),
