@@ -60,7 +60,11 @@ function expiryMsOf(token: string): number {
   try {
     const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as {
       exp?: unknown;
+      iat?: unknown;
     };
+    // By our own clock, which may not be the service's.
+    if (typeof claims.exp === 'number' && typeof claims.iat === 'number')
+      return Date.now() + (claims.exp - claims.iat) * 1000;
     if (typeof claims.exp === 'number') return claims.exp * 1000;
   } catch {
     // Not a JWT that we can read: its usual lifetime then.

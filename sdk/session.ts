@@ -151,11 +151,15 @@ function cookieOfPage(name: string): string | undefined {
   return new Map(document?.cookie?.split(';').map(pairOf)).get(name);
 }
 
-/** `exp` of the JWT, read and not verified: only when to renew it hangs on it. */
+/**
+ * When the JWT ends by our own clock, which may not be the service's: its life, counted from now. Read and not verified,
+ * since only when to renew it hangs on it.
+ */
 function expiryMsOf(token: string): number {
   try {
     const claims = (token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/');
-    const { exp } = JSON.parse(atob(claims)) as { exp?: unknown };
+    const { exp, iat } = JSON.parse(atob(claims)) as { exp?: unknown; iat?: unknown };
+    if (typeof exp === 'number' && typeof iat === 'number') return Date.now() + (exp - iat) * 1000;
     if (typeof exp === 'number') return exp * 1000;
   } catch {
     // Not a JWT that we can read: its usual lifetime then.

@@ -255,6 +255,21 @@ describe('a session', () => {
     await at.server.close();
   });
 
+  test('is not renewed for each call where the clocks differ', async () => {
+    const hourAgoS = Math.floor(Date.now() / 1000) - 3_600;
+    const claims = Buffer.from(JSON.stringify({ iat: hourAgoS, exp: hourAgoS + 900 })).toString('base64url');
+    const server = await startHttp((res) => json(res, 200, { token: `h.${claims}.s` }));
+    const session = createSession({ baseUrl: server.url });
+    await session.login({ email: 'ana@example.com', password: 'correct horse battery' });
+    const client = createClient({ baseUrl: server.url, session });
+    await client.instances.list();
+    assert.deepEqual(
+      server.seen.map(({ url }) => url),
+      ['/v1/auth/login', '/v1/instances'],
+    );
+    await server.close();
+  });
+
   test('does not keep a call that its caller calls off', async () => {
     const server = await startHttp(() => undefined);
     const session = { token: () => new Promise<string>(() => undefined), renew: async () => '' };
