@@ -43,7 +43,7 @@ export function isBlob(value: unknown): value is Blob {
   );
 }
 
-type Files = Pick<typeof import('node:fs'), 'openAsBlob' | 'statSync'>;
+type Files = Pick<typeof import('node:fs'), 'createReadStream' | 'openAsBlob' | 'statSync'>;
 
 async function openPath(path: string): Promise<NamedBlob> {
   // Asked for in this way, bundlers for the browser see nothing of Node.
@@ -51,8 +51,10 @@ async function openPath(path: string): Promise<NamedBlob> {
   const files = process?.getBuiltinModule?.('node:fs');
   if (!files) throw new TypeError('file is a path, and this platform has no files: give a Blob');
   // Opening says only that it cannot; this says why.
-  files.statSync(path);
-  return { blob: await files.openAsBlob(path), name: baseName(path) };
+  const isFile = files.statSync(path).isFile();
+  // A pipe, as of `<(command)`, has no size and counts as empty; a folder would fail under way, as the network does.
+  const blob = isFile ? await files.openAsBlob(path) : await collect(files.createReadStream(path));
+  return { blob, name: baseName(path) };
 }
 
 type Stream = ReadableStream<Uint8Array> | AsyncIterable<unknown>;

@@ -233,10 +233,13 @@ function parseBody(json: string): Record<string, unknown> {
 
 export async function fileOf(context: Parameters<typeof readStdin>[0], path: string): Promise<File> {
   if (path === '-') return new File([new Uint8Array(await readStdin(context))], 'stdin');
-  const { openAsBlob, statSync } = await import('node:fs');
+  const { openAsBlob, promises, statSync } = await import('node:fs');
   try {
-    statSync(path);
-    return new File([await openAsBlob(path)], basename(path));
+    // Opened as a blob, a pipe such as `<(command)` would be empty, and a folder no fault.
+    const content = statSync(path).isFile()
+      ? await openAsBlob(path)
+      : new Uint8Array(await promises.readFile(path));
+    return new File([content], basename(path));
   } catch (cause) {
     throw new UsageError(`${path}: cannot be read (${(cause as NodeJS.ErrnoException).code ?? 'unknown'})`);
   }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { createReadStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -67,8 +69,16 @@ describe('a file', () => {
     });
   }
 
-  test('that is a path to nothing says so', async () => {
+  test('that is a path to nothing, or to a folder, says so', async () => {
     await assert.rejects(send(path.join(folder, 'missing')), { code: 'ENOENT' });
+    await assert.rejects(send(folder), { code: 'EISDIR' });
+  });
+
+  test('that is a path to a pipe is all that comes out of it', async () => {
+    const pipe = path.join(folder, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    await Promise.all([writeFile(pipe, 'out of a pipe'), send(pipe)]);
+    assert.match(String(server.seen.at(-1)?.body), /out of a pipe/);
   });
 
   test('that is a stream of something else, or without an end, is refused', async () => {
