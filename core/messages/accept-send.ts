@@ -93,7 +93,14 @@ async function acceptBatch(deps: AcceptDeps, batch: SendCommand[]): Promise<(Acc
       now,
       idleAt,
     });
-    const decision: AcceptRows = { sends: [], changes: [], expiredKeys: [], contacts: [], audits: [] };
+    const decision: AcceptRows = {
+      sends: [],
+      changes: [],
+      expiredKeys: [],
+      unsentContents: [],
+      contacts: [],
+      audits: [],
+    };
     const decided = sends.map((send) => decide(send, known, decision, now));
     for (const { id, isBusy } of known.instances.values()) if (isBusy) idleAt.delete(id);
     const written = await writeAccepted(client, decision, { now, wantsSeqs: idleAt.size > 0 });
@@ -198,6 +205,7 @@ function decide(
     ...(isNew && { contentId }),
   });
   if (isNew) known.contents.set(contentId, now.toISOString());
+  if (isNew && known.unsentContents.has(contentId)) rows.unsentContents.push(contentId);
   if (command.force)
     rows.audits.push(...forcedAudits(command, message.chatJid, settings, instance.company_id));
   if (isContact(message.chatJid)) {

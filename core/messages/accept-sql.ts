@@ -15,6 +15,8 @@ export interface AcceptKnowledge {
   keys: Map<string, EarlierSend>;
   /** When the content was first sent to the chat within the window, by content id. */
   contents: Map<string, string>;
+  /** Contents whose send failed before it reached anybody, by content id: they may be sent. */
+  unsentContents: ReadonlySet<string>;
   /** By `${instanceId} ${chatJid}`. */
   contacts: Map<string, ContactState>;
   contactRows: Map<string, ContactRow>;
@@ -75,6 +77,8 @@ export interface AcceptRows {
   changes: NewTask[];
   /** Keys past their lifetime that are used again. */
   expiredKeys: string[];
+  /** Contents that are sent again because the send before failed. */
+  unsentContents: string[];
   contacts: ContactRow[];
   audits: {
     companyId: number;
@@ -141,10 +145,13 @@ export async function readForAccept(
     ],
   });
   const row = found.rows[0]!;
+  const unsent = row.contents ? await readUnsent(client, row.contents) : new Set<string>();
+  const sent = row.contents?.filter((content) => !unsent.has(content.id));
   return {
     instances: new Map(row.instances?.map((instance) => [instance.id, instance])),
     keys: row.keys ? await readEarlier(client, row.keys) : new Map(),
-    contents: new Map(row.contents?.map((content) => [content.id, new Date(content.ms).toISOString()])),
+    contents: new Map(sent?.map((content) => [content.id, new Date(content.ms).toISOString()])),
+    unsentContents: unsent,
     contacts: new Map(
       row.contacts?.map((contact) => [
         `${contact.i} ${contact.c}`,
@@ -166,11 +173,25 @@ async function readEarlier(client: Sql, keyIds: string[]): Promise<Map<string, E
   return new Map(rows.map(({ id, ...earlier }) => [id, earlier]));
 }
 
+/** Of contents that are known: those whose message never reached anybody. As rare as a key that is used again. */
+async function readUnsent(
+  client: Sql,
+  contents: readonly { id: string; messageId: string | null }[],
+): Promise<Set<string>> {
+  const { rows } = await client.query<{ id: string }>({
+    name: 'accept-read-unsent',
+    text: READ_UNSENT,
+    values: [contents.map((content) => content.messageId)],
+  });
+  const failed = new Set(rows.map((row) => row.id));
+  return new Set(contents.flatMap(({ id, messageId }) => (messageId && failed.has(messageId) ? [id] : [])));
+}
+
 interface Read {
   instances: InstanceRow[] | null;
   /** Those that were used before. */
   keys: string[] | null;
-  contents: { id: string; ms: number }[] | null;
+  contents: { id: string; ms: number; messageId: string | null }[] | null;
   contacts: { i: string; c: string; n: number; score: number; ms: number }[] | null;
   quoted?: { id: string; instance_id: string; network_id: string | null }[] | null;
 }
@@ -184,7 +205,8 @@ SELECT
    FROM instances i JOIN companies c ON c.id = ANY (ARRAY[i.company_id])
    WHERE i.id = ANY ($1::uuid[])) AS instances,
   (SELECT json_agg(id) FROM idempotency_keys WHERE id = ANY ($2::uuid[])) AS keys,
-  (SELECT json_agg(json_build_object('id', content_id, 'ms', extract(epoch FROM created_at) * 1000))
+  (SELECT json_agg(json_build_object('id', content_id, 'ms', extract(epoch FROM created_at) * 1000,
+                                     'messageId', message_id))
    FROM idempotency_keys WHERE content_id = ANY ($3::uuid[]) AND created_at > $5) AS contents,
   (SELECT json_agg(json_build_object('i', g.instance_id, 'c', g.chat_jid, 'n', g.outbound_consecutive,
                                      'score', g.score, 'ms', extract(epoch FROM g.score_at) * 1000))
@@ -205,3 +227,8 @@ SELECT k.id, k.body_hash AS "bodyHash", k.message_id AS "messageId", k.task_id A
     WHEN m.status IN ('queued', 'failed') THEN m.status WHEN m.status IS NULL THEN 'queued' ELSE 'sent' END AS status
 FROM idempotency_keys k LEFT JOIN messages m ON m.id = ANY (ARRAY[k.message_id])
 WHERE k.id = ANY ($1::uuid[])`;
+
+// A failure with one of these reasons may have reached the recipient all the same (wire_state unknown).
+const READ_UNSENT = `
+SELECT id FROM messages
+WHERE id = ANY ($1::uuid[]) AND status = 'failed' AND failed_reason NOT IN ('outcome_unknown', 'send_failed')`;

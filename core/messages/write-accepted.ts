@@ -6,7 +6,8 @@ import type { AcceptRows } from './accept-sql.ts';
 export type WrittenSeqs = () => Promise<Map<string, number>>;
 
 /**
- * Writes a decided batch: with one statement, when it holds no deletes, edits, forced sends and old keys. Nothing is
+ * Writes a decided batch: with one statement, when it holds no deletes, edits, forced sends, old keys and
+ * contents whose send failed. Nothing is
  * asked again that was read under the locks: a row that was not there is inserted, one that was is updated.
  * `wantsSeqs`: returns those of the sends.
  */
@@ -20,6 +21,8 @@ export async function writeAccepted(
   // A statement of its own: the inserts would not see what their own statement removes.
   if (rows.expiredKeys.length > 0)
     await client.write('DELETE FROM idempotency_keys WHERE id = ANY ($1::uuid[])', [rows.expiredKeys]);
+  // One row stands for a content, however often its sends fail.
+  if (rows.unsentContents.length > 0) await client.write(FORGET_CONTENTS, [rows.unsentContents]);
   if (rows.sends.length + rows.contacts.length > 0) seqs = await writeSends(client, rows, now, wantsSeqs);
   if (rows.changes.length > 0) {
     const changes = rows.changes.map(({ command, message, settings, ...change }) => ({
@@ -171,6 +174,8 @@ WITH changes AS ${changes}, keyed AS (
 INSERT INTO outbox (task_id, company_id, instance_id, shard, operation, message_id, payload, trace_id, created_at)
 SELECT "taskId", "companyId", "instanceId", shard, operation, "messageId", payload, "traceId", ${now} FROM changes`,
 });
+
+const FORGET_CONTENTS = 'UPDATE idempotency_keys SET content_id = NULL WHERE content_id = ANY ($1::uuid[])';
 
 const WRITE_AUDIT = `
 INSERT INTO audit_log (company_id, user_id, token_id, action, instance_id, detail, trace_id, created_at)

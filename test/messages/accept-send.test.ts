@@ -155,6 +155,27 @@ test('the same content to the same chat is refused for 24 hours and says when it
   await send(textTo(instanceId, chat, 'hello'));
 });
 
+test('what never reached anybody may be sent again, and counts from then on', async () => {
+  const instanceId = await seedInstance(parts.db, company.companyId);
+  const chat = newChat();
+  const fail = ({ messageId }: { messageId: string }, reason: string) =>
+    parts.db.query(`UPDATE messages SET status = 'failed', failed_reason = $2 WHERE id = $1`, [
+      messageId,
+      reason,
+    ]);
+  await fail(await send(textTo(instanceId, chat, 'hello')), 'cancelled');
+  parts.clock.advance(60_000);
+  const sentAt = parts.clock.now().toISOString();
+  const again = await send(textTo(instanceId, chat, 'hello'));
+  const err = await codeOf(send(textTo(instanceId, chat, 'hello'), 1));
+  assert.deepEqual([err.code, err.fields?.first_sent_at], ['BLOCKED_DUPLICATE_CONTENT', sentAt]);
+  // The recipient may have it.
+  for (const reason of ['outcome_unknown', 'send_failed']) {
+    await fail(again, reason);
+    assert.equal((await codeOf(send(textTo(instanceId, chat, 'hello')))).code, 'BLOCKED_DUPLICATE_CONTENT');
+  }
+});
+
 test('passive mode refuses every send, and X-Force-Send passes it and the guard with audit rows', async () => {
   const instanceId = await seedInstance(parts.db, company.companyId, {
     settings: { passive_mode_enabled: true },
