@@ -28,12 +28,13 @@ const RETRY_MS = 10_000;
 const LATE_MAX_MS = 15 * MINUTE_MS;
 const BATCH = 100;
 
-const RETRIED: ReadonlySet<string> = new Set([
+/** Refusals of the instance: what is due behind such a send would be refused as well. */
+const AWAY: ReadonlySet<string> = new Set([
   'INSTANCE_NOT_CONNECTED',
   'INSTANCE_HARD_PAUSED',
   'COMPANY_SUSPENDED',
-  'SERVICE_UNAVAILABLE',
 ]);
+const RETRIED: ReadonlySet<string> = new Set([...AWAY, 'SERVICE_UNAVAILABLE']);
 
 interface Due {
   id: string;
@@ -149,11 +150,13 @@ async function conclude(
     deps.log.warn({ err, scheduled_id: row.id, trace_id: row.trace_id }, 'a scheduled send failed');
   const passing = !(err instanceof ApiError) || RETRIED.has(err.code);
   if (passing && now.getTime() - row.send_at.getTime() < LATE_MAX_MS) {
-    // Claimed as of then: it is due again when that claim expires.
+    // Claimed as of then: it is due again when that claim expires. Without a name it waits for its instance.
     const claimedAt = new Date(now.getTime() - CLAIM_MS + RETRY_MS);
+    const isAway = err instanceof ApiError && AWAY.has(err.code);
     await deps.db.query(
-      'UPDATE scheduled_sends SET claimed_at = $2, claimed_by = NULL WHERE id = $1 AND claimed_at = $3',
-      [row.id, claimedAt, row.claimed_at],
+      `UPDATE scheduled_sends SET claimed_at = $2, claimed_by = CASE WHEN NOT $4 THEN claimed_by END
+       WHERE id = $1 AND claimed_at = $3`,
+      [row.id, claimedAt, row.claimed_at, isAway],
     );
     return;
   }
@@ -217,11 +220,18 @@ function chatOf(row: Due): string {
   return 'jid' in parsed ? parsed.jid : '';
 }
 
+// Behind a send that waits for its instance the later ones of that instance wait too: each would come again at
+// its own time, and what was due last would be sent first.
 const CLAIM = `
 UPDATE scheduled_sends SET status = 'claimed', claimed_at = $1, claimed_by = $4
 WHERE id IN (
-  SELECT id FROM scheduled_sends
+  SELECT id FROM scheduled_sends due
   WHERE send_at <= $1 AND (status = 'scheduled' OR (status = 'claimed' AND (claimed_at < $2 OR ${holderIsGone('claimed_by')})))
+    AND NOT EXISTS (
+      SELECT FROM scheduled_sends waiting
+      WHERE waiting.instance_id = due.instance_id AND waiting.status = 'claimed' AND waiting.claimed_by IS NULL
+        AND waiting.claimed_at >= $2 AND waiting.send_at <= $1
+        AND (waiting.send_at, waiting.id) < (due.send_at, due.id))
   ORDER BY send_at, id LIMIT $3 FOR UPDATE SKIP LOCKED)
 RETURNING id, company_id, instance_id, type, send_at, body, idempotency_key, force, claimed_at, user_id,
           token_id, is_superadmin, trace_id`;

@@ -296,6 +296,27 @@ describe('a scheduled send', () => {
     assert.equal((await pipeline.eventsOf(never))[0]!.data.reason, 'instance_not_connected');
   });
 
+  test('keeps its place before those that fell due later while their instance was away', async () => {
+    const phone = pipeline.newPhone();
+    const startedAtMs = clock.now().getTime();
+    const texts = ['first', 'second', 'third', 'fourth'];
+    for (const [nth, text] of texts.entries()) {
+      const sendAt = new Date(startedAtMs + 2_000 + 3_000 * nth).toISOString();
+      const answer = await schedule({ type: 'text', send_at: sendAt, body: { to: phone, text } });
+      assert.equal(answer.status, 202, answer.text);
+    }
+    const { db } = pipeline.api.parts;
+    await db.query(`UPDATE instances SET state = 'DISCONNECTED' WHERE id = $1`, [instance.id]);
+    // By now the first one was tried again, and waits for longer than the second one would.
+    await tick(async () => clock.now().getTime() >= startedAtMs + 15_000);
+    await db.query(`UPDATE instances SET state = 'CONNECTED' WHERE id = $1`, [instance.id]);
+    await tick(async () => (await pipeline.shown(phone)).length === texts.length);
+    assert.deepEqual(
+      (await pipeline.shown(phone)).map(({ text }) => text),
+      texts,
+    );
+  });
+
   test('claimed by a worker that died is taken over and sent once', async () => {
     const phone = pipeline.newPhone();
     const { id } = (
