@@ -81,6 +81,32 @@ describe('the queue', () => {
     assert.deepEqual(await shownInTheEnd(busy), ['text 0', 'text 2']);
   });
 
+  test('goes on at once when the text is cancelled that is being typed', async () => {
+    const instance = await pipeline.connect({ humanize_enabled: true });
+    const phone = pipeline.newPhone();
+    await pipeline.sandbox.post('/phones', { phone });
+    // It is typed for ten minutes at least.
+    const text = 'x'.repeat(6_000);
+    const typed = await pipeline.send(instance, '/messages/text', { to: phone, text });
+    await waitFor(async () => (await pipeline.sandbox.get(`/phones/${phone}`)).typing.length === 1);
+    await pipeline.send(instance, '/messages/location', { to: phone, latitude: 1, longitude: 2 });
+    const answer = await pipeline.call(instance, 'DELETE', `/queue/${typed.task_id}`);
+    assert.deepEqual([answer.status, answer.body.cancelled], [200, true]);
+    const shown = await waitFor(async () => {
+      const messages = await pipeline.shown(phone);
+      return messages.length > 0 && messages;
+    });
+    assert.deepEqual(
+      shown.map(({ type }) => type),
+      ['location'],
+    );
+    const events = await pipeline.eventsOf(typed.message_id);
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      ['text.delivery_failed'],
+    );
+  });
+
   test('does not cancel what is being sent: 409', async () => {
     const { instance, texts, release } = await busyInstance(0);
     const answer = await pipeline.call(instance, 'DELETE', `/queue/${texts[0].task_id}`);

@@ -126,12 +126,14 @@ function canSend(queue: QueueContext): boolean {
 async function handle(queue: QueueContext, task: PendingTask): Promise<boolean> {
   if (!canSend(queue)) return false;
   queue.state = progress.onPrepare(queue.state);
+  queue.preparing = { taskId: task.taskId, cancelling: new AbortController() };
   const outcome = await attempt(queue, queue.session!, task)
     .catch((err) => {
       queue.book.abandon(task.taskId);
       throw err;
     })
     .finally(() => {
+      queue.preparing = null;
       queue.state = progress.afterPrepare(queue.state);
     });
   await conclude(queue, task, outcome);
@@ -153,6 +155,7 @@ function scopeOf(queue: QueueContext, task: PendingTask) {
     ...queue.options,
     pacer: queue.pacer,
     signal: queue.stopping.signal,
+    cancelled: queue.preparing?.cancelling.signal,
     begin() {
       queue.state = progress.afterPrepare(queue.state);
       return queue.book.begin(task.taskId);

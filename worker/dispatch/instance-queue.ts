@@ -119,6 +119,8 @@ async function cancel(
   tasks: readonly TaskRef[],
 ): Promise<{ cancelled: string[]; underWay: string[] }> {
   const { underWay, cancelled } = queue.book.cancel(tasks);
+  const { preparing } = queue;
+  if (preparing && cancelled.some(({ taskId }) => taskId === preparing.taskId)) preparing.cancelling.abort();
   const at = queue.deps.clock.now();
   const recorded = await Promise.all(
     cancelled.map(async (task) => {

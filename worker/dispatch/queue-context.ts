@@ -44,6 +44,8 @@ export interface QueueContext {
   outcomes: OutcomeKeeper;
   inFlight: InFlight;
   session: NetworkSession | null;
+  /** What is being prepared for the network, which goes one at a time, and what tells it that it was cancelled. */
+  preparing: { taskId: string; cancelling: AbortController } | null;
   state: progress.QueueProgress;
   /** What the acceptor knows to be all that is to be read next. */
   page: PendingPage | null;
@@ -72,6 +74,7 @@ export function createQueueContext(deps: InstanceQueueDeps, options: InstanceQue
     inFlight: createInFlight(),
     woken: Promise.withResolvers(),
     session: null,
+    preparing: null,
     page: null,
     state: progress.newProgress(performance.now()),
     letGo,

@@ -25,6 +25,8 @@ export interface SendTaskScope {
   dedupes: boolean;
   pacer: Pacer;
   signal: AbortSignal;
+  /** It was cancelled while it was being prepared. */
+  cancelled: AbortSignal | undefined;
   /** Said right before the network gets it; false when it was cancelled meanwhile. */
   begin(): boolean;
 }
@@ -84,7 +86,7 @@ export function typingMs(text: string, random: number): number {
   return [...text].length * (0.1 + 0.4 * random) * 1_000;
 }
 
-/** Shows typing, and takes as long as it lasts. */
+/** Shows typing, and takes as long as it lasts; what was cancelled meanwhile lets go of what waits behind it. */
 async function type(
   deps: SendTaskDeps,
   scope: SendTaskScope,
@@ -92,7 +94,11 @@ async function type(
   task: PendingTask,
 ): Promise<void> {
   await session.typing(task.chatJid).catch(() => undefined);
-  await deps.clock.sleep(typingMs(String(task.content.text ?? ''), deps.random()), scope.signal);
+  const { signal, cancelled } = scope;
+  const ends = cancelled ? AbortSignal.any([signal, cancelled]) : signal;
+  await deps.clock.sleep(typingMs(String(task.content.text ?? ''), deps.random()), ends).catch((err) => {
+    if (signal.aborted || !cancelled?.aborted) throw err;
+  });
 }
 
 /** One-to-one texts, link previews too; a forward or an edit is nothing that a person types. */
