@@ -2,7 +2,7 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import { messageRef } from '@posthorn/contract/fields.ts';
 import { EDIT_WINDOW_S } from '@posthorn/contract/limits.ts';
 import { deleteMessageBody, editMessageBody } from '@posthorn/contract/messaging/send-bodies.ts';
-import { jidOf, rule } from './rule.ts';
+import { jidOf, type KnownMessage, rule } from './rule.ts';
 import { names, reachedNetwork, wireTarget } from './target.ts';
 
 /** Where the words of each type stand that can be edited (SND-30). */
@@ -18,6 +18,12 @@ const EDITABLE: Record<string, 'text' | 'caption'> = {
 const notFound = () => apiError('MESSAGE_NOT_FOUND');
 const refuse = (message: string) => apiError('BAD_REQUEST', { message });
 
+/** The window opens when it is sent, however long it waits for that. */
+function isTooOld({ status, sentAt, createdAt }: KnownMessage, now: Date): boolean {
+  if (status === 'queued') return false;
+  return now.getTime() - (sentAt ?? createdAt).getTime() > EDIT_WINDOW_S * 1000;
+}
+
 /** Changes the words of a message that we sent. */
 export const edit = rule({
   body: editMessageBody.extend({ message_id: messageRef }),
@@ -30,8 +36,7 @@ export const edit = rule({
     const field = EDITABLE[target.type];
     if (!field) return apiError('EDIT_UNSUPPORTED_TYPE');
     if (target.isForwarded) return apiError('EDIT_FORWARDED_NOT_ALLOWED');
-    const sentAt = target.sentAt ?? target.createdAt;
-    if (now.getTime() - sentAt.getTime() > EDIT_WINDOW_S * 1000) return apiError('EDIT_WINDOW_EXPIRED');
+    if (isTooOld(target, now)) return apiError('EDIT_WINDOW_EXPIRED');
     return {
       type: target.type,
       chatJid: target.chatJid,

@@ -139,6 +139,22 @@ describe('an Idempotency-Key', () => {
     assert.notEqual(text.body.message_id, poll.body.message_id);
   });
 
+  test('the window of an edit opens when the message is sent, however long it waits for that', async () => {
+    const { body } = await call('POST', '/messages/text', { to: TO, text: randomUUID() }, randomUUID());
+    const id = body.message_id;
+    await api.parts.db.query(`UPDATE messages SET created_at = now() - interval '1 hour' WHERE id = $1`, [
+      id,
+    ]);
+    const waiting = await call('PUT', `/messages/${id}/edit`, { content: 'waiting' }, randomUUID());
+    assert.equal(waiting.status, 202, waiting.text);
+    await api.parts.db.query(
+      `UPDATE messages SET status = 'sent', sent_at = now() - interval '1 hour' WHERE id = $1`,
+      [id],
+    );
+    const sent = await call('PUT', `/messages/${id}/edit`, { content: 'sent' }, randomUUID());
+    assert.deepEqual([sent.status, sent.body.error_code], [400, 'EDIT_WINDOW_EXPIRED']);
+  });
+
   test('replays an edit whose window has closed since', async () => {
     const id = await target();
     const key = randomUUID();
