@@ -11,6 +11,8 @@ import { type AddressRange, parseAddressRange } from './client-address.ts';
 const flag = z.stringbool();
 const port = z.coerce.number().int().min(0).max(65535);
 const positive = z.coerce.number().int().positive();
+/** Without the protocol asked for, `app.example.com:3000` is a URL too, of the scheme `app.example.com`. */
+const webUrl = z.url({ protocol: /^https?$/, error: 'must be a URL with http:// or https://' });
 
 /** Comma-separated values, each of which `isOne`. */
 function listOf(isOne: (text: string) => boolean, expected: string) {
@@ -110,10 +112,10 @@ export const configSchema = z.object({
   JWT_SECRET: z.string().min(32),
   /** Encrypts credentials and webhook secrets at rest: 32 bytes, as 64 hex digits. */
   ENCRYPTION_KEY: z.string().regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hex digits (32 bytes)'),
-  PUBLIC_URL: z.url().default('http://127.0.0.1:8080'),
+  PUBLIC_URL: webUrl.default('http://127.0.0.1:8080'),
   /** The same of the billing service: the server that its OpenAPI document names. */
-  BILLING_PUBLIC_URL: z.url().default('http://127.0.0.1:8081'),
-  FRONTEND_URL: z.url().default('http://127.0.0.1:8080'),
+  BILLING_PUBLIC_URL: webUrl.default('http://127.0.0.1:8081'),
+  FRONTEND_URL: webUrl.default('http://127.0.0.1:8080'),
   /** E-mail addresses, comma-separated, that may be superadmin of company 1. */
   SUPERADMIN_EMAILS: z
     .string()
@@ -133,7 +135,7 @@ export const configSchema = z.object({
   MEDIA_STORAGE: z.enum(['auto', 'none']).default('auto'),
   GCS_BUCKET: z.string().min(3).optional(),
   /** Another server that speaks the API of Google Cloud Storage, asked without credentials. */
-  GCS_API_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
+  GCS_API_ENDPOINT: webUrl.optional(),
   GCS_PROJECT_ID: z.string().min(1).optional(),
   MEDIA_RETENTION_DAYS: positive.default(MEDIA_RETENTION_DAYS),
   /** Memory for uploads and other media bodies, in each process. */
@@ -158,7 +160,7 @@ export const configSchema = z.object({
   /** Days after its login that a session ends, however much it is used. */
   SESSION_MAX_DAYS: positive.default(90),
   /** Where messaging reaches billing, to cancel what a deleted company still pays for. */
-  BILLING_INTERNAL_URL: z.url({ protocol: /^https?$/ }).optional(),
+  BILLING_INTERNAL_URL: webUrl.optional(),
   /** Billing's own database URL; the default is DATABASE_URL with the role posthorn_billing. */
   BILLING_DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
   /** Selects Asaas as the payment provider. */
@@ -166,26 +168,26 @@ export const configSchema = z.object({
   /** Without a key: billing runs on a simulated provider, with which no money moves. The default outside production. */
   BILLING_SIMULATED: flag.default(false),
   /** Default: production for keys that begin with $aact_prod_, the sandbox for others. */
-  ASAAS_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
+  ASAAS_BASE_URL: webUrl.optional(),
   /** Authenticates the provider's webhooks; required with ASAAS_API_KEY. */
   ASAAS_WEBHOOK_SECRET: z.string().min(1).optional(),
   /** Authenticates the services to each other. */
   INTERNAL_SECRET: z.string().min(32).optional(),
   /** Base URL of the pages that OAuth redirects lead to; the default is FRONTEND_URL. */
-  OAUTH_FRONTEND_REDIRECT_URL: z.url().optional(),
+  OAUTH_FRONTEND_REDIRECT_URL: webUrl.optional(),
   OAUTH_GOOGLE_ENABLED: flag.default(false),
   OAUTH_GOOGLE_CLIENT_ID: z.string().optional(),
   OAUTH_GOOGLE_CLIENT_SECRET: z.string().optional(),
-  OAUTH_GOOGLE_REDIRECT_URL: z.url().optional(),
+  OAUTH_GOOGLE_REDIRECT_URL: webUrl.optional(),
   /** The OpenID provider behind `google`; another one only where Google can't be reached. */
-  OAUTH_GOOGLE_ISSUER: z.url().default('https://accounts.google.com'),
+  OAUTH_GOOGLE_ISSUER: webUrl.default('https://accounts.google.com'),
   OAUTH_GITHUB_ENABLED: flag.default(false),
   OAUTH_GITHUB_CLIENT_ID: z.string().optional(),
   OAUTH_GITHUB_CLIENT_SECRET: z.string().optional(),
-  OAUTH_GITHUB_REDIRECT_URL: z.url().optional(),
+  OAUTH_GITHUB_REDIRECT_URL: webUrl.optional(),
   /** GitHub itself and its API; others for GitHub Enterprise. */
-  OAUTH_GITHUB_URL: z.url().default('https://github.com'),
-  OAUTH_GITHUB_API_URL: z.url().default('https://api.github.com'),
+  OAUTH_GITHUB_URL: webUrl.default('https://github.com'),
+  OAUTH_GITHUB_API_URL: webUrl.default('https://api.github.com'),
   /** Requests per minute of a company without a plan (LIM-1). */
   RATE_LIMIT_PER_MINUTE: positive.default(DEFAULT_REQUESTS_PER_MINUTE),
   /** Requests per minute of an address to each route that takes no credential, and wrong credentials of it. */

@@ -55,6 +55,9 @@ describe('the messaging server as a process', () => {
       [{ PORT: 'eighty' }, /^.*PORT.*$/],
       [{ ENCRYPTION_KEY: 'short' }, /^.*ENCRYPTION_KEY: .*$/],
       [{ DATABASE_URL: '' }, /^.*DATABASE_URL is required$/],
+      // Taken for a scheme, the host would make the origin of the console `null`, which any page can have.
+      [{ FRONTEND_URL: 'app.example.com:3000' }, /^.*FRONTEND_URL: must be a URL with http.*$/],
+      [{ PUBLIC_URL: 'localhost:8080' }, /^.*PUBLIC_URL: must be a URL with http.*$/],
       [
         { DATABASE_URL: `postgres://x:x@127.0.0.1:${await freePort()}/x` },
         /^.*database cannot be reached.*$/,
