@@ -1,3 +1,4 @@
+import { loadDatabaseUrl } from '../platform/config.ts';
 import { runMain, StartError } from '../platform/run-main.ts';
 import { BILLING_ROLE } from './billing-role.ts';
 import { migrate, prepareCluster } from './migrate.ts';
@@ -10,8 +11,7 @@ await runMain('migrate', async () => {
   const args = process.argv.slice(2);
   const unknown = args.find((arg) => arg !== '--role');
   if (unknown !== undefined) throw new StartError(`${unknown} is no option: there is only --role`);
-  const url = process.env.DATABASE_URL;
-  if (!url) throw new StartError('DATABASE_URL is required');
+  const url = loadDatabaseUrl(process.env);
   if (args.length === 0) {
     await migrate(url);
     console.log('the database is at the newest schema');

@@ -222,12 +222,23 @@ export class ConfigError extends Error {
   override name = 'ConfigError';
 }
 
+type Environment = Record<string, string | undefined>;
+
 /** Reads the settings; throws {@link ConfigError} for the first one that is missing or wrong. */
-export function loadConfig(env: Record<string, string | undefined>): Config {
+export function loadConfig(env: Environment): Config {
+  return read(configSchema, env);
+}
+
+/** The one setting that migrating takes; throws as {@link loadConfig} does. */
+export function loadDatabaseUrl(env: Environment): string {
+  return read(configSchema.pick({ DATABASE_URL: true }), env).DATABASE_URL;
+}
+
+function read<T extends z.ZodType>(schema: T, env: Environment): z.output<T> {
   const given = Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
   );
-  const parsed = configSchema.safeParse(given);
+  const parsed = schema.safeParse(given);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0]!;
   const name = issue.path.join('.');

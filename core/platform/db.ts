@@ -245,7 +245,7 @@ export function isUnavailable(err: unknown): boolean {
     // (connection-limits.ts), its own or that of who held the lock; Node's own E...
     if (
       /^(08|53|57P0|57014|55P03|25P0[34]|25006$)/.test(code) ||
-      /^(ECONN|EPIPE|ETIMEDOUT|ENOENT|EAI_AGAIN|EHOSTUNREACH)/.test(code)
+      /^(ECONN|EPIPE|ETIMEDOUT|ENOENT|EAI_AGAIN|ENOTFOUND|EHOSTUNREACH|ENETUNREACH)/.test(code)
     )
       return true;
   }

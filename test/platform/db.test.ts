@@ -231,4 +231,18 @@ describe('the connections to PostgreSQL', () => {
     assert.ok(!isUnavailable(await db.query('SELECT nothing FROM nowhere').catch((err: unknown) => err)));
     await away.close();
   });
+
+  it('take a host whose name is not known for a while, as that of a container that is restarted, for one that is away', async () => {
+    const away = createDb({
+      url: 'postgres://nowhere.invalid/none',
+      poolSize: 1,
+      log: createLog({ level: 'silent', role: 'test' }),
+      name: 'test',
+    });
+    const failed = await away.query('SELECT 1').catch((err: unknown) => err);
+    assert.ok(isUnavailable(failed), String(failed));
+    for (const code of ['ENOTFOUND', 'ENETUNREACH'])
+      assert.ok(isUnavailable(Object.assign(new Error(code), { code })), code);
+    await away.close();
+  });
 });

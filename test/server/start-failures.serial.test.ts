@@ -19,6 +19,8 @@ const ROLES = {
   sandbox: { entry: 'network/sandbox/main.ts', port: 'SANDBOX_PORT' },
 } as const;
 type Role = keyof typeof ROLES;
+const entryOf = (role: Role | 'migrate') =>
+  role === 'migrate' ? 'core/migrations/migrate-main.ts' : ROLES[role].entry;
 
 describe('what stops a start is told in one line', () => {
   let parts: Parts;
@@ -36,7 +38,11 @@ describe('what stops a start is told in one line', () => {
     rmSync(dir, { recursive: true });
   });
 
-  async function assertOneLine(role: Role, more: Record<string, string>, line: RegExp): Promise<void> {
+  async function assertOneLine(
+    role: Role | 'migrate',
+    more: Record<string, string>,
+    line: RegExp,
+  ): Promise<void> {
     const ports = ['PORT', 'BILLING_PORT', 'SANDBOX_PORT', 'WORKER_PORT'];
     const free = await Promise.all(ports.map(async (name) => [name, String(await freePort())]));
     const env = {
@@ -51,7 +57,7 @@ describe('what stops a start is told in one line', () => {
       DATA_DIR: path.join(dir, 'data'),
       ...more,
     };
-    const ended = await run(process.execPath, [ROLES[role].entry], {
+    const ended = await run(process.execPath, [entryOf(role)], {
       cwd: projectRoot,
       env,
       timeout: 60_000,
@@ -81,4 +87,16 @@ describe('what stops a start is told in one line', () => {
     url.pathname = '/not_migrated';
     return assertOneLine('worker', { DATABASE_URL: url.href }, /run npm run migrate first/);
   });
+
+  for (const role of ['messaging', 'worker', 'migrate'] as const)
+    it(`${role}: the host of the database is not known`, () =>
+      assertOneLine(
+        role,
+        { DATABASE_URL: 'postgres://nowhere.invalid/x' },
+        /the database cannot be reached: .*nowhere\.invalid/,
+      ));
+
+  for (const url of ['mysql://127.0.0.1/x', 'no url'])
+    it(`migrate: ${url} is no address of a PostgreSQL`, () =>
+      assertOneLine('migrate', { DATABASE_URL: url }, /^migrate: DATABASE_URL: /));
 });
