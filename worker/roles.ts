@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import type { DirectDelivery } from '@posthorn/core/events/direct-delivery.ts';
 import { type OpenedMedia, openMedia } from '@posthorn/core/media/open-media.ts';
 import type { LocalQueues } from '@posthorn/core/messages/local-queues.ts';
+import { requireSchema } from '@posthorn/core/migrations/require-schema.ts';
 import { withoutTrailingSlashes } from '@posthorn/core/platform/base-url.ts';
 import type { Broker } from '@posthorn/core/platform/broker/broker.ts';
 import { type Bus, openBus } from '@posthorn/core/platform/bus.ts';
@@ -70,6 +71,7 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
   let running: { membership: Membership; pipeline: RunningWorker } | null = null;
 
   async function start(): Promise<void> {
+    await requireSchema(db, 'messaging');
     const name = `${hostname()} ${process.pid}`;
     const membership = startMembership({
       databaseUrl: url,

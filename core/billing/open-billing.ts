@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { billingConnectionUrl } from '../migrations/billing-role.ts';
+import { requireSchema } from '../migrations/require-schema.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type Config, ConfigError } from '../platform/config.ts';
 import { createDb } from '../platform/db.ts';
@@ -43,6 +44,7 @@ export async function openBilling(deps: {
   });
   const db = createDb({ url, poolSize: config.DATABASE_POOL_SIZE, log, name });
   shutdown.add(`${name} database`, () => db.close());
+  await requireSchema(db, 'billing');
   const orm = await createOrm({ url, ...billingEntities, name });
   shutdown.add(`${name} orm`, () => orm.close());
   const apiKey = config.ASAAS_API_KEY;

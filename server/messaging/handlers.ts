@@ -1,4 +1,5 @@
 import type { messagingContract } from '@posthorn/contract/messaging/index.ts';
+import { createSchemaCheck } from '@posthorn/core/migrations/require-schema.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
 import { createFolderProbe } from '@posthorn/core/platform/folder-probe.ts';
 import type { Metrics } from '@posthorn/core/platform/metrics.ts';
@@ -94,10 +95,12 @@ export function messagingHandlers(deps: HandlersDeps): Handlers<typeof messaging
 /** What messaging can't serve without. The folder of media is one of them even where a bucket keeps them. */
 function readinessChecks(deps: HandlersDeps): Record<string, Check> {
   const takesWrites = createWriteProbe(deps);
+  const hasSchema = createSchemaCheck(deps.db, 'messaging');
   const { storage } = deps.storedMedia;
   return {
-    // Asked anew each time, and by a table: a database that nobody has migrated serves nothing.
+    // Asked anew each time.
     database: async () => {
+      await hasSchema();
       await deps.db.query('SELECT 1 FROM companies LIMIT 1');
       await takesWrites();
     },

@@ -4,7 +4,14 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { billingMigrations } from '@posthorn/core/migrations/billing/index.ts';
+import { migrations } from '@posthorn/core/migrations/messaging/index.ts';
 import { migrate } from '@posthorn/core/migrations/migrate.ts';
+import {
+  createSchemaCheck,
+  migrationNames,
+  requireSchema,
+} from '@posthorn/core/migrations/require-schema.ts';
 import { createDb, type Db } from '@posthorn/core/platform/db.ts';
 import { createFolderProbe } from '@posthorn/core/platform/folder-probe.ts';
 import { createLog } from '@posthorn/core/platform/log.ts';
@@ -129,6 +136,30 @@ describe('the readiness of messaging', () => {
     await cut();
     await becomes(200, 'database', 'ok');
     assert.equal(await send(), 202);
+  });
+
+  it('begins when a database of an older version is migrated, and a newer one is no fault', async (t) => {
+    const older = await createTestDatabase();
+    const sql = connect(older.url);
+    t.after(async () => {
+      await sql.close();
+      await older.drop();
+    });
+    const check = createSchemaCheck(sql, 'messaging');
+    const newest = migrationNames('messaging').at(-1)!;
+    await sql.query('DELETE FROM migrations WHERE name = $1', [newest]);
+    await assert.rejects(async () => check(), { name: 'NotReady', message: /run npm run migrate$/ });
+    await sql.query(`INSERT INTO migrations (name) VALUES ($1), ('9999-of-a-newer-version')`, [newest]);
+    await check();
+    await requireSchema(sql, 'messaging');
+    await requireSchema(sql, 'billing');
+  });
+
+  it('knows the migrations by the names of their files', () => {
+    const named = (list: readonly (new (...args: never[]) => { name?: string })[]) =>
+      list.map((migration) => new migration(undefined as never, undefined as never).name);
+    assert.deepEqual(migrationNames('messaging'), named(migrations));
+    assert.deepEqual(migrationNames('billing'), named(billingMigrations));
   });
 
   it('ends when the data directory takes no files, and is back when it does', async () => {

@@ -7,7 +7,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
+import { createDb } from '@posthorn/core/platform/db.ts';
+import { createLog } from '@posthorn/core/platform/log.ts';
 import { createParts, type Parts } from '../support/parts.ts';
+import { createTestDatabase } from '../support/postgres.ts';
 import { baseEnv, freePort, projectRoot } from '../support/process.ts';
 
 const run = promisify(execFile);
@@ -21,6 +24,13 @@ const ROLES = {
 type Role = keyof typeof ROLES;
 const entryOf = (role: Role | 'migrate') =>
   role === 'migrate' ? 'core/migrations/migrate-main.ts' : ROLES[role].entry;
+
+/** As if the newest migration had still to be run. */
+async function withoutTheNewest(url: string, table: string): Promise<void> {
+  const db = createDb({ url, poolSize: 1, log: createLog({ level: 'silent', role: 'test' }), name: 'test' });
+  await db.query(`DELETE FROM ${table} WHERE id = (SELECT max(id) FROM ${table})`);
+  await db.close();
+}
 
 describe('what stops a start is told in one line', () => {
   let parts: Parts;
@@ -81,12 +91,27 @@ describe('what stops a start is told in one line', () => {
     it(`${role}: its folder cannot be made`, () =>
       assertOneLine(role, { DATA_DIR: noFolder() }, /a-file.* cannot be used: .*(no folder|ENOTDIR)/));
 
-  // Messaging starts all the same and says so in /ready: it is there as soon as somebody has migrated.
-  it('worker: nobody has migrated the database', () => {
+  const urlOf = (database: string) => {
     const url = new URL(parts.url);
-    url.pathname = '/not_migrated';
-    return assertOneLine('worker', { DATABASE_URL: url.href }, /run npm run migrate first/);
-  });
+    url.pathname = `/${database}`;
+    return url.href;
+  };
+
+  // Messaging starts all the same and says so in /ready: it is there as soon as somebody has migrated.
+  for (const role of ['worker', 'billing'] as const)
+    it(`${role}: nobody has migrated the database`, () =>
+      assertOneLine(role, { DATABASE_URL: urlOf('not_migrated') }, /run npm run migrate first/));
+
+  for (const [role, table] of [
+    ['worker', 'migrations'],
+    ['billing', 'billing.migrations'],
+  ] as const)
+    it(`${role}: the database is that of an older version`, async (t) => {
+      const older = await createTestDatabase();
+      t.after(() => older.drop());
+      await withoutTheNewest(older.url, table);
+      await assertOneLine(role, { DATABASE_URL: older.url }, /run npm run migrate first/);
+    });
 
   for (const role of ['messaging', 'worker', 'migrate'] as const)
     it(`${role}: the host of the database is not known`, () =>

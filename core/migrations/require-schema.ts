@@ -1,0 +1,50 @@
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+import type { Sql } from '../platform/db.ts';
+import { type Check, NotReady } from '../platform/readiness.ts';
+import { StartError } from '../platform/run-main.ts';
+
+/** The table in which each of the two services records which of its migrations were run. */
+const TABLES = { messaging: 'migrations', billing: 'billing.migrations' } as const;
+type Service = keyof typeof TABLES;
+
+const UNDEFINED_TABLE = '42P01';
+const TOO_OLD = 'is not at the schema of this version: run npm run migrate';
+
+/**
+ * Throws a {@link StartError} while the database lacks a migration of this version: a worker that began all the same
+ * would take shards from workers that can serve them, and give up what it cannot record. Those of a newer version are
+ * no fault, since the running version goes on while the next one is rolled out.
+ */
+export async function requireSchema(db: Sql, service: Service): Promise<void> {
+  if (await isTooOld(db, service)) throw new StartError(`the database ${TOO_OLD} first`);
+}
+
+/** The same for /ready, of what starts before somebody has migrated. No migration is undone: it asks until one `true`. */
+export function createSchemaCheck(db: Sql, service: Service): Check {
+  let isThere = false;
+  return async () => {
+    if (isThere) return;
+    if (await isTooOld(db, service)) throw new NotReady(TOO_OLD);
+    isThere = true;
+  };
+}
+
+async function isTooOld(db: Sql, service: Service): Promise<boolean> {
+  try {
+    const { rows } = await db.query<{ name: string }>(`SELECT name FROM ${TABLES[service]}`);
+    const done = new Set(rows.map(({ name }) => name));
+    return migrationNames(service).some((name) => !done.has(name));
+  } catch (err) {
+    if ((err as { code?: unknown }).code === UNDEFINED_TABLE) return true;
+    throw err;
+  }
+}
+
+/** From the names of the files: the migrations themselves load the ORM's migrator, 18 MB for each process. */
+export function migrationNames(service: Service): string[] {
+  return readdirSync(path.join(import.meta.dirname, service))
+    .filter((file) => /^\d{4}-.*\.ts$/.test(file))
+    .map((file) => path.basename(file, '.ts'))
+    .sort();
+}
