@@ -201,7 +201,7 @@ describe('msgctl api', () => {
 
 describe('the environment', () => {
   const file = path.join(projectRoot, 'docs/guides/environment.md');
-  const rows = [...readFileSync(file, 'utf8').matchAll(/^\| `([A-Z_0-9]+)` \| (\w+)/gm)];
+  const rows = [...readFileSync(file, 'utf8').matchAll(/^\| `([A-Z_0-9]+)` \| (\w+) \|([^|]*)/gm)];
   const namesOf = (program: string) =>
     rows.flatMap(([, name, of]) => (of === program ? [name as string] : [])).sort();
 
@@ -212,6 +212,18 @@ describe('the environment', () => {
 
   test('names every setting of the server there', () => {
     assert.deepEqual(namesOf('server'), Object.keys(configSchema.shape).sort());
+  });
+
+  test('gives the defaults that the server has', () => {
+    const defaults = new Map(
+      Object.entries(configSchema.shape).map(([name, schema]) => [name, schema.safeParse(undefined).data]),
+    );
+    for (const [, name = '', , shown = ''] of rows) {
+      const value = defaults.get(name);
+      // Some have none, and a few of these say what takes its place; what `npm start` has stands behind.
+      if (value === undefined || String(value) === '') continue;
+      assert.equal(shown.split(';')[0]?.trim(), String(value), name);
+    }
   });
 
   test('names every variable of msgctl there', () => {
