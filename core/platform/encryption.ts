@@ -32,10 +32,13 @@ export function createCipher(hexKey: string): Cipher {
       const nonce = sealed.subarray(1, 1 + NONCE_BYTES);
       const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES });
       decipher.setAuthTag(sealed.subarray(1 + NONCE_BYTES, 1 + NONCE_BYTES + TAG_BYTES));
-      const text = Buffer.concat([
-        decipher.update(sealed.subarray(1 + NONCE_BYTES + TAG_BYTES)),
-        decipher.final(),
-      ]);
+      const text = decipher.update(sealed.subarray(1 + NONCE_BYTES + TAG_BYTES));
+      try {
+        // Gives no more bytes, and throws when the tag does not fit.
+        decipher.final();
+      } catch (cause) {
+        throw new Error('these bytes were altered, or sealed with another ENCRYPTION_KEY', { cause });
+      }
       return JSON.parse(text.toString('utf8')) as T;
     },
     digest(purpose, text) {

@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
 import { systemClock } from '@posthorn/core/platform/clock.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
+import { createLog } from '@posthorn/core/platform/log.ts';
 import type { NetworkDriver, SessionSink } from '@posthorn/network/driver.ts';
 import { createSandboxDriver } from '@posthorn/network/sandbox/driver.ts';
 import { createSandboxServer } from '@posthorn/network/sandbox/server.ts';
@@ -164,4 +165,29 @@ describe('a worker that starts with 500 instances', () => {
       await worker.stop();
     }
   });
+});
+
+test('a worker with another ENCRYPTION_KEY says why it opens no session', async (t) => {
+  const lines: string[] = [];
+  const log = createLog({ level: 'warn', role: 'test', to: { write: (line) => void lines.push(line) } });
+  const parts = await createParts({ log });
+  t.after(() => parts.close());
+  const { companyId } = await seedCompany(parts.db);
+  const instanceId = await seedInstance(parts.db, companyId, { wanted: 'connected' });
+  await parts.db.query('UPDATE instances SET credentials = $2 WHERE id = $1', [
+    instanceId,
+    createCipher('ab'.repeat(32)).seal({ token: 'of the network' }),
+  ]);
+  const worker = await startWorker({
+    ...parts,
+    databaseUrl: parts.url,
+    clock: systemClock,
+    broker: createInProcessBroker(),
+    cipher: createCipher('cd'.repeat(32)),
+    driver: createSandboxDriver({ url: 'ws://127.0.0.1:1/ws' }),
+    name: `worker ${randomUUID()}`,
+  });
+  t.after(() => worker.stop());
+  await waitFor(async () => lines.some((line) => line.includes('another ENCRYPTION_KEY')), 20_000);
+  assert.match(lines.join(''), new RegExp(`"instance_id":"${instanceId}".*opening the session failed`));
 });

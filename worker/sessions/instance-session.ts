@@ -152,10 +152,10 @@ async function open(held: SessionContext): Promise<void> {
     );
   } catch (err) {
     held.turn.end();
-    held.log.debug({ err }, 'opening the session failed');
     if (err instanceof LeaseLost) deps.onLeaseLost(lease);
-    // What a driver cannot do is told to users; anything else that is wrong here is ours.
+    // What a driver cannot do is told to users; anything else that is wrong here is ours, such as another ENCRYPTION_KEY.
     else if (err instanceof SendUnavailable) await showError(held, err.message);
+    else held.log.warn({ err }, 'opening the session failed, will be tried again');
     retryLater(held);
   }
 }
