@@ -14,6 +14,7 @@ import { createSandboxApi, type SandboxApi } from './sandbox-api.ts';
 import { currentToken } from './session.ts';
 import { type Terminal, terminalOf } from './terminal.ts';
 import { VERSION } from './version.ts';
+import { idOfName, onlyInstance } from './which-instance.ts';
 
 /** What stands before or after any command. */
 export interface GlobalOptions {
@@ -68,6 +69,10 @@ const DEADLINE_MS = 90_000;
 const NO_COMMANDS: CompletionNode = { name: 'msgctl', summary: '', commands: [], flags: [], words: [] };
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
+function isLocal(url: string): boolean {
+  return URL.canParse(url) && ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname);
+}
+
 export function createContext(deps: {
   options: GlobalOptions;
   env: NodeJS.ProcessEnv;
@@ -81,7 +86,8 @@ export function createContext(deps: {
   const profile = openProfile(profilePath(env), options.profile || env.POSTHORN_PROFILE);
   const url = withoutTrailingSlashes(options.url || env.POSTHORN_URL || profile.defaultUrl() || DEFAULT_URL);
   const namedInstance = options.instance || env.POSTHORN_INSTANCE || undefined;
-  const billingUrl = options.billingUrl || env.POSTHORN_BILLING_URL || DEFAULT_BILLING_URL;
+  const billingUrl =
+    options.billingUrl || env.POSTHORN_BILLING_URL || (isLocal(url) ? DEFAULT_BILLING_URL : undefined);
   const sandboxUrl = options.sandboxUrl || env.POSTHORN_SANDBOX_URL || DEFAULT_SANDBOX_URL;
   const common = { userAgent: `msgctl/${VERSION}`, baseUrl: url, deadlineMs: DEADLINE_MS };
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
@@ -96,25 +102,21 @@ export function createContext(deps: {
     throw new UsageError(`no key for ${url}: msgctl register, msgctl login, --key or POSTHORN_API_KEY`);
   }
   const token = () => currentToken({ profile, url });
+
+  /** What listens on this machine is not the billing of another one: it must not get that one's key. */
+  function billingAt(): string {
+    if (billingUrl) return billingUrl;
+    throw new UsageError(`where is the billing of ${url}? --billing-url or POSTHORN_BILLING_URL`);
+  }
   const messaging = (more: Partial<ClientOptions>) =>
     interruptible(createClient({ ...common, ...more }), deps.signal);
   const billing = (more: Partial<ClientOptions>) =>
-    interruptible(createBillingClient({ ...common, baseUrl: billingUrl, ...more }), deps.signal);
+    interruptible(createBillingClient({ ...common, baseUrl: billingAt(), ...more }), deps.signal);
   const client: Context['client'] = (more) => messaging({ ...credentials(), ...more });
 
   async function instanceId(named = namedInstance): Promise<string> {
-    if (named && UUID.test(named)) return named;
-    const remembered = profile.account(url).instance_id;
-    if (!named && remembered) return remembered;
-    const { data, total } = await client().instances.list({ query: { limit: 200 } });
-    const fitting = named ? data.filter(({ name }) => name === named) : data;
-    if (fitting.length === 1 && (named || total === 1)) return (fitting[0] as { id: string }).id;
-    if (named) throw new UsageError(`there is no instance ${named}: msgctl instances list`);
-    throw new UsageError(
-      total === 0
-        ? 'there is no instance yet: msgctl instances create <name>'
-        : 'which instance? --instance <id or name>, or msgctl instances use <id or name>',
-    );
+    if (named) return UUID.test(named) ? named : idOfName(client(), named);
+    return profile.account(url).instance_id ?? onlyInstance(client());
   }
 
   return {

@@ -80,6 +80,13 @@ describe('the profile', () => {
     await other.close();
   });
 
+  test('asks where the billing of another machine is, and sends its key to none on this one', async () => {
+    const env = { POSTHORN_URL: 'https://api.example.com', POSTHORN_API_KEY: 'svc_other' };
+    const { code, stderr } = await cli.run(['api', 'GET', '/v1/billing/charges'], env);
+    assert.equal(code, 2);
+    assert.match(stderr, /where is the billing of https:\/\/api\.example\.com\?/);
+  });
+
   test('gives way to --key, and to POSTHORN_API_KEY', async () => {
     await quickRegister();
     await cli.json(['instances', 'list'], { POSTHORN_API_KEY: 'svc_env' });
