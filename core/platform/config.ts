@@ -11,6 +11,10 @@ import { type AddressRange, parseAddressRange } from './client-address.ts';
 const flag = z.stringbool();
 const port = z.coerce.number().int().min(0).max(65535);
 const positive = z.coerce.number().int().positive();
+/** A day at most: a timer that is given more than 24 days fires at once. */
+const seconds = positive.max(86_400);
+/** A century at most: what is reckoned with more ends outside of what a date can be. */
+const days = positive.max(36_500);
 /** Without the protocol asked for, `app.example.com:3000` is a URL too, of the scheme `app.example.com`. */
 const webUrl = z.url({ protocol: /^https?$/, error: 'must be a URL with http:// or https://' });
 
@@ -130,14 +134,14 @@ export const configSchema = z.object({
   MAIL_FROM: z.string().min(3).default('Posthorn <no-reply@posthorn.local>'),
   /** Lets webhooks reach private addresses and any port: for webhooks to localhost in standalone. */
   ALLOW_PRIVATE_WEBHOOKS: flag.default(false),
-  HTTP_TIMEOUT: positive.default(MEDIA_FETCH_TIMEOUT_S).describe('seconds'),
+  HTTP_TIMEOUT: seconds.default(MEDIA_FETCH_TIMEOUT_S).describe('seconds'),
   /** `none` answers 503 to everything that needs media; else the bucket of GCS_BUCKET, or files in DATA_DIR. */
   MEDIA_STORAGE: z.enum(['auto', 'none']).default('auto'),
   GCS_BUCKET: z.string().min(3).optional(),
   /** Another server that speaks the API of Google Cloud Storage, asked without credentials. */
   GCS_API_ENDPOINT: webUrl.optional(),
   GCS_PROJECT_ID: z.string().min(1).optional(),
-  MEDIA_RETENTION_DAYS: positive.default(MEDIA_RETENTION_DAYS),
+  MEDIA_RETENTION_DAYS: days.default(MEDIA_RETENTION_DAYS),
   /** Memory for uploads and other media bodies, in each process. */
   MEDIA_MEMORY_MB: positive.default(128),
   /** Disk space for incoming media, in each process. */
@@ -156,9 +160,9 @@ export const configSchema = z.object({
   FFMPEG_PATH: z.string().min(1).optional(),
   PASSWORD_RESET_TTL: positive.default(PASSWORD_RESET_LIFETIME_MINUTES).describe('minutes'),
   /** Days after which an unused session ends. */
-  REFRESH_TTL_DAYS: positive.default(30),
+  REFRESH_TTL_DAYS: days.default(30),
   /** Days after its login that a session ends, however much it is used. */
-  SESSION_MAX_DAYS: positive.default(90),
+  SESSION_MAX_DAYS: days.default(90),
   /** Where messaging reaches billing, to cancel what a deleted company still pays for. */
   BILLING_INTERNAL_URL: webUrl.optional(),
   /** Billing's own database URL; the default is DATABASE_URL with the role posthorn_billing. */
@@ -206,13 +210,13 @@ export const configSchema = z.object({
   STREAMS_PER_COMPANY: positive.default(200),
   STREAMS_PER_KEY: positive.default(50),
   /** How long a request or an answer may stall before its connection is closed. */
-  TRANSFER_GRACE_SECONDS: positive.default(15),
+  TRANSFER_GRACE_SECONDS: seconds.default(15),
   /** The average rate that requests and answers must reach beyond that, in bytes a second. */
   TRANSFER_MIN_BYTES_PER_SECOND: positive.default(16 * 1024),
   /** How long messaging and billing serve as before after SIGTERM, while /ready says that they drain. */
   SHUTDOWN_DELAY_SECONDS: z.coerce.number().min(0).max(3_600).optional(),
   /** How long work in progress may take after that. */
-  SHUTDOWN_GRACE_SECONDS: positive.default(10),
+  SHUTDOWN_GRACE_SECONDS: seconds.default(10),
 });
 
 export type Config = z.output<typeof configSchema>;

@@ -57,6 +57,9 @@ describe('the messaging server as a process', () => {
       [{ DATABASE_URL: '' }, /^.*DATABASE_URL is required$/],
       // Taken for a scheme, the host would make the origin of the console `null`, which any page can have.
       [{ FRONTEND_URL: 'app.example.com:3000' }, /^.*FRONTEND_URL: must be a URL with http.*$/],
+      // A timer of more than 24 days fires at once.
+      [{ HTTP_TIMEOUT: '3000000' }, /^.*HTTP_TIMEOUT: .*86400.*$/],
+      [{ REFRESH_TTL_DAYS: '1000000000' }, /^.*REFRESH_TTL_DAYS: .*36500.*$/],
       [{ PUBLIC_URL: 'localhost:8080' }, /^.*PUBLIC_URL: must be a URL with http.*$/],
       [
         { DATABASE_URL: `postgres://x:x@127.0.0.1:${await freePort()}/x` },
