@@ -191,7 +191,8 @@ function decide(
   const accepted = { messageId: changes ?? taskId, taskId };
   if (expired) rows.expiredKeys.push(send.keyId);
   const contentId = comparesContent(command.operation) ? send.content?.id : undefined;
-  const isNew = contentId !== undefined && !known.contents.has(contentId);
+  const before = contentId === undefined ? undefined : known.contents.get(contentId);
+  const counts = contentId !== undefined && (before?.isWaiting ?? true);
   rows[changes === undefined ? 'sends' : 'changes'].push({
     taskId,
     command,
@@ -202,10 +203,10 @@ function decide(
     keyId: send.keyId,
     bodyHash: send.bodyHash,
     quotedNetworkId,
-    ...(isNew && { contentId }),
+    ...(counts && { contentId }),
   });
-  if (isNew) known.contents.set(contentId, now.toISOString());
-  if (isNew && known.unsentContents.has(contentId)) rows.unsentContents.push(contentId);
+  if (counts && !before) known.contents.set(contentId, { firstSentAt: now.toISOString(), isWaiting: true });
+  if (counts && !before && known.unsentContents.has(contentId)) rows.unsentContents.push(contentId);
   if (command.force)
     rows.audits.push(...forcedAudits(command, message.chatJid, settings, instance.company_id));
   if (isContact(message.chatJid)) {
@@ -242,10 +243,10 @@ function refuse(
   if (settings.passive_mode_enabled) return apiError('PASSIVE_MODE_ENABLED');
   const remote = { remote_jid: send.chatJid };
   if (send.content && checksDuplicates(send.operation, settings)) {
-    const firstSentAt = known.contents.get(send.content.id);
-    if (firstSentAt) {
+    const sent = known.contents.get(send.content.id);
+    if (sent) {
       return apiError('BLOCKED_DUPLICATE_CONTENT', {
-        fields: { ...remote, content_hash: send.content.hash, first_sent_at: firstSentAt },
+        fields: { ...remote, content_hash: send.content.hash, first_sent_at: sent.firstSentAt },
       });
     }
   }

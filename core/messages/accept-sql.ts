@@ -13,9 +13,9 @@ import type { SendCommand } from './send-command.ts';
 export interface AcceptKnowledge {
   instances: Map<string, InstanceRow>;
   keys: Map<string, EarlierSend>;
-  /** When the content was first sent to the chat within the window, by content id. */
-  contents: Map<string, string>;
-  /** Contents whose send failed before it reached anybody, by content id: they may be sent. */
+  /** By content id; of those that may be sent none. */
+  contents: Map<string, SentContent>;
+  /** Contents whose sends all failed before they reached anybody, by content id: they may be sent. */
   unsentContents: ReadonlySet<string>;
   /** By `${instanceId} ${chatJid}`. */
   contacts: Map<string, ContactState>;
@@ -45,6 +45,13 @@ interface EarlierSend {
   createdAtMs: number;
 }
 
+interface SentContent {
+  /** When it was first sent to the chat within the window. */
+  firstSentAt: string;
+  /** Its sends all wait, and may still fail: one that is forced meanwhile counts by itself. */
+  isWaiting: boolean;
+}
+
 interface ContactRow {
   instanceId: string;
   chatJid: string;
@@ -66,7 +73,7 @@ export interface NewTask {
   keyId: string;
   bodyHash: string;
   quotedNetworkId: string | undefined;
-  /** Set when the content is the first of its kind to this chat within the window. */
+  /** Set unless the content was sent to this chat within the window before. */
   contentId?: string;
 }
 
@@ -145,13 +152,12 @@ export async function readForAccept(
     ],
   });
   const row = found.rows[0]!;
-  const unsent = row.contents ? await readUnsent(client, row.contents) : new Set<string>();
-  const sent = row.contents?.filter((content) => !unsent.has(content.id));
+  const contents = row.contents ? await readContents(client, row.contents) : new Map<string, SentContent>();
   return {
     instances: new Map(row.instances?.map((instance) => [instance.id, instance])),
     keys: row.keys ? await readEarlier(client, row.keys) : new Map(),
-    contents: new Map(sent?.map((content) => [content.id, new Date(content.ms).toISOString()])),
-    unsentContents: unsent,
+    contents,
+    unsentContents: new Set(row.contents?.map(({ id }) => id).filter((id) => !contents.has(id))),
     contacts: new Map(
       row.contacts?.map((contact) => [
         `${contact.i} ${contact.c}`,
@@ -173,18 +179,28 @@ async function readEarlier(client: Sql, keyIds: string[]): Promise<Map<string, E
   return new Map(rows.map(({ id, ...earlier }) => [id, earlier]));
 }
 
-/** Of contents that are known: those whose message never reached anybody. As rare as a key that is used again. */
-async function readUnsent(
+/** Of contents that are known: those that count. As rare as a key that is used again. */
+async function readContents(
   client: Sql,
-  contents: readonly { id: string; messageId: string | null }[],
-): Promise<Set<string>> {
-  const { rows } = await client.query<{ id: string }>({
-    name: 'accept-read-unsent',
-    text: READ_UNSENT,
-    values: [contents.map((content) => content.messageId)],
+  known: NonNullable<Read['contents']>,
+): Promise<Map<string, SentContent>> {
+  const { rows } = await client.query<{ id: string; isUnsent: boolean }>({
+    name: 'accept-read-contents',
+    text: READ_UNCERTAIN,
+    values: [known.map((content) => content.messageId)],
   });
-  const failed = new Set(rows.map((row) => row.id));
-  return new Set(contents.flatMap(({ id, messageId }) => (messageId && failed.has(messageId) ? [id] : [])));
+  const uncertain = new Map(rows.map((row) => [row.id, row]));
+  const contents = new Map<string, SentContent>();
+  for (const { id, messageId, ms } of known.toSorted((a, b) => a.ms - b.ms)) {
+    const send = messageId === null ? undefined : uncertain.get(messageId);
+    if (send?.isUnsent) continue;
+    const first = contents.get(id);
+    contents.set(id, {
+      firstSentAt: first?.firstSentAt ?? new Date(ms).toISOString(),
+      isWaiting: send !== undefined && (first?.isWaiting ?? true),
+    });
+  }
+  return contents;
 }
 
 interface Read {
@@ -228,7 +244,9 @@ SELECT k.id, k.body_hash AS "bodyHash", k.message_id AS "messageId", k.task_id A
 FROM idempotency_keys k LEFT JOIN messages m ON m.id = ANY (ARRAY[k.message_id])
 WHERE k.id = ANY ($1::uuid[])`;
 
-// A failure with one of these reasons may have reached the recipient all the same (wire_state unknown).
-const READ_UNSENT = `
-SELECT id FROM messages
-WHERE id = ANY ($1::uuid[]) AND status = 'failed' AND failed_reason NOT IN ('outcome_unknown', 'send_failed')`;
+// Those that are not with the recipient: they wait, or failed. A failure with one of these reasons may have
+// reached it all the same (wire_state unknown).
+const READ_UNCERTAIN = `
+SELECT id, status = 'failed' AS "isUnsent" FROM messages
+WHERE id = ANY ($1::uuid[])
+  AND (status = 'queued' OR (status = 'failed' AND failed_reason NOT IN ('outcome_unknown', 'send_failed')))`;

@@ -21,7 +21,7 @@ export async function writeAccepted(
   // A statement of its own: the inserts would not see what their own statement removes.
   if (rows.expiredKeys.length > 0)
     await client.write('DELETE FROM idempotency_keys WHERE id = ANY ($1::uuid[])', [rows.expiredKeys]);
-  // One row stands for a content, however often its sends fail.
+  // No rows gather for a content, however often its sends fail.
   if (rows.unsentContents.length > 0) await client.write(FORGET_CONTENTS, [rows.unsentContents]);
   if (rows.sends.length + rows.contacts.length > 0) seqs = await writeSends(client, rows, now, wantsSeqs);
   if (rows.changes.length > 0) {

@@ -176,6 +176,28 @@ test('what never reached anybody may be sent again, and counts from then on', as
   }
 });
 
+test('what was forced through while the first waited counts when that one is cancelled', async () => {
+  const instanceId = await seedInstance(parts.db, company.companyId);
+  const chat = newChat();
+  const end = ({ messageId }: { messageId: string }, status: string, reason: string | null) =>
+    parts.db.query('UPDATE messages SET status = $2, failed_reason = $3 WHERE id = $1', [
+      messageId,
+      status,
+      reason,
+    ]);
+  const hello = () => textTo(instanceId, chat, 'hello');
+  const first = await send(hello());
+  parts.clock.advance(60_000);
+  const forcedAt = parts.clock.now().toISOString();
+  const forced = await send({ ...hello(), force: true });
+  await end(first, 'failed', 'cancelled');
+  await end(forced, 'sent', null);
+  const err = await codeOf(send(hello()));
+  assert.deepEqual([err.code, err.fields?.first_sent_at], ['BLOCKED_DUPLICATE_CONTENT', forcedAt]);
+  await end(forced, 'failed', 'cancelled');
+  await send(hello());
+});
+
 test('passive mode refuses every send, and X-Force-Send passes it and the guard with audit rows', async () => {
   const instanceId = await seedInstance(parts.db, company.companyId, {
     settings: { passive_mode_enabled: true },
