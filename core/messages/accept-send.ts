@@ -26,6 +26,7 @@ import {
 } from './guard.ts';
 import type { AcceptedFor, LocalQueues } from './local-queues.ts';
 import type { AcceptedSend, SendCommand } from './send-command.ts';
+import { countContent } from './sent-contents.ts';
 import { writeAccepted } from './write-accepted.ts';
 
 export interface Acceptor {
@@ -191,8 +192,7 @@ function decide(
   const accepted = { messageId: changes ?? taskId, taskId };
   if (expired) rows.expiredKeys.push(send.keyId);
   const contentId = comparesContent(command.operation) ? send.content?.id : undefined;
-  const before = contentId === undefined ? undefined : known.contents.get(contentId);
-  const counts = contentId !== undefined && (before?.isWaiting ?? true);
+  const counts = contentId !== undefined && countContent(contentId, known, rows, now);
   rows[changes === undefined ? 'sends' : 'changes'].push({
     taskId,
     command,
@@ -205,8 +205,6 @@ function decide(
     quotedNetworkId,
     ...(counts && { contentId }),
   });
-  if (counts && !before) known.contents.set(contentId, { firstSentAt: now.toISOString(), isWaiting: true });
-  if (counts && !before && known.unsentContents.has(contentId)) rows.unsentContents.push(contentId);
   if (command.force)
     rows.audits.push(...forcedAudits(command, message.chatJid, settings, instance.company_id));
   if (isContact(message.chatJid)) {

@@ -8,6 +8,7 @@ import { ADVISORY_LOCKS } from '../platform/advisory-locks.ts';
 import type { Sql } from '../platform/db.ts';
 import type { ContactState } from './guard.ts';
 import type { SendCommand } from './send-command.ts';
+import { type KnownContent, readContents, type SentContent } from './sent-contents.ts';
 
 /** What the database knows that decides a batch of sends, read under the instances' locks. */
 export interface AcceptKnowledge {
@@ -43,13 +44,6 @@ interface EarlierSend {
   taskId: string;
   bodyHash: string;
   createdAtMs: number;
-}
-
-interface SentContent {
-  /** When it was first sent to the chat within the window. */
-  firstSentAt: string;
-  /** Its sends all wait, and may still fail: one that is forced meanwhile counts by itself. */
-  isWaiting: boolean;
 }
 
 interface ContactRow {
@@ -179,35 +173,11 @@ async function readEarlier(client: Sql, keyIds: string[]): Promise<Map<string, E
   return new Map(rows.map(({ id, ...earlier }) => [id, earlier]));
 }
 
-/** Of contents that are known: those that count. As rare as a key that is used again. */
-async function readContents(
-  client: Sql,
-  known: NonNullable<Read['contents']>,
-): Promise<Map<string, SentContent>> {
-  const { rows } = await client.query<{ id: string; isUnsent: boolean }>({
-    name: 'accept-read-contents',
-    text: READ_UNCERTAIN,
-    values: [known.map((content) => content.messageId)],
-  });
-  const uncertain = new Map(rows.map((row) => [row.id, row]));
-  const contents = new Map<string, SentContent>();
-  for (const { id, messageId, ms } of known.toSorted((a, b) => a.ms - b.ms)) {
-    const send = messageId === null ? undefined : uncertain.get(messageId);
-    if (send?.isUnsent) continue;
-    const first = contents.get(id);
-    contents.set(id, {
-      firstSentAt: first?.firstSentAt ?? new Date(ms).toISOString(),
-      isWaiting: send !== undefined && (first?.isWaiting ?? true),
-    });
-  }
-  return contents;
-}
-
 interface Read {
   instances: InstanceRow[] | null;
   /** Those that were used before. */
   keys: string[] | null;
-  contents: { id: string; ms: number; messageId: string | null }[] | null;
+  contents: KnownContent[] | null;
   contacts: { i: string; c: string; n: number; score: number; ms: number }[] | null;
   quoted?: { id: string; instance_id: string; network_id: string | null }[] | null;
 }
@@ -243,10 +213,3 @@ SELECT k.id, k.body_hash AS "bodyHash", k.message_id AS "messageId", k.task_id A
     WHEN m.status IN ('queued', 'failed') THEN m.status WHEN m.status IS NULL THEN 'queued' ELSE 'sent' END AS status
 FROM idempotency_keys k LEFT JOIN messages m ON m.id = ANY (ARRAY[k.message_id])
 WHERE k.id = ANY ($1::uuid[])`;
-
-// Those that are not with the recipient: they wait, or failed. A failure with one of these reasons may have
-// reached it all the same (wire_state unknown).
-const READ_UNCERTAIN = `
-SELECT id, status = 'failed' AS "isUnsent" FROM messages
-WHERE id = ANY ($1::uuid[])
-  AND (status = 'queued' OR (status = 'failed' AND failed_reason NOT IN ('outcome_unknown', 'send_failed')))`;

@@ -140,64 +140,6 @@ test('of 20 parallel sends to one contact over two processes exactly 3 pass', as
   assert.deepEqual(await countRows(instanceId), { messages: 3, tasks: 3 });
 });
 
-test('the same content to the same chat is refused for 24 hours and says when it was first sent', async () => {
-  const instanceId = await seedInstance(parts.db, company.companyId);
-  const chat = newChat();
-  const sentAt = parts.clock.now().toISOString();
-  await send(textTo(instanceId, chat, 'hello'));
-  const err = await codeOf(send(textTo(instanceId, chat, 'hello'), 1));
-  assert.equal(err.code, 'BLOCKED_DUPLICATE_CONTENT');
-  assert.equal(err.fields?.remote_jid, chat);
-  assert.match(String(err.fields?.content_hash), /^[0-9a-f]{64}$/);
-  assert.equal(err.fields?.first_sent_at, sentAt);
-  await send(textTo(instanceId, newChat(), 'hello'));
-  parts.clock.advance(24 * 3600_000 + 1);
-  await send(textTo(instanceId, chat, 'hello'));
-});
-
-test('what never reached anybody may be sent again, and counts from then on', async () => {
-  const instanceId = await seedInstance(parts.db, company.companyId);
-  const chat = newChat();
-  const fail = ({ messageId }: { messageId: string }, reason: string) =>
-    parts.db.query(`UPDATE messages SET status = 'failed', failed_reason = $2 WHERE id = $1`, [
-      messageId,
-      reason,
-    ]);
-  await fail(await send(textTo(instanceId, chat, 'hello')), 'cancelled');
-  parts.clock.advance(60_000);
-  const sentAt = parts.clock.now().toISOString();
-  const again = await send(textTo(instanceId, chat, 'hello'));
-  const err = await codeOf(send(textTo(instanceId, chat, 'hello'), 1));
-  assert.deepEqual([err.code, err.fields?.first_sent_at], ['BLOCKED_DUPLICATE_CONTENT', sentAt]);
-  // The recipient may have it.
-  for (const reason of ['outcome_unknown', 'send_failed']) {
-    await fail(again, reason);
-    assert.equal((await codeOf(send(textTo(instanceId, chat, 'hello')))).code, 'BLOCKED_DUPLICATE_CONTENT');
-  }
-});
-
-test('what was forced through while the first waited counts when that one is cancelled', async () => {
-  const instanceId = await seedInstance(parts.db, company.companyId);
-  const chat = newChat();
-  const end = ({ messageId }: { messageId: string }, status: string, reason: string | null) =>
-    parts.db.query('UPDATE messages SET status = $2, failed_reason = $3 WHERE id = $1', [
-      messageId,
-      status,
-      reason,
-    ]);
-  const hello = () => textTo(instanceId, chat, 'hello');
-  const first = await send(hello());
-  parts.clock.advance(60_000);
-  const forcedAt = parts.clock.now().toISOString();
-  const forced = await send({ ...hello(), force: true });
-  await end(first, 'failed', 'cancelled');
-  await end(forced, 'sent', null);
-  const err = await codeOf(send(hello()));
-  assert.deepEqual([err.code, err.fields?.first_sent_at], ['BLOCKED_DUPLICATE_CONTENT', forcedAt]);
-  await end(forced, 'failed', 'cancelled');
-  await send(hello());
-});
-
 test('passive mode refuses every send, and X-Force-Send passes it and the guard with audit rows', async () => {
   const instanceId = await seedInstance(parts.db, company.companyId, {
     settings: { passive_mode_enabled: true },
