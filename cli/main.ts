@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { PosthornError } from '@posthorn/sdk/index.ts';
 import { CommanderError } from 'commander';
 import { createContext, type GlobalOptions } from './context.ts';
@@ -5,7 +6,11 @@ import { CommandError, describeFault, EXIT, type Fault, usageFault } from './fau
 import { jsonText, printable } from './format.ts';
 import { createOutput } from './output.ts';
 import { createProgram } from './program.ts';
+import { renewalsSettled } from './session.ts';
 import { VERSION } from './version.ts';
+
+/** How long a renewal of the login may go on when the command is over. */
+const RENEWAL_MS = 5_000;
 
 /** Runs one command and ends the process with one of the exit codes of fault.ts. */
 export async function main(argv: readonly string[]): Promise<never> {
@@ -48,6 +53,7 @@ export async function main(argv: readonly string[]): Promise<never> {
     else if (controller.signal.aborted) exitCode = interrupted(error, isJson);
     else exitCode = fail(error, isJson);
   }
+  await Promise.race([renewalsSettled(), delay(RENEWAL_MS)]);
   await out.flush();
   // Idle connections of fetch would keep the process for seconds.
   process.exit(exitCode);
@@ -69,7 +75,8 @@ function fail(error: unknown, isJson: boolean): number {
 
 /** A send that may have gone out, and what could not be cleared away, are told; that it was called off is known. */
 function interrupted(error: unknown, isJson: boolean): number {
-  if (error instanceof PosthornError)
+  const isTold = error instanceof CommandError && Object.keys(error.fields).length > 0;
+  if (isTold || error instanceof PosthornError)
     writeFault({ ...describeFault(error), exitCode: EXIT.interrupted }, isJson);
   return EXIT.interrupted;
 }

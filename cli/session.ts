@@ -23,9 +23,21 @@ export function sessionOf(answer: Session, headers: Headers): StoredSession {
   };
 }
 
+const renewals = new Set<Promise<unknown>>();
+
+/** A refresh token works once: whoever leaves before its successor is stored has no login any more. */
+export async function renewalsSettled(): Promise<void> {
+  await Promise.allSettled(renewals);
+}
+
 /** The JWT of the stored login, renewed first when it is about to expire. */
-export async function currentToken(deps: { profile: Profile; url: string }): Promise<string> {
-  const { profile, url } = deps;
+export function currentToken(deps: { profile: Profile; url: string }): Promise<string> {
+  const token = storedOrRenewed(deps).finally(() => renewals.delete(token));
+  renewals.add(token);
+  return token;
+}
+
+async function storedOrRenewed({ profile, url }: { profile: Profile; url: string }): Promise<string> {
   const session = profile.account(url).session;
   if (!session) throw new CommandError(`not logged in to ${url}: msgctl login`);
   if (Date.parse(session.expires_at) - Date.now() > MARGIN_MS) return session.token;

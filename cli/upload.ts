@@ -14,12 +14,13 @@ export async function upload<T>(
 ): Promise<T> {
   if (!file || !terminal || file.size < SHOWN_FROM_BYTES) return call({ signal });
   const store = createStore({ name: printable(file.name), sentBytes: 0, totalBytes: file.size });
-  let answer: { value: T } | null = null;
+  let sent: Promise<T> | null = null;
   const { showProgress } = await import('./views/progress.ts');
   await showProgress({ terminal, signal }, store, async () => {
-    answer = { value: await call({ signal, onUploadProgress: (progress) => store.change(progress) }) };
+    sent = call({ signal, onUploadProgress: (progress) => store.change(progress) });
+    await sent;
   });
-  // Called off: what it was called off for is the reason.
-  if (answer === null) throw signal.reason;
-  return (answer as { value: T }).value;
+  // Called off before it began: what it was called off for is the reason. Otherwise the call says what it knows.
+  if (sent === null) throw signal.reason;
+  return sent;
 }

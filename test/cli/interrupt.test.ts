@@ -55,6 +55,16 @@ describe('Ctrl-C', () => {
     assert.equal(error.idempotency_key, server.seen.at(-1)?.headers['idempotency-key']);
   });
 
+  test('ends the wait for a message, and tells which one was accepted', async () => {
+    const accepted = { status: 'queued', message_id: 'm1', task_id: 't1', idempotency_key: 'k1' };
+    const { code, stderr } = await interrupted(
+      (res, { method }) => (method === 'POST' ? json(res, 202, accepted) : undefined),
+      ['send', 'text', '--to', '+5511999990000', '--text', 'Hello', '--wait', 'sent', '--json'],
+    );
+    const { error } = JSON.parse(stderr) as { error: Record<string, unknown> };
+    assert.deepEqual([code, error.exit_code, error.message_id], [130, 130, 'm1']);
+  });
+
   test('sends nothing of a text that is not whole yet', async () => {
     answer = (res) => json(res, 202, { message_id: 'm1' });
     const from = server.seen.length;

@@ -177,6 +177,18 @@ describe('the profile', () => {
     assert.match(stderr, /^msgctl: REFRESH_FAILED/);
   });
 
+  test('keeps the renewal of a login that was under way at Ctrl-C', async () => {
+    await logIn(jwt('ends soon', 10));
+    const asked = Promise.withResolvers<() => void>();
+    answers['POST /v1/auth/refresh'] = (res) =>
+      asked.resolve(() => json(res, 200, session(jwt('renewed', 900)), cookies(2)));
+    const running = cli.start(['instances', 'list']);
+    const answer = await asked.promise;
+    setTimeout(answer, 500);
+    const { code } = await running.stop();
+    assert.deepEqual([code, stored().session.refresh_token], [130, 'refresh-2']);
+  });
+
   test('never gives up a key that was shown once for another one', async () => {
     await quickRegister();
     const before = server.seen.length;

@@ -35,9 +35,10 @@ export async function showAccepted(
     .client()
     .messages.waitFor({ instanceId, messageId }, wait, patience)
     .catch((error: unknown) => {
-      // Of the wait, not of a request: the message is there and not there yet.
       // It was accepted, whatever became of the wait: who repeats the command for a fault would send it twice.
       if (error instanceof PosthornError) error.fields.message_id = messageId;
+      else if (context.signal.aborted) throw interrupted(messageId);
+      // Of the wait, not of a request: the message is there and not there yet.
       if (!(error instanceof TimeoutError) || !error.fields.status) throw error;
       const { status } = error.fields as Pick<Message, 'status'>;
       throw new CommandError(`the message is ${status}, not ${wait}, after ${timeoutS} s: ${messageId}`, {
@@ -47,4 +48,11 @@ export async function showAccepted(
     });
   const known = Object.entries(message).filter(([, value]) => value !== null);
   context.out.show({ ...accepted, ...message }, fields(Object.fromEntries(known)));
+}
+
+function interrupted(messageId: string): CommandError {
+  return new CommandError(`interrupted; accepted ${messageId}`, {
+    exitCode: EXIT.interrupted,
+    fields: { code: 'INTERRUPTED', message_id: messageId },
+  });
 }
