@@ -119,7 +119,7 @@ function cutBody(response: Response, cause: unknown): PosthornError {
   return new ConnectionError({
     code: 'NETWORK',
     status: 0,
-    message: 'the answer broke off before its end',
+    message: 'the answer broke off',
     traceId: response.headers.get('x-trace-id'),
     cause,
   });
@@ -138,7 +138,7 @@ export function badResponse(response: Response, what: string): PosthornError {
 
 /** A send that its caller called off after it may have gone out. */
 export function abortedError(reason: unknown): PosthornError {
-  const message = 'called off; the service may have done it all the same';
+  const message = 'called off, and perhaps done all the same';
   return new AbortedError({ code: 'ABORTED', status: 0, message, cause: reason });
 }
 
@@ -186,5 +186,5 @@ function causeOf(error: unknown): string {
     if (typeof code === 'string') return CAUSES[code] ? `${CAUSES[code]} (${code})` : code;
     at = at instanceof AggregateError ? at.errors[0] : at.cause;
   }
-  return error instanceof Error ? error.message : 'unknown fault';
+  return error instanceof Error ? error.message : 'unknown';
 }

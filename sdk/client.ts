@@ -162,13 +162,7 @@ async function call(
 
 /** What HTTP promises of a method: doing it twice is doing it once. */
 function isIdempotent(method: string): boolean {
-  return method === 'GET' || method === 'PUT' || method === 'DELETE';
-}
-
-/** A path as logs may have it: whatever is not plainly a word of a route may be an id, and queries hold anything. */
-function routeOf(path: string): string {
-  const [bare = ''] = path.split(/[?#]/, 1);
-  return bare.replace(/[^/]+/g, (segment) => (/^(v\d|[a-z_-]{1,32})$/.test(segment) ? segment : ':id'));
+  return ['GET', 'PUT', 'DELETE'].includes(method);
 }
 
 async function sendRaw(transport: Transport, request: RawRequest, options?: CallOptions): Promise<Answered> {
@@ -180,7 +174,8 @@ async function sendRaw(transport: Transport, request: RawRequest, options?: Call
     {
       method,
       path,
-      route: routeOf(path),
+      // What follows may hold ids, and queries hold anything.
+      route: path.split(/[/?#]/, 3).join('/'),
       query,
       body: await encodeBody(request.body === undefined ? 'none' : 'json', request.body),
       headers: Object.fromEntries(headers.filter((header) => !isKey(header))),

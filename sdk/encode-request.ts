@@ -101,11 +101,11 @@ export function joinUrl(baseUrl: string, path: string): string {
 
 /** Throws TypeError for what is no http or https URL; user, password, query and fragment have no place in it. */
 export function normalizeBaseUrl(baseUrl: string): string {
-  if (!URL.canParse(baseUrl)) throw new TypeError('baseUrl is not a URL');
-  const url = new URL(baseUrl);
-  if (!['http:', 'https:'].includes(url.protocol)) throw new TypeError('baseUrl must be http or https');
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
+  if (!url || !['http:', 'https:'].includes(url.protocol))
+    throw new TypeError('baseUrl must be an http or https URL');
   if (url.username || url.password || url.search || url.hash) {
-    throw new TypeError('baseUrl must be an origin with at most a path');
+    throw new TypeError('baseUrl has more than an origin and a path');
   }
   const { pathname } = url;
   // A loop: `/\/+$/` takes quadratic time on many slashes that something follows.

@@ -196,7 +196,7 @@ export function errorOfAnswer(status: number, headers: Headers, text: string): P
 
 /** Retry-After as milliseconds from now, given in seconds or as a date; null without a valid one. */
 export function retryAfterMsOf(headers: Headers, nowMs = Date.now()): number | null {
-  const value = headers.get('retry-after')?.trim() ?? '';
+  const value = headers.get('retry-after') ?? '';
   if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
   const at = /[a-z]/i.test(value) ? Date.parse(value) : Number.NaN;
   return Number.isNaN(at) ? null : Math.max(0, at - nowMs);

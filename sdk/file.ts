@@ -29,18 +29,13 @@ export async function blobOf(file: unknown): Promise<NamedBlob> {
   if (typeof file === 'string' && file !== '') return openPath(file);
   const stream = streamOf(file);
   if (stream) return { blob: await collect(stream), name: nameOfStream(file) };
-  throw new TypeError('file must be a Buffer, Uint8Array, ArrayBuffer, Blob, path or stream');
+  throw new TypeError('file must be bytes, a Blob, a path or a stream');
 }
 
 /** By what it can do: a Blob of another realm is no instance of this one's class. */
 export function isBlob(value: unknown): value is Blob {
   const blob = value as Partial<Blob> | null | undefined;
-  return (
-    typeof blob === 'object' &&
-    typeof blob?.size === 'number' &&
-    typeof blob.slice === 'function' &&
-    typeof blob.stream === 'function'
-  );
+  return typeof blob?.slice === 'function' && typeof blob.stream === 'function';
 }
 
 type Files = Pick<typeof import('node:fs'), 'createReadStream' | 'openAsBlob' | 'statSync'>;
@@ -49,7 +44,7 @@ async function openPath(path: string): Promise<NamedBlob> {
   // Asked for in this way, bundlers for the browser see nothing of Node.
   const { process } = globalThis as { process?: { getBuiltinModule?: (name: string) => Files | undefined } };
   const files = process?.getBuiltinModule?.('node:fs');
-  if (!files) throw new TypeError('file is a path, and this platform has no files: give a Blob');
+  if (!files) throw new TypeError('file is a path, and there are no files here: give a Blob');
   // Opening says only that it cannot; this says why.
   const isFile = files.statSync(path).isFile();
   // A pipe, as of `<(command)`, has no size and counts as empty; a folder would fail under way, as the network does.
@@ -68,7 +63,7 @@ async function collect(stream: Stream): Promise<Blob> {
   const parts: Uint8Array<ArrayBuffer>[] = [];
   let sizeBytes = 0;
   for await (const chunk of Symbol.asyncIterator in stream ? stream : read(stream)) {
-    if (!(chunk instanceof Uint8Array)) throw new TypeError('file is a stream of no bytes');
+    if (!(chunk instanceof Uint8Array)) throw new TypeError('file is no stream of bytes');
     sizeBytes += chunk.byteLength;
     if (sizeBytes > STREAM_MAX_BYTES) throw new TypeError('file is a stream above 64 MB');
     // A copy: some streams use the same memory for the next piece.

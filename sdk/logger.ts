@@ -9,7 +9,7 @@ export interface Logger {
 /** Bodies, ids in paths and queries are never in it, and of the headers no value that opens anything. */
 export interface LogFields {
   method: string;
-  /** The route, with its parameters as names: `/v1/instances/:instanceId`. */
+  /** The route, with its parameters as names: `/v1/instances/:instanceId`; of `client.request` its first two parts. */
   path: string;
   /** From 1. */
   attempt: number;

@@ -1,8 +1,7 @@
-/** A UUID. `crypto.randomUUID` is missing on pages that are not served over https; the bytes are not. */
+/** A UUID. `crypto.randomUUID` is missing on pages that are not served over https; random bytes are not. */
 export function randomId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
-  bytes[6] = ((bytes[6] as number) & 0x0f) | 0x40;
-  bytes[8] = ((bytes[8] as number) & 0x3f) | 0x80;
   const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+  // With its version and its variant in the place of two digits (RFC 9562 4.1).
+  return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})/, '$1-$2-4$3-8$4-');
 }

@@ -2,15 +2,15 @@ import { PosthornError } from './error.ts';
 
 const BASE_MS = 250;
 const CAP_MS = 8_000;
-const RETRIED_STATUSES: readonly number[] = [408, 425, 429, 500, 502, 503, 504];
+const RETRIED_STATUSES: readonly number[] = [408, 425, 429, 500, 503, 504];
+const RETRIED_CODES: readonly string[] = ['NETWORK', 'TIMEOUT', 'BAD_GATEWAY'];
 
 /** True when the same request may do better later; who may send it again is not asked here. */
 export function isTransient(error: unknown): error is PosthornError {
   if (!(error instanceof PosthornError)) return false;
-  if (error.status === 0) return error.code === 'NETWORK' || error.code === 'TIMEOUT';
+  const { code, status } = error;
   // A 502 with a code of the service (MEDIA_FETCH_FAILED, SEND_FAILED) is its answer, not a proxy's.
-  if (error.status === 502 && error.code !== 'BAD_GATEWAY') return false;
-  return RETRIED_STATUSES.includes(error.status);
+  return status === 0 || status === 502 ? RETRIED_CODES.includes(code) : RETRIED_STATUSES.includes(status);
 }
 
 /** True when the service says that it did nothing and when to come back: any request may be sent again. */

@@ -34,7 +34,8 @@ const REFRESH_COOKIE = 'svc_refresh_token';
 const CSRF_COOKIE = 'svc_csrf_token';
 /** Renewed when it has less than this to live. */
 const MARGIN_MS = 30_000;
-const FALLBACK_LIFETIME_MS = 15 * 60_000;
+/** A quarter of an hour. */
+const FALLBACK_LIFETIME_MS = 900_000;
 
 /**
  * A session for `createClient({ baseUrl, session })`. The calls of all clients that share it wait for one renewal.

@@ -1,9 +1,9 @@
 import { type Attempted, badResponse } from './attempt.ts';
 import { ConnectionError, type PosthornError, TimeoutError } from './error.ts';
 import type { EventPattern, EventsMatching, StreamedEvent } from './event-types.ts';
-import { retryDelayMs } from './retry.ts';
+import { isTransient, retryDelayMs } from './retry.ts';
 import { createSseParser, type SseFrame } from './sse-parser.ts';
-import { isFatal, type Transport } from './transport.ts';
+import type { Transport } from './transport.ts';
 import { sleep } from './wait.ts';
 
 export interface StreamOptions<P extends EventPattern = EventPattern> {
@@ -76,8 +76,8 @@ export async function* streamEvents<P extends EventPattern = '*'>(
       }
     } catch (error) {
       if (signal?.aborted) return;
-      if (isFatal(error) || (!wasOpen && failures + 1 >= FIRST_TRIES)) throw error;
-      fault = error as PosthornError;
+      if (!isTransient(error) || (!wasOpen && failures + 1 >= FIRST_TRIES)) throw error;
+      fault = error;
     } finally {
       connection?.leash.cut();
     }
@@ -133,7 +133,7 @@ async function* chunksOf(
       throw new (isSilent ? TimeoutError : ConnectionError)({
         code: isSilent ? 'TIMEOUT' : 'NETWORK',
         status: 0,
-        message: isSilent ? `the event stream was silent for ${silenceMs} ms` : 'the event stream broke off',
+        message: isSilent ? `the stream was silent for ${silenceMs} ms` : 'the stream broke off',
         cause,
       });
     }

@@ -167,7 +167,7 @@ export function createTransport(settings: TransportOptions): Transport {
     function unexpected(reason: unknown): unknown {
       if (request.idempotencyKey === undefined || attempts === 0) return reason;
       if (options.signal?.aborted) return complete(abortedError(reason));
-      const message = 'the credentials of a further attempt could not be had';
+      const message = 'no credentials for a further attempt';
       return complete(new PosthornError({ code: 'NO_CREDENTIALS', status: 0, message, cause: reason }));
     }
 
@@ -219,9 +219,4 @@ function userAgentOf(prefix: string | undefined): string {
   const { bun, deno, node } = process?.versions ?? {};
   const platform = bun ? `bun/${bun}` : deno ? `deno/${deno}` : node ? `node/${node}` : 'web';
   return `${prefix ? `${prefix} ` : ''}posthorn-sdk/${VERSION} (${platform})`;
-}
-
-/** True for errors after which a live connection should not come back by itself. */
-export function isFatal(error: unknown): boolean {
-  return !(error instanceof PosthornError) || !isTransient(error);
 }

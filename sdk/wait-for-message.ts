@@ -47,7 +47,7 @@ function failed({ message_id, failed_reason }: Message): MessageFailedError {
   return new MessageFailedError({
     code: 'MESSAGE_FAILED',
     status: 0,
-    message: `the message failed: ${failed_reason ?? 'for a reason that is not known'}`,
+    message: `the message failed: ${failed_reason ?? 'for an unknown reason'}`,
     fields: { message_id, failed_reason },
   });
 }

@@ -5,18 +5,11 @@ const TIMER_MAX_MS = 2 ** 31 - 1;
 
 /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
 export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(signal.reason);
-    const abort = () => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', abort);
-      resolve();
-    }, atMost(ms));
-    signal?.addEventListener('abort', abort, { once: true });
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, Math.min(ms, TIMER_MAX_MS));
   });
+  return orAborted(over, signal).finally(() => clearTimeout(timer));
 }
 
 /** What the promise gives; rejects with the signal's reason when it aborts first. */
@@ -24,10 +17,9 @@ export function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefine
   if (!signal) return promise;
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);
-    const release = () => signal.removeEventListener('abort', abort);
-    promise.then(resolve, reject).finally(release);
-    if (signal.aborted) return abort();
-    signal.addEventListener('abort', abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+    signal.addEventListener('abort', abort);
+    if (signal.aborted) abort();
   });
 }
 
@@ -55,13 +47,16 @@ export function createLeash(ms: number | null, caller: AbortSignal | undefined):
   const rearm = (nextMs: number | null) => {
     clearTimeout(timer);
     if (nextMs === null) return;
-    timer = setTimeout(() => {
-      late = true;
-      controller.abort();
-    }, atMost(nextMs));
+    timer = setTimeout(
+      () => {
+        late = true;
+        controller.abort();
+      },
+      Math.min(nextMs, TIMER_MAX_MS),
+    );
   };
   if (caller?.aborted) follow();
-  else caller?.addEventListener('abort', follow, { once: true });
+  else caller?.addEventListener('abort', follow);
   rearm(ms);
   const release = () => {
     clearTimeout(timer);
@@ -77,8 +72,4 @@ export function createLeash(ms: number | null, caller: AbortSignal | undefined):
       controller.abort();
     },
   };
-}
-
-function atMost(ms: number): number {
-  return Math.min(ms, TIMER_MAX_MS);
 }

@@ -179,7 +179,7 @@ describe('a call', () => {
       ['debug request', 'warn trying again', 'debug request', 'debug response'],
     );
     await client.request({ path: `/v1/instances/${INSTANCE}/chats/5511999990000?name=private` });
-    assert.equal(lines.at(-1)?.[2].path, '/v1/instances/:id/chats/:id');
+    assert.equal(lines.at(-1)?.[2].path, '/v1/instances');
     const text = JSON.stringify(lines);
     assert.doesNotMatch(text, /svc_very|private|99999|6a2f41a3/);
     assert.match(text, /:instanceId/);
