@@ -29,12 +29,15 @@ export const dev = defineCommand({
     try {
       await registerOnce(context);
       const client = context.client();
+      const [newest] = (await client.events.list({ query: { limit: 1 } })).data;
       const instance = await connectedInstance(context, client);
+      // Shown is what happens from now on, and something may have before the stream is open.
+      const after = newest?.cursor ?? (await firstCursor(client));
       context.profile.update(context.url, { instance_id: instance.id });
       tell(context, instance);
-      if (forwardTo === undefined) return await tailFrom(context, client, { types });
+      if (forwardTo === undefined) return await tailFrom(context, client, { types, after });
       const flags = { secret: [], header: [], insecure: false, printSecret: false, register: false };
-      await listen.run(context, { ...flags, forwardTo, events: types });
+      await listen.run(context, { ...flags, forwardTo, events: types, cursor: after });
     } catch (error) {
       if (!context.signal.aborted) throw error;
     } finally {
@@ -73,6 +76,12 @@ async function connectedInstance(context: Context, client: Client): Promise<Inst
   // It may pair by itself after all; whether it is paired, the wait tells.
   await scan(context, client, instanceId).catch(() => undefined);
   return waitUntilConnected({ client, signal }, instanceId);
+}
+
+/** Of the first event of a company that had none a moment ago. */
+async function firstCursor(client: Client): Promise<string | undefined> {
+  const { data } = await client.events.list({ query: { limit: 200 } });
+  return data.at(-1)?.cursor;
 }
 
 async function scan(context: Context, client: Client, instanceId: string): Promise<void> {
