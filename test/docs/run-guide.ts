@@ -55,7 +55,9 @@ export function createReader(system: Standalone, ports: Readonly<Record<string, 
     const program = path.join(folder, `block-${block.line}.${block.language === 'ts' ? 'ts' : 'mjs'}`);
     if (block.language !== 'sh') writeFileSync(program, code);
     const command = block.language === 'sh' ? code : `node ${program}`;
-    const script = `. '${exported}'\nset -e\n${command}\nexport -p > '${exported}'`;
+    // Moved there whole: a block that goes on may end while the next one reads it, or be killed while it writes.
+    const keep = `export -p > '${exported}'.$$\nmv '${exported}'.$$ '${exported}'`;
+    const script = `. '${exported}'\nset -e\n${command}\n${keep}`;
     const child = spawn('/bin/sh', ['-c', script], {
       cwd: folder,
       env,
