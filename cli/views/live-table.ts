@@ -1,9 +1,10 @@
-import { Box, type Key, Text, useInput, useWindowSize, type WindowSize } from 'ink';
+import { Box, Text, useInput, useWindowSize, type WindowSize } from 'ink';
 import { createElement as h, type ReactNode, useState, useSyncExternalStore } from 'react';
 import { printable } from '../format.ts';
 import { type Column, filterRows, firstShown, fitColumns, wrapLines } from './layout.ts';
 import { interrupt } from './show-view.ts';
-import type { Store } from './store.ts';
+import { createStore, type Store } from './store.ts';
+import { type Stroke, strokesOf } from './strokes.ts';
 
 export type Level = 'ok' | 'warning' | 'error' | 'plain';
 
@@ -15,7 +16,7 @@ export interface Row {
 
 export interface TableState {
   rows: readonly Row[];
-  /** How it stands with the service, and what was done. */
+  /** How it stands with the service. */
   note: string;
 }
 
@@ -43,52 +44,28 @@ const FRAME_ROWS = 4;
 const MARK_COLUMNS = 2;
 const GAP_COLUMNS = 2;
 
+/** What the user did to a table. Not React's state: of two keys at once the second goes by what the first one did. */
+interface Focus {
+  filter: string;
+  selectedId: string | null;
+  detail: Detail | null;
+  /** What became of the action, until the next key: what the service says goes on beside it. */
+  told: string;
+}
+
 /** A table that changes by itself: typing filters it, Enter shows a row, Esc goes back, Ctrl-C ends. */
 export function LiveTable(view: TableView): ReactNode {
   const size = useWindowSize();
   const { rows, note } = useSyncExternalStore(view.store.subscribe, view.store.get);
-  const [filter, setFilter] = useState('');
-  const [selectedId, setSelectedId] = useState<string | null>(null);
-  const [detail, setDetail] = useState<Detail | null>(null);
-  const shown = filterRows(rows, filter);
-  // It stays on its row while others come; the first one is selected until one was chosen.
-  const selected = Math.max(
-    0,
-    shown.findIndex(({ id }) => id === selectedId),
+  const [focus] = useState(() =>
+    createStore<Focus>({ filter: '', selectedId: null, detail: null, told: '' }),
   );
+  const { filter, selectedId, detail, told } = useSyncExternalStore(focus.subscribe, focus.get);
+  const { shown, selected } = choose(rows, filter, selectedId);
   const height = Math.max(1, size.rows - 1 - FRAME_ROWS);
 
-  const move = (steps: number) => {
-    const next = shown[Math.max(0, Math.min(shown.length - 1, selected + steps))];
-    setSelectedId(next?.id ?? null);
-  };
-  const open = (row: Row) => {
-    setDetail({ row, text: 'loading ...', scroll: 0 });
-    const put = (text: string) => setDetail((now) => (now?.row.id === row.id ? { ...now, text } : now));
-    view.detail(row).then(put, (error: Error) => put(`cannot be shown: ${printable(error.message)}`));
-  };
-  const act = (row: Row | undefined) => {
-    if (!row || !view.action) return;
-    const tell = (text: string) => view.store.change({ note: text });
-    tell(`${view.action.name} ...`);
-    view.action.run(row).then(tell, (error: Error) => tell(`${view.action?.name}: ${error.message}`));
-  };
-
   useInput((input, key) => {
-    if (key.ctrl && input === 'c') return interrupt();
-    const steps = stepsOf(key, height);
-    if (key.ctrl && input === view.action?.key) return act(detail?.row ?? shown[selected]);
-    if (detail) {
-      if (key.escape || key.return || key.leftArrow) return setDetail(null);
-      const last = Math.max(0, wrapLines(detail.text, size.columns).length - height);
-      return setDetail({ ...detail, scroll: Math.max(0, Math.min(last, detail.scroll + steps)) });
-    }
-    if (steps !== 0) return move(steps);
-    const row = shown[selected];
-    if (key.return) return row && open(row);
-    if (key.escape) return setFilter('');
-    if (key.backspace || key.delete) return setFilter(filter.slice(0, -1));
-    if (!key.ctrl && !key.meta && /^[\x20-\x7e]+$/.test(input)) setFilter(filter + input);
+    for (const stroke of strokesOf(input, key)) press(view, focus, stroke, { columns: size.columns, height });
   });
 
   const counted = shown.length === rows.length ? `${rows.length}` : `${shown.length} of ${rows.length}`;
@@ -102,12 +79,12 @@ export function LiveTable(view: TableView): ReactNode {
       h(
         Text,
         { bold: true, wrap: 'truncate' },
-        `${view.title} (${counted})${filter ? `  filter: ${filter}` : ''}`,
+        `${view.title} (${counted})${filter ? `  filter: ${printable(filter)}` : ''}`,
       ),
     ),
     body,
     h(Box, { flexGrow: 1 }),
-    line(h(Text, { wrap: 'truncate' }, printable(note))),
+    line(h(Text, { wrap: 'truncate' }, printable([note, told].filter(Boolean).join(' · ')))),
     line(h(Text, { dimColor: view.hasColor, wrap: 'truncate' }, keysOf(view, detail !== null))),
   );
 }
@@ -116,11 +93,76 @@ function line(text: ReactNode): ReactNode {
   return h(Box, { height: 1, flexShrink: 0 }, text);
 }
 
-function stepsOf(key: Key, height: number): number {
-  if (key.upArrow) return -1;
-  if (key.downArrow) return 1;
-  if (key.pageUp) return -height;
-  return key.pageDown ? height : 0;
+/** The rows that fit the filter, and which of them is selected: the first one until one was chosen, then that one. */
+function choose(rows: readonly Row[], filter: string, selectedId: string | null) {
+  const shown = filterRows(rows, filter);
+  const at = shown.findIndex(({ id }) => id === selectedId);
+  return { shown, selected: Math.max(0, at) };
+}
+
+function press(
+  view: TableView,
+  focus: Store<Focus>,
+  stroke: Stroke,
+  size: { columns: number; height: number },
+): void {
+  const { filter, selectedId, detail } = focus.get();
+  const { shown, selected } = choose(view.store.get().rows, filter, selectedId);
+  const row = shown[selected];
+  if (stroke.kind === 'ctrl' && stroke.letter === 'c') {
+    interrupt();
+    return;
+  }
+  focus.change({ told: '' });
+  if (stroke.kind === 'ctrl' && stroke.letter === view.action?.key) act(view, focus, detail?.row ?? row);
+  else if (detail) focus.change({ detail: read(detail, stroke, size) });
+  else if (stroke.kind === 'enter' && row) open(view, focus, row);
+  else focus.change(search({ filter, shown, selected }, stroke, size.height));
+}
+
+/** The part of a detail that is shown after this stroke; null where it closes. */
+function read(detail: Detail, stroke: Stroke, { columns, height }: { columns: number; height: number }) {
+  if (stroke.kind === 'escape' || stroke.kind === 'enter' || stroke.kind === 'left') return null;
+  const last = Math.max(0, wrapLines(detail.text, columns).length - height);
+  return { ...detail, scroll: Math.max(0, Math.min(last, detail.scroll + stepsOf(stroke, height))) };
+}
+
+function search(
+  { filter, shown, selected }: { filter: string; shown: readonly Row[]; selected: number },
+  stroke: Stroke,
+  height: number,
+): Partial<Focus> {
+  const steps = stepsOf(stroke, height);
+  if (steps !== 0) {
+    const next = shown[Math.max(0, Math.min(shown.length - 1, selected + steps))];
+    return { selectedId: next?.id ?? null };
+  }
+  if (stroke.kind === 'escape') return { filter: '' };
+  if (stroke.kind === 'backspace') return { filter: [...filter].slice(0, -1).join('') };
+  return stroke.kind === 'text' ? { filter: filter + stroke.text } : {};
+}
+
+function open(view: TableView, focus: Store<Focus>, row: Row): void {
+  focus.change({ detail: { row, text: 'loading ...', scroll: 0 } });
+  const put = (text: string) => {
+    const { detail } = focus.get();
+    if (detail?.row.id === row.id) focus.change({ detail: { ...detail, text } });
+  };
+  view.detail(row).then(put, (error: Error) => put(`cannot be shown: ${printable(error.message)}`));
+}
+
+function act({ action }: TableView, focus: Store<Focus>, row: Row | undefined): void {
+  if (!row || !action) return;
+  const tell = (told: string) => focus.change({ told });
+  tell(`${action.name} ...`);
+  action.run(row).then(tell, (error: Error) => tell(`${action.name}: ${error.message}`));
+}
+
+function stepsOf({ kind }: Stroke, height: number): number {
+  if (kind === 'up') return -1;
+  if (kind === 'down') return 1;
+  if (kind === 'pageUp') return -height;
+  return kind === 'pageDown' ? height : 0;
 }
 
 function keysOf({ action }: TableView, isDetail: boolean): string {

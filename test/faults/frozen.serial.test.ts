@@ -83,7 +83,10 @@ async function freezeUnderLoad(
       'SELECT count(*)::integer AS n FROM events WHERE company_id = $1 AND tx < event_horizon()',
       [company.companyId],
     );
-    return new Set(streamed).size >= rows[0]!.n - 50;
+    const seen = new Set(streamed).size;
+    if (seen >= rows[0]!.n - 50) return true;
+    const last = stream.response.closed ? `it ended: ${stream.frames.at(-1)?.data}` : 'it is open';
+    throw new Error(`${seen} of ${rows[0]!.n} events were streamed, and ${last}`);
   }, 30_000);
   assert.equal(new Set(streamed).size, streamed.length, 'no event is streamed twice');
   for (const [name, { longestStandMs }] of Object.entries({

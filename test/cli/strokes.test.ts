@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { strokesOf } from '@posthorn/cli/views/strokes.ts';
+import type { Key } from 'ink';
+
+const PLAIN: Key = {
+  upArrow: false,
+  downArrow: false,
+  leftArrow: false,
+  rightArrow: false,
+  pageDown: false,
+  pageUp: false,
+  home: false,
+  end: false,
+  return: false,
+  escape: false,
+  ctrl: false,
+  shift: false,
+  tab: false,
+  backspace: false,
+  delete: false,
+  meta: false,
+  super: false,
+  hyper: false,
+  capsLock: false,
+  numLock: false,
+};
+
+describe('the strokes of an input', () => {
+  test('several that came at once keep their order', () => {
+    assert.deepEqual(strokesOf('webhook.test\r', PLAIN), [
+      { kind: 'text', text: 'webhook.test' },
+      { kind: 'enter' },
+    ]);
+    assert.deepEqual(strokesOf('São\x12\n ok', PLAIN), [
+      { kind: 'text', text: 'São' },
+      { kind: 'ctrl', letter: 'r' },
+      { kind: 'enter' },
+      { kind: 'text', text: ' ok' },
+    ]);
+  });
+
+  test('a key is itself', () => {
+    assert.deepEqual(strokesOf('', { ...PLAIN, upArrow: true }), [{ kind: 'up' }]);
+    assert.deepEqual(strokesOf('', { ...PLAIN, delete: true }), [{ kind: 'backspace' }]);
+    assert.deepEqual(strokesOf('r', { ...PLAIN, ctrl: true }), [{ kind: 'ctrl', letter: 'r' }]);
+  });
+
+  test('what means nothing to a table is nothing', () => {
+    assert.deepEqual(strokesOf('x', { ...PLAIN, meta: true }), []);
+    assert.deepEqual(strokesOf('', { ...PLAIN, tab: true }), []);
+    assert.deepEqual(strokesOf('\x00\x1f\x7f', PLAIN), []);
+  });
+});
