@@ -12,6 +12,8 @@ interface ProxyAgent {
 }
 
 const CONNECT_MS = 20_000;
+/** Of what is fetched, which the library keeps whole: far above what a history or the state of an account takes. */
+export const FETCHED_MAX_BYTES = 64 * 1024 * 1024;
 /** The network's media servers. */
 const HOST = /(?:^|\.)whatsapp\.net$/;
 
@@ -19,7 +21,7 @@ const HOST = /(?:^|\.)whatsapp\.net$/;
  * What `fetch` is given as its `dispatcher` to go where `agent` goes. It leads to the network's media servers alone, by
  * TLS: where a history lies is said by the phone that was paired, which may be anybody's program, and what a server
  * answers may lead on. The agent is asked for connections, so that proxies, their passwords and the refusal of private
- * addresses are in one place. Wrapped, because the `fetch` of Node.js may be older than this dispatcher.
+ * addresses are in one place. An answer of more than {@link FETCHED_MAX_BYTES} fails. Wrapped, because the `fetch` of Node.js may be older than this dispatcher.
  */
 export function createFetchRoute(route: {
   agent: Agent | undefined;
@@ -31,7 +33,10 @@ export function createFetchRoute(route: {
   const connector = byProxy
     ? connectorOf(agent as unknown as ProxyAgent)
     : buildConnector({ timeout: CONNECT_MS, allowH2: false, ...(ca ? { ca } : {}) });
-  return new Dispatcher1Wrapper(new FetchAgent({ connect: toMediaServers(connector), allowH2: false }));
+  const connect = toMediaServers(connector);
+  return new Dispatcher1Wrapper(
+    new FetchAgent({ connect, allowH2: false, maxResponseSize: FETCHED_MAX_BYTES }),
+  );
 }
 
 function toMediaServers(connector: buildConnector.connector): buildConnector.connector {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire, registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
+import { boundDecoders, type Decoders, type ReaderClass } from './bounded-decode.ts';
 import type { WhatsAppLibrary } from './library-types.ts';
 import { mendSignalSessions } from './signal-sessions.ts';
 import { type Checks, replaceChecks, replaceSignalChecks, type SignalCurve } from './signatures.ts';
@@ -40,6 +41,8 @@ export async function loadLibrary(folder: URL = ownFolder): Promise<WhatsAppLibr
   replaceSignalChecks(fromLibrary('libsignal/src/curve') as SignalCurve);
   const library = await loadBounded(pathToFileURL(fromFolder.resolve(LIBRARY)).href);
   replaceChecks(library as Checks);
+  const { Reader } = fromLibrary('protobufjs/minimal.js') as { Reader: ReaderClass };
+  boundDecoders(library as Decoders, Reader);
   return library as WhatsAppLibrary;
 }
 

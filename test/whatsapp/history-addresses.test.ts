@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
+import type { Agent } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer } from 'node:net';
 import { it } from 'node:test';
-import { createFetchRoute } from '@posthorn/network/whatsapp/fetch-route.ts';
+import { connect } from 'node:tls';
+import { createFetchRoute, FETCHED_MAX_BYTES } from '@posthorn/network/whatsapp/fetch-route.ts';
+import { selfSigned } from '../support/whatsapp/tls-certificate.ts';
 
 /**
  * A history names the rest of an address, to which the library adds the media server in front: with a rest such as
@@ -35,4 +39,32 @@ it('what the library fetches comes from the media servers of the network, and fr
     assert.match(cause?.message ?? '', /^only media servers of the network/, address);
   }
   assert.equal(connections, 0);
+});
+
+it('what is fetched has an end: the library keeps it whole', async (t) => {
+  const { key, cert } = selfSigned();
+  const chunk = Buffer.alloc(1024 * 1024);
+  const server = createTlsServer({ key, cert }, (request, response) => {
+    const chunks = Number(request.url?.slice(1));
+    (function more(left: number) {
+      if (left === 0) response.end();
+      else response.write(chunk, () => more(left - 1));
+    })(chunks);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const agent = { connect: async () => connect({ port, ca: cert, rejectUnauthorized: false }) };
+  const dispatcher = createFetchRoute({ agent: agent as unknown as Agent, proxy: 'http://x', ca: undefined });
+  t.after(() => dispatcher.destroy());
+  const fetched = async (chunks: number) => {
+    const answer = await fetch(`https://mmg.whatsapp.net/${chunks}`, { dispatcher } as RequestInit);
+    return (await answer.arrayBuffer()).byteLength;
+  };
+  const most = FETCHED_MAX_BYTES / chunk.length;
+  assert.equal(await fetched(most), FETCHED_MAX_BYTES);
+  await assert.rejects(fetched(most + 1), /terminated/);
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { deflateSync } from 'node:zlib';
+import { READS_MAX } from '@posthorn/network/whatsapp/bounded-decode.ts';
 import { UNPACKED_MAX_BYTES } from '@posthorn/network/whatsapp/bounded-inflate.ts';
 import { sealVote } from '@posthorn/network/whatsapp/wire/votes.ts';
 import { type BesiegedAccount, startBesieged } from '../support/whatsapp/hostile.ts';
@@ -157,15 +158,17 @@ describe('what comes behind a hostile message arrives all the same:', () => {
     assert.equal((await held()).length, 0);
   });
 
-  it('a history that is small and unpacks to more than a process should hold', async () => {
+  it('histories that are small, and too large or of too many parts when they are unpacked', async () => {
     // A field that no history has, full of zeros.
     const length = UNPACKED_MAX_BYTES + 1;
-    const packed = deflateSync(Buffer.concat([varint((999 << 3) | 2), varint(length), Buffer.alloc(length)]));
-    assert.ok(packed.length < 1_000_000);
+    const large = deflateSync(Buffer.concat([varint((999 << 3) | 2), varint(length), Buffer.alloc(length)]));
+    const many = deflateSync(emptyParts(READS_MAX / 2 + 1));
+    for (const packed of [large, many]) assert.ok(packed.length < 1_000_000);
     const told = account.recorded.history.length;
     const about = { syncType: 'RECENT', chunkOrder: 2, progress: 50 };
     const payloads = [
-      { initialHistBootstrapInlinePayload: packed },
+      { initialHistBootstrapInlinePayload: large },
+      { initialHistBootstrapInlinePayload: many },
       { initialHistBootstrapInlinePayload: deflateSync(Buffer.alloc(0)) },
     ];
     for (const payload of payloads) {
@@ -203,6 +206,11 @@ function nested(depth: number): Buffer {
     length += inner.length + outer.length;
   }
   return Buffer.concat(parts.reverse());
+}
+
+/** So many conversations of a history, all of them empty. */
+function emptyParts(count: number): Buffer {
+  return Buffer.alloc(2 * count, Buffer.of((2 << 3) | 2, 0));
 }
 
 function varint(value: number): Buffer {

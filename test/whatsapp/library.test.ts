@@ -4,7 +4,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { READS_MAX } from '@posthorn/network/whatsapp/bounded-decode.ts';
 import { loadLibrary } from '@posthorn/network/whatsapp/library.ts';
+
+interface Codec {
+  fromObject(value: object): object;
+  encode(value: object): { finish(): Uint8Array };
+  decode(bytes: Uint8Array): object;
+}
 
 const LIBRARY = '@whiskeysockets/baileys';
 
@@ -41,5 +48,21 @@ describe('the library of the WhatsApp driver', () => {
       assert.match(message, /7\.0\.0-rc14, but 7\.0\.0 is installed: run "npm run [\w:]+"$/);
       return true;
     });
+  });
+
+  it('decodes of what a phone made so many parts, and no more', async () => {
+    const { proto } = (await loadLibrary()) as unknown as { proto: Record<string, Codec> };
+    const message = { key: { id: 'A' }, message: { conversation: 'Hello' }, messageTimestamp: 1 };
+    const messages = Array.from({ length: 50_000 }, () => ({ message }));
+    const history = proto.HistorySync!.fromObject({ syncType: 3, conversations: [{ id: '1', messages }] });
+    const bytes = proto.HistorySync!.encode(history).finish();
+    const { conversations } = proto.HistorySync!.decode(bytes) as {
+      conversations: [{ messages: unknown[] }];
+    };
+    assert.equal(conversations[0].messages.length, 50_000);
+    // Field 1 of each is a message, which is empty here.
+    const many = Buffer.alloc(READS_MAX + 2, Buffer.of((1 << 3) | 2, 0));
+    for (const name of ['SyncdMutations', 'SyncdSnapshot', 'SyncdPatch', 'HistorySync'])
+      assert.throws(() => proto[name]!.decode(many), /^Error: what the phone sent has too many parts$/, name);
   });
 });
