@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { beforeFirst } from './before-first.ts';
 
@@ -14,6 +15,8 @@ const HOPS_MAX = 20;
 
 /** Parses `10.0.0.0/8` or a single address. Throws what is wrong with it. */
 export function parseAddressRange(text: string): AddressRange {
+  // The parser also takes what old programs write: to it, 10 is 0.0.0.10.
+  if (isIP(text.split('/')[0] ?? '') === 0) throw new Error(`${text} is no address and no range`);
   return text.includes('/') ? ipaddr.parseCIDR(text) : single(ipaddr.parse(text));
 }
 

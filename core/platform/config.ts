@@ -35,6 +35,16 @@ function listOf(isOne: (text: string) => boolean, expected: string) {
 
 const HOST_NAME = /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/i;
 
+/** `host:port` as a URL has them, whose IPv6 addresses stand in brackets. */
+function isHostAndPort(text: string): boolean {
+  const [, host = '', v6, port] = /^(\[([^\]]*)\]|[^:]+):(\d{1,5})$/.exec(text) ?? [];
+  const isHost = v6 === undefined ? HOST_NAME.test(host) : isIPv6(v6);
+  return isHost && Number(port) >= 1 && Number(port) <= 65_535;
+}
+
+/** `name@example.com`, or `Some Name <name@example.com>`. */
+const SENDER = /^(?:[^<>@\r\n]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/;
+
 /** `address`, `address:port` or `[IPv6 address]:port`, as `node:dns` takes them. */
 function isServerAddress(text: string): boolean {
   const isPort = (port: string) => /^\d{1,5}$/.test(port) && Number(port) >= 1 && Number(port) <= 65_535;
@@ -131,7 +141,10 @@ export const configSchema = z.object({
         .filter(Boolean),
     ),
   SMTP_URL: z.url({ protocol: /^smtps?$/ }).optional(),
-  MAIL_FROM: z.string().min(3).default('Posthorn <no-reply@posthorn.local>'),
+  MAIL_FROM: z
+    .string()
+    .regex(SENDER, 'must be an address like name@example.com, or Name <name@example.com>')
+    .default('Posthorn <no-reply@posthorn.local>'),
   /** Lets webhooks reach private addresses and any port: for webhooks to localhost in standalone. */
   ALLOW_PRIVATE_WEBHOOKS: flag.default(false),
   HTTP_TIMEOUT: seconds.default(MEDIA_FETCH_TIMEOUT_S).describe('seconds'),
@@ -147,15 +160,9 @@ export const configSchema = z.object({
   /** Disk space for incoming media, in each process. */
   MEDIA_SPOOL_MB: positive.default(8192),
   /** `host:port`, comma-separated: private servers that media may be fetched from all the same. */
-  MEDIA_PRIVATE_HOSTS: z
-    .string()
-    .default('')
-    .transform((list) =>
-      list
-        .split(',')
-        .map((host) => host.trim().toLowerCase())
-        .filter(Boolean),
-    ),
+  MEDIA_PRIVATE_HOSTS: listOf(isHostAndPort, 'host:port').transform((hosts) =>
+    hosts.map((host) => host.toLowerCase()),
+  ),
   /** The ffmpeg program; without it one is looked for on PATH. */
   FFMPEG_PATH: z.string().min(1).optional(),
   PASSWORD_RESET_TTL: positive.default(PASSWORD_RESET_LIFETIME_MINUTES).describe('minutes'),

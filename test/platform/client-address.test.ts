@@ -79,7 +79,7 @@ describe('TRUSTED_PROXIES', () => {
     assert.deepEqual(loadConfig(base).TRUSTED_PROXIES, []);
   });
   it('stops the start with one line when one is none', () => {
-    for (const wrong of ['10.0.0.0/33', 'proxy.internal', '10.0.0.0/8,x'])
+    for (const wrong of ['10.0.0.0/33', 'proxy.internal', '10.0.0.0/8,x', '10', '10.0/8', '0x0a000001'])
       assert.throws(() => loadConfig({ ...base, TRUSTED_PROXIES: wrong }), ConfigError);
   });
 });
