@@ -65,6 +65,7 @@ describe('no other way connects or sends for a suspended company', () => {
       } finally {
         client.release();
       }
+      if (target.id === instance.id) await at.stateBecomes('DISCONNECTED', instance.id);
       await aWhile();
       assert.ok(['CREATED', 'DISCONNECTED'].includes((await at.row(target.id)).state));
     });

@@ -143,7 +143,7 @@ test('the canary hears whoever reaches it', async () => {
     const { body } = await fetchMedia(
       { outbound: unguarded },
       `http://${host}:${port}/`,
-      AbortSignal.timeout(3_000),
+      AbortSignal.timeout(30_000),
     );
     for await (const _ of body);
   }

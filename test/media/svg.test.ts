@@ -56,9 +56,14 @@ test('a megabyte of what it passes over takes a moment', () => {
     '\u0085',
   ]) {
     const text = piece.repeat(1_000_000 / piece.length);
-    const before = process.threadCpuUsage();
-    for (const tail of ['', 'x', '>', '<svg']) isSvgText(text + tail);
-    const { user } = process.threadCpuUsage(before);
+    const judged = () => {
+      const before = process.threadCpuUsage();
+      for (const tail of ['', 'x', '>', '<svg']) isSvgText(text + tail);
+      return process.threadCpuUsage(before).user;
+    };
+    // Some machines count as ours what they took from us: it counts when it is so twice.
+    const first = judged();
+    const user = first < 1_000_000 ? first : judged();
     assert.ok(user < 1_000_000, `${piece}: ${user} µs`);
   }
 });

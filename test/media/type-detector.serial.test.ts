@@ -50,7 +50,7 @@ describe('the type detector', () => {
        });
        parentPort.postMessage('ready');`,
     );
-    const detector = createTypeDetector({ limitMs: 200, entry: new URL(`file://${entry}`) });
+    const detector = createTypeDetector({ limitMs: 3_000, entry: new URL(`file://${entry}`) });
     const paths = ['a', 'hang', 'b', 'hang', 'die', 'c', 'hang', 'throw', 'd', 'hang', 'e'];
     const types = await Promise.all(paths.map((each) => detector.detect(each, '')));
     assert.deepEqual(

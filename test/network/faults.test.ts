@@ -79,7 +79,7 @@ test('delay holds the ack back', async (t) => {
 
 test('silence before the ledger keeps nothing, and the connection stays', async (t) => {
   const sandbox = await startSandbox(t);
-  const instance = await pairInstance(t, sandbox, OURS, { sendTimeoutMs: 2_000 });
+  const instance = await pairInstance(t, sandbox, OURS, { sendTimeoutMs: 4_000 });
   await sandbox.post('/faults', { kind: 'silence', at: 'before_ledger', times: 1 });
   await assert.rejects(instance.sendText(THEIRS, 'void'), SendUnavailable);
   assert.equal((await sandbox.get('/ledger')).total, 0);
@@ -123,20 +123,24 @@ for (const [kind, reason] of [
 test('offline cuts an instance off for its duration', async (t) => {
   const sandbox = await startSandbox(t);
   const instance = await pairInstance(t, sandbox, OURS, { instanceId: 'far-away' });
-  await sandbox.post('/faults', { kind: 'offline', instance: 'far-away', duration_ms: 150 });
+  const offline = { kind: 'offline', instance: 'far-away' };
+  const again = () => {
+    const { credentials } = instance.identity!;
+    return openInstance(t, sandbox.url, { instanceId: 'far-away', credentials });
+  };
+  await sandbox.post('/faults', offline);
   await until(() => instance.ended.length > 0);
-  const tried = await openInstance(t, sandbox.url, {
-    instanceId: 'far-away',
-    credentials: instance.identity!.credentials,
-  });
+  const tried = await again();
   await until(() => tried.ended.length > 0);
   assert.deepEqual([instance.ended, tried.ended], [['connection_lost'], ['connection_lost']]);
-  await delay(200);
-  const back = await openInstance(t, sandbox.url, {
-    instanceId: 'far-away',
-    credentials: instance.identity!.credentials,
-  });
+  await sandbox.call('DELETE', '/faults');
+  const back = await again();
   await until(() => back.connected);
+  await sandbox.post('/faults', { ...offline, duration_ms: 150 });
+  await until(() => back.ended.length > 0);
+  await until(async () => (await sandbox.get('/faults')).faults.length === 0);
+  const last = await again();
+  await until(() => last.connected);
 });
 
 test('offline keeps a phone from receiving until it is called off', async (t) => {

@@ -73,6 +73,8 @@ for (const [what, compactAboveBytes] of [
     const dataDir = await temporaryFolder(t);
     const options = { dataDir, keepMessages: LIMIT, compactAboveBytes };
     const before = await startSandbox(t, options);
+    // What was delivered is the end of it: what is compared stays as it is.
+    await before.post('/defaults', { auto_read: false });
     await before.post('/phones', { phone: numbered(1), online: false });
     const instance = await pairInstance(t, before, OURS);
     const waiting = await instance.sendText(numbered(1), 'waits');

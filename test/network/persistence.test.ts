@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFile, readFile, stat, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SendRefused } from '@posthorn/network/driver.ts';
 import { createSandboxServer } from '@posthorn/network/sandbox/server.ts';
+import { freePort } from '../support/process.ts';
 import {
   controlOf,
   jid,
@@ -72,7 +72,7 @@ test('a phone that was about to read reads after the restart', async (t) => {
   const dataDir = await temporaryFolder(t);
   const before = await startSandbox(t, { dataDir });
   const instance = await pairInstance(t, before, OURS);
-  await before.post('/phones', { phone: THEIRS, read_delay_ms: 300 });
+  await before.post('/phones', { phone: THEIRS, read_delay_ms: 3_000 });
   await instance.sendText(THEIRS, 'soon');
   await before.close();
   const after = await startSandbox(t, { dataDir });
@@ -152,15 +152,6 @@ function runMain(t: TestContext, env: Record<string, string>): Running {
   child.stderr.on('data', (data) => (output += data));
   t.after(() => child.kill('SIGKILL'));
   return { child, output: () => output };
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as { port: number };
-  probe.close();
-  await once(probe, 'close');
-  return port;
 }
 
 test('npm run sandbox: what was acknowledged is there after kill -9, and SIGTERM ends it cleanly', async (t) => {

@@ -126,9 +126,9 @@ test('a connection that falls silent is lost', async (t) => {
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
   t.after(() => proxy.close());
   const { port } = proxy.address() as { port: number };
-  const instance = await openInstance(t, `ws://127.0.0.1:${port}/ws`, { heartbeatMs: 1_000 });
+  const instance = await openInstance(t, `ws://127.0.0.1:${port}/ws`, { heartbeatMs: 4_000 });
   await until(() => instance.qrs.length > 0);
-  await delay(3_500);
+  await delay(9_000);
   assert.deepEqual(instance.ended, [], 'pings keep it alive');
   isOpen = false;
   await until(() => instance.ended.length > 0);

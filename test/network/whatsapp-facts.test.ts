@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
-import { SendRefused } from '@posthorn/network/driver.ts';
+import { SendRefused, SendUnavailable } from '@posthorn/network/driver.ts';
+import { waitFor } from '../support/process.ts';
 import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
 import { pairWhatsApp, startNetwork, until, type WhatsAppInstance } from './whatsapp-harness.ts';
 
@@ -67,9 +68,14 @@ test('what is changed here reaches the phone, and the answer has the revision of
   await until(() => instance.keys.rows.has('creds\nme') && own.phone.devices.size > 0, 'the pairing');
   const id = friend.text(own, 'Hi');
   await until(() => instance.inbound.length === 1, 'a text');
-  await new Promise((resolve) => setTimeout(resolve, 300));
   const { act } = instance.session;
-  const { revision } = await act('chat_archive', { chat: friend.jid, archived: true });
+  // Some moments after the pairing the phone hands over the key that this needs.
+  const { revision } = await waitFor(() =>
+    act('chat_archive', { chat: friend.jid, archived: true }).catch((err: unknown) => {
+      if (err instanceof SendUnavailable) return null;
+      throw err;
+    }),
+  );
   await fact(instance, 'chat', (each) => each.revision === revision && each.archived === true);
   await act('chat_pin', { chat: friend.jid, pinned: true });
   await act('chat_mute', { chat: friend.jid, until: 0 });

@@ -169,7 +169,9 @@ test('a send whose answer never comes is unknown, and the message is not sent ag
   const networkId = networkIdOf(newId());
   const sending = instance.send({ networkId, to: friend.jid, type: 'text', content: { text: 'x' } });
   await assert.rejects(sending, SendUnavailable);
-  assert.equal(network.ledger.find((entry) => entry.id === networkId)?.timesSeen, 1);
+  const seen = () => network.ledger.find((entry) => entry.id === networkId);
+  await until(() => seen() !== undefined, 'the message at the network');
+  assert.equal(seen()?.timesSeen, 1);
 });
 
 test('groups: a message to one, one from it, and who is in it', async (t) => {
