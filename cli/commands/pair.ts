@@ -1,6 +1,7 @@
 import { defineCommand, text, toggle } from '../command.ts';
 import { fields } from '../format.ts';
 import { waitUntilConnected } from './instances/wait-until-connected.ts';
+import { freshPhone, scan } from './scan.ts';
 
 export const pair = defineCommand({
   name: 'pair',
@@ -13,16 +14,8 @@ export const pair = defineCommand({
   async run(context, { phone, wait }) {
     const client = context.client();
     const instanceId = await context.instanceId();
-    const { qr } = await client.instances.qr({ instanceId });
-    const paired = await context
-      .sandbox()
-      .call({ method: 'POST', path: '/pair', body: { qr, phone: phone ?? freshPhone() } });
+    const paired = await scan(context, client, instanceId, phone ?? freshPhone());
     if (wait) await waitUntilConnected({ client, signal: context.signal }, instanceId);
     context.out.show(paired, fields(paired));
   },
 });
-
-/** A mobile number of the kind that the sandbox network gives out, eight digits of it at random. */
-export function freshPhone(): string {
-  return `55119${Math.floor(10_000_000 + Math.random() * 90_000_000)}`;
-}

@@ -6,7 +6,7 @@ import { CommandError, UsageError } from '../../fault.ts';
 import { tailFrom } from '../events/tail-from.ts';
 import { checkTypes } from '../events/types.ts';
 import { waitUntilConnected } from '../instances/wait-until-connected.ts';
-import { freshPhone } from '../pair.ts';
+import { freshPhone, scan } from '../scan.ts';
 import { listen } from '../webhooks/listen.ts';
 
 const INSTANCE = 'dev';
@@ -74,7 +74,7 @@ async function connectedInstance(context: Context, client: Client): Promise<Inst
   const ready = await waitUntilConnected({ client, signal }, instanceId, AUTO_PAIR_MS).catch(() => null);
   if (ready) return ready;
   // It may pair by itself after all; whether it is paired, the wait tells.
-  await scan(context, client, instanceId).catch(() => undefined);
+  await scan(context, client, instanceId, freshPhone()).catch(() => undefined);
   return waitUntilConnected({ client, signal }, instanceId);
 }
 
@@ -82,11 +82,6 @@ async function connectedInstance(context: Context, client: Client): Promise<Inst
 async function firstCursor(client: Client): Promise<string | undefined> {
   const { data } = await client.events.list({ query: { limit: 200 } });
   return data.at(-1)?.cursor;
-}
-
-async function scan(context: Context, client: Client, instanceId: string): Promise<void> {
-  const { qr } = await client.instances.qr({ instanceId });
-  await context.sandbox().call({ method: 'POST', path: '/pair', body: { qr, phone: freshPhone() } });
 }
 
 function tell({ out, url, profile }: Context, { id, name, phone }: Instance): void {

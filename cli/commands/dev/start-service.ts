@@ -7,7 +7,8 @@ import type { Context } from '../../context.ts';
 import { CommandError, EXIT } from '../../fault.ts';
 
 const START_MS = 120_000;
-const STOP_MS = 15_000;
+/** Longer than the service gives itself, with its database. */
+const STOP_MS = 60_000;
 const PAUSE_MS = 250;
 
 export interface Service {
@@ -45,13 +46,18 @@ async function start(context: Context, entry: string, port: string): Promise<Ser
   child.stderr.on('data', (chunk) => {
     said = `${said}${chunk}`.slice(-2_000);
   });
-  // However this ends, it leaves no service behind.
-  process.once('exit', () => child.kill('SIGTERM'));
+  // However this ends, it leaves no service behind. A service that is asked twice stops at once, and leaves its database.
+  let isAsked = false;
+  const ask = () => {
+    if (!isAsked) child.kill('SIGTERM');
+    isAsked = true;
+  };
+  process.once('exit', ask);
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
   const stop = async () => {
     if (hasEnded()) return;
     const ended = once(child, 'exit');
-    child.kill('SIGTERM');
+    ask();
     await Promise.race([ended, delay(STOP_MS, undefined, { ref: false })]);
   };
   try {

@@ -56,7 +56,9 @@ async function follow(
   let wake = () => {};
   const listening = (async () => {
     const types = ['instance.*'] as const;
-    for await (const _ of client.events.stream({ types, signal: ending.signal })) wake();
+    // What changed before the stream stood is told by no event.
+    const onOpen = () => wake();
+    for await (const _ of client.events.stream({ types, signal: ending.signal, onOpen })) wake();
     // Without events it looks by time alone.
   })().catch(() => undefined);
   try {
