@@ -38,12 +38,13 @@ const linesOf = (stdout: string) =>
     .split('\n')
     .map((line) => JSON.parse(line) as Line);
 
-describe('what helps to develop against the service', { timeout: 240_000 }, () => {
+describe('what helps to develop against the service', { timeout: 500_000 }, () => {
   let system: Standalone;
   let cli: Cli;
   before(async () => {
     system = await startStandalone({ RATE_LIMIT_PER_MINUTE: '6000' });
-    cli = createCli({ POSTHORN_URL: system.url, POSTHORN_SANDBOX_URL: system.sandboxUrl });
+    const env = { POSTHORN_URL: system.url, POSTHORN_SANDBOX_URL: system.sandboxUrl };
+    cli = createCli(env, { timeoutMs: 200_000 });
   });
   after(async () => {
     cli?.remove();
@@ -52,10 +53,10 @@ describe('what helps to develop against the service', { timeout: 240_000 }, () =
 
   test('msgctl dev registers, pairs an instance and prints what happens', async () => {
     const running = cli.start(['dev', '--json']);
-    await waitFor(async () => (await cli.run(['trigger', 'text.received'])).code === 0, 30_000, {
+    await waitFor(async () => (await cli.run(['trigger', 'text.received'])).code === 0, 90_000, {
       everyMs: 1_000,
     });
-    await waitFor(() => /"type":"text\.received"/.test(running.output()), 60_000);
+    await waitFor(() => /"type":"text\.received"/.test(running.output()), 90_000);
     const { code } = await running.stop();
     assert.equal(code, 0);
     const { data } = await cli.json<{ data: { name: string; state: string }[] }>(['instances', 'list']);
@@ -114,7 +115,7 @@ describe('what helps to develop against the service', { timeout: 240_000 }, () =
   });
 });
 
-describe('msgctl dev in a checkout', { timeout: 240_000 }, () => {
+describe('msgctl dev in a checkout', { timeout: 500_000 }, () => {
   test('starts a service, and stops it at the end', async () => {
     const ports = { url: await freePort(), billing: await freePort(), sandbox: await freePort() };
     const cli = createCli(
@@ -123,7 +124,8 @@ describe('msgctl dev in a checkout', { timeout: 240_000 }, () => {
         POSTHORN_SANDBOX_URL: `http://127.0.0.1:${ports.sandbox}`,
         BILLING_PORT: String(ports.billing),
       },
-      { cwd: projectRoot, timeoutMs: 180_000 },
+      // What ends with SIGKILL leaves the service that it started behind.
+      { cwd: projectRoot, timeoutMs: 180_000, killSignal: 'SIGTERM' },
     );
     const dataDir = path.join(path.dirname(cli.config), '..', 'data');
     const running = cli.start(['dev'], { DATA_DIR: dataDir });

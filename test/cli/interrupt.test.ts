@@ -5,7 +5,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { type Answer, type HttpServer, json, refuse, startHttp } from '../sdk/http-server.ts';
-import { baseEnv, projectRoot } from '../support/process.ts';
+import { baseEnv, projectRoot, waitFor } from '../support/process.ts';
 import { type Cli, createCli } from './run-cli.ts';
 
 const INSTANCE = '6a2f41a3-c54c-4fce-9e0f-1d0a4e5a8a01';
@@ -16,11 +16,12 @@ describe('Ctrl-C', () => {
   let cli: Cli;
   before(async () => {
     server = await startHttp((res, request, index) => answer(res, request, index));
-    // Killed after this time, a command that goes on has no exit code.
-    cli = createCli(
-      { POSTHORN_URL: server.url, POSTHORN_API_KEY: 'svc_secret', POSTHORN_INSTANCE: INSTANCE },
-      { timeoutMs: 15_000 },
-    );
+    // Killed in the end, a command that goes on has no exit code.
+    cli = createCli({
+      POSTHORN_URL: server.url,
+      POSTHORN_API_KEY: 'svc_secret',
+      POSTHORN_INSTANCE: INSTANCE,
+    });
   });
   after(async () => {
     cli.remove();
@@ -31,7 +32,11 @@ describe('Ctrl-C', () => {
     answer = how;
     const from = server.seen.length;
     const running = cli.start(args);
-    while (server.seen.length === from) await new Promise((resolve) => setTimeout(resolve, 20));
+    let hasEnded = false;
+    void running.ended.then(() => {
+      hasEnded = true;
+    });
+    await waitFor(() => hasEnded || server.seen.length > from, 90_000);
     return running.stop();
   }
   const silence: Answer = () => undefined;
@@ -77,14 +82,17 @@ describe('Ctrl-C', () => {
         POSTHORN_API_KEY: 'svc_x',
         POSTHORN_INSTANCE: INSTANCE,
       },
-      timeout: 15_000,
+      timeout: 60_000,
+      killSignal: 'SIGKILL',
     });
-    child.stdin.write('the first half');
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    child.stdin.on('error', () => undefined);
+    const ended = Promise.all([once(child, 'exit'), text(child.stdout)]);
+    // More than a pipe holds: once it is taken, the command reads, and obeys Ctrl-C.
+    await new Promise((taken) => child.stdin.write('the first half '.repeat(100_000), taken));
     child.kill('SIGINT');
     // As the shell does with what stands before it in the pipe.
     setTimeout(() => child.stdin.end(), 50);
-    const [[code]] = await Promise.all([once(child, 'exit'), text(child.stdout)]);
+    const [[code]] = await ended;
     assert.equal(code, 130);
     assert.equal(server.seen.length, from);
   });

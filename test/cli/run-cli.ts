@@ -34,7 +34,11 @@ const TIMEOUT_MS = 60_000;
 /** msgctl as a user with an own profile runs it, against the given addresses. */
 export function createCli(
   env: Record<string, string> = {},
-  { timeoutMs = TIMEOUT_MS, cwd }: { timeoutMs?: number; cwd?: string } = {},
+  {
+    timeoutMs = TIMEOUT_MS,
+    killSignal = 'SIGKILL',
+    cwd,
+  }: { timeoutMs?: number; killSignal?: NodeJS.Signals; cwd?: string } = {},
 ): Cli {
   const home = mkdtempSync(path.join(tmpdir(), 'posthorn-cli-'));
   const config = path.join(home, 'config', 'config.json');
@@ -45,6 +49,8 @@ export function createCli(
       env: { ...baseEnv(), ...watchedEnv(), HOME: home, POSTHORN_CONFIG: config, ...env, ...more },
       stdio: 'pipe',
       timeout: timeoutMs,
+      // SIGTERM it takes for Ctrl-C: one that goes on after the first would still end with 130.
+      killSignal,
     });
     // Nobody reads it where it is not asked for: then the pipe breaks.
     child.stdin.on('error', () => undefined).end(stdin);
