@@ -54,7 +54,7 @@ async function startReceiver(secret: string) {
   };
 }
 
-describe('webhooks listen --forward-to over a restart of the service', { timeout: 240_000 }, () => {
+describe('webhooks listen --forward-to over a restart of the service', { timeout: 500_000 }, () => {
   let system: Standalone;
   let cli: Cli;
   before(async () => {

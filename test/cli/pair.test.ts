@@ -6,7 +6,7 @@ import { waitFor } from '../support/process.ts';
 import { type Cli, createCli } from './run-cli.ts';
 import { type Standalone, startStandalone } from './start-standalone.ts';
 
-describe('pairing with msgctl, where phones do not pair by themselves', { timeout: 240_000 }, () => {
+describe('pairing with msgctl, where phones do not pair by themselves', { timeout: 500_000 }, () => {
   let system: Standalone;
   let cli: Cli;
   before(async () => {
@@ -22,7 +22,11 @@ describe('pairing with msgctl, where phones do not pair by themselves', { timeou
   const state = async () => (await cli.json<{ state: string }>(['instances', 'get'])).state;
 
   test('a virtual phone scans the QR', async () => {
-    const waiting = await cli.run(['instances', 'create', 'sales', '--connect', '--wait', '--timeout', '1']);
+    const created = await cli.run(['instances', 'create', 'sales', '--connect', '--wait', '--timeout', '1']);
+    assert.equal(created.code, 1);
+    assert.match(created.stderr, /the instance is still/);
+    await waitFor(async () => (await state()) === 'PAIRING', 60_000);
+    const waiting = await cli.run(['instances', 'connect', '--wait', '--timeout', '1']);
     assert.equal(waiting.code, 1);
     assert.match(waiting.stderr, /still PAIRING; pair it: msgctl pair/);
     const paired = await cli.json(['pair', '--phone', '+55 11 98888-0001', '--wait']);

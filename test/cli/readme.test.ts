@@ -22,7 +22,7 @@ function blocks(): string[][][] {
   );
 }
 
-describe('msgctl against the whole system', { timeout: 240_000 }, () => {
+describe('msgctl against the whole system', { timeout: 500_000 }, () => {
   let system: Standalone;
   let cli: Cli;
   before(async () => {

@@ -35,7 +35,7 @@ function frame(cursor: string, type: string, data: object): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this is about
 const COLORS = /\u001b\[(?:\d+;)*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;\d+)*m/;
 
-describe('views of msgctl in a terminal', { timeout: 240_000 }, () => {
+describe('views of msgctl in a terminal', { timeout: 500_000 }, () => {
   let state: string;
   let instances: object[];
   let streams: ServerResponse[];

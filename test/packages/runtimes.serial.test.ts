@@ -81,7 +81,7 @@ const RUNTIMES: Record<string, { program: keyof Runtimes; to: string; flags: str
   },
 };
 
-describe('the packed SDK and msgctl', { timeout: 300_000 }, () => {
+describe('the packed SDK and msgctl', { timeout: 500_000 }, () => {
   let folder: string;
   let runtimes: Runtimes;
   let system: Standalone;

@@ -4,7 +4,7 @@ import { type Client, createClient } from '@posthorn/sdk/index.ts';
 import { type Standalone, startStandalone } from '../cli/start-standalone.ts';
 import { waitFor } from '../support/process.ts';
 
-describe('the client against the whole system', { timeout: 240_000 }, () => {
+describe('the client against the whole system', { timeout: 500_000 }, () => {
   let system: Standalone;
   let client: Client;
   let sandbox: Client;
@@ -33,7 +33,7 @@ describe('the client against the whole system', { timeout: 240_000 }, () => {
   function send(at: number): Promise<{ message_id: string }> {
     return client.messages.sendText(
       { instanceId, body: { to: `55119999900${10 + at}`, text: `message ${at}` } },
-      { retries: 12, deadlineMs: 60_000 },
+      { retries: 30, deadlineMs: 120_000 },
     );
   }
 

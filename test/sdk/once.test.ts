@@ -19,7 +19,7 @@ const FAULTS: readonly Fault[] = [
   '503 after',
 ];
 
-describe('one send is one message, whatever happens on the way', { timeout: 240_000 }, () => {
+describe('one send is one message, whatever happens on the way', { timeout: 500_000 }, () => {
   let system: Standalone;
   let faulty: FaultyServer;
   let client: Client;

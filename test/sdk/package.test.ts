@@ -26,7 +26,7 @@ const run = promisify(execFile);
 /** Scripts of npm run under the Node of this test, not under whatever is first on PATH. */
 const env = { ...baseEnv(), PATH: `${path.dirname(process.execPath)}${path.delimiter}${process.env.PATH}` };
 
-describe('the published package', { timeout: 400_000 }, () => {
+describe('the published package', { timeout: 500_000 }, () => {
   let folder: string;
   let server: HttpServer;
 
