@@ -155,11 +155,10 @@ describe('no answer', () => {
   });
 
   test('because the caller called it off is the reason the caller gave', async () => {
-    const server = await startHttp(() => undefined);
-    const client = createClient({ baseUrl: server.url });
     const reason = new Error('no longer needed');
     const controller = new AbortController();
-    setTimeout(() => controller.abort(reason), 50);
+    const server = await startHttp(() => controller.abort(reason));
+    const client = createClient({ baseUrl: server.url });
     await assert.rejects(client.instances.list({}, { signal: controller.signal }), reason);
     await assert.rejects(client.instances.list({}, { signal: controller.signal }), reason);
     assert.equal(server.seen.length, 1, 'nothing is sent once it is called off');

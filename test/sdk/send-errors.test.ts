@@ -59,7 +59,9 @@ describe('the error of a send', () => {
   test('after silence is a TimeoutError with the key', async () => {
     const { error, keys } = await errorOf(() => undefined, { timeoutMs: 1_000 });
     assert.ok(error instanceof TimeoutError && error instanceof ConnectionError);
-    assert.deepEqual(keys, Array(error.attempts).fill(error.idempotencyKey));
+    assert.equal(error.attempts, 2);
+    // An attempt may be given up before it got here.
+    assert.deepEqual([...new Set(keys)], [error.idempotencyKey]);
   });
 
   test('that its caller called off is an AbortedError with the key, and the reason as its cause', async () => {

@@ -166,7 +166,7 @@ describe('the event stream', () => {
     });
     const faults: (string | undefined)[] = [];
     const events = await take(at.client, 2, {
-      silenceMs: 2_000,
+      silenceMs: 6_000,
       onReconnect: ({ error }) => faults.push(error?.code),
     });
     assert.deepEqual(cursors(events), ['e0', 'e1']);
@@ -177,13 +177,13 @@ describe('the event stream', () => {
     await using at = await setUp((res) => {
       open(res);
       write(res, eventAt('a'));
-      setTimeout(() => write(res, eventAt('b')), 1_200);
+      setTimeout(() => write(res, eventAt('b')), 6_000);
     });
     const seen: string[] = [];
-    for await (const event of at.client.events.stream({ silenceMs: 1_000 })) {
+    for await (const event of at.client.events.stream({ silenceMs: 5_000 })) {
       seen.push(event.cursor);
       if (seen.length === 2) break;
-      await new Promise((resolve) => setTimeout(resolve, 2_000));
+      await new Promise((resolve) => setTimeout(resolve, 7_000));
     }
     assert.equal(at.server.seen.length, 1);
   });
@@ -204,7 +204,12 @@ describe('the event stream', () => {
       open(res);
       res.end();
     });
-    assert.deepEqual(await take(at.client, 1, { signal: AbortSignal.timeout(500) }), []);
+    const leaving = new AbortController();
+    const onReconnect = () => {
+      // The wait that it was asked for begins: it comes after the second request.
+      if (at.server.seen.length === 2) setTimeout(() => leaving.abort(), 500);
+    };
+    assert.deepEqual(await take(at.client, 1, { signal: leaving.signal, onReconnect }), []);
     assert.equal(at.server.seen.length, 2);
   });
 
