@@ -6,6 +6,7 @@ import { json, refuse } from './http-server.ts';
 
 /** What happens to one request: whether the service gets it, and what the client sees of its answer. */
 export type Fault =
+  | 'none'
   | '429'
   | '503'
   | 'reset before'
