@@ -40,10 +40,10 @@ describe('a private RabbitMQ', () => {
     await waitFor(() => output.includes('\n'), 90_000);
     const { url, dir } = JSON.parse(output) as { url: string; dir: string };
     const port = Number(new URL(url).port);
-    assert.equal(await speaksAmqp(port), true);
+    assert.equal(await speaksAmqp(port, '127.0.0.1', 30_000), true);
     assert.ok(!existsSync('/proc') || processesOf(dir).length >= 2, 'the server and its port mapper run');
     child.kill('SIGKILL');
-    await waitFor(() => !existsSync(dir), 15_000);
+    await waitFor(() => !existsSync(dir));
     assert.equal(await speaksAmqp(port), false);
     await waitFor(() => processesOf(dir).length === 0);
   });

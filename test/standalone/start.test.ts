@@ -150,7 +150,7 @@ describe('npm start', () => {
       } catch {
         return true;
       }
-    }, 15_000);
+    });
     assert.equal(await server.kill(), 1);
     await server.restart();
   });

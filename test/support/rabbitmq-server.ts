@@ -37,8 +37,11 @@ export interface RabbitLaunch {
   url: string;
 }
 
-/** True when something on that port speaks AMQP: it answers a wrong protocol header with its own. */
-export function speaksAmqp(port: number, host = '127.0.0.1'): Promise<boolean> {
+/**
+ * True when something on that port speaks AMQP: it answers a wrong protocol header with its own. False after `timeoutMs`,
+ * and at once where nobody listens.
+ */
+export function speaksAmqp(port: number, host = '127.0.0.1', timeoutMs = 1_000): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, host);
     const end = (answer: boolean) => {
@@ -49,6 +52,6 @@ export function speaksAmqp(port: number, host = '127.0.0.1'): Promise<boolean> {
     socket.once('data', () => end(true));
     socket.once('error', () => end(false));
     socket.once('close', () => end(false));
-    socket.setTimeout(1_000, () => end(false));
+    socket.setTimeout(timeoutMs, () => end(false));
   });
 }

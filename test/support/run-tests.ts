@@ -31,6 +31,8 @@ const CHECKS_ANSWERS = new URL('./answers/check-answers-main.ts', import.meta.ur
 /** Of a file that hangs: the longest takes three minutes, and on a machine with other things to do several times that. */
 const FILE_TIMEOUT_MS = 25 * 60_000;
 const FULL_FILE_TIMEOUT_MS = 60 * 60_000;
+/** Asked once: longer than a busy broker takes. */
+const AMQP_TIMEOUT_MS = 30_000;
 
 const { values, positionals } = parseArgs({
   options: { 'faults-full': { type: 'boolean', default: false } },
@@ -104,7 +106,7 @@ async function startServers(stops: Stops, { fsync }: { fsync: boolean }): Promis
     if (givenBroker) {
       const { hostname, port, protocol } = new URL(givenBroker);
       // TLS speaks first itself; such a broker shows with the first test whether it is there.
-      if (protocol === 'amqp:' && !(await speaksAmqp(Number(port || 5672), hostname))) {
+      if (protocol === 'amqp:' && !(await speaksAmqp(Number(port || 5672), hostname, AMQP_TIMEOUT_MS))) {
         throw new Error('no RabbitMQ answers at AMQP_URL');
       }
       process.env.POSTHORN_TEST_AMQP_URL = givenBroker;
