@@ -13,7 +13,7 @@ let asaas: AsaasServer;
 let billing: TestBilling;
 before(async () => {
   asaas = await startAsaasServer();
-  billing = await startTestBilling({ asaasUrl: asaas.url, asaasTimeoutMs: 1_500 });
+  billing = await startTestBilling({ asaas, asaasTimeoutMs: 1_500 });
 });
 after(async () => {
   await billing.close();

@@ -5,6 +5,9 @@ import type { AddressInfo } from 'node:net';
 
 type Json = Record<string, unknown>;
 
+/** Some time, or until the test says so. */
+type Pause = { delayMs: number } | { until: Promise<unknown> };
+
 /**
  * What goes wrong with a call. `500-after`, `half` and `silent` do what was asked and then answer 500, half a
  * JSON, or nothing at all; `late` does it when nobody waits any more.
@@ -15,8 +18,8 @@ export type AsaasFault =
   | { kind: '500-after' }
   | { kind: 'half' }
   | { kind: 'silent' }
-  | { kind: 'late'; delayMs: number }
-  | { kind: 'slow'; delayMs: number }
+  | ({ kind: 'late' } & Pause)
+  | ({ kind: 'slow' } & Pause)
   | { kind: 'status'; status: number; body?: Json }
   | { kind: 'redirect'; to: string };
 
@@ -29,10 +32,13 @@ export interface AsaasServer {
   requests: { method: string; path: string; headers: Json; body: Json }[];
   /** The next calls that fit meet this: `METHOD /path-prefix`, or any with `*`. */
   fault(match: string, fault: AsaasFault, times?: number): void;
+  /** Whether a call that is yet to come waits for an answer longer than it should, or in vain. */
+  keepsWaiting(): boolean;
   clearFaults(): void;
   close(): Promise<void>;
 }
 
+const KEEP_WAITING: ReadonlySet<AsaasFault['kind']> = new Set(['silent', 'late', 'slow']);
 /** Longer than clients keep idle connections: ended here, one might have a request on its way. */
 const KEEP_ALIVE_MS = 72_000;
 
@@ -65,7 +71,8 @@ export async function startAsaasServer(): Promise<AsaasServer> {
     }
     if (fault?.kind === 'late') {
       // Nobody waits for it any more when it is done.
-      waiting.add(setTimeout(() => route(state, request.method!, path, body), fault.delayMs));
+      await pause(fault);
+      route(state, request.method!, path, body);
       return;
     }
     if (request.headers.access_token === undefined)
@@ -75,14 +82,18 @@ export async function startAsaasServer(): Promise<AsaasServer> {
     const outcome = route(state, request.method!, path, body);
     if (fault?.kind === 'silent') return;
     if (fault?.kind === '500-after') return answer(response, 500, {});
-    if (fault?.kind === 'slow')
-      await new Promise((resolve) => waiting.add(setTimeout(resolve, fault.delayMs)));
+    if (fault?.kind === 'slow') await pause(fault);
     if (fault?.kind === 'half') {
       const whole = JSON.stringify(outcome.body);
       response.writeHead(outcome.status, { 'content-type': 'application/json', connection: 'close' });
       return void response.end(whole.slice(0, whole.length / 2));
     }
     answer(response, outcome.status, outcome.body);
+  }
+
+  function pause(pause: Pause): Promise<unknown> {
+    if ('until' in pause) return pause.until;
+    return new Promise((resolve) => waiting.add(setTimeout(resolve, pause.delayMs)));
   }
 
   function takeFault(call: string): AsaasFault | undefined {
@@ -98,6 +109,7 @@ export async function startAsaasServer(): Promise<AsaasServer> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v3`,
     requests,
     fault: (match, fault, times = 1) => void faults.push({ match, fault, left: times }),
+    keepsWaiting: () => faults.some(({ fault, left }) => left > 0 && KEEP_WAITING.has(fault.kind)),
     clearFaults() {
       faults = [];
     },

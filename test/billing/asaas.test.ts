@@ -8,17 +8,18 @@ import {
 } from '@posthorn/core/billing/provider/asaas-http.ts';
 import { type PaymentProvider, ProviderError } from '@posthorn/core/billing/provider/port.ts';
 import { freePort } from '../support/process.ts';
+import { API_KEY, asaasProviderOf } from './asaas-provider.ts';
 import { type AsaasFault, type AsaasServer, startAsaasServer } from './asaas-server.ts';
 import { CARD_CVV, CARD_NUMBER } from './billing-harness.ts';
 
-/** What a busy machine still answers in. */
+/** Of the calls that the provider keeps waiting. */
 const TIMEOUT_MS = 1_500;
 
 let asaas: AsaasServer;
 let provider: PaymentProvider;
 before(async () => {
   asaas = await startAsaasServer();
-  provider = createAsaasProvider({ apiKey: '$aact_hmlg_key', baseUrl: asaas.url, timeoutMs: TIMEOUT_MS });
+  provider = asaasProviderOf(asaas, TIMEOUT_MS);
 });
 after(() => asaas.close());
 beforeEach(() => {
@@ -67,7 +68,7 @@ describe('the Asaas adapter', () => {
     const { id } = await provider.createCustomer({ ...CUSTOMER, reference: 'ref-1' });
     const [request] = asaas.requests;
     assert.deepEqual([request!.method, request!.path], ['POST', '/customers']);
-    assert.equal(request!.headers.access_token, '$aact_hmlg_key');
+    assert.equal(request!.headers.access_token, API_KEY);
     assert.deepEqual(request!.body, {
       name: 'Maria da Silva',
       cpfCnpj: '52998224725',
@@ -227,7 +228,6 @@ describe('the Asaas adapter', () => {
     const nobody = createAsaasProvider({
       apiKey: 'k',
       baseUrl: `http://127.0.0.1:${await freePort()}/v3`,
-      timeoutMs: TIMEOUT_MS,
     });
     assert.equal(
       (await faultOf(nobody.createCustomer({ ...CUSTOMER, reference: 'x' }))).fault,

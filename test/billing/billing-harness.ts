@@ -3,7 +3,6 @@ import { createAuthenticator } from '@posthorn/core/accounts/authentication/crea
 import { createJwt } from '@posthorn/core/accounts/authentication/jwt.ts';
 import type { BillingDeps } from '@posthorn/core/billing/deps.ts';
 import { billingEntities } from '@posthorn/core/billing/entities.ts';
-import { createAsaasProvider } from '@posthorn/core/billing/provider/asaas.ts';
 import type { PaymentProvider } from '@posthorn/core/billing/provider/port.ts';
 import { createSimulatedProvider } from '@posthorn/core/billing/provider/simulated/simulated-provider.ts';
 import { createStrangerLimits } from '@posthorn/core/limits/limit-strangers.ts';
@@ -27,6 +26,8 @@ import { createDocumentGuard } from '../support/document-guard.ts';
 import type { Answer, Request } from '../support/messaging.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { type SeededCompany, seedCompany } from '../support/seed.ts';
+import { asaasProviderOf } from './asaas-provider.ts';
+import type { AsaasServer } from './asaas-server.ts';
 
 export const WEBHOOK_SECRET = 'what the provider proves its webhooks with';
 export const INTERNAL_SECRET = 'what messaging proves itself to billing with';
@@ -55,7 +56,8 @@ const SUPERADMIN = 'root@example.test';
 /** The billing service in this process, over real HTTP, with its own database role, on a database of its own. */
 export async function startTestBilling(
   options: {
-    asaasUrl?: string;
+    asaas?: AsaasServer;
+    /** Of a call that the provider keeps waiting. */
     asaasTimeoutMs?: number;
     log?: Log;
     /** Of a company without a plan; both services share its count, so they have to agree on it. */
@@ -79,12 +81,8 @@ export async function startTestBilling(
   const orm = await createOrm({ url: databaseUrl, ...billingEntities, name: 'test billing' });
   const bus = await createBus({ url: databaseUrl, log, name: 'test billing' });
   const config = testConfig({ TRUSTED_PROXIES: '127.0.0.1' });
-  const provider: PaymentProvider = options.asaasUrl
-    ? createAsaasProvider({
-        apiKey: '$aact_hmlg_test',
-        baseUrl: options.asaasUrl,
-        timeoutMs: options.asaasTimeoutMs ?? 5_000,
-      })
+  const provider: PaymentProvider = options.asaas
+    ? asaasProviderOf(options.asaas, options.asaasTimeoutMs ?? 30_000)
     : createSimulatedProvider({ db, clock });
   const billing: BillingDeps = { db, orm, clock, log, provider, cipher: createCipher(config.ENCRYPTION_KEY) };
   const jwt = createJwt({ secret: config.JWT_SECRET, clock });

@@ -12,7 +12,7 @@ describe('a company that is deleted or suspended while it subscribes', () => {
   let billing: TestBilling;
   before(async () => {
     asaas = await startAsaasServer();
-    billing = await startTestBilling({ asaasUrl: asaas.url });
+    billing = await startTestBilling({ asaas });
   });
   after(async () => {
     await billing.close();
@@ -27,7 +27,8 @@ describe('a company that is deleted or suspended while it subscribes', () => {
     it(`gets no subscription once it is ${status}, on neither side`, async () => {
       const company = await withProfile(billing);
       const before = living();
-      asaas.fault('POST /subscriptions', { kind: 'slow', delayMs: 3_000 });
+      const changed = Promise.withResolvers<void>();
+      asaas.fault('POST /subscriptions', { kind: 'slow', until: changed.promise });
       const subscribing = billing.call('POST', '/v1/billing/subscriptions', {
         key: company.apiKey,
         body: { plan_code: 'starter_monthly', billing_type: 'boleto' },
@@ -40,6 +41,7 @@ describe('a company that is deleted or suspended while it subscribes', () => {
         return rowCount === 1;
       });
       await setStatus(company, status);
+      changed.resolve();
       const { status: code, body } = await subscribing;
       assert.deepEqual([code, body.error_code], [403, 'COMPANY_SUSPENDED']);
       assert.match(body.trace_id, /^[0-9a-f-]{36}$/);

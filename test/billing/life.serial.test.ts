@@ -43,10 +43,10 @@ describe('a whole life of a subscription, played through msgctl against npm star
   const status = async () => (await cli.json<Subscription>(['billing', 'subscription'])).status;
   const becomes = (wanted: string) =>
     // Seldom enough for the rate of a company without a plan.
-    waitFor(async () => (await status()) === wanted, 15_000, { what: `it is ${wanted}`, everyMs: 1_000 });
+    waitFor(async () => (await status()) === wanted, 60_000, { what: `it is ${wanted}`, everyMs: 1_000 });
   const instance = async () => (await cli.json<{ state: string }>(['instances', 'get', 'shop'])).state;
   const instanceBecomes = (wanted: string) =>
-    waitFor(async () => (await instance()) === wanted, 15_000, {
+    waitFor(async () => (await instance()) === wanted, 60_000, {
       what: `the instance is ${wanted}`,
       everyMs: 1_000,
     });
@@ -90,7 +90,7 @@ describe('a whole life of a subscription, played through msgctl against npm star
     await simulate('pay');
     await waitFor(
       async () => (await cli.json<Subscription>(['billing', 'subscription'])).plan_code === 'pro_monthly',
-      15_000,
+      60_000,
       { everyMs: 100 },
     );
     assert.equal(await status(), 'active');

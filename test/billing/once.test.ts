@@ -264,7 +264,7 @@ describe('a process that is killed', () => {
         );
         return rows.length === 0;
       },
-      20_000,
+      60_000,
       { everyMs: 100 },
     );
     const { rows } = await billing.parts.db.query<{ id: string }>(

@@ -1,0 +1,17 @@
+import { createAsaasProvider } from '@posthorn/core/billing/provider/asaas.ts';
+import type { PaymentProvider } from '@posthorn/core/billing/provider/port.ts';
+import type { AsaasServer } from './asaas-server.ts';
+
+export const API_KEY = '$aact_hmlg_key';
+/** For calls that are answered, however long this process, which also answers them, stands still meanwhile. */
+const ANSWERED_MS = 30_000;
+
+/** The provider at a local server. It waits for `timeoutMs` while calls are to meet a fault that keeps them waiting. */
+export function asaasProviderOf(asaas: AsaasServer, timeoutMs: number): PaymentProvider {
+  const provider = (timeoutMs: number) =>
+    createAsaasProvider({ apiKey: API_KEY, baseUrl: asaas.url, timeoutMs });
+  const [brief, patient] = [provider(timeoutMs), provider(ANSWERED_MS)];
+  return new Proxy(patient, {
+    get: (_, name) => Reflect.get(asaas.keepsWaiting() ? brief : patient, name),
+  });
+}
