@@ -15,6 +15,8 @@ export const systemClock: Clock = {
 /** A clock that stands still until it is moved; sleepers wake when their moment is reached. */
 export interface TestClock extends Clock {
   advance(ms: number): void;
+  /** How many sleep on it now. */
+  sleepers(): number;
 }
 
 export function createTestClock(start: Date = new Date('2026-01-01T00:00:00Z')): TestClock {
@@ -47,5 +49,6 @@ export function createTestClock(start: Date = new Date('2026-01-01T00:00:00Z')):
       const due = [...sleepers].filter((s) => s.at <= nowMs).sort((a, b) => a.at - b.at);
       for (const sleeper of due) sleeper.wake();
     },
+    sleepers: () => sleepers.size,
   };
 }

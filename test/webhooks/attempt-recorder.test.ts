@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Db } from '@posthorn/core/platform/db.ts';
 import { createLog } from '@posthorn/core/platform/log.ts';
 import { createAttemptRecorder } from '@posthorn/worker/webhooks/attempt-recorder.ts';
+import { waitFor } from '../support/process.ts';
 import { successOf } from './support.ts';
 
 const MICROTASKS = 20;
@@ -49,7 +50,7 @@ test('what is left of more results than one statement takes is written without a
   const { db, total } = countingDb(() => false);
   const recorder = createAttemptRecorder({ db, log });
   for (let id = 1; id <= 700; id += 1) recorder.add(successOf(id));
-  await delay(300);
+  await waitFor(() => total() >= 700 && recorder.backlog() === 0);
   const before = { written: total(), waiting: recorder.backlog() };
   await recorder.stop();
   assert.deepEqual(before, { written: 700, waiting: 0 });
@@ -57,12 +58,16 @@ test('what is left of more results than one statement takes is written without a
 
 test('what has gathered while the database was away is written once it is back', async () => {
   let isAway = true;
-  const { db, total } = countingDb(() => isAway);
+  let failed = 0;
+  const { db, total } = countingDb(() => {
+    if (isAway) failed += 1;
+    return isAway;
+  });
   const recorder = createAttemptRecorder({ db, log });
   for (let id = 1; id <= 1024; id += 1) recorder.add(successOf(id));
-  await delay(50);
+  await waitFor(() => failed > 0);
   isAway = false;
-  await delay(1_200);
+  await waitFor(() => total() >= 1024 && recorder.backlog() === 0);
   const before = { written: total(), waiting: recorder.backlog() };
   await recorder.stop();
   assert.deepEqual(before, { written: 1024, waiting: 0 });

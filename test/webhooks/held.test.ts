@@ -68,9 +68,9 @@ test('retries beside a backlog that outlasts their lease are sent once each, and
     'UPDATE webhook_deliveries SET attempts = 1, next_attempt_at = created_at WHERE webhook_id = $1',
     [webhook.id],
   );
-  const BACKLOG = 1_500;
+  const BACKLOG = 3_000;
   await emitEvents(parts, companyId, BACKLOG);
-  const dispatcher = await startDispatcher(parts, { leaseMs: 8_000, timeoutMs: 4_000 });
+  const dispatcher = await startDispatcher(parts, { leaseMs: 16_000, timeoutMs: 8_000 });
   t.after(dispatcher.close);
   await waitFor(async () => (await pendingOf(parts.db, webhook.id)) === 0, 120_000);
   const ids = receiver.received.map(({ headers }) => headers['webhook-id']);
