@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
 import { systemClock } from '@posthorn/core/platform/clock.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
@@ -16,9 +16,9 @@ import {
 } from '@posthorn/worker/sessions/opening-gate.ts';
 import { startWorker } from '@posthorn/worker/worker.ts';
 import { controlOf } from '../network/sandbox-harness.ts';
-import { createParts, type Parts } from '../support/parts.ts';
+import { createParts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
-import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
+import { seedCompany, seedInstance } from '../support/seed.ts';
 
 const LIMITS: OpeningLimits = { atOnce: 4, perSecond: 10 };
 
@@ -71,19 +71,6 @@ test('turns go by in order; one that is given up lets the next one in', () => {
 describe('a worker that starts with 500 instances', () => {
   const INSTANCES = 500;
   const BOUNDS: OpeningLimits = { atOnce: 10, perSecond: 400 };
-  let parts: Parts;
-  let company: SeededCompany;
-  let sandbox: Awaited<ReturnType<typeof createSandboxServer>>;
-  before(async () => {
-    parts = await createParts();
-    company = await seedCompany(parts.db);
-    sandbox = await createSandboxServer({ autoPair: true, autoPairDelayMs: 0 });
-  });
-  after(async () => {
-    await sandbox.close();
-    await parts.close();
-  });
-
   /** Counts the openings that the network has not said a word about. */
   function counting(driver: NetworkDriver) {
     const told = { underWay: 0, most: 0, begunAtMs: [] as number[] };
@@ -117,7 +104,28 @@ describe('a worker that starts with 500 instances', () => {
     return { told, driver: { ...driver, open } };
   }
 
-  async function startCounted() {
+  /** A worker that loses its locks opens its sessions again, as it should: what it then opens counts for nothing. */
+  async function startNetwork() {
+    const lines: string[] = [];
+    const log = createLog({ level: 'warn', role: 'test', to: { write: (line) => void lines.push(line) } });
+    const parts = await createParts({ log });
+    const sandbox = await createSandboxServer({ autoPair: true, autoPairDelayMs: 0 });
+    const { companyId } = await seedCompany(parts.db);
+    for (let n = 0; n < INSTANCES; n++)
+      await seedInstance(parts.db, companyId, { state: 'CREATED', wanted: 'connected' });
+    return {
+      parts,
+      sandbox,
+      lostItsLocks: () => lines.some((line) => line.includes('the connection that holds the locks is lost')),
+      async close() {
+        await sandbox.close();
+        await parts.close();
+      },
+    };
+  }
+  type Network = Awaited<ReturnType<typeof startNetwork>>;
+
+  async function startCounted({ parts, sandbox }: Network) {
     const { told, driver } = counting(createSandboxDriver({ url: sandbox.url }));
     const worker = await startWorker({
       ...parts,
@@ -132,20 +140,19 @@ describe('a worker that starts with 500 instances', () => {
     return { told, worker };
   }
 
-  const live = async () => {
+  const live = async ({ sandbox }: Network) => {
     const { accounts } = await controlOf(sandbox.controlUrl).get('/sessions');
     return accounts.filter((account: { live: number }) => account.live === 1).length;
   };
 
-  test('opens them staggered and bounded, unpaired or paired, and each of them once', async () => {
-    for (let n = 0; n < INSTANCES; n++)
-      await seedInstance(parts.db, company.companyId, { state: 'CREATED', wanted: 'connected' });
-    for (const round of ['unpaired', 'paired']) {
-      const { told, worker } = await startCounted();
+  /** False when the worker lost its locks on the way. */
+  async function opensAll(network: Network, round: string): Promise<boolean> {
+    const { told, worker } = await startCounted(network);
+    try {
       await waitFor(async () => worker.counts().sessions === INSTANCES, 60_000);
       await waitFor(
         async () => {
-          const { rows } = await parts.db.query<{ n: number }>(
+          const { rows } = await network.parts.db.query<{ n: number }>(
             `SELECT count(*)::integer AS n FROM instances WHERE state = 'CONNECTED'`,
           );
           return rows[0]!.n === INSTANCES && told.underWay === 0 && told.begunAtMs.length >= INSTANCES;
@@ -153,6 +160,7 @@ describe('a worker that starts with 500 instances', () => {
         120_000,
         { what: `${INSTANCES} ${round} instances are connected` },
       );
+      if (network.lostItsLocks()) return false;
       assert.equal(told.begunAtMs.length, INSTANCES, round);
       assert.ok(told.most <= BOUNDS.atOnce, `${round}: ${told.most} at once`);
       assert.ok(told.most > 1, `${round}: one after the other`);
@@ -161,8 +169,22 @@ describe('a worker that starts with 500 instances', () => {
         const within = told.begunAtMs.slice(nth).filter((other) => other - at < 1_000).length;
         assert.ok(within <= BOUNDS.atOnce + BOUNDS.perSecond + 1, `${round}: ${within} in a second`);
       }
-      await waitFor(async () => (await live()) === INSTANCES, 60_000);
+      await waitFor(async () => (await live(network)) === INSTANCES, 60_000);
+      return true;
+    } finally {
       await worker.stop();
+    }
+  }
+
+  test('opens them staggered and bounded, unpaired or paired, and each of them once', async () => {
+    for (let tries = 1, isDone = false; !isDone; tries += 1) {
+      assert.ok(tries <= 5, 'it loses its locks again and again');
+      const network = await startNetwork();
+      try {
+        isDone = (await opensAll(network, 'unpaired')) && (await opensAll(network, 'paired'));
+      } finally {
+        await network.close();
+      }
     }
   });
 });
