@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,10 +12,28 @@ export const projectRoot = path.resolve(import.meta.dirname, '../..');
 /** Below the ports that systems give to outgoing connections: one of those took a "free" port now and then. */
 const PORTS = { from: 12_000, to: 32_000 };
 
-/** A port on 127.0.0.1 that was free a moment ago. */
+// Module state on purpose: a test file run alone has no runner that hands it a folder.
+const own = new Set<number>();
+
+/** True for whoever asks first in the whole run, whose files share the folder POSTHORN_TEST_PORTS. */
+function claimPort(port: number): boolean {
+  const claims = process.env.POSTHORN_TEST_PORTS;
+  if (!claims) return own.size < own.add(port).size;
+  try {
+    // Making a folder is atomic.
+    mkdirSync(path.join(claims, String(port)));
+    return true;
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw err;
+  }
+}
+
+/** A port on 127.0.0.1 that was free a moment ago, and that nobody else in this run was given. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(PORTS.from, PORTS.to);
+    if (!claimPort(port)) continue;
     const server = createServer().listen(port, '127.0.0.1');
     const isFree = await once(server, 'listening').then(
       () => true,

@@ -1,5 +1,5 @@
-import { globSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { globSync, mkdtempSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
@@ -9,6 +9,7 @@ import { startTestPostgres } from './postgres.ts';
 import { projectRoot } from './process.ts';
 import { claimsOf, startRabbit } from './rabbitmq.ts';
 import { speaksAmqp } from './rabbitmq-server.ts';
+import { reap } from './reaper.ts';
 import { ensureWhatsAppLibrary } from './whatsapp/library-install.ts';
 
 /**
@@ -52,6 +53,7 @@ async function main(): Promise<number> {
     console.error('no test file matches');
     return 1;
   }
+  process.env.POSTHORN_TEST_PORTS = portClaims();
   const stops: Stops = [];
   const stopAll = () => Promise.all(stops.splice(0).map((stop) => stop()));
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -134,6 +136,13 @@ async function startDatabase(stops: Stops, options: { fsync: boolean }): Promise
   stops.push(server.stop);
   process.env.POSTHORN_TEST_PG_URL = server.url;
   console.log(`PostgreSQL is ready after ${secondsSince(since)}`);
+}
+
+/** The folder where test files claim the ports that they are given; gone when this process is. */
+function portClaims(): string {
+  const dir = mkdtempSync(path.join(tmpdir(), 'posthorn-ports-'));
+  reap({ dir });
+  return dir;
 }
 
 function secondsSince(since: number): string {
