@@ -208,6 +208,6 @@ describe('POST /v1/auth/login', () => {
     } finally {
       await admin.end();
     }
-    await waitFor(async () => (await login(email)).status === 200, 10_000);
+    await waitFor(async () => (await login(email)).status === 200);
   });
 });

@@ -5,6 +5,7 @@ import { listRoutes } from '@posthorn/contract/list-routes.ts';
 import { messagingContract } from '@posthorn/contract/messaging/index.ts';
 import { metaOf } from '@posthorn/contract/route-meta.ts';
 import type { AppRoute } from '@ts-rest/core';
+import { waitFor } from '../support/process.ts';
 import { seedInstance } from '../support/seed.ts';
 import { type AccountServer, startAccountServer } from './support/account-server.ts';
 import { type ApiRequest, refused } from './support/api-client.ts';
@@ -41,7 +42,7 @@ for (const status of ['suspended', 'deleted'] as const) {
           tickets.push((await server.api('POST', '/v1/events/ticket', { jwt })).body.ticket);
       await server.db.query('UPDATE companies SET status = $2 WHERE id = $1', [owner.companyId, status]);
       await server.db.query(`SELECT pg_notify('auth', $1)`, [`company:${owner.companyId}`]);
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      await waitFor(async () => (await server.api('GET', '/v1/events', { jwt })).status === 403);
       before_ = await databaseState(server.db);
     });
     after(() => server.close());
@@ -119,8 +120,9 @@ describe('a company that is not there any more', () => {
   test('403 FORBIDDEN with its JWT and its ticket; its keys went with it', async () => {
     await server.db.query('DELETE FROM companies WHERE id = $1', [owner.companyId]);
     await server.db.query(`SELECT pg_notify('auth', $1)`, [`company:${owner.companyId}`]);
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    const jwt = await server.api('GET', '/v1/events', { jwt: owner.jwt });
+    const byJwt = () => server.api('GET', '/v1/events', { jwt: owner.jwt });
+    await waitFor(async () => (await byJwt()).status === 403);
+    const jwt = await byJwt();
     refused(jwt, 403, 'FORBIDDEN');
     assert.equal(jwt.body.message, 'company not found');
     refused(await server.api('GET', `/v1/events/stream?ticket=${ticket}`), 403, 'FORBIDDEN');
@@ -132,10 +134,11 @@ describe('a company that is not there any more', () => {
     const fresh = (await server.api('POST', '/v1/events/ticket', { jwt: other.jwt })).body.ticket;
     await server.db.query('ALTER TABLE companies RENAME TO companies_away');
     await server.db.query(`SELECT pg_notify('auth', $1)`, [`company:${other.companyId}`]);
-    await new Promise((resolve) => setTimeout(resolve, 200));
     try {
+      const byJwt = () => server.api('GET', '/v1/events', { jwt: other.jwt });
+      await waitFor(async () => (await byJwt()).status === 503);
       const answers = [
-        await server.api('GET', '/v1/events', { jwt: other.jwt }),
+        await byJwt(),
         await server.api('GET', '/v1/events', { key: other.key }),
         await server.api('GET', `/v1/events/stream?ticket=${fresh}`),
       ];

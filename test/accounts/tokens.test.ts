@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { waitFor } from '../support/process.ts';
 import { type AccountServer, startAccountServer } from './support/account-server.ts';
 import { refused } from './support/api-client.ts';
 import { newMember, newOwner, type Person } from './support/people.ts';
@@ -124,12 +126,13 @@ describe('/v1/tokens', () => {
   test('the use of a key is noted, once a minute at most', async () => {
     const { body } = await create({ jwt: owner.jwt });
     const usedAt = async () => {
-      await new Promise((resolve) => setTimeout(resolve, 50));
       const list = await server.api('GET', '/v1/tokens', { jwt: owner.jwt });
       return list.body.data.find((token: { id: number }) => token.id === body.id).last_used_at;
     };
+    // Nothing waits until a use is noted.
+    await delay(50);
     assert.equal(await usedAt(), null);
     await server.api('GET', '/v1/instances', { key: body.token });
-    assert.equal(await usedAt(), server.clock.now().toISOString());
+    assert.equal(await waitFor(usedAt), server.clock.now().toISOString());
   });
 });

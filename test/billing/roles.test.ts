@@ -6,6 +6,7 @@ import { metaOf, type RouteAccess } from '@posthorn/contract/route-meta.ts';
 import { databaseState } from '../accounts/support/database-state.ts';
 import { sampleBody } from '../accounts/support/sample-body.ts';
 import type { Answer } from '../support/messaging.ts';
+import { waitFor } from '../support/process.ts';
 import { type SeededCompany, seedCompany } from '../support/seed.ts';
 import { startTestBilling, type TestBilling } from './billing-harness.ts';
 
@@ -95,11 +96,12 @@ describe('roles, on every route of the billing contract', () => {
         [{ jwt }, { key }].map((proof) => billing.call('DELETE', '/v1/billing/cards/1', proof as object)),
       );
     for (const { status } of await answers()) assert.equal(status, 204);
+    const byJwt = async () => (await answers())[0]!.status;
     await change('admin');
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await waitFor(async () => (await byJwt()) === 403);
     for (const answer of await answers()) refusedInFull(answer, 'INSUFFICIENT_PERMISSIONS');
     await change('owner');
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await waitFor(async () => (await byJwt()) === 204);
     for (const { status } of await answers()) assert.equal(status, 204);
   });
 });

@@ -58,8 +58,8 @@ test('when the database is cut off and comes back, streams and deliveries go on 
   for (let cut = 0; cut < 2; cut += 1) {
     await emit(200);
     await postgres.restart();
-    await waitFor(() => emit(20).then(() => true), 20_000, { everyMs: 200 });
-    await waitFor(settled, 20_000);
+    await waitFor(() => emit(20).then(() => true), 60_000, { everyMs: 200 });
+    await waitFor(settled, 60_000);
   }
   // What an insert that was cut off left behind is unknown to its caller, so the log itself is asked.
   const { rows } = await db.query<{ event_id: string }>(
@@ -72,7 +72,7 @@ test('when the database is cut off and comes back, streams and deliveries go on 
   const logs = await waitFor(async () => {
     const found = await logsOf(db, webhook.id);
     return found.length >= expected.length && found;
-  }, 20_000);
+  }, 60_000);
   assert.equal(logs.length, expected.length, 'one logged attempt each');
   assert.deepEqual(new Set(logs.map((entry) => entry.event_id)), new Set(expected));
   assert.ok(logs.every((entry) => entry.success && entry.attempt === 1));

@@ -267,6 +267,7 @@ test('a WebSocket is dropped when a ping stays unanswered for long, not at the n
 });
 
 test('a WebSocket whose pong has come is not dropped when the server stood still meanwhile', async (t) => {
+  const PONG_WITHIN_MS = 200;
   const sinks: EventSink[] = [];
   const cursor = { tx: 1, id: 0, atMs: Date.now() };
   const feed = {
@@ -277,7 +278,7 @@ test('a WebSocket whose pong has come is not dropped when the server stood still
     },
   } as unknown as EventFeed;
   const connections = createLiveConnections(parts);
-  const sockets = createEventSockets({ db: parts.db, feed, connections, pongWithinMs: 200 });
+  const sockets = createEventSockets({ db: parts.db, feed, connections, pongWithinMs: PONG_WITHIN_MS });
   const http = createServer();
   http.on('upgrade', (request, socket, head) => {
     void sockets.accept({
@@ -290,12 +291,10 @@ test('a WebSocket whose pong has come is not dropped when the server stood still
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   const { port } = http.address() as AddressInfo;
   // In a thread of its own: it answers while this one stands still.
-  const client = new Worker(
-    `const { parentPort, workerData } = require('node:worker_threads');
-     const socket = new WebSocket(workerData);
-     socket.onclose = () => parentPort.postMessage('closed');`,
-    { eval: true, workerData: `ws://127.0.0.1:${port}/` },
-  );
+  const ponged = new Int32Array(new SharedArrayBuffer(4));
+  const client = new Worker(new URL('./pong-thread.ts', import.meta.url), {
+    workerData: { url: `ws://127.0.0.1:${port}/`, ponged },
+  });
   t.after(async () => {
     await client.terminate();
     sockets.close();
@@ -308,9 +307,10 @@ test('a WebSocket whose pong has come is not dropped when the server stood still
   });
   const sink = await waitFor(() => sinks[0]);
   sink.heartbeat(cursor);
-  // The ping leaves this process; then nothing is read for longer than a pong may take.
+  // The ping leaves this process; then nothing is read until the pong is here, and longer than it may take.
   await new Promise((resolve) => setImmediate(resolve));
-  const until = performance.now() + 1_000;
+  assert.notEqual(Atomics.wait(ponged, 0, 0, 30_000), 'timed-out');
+  const until = performance.now() + PONG_WITHIN_MS;
   while (performance.now() < until);
   sink.heartbeat(cursor);
   await delay(500);
