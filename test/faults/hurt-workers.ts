@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createDb, type Db } from '@posthorn/core/platform/db.ts';
 import { createLog } from '@posthorn/core/platform/log.ts';
-import type { RunningProcess } from '../support/process.ts';
+import { type RunningProcess, waitFor } from '../support/process.ts';
 import type { System } from '../support/system.ts';
 
 /** Ends connections of a system; has one of its own, which it spares. */
@@ -46,14 +46,18 @@ export async function knownWorkers(system: System): Promise<KnownWorker[]> {
   });
 }
 
-/** Who owns shard 0, and somebody who does not. */
-export async function leaderAndOther(system: System): Promise<{ leader: KnownWorker; other: KnownWorker }> {
-  const { rows } = await system.db.query<{ owner_id: number }>('SELECT owner_id FROM shards WHERE shard = 0');
-  const workers = await knownWorkers(system);
-  const leader = workers.find(({ id }) => id === rows[0]?.owner_id);
-  const other = workers.find(({ id }) => id !== rows[0]?.owner_id);
-  if (!leader || !other) throw new Error('no worker owns shard 0, or there is no other');
-  return { leader, other };
+/** Who owns shard 0, and somebody who does not, as soon as there are both: between two owners it has none. */
+export function leaderAndOther(system: System): Promise<{ leader: KnownWorker; other: KnownWorker }> {
+  const look = async () => {
+    const { rows } = await system.db.query<{ owner_id: number }>(
+      'SELECT owner_id FROM shards WHERE shard = 0',
+    );
+    const workers = await knownWorkers(system);
+    const leader = workers.find(({ id }) => id === rows[0]?.owner_id);
+    const other = workers.find(({ id }) => id !== rows[0]?.owner_id);
+    return leader && other && { leader, other };
+  };
+  return waitFor(look, undefined, { what: 'a worker owns shard 0, and there is another' });
 }
 
 /** Stops a worker at a moment when one of its transactions is open and has a place in the order of events. */

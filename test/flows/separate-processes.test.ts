@@ -94,7 +94,7 @@ describe('Posthorn as separate processes on PostgreSQL and RabbitMQ', () => {
     await call(0, 'POST', `/v1/instances/${instanceId}/connect`);
     await waitFor(
       async () => (await call(1, 'GET', `/v1/instances/${instanceId}`)).state === 'CONNECTED',
-      20_000,
+      60_000,
     );
     await call(1, 'PATCH', `/v1/instances/${instanceId}/settings`, { humanize_enabled: false });
     const { port } = receiver.address() as AddressInfo;
@@ -102,7 +102,7 @@ describe('Posthorn as separate processes on PostgreSQL and RabbitMQ', () => {
 
     const { message_id } = await sendText(0, 'Hello!');
     const wanted = ['message.sent', 'message.delivered', 'message.read'];
-    await waitFor(() => typesOf(message_id).length === wanted.length, 20_000, { what: 'three deliveries' });
+    await waitFor(() => typesOf(message_id).length === wanted.length, 60_000, { what: 'three deliveries' });
     assert.deepEqual(typesOf(message_id).toSorted(), wanted.toSorted());
     for (const { headers, body } of deliveries) new Webhook(webhook.secret).verify(body, headers);
 
@@ -113,7 +113,7 @@ describe('Posthorn as separate processes on PostgreSQL and RabbitMQ', () => {
         event.data.message_ids.includes(message_id),
       );
       return own.length >= wanted.length && own;
-    }, 10_000);
+    });
     assert.deepEqual(logged.map(({ type }: { type: string }) => type).toReversed(), wanted);
     assert.equal((await call(1, 'GET', `/v1/instances/${instanceId}/message/${message_id}`)).status, 'read');
   });
@@ -129,11 +129,19 @@ describe('Posthorn as separate processes on PostgreSQL and RabbitMQ', () => {
   it('hands its shards over when a worker is told to stop, and the other goes on', async () => {
     assert.equal(await system.workers[0]!.kill('SIGTERM'), 0);
     const { message_id } = await sendText(1, 'Still there?');
-    await waitFor(() => typesOf(message_id).includes('message.read'), 20_000, {
+    await waitFor(() => typesOf(message_id).includes('message.read'), 60_000, {
       what: 'the second text is read',
     });
-    const owners = await system.db.query<{ owner: string }>('SELECT DISTINCT owner FROM shards');
-    assert.equal(owners.rowCount, 1);
+    await waitFor(
+      async () => {
+        const { rows } = await system.db.query<{ owner_id: number | null }>(
+          'SELECT DISTINCT owner_id FROM shards',
+        );
+        return rows.length === 1 && rows[0]!.owner_id !== null;
+      },
+      undefined,
+      { what: 'the other owns every shard' },
+    );
     await system.workers[0]!.restart();
   });
 

@@ -77,7 +77,7 @@ async function pair(phone: ReturnType<WhatsAppNetwork['phone']>): Promise<string
       headers: { accept: 'application/json' },
     });
     return answer.status === 200 && answer.body;
-  }, 20_000);
+  }, 60_000);
   phone.scan(shown.qr);
   await inState(id, 'CONNECTED');
   return id;
@@ -87,7 +87,7 @@ async function inState(id: string, state: string) {
   return waitFor(async () => {
     const { body } = await call('GET', `/${id}`);
     return body.state === state && body;
-  }, 20_000);
+  }, 60_000);
 }
 
 async function event(id: string, type: string) {
@@ -99,7 +99,7 @@ async function event(id: string, type: string) {
       );
       return rows[0]?.data;
     },
-    15_000,
+    60_000,
     { what: `an event ${type}` },
   );
 }
@@ -146,7 +146,7 @@ test('the next worker goes on with the sessions of the one before, without anoth
       [id, waiting],
     );
     return rows.length === 1;
-  }, 30_000);
+  }, 60_000);
   const sent = await call('POST', `/${id}/messages/text`, { to: friend.number, text: 'after' });
   const shown = await friend.message(sent.body.message_id.replaceAll('-', '').toUpperCase());
   assert.equal(shown.wire.conversation, 'after');
@@ -162,7 +162,7 @@ test('unlinked on the phone it is DISCONNECTED and forgets its keys, and so does
   const instance = await inState(unlinked, 'DISCONNECTED');
   assert.equal(instance.phone, null);
   await event(unlinked, 'instance.logged_out');
-  await waitFor(async () => (await keysOf(unlinked)) === 0, 10_000);
+  await waitFor(async () => (await keysOf(unlinked)) === 0);
   const deleted = await pair(other);
   assert.equal((await call('DELETE', `/${deleted}`)).status, 204);
   assert.equal(await keysOf(deleted), 0);

@@ -30,9 +30,13 @@ export async function startBalancer(targets: readonly string[]): Promise<Balance
   const failures: string[] = [];
   let turn = 0;
   const silent = new Map<string, number>();
+  const looking = new Set<string>();
   let wentOut = '';
 
+  /** One look at a time: an older "ready" that is slow to come would overtake a newer "draining". */
   async function look(target: string): Promise<void> {
+    if (looking.has(target)) return;
+    looking.add(target);
     try {
       const answer = await fetch(`${target}/ready`, { signal: AbortSignal.timeout(LOOK_TIMEOUT_MS) });
       const text = await answer.text();
@@ -43,6 +47,8 @@ export async function startBalancer(targets: readonly string[]): Promise<Balance
       const looks = (silent.get(target) ?? 0) + 1;
       silent.set(target, looks);
       if ((err as Error).name !== 'TimeoutError' || looks >= SILENT_LOOKS) takeOut(target, String(err));
+    } finally {
+      looking.delete(target);
     }
   }
 
