@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { strokesOf } from '@posthorn/cli/views/strokes.ts';
-import type { Key } from 'ink';
 
-const PLAIN: Key = {
+const PLAIN: Parameters<typeof strokesOf>[1] = {
   upArrow: false,
   downArrow: false,
   leftArrow: false,
