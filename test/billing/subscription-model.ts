@@ -21,7 +21,12 @@ export interface ModelCharge {
   status: string;
   dueDate: string;
   amountCents: number;
+  /** Confirmed, or received without that. */
+  paidAt: number | null;
+  /** For which plan. */
+  paidPlan: string | null;
   paidUntil: number | null;
+  received: boolean;
 }
 
 interface ModelItem {
@@ -39,9 +44,9 @@ export interface ModelSubscription {
   cancelAtPeriodEnd: boolean;
   charges: Map<string, ModelCharge>;
   converted: boolean;
-  /** Overdue since the last receipt: charge and when we learned of it. */
-  owed: Map<string, number>;
-  chargedBack: boolean;
+  /** Overdue and not settled since: charge, when it was and when we learned of it. */
+  owed: Map<string, { at: number; knownAt: number }>;
+  chargedBack: { charge: string; at: number } | null;
   cancelled: boolean;
   expiredAt: number | null;
   closed: boolean;
@@ -87,10 +92,23 @@ export function subscribe(input: {
     addons,
     trialEndsAt,
     cancelAtPeriodEnd: false,
-    charges: new Map([[input.firstCharge, { status: 'pending', dueDate, amountCents, paidUntil: null }]]),
+    charges: new Map([
+      [
+        input.firstCharge,
+        {
+          status: 'pending',
+          dueDate,
+          amountCents,
+          paidAt: null,
+          paidPlan: null,
+          paidUntil: null,
+          received: false,
+        },
+      ],
+    ]),
     converted: false,
     owed: new Map(),
-    chargedBack: false,
+    chargedBack: null,
     cancelled: false,
     expiredAt: null,
     closed: false,
@@ -104,7 +122,7 @@ export function periodEnd(subscription: ModelSubscription): number {
 }
 
 export function statusOf(subscription: ModelSubscription, now: number): string {
-  if (subscription.chargedBack && !subscription.superseded) return 'suspended';
+  if (subscription.chargedBack !== null && !subscription.superseded) return 'suspended';
   if (subscription.cancelled) return 'cancelled';
   if (subscription.closed || subscription.superseded) return 'expired';
   if (!subscription.converted) {
@@ -115,7 +133,7 @@ export function statusOf(subscription: ModelSubscription, now: number): string {
   const running = [...subscription.owed].filter(([charge]) =>
     ['overdue', 'failed'].includes(subscription.charges.get(charge)!.status),
   );
-  return running.some(([, since]) => now >= since + 3 * DAY_MS) ? 'suspended' : 'past_due';
+  return running.some(([, { knownAt }]) => now >= knownAt + 3 * DAY_MS) ? 'suspended' : 'past_due';
 }
 
 /** What the clock brings. To be called whenever it was moved or something happened. */
@@ -140,7 +158,7 @@ export function supersede(subscription: ModelSubscription, now: number): void {
 
 export function cancel(subscription: ModelSubscription): void {
   subscription.cancelled = true;
-  subscription.chargedBack = false;
+  subscription.chargedBack = null;
 }
 
 const EARLY = ['pending', 'overdue', 'failed'];
@@ -153,7 +171,15 @@ export function happen(subscription: ModelSubscription, event: ModelEvent, now: 
   }
   let charge = subscription.charges.get(event.charge);
   if (!charge) {
-    charge = { status: 'pending', dueDate: event.dueDate, amountCents: 0, paidUntil: null };
+    charge = {
+      status: 'pending',
+      dueDate: event.dueDate,
+      amountCents: 0,
+      paidAt: null,
+      paidPlan: null,
+      paidUntil: null,
+      received: false,
+    };
     subscription.charges.set(event.charge, charge);
   }
   charge.amountCents = event.amountCents;
@@ -162,13 +188,14 @@ export function happen(subscription: ModelSubscription, event: ModelEvent, now: 
     case 'PAYMENT_OVERDUE':
       if (!early) return;
       charge.status = 'overdue';
-      if (subscription.converted) subscription.owed.set(event.charge, now);
+      subscription.owed.set(event.charge, { at: event.at, knownAt: now });
       return;
     case 'PAYMENT_REPROVED_BY_RISK_ANALYSIS':
       if (early) charge.status = 'failed';
       return;
     case 'PAYMENT_CONFIRMED':
       if (early) charge.status = 'confirmed';
+      pay(subscription, charge, event);
       return;
     case 'PAYMENT_REFUNDED':
       charge.status = 'refunded';
@@ -178,29 +205,45 @@ export function happen(subscription: ModelSubscription, event: ModelEvent, now: 
       return;
     case 'PAYMENT_CHARGEBACK_REQUESTED':
       charge.status = 'chargeback';
-      subscription.chargedBack = true;
+      subscription.chargedBack = { charge: event.charge, at: event.at };
       return;
     case 'PAYMENT_RECEIVED':
       charge.status = 'received';
       subscription.converted = true;
-      subscription.owed.clear();
-      subscription.chargedBack = false;
-      if (charge.paidUntil === null) payFirst(subscription, charge, event);
+      pay(subscription, charge, event);
+      settle(subscription, charge, event.charge);
+      if (!charge.received) swapPlan(subscription, charge);
+      charge.received = true;
   }
 }
 
-function payFirst(subscription: ModelSubscription, charge: ModelCharge, event: ModelEvent): void {
-  const over = subscription.cancelled || subscription.closed;
-  const plan = subscription.nextPlan ?? subscription.plan;
-  if (!over) {
-    if (plan !== subscription.plan) subscription.planPriceCents = PLANS[plan]!.priceCents;
-    subscription.plan = plan;
-    subscription.nextPlan = null;
-    for (const [code, item] of subscription.addons) {
-      item.priceCents = addonPrice(code, plan);
-      item.scheduled = false;
-    }
+/** A receipt settles what was open when its charge was paid. */
+function settle(subscription: ModelSubscription, charge: ModelCharge, id: string): void {
+  for (const [owed, { at }] of subscription.owed)
+    if (owed === id || at < charge.paidAt!) subscription.owed.delete(owed);
+  const { chargedBack } = subscription;
+  if (chargedBack?.charge === id || (chargedBack && chargedBack.at < charge.paidAt!))
+    subscription.chargedBack = null;
+}
+
+function swapPlan(subscription: ModelSubscription, charge: ModelCharge): void {
+  if (subscription.cancelled || subscription.closed) return;
+  const { plan: present, nextPlan } = subscription;
+  const plan = charge.paidPlan === present ? present : (nextPlan ?? present);
+  if (plan !== subscription.plan) subscription.planPriceCents = PLANS[plan]!.priceCents;
+  subscription.plan = plan;
+  if (subscription.nextPlan === plan) subscription.nextPlan = null;
+  for (const [code, item] of subscription.addons) {
+    item.priceCents = addonPrice(code, plan);
+    item.scheduled = false;
   }
+}
+
+function pay(subscription: ModelSubscription, charge: ModelCharge, event: ModelEvent): void {
+  if (charge.paidAt !== null) return;
+  charge.paidAt = event.at;
+  const plan = subscription.nextPlan ?? subscription.plan;
+  charge.paidPlan = plan;
   const paidOn = localDate(new Date(event.at));
   const from = paidOn > charge.dueDate ? paidOn : charge.dueDate;
   charge.paidUntil = startOfLocalDay(addCycle(from, PLANS[plan]!.cycle)).getTime();

@@ -6,7 +6,7 @@ import { writeCharge } from '../charges/write-charge.ts';
 import { localDate } from '../dates.ts';
 import type { CompanyTime } from '../lock-company.ts';
 import type { Fact } from '../subscriptions/derive-state.ts';
-import { swapPlan } from '../subscriptions/swap-plan.ts';
+import { decidePaidPlan, swapPlan } from '../subscriptions/swap-plan.ts';
 import type { EventPayment } from './provider-event.ts';
 
 export interface EventSubscription {
@@ -18,9 +18,9 @@ export interface EventSubscription {
 
 /**
  * Writes what an event says of a charge, as a fact; the states follow from the facts when the subscription
- * is settled, which the caller does after. The first receipt of a charge has effects of its own, once: the
- * scheduled plan, the add-ons that waited for an invoice, the cycle that it pays for. The caller holds the
- * company's row.
+ * is settled, which the caller does after. The payment of a charge (a card's is confirmed long before it is received)
+ * decides once which plan and cycle it pays for, and its first receipt, once, swaps the plan. The caller holds
+ * the company's row.
  */
 export async function applyChargeEvent(
   sql: Sql,
@@ -35,17 +35,25 @@ export async function applyChargeEvent(
   const { subscription, fact, time } = input;
   const id = await writeDetails(sql, input);
   const status = CHARGE_STATUS_OF[input.event];
+  const isReceived = await wasReceived(sql, id);
   // Known already: an event that is processed again.
   await sql.query(
     `INSERT INTO billing.charge_facts (seq, charge_id, status, at, known_at) VALUES ($1, $2, $3, $4, $5)
      ON CONFLICT (seq) DO NOTHING`,
     [fact.seq, id, status, fact.at, time.now],
   );
+  if ((status !== 'confirmed' && status !== 'received') || isReceived) return;
+  const paidPlan = await decidePaidPlan(sql, id);
   if (status !== 'received') return;
-  const paid = await sql.query('SELECT FROM billing.charges WHERE id = $1 AND paid_cycle IS NOT NULL', [id]);
-  if (paid.rowCount !== 0) return;
-  const cycle = await swapPlan(sql, { subscriptionId: subscription.id, receipt: fact, now: time.now });
-  await sql.query('UPDATE billing.charges SET paid_cycle = $2 WHERE id = $1', [id, cycle]);
+  await swapPlan(sql, { subscriptionId: subscription.id, paidPlan, receipt: fact, now: time.now });
+}
+
+async function wasReceived(sql: Sql, chargeId: number): Promise<boolean> {
+  const { rowCount } = await sql.query(
+    `SELECT FROM billing.charge_facts WHERE charge_id = $1 AND status = 'received' LIMIT 1`,
+    [chargeId],
+  );
+  return rowCount === 1;
 }
 
 /** What the payload leaves out is as it was, or as the subscription says. */

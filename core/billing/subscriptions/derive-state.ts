@@ -1,6 +1,6 @@
 import type { BillingCycle } from '@posthorn/contract/billing/catalog.ts';
 import type { ChargeStatus } from '@posthorn/contract/billing/charges.ts';
-import type { SubscriptionStatus } from '@posthorn/contract/billing/subscriptions.ts';
+import type { BillingType, SubscriptionStatus } from '@posthorn/contract/billing/subscriptions.ts';
 import { BILLING_GRACE_DAYS } from '@posthorn/contract/limits.ts';
 import { DAY_MS } from '../../platform/durations.ts';
 import { isStronger, type StatusFact } from '../charges/charge-status.ts';
@@ -22,11 +22,12 @@ export interface ChargeFact extends Fact {
 export interface ChargeTerms {
   id: number;
   dueDate: string;
-  /** The cycle that its first receipt paid for; null before. */
+  /** The cycle that its payment paid for; null before. */
   paidCycle: BillingCycle | null;
 }
 
 export interface SubscriptionFacts {
+  billingType: BillingType;
   trialEndsAt: Date;
   cancelAtPeriodEnd: boolean;
   cancelled: Fact | null;
@@ -58,12 +59,13 @@ export function deriveState(facts: SubscriptionFacts, now: Date): DerivedState {
   const story = tell(facts);
   const currentPeriodEnd = paidUntil(facts) ?? facts.trialEndsAt;
   const over = facts.cancelled !== null || facts.closed || facts.superseded;
-  const periodClosed = !over && facts.cancelAtPeriodEnd && now >= currentPeriodEnd;
+  const endsAt = beforeNextCharge(facts, story, currentPeriodEnd);
+  const periodClosed = !over && facts.cancelAtPeriodEnd && now >= endsAt;
   const base: Base = periodClosed ? ENDED : baseState(facts, story, now);
   const blocked = !periodClosed && !facts.superseded && story.chargeback !== null;
   const moves = [
     blocked ? null : base.nextMoveAt,
-    facts.cancelAtPeriodEnd && !over && !periodClosed ? currentPeriodEnd : null,
+    facts.cancelAtPeriodEnd && !over && !periodClosed ? endsAt : null,
   ];
   return {
     status: blocked ? 'suspended' : base.status,
@@ -78,15 +80,23 @@ interface Story {
   charges: Map<number, StatusFact>;
   /** A payment was received: the trial is converted. */
   converted: boolean;
-  /** Charges that became overdue since the last receipt, and when we learned of it. */
-  owed: Map<number, Date>;
+  /** When each charge was paid. */
+  paid: Map<number, Fact>;
+  /** Charges that became overdue and were not settled by a receipt since, and how. */
+  owed: Map<number, ChargeFact>;
   /** The last chargeback that no later receipt has healed. */
   chargeback: ChargeFact | null;
 }
 
 /** Goes through all that happened in the order in which it happened. */
 function tell(facts: SubscriptionFacts): Story {
-  const story: Story = { charges: new Map(), converted: false, owed: new Map(), chargeback: null };
+  const story: Story = {
+    charges: new Map(),
+    converted: false,
+    paid: new Map(),
+    owed: new Map(),
+    chargeback: null,
+  };
   for (const fact of facts.facts.toSorted(inOrder)) {
     if (facts.cancelled && story.chargeback && isLater(fact, facts.cancelled))
       forgive(story, facts.cancelled);
@@ -105,15 +115,33 @@ function addFact(story: Story, fact: ChargeFact): void {
   const known = story.charges.get(fact.chargeId);
   const moves = known === undefined || isStronger(fact, known);
   if (moves) story.charges.set(fact.chargeId, { status: fact.status, at: fact.at });
-  if (fact.status === 'overdue' && moves) story.owed.set(fact.chargeId, fact.knownAt);
+  if (fact.status === 'overdue' && moves) story.owed.set(fact.chargeId, fact);
   if (fact.status === 'chargeback') story.chargeback = fact;
+  if (isPayment(fact) && !story.paid.has(fact.chargeId)) story.paid.set(fact.chargeId, fact);
   if (fact.status !== 'received') return;
   story.converted = true;
-  story.owed.clear();
+  settle(story, fact);
+}
+
+/**
+ * A receipt settles what was open when its charge was paid: a card's money comes a month after its payment, and is
+ * no payment of what happened meanwhile.
+ */
+function settle(story: Story, receipt: ChargeFact): void {
+  const { chargeId } = receipt;
+  const paid = story.paid.get(chargeId) ?? receipt;
+  for (const [id, overdue] of story.owed)
+    if (id === chargeId || !isLater(overdue, paid)) story.owed.delete(id);
   const { chargeback } = story;
+  if (!chargeback) return;
   // Of the same charge in the same second the chargeback came after, whatever order they were told in.
-  if (chargeback && (chargeback.chargeId !== fact.chargeId || seconds(fact) > seconds(chargeback)))
-    story.chargeback = null;
+  const isHealed =
+    chargeback.chargeId === chargeId ? seconds(receipt) > seconds(chargeback) : !isLater(chargeback, paid);
+  if (isHealed) story.chargeback = null;
+}
+
+function isPayment(fact: ChargeFact): boolean {
+  return fact.status === 'confirmed' || fact.status === 'received';
 }
 
 interface Base {
@@ -143,7 +171,7 @@ function paidState(story: Story, now: Date): Base {
   const running = [...story.owed].filter(([id]) =>
     ['overdue', 'failed'].includes(story.charges.get(id)!.status),
   );
-  const since = earliest(running.map(([, knownAt]) => knownAt));
+  const since = earliest(running.map(([, overdue]) => overdue.knownAt));
   if (since === null) return { status: 'past_due', nextMoveAt: null };
   const suspendAt = new Date(since.getTime() + BILLING_GRACE_DAYS * DAY_MS);
   return now >= suspendAt
@@ -151,16 +179,26 @@ function paidState(story: Story, now: Date): Base {
     : { status: 'past_due', nextMoveAt: suspendAt };
 }
 
-/** Each charge pays for a cycle from its due date on; from its first receipt when that came later. */
+/** Each charge pays for a cycle from its due date on; from its payment when that came later. */
 function paidUntil(facts: SubscriptionFacts): Date | null {
   const ends = facts.charges.map((charge) => {
-    const receipts = facts.facts.filter((fact) => fact.chargeId === charge.id && fact.status === 'received');
-    const paidAt = earliest(receipts.map((receipt) => receipt.at));
+    const payments = facts.facts.filter((fact) => fact.chargeId === charge.id && isPayment(fact));
+    const paidAt = earliest(payments.map((payment) => payment.at));
     if (paidAt === null || charge.paidCycle === null) return null;
     const paidOn = localDate(paidAt);
     return startOfLocalDay(addCycle(paidOn > charge.dueDate ? paidOn : charge.dueDate, charge.paidCycle));
   });
   return ends.reduce((last, end) => (end && (!last || end > last) ? end : last), null);
+}
+
+/**
+ * A subscription that is to end with its period ends before its card is charged again: on the last day of a trial,
+ * and after a late payment, the provider charges it before the period is over.
+ */
+function beforeNextCharge(facts: SubscriptionFacts, story: Story, periodEnd: Date): Date {
+  if (facts.billingType !== 'credit_card') return periodEnd;
+  const open = facts.charges.filter(({ id }) => (story.charges.get(id)?.status ?? 'pending') === 'pending');
+  return earliest([periodEnd, ...open.map(({ dueDate }) => startOfLocalDay(dueDate))])!;
 }
 
 function inOrder(a: Fact, b: Fact): number {

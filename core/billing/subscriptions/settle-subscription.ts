@@ -1,6 +1,6 @@
 import type { BillingCycle } from '@posthorn/contract/billing/catalog.ts';
 import type { ChargeStatus } from '@posthorn/contract/billing/charges.ts';
-import type { SubscriptionStatus } from '@posthorn/contract/billing/subscriptions.ts';
+import type { BillingType, SubscriptionStatus } from '@posthorn/contract/billing/subscriptions.ts';
 import { BILLING_GRACE_DAYS } from '@posthorn/contract/limits.ts';
 import type { Sql } from '../../platform/db.ts';
 import { DAY_MS } from '../../platform/durations.ts';
@@ -14,6 +14,7 @@ interface Row {
   id: number;
   company_id: number;
   status: SubscriptionStatus;
+  billing_type: BillingType;
   trial_ends_at: Date;
   cancel_at_period_end: boolean;
   cancelled_at: Date | null;
@@ -36,6 +37,7 @@ export async function settleSubscription(
   const row = await loadRow(sql, subscriptionId);
   const state = deriveState(
     {
+      billingType: row.billing_type,
       trialEndsAt: row.trial_ends_at,
       cancelAtPeriodEnd: row.cancel_at_period_end,
       cancelled: factOf(row.cancelled_at, row.cancelled_seq),
@@ -87,7 +89,7 @@ async function followMove(sql: Sql, row: Row, to: SubscriptionStatus, time: Comp
 
 async function loadRow(sql: Sql, subscriptionId: number): Promise<Row> {
   const { rows } = await sql.query<Row>(
-    `SELECT id, company_id, status, trial_ends_at, cancel_at_period_end, cancelled_at, cancelled_seq, expired_at,
+    `SELECT id, company_id, status, billing_type, trial_ends_at, cancel_at_period_end, cancelled_at, cancelled_seq, expired_at,
             closed_at,
             EXISTS (SELECT FROM billing.subscriptions newer
                     WHERE newer.company_id = subscription.company_id AND newer.id > subscription.id) AS superseded
