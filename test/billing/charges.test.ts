@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { runDueTask } from '@posthorn/core/billing/provider/run-tasks.ts';
 import { crc16 } from '@posthorn/core/billing/provider/simulated/br-code.ts';
 import { drainEvents, startTestBilling, type TestBilling, withSubscription } from './billing-harness.ts';
 import { paymentEvent } from './provider-payloads.ts';
@@ -95,6 +96,18 @@ describe('what a charge shows', () => {
     assert.equal(received.pix_copy_paste, null);
     assert.equal(received.pix_qr_code, null);
     assert.ok(Math.abs(Date.parse(received.paid_at) - paidAt.getTime()) < 1000);
+  });
+
+  it('has the PIX code of its amount after a change of the plan', async () => {
+    const { apiKey, subscription } = await withSubscription(billing);
+    await billing.call('POST', `/v1/billing/subscriptions/${subscription.id}/change-plan`, {
+      key: apiKey,
+      body: { new_plan_code: 'pro_monthly' },
+    });
+    while (await runDueTask(billing.billing));
+    const [charge] = await list(apiKey);
+    assert.equal(charge.amount_cents, 14_990);
+    assert.equal(readBrCode(charge.pix_copy_paste).get('54'), '149.90');
   });
 
   it('has a slip for a boleto alone', async () => {

@@ -20,8 +20,10 @@ export async function writeCharge(
   },
 ): Promise<number> {
   const { payment } = input;
-  const { rows } = await sql.query<{ id: number; made: boolean }>(
-    `INSERT INTO billing.charges AS charge (company_id, subscription_id, asaas_payment_id, billing_type, status, status_at,
+  const { rows } = await sql.query<{ id: number; needs_code: boolean }>(
+    `WITH repriced AS (
+       SELECT id FROM billing.charges WHERE asaas_payment_id = $3 AND details_at <= $5 AND amount_cents <> $6)
+     INSERT INTO billing.charges AS charge (company_id, subscription_id, asaas_payment_id, billing_type, status, status_at,
        amount_cents, net_value_cents, due_date, invoice_url, bank_slip_url, details_at, created_at, updated_at)
      VALUES ($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $5, $11, $11)
      ON CONFLICT (asaas_payment_id) DO UPDATE SET
@@ -30,9 +32,11 @@ export async function writeCharge(
        due_date = CASE WHEN charge.details_at <= $5 THEN $8 ELSE charge.due_date END,
        invoice_url = CASE WHEN charge.details_at <= $5 THEN $9 ELSE charge.invoice_url END,
        bank_slip_url = CASE WHEN charge.details_at <= $5 THEN $10 ELSE charge.bank_slip_url END,
+       pix_copy_paste = CASE WHEN EXISTS (SELECT FROM repriced) THEN NULL ELSE charge.pix_copy_paste END,
+       pix_qr_code = CASE WHEN EXISTS (SELECT FROM repriced) THEN NULL ELSE charge.pix_qr_code END,
        details_at = greatest(charge.details_at, $5),
        updated_at = $11
-     RETURNING id, xmax = 0 AS made`,
+     RETURNING id, xmax = 0 OR EXISTS (SELECT FROM repriced) AS needs_code`,
     [
       input.companyId,
       input.subscriptionId,
@@ -47,9 +51,9 @@ export async function writeCharge(
       input.now,
     ],
   );
-  const { id, made } = oneRow(rows);
-  // The description lacks the code of a PIX charge, which is requested separately.
-  if (made && payment.billingType === 'pix')
+  const { id, needs_code } = oneRow(rows);
+  // The description lacks the code of a PIX charge, which is requested separately. It names the amount.
+  if (needs_code && payment.billingType === 'pix')
     await queueTask(sql, { kind: 'load_pix', companyId: input.companyId, subjectId: id, at: input.realNow });
   return id;
 }

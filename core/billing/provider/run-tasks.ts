@@ -189,18 +189,18 @@ async function loadCharges(deps: TaskDeps, task: Task): Promise<void> {
 
 /** Only a charge that can still be paid needs a code. */
 async function loadPix(deps: TaskDeps, task: Task): Promise<void> {
-  const { rows } = await deps.db.query<{ payment_id: string }>(
-    `SELECT asaas_payment_id AS payment_id FROM billing.charges
+  const { rows } = await deps.db.query<{ payment_id: string; amount_cents: number }>(
+    `SELECT asaas_payment_id AS payment_id, amount_cents FROM billing.charges
      WHERE id = $1 AND status = 'pending' AND pix_copy_paste IS NULL`,
     [task.subject_id],
   );
   if (!rows[0]) return;
   const code = await deps.provider.readPix(rows[0].payment_id);
-  await deps.db.query('UPDATE billing.charges SET pix_copy_paste = $2, pix_qr_code = $3 WHERE id = $1', [
-    task.subject_id,
-    code.copyPaste,
-    code.qrCode,
-  ]);
+  // Its amount has changed meanwhile: then the task was queued again.
+  await deps.db.query(
+    'UPDATE billing.charges SET pix_copy_paste = $2, pix_qr_code = $3 WHERE id = $1 AND amount_cents = $4',
+    [task.subject_id, code.copyPaste, code.qrCode, rows[0].amount_cents],
+  );
 }
 
 async function syncCustomer(deps: TaskDeps, task: Task): Promise<void> {
