@@ -5,11 +5,11 @@ import type { Log } from '../platform/log.ts';
 export const BILLING_ROLE = 'posthorn_billing';
 
 /**
- * What billing may read of messaging's tables, column by column: what authentication needs, and whether the company
- * exists. No password hash, no name, nothing sealed.
+ * What billing may read of messaging's tables, column by column: what authentication needs, whether the company
+ * exists, and which update of its limits it has. No password hash, no name, nothing sealed.
  */
 export const BILLING_READS: Readonly<Record<string, readonly string[]>> = {
-  companies: ['id', 'status', 'requests_per_minute'],
+  companies: ['id', 'status', 'requests_per_minute', 'billing_version'],
   users: [
     'id',
     'company_id',

@@ -13,6 +13,7 @@ const READABLE = [
   'api_tokens.last_used_at',
   'api_tokens.revoked_at',
   'api_tokens.user_id',
+  'companies.billing_version',
   'companies.id',
   'companies.requests_per_minute',
   'companies.status',

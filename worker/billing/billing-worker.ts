@@ -1,7 +1,10 @@
 import type { BillingWork } from '@posthorn/core/billing/billing-bus.ts';
 import type { BillingDeps } from '@posthorn/core/billing/deps.ts';
 import { ENTITLEMENT_UPDATES_QUEUE } from '@posthorn/core/billing/entitlements/entitlements.ts';
-import { publishEntitlementUpdates } from '@posthorn/core/billing/entitlements/publish-updates.ts';
+import {
+  publishEntitlementUpdates,
+  requeueLostUpdates,
+} from '@posthorn/core/billing/entitlements/publish-updates.ts';
 import { undoDueIntents } from '@posthorn/core/billing/provider/provider-intents.ts';
 import { runDueTask } from '@posthorn/core/billing/provider/run-tasks.ts';
 import { passTime } from '@posthorn/core/billing/provider/simulated/pass-time.ts';
@@ -49,13 +52,15 @@ export async function startBillingWorker(deps: BillingWorkerDeps): Promise<Billi
       // Whatever it works on is still in the database.
       onError: (err) => deps.log.warn({ err, loop: `billing ${name}` }, 'a round failed, will be run again'),
     });
-  const loops: Partial<Record<BillingWork | 'deleted' | 'purge' | 'time', Loop>> = {
+  const loops: Partial<Record<BillingWork | 'deleted' | 'lost' | 'purge' | 'time', Loop>> = {
     events: loop('events', () => processDueEvents(deps)),
     tasks: loop('tasks', () => runDueTask(deps)),
     intents: loop('intents', async () => (await undoDueIntents(deps)) > 0),
     moves: loop('moves', async () => (await moveByClock(deps)) > 0),
     news: loop('news', async () => (await publishEntitlementUpdates(deps)) > 0),
     deleted: loop('deleted', async () => (await cancelDeleted(deps)) > 0, MINUTE_MS),
+    // Never at once again: what was queued needs a moment to arrive.
+    lost: loop('lost', () => requeueLostUpdates(deps).then(() => false), 5 * MINUTE_MS),
     purge: loop('purge', async () => (await purgeCompanies(deps)) > 0, HOUR_MS),
     ...simulatedLoops(deps, loop),
   };

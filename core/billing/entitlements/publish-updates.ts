@@ -2,6 +2,28 @@ import type { Broker } from '../../platform/broker/broker.ts';
 import type { BillingDeps } from '../deps.ts';
 import { ENTITLEMENT_UPDATES_QUEUE, type EntitlementUpdate } from './entitlements.ts';
 
+/** Updates that are queued again in one round at most. */
+const BATCH = 100;
+
+/**
+ * Queues again what messaging does not have: a broker may forget what it has confirmed, and an update is a company's
+ * suspension or its end. One that is only under way comes twice, which its version makes harmless. Returns the number.
+ */
+export async function requeueLostUpdates(deps: Pick<BillingDeps, 'db' | 'clock'>): Promise<number> {
+  const { rowCount } = await deps.db.query(
+    `INSERT INTO billing.outbox (company_id, body, created_at)
+     SELECT account.company_id, account.entitlements || jsonb_build_object(
+              'kind', 'limits_changed', 'company_id', account.company_id, 'version', account.entitlement_version), $1
+     FROM billing.accounts account
+     JOIN public.companies company ON company.id = account.company_id
+     WHERE account.entitlement_version > company.billing_version
+       AND NOT EXISTS (SELECT FROM billing.outbox WHERE outbox.company_id = account.company_id)
+     LIMIT ${BATCH}`,
+    [deps.clock.now()],
+  );
+  return rowCount ?? 0;
+}
+
 /**
  * Publishes entitlement updates, oldest first, and removes those that the broker has confirmed. Rows are locked
  * meanwhile, so that several workers share them; a crash publishes one twice, which its version makes harmless.
