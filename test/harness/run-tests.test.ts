@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, describe, it } from 'node:test';
-import { baseEnv, freePort, projectRoot } from '../support/process.ts';
+import { baseEnv, freePort, projectRoot, waitFor } from '../support/process.ts';
 import { createTestVhost } from '../support/rabbitmq.ts';
 
 const dir = mkdtempSync(path.join(tmpdir(), 'posthorn-sample-'));
@@ -23,6 +24,14 @@ async function runSample(source: string, { name = 'sample.test.ts', amqpUrl = ''
       resolve({ code: Number(error?.code ?? 0), output, lastLine: stdout.trim().split('\n').at(-1) ?? '' });
     });
   });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 describe('npm test', () => {
@@ -68,6 +77,27 @@ describe('npm test', () => {
       });`);
     assert.match(output, /GET \/health -> 418: health.health answered 418, which is not documented/);
     assert.equal(code, 1);
+  });
+
+  it('takes its files along when it is ended', async () => {
+    const pidFile = path.join(dir, 'pid');
+    const file = path.join(dir, 'endless.test.ts');
+    writeFileSync(
+      file,
+      `import { writeFileSync } from 'node:fs';
+       import { it } from 'node:test';
+       it('a', () => {
+         writeFileSync(${JSON.stringify(pidFile)}, String(process.pid));
+         return new Promise(() => setInterval(() => {}, 1_000));
+       });`,
+    );
+    const env = { ...baseEnv(), AMQP_URL: (await createTestVhost()).url };
+    const runner = spawn(process.execPath, ['test/support/run-tests.ts', file], { cwd: projectRoot, env });
+    const ended = once(runner, 'exit');
+    const pid = await waitFor(() => existsSync(pidFile) && Number(readFileSync(pidFile, 'utf8')), 120_000);
+    runner.kill('SIGTERM');
+    assert.deepEqual(await ended, [130, null]);
+    await waitFor(() => !isAlive(pid));
   });
 
   it('is red when a file cannot be read', async () => {

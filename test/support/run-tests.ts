@@ -56,8 +56,13 @@ async function main(): Promise<number> {
   process.env.POSTHORN_TEST_PORTS = portClaims();
   const stops: Stops = [];
   const stopAll = () => Promise.all(stops.splice(0).map((stop) => stop()));
+  // A shell ends the files as well; whoever ends this process alone would leave them running.
+  const ending = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => void stopAll().finally(() => process.exit(130)));
+    process.once(signal, () => {
+      ending.abort();
+      void stopAll().finally(() => process.exit(130));
+    });
   }
   try {
     // Before the servers: only one package can be installed at a time.
@@ -69,9 +74,9 @@ async function main(): Promise<number> {
     await startServers(stops, { fsync: together.length === 0 });
     if (full) process.env.POSTHORN_FAULTS = 'full';
     const counts: Counts = { passed: 0, failed: 0, skipped: 0 };
-    await runFiles(together, concurrency(), counts);
+    await runFiles(together, { atOnce: concurrency(), signal: ending.signal }, counts);
     if (together.length > 0 && alone.length > 0) await startDatabase(stops, { fsync: true });
-    await runFiles(alone, 1, counts);
+    await runFiles(alone, { atOnce: 1, signal: ending.signal }, counts);
     console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
     return counts.passed > 0 && counts.failed === 0 && counts.skipped === 0 ? 0 : 1;
   } catch (err) {
@@ -150,11 +155,16 @@ function secondsSince(since: number): string {
 }
 
 /** Runs files each in its own process, with Node's own report on stdout, and adds up what came of them. */
-async function runFiles(files: string[], atOnce: number, counts: Counts): Promise<void> {
+async function runFiles(
+  files: string[],
+  { atOnce, signal }: { atOnce: number; signal: AbortSignal },
+  counts: Counts,
+): Promise<void> {
   if (files.length === 0) return;
   const stream = run({
     files,
     concurrency: atOnce,
+    signal,
     timeout: full ? FULL_FILE_TIMEOUT_MS : FILE_TIMEOUT_MS,
     cwd: projectRoot,
     execArgv: ['--import', CHECKS_ANSWERS],
