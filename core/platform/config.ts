@@ -35,11 +35,15 @@ function listOf(isOne: (text: string) => boolean, expected: string) {
 
 const HOST_NAME = /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/i;
 
+function isPort(text: string): boolean {
+  return /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535;
+}
+
 /** `host:port` as a URL has them, whose IPv6 addresses stand in brackets. */
 function isHostAndPort(text: string): boolean {
-  const [, host = '', v6, port] = /^(\[([^\]]*)\]|[^:]+):(\d{1,5})$/.exec(text) ?? [];
+  const [, host = '', v6, port = ''] = /^(\[([^\]]*)\]|[^:]+):(\d+)$/.exec(text) ?? [];
   const isHost = v6 === undefined ? HOST_NAME.test(host) : isIPv6(v6);
-  return isHost && Number(port) >= 1 && Number(port) <= 65_535;
+  return isHost && isPort(port);
 }
 
 /** `name@example.com`, or `Some Name <name@example.com>`. */
@@ -47,7 +51,6 @@ const SENDER = /^(?:[^<>@\r\n]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/;
 
 /** `address`, `address:port` or `[IPv6 address]:port`, as `node:dns` takes them. */
 function isServerAddress(text: string): boolean {
-  const isPort = (port: string) => /^\d{1,5}$/.test(port) && Number(port) >= 1 && Number(port) <= 65_535;
   const [bracketed, v6 = '', v6Port = '53'] = /^\[([^\]]*)\](?::(\d*))?$/.exec(text) ?? [];
   if (bracketed) return isIPv6(v6) && isPort(v6Port);
   const [host = '', port = '', ...more] = text.split(':');

@@ -21,7 +21,8 @@ const HOST = /(?:^|\.)whatsapp\.net$/;
  * What `fetch` is given as its `dispatcher` to go where `agent` goes. It leads to the network's media servers alone, by
  * TLS: where a history lies is said by the phone that was paired, which may be anybody's program, and what a server
  * answers may lead on. The agent is asked for connections, so that proxies, their passwords and the refusal of private
- * addresses are in one place. An answer of more than {@link FETCHED_MAX_BYTES} fails. Wrapped, because the `fetch` of Node.js may be older than this dispatcher.
+ * addresses are in one place. An answer of more than {@link FETCHED_MAX_BYTES} fails. Wrapped, because the `fetch` of
+ * Node.js may be older than this dispatcher.
  */
 export function createFetchRoute(route: {
   agent: Agent | undefined;
