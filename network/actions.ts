@@ -154,6 +154,7 @@ export interface Profile {
 export interface BusinessProfile {
   jid: Jid;
   address: string;
+  description: string;
   email: string;
   categories: { id: string; name: string }[];
   business_hours_timezone: string;

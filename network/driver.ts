@@ -166,13 +166,13 @@ export interface SessionSink {
   connected(): void;
   /**
    * The session ended, `error` says why in words for users; called exactly once, and nothing is called after it but what was under way. The
-   * driver does not connect again: on `connection_lost` the owner opens anew, with back-off.
+   * driver does not connect again: on `connection_lost` and `failed` the owner opens anew, with back-off.
    */
   disconnected(reason: DisconnectReason, error?: string): void;
   /** The network has limited what the account may do, in a stable snake_case word, or no longer does. */
   restricted(restriction: string | null): void;
   receipts(receipts: readonly NetworkReceipt[]): Promise<void>;
-  /** Statuses too: their `chat` is `status@broadcast`. */
+  /** Statuses too: their `chat` is `status@broadcast`. And what the account sent on its other devices (`fromMe`). */
   inbound(messages: readonly InboundMessage[]): Promise<void>;
   /** What happened to messages that are there. In order with `inbound`: never called at the same time. */
   changes(changes: readonly NetworkChange[]): Promise<void>;
@@ -196,10 +196,12 @@ export interface PairedIdentity {
 /**
  * `replaced`: a second login kicked this one, or its epoch was older than one seen before.
  * `logged_out`: unpaired from the phone, the credentials are void. `version_refused`: the network wants a newer
- * driver. `closed`: by `close`.
+ * driver. `failed`: what the network sent could not be taken, and may come again in the next session. `closed`: by
+ * `close`.
  */
 export type DisconnectReason =
   | 'connection_lost'
+  | 'failed'
   | 'replaced'
   | 'logged_out'
   | 'banned'

@@ -81,9 +81,8 @@ export interface HistoryChat {
   mutedUntil: number | null;
 }
 
-/** A message of before; `status` is how far one of our own got. */
+/** A message of before; `status` is how far one of the account's own got. */
 export type HistoryMessage = InboundMessage & {
-  fromMe: boolean;
   status?: 'sent' | 'delivered' | 'read' | 'played';
 };
 

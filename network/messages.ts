@@ -58,6 +58,11 @@ export interface InboundMessage {
   chat: Jid;
   from: Jid;
   pushName: string;
+  /**
+   * The account itself sent it, on its phone or another device: then `from` is the account, and `chat` the one that it
+   * was sent to. What this session sent never arrives.
+   */
+  fromMe?: boolean;
   type: string;
   /** By type; ids of other messages in it (`message_id`, `poll_message_id`) are the network's. */
   content: Record<string, unknown>;
@@ -82,8 +87,8 @@ export interface InboundMedia {
   animated?: boolean;
 }
 
-/** A change of a message or status; `from` is who made it. */
-export type NetworkChange = { networkId: string; chat: Jid; from: Jid; at: Date } & (
+/** A change of a message or status; `from` is who made it, `fromMe` when that is the account on another device. */
+export type NetworkChange = { networkId: string; chat: Jid; from: Jid; fromMe?: boolean; at: Date } & (
   | { kind: 'edited'; content: Record<string, unknown> }
   | { kind: 'deleted' }
   | { kind: 'starred'; starred: boolean }

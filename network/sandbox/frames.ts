@@ -66,6 +66,8 @@ const messageEvent = z.object({
   chat: z.string(),
   from: z.string(),
   name: z.string(),
+  /** The account sent it on its phone. */
+  from_me: z.literal(true).optional(),
   type: z.string(),
   content,
   quoted: z.string().optional(),
@@ -83,6 +85,7 @@ const changeEvent = z.object({
   env: z.string(),
   chat: z.string(),
   from: z.string(),
+  from_me: z.literal(true).optional(),
   content: content.optional(),
   at: z.number(),
 });

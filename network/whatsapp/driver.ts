@@ -2,6 +2,7 @@ import { type Clock, systemClock } from '@posthorn/core/platform/clock.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import { ABILITIES, type Ability, type NetworkDriver } from '../driver.ts';
 import { openSession } from './session.ts';
+import { createUnreadableBook } from './unreadable.ts';
 
 export interface WhatsAppDriverOptions {
   /** The network's WebSocket address. */
@@ -27,13 +28,15 @@ const LACKS: ReadonlySet<Ability> = new Set<Ability>([
  * an unknown outcome is never repeated (docs/decisions/0027-whatsapp.md).
  */
 export function createWhatsAppDriver(options: WhatsAppDriverOptions): NetworkDriver {
+  const clock = options.clock ?? systemClock;
   const deps = {
     url: options.url,
     log: options.log,
-    clock: options.clock ?? systemClock,
+    clock,
     ca: options.ca,
     allowPrivateProxies: options.allowPrivateProxies ?? false,
     sendTimeoutMs: options.sendTimeoutMs ?? 30_000,
+    unreadable: createUnreadableBook(() => clock.now().getTime()),
   };
   return {
     name: 'whatsapp',

@@ -17,12 +17,15 @@ import type {
   WhatsAppLibrary,
   WireNode,
 } from './library-types.ts';
+import type { LidQuestions } from './lid-questions.ts';
 import { MappingCache } from './mapping-cache.ts';
 
 /** One decrypted part of a message. */
 interface Plain {
   attrs: Record<string, string>;
   bytes: Uint8Array;
+  /** Grows from part to part, over sessions too. Absent in what an older version has stored. */
+  turn?: number;
 }
 
 export interface Inbox {
@@ -54,6 +57,7 @@ function createParts(keys: SessionKeys, nowMs: () => number) {
   const unclaimed = new Map<string, number>();
   const recorded: { ids: string[]; atMs: number }[] = [];
   let sweptAtMs = nowMs();
+  let lastTurn = 0;
   function done(messageId: string): void {
     unclaimed.delete(messageId);
     const ids = partsOf.get(messageId);
@@ -73,7 +77,12 @@ function createParts(keys: SessionKeys, nowMs: () => number) {
   return {
     plains,
     announced,
+    nextTurn(): number {
+      lastTurn = Math.max(lastTurn + 1, nowMs());
+      return lastTurn;
+    },
     remember(id: string, plain: Plain): void {
+      lastTurn = Math.max(lastTurn, plain.turn ?? 0);
       plains.set(id, plain);
       const messageId = plain.attrs.id ?? '';
       partsOf.set(messageId, [...(partsOf.get(messageId) ?? []), id]);
@@ -104,6 +113,7 @@ export function createInbox(deps: {
   store: KeyStore;
   log: LibraryLog;
   commits: { maxCommitRetries: number; delayBetweenTriesMs: number };
+  lids: LidQuestions;
   nowMs(): number;
 }): Inbox {
   const { library, keys, store } = deps;
@@ -120,24 +130,25 @@ export function createInbox(deps: {
     parts.announced.delete(id);
     const known = parts.plains.get(id);
     if (known) return known.bytes;
+    const turn = parts.nextTurn();
     const bytes = await transactional.transaction(async () => {
       const opened = await decrypt();
-      if (attrs) await transactional.set({ [KINDS.plain]: { [id]: { attrs, bytes: opened } } });
+      if (attrs) await transactional.set({ [KINDS.plain]: { [id]: { attrs, bytes: opened, turn } } });
       return opened;
     }, ONE_LOCK);
-    if (attrs) parts.remember(id, { attrs, bytes });
+    if (attrs) parts.remember(id, { attrs, bytes, turn });
     return bytes;
   }
 
   return {
-    makeRepository(auth, log, lidsOfPhones) {
+    makeRepository(auth, log, askLids) {
       // Transactions of its own: the library sends a message within one of its transactions, and what it encrypted
       // with must be stored before that, not after it.
       const transactional = inOneLine(library.addTransactionCapability(store, log, deps.commits));
       const repository = library.DEFAULT_CONNECTION_CONFIG.makeSignalRepository(
         { creds: auth.creds, keys: transactional },
         log,
-        lidsOfPhones,
+        askLids && deps.lids.around(askLids),
       );
       repository.lidMapping.mappingCache = new MappingCache();
       return {
@@ -160,7 +171,7 @@ export function createInbox(deps: {
     },
 
     async leftOver(me) {
-      for (const [id, value] of await keys.read(KINDS.plain)) parts.remember(id, unpack(value) as Plain);
+      for (const [id, plain] of await readPlains(keys)) parts.remember(id, plain);
       const messages: LibraryMessage[] = [];
       for (const each of Map.groupBy(parts.plains.values(), nameOfStanza).values()) {
         const message = rebuilt(library, each, me);
@@ -174,6 +185,14 @@ export function createInbox(deps: {
     claim: (messageId) => parts.claim(messageId),
     done: (messageId) => parts.done(messageId),
   };
+}
+
+/** In the order in which they were opened. */
+async function readPlains(keys: SessionKeys): Promise<[id: string, plain: Plain][]> {
+  const rows = await keys.read(KINDS.plain);
+  return [...rows]
+    .map(([id, value]): [string, Plain] => [id, unpack(value) as Plain])
+    .sort(([, one], [, other]) => (one.turn ?? 0) - (other.turn ?? 0));
 }
 
 /** Parts of one message have all of these in common. Its id alone may be another sender's as well, who chose the same. */

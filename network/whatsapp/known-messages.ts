@@ -2,6 +2,7 @@
 import type { SessionKey, SessionKeys } from '../driver.ts';
 import { KINDS } from './keys.ts';
 import type { WhatsAppLibrary } from './library-types.ts';
+import { withWords } from './wire/content.ts';
 import { isId } from './wire/ids.ts';
 import type { KnownMessage } from './wire/outbound.ts';
 import type { WireMessage } from './wire/wire-types.ts';
@@ -21,13 +22,26 @@ export function keepMessage(
   at: Date,
 ): [row: SessionKey, tail: SessionKey] {
   const { chat, id, from, fromMe, message } = known;
-  const wire = Buffer.from(library.proto.Message.encode(message).finish()).toString('base64');
-  const value: Kept = { from, fromMe, at: at.getTime(), wire };
+  const value: Kept = { from, fromMe, at: at.getTime(), wire: encode(library, message) };
   const tail = { id, fromMe, from, at: at.getTime() };
   return [
     { kind: KINDS.message, id: idOf(chat, id), value, temporary: true },
     { kind: KINDS.tail, id: chat, value: tail, temporary: true },
   ];
+}
+
+/** New words in a message that is kept; null for one that was deleted, of which only the author stays. Nothing for one that is not kept. */
+export async function keepWords(
+  deps: { library: WhatsAppLibrary; keys: SessionKeys },
+  chat: string,
+  id: string,
+  words: { text?: unknown; caption?: unknown } | null,
+): Promise<void> {
+  const row = (await readRows(deps.keys, chat, [id])).get(id);
+  const message = row && decode(deps.library, row.wire);
+  if (!row || !message) return;
+  const value: Kept = { ...row, wire: encode(deps.library, words ? withWords(message, words) : {}) };
+  await deps.keys.write([{ kind: KINDS.message, id: idOf(chat, id), value, temporary: true }]);
 }
 
 /** Those of these messages of a chat that are kept, by their ids. */
@@ -43,6 +57,10 @@ export async function readMessages(
     if (message) known.set(id, { id, chat, from, fromMe, message });
   }
   return known;
+}
+
+function encode(library: WhatsAppLibrary, message: WireMessage): string {
+  return Buffer.from(library.proto.Message.encode(message).finish()).toString('base64');
 }
 
 /** Null where it fails, as it may with what is nested too deeply: there is nothing that could be tried again. */

@@ -1,31 +1,11 @@
 /** The edge to the library: what it makes of that which others send, before it does anything with it. */
-import type { EventEmitter } from 'node:events';
 import type { LibraryEvents, LibraryMessage, LibrarySocket } from './library-types.ts';
-
-/**
- * Catches what the library's own listeners throw or reject with. Nobody else does: a stanza that one of them does not
- * expect would end the process, with the sessions of all its instances.
- */
-export function catchErrors(ws: EventEmitter, onError: (err: unknown) => void): void {
-  for (const name of ws.eventNames()) {
-    if (typeof name !== 'string' || !name.startsWith('CB:')) continue;
-    for (const listener of ws.listeners(name)) {
-      const listen = (...told: unknown[]) => {
-        // The executor runs at once, and turns what is thrown into a rejection.
-        new Promise((resolve) => resolve(listener(...told))).catch(onError);
-      };
-      ws.off(name, listener as () => void);
-      ws.on(name, listen);
-    }
-  }
-}
 
 /**
  * Hands over messages as they come, past the library's buffer. The buffer knows a message by its chat and its id alone,
  * and applies edits and deletions to what it holds, whoever sent them: while an instance catches up, any member of a
  * group could give the messages of the others new words under their names. Of its updates of messages only stars are
- * passed on, which come from the account's own devices. Calls without an id or a caller are dropped: its own listener
- * rejects where nobody listens.
+ * passed on, which come from the account's own devices. Calls without an id or a caller are dropped.
  */
 export function passBuffer(ev: LibrarySocket['ev'], onMessage: (message: LibraryMessage) => void): void {
   const emit = ev.emit.bind(ev) as (event: string, told: unknown) => boolean;

@@ -1,6 +1,7 @@
 /** What the library tells of businesses; see `library-types.ts`. */
 export interface LibraryBusinessProfile {
   address?: string;
+  description?: string;
   email?: string;
   category?: string;
   business_hours?: {

@@ -6,6 +6,7 @@ import type { EventEmitter } from 'node:events';
 import type { Agent } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { LibraryBusinessProfile, LibraryProduct } from './library-shop-types.ts';
+import type { AskLids } from './lid-questions.ts';
 import type { MappingCache } from './mapping-cache.ts';
 import type { WireKey, WireMessage, WireNumber } from './wire/wire-types.ts';
 
@@ -95,12 +96,13 @@ export interface TransactionalKeyStore extends KeyStore {
 export type MakeSignalRepository = (
   auth: { creds: LibraryCreds; keys: KeyStore },
   log: LibraryLog,
-  lidsOfPhones?: unknown,
+  askLids?: AskLids,
 ) => SignalRepository;
 
 export interface SignalRepository {
   decryptMessage(message: { jid: string; type: string; ciphertext: Uint8Array }): Promise<Uint8Array>;
   decryptGroupMessage(message: { group: string; authorJid: string; msg: Uint8Array }): Promise<Uint8Array>;
+  validateSession(jid: string): Promise<{ exists: boolean }>;
   lidMapping: {
     mappingCache: MappingCache;
     getPNForLID(lid: string): Promise<string | null>;
@@ -122,6 +124,8 @@ export interface LibraryMessage {
   messageTimestamp?: WireNumber | null;
   messageStubType?: number | null;
   pushName?: string | null;
+  /** `peer`: between devices of the account. */
+  category?: string | null;
   status?: number | null;
   starred?: boolean | null;
 }
@@ -141,13 +145,12 @@ export interface LibrarySocket {
   requestPairingCode(phone: string): Promise<string>;
   relayMessage(jid: string, message: WireMessage, options: RelayOptions): Promise<string>;
   readMessages(keys: WireKey[]): Promise<void>;
-  refreshMediaConn(force: boolean): Promise<{ hosts: { hostname: string }[]; auth: string }>;
-  getMediaHost(): string;
   updateMediaMessage(message: LibraryMessage): Promise<LibraryMessage>;
   onWhatsApp(...phones: string[]): Promise<{ jid: string; exists: boolean }[] | undefined>;
   sendPresenceUpdate(state: string, jid?: string): Promise<void>;
   presenceSubscribe(jid: string): Promise<void>;
   chatModify(change: object, jid: string): Promise<void>;
+  resyncAppState(collections: string[], isInitialSync: boolean): Promise<void>;
   fetchPrivacySettings(force?: boolean): Promise<Record<string, string>>;
   updateBlockStatus(jid: string, action: 'block' | 'unblock'): Promise<void>;
   rejectCall(callId: string, from: string): Promise<void>;

@@ -39,7 +39,7 @@ export async function loadLibrary(folder: URL = ownFolder): Promise<WhatsAppLibr
     fromLibrary('libsignal');
   });
   replaceSignalChecks(fromLibrary('libsignal/src/curve') as SignalCurve);
-  const library = await loadBounded(pathToFileURL(fromFolder.resolve(LIBRARY)).href);
+  const library = await loadGuarded(pathToFileURL(fromFolder.resolve(LIBRARY)).href);
   replaceChecks(library as Checks);
   const { Reader } = fromLibrary('protobufjs/minimal.js') as { Reader: ReaderClass };
   boundDecoders(library as Decoders, Reader);
@@ -70,13 +70,28 @@ function loadQuietly(load: () => void): void {
   }
 }
 
-/** Loads the library with an unpacking of ours, which has an end (`bounded-inflate.ts`). */
-async function loadBounded(url: string): Promise<unknown> {
-  const bounded = new URL('./bounded-inflate.ts', import.meta.url).href;
+/** Modules of ours in place of those of Node.js. */
+const REPLACED: Readonly<Record<string, string>> = {
+  zlib: new URL('./bounded-inflate.ts', import.meta.url).href,
+  events: new URL('./library-surroundings.ts', import.meta.url).href,
+};
+const GLOBALS = `import { setTimeout, setInterval, setImmediate, fetch } from '${REPLACED.events}'; `;
+
+/**
+ * Loads the library with an unpacking of ours, which has an end (`bounded-inflate.ts`), and with emitters, timers and
+ * a `fetch` whose errors are heard (`library-surroundings.ts`).
+ */
+async function loadGuarded(url: string): Promise<unknown> {
+  const isOfLibrary = (module: string | undefined) => module?.includes(`/${LIBRARY}/lib/`) === true;
   const hooks = registerHooks({
     resolve(specifier, context, nextResolve) {
-      const isOurs = specifier === 'zlib' && context.parentURL?.includes(`/${LIBRARY}/`);
-      return nextResolve(isOurs ? bounded : specifier, context);
+      const replaced = isOfLibrary(context.parentURL) ? REPLACED[specifier] : undefined;
+      return nextResolve(replaced ?? specifier, context);
+    },
+    load(module, context, nextLoad) {
+      const loaded = nextLoad(module, context);
+      if (!isOfLibrary(module)) return loaded;
+      return { ...loaded, source: `${GLOBALS}${Buffer.from(loaded.source as Uint8Array)}` };
     },
   });
   try {

@@ -3,7 +3,7 @@ import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import type { HistoryMessage, InboundMessage, NetworkReceipt } from '../driver.ts';
 import { keepMessage, readMessage } from './known-messages.ts';
 import type { LibraryMessage, WireNode } from './library-types.ts';
-import { authorOf, mayChange } from './session-changes.ts';
+import { authorOf, keepWordsOf, mayChange } from './session-changes.ts';
 import { type Connection, type Context, isOwn, nameOf, namesFor, ownJid } from './session-context.ts';
 import { unwrap } from './wire/content.ts';
 import { isId } from './wire/ids.ts';
@@ -33,12 +33,14 @@ async function record(session: Context, message: LibraryMessage): Promise<void> 
   const read = attempt(session, () => readArrived(arrived)) ?? unreadable(arrived);
   if (read.kind === 'none') return;
   if (read.kind === 'change') {
-    if (await mayChange(session, read.change, fromMe)) await sink.changes([read.change]);
+    const change = fromMe ? { ...read.change, fromMe } : read.change;
+    if (!(await mayChange(session, change))) return;
+    await sink.changes([change]);
+    if (change.kind !== 'starred')
+      await keepWordsOf(session, chat, change.networkId, change.kind === 'edited' ? change.content : null);
     return;
   }
   if (read.kind === 'message' && read.message.type !== 'reaction' && !(await keep(session, arrived))) return;
-  // What the account's other devices send is theirs; here it is only kept.
-  if (fromMe) return;
   const told: InboundMessage | null =
     read.kind === 'vote' ? await readVote(session, arrived, read) : read.message;
   if (told?.media) Object.assign(told.media.ref as MediaRef, { of: { chat, id } });
@@ -76,15 +78,22 @@ function attempt<T>(session: Context, work: () => T): T | null {
 async function arrivedOf(session: Context, message: LibraryMessage): Promise<Arrived | null> {
   const { key, message: wire, messageTimestamp, pushName } = message;
   if (!wire || !key.id || !key.remoteJid || !isOurChat(withoutDevice(key.remoteJid))) return null;
-  const fromMe = key.fromMe === true;
-  const chat = await nameOf(session, key.remoteJid, key.remoteJidAlt);
-  const author = key.participant || (fromMe ? ownJid(session) : key.remoteJid);
-  const from = fromMe
-    ? ownJid(session)
-    : await nameOf(session, author, key.participantAlt ?? key.remoteJidAlt);
-  await tellLid(session, key.participant || key.remoteJid, key.participantAlt ?? key.remoteJidAlt);
+  // The account's devices speak to each other.
+  if (message.category === 'peer') return null;
+  // The library knows us by our number alone in statuses.
+  const fromMe = key.fromMe === true || (!!key.participant && isOwn(session, key.participant));
+  const alt = key.participantAlt ?? otherNameOfChat(session, key);
+  const chat = await nameOf(session, key.remoteJid, otherNameOfChat(session, key));
+  const from = fromMe ? ownJid(session) : await nameOf(session, key.participant || key.remoteJid, alt);
+  await tellLid(session, key.participant || key.remoteJid, alt);
   const at = dateOfSeconds(messageTimestamp, session.deps.clock.now());
   return { id: key.id, chat, from, fromMe, pushName: pushName ?? '', at, message: wire };
+}
+
+/** With what we sent ourselves, the other name may be our own instead of the chat's. */
+function otherNameOfChat(session: Context, key: LibraryMessage['key']): string | null | undefined {
+  const { remoteJid, remoteJidAlt: alt } = key;
+  return alt && isOwn(session, alt) && !isOwn(session, key.participant || (remoteJid ?? '')) ? null : alt;
 }
 
 /** The phone behind an anonymous id, once a session. */
@@ -119,7 +128,7 @@ async function readVote(session: Context, arrived: Arrived, read: Extract<Read, 
   if (!Array.isArray(options) || options.length > OPTIONS_MAX) return null;
   // Either side may have been spoken of by phone or by anonymous id when the vote was sealed.
   for (const pollAuthor of await namesFor(session, poll.from, poll.fromMe)) {
-    for (const voter of await namesFor(session, arrived.from, false)) {
+    for (const voter of await namesFor(session, arrived.from, arrived.fromMe)) {
       const opened = openVote(read.vote, { pollId, pollAuthor, voter, secret });
       if (!opened) continue;
       const vote = attempt(session, () => PollVoteMessage.decode(opened));

@@ -1,7 +1,7 @@
 /** Who may change which message. The network cannot tell, since what a change names is sealed: whoever receives it judges. */
 import { isGroupJid, isUserJid } from '@posthorn/contract/jid.ts';
 import type { NetworkChange } from '../driver.ts';
-import { readAuthor } from './known-messages.ts';
+import { keepWords, readAuthor } from './known-messages.ts';
 import { type Context, nameOf, namesFor, ownJid } from './session-context.ts';
 
 /** Admins of a group are asked for at most so often, whoever sends how many deletions. */
@@ -13,13 +13,26 @@ const GROUPS_MAX = 100;
  * not kept here cannot be changed any more: the network's own apps edit for minutes and delete for days, and what
  * arrived is kept for 30 days.
  */
-export async function mayChange(session: Context, change: NetworkChange, fromMe: boolean): Promise<boolean> {
-  const { chat, networkId } = change;
+export async function mayChange(session: Context, change: NetworkChange): Promise<boolean> {
+  const { chat, networkId, fromMe } = change;
   const author =
     (await authorOf(session, chat, networkId)) ?? (await authorUnderLid(session, chat, networkId));
   if (!author) return false;
   if (author === (fromMe ? ownJid(session) : change.from)) return true;
   return change.kind === 'deleted' && isGroupJid(chat) && (await isAdmin(session, chat, change.from));
+}
+
+/** New words of a message that is kept: whoever quotes or forwards it gives these. Null when it was deleted. */
+export async function keepWordsOf(
+  session: Context,
+  chat: string,
+  id: string,
+  words: Record<string, unknown> | null,
+): Promise<void> {
+  const stored = { library: session.library, keys: session.request.keys };
+  // As in `authorUnderLid`.
+  const names = isUserJid(chat) ? await namesFor(session, chat, false) : [chat];
+  for (const name of names) await keepWords(stored, name, id, words);
 }
 
 /** By the name that we have for the author today; null for a message that is not kept. */

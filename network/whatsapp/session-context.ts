@@ -8,8 +8,11 @@ import type { FrameGate } from './frame-gate.ts';
 import type { Inbox } from './inbox.ts';
 import type { ConnectionKeys } from './keys.ts';
 import type { LibraryCreds, LibrarySocket, WhatsAppLibrary } from './library-types.ts';
+import type { LidQuestions } from './lid-questions.ts';
+import type { FindMediaServers } from './media/servers.ts';
 import type { TransferDeps } from './media/transfer.ts';
 import type { Pump } from './pump.ts';
+import type { UnreadableBook } from './unreadable.ts';
 import { preferPhone, withoutDevice } from './wire/jids.ts';
 
 export interface SessionDeps {
@@ -20,6 +23,8 @@ export interface SessionDeps {
   allowPrivateProxies: boolean;
   /** A send that is not acknowledged for so long has an unknown outcome. */
   sendTimeoutMs: number;
+  /** Over the sessions of each instance. */
+  unreadable: UnreadableBook;
 }
 
 /** One connection; after a pairing there are two in one session. */
@@ -28,6 +33,7 @@ export interface Connection {
   gate: FrameGate;
   keys: ConnectionKeys;
   inbox: Inbox;
+  mediaServers: FindMediaServers;
 }
 
 /** Sends that wait for the network's answer, by their id. */
@@ -55,6 +61,7 @@ export interface Context {
   revision: number;
   /** People who are known to have an account. */
   known: Set<string>;
+  lids: LidQuestions;
   isRestricted: boolean;
   /** Admins of groups, by the group's JID, and when they were asked for. */
   admins: Map<string, { atMs: number; jids: ReadonlySet<string> }>;
@@ -94,7 +101,9 @@ export async function nameOf(session: Context, jid: string, other?: string | nul
   const phone = await session.connection?.socket.signalRepository.lidMapping
     .getPNForLID(found)
     .catch(() => null);
-  return phone ? withoutDevice(phone) : found;
+  const named = phone ? withoutDevice(phone) : found;
+  // The library takes the other name of whom we write to for ours, as long as it does not know our own.
+  return named === ownJid(session) ? found : named;
 }
 
 /** Both names of a person or chat, as far as they are known. */
@@ -114,14 +123,5 @@ export function nextRevision(session: Context): number {
 }
 
 export function transferOf(session: Context): TransferDeps {
-  const { socket } = requireLive(session);
-  return {
-    agent: session.agent,
-    connect: (fresh) => socket.refreshMediaConn(fresh),
-    async downloadHost() {
-      await socket.refreshMediaConn(false);
-      return socket.getMediaHost();
-    },
-    timeoutMs: 60_000,
-  };
+  return { agent: session.agent, connect: requireLive(session).mediaServers, timeoutMs: 60_000 };
 }

@@ -2,6 +2,7 @@
 import { readMessage } from './known-messages.ts';
 import type { LibrarySocket } from './library-types.ts';
 import { type Context, nameOf } from './session-context.ts';
+import { kindOf } from './wire/content.ts';
 import type { WireMessage } from './wire/wire-types.ts';
 
 /** What devices ask for again, as it was sent: what others wrote is never sent in our name. */
@@ -12,7 +13,8 @@ export async function messageFor(
   if (!key.remoteJid || !key.id) return undefined;
   const chat = await nameOf(session, key.remoteJid);
   const known = await readMessage({ library: session.library, keys: session.request.keys }, chat, key.id);
-  return known?.fromMe ? known.message : undefined;
+  // Of a deleted one there is nothing left.
+  return known?.fromMe && kindOf(known.message) ? known.message : undefined;
 }
 
 /**

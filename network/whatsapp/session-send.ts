@@ -12,6 +12,7 @@ import { audienceOf } from './audience.ts';
 import { keepMessage, readMessage } from './known-messages.ts';
 import type { WireNode } from './library-types.ts';
 import { uploadMedia } from './media/transfer.ts';
+import { keepWordsOf } from './session-changes.ts';
 import { type Context, ownJid, requireLive, transferOf } from './session-context.ts';
 import { dateOfSeconds } from './wire/numbers.ts';
 import { type Composed, compose, type Ingredients } from './wire/outbound.ts';
@@ -23,10 +24,28 @@ const CHANGES: ReadonlySet<string> = new Set(['edit', 'delete', 'reaction']);
 export async function sendMessage(session: Context, message: OutboundMessage): Promise<SendReceipt> {
   requireLive(session);
   await requireAccount(session, message.to);
+  await requireAudience(session, message);
+  await requireAddress(session, message.to);
   const composed = compose(message, await gather(session, message));
   const { networkId: id, to: chat } = message;
   await keepOwn(session, { id, chat, message: composed.message }, { isTail: !CHANGES.has(message.type) });
-  return { at: await relay(session, message.to, message.networkId, composed) };
+  const at = await relay(session, chat, id, composed);
+  if (message.target && (message.type === 'edit' || message.type === 'delete'))
+    await keepOwnChange(session, chat, message.target.id, message.type === 'edit' ? message.content : null);
+  return { at };
+}
+
+/** The network has the change: whatever becomes of our copy, it did not fail. */
+async function keepOwnChange(
+  session: Context,
+  ...change: [chat: string, id: string, words: Record<string, unknown> | null]
+): Promise<void> {
+  await keepWordsOf(session, ...change).catch((err) =>
+    session.deps.log.warn(
+      { err, instance_id: session.request.instanceId },
+      'what an edit or a deletion made of a message was not kept',
+    ),
+  );
 }
 
 /** Hands it to the network and waits for its answer. */
@@ -64,6 +83,27 @@ async function requireAccount(session: Context, jid: string): Promise<void> {
   if (!found) throw new SendDeferred('network_unavailable');
   if (!found.some((each) => each.exists)) throw new SendRefused('recipient_not_found');
   session.known.add(jid);
+}
+
+/** The network takes a status that goes to nobody, and nobody would ever see it. */
+async function requireAudience(session: Context, { to, type }: OutboundMessage): Promise<void> {
+  if (to !== STATUS_BROADCAST || CHANGES.has(type)) return;
+  const audience = await audienceOf(session);
+  if (audience.every((jid) => jid === ownJid(session))) throw new SendRefused('status_audience_empty');
+}
+
+/** The network is asked so often, less and less often, for an anonymous id that it does not name. */
+const LID_TRIES = 5;
+const NO_ADDRESS = 'recipient_not_addressable';
+
+/** The keys of a contact are given for its anonymous id alone: without it, and without a session, nothing can be sealed. */
+async function requireAddress(session: Context, jid: string): Promise<void> {
+  if (!isUserJid(jid) || jid === ownJid(session)) return;
+  const { lidMapping, validateSession } = requireLive(session).socket.signalRepository;
+  if (await lidMapping.getLIDForPN(jid).catch(() => null)) return;
+  if ((await validateSession(jid)).exists) return;
+  if (session.lids.failures(jid) >= LID_TRIES) throw new SendRefused(NO_ADDRESS);
+  throw new SendDeferred(NO_ADDRESS);
 }
 
 async function gather(session: Context, message: OutboundMessage): Promise<Ingredients> {

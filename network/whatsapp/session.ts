@@ -1,12 +1,5 @@
-/** One instance's session with the network: from the first connection to its one and only end. */
-import { setTimeout as delay } from 'node:timers/promises';
-import {
-  type DisconnectReason,
-  type NetworkSession,
-  type OpenRequest,
-  SendUnavailable,
-  type SessionSink,
-} from '../driver.ts';
+/** One instance's session with the network: from the first connection on. Its end is in `session-end.ts`. */
+import { type NetworkSession, type OpenRequest, SendUnavailable, type SessionSink } from '../driver.ts';
 import { act } from './actions.ts';
 import { endingOf, readEnding } from './disconnects.ts';
 import { createFetchRoute } from './fetch-route.ts';
@@ -14,18 +7,24 @@ import { createFrameGate } from './frame-gate.ts';
 import { createInbox, namesOf } from './inbox.ts';
 import { createKeyStore, readCreds } from './keys.ts';
 import { loadLibrary } from './library.ts';
-import { catchErrors, passBuffer } from './library-events.ts';
+import { passBuffer } from './library-events.ts';
 import type { LibraryConfig, LibraryEvents, LibraryLog, WireNode } from './library-types.ts';
+import { createLidQuestions } from './lid-questions.ts';
 import { downloadReceived } from './media/received.ts';
+import { createMediaServers } from './media/servers.ts';
+import { handleOneByOne } from './one-by-one.ts';
 import { createRoute } from './proxy.ts';
 import { createPump } from './pump.ts';
 import { onMessage, onReceipt } from './session-arrivals.ts';
 import type { Connection, Context, SessionDeps } from './session-context.ts';
+import { closeGently, end, endedSession, fail, onUnheard } from './session-end.ts';
 import { listenToFacts } from './session-facts.ts';
 import { keepCreds, pairingCode, unlink } from './session-pairing.ts';
 import { markRead } from './session-read.ts';
 import { forgetSent, messageFor } from './session-retries.ts';
 import { onAck, sendMessage } from './session-send.ts';
+import { endSyncs, syncOtherCollections } from './sync-collections.ts';
+import { runAs, runAsNobody, wrapCalls } from './unheard.ts';
 import { mayMatter } from './wire/jids.ts';
 
 /** What the phone shows in its list of linked devices. */
@@ -37,7 +36,6 @@ const QUERY_MS = 30_000;
 /** The network gives several codes: the first holds for a minute, each of the others for a third of it. */
 const FIRST_QR_MS = 60_000;
 const NEXT_QR_MS = 20_000;
-const CLOSE_MS = 5_000;
 
 const SILENT: LibraryLog = {
   level: 'silent',
@@ -55,13 +53,19 @@ export async function openSession(
   request: OpenRequest,
   sink: SessionSink,
 ): Promise<NetworkSession> {
-  const session = await createContext(deps, request, sink);
+  const owned = { ...request, keys: wrapCalls(request.keys, runAsNobody) };
+  const session = await createContext(deps, owned, wrapCalls(sink, runAsNobody));
   if (session === null) {
     // The credentials are there and the keys behind them are not: only a new pairing helps.
     setImmediate(() => sink.disconnected('logged_out'));
     return endedSession();
   }
-  connect(session);
+  const runAsSession = <T>(work: () => T): T => runAs((err, event) => onUnheard(session, err, event), work);
+  runAsSession(() => connect(session));
+  return wrapCalls(sessionOf(session), runAsSession);
+}
+
+function sessionOf(session: Context): NetworkSession {
   let closing: Promise<void> | undefined;
   return {
     send: (message) => sendMessage(session, message),
@@ -113,6 +117,7 @@ async function createContext(
     receipts: createPump(told('receipts')),
     revision: 0,
     known: new Set(),
+    lids: createLidQuestions(() => deps.clock.now().getTime()),
     isRestricted: false,
     admins: new Map(),
     callers: new Map(),
@@ -128,7 +133,9 @@ function connect(session: Context): void {
     fail(session, err);
   });
   const nowMs = () => deps.clock.now().getTime();
-  const inbox = createInbox({ library, keys: request.keys, store, log: SILENT, commits: COMMITS, nowMs });
+  const { keys } = request;
+  const { lids } = session;
+  const inbox = createInbox({ library, keys, store, log: SILENT, commits: COMMITS, lids, nowMs });
   const config: LibraryConfig = {
     waWebSocketUrl: deps.url,
     auth: { creds, keys: store },
@@ -152,8 +159,10 @@ function connect(session: Context): void {
   };
   const socket = library.makeWASocket(config);
   forgetSent(socket);
+  handleOneByOne(socket.ws);
   if (socket.ws.socket) gate.guard(socket.ws.socket);
-  const connection: Connection = { socket, gate, inbox, keys: store };
+  const mediaServers = createMediaServers(socket, nowMs);
+  const connection: Connection = { socket, gate, inbox, keys: store, mediaServers };
   session.connection = connection;
   if (session.isPaired) handOverLeftOver(session, connection);
   listen(session, connection);
@@ -172,9 +181,6 @@ function listen(session: Context, connection: Connection): void {
   const { socket, gate, inbox } = connection;
   const { ws, ev } = socket;
   const isCurrent = () => session.connection === connection && session.phase !== 'ended';
-  catchErrors(ws, (err) =>
-    session.deps.log.debug({ err, instance_id: session.request.instanceId }, 'a stanza could not be handled'),
-  );
   passBuffer(ev, (message) => onMessage(session, connection, message));
   // Before the library's own: it acknowledges what these have to hold back.
   ws.prependListener('CB:message', (node: WireNode) => {
@@ -189,6 +195,8 @@ function listen(session: Context, connection: Connection): void {
     const read = readEnding({ message, statusCode, cause: undefined });
     if (isCurrent() && read.to === 'end') end(session, read.reason, read.error);
   });
+  ws.prependListener('frame', (frame: unknown) => endSyncs(frame));
+  ws.on('CB:notification,type:server_sync', (node: WireNode) => syncOtherCollections(socket, node));
   ws.on('CB:ack,class:message', (node: WireNode) => onAck(session, node));
   ev.on('connection.update', (update) => {
     if (isCurrent()) onUpdate(session, connection, update);
@@ -212,14 +220,17 @@ function onUpdate(
   }
   if (update.reachoutTimeLock) onTimeLock(session, update.reachoutTimeLock.isActive === true);
   if (update.connection === 'open' && session.phase === 'opening') {
-    session.phase = 'live';
-    sink.connected();
+    if (session.isPaired) {
+      session.phase = 'live';
+      sink.connected();
+    } else end(session, 'failed', 'the network let in a session that was not paired');
   }
   if (update.connection === 'close') {
     connection.gate.close();
     const read = readEnding(endingOf(update.lastDisconnect?.error));
     if (read.to === 'end') end(session, read.reason, read.error);
-    else if (session.isPaired && session.phase === 'opening') void relogIn(session, connection);
+    else if (session.isPaired && session.phase === 'opening')
+      relogIn(session, connection).catch((err) => onUnheard(session, err, null));
     else end(session, 'connection_lost');
   }
 }
@@ -234,58 +245,4 @@ function onTimeLock(session: Context, isActive: boolean): void {
   if (isActive === session.isRestricted) return;
   session.isRestricted = isActive;
   session.sink.restricted(isActive ? 'new_chats_limited' : null);
-}
-
-/** Something could not be stored: what the network has not heard from us, it tells the next session. */
-function fail(session: Context, err: unknown): void {
-  session.deps.log.warn(
-    { err, instance_id: session.request.instanceId },
-    'keys could not be stored; closing the session',
-  );
-  end(session, 'connection_lost', 'the keys of the session could not be stored');
-}
-
-function end(session: Context, reason: DisconnectReason, error?: string): void {
-  if (session.phase === 'ended') return;
-  session.phase = 'ended';
-  const { connection, waiting } = session;
-  connection?.gate.close();
-  for (const { reject } of waiting.values())
-    reject(new SendUnavailable('the session ended before the network answered'));
-  waiting.clear();
-  void session.arrivals.stop();
-  void session.receipts.stop();
-  void connection?.socket.end(undefined);
-  void session.fetchRoute.destroy().catch(() => undefined);
-  // Whoever hears of it may open the next session at once.
-  void Promise.resolve(connection?.keys.close()).then(() => {
-    session.sink.disconnected(reason, error);
-    session.told.resolve();
-  });
-}
-
-async function closeGently(session: Context): Promise<void> {
-  if (session.phase === 'ended') return session.told.promise;
-  session.phase = 'closing';
-  // What the owner is recording right now is still recorded.
-  const recorded = Promise.all([session.arrivals.stop(), session.receipts.stop()]);
-  await Promise.race([recorded, delay(CLOSE_MS, undefined, { ref: false })]);
-  end(session, 'closed');
-  await session.told.promise;
-}
-
-function endedSession(): NetworkSession {
-  const over = async () => {
-    throw new SendUnavailable('the session is not paired');
-  };
-  return {
-    send: over,
-    act: over,
-    download: over,
-    typing: async () => undefined,
-    markRead: over,
-    requestPairingCode: over,
-    logout: async () => undefined,
-    close: async () => undefined,
-  };
 }

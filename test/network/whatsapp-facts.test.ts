@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test';
 import { SendRefused, SendUnavailable } from '@posthorn/network/driver.ts';
 import { waitFor } from '../support/process.ts';
 import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
+import { children, type Stanza } from '../support/whatsapp/nodes.ts';
 import { pairWhatsApp, startNetwork, until, type WhatsAppInstance } from './whatsapp-harness.ts';
 
 let network: WhatsAppNetwork;
@@ -31,6 +32,52 @@ function fact<K extends Fact['kind']>(
     });
   return until(find, `a fact ${kind} among ${JSON.stringify(instance.facts)}`);
 }
+
+test('a notification that names several collections has all of them fetched', async (t) => {
+  const [own, friend] = [newPhone(), newPhone()];
+  const instance = await pairWhatsApp(t, network, own);
+  const { device } = own;
+  const held: Stanza[] = [];
+  const deliver = device.deliver.bind(device);
+  device.deliver = (stanza) => void held.push(stanza);
+  own.publish('regular_low', ['archive', friend.jid], { archiveChatAction: { archived: true } });
+  own.publish('regular', ['label_edit', '7'], { labelEditAction: { name: 'New', color: 2, deleted: false } });
+  own.publish('critical_unblock_low', ['contact', friend.jid], { contactAction: { fullName: 'Ada' } });
+  own.publish('regular_high', ['mute', friend.jid], {
+    muteAction: { muted: true, muteEndTimestamp: 1_900_000_000_000 },
+  });
+  device.deliver = deliver;
+  const collections = held.flatMap((stanza) => children(stanza, 'collection'));
+  assert.equal(collections.length, 4);
+  // One that nobody knows is passed over.
+  const unknown = { tag: 'collection', attrs: { name: 'unknown', version: '1' } };
+  device.deliver({ ...held[0]!, content: [...collections, unknown, collections[1]!] });
+  await fact(instance, 'chat', ({ chat, archived }) => chat === friend.jid && archived === true);
+  await fact(instance, 'label', ({ labelId }) => labelId === '7');
+  await fact(instance, 'contact', ({ jid }) => jid === friend.jid);
+  await fact(instance, 'chat', ({ mutedUntil }) => mutedUntil === 1_900_000_000_000);
+});
+
+test('a collection that the network leaves out of its answer is not asked for again and again', async (t) => {
+  const [own, friend] = [newPhone(), newPhone()];
+  const instance = await pairWhatsApp(t, network, own);
+  const { device } = own;
+  network.faults.leavesOut = 'regular_low';
+  t.after(() => {
+    network.faults.leavesOut = null;
+  });
+  device.leftOut = 0;
+  own.publish('regular_low', ['archive', friend.jid], { archiveChatAction: { archived: true } });
+  own.publish('regular', ['label_edit', '9'], {
+    labelEditAction: { name: 'Behind', color: 2, deleted: false },
+  });
+  await fact(instance, 'label', ({ labelId }) => labelId === '9');
+  // For the notification, and for what follows a pairing.
+  assert.ok(device.leftOut <= 2, `asked ${device.leftOut} times`);
+  network.faults.leavesOut = null;
+  own.publish('regular_low', ['archive', own.jid], { archiveChatAction: { archived: true } });
+  await fact(instance, 'chat', ({ chat, archived }) => chat === friend.jid && archived === true);
+});
 
 test('what is changed on the phone is told: labels, chats, contacts and stars', async (t) => {
   const [own, friend] = [newPhone(), newPhone()];

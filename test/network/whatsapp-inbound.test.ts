@@ -235,6 +235,19 @@ const TABLE: [what: string, message: WireMessage, expected: object][] = [
   ['a kind that nobody knows yet', { holographMessage: { x: 1 } } as never, { type: 'unknown', content: {} }],
 ];
 
+test('an album is told by its pictures, each by itself', () => {
+  const album = {
+    albumMessage: { expectedImageCount: 2 },
+    messageContextInfo: { messageSecret: Buffer.alloc(32) },
+  };
+  assert.deepEqual(readArrived(arrived(album as never)), { kind: 'none' });
+  const picture = { imageMessage: { caption: 'One' } };
+  assert.deepEqual(
+    readArrived(arrived({ associatedChildMessage: { message: picture } })),
+    readArrived(arrived(picture)),
+  );
+});
+
 for (const [what, message, expected] of TABLE)
   test(`${what} arrives`, () => {
     assert.deepEqual(readArrived(arrived(message)), {

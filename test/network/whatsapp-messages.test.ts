@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { networkIdOf, newId } from '@posthorn/core/platform/ids.ts';
-import { type OutboundMedia, SendRefused, SendUnavailable } from '@posthorn/network/driver.ts';
+import { type OutboundMedia, SendDeferred, SendRefused, SendUnavailable } from '@posthorn/network/driver.ts';
 import type { WireMessage } from '@posthorn/network/whatsapp/wire/wire-types.ts';
 import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
 import { pairWhatsApp, reopenWhatsApp, startNetwork, until } from './whatsapp-harness.ts';
@@ -91,6 +91,24 @@ test('media is encrypted, uploaded and opened by the phone, and the same the oth
     instance.session.download({ ...received.media!, ref: { ...ref, directPath: '/gone', of: undefined } }),
     (err) => err instanceof SendRefused && err.reason === 'media_expired',
   );
+});
+
+test('media goes again once the network has named its servers after all', async (t) => {
+  const [own, friend] = [newPhone(), newPhone()];
+  const instance = await pairWhatsApp(t, network, own);
+  const picture = randomBytes(5_000);
+  const image = { to: friend.jid, type: 'image', content: {}, media: mediaOf(picture) };
+  const id = friend.file(own, 'image', picture, { mimetype: 'image/jpeg' });
+  const received = await until(
+    () => instance.inbound.find(({ networkId }) => networkId === id),
+    'the picture',
+  );
+  network.faults.hidesMediaServers = 3;
+  await assert.rejects(instance.send(image), new SendDeferred('media_upload_failed'));
+  await assert.rejects(instance.session.download(received.media!), SendUnavailable);
+  assert.equal(network.faults.hidesMediaServers, 0);
+  assert.deepEqual(await buffer(await instance.session.download(received.media!)), picture);
+  assert.deepEqual(friend.open(await friend.message(await instance.send(image)), 'image'), picture);
 });
 
 test('reactions, edits and deletions go both ways', async (t) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
+import { node } from '../support/whatsapp/nodes.ts';
 import { openWhatsApp, pairWhatsApp, reopenWhatsApp, startNetwork, until } from './whatsapp-harness.ts';
 
 let network: WhatsAppNetwork;
@@ -55,6 +56,20 @@ test('a pairing whose credentials could not be kept is not confirmed to the phon
   phone.scan(await until(() => instance.qrs.at(-1), 'a QR code'));
   await until(() => tries >= 2, 'a second try to record it');
   assert.equal(instance.connections, 0);
+});
+
+test('a network that lets in a session before it was paired has connected nobody', async (t) => {
+  const instance = await openWhatsApp(t, { url: network.url, ca: network.ca });
+  await until(() => instance.qrs.at(-1), 'a QR code');
+  const { connection } = [...network.world.waiting.values()].at(-1)!;
+  connection.send(node('success', { t: '1800000000', lid: '123456:1@lid' }));
+  const { reason, error } = await until(() => instance.ended[0], 'the end of the session');
+  assert.deepEqual(
+    { reason, error },
+    { reason: 'failed', error: 'the network let in a session that was not paired' },
+  );
+  assert.equal(instance.connections, 0);
+  assert.equal(instance.identity, undefined);
 });
 
 test('why the network ends a session', async (t) => {

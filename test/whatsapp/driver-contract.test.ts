@@ -25,6 +25,7 @@ import { until } from '../support/whatsapp/phone-handle.ts';
 
 const SHOP: ContractShop = {
   address: '1 Long Street',
+  description: 'Books, old and new',
   email: 'shop@example.com',
   category: 'Bookshop',
   hours: { timezone: 'America/Sao_Paulo', day: 'mon', opens: '09:00', closes: '18:30' },
@@ -135,6 +136,36 @@ for (const start of [startSandboxContract, startWhatsAppContract]) {
       );
     });
 
+    it('hands over what the account sends on its phone as its own, in order with what comes in', async () => {
+      const recorded = await pair();
+      const ids = [
+        await friend.text(phone, 'Are you there?'),
+        await phone.text(friend, 'Yes'),
+        await phone.image(friend, randomBytes(5_000), 'See'),
+        await friend.text(phone, 'Thanks'),
+      ];
+      await until(() => recorded.inbound.length >= 4, 'all four');
+      assert.deepEqual(
+        recorded.inbound.map(({ networkId, chat, from, fromMe = false }) => [networkId, chat, from, fromMe]),
+        ids.map((id, nth) => {
+          const isOwn = nth === 1 || nth === 2;
+          return [id, friend.jid, isOwn ? phone.jid : friend.jid, isOwn];
+        }),
+      );
+    });
+
+    it('hands over nothing of what the session itself sends', async () => {
+      const recorded = await pair();
+      const sent = await sendText(recorded, friend.jid, 'From here');
+      await waitShown(friend, phone, [sent]);
+      const typed = await phone.text(friend, 'From the phone');
+      await until(() => recorded.inbound.length > 0, 'what was typed');
+      assert.deepEqual(
+        recorded.inbound.map(({ networkId }) => networkId),
+        [typed],
+      );
+    });
+
     it('hands over what came while no session was open', async () => {
       const first = await pair();
       await first.session.close();
@@ -233,8 +264,12 @@ for (const start of [startSandboxContract, startWhatsAppContract]) {
       );
       const profile = await act('business_profile', { jid: business.jid });
       assert.deepEqual(
-        [profile.jid, profile.address, profile.email, profile.categories.map(({ name }) => name)],
-        [business.jid, SHOP.address, SHOP.email, [SHOP.category]],
+        [profile.jid, profile.address, profile.description, profile.email],
+        [business.jid, SHOP.address, SHOP.description, SHOP.email],
+      );
+      assert.deepEqual(
+        profile.categories.map(({ name }) => name),
+        [SHOP.category],
       );
       assert.deepEqual(
         [profile.business_hours_timezone, profile.business_hours],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
-import type { OutboundMessage } from '@posthorn/network/driver.ts';
+import { type OutboundMessage, SendRefused } from '@posthorn/network/driver.ts';
 import { createWhatsAppDriver } from '@posthorn/network/whatsapp/driver.ts';
 import { loadLibrary, trustRoot } from '@posthorn/network/whatsapp/library.ts';
 import {
@@ -471,6 +471,23 @@ describe('on the wire to a phone,', () => {
     });
   });
 
+  it('an answer in a chat whose messages disappear does so as well, and the answer to it', async () => {
+    const id = friend.send(me, {
+      extendedTextMessage: { text: 'Soon gone', contextInfo: { expiration: 86_400 } },
+    });
+    await until(() => instance.inbound.some(({ networkId }) => networkId === id), 'the message');
+    const first = await sent(outbound(friend.jid, 'text', { text: 'Me too' }, { quotedId: id }));
+    const second = await sent(outbound(friend.jid, 'text', { text: 'Again' }, { quotedId: first.id }));
+    for (const [answer, quoted] of [
+      [first, 'Soon gone'],
+      [second, 'Me too'],
+    ] as const) {
+      const { contextInfo } = answer.wire.extendedTextMessage as { contextInfo: Record<string, unknown> };
+      assert.equal(contextInfo.expiration, 86_400);
+      assert.deepEqual(contextInfo.quotedMessage, { extendedTextMessage: { text: quoted } });
+    }
+  });
+
   it('what was received is forwarded with a mark, whose score grows', async () => {
     const first = friend.text(me, 'Pass it on');
     const again = friend.send(me, {
@@ -549,6 +566,9 @@ describe('on the wire to a phone,', () => {
 
   it('a status goes to those who are saved on the phone, in the colours that were chosen', async () => {
     const stranger = network.phone('999700000003');
+    const nobody = outbound('status@broadcast', 'status_text', { text: 'Nobody sees this' });
+    const refusal = (err: unknown) => err instanceof SendRefused && err.reason === 'status_audience_empty';
+    await assert.rejects(instance.session.send(nobody), refusal);
     const contactAction = { fullName: 'Friend', saveOnPrimaryAddressbook: true };
     me.publish('critical_unblock_low', ['contact', friend.jid], { contactAction });
     const isKnown = () => instance.facts.some((fact) => fact.kind === 'contact' && fact.jid === friend.jid);

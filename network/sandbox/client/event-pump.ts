@@ -149,13 +149,14 @@ function receiptOf(event: Extract<NetworkEvent, { by: string }>): NetworkReceipt
 }
 
 function messageOf(event: Extract<NetworkEvent, { name: string }> | UnreadableEvent): InboundMessage {
-  const { id, chat, from, name, type, content: all, quoted, fwd, status } = event;
+  const { id, chat, from, name, from_me: fromMe, type, content: all, quoted, fwd, status } = event;
   const { media, ...content } = all as { media?: unknown };
   return {
     networkId: id,
     chat,
     from,
     pushName: name,
+    ...(fromMe ? { fromMe } : {}),
     type,
     content,
     quotedId: quoted,
@@ -180,7 +181,9 @@ function mediaOf({ handle, mime_type, file_name, size_bytes, animated }: MediaIn
 function changeOf(
   event: Extract<NetworkEvent, { env: string }> | Extract<NetworkEvent, { starred: boolean }>,
 ): NetworkChange {
-  const base = { networkId: event.id, chat: event.chat, from: event.from, at: new Date(event.at) };
+  const { id: networkId, chat, from } = event;
+  const fromMe = 'from_me' in event ? { fromMe: event.from_me === true } : {};
+  const base = { networkId, chat, from, ...fromMe, at: new Date(event.at) };
   if (event.k === 'starred') return { ...base, kind: 'starred', starred: event.starred };
   if (event.k === 'edited') return { ...base, kind: 'edited', content: event.content ?? {} };
   return { ...base, kind: 'deleted' };

@@ -34,6 +34,7 @@ const named = z.object({
   chat: z.string(),
   from: z.string(),
   name: z.string().catch(''),
+  from_me: z.literal(true).optional().catch(undefined),
   at: z.number().catch(0),
 });
 

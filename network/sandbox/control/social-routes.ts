@@ -30,6 +30,7 @@ const product = z.object({
 
 const businessBody = z.object({
   address: words,
+  description: words,
   email: words,
   categories: z.array(z.object({ id: z.string(), name: z.string() })).default([]),
   business_hours_timezone: words,

@@ -1,7 +1,7 @@
 /** Polls and their votes. A vote names options; only who has the poll's secret can cast or read one. */
 import { z } from 'zod/v4';
 import type { Message } from '../state/model.ts';
-import { authorOf, findTarget, type Target } from '../state/recipients.ts';
+import { authorOf, chatOf, findTarget, type Target } from '../state/recipients.ts';
 import type { World } from '../state/world.ts';
 import { type ContentFamily, type Entering, noWords, target } from './family.ts';
 
@@ -44,7 +44,7 @@ export const voteFamily: ContentFamily = {
     return {
       k: 'message',
       id: message.id,
-      chat: message.to === to.phone.jid ? message.from.jid : message.to,
+      chat: chatOf(to.phone, message),
       from: authorOf(message),
       name: message.from.account?.pushName ?? message.from.name,
       type: 'poll_vote',

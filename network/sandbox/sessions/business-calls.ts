@@ -38,7 +38,10 @@ export const businessCalls: Record<string, Call> = {
   },
 };
 
-const EMPTY = { address: '', email: '', categories: [], business_hours_timezone: '', business_hours: [] };
+const EMPTY = {
+  ...{ address: '', description: '', email: '' },
+  ...{ categories: [], business_hours_timezone: '', business_hours: [] },
+};
 
 function storefrontOf(world: World, args: unknown) {
   return findPhone(world, ofJid.parse(args).jid)?.storefront;

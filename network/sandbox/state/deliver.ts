@@ -63,6 +63,7 @@ export function takeMessage(
   else from.messages.push(message);
   if (options.ledger) world.ledger.add(message);
   world.journal.append(messageRecord(message));
+  if (!options.ledger) tellOwnDevices(world, message);
   for (const phone of recipientsOf(world, message)) deliver(world, phone, message);
   keepMessage(world, message);
   return { message, repeated: false };
@@ -97,10 +98,24 @@ export function pushMessage(world: World, phone: Phone, message: Message): void 
   const { account } = phone;
   if (!account) return;
   if (isShared(message.to)) tellLid(world, account, message.from);
-  const { tell } = familyOf(message);
-  const body = tell ? tell(world, message, account) : messageEvent(message, account);
+  const body = eventOf(world, message, account);
   if (body) pushEvent(world, account, body, message);
   else recordReceipt(world, message, 'delivered', phone);
+}
+
+/** An instance hears what its own phone sends, before any receipt of it. */
+function tellOwnDevices(world: World, message: Message): void {
+  const { account } = message.from;
+  if (!account) return;
+  const body = eventOf(world, message, account);
+  if (body?.k === 'message' || body?.k === 'edited' || body?.k === 'deleted')
+    pushEvent(world, account, { ...body, from_me: true }, null);
+}
+
+/** What an instance hears of a message; null when it hears nothing. */
+function eventOf(world: World, message: Message, account: Account): EventBody | null {
+  const { tell } = familyOf(message);
+  return tell ? tell(world, message, account) : messageEvent(message, account);
 }
 
 function messageEvent(message: Message, { phone }: Account): EventBody {

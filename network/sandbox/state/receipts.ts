@@ -14,7 +14,7 @@ export function advance(message: Message, status: MessageStatus, by: Phone): voi
 }
 
 /**
- * Notes that `by` has received, read or played a message, and tells the instance that sent it.
+ * Notes that `by` has received, read or played a message, and tells the instance whose account sent it.
  * Reading is told only by phones with read receipts on (EVT-4).
  */
 export function recordReceipt(
@@ -26,7 +26,7 @@ export function recordReceipt(
   advance(message, kind, by);
   const account = message.from.account;
   const told = kind === 'delivered' || settingOf(world, by, 'read_receipts');
-  if (account && message.seq > 0 && told) {
+  if (account && told) {
     if (message.reached) tellLid(world, account, by);
     const who = message.reached ? sharedJid(by) : by.jid;
     pushEvent(world, account, { k: kind, id: message.id, chat: message.to, by: who, at: Date.now() }, null);

@@ -151,11 +151,13 @@ function applyMessage(world: World, [, record]: Extract<JournalRecord, ['message
 function applyEvent(world: World, account: Account, event: NetworkEvent): void {
   let message: Message | null = null;
   if (event.k === 'message' || event.k === 'edited' || event.k === 'deleted') {
-    message = messageOf(
-      world,
-      phoneForJid(world, event.from).phone,
-      event.k === 'message' ? event.id : event.env,
-    );
+    // Its own phone has what it sent.
+    if (!event.from_me)
+      message = messageOf(
+        world,
+        phoneForJid(world, event.from).phone,
+        event.k === 'message' ? event.id : event.env,
+      );
   } else if ('by' in event) {
     const told = messageOf(world, account.phone.phone, event.id);
     if (told) advance(told, event.k, phoneForJid(world, event.by));

@@ -151,11 +151,12 @@ async function setPicture(socket: LibrarySocket, jpeg: Buffer): Promise<void> {
 
 function businessOf(
   jid: string,
-  { address, email, category, business_hours: hours }: LibraryBusinessProfile,
+  { address, description, email, category, business_hours: hours }: LibraryBusinessProfile,
 ): BusinessProfile {
   return {
     jid: withoutDevice(jid),
     address: address ?? '',
+    description: description ?? '',
     email: email ?? '',
     categories: category ? [{ id: '', name: category }] : [],
     business_hours_timezone: hours?.timezone ?? '',

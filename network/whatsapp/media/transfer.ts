@@ -9,13 +9,12 @@ import { type OutboundMedia, SendDeferred, SendRefused, SendUnavailable } from '
 import { type MediaRef, type MediaUse, useOf } from '../wire/inbound-media.ts';
 import type { UploadedMedia } from '../wire/outbound-media.ts';
 import { createDecryptor, createEncryptor } from './crypt.ts';
+import type { FindMediaServers } from './servers.ts';
 
 export interface TransferDeps {
   agent: Agent | undefined;
-  /** Where to, and with what right; `fresh` asks the network anew. */
-  connect(fresh: boolean): Promise<{ hosts: readonly { hostname: string }[]; auth: string }>;
-  /** The server that media is downloaded from. */
-  downloadHost(): Promise<string>;
+  /** Where to and from, and with what right. */
+  connect: FindMediaServers;
   timeoutMs: number;
 }
 
@@ -47,7 +46,9 @@ export async function uploadMedia(
   const path = `/mms/${use}/${encodeURIComponent(hashes.fileEncSha256.toString('base64url'))}`;
   const token = hashes.fileEncSha256.toString('base64url');
   for (const fresh of [false, true]) {
-    const { hosts, auth } = await deps.connect(fresh);
+    const servers = await deps.connect(fresh).catch(() => null);
+    if (!servers) continue;
+    const { hosts, auth } = servers;
     for (const { hostname } of hosts) {
       const address = `https://${hostname}${path}?auth=${encodeURIComponent(auth)}&token=${encodeURIComponent(token)}`;
       const body = { media, mediaKey, use, sizeBytes: encryptedBytes };
@@ -117,7 +118,8 @@ async function readText(response: IncomingMessage): Promise<string> {
  * was altered on its way fails at the end of the stream.
  */
 export async function downloadMedia(deps: TransferDeps, ref: MediaRef): Promise<Readable> {
-  const response = await get(deps, `https://${await deps.downloadHost()}${ref.directPath}`);
+  const { hosts } = await deps.connect(false);
+  const response = await get(deps, `https://${hosts[0]!.hostname}${ref.directPath}`);
   const status = response.statusCode ?? 0;
   if (status !== 200) response.resume();
   if (status === 404 || status === 410) throw new SendRefused('media_expired');

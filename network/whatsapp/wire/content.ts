@@ -9,8 +9,12 @@ const WRAPPERS = [
   'viewOnceMessageV2Extension',
   'documentWithCaptionMessage',
   'editedMessage',
+  'associatedChildMessage',
 ] as const;
 const WRAPPERS_MAX = 5;
+
+/** Media whose words are a caption. */
+const CAPTIONED = ['imageMessage', 'videoMessage', 'documentMessage', 'ptvMessage'] as const;
 
 /** Said beside a content, and no content itself. A call of a group is told as a call. */
 const ASIDE: ReadonlySet<string> = new Set(['messageContextInfo', 'senderKeyDistributionMessage', 'call']);
@@ -71,6 +75,24 @@ export function withContext(message: WireMessage, context: WireContext): WireMes
   }
   const content = message[kind as Kind] as { contextInfo?: WireContext | null };
   return { ...message, [kind]: { ...content, contextInfo: { ...content.contextInfo, ...context } } };
+}
+
+/** The message with new words, within what wraps it: an edit. The preview of a link goes with the old ones. */
+export function withWords(message: WireMessage, words: { text?: unknown; caption?: unknown }): WireMessage {
+  const wrapper = WRAPPERS.find((name) => message[name]?.message);
+  if (wrapper) return { ...message, [wrapper]: { message: withWords(message[wrapper]!.message!, words) } };
+  const { text, caption } = words;
+  const kind = kindOf(message);
+  if (typeof text === 'string') {
+    if (kind === 'conversation') return { ...message, conversation: text };
+    if (kind !== 'extendedTextMessage') return message;
+    const { contextInfo } = message.extendedTextMessage!;
+    return { ...message, extendedTextMessage: { text, ...(contextInfo ? { contextInfo } : {}) } };
+  }
+  const field = CAPTIONED.find((name) => name === kind);
+  return field && typeof caption === 'string'
+    ? { ...message, [field]: { ...message[field], caption } }
+    : message;
 }
 
 /** The context of an answer. */

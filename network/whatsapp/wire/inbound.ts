@@ -38,14 +38,14 @@ export function readArrived(arrived: Arrived): Read {
     if (!pollKey?.id || !vote?.encPayload || !vote.encIv) return { kind: 'none' };
     return { kind: 'vote', pollKey, vote: { encPayload: vote.encPayload, encIv: vote.encIv } };
   }
-  // Pins are told to nobody, as on the sandbox; what has no content is no message.
-  if (message.pinInChatMessage || kindOf(message) === null) return { kind: 'none' };
+  // Pins are told to nobody, as on the sandbox; an album's parts are told, each by itself; what has no content is no message.
+  if (message.pinInChatMessage || message.albumMessage || kindOf(message) === null) return { kind: 'none' };
   return { kind: 'message', message: { ...envelopeOf(arrived, message), ...bodyOf(message, viewOnce) } };
 }
 
 /** What every message has besides its body. */
 export function envelopeOf(
-  { id, chat, from, pushName, at }: Arrived,
+  { id, chat, from, fromMe, pushName, at }: Arrived,
   message: WireMessage,
 ): Omit<InboundMessage, 'type' | 'content'> {
   const { stanzaId, remoteJid, isForwarded, forwardingScore } = readContext(message);
@@ -57,6 +57,7 @@ export function envelopeOf(
     chat,
     from,
     pushName,
+    ...(fromMe ? { fromMe } : {}),
     at,
     ...given({ statusId: statusId ?? undefined }),
     ...(stanzaId && !statusId ? { quotedId: stanzaId } : {}),

@@ -21,10 +21,10 @@ export function mayMatter(jid: string): boolean {
   return isOurChat(plain) || !plain.includes('@') || plain === 's.whatsapp.net';
 }
 
-/** Of two names of one person, the phone's. */
+/** Of two names of one person, the phone's. Groups and statuses have one name. */
 export function preferPhone(jid: string, other: string | null | undefined): string {
   const one = withoutDevice(jid);
-  if (isUserJid(one) || !other) return one;
+  if (!isLidJid(one) || !other) return one;
   const two = withoutDevice(other);
   return isUserJid(two) ? two : one;
 }

@@ -1,7 +1,16 @@
 /** A message of the port as the network's own: what the official apps put on the wire. No I/O, no clock. */
 import { isGroupJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { type MessageTarget, type OutboundMessage, SendRefused } from '../../driver.ts';
-import { bareContent, contextOf, forwardedCopy, withContext } from './content.ts';
+import {
+  bareContent,
+  contextOf,
+  forwardedCopy,
+  kindOf,
+  readContext,
+  unwrap,
+  withContext,
+  withWords,
+} from './content.ts';
 import { given } from './given.ts';
 import { mediaContent, type UploadedMedia } from './outbound-media.ts';
 import { PROTOCOL, type WireContext, type WireKey, type WireMessage } from './wire-types.ts';
@@ -195,14 +204,9 @@ function edit(message: OutboundMessage, from: Ingredients): Composed {
 function editedOf({ text, caption }: Content, target: KnownMessage | null | undefined): WireMessage {
   if (typeof text === 'string') return { conversation: text };
   const original = target && bareContent(target.message);
-  if (!original) throw new SendRefused('message_not_found');
-  const { imageMessage: image, videoMessage: video, documentMessage: file, ptvMessage: ptv } = original;
-  const words = String(caption ?? '');
-  if (image) return { imageMessage: { ...image, caption: words } };
-  if (video) return { videoMessage: { ...video, caption: words } };
-  if (file) return { documentMessage: { ...file, caption: words } };
-  if (ptv) return { ptvMessage: { ...ptv, caption: words } };
-  throw new SendRefused('message_not_found');
+  const edited = original && withWords(original, { caption: String(caption ?? '') });
+  if (!edited || edited === original) throw new SendRefused('message_not_found');
+  return edited;
 }
 
 function remove(message: OutboundMessage, from: Ingredients): Composed {
@@ -215,7 +219,7 @@ function remove(message: OutboundMessage, from: Ingredients): Composed {
 }
 
 function forward({ source }: Ingredients): WireMessage {
-  if (!source) throw new SendRefused('forward_source_not_found');
+  if (!source || !kindOf(bareContent(source.message))) throw new SendRefused('forward_source_not_found');
   return forwardedCopy(source);
 }
 
@@ -237,10 +241,16 @@ function mentionsOf({ mentions }: Content): WireContext {
   return Array.isArray(mentions) && mentions.length > 0 ? { mentionedJid: mentions as string[] } : {};
 }
 
+/** What a quote shows; no words of one that nobody kept, or that was deleted. */
+function shownOf(known: KnownMessage | null | undefined): WireMessage {
+  const content = known ? bareContent(known.message) : {};
+  return kindOf(content) ? content : { conversation: '' };
+}
+
 /** What it answers: a message of this chat, or a status. */
 function answerOf(message: OutboundMessage, { quoted, status, me }: Ingredients): WireContext {
   if (message.status) {
-    const answered = status ? bareContent(status.message) : { conversation: '' };
+    const answered = shownOf(status);
     return {
       ...contextOf({ id: message.status.id, from: message.status.author, message: answered }),
       remoteJid: STATUS_BROADCAST,
@@ -249,6 +259,11 @@ function answerOf(message: OutboundMessage, { quoted, status, me }: Ingredients)
   if (!message.quotedId) return {};
   // A message that nobody kept is still named; the other side's app shows its own copy.
   const from = quoted ? (quoted.fromMe ? me : quoted.from) : message.to;
-  const answered = quoted ? bareContent(quoted.message) : { conversation: '' };
-  return contextOf({ id: message.quotedId, from, message: answered });
+  const answered = shownOf(quoted);
+  // In a chat whose messages disappear, the answer does so as well.
+  const expiration = quoted && readContext(unwrap(quoted.message).message).expiration;
+  return {
+    ...contextOf({ id: message.quotedId, from, message: answered }),
+    ...(expiration ? { expiration } : {}),
+  };
 }

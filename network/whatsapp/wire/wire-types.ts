@@ -21,6 +21,8 @@ export interface WireContext {
   mentionedJid?: Maybe<string[]>;
   isForwarded?: Maybe<boolean>;
   forwardingScore?: Maybe<number>;
+  /** Seconds after which messages of this chat disappear. */
+  expiration?: Maybe<number>;
 }
 
 interface WithContext {
@@ -159,6 +161,9 @@ export interface WireMessage {
   documentWithCaptionMessage?: Maybe<Wrapped>;
   ephemeralMessage?: Maybe<Wrapped>;
   editedMessage?: Maybe<Wrapped>;
+  associatedChildMessage?: Maybe<Wrapped>;
+  /** How many pictures and videos follow. */
+  albumMessage?: Maybe<WithContext>;
   deviceSentMessage?: Maybe<Wrapped>;
   senderKeyDistributionMessage?: unknown;
 }

@@ -39,7 +39,10 @@ interface Patch {
 /** Answers `w:sync:app:state`: takes a patch, or gives those that the device does not have. */
 export function answerAppState(world: World, device: LinkedDevice, stanza: Stanza): readonly Stanza[] {
   const phone = world.phones.get(device.number)!;
-  const collections = children(child(stanza, 'sync'), 'collection').map((asked) => {
+  const named = children(child(stanza, 'sync'), 'collection');
+  const heeded = named.filter(({ attrs }) => attrs.name !== world.faults.leavesOut);
+  if (heeded.length < named.length) device.leftOut += 1;
+  const collections = heeded.map((asked) => {
     const name = asked.attrs.name!;
     const known = collectionOf(world, phone, name);
     const version = Number(asked.attrs.version ?? 0);

@@ -31,8 +31,12 @@ export class Connection implements LiveConnection {
   }
 
   send(stanza: Stanza): void {
+    this.sendSealed(this.#world.coding.encodeNode(stanza));
+  }
+
+  sendSealed(plain: Uint8Array, spoil: (frame: Buffer) => Buffer = (frame) => frame): void {
     if (this.#isOver || this.#socket.readyState !== this.#socket.OPEN) return;
-    this.#socket.send(this.#noise.sealFrame(this.#world.coding.encodeNode(stanza)));
+    this.#socket.send(spoil(this.#noise.sealFrame(plain)));
   }
 
   end(stanza?: Stanza): void {
@@ -186,7 +190,7 @@ export class Connection implements LiveConnection {
       confirmPairing(this.#world, candidate, stanza);
       this.#candidate = null;
       this.end(node('stream:error', { code: '515' }));
-    } else if (type === 'get') {
+    } else if (type === 'get' || type === 'set') {
       this.send(node('iq', { id, from: '@s.whatsapp.net', type: 'result' }));
     }
   }

@@ -62,6 +62,7 @@ export interface Said {
 /** What a business shows, as the port answers it. */
 export interface ContractShop {
   address: string;
+  description: string;
   email: string;
   category: string;
   hours: { timezone: string; day: string; opens: string; closes: string };
@@ -233,7 +234,7 @@ function contractPhone(network: WhatsAppNetwork, handle: PhoneHandle): ContractP
 }
 
 /** A shop as the network has it: hours in minutes, prices in thousandths. */
-function storefrontOf({ address, email, category, hours, products, collection }: ContractShop): Storefront {
+function storefrontOf({ hours, products, collection, ...said }: ContractShop): Storefront {
   const minutes = (clock: string) => {
     const [hour = 0, minute = 0] = clock.split(':').map(Number);
     return hour * 60 + minute;
@@ -243,7 +244,8 @@ function storefrontOf({ address, email, category, hours, products, collection }:
     ...{ open: minutes(hours.opens), close: minutes(hours.closes) },
   };
   return {
-    ...{ address, email, category, hours: { timezone: hours.timezone, days: [day] } },
+    ...said,
+    hours: { timezone: hours.timezone, days: [day] },
     products: products.map((product) => ({
       ...product,
       ...{ description: '', retailerId: '', url: '', isHidden: false, status: 'approved' },

@@ -4,6 +4,8 @@ import type { Bundle } from './ratchet.ts';
 /** One connection that is logged in, as far as whoever sends to it must know. */
 export interface LiveConnection {
   send(stanza: Stanza): void;
+  /** Seals any bytes in place of a stanza; `spoil` makes something else of the sealed frame. */
+  sendSealed(plain: Uint8Array, spoil?: (frame: Buffer) => Buffer): void;
   /** Sends what is said last, then closes. */
   end(stanza?: Stanza): void;
   /** Cuts the line without a word. */
@@ -41,6 +43,8 @@ export class LinkedDevice {
   /** Acks of messages are held back while this is true. */
   holdsAcks = false;
   readonly heldAcks: Stanza[] = [];
+  /** How often it asked for a collection that was left out. */
+  leftOut = 0;
 
   constructor(given: {
     number: string;

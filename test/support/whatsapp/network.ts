@@ -82,6 +82,10 @@ export async function startWhatsAppNetwork(options: NetworkOptions = {}): Promis
     onMessage: null,
     pairing: null,
     spoilsPreKeys: false,
+    ignoresRejections: false,
+    namesLid: null,
+    hidesMediaServers: 0,
+    leavesOut: null,
   };
   const world: World = {
     coding,

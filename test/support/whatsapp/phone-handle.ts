@@ -7,7 +7,7 @@ import { node, type WireMessage } from './nodes.ts';
 import { enterCode, scan } from './pairing.ts';
 import type { Phone, PhoneMessage } from './phone.ts';
 import { tellSender } from './phone-inbox.ts';
-import { type SendOptions, sendFromPhone } from './phone-outbox.ts';
+import { type SendOptions, sendFromPhone, tellOwnDevices } from './phone-outbox.ts';
 import { jidIn, seconds, type World } from './world.ts';
 
 const POLL_MS = 10;
@@ -124,6 +124,11 @@ export class PhoneHandle {
     const content =
       message.wire[kind === 'video' && message.wire.ptvMessage ? 'ptvMessage' : `${kind}Message`];
     return openMedia(this.#world.media, kind, content as Record<string, unknown>);
+  }
+
+  /** Somebody got, read or played a message that this phone sent: its linked devices hear of it. */
+  hears(by: PhoneHandle, id: string, type?: 'read' | 'played'): void {
+    tellOwnDevices(this.#world, this.phone, by.phone, id, type);
   }
 
   /** Tells the sender that its messages were read, or played. */

@@ -13,7 +13,7 @@ export interface SendOptions {
   /** What the stanza calls it. */
   type?: string;
   at?: Date;
-  /** Whether a one-to-one chat shows the number or the anonymous id. */
+  /** Whether a one-to-one chat shows the number or the anonymous id, and a status its author. */
   addressing?: 'pn' | 'lid';
 }
 
@@ -43,10 +43,25 @@ export function sendFromPhone(
   if (other !== phone) {
     const copy = { deviceSentMessage: { destinationJid: chat, message } };
     for (const device of phone.devices.values()) {
-      sendToDevice(world, phone, device, copy, { ...options, id, recipient: chat });
+      sendToDevice(world, phone, device, copy, { ...options, id, recipient: other });
     }
   }
   return id;
+}
+
+/** The linked devices of a phone hear what becomes of a message that it sent. */
+export function tellOwnDevices(
+  world: World,
+  phone: Phone,
+  by: Phone,
+  id: string,
+  type: 'read' | 'played' | undefined,
+): void {
+  const chat = phone.sent.get(id)!.chat;
+  const isShared = world.groups.has(chat) || chat === 'status@broadcast';
+  const from = isShared ? { from: chat, participant: by.jid } : { from: by.jid };
+  for (const device of phone.devices.values())
+    device.deliver(node('receipt', { ...from, id, type, t: seconds() }));
 }
 
 /** Sends again what a device could not open. */
@@ -59,7 +74,7 @@ export function resend(world: World, phone: Phone, to: LinkedDevice, id: string,
     const message = isOwn
       ? { deviceSentMessage: { destinationJid: sent.chat, message: sent.message } }
       : sent.message;
-    const recipient = isOwn ? sent.chat : undefined;
+    const recipient = isOwn ? phoneOf(world, sent.chat) : undefined;
     sendToDevice(world, phone, to, message, { id, count, recipient });
     return;
   }
@@ -114,19 +129,26 @@ function sendToDevice(
   phone: Phone,
   device: LinkedDevice,
   message: WireMessage,
-  options: SendOptions & { recipient?: string; count?: string; category?: string },
+  options: SendOptions & { recipient?: Phone; count?: string; category?: string },
 ): void {
   const bytes = pad(world.coding.encodeMessage(message));
   const sealed = phone.seal(addressOf(device.number, device.id), bytes, () => device.takeBundle());
   const isLid = options.addressing === 'lid';
+  const { recipient } = options;
+  // To the account's own devices the network names who it was for, under both addresses.
+  const others = recipient
+    ? {
+        recipient: isLid ? recipient.lid : recipient.jid,
+        peer_recipient_pn: isLid ? recipient.jid : undefined,
+        peer_recipient_lid: isLid ? undefined : recipient.lid,
+      }
+    : { sender_pn: isLid ? phone.jid : undefined, sender_lid: isLid ? undefined : phone.lid };
   device.deliver(
     node(
       'message',
       {
         from: jidIn(isLid ? 'lid' : 'pn', phone, 0),
-        sender_pn: isLid ? phone.jid : undefined,
-        sender_lid: isLid ? undefined : phone.lid,
-        recipient: options.recipient,
+        ...others,
         category: options.category,
         id: options.id,
         type: options.type ?? 'text',
@@ -170,7 +192,7 @@ function sendToMany(
 }
 
 function chatAttrs(phone: Phone, chat: string, group: Group | undefined, options: SendOptions) {
-  const isLid = group?.addressing === 'lid';
+  const isLid = (group?.addressing ?? options.addressing) === 'lid';
   return {
     from: chat,
     participant: jidIn(isLid ? 'lid' : 'pn', phone, 0),

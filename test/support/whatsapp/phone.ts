@@ -37,6 +37,7 @@ export interface PhoneReceipt {
 /** What a business shows: an element of its profile, its catalog and collections each a stanza's content. */
 export interface Storefront {
   address: string;
+  description: string;
   email: string;
   category: string;
   hours: { timezone: string; days: { day: string; mode: string; open?: number; close?: number }[] };

@@ -60,7 +60,7 @@ function shelvesOf(world: World, jid: string | undefined): Storefront | null {
 function profileOf({ storefront }: Phone): Stanza[] {
   const text = (tag: string, value: string) => node(tag, {}, Buffer.from(value));
   if (!storefront) return [text('description', 'A business')];
-  const { address, email, category, hours } = storefront;
+  const { address, description, email, category, hours } = storefront;
   const days = hours.days.map(({ day, mode, open, close }) =>
     node('business_hours_config', {
       ...{ day_of_week: day, mode },
@@ -70,7 +70,7 @@ function profileOf({ storefront }: Phone): Stanza[] {
   );
   return [
     text('address', address),
-    text('description', 'A business'),
+    text('description', description),
     text('email', email),
     node('categories', {}, [node('category', { id: '133436743388217' }, Buffer.from(category))]),
     node('business_hours', { timezone: hours.timezone }, days),

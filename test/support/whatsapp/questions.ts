@@ -27,11 +27,7 @@ const QUESTIONS: Record<string, Question> = {
   blocklist: answerBlocklist,
   privacy: answerPrivacy,
   disappearing_mode: () => NOTHING,
-  'w:m': (world) => [
-    node('media_conn', { auth: world.media.auth, ttl: '300', auth_ttl: '300', max_buckets: '12' }, [
-      node('host', { hostname: world.media.host, maxContentLengthBytes: '104857600' }),
-    ]),
-  ],
+  'w:m': answerMediaServers,
   'w:g2': answerGroupQuestion,
   ...profileQuestions,
   'w:sync:app:state': answerAppState,
@@ -52,6 +48,18 @@ export function answerQuestion(world: World, device: LinkedDevice, stanza: Stanz
 function unknown(world: World, stanza: Stanza): Answer {
   world.unknownQuestions.push(`${stanza.attrs.xmlns} ${children(stanza)[0]?.tag ?? ''}`);
   return { error: 501, text: 'feature-not-implemented' };
+}
+
+function answerMediaServers({ faults, media }: World): Answer {
+  if (faults.hidesMediaServers > 0) {
+    faults.hidesMediaServers -= 1;
+    return { error: 500, text: 'internal-server-error' };
+  }
+  return [
+    node('media_conn', { auth: media.auth, ttl: '300', auth_ttl: '300', max_buckets: '12' }, [
+      node('host', { hostname: media.host, maxContentLengthBytes: '104857600' }),
+    ]),
+  ];
 }
 
 /** The device is ready: a new one is given its history now, when its prekeys are there. */
@@ -141,7 +149,7 @@ function answerUsync(world: World, _device: LinkedDevice, stanza: Stanza): Answe
     const number = child(user, 'contact')?.content ? textOf(child(user, 'contact')).replace('+', '') : null;
     const jid = user.attrs.jid ?? `${number}@s.whatsapp.net`;
     const phone = phoneOf(world, jid);
-    const answers = asked.map((protocol) => protocolAnswer(protocol, phone, number));
+    const answers = asked.map((protocol) => protocolAnswer(world, protocol, phone, number));
     return node(
       'user',
       { jid: phone && number !== null ? phone.jid : jid },
@@ -157,7 +165,12 @@ function answerUsync(world: World, _device: LinkedDevice, stanza: Stanza): Answe
   return [node('usync', { sid, mode, context, last: 'true', index: '0' }, [result, node('list', {}, users)])];
 }
 
-function protocolAnswer(protocol: string, phone: Phone | undefined, asked: string | null): Stanza | null {
+function protocolAnswer(
+  world: World,
+  protocol: string,
+  phone: Phone | undefined,
+  asked: string | null,
+): Stanza | null {
   if (protocol === 'contact')
     return node(
       'contact',
@@ -172,7 +185,10 @@ function protocolAnswer(protocol: string, phone: Phone | undefined, asked: strin
       {},
       phone.isBusiness ? [node('verified_name', { v: '1' }, randomBytes(64))] : undefined,
     );
-  if (protocol === 'lid') return node('lid', { val: phone.lid });
+  if (protocol === 'lid') {
+    const { namesLid } = world.faults;
+    return namesLid?.(phone.number) === false ? null : node('lid', { val: phone.lid });
+  }
   if (protocol === 'status') return node('status', { t: seconds() }, Buffer.from(phone.about));
   if (protocol === 'disappearing_mode') return node('disappearing_mode', { duration: '0', t: seconds() });
   if (protocol !== 'devices') return null;

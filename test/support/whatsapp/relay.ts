@@ -74,6 +74,7 @@ export function takeAck(from: LinkedDevice, stanza: Stanza): void {
 
 /** A device ends a call before it is taken: the caller hears of it, if the call is its own and still rings. */
 export function takeCall(world: World, from: LinkedDevice, stanza: Stanza): void {
+  if (world.faults.ignoresRejections) return;
   const { id, to = '' } = stanza.attrs;
   const reject = child(stanza, 'reject');
   const caller = phoneOf(world, to);

@@ -59,6 +59,14 @@ export interface Faults {
   onMessage: ((device: LinkedDevice, stanza: Stanza) => MessageFault | null) | null;
   /** Where the next pairings are made wrong. */
   pairing: PairingFault | null;
+  /** Whether the anonymous id of a number is named; asked each time that a device asks. */
+  namesLid: ((number: string) => boolean) | null;
+  /** Tells nobody of its media servers, as often as it is told. */
+  hidesMediaServers: number;
+  /** Leaves this collection out when it tells what has changed. */
+  leavesOut: string | null;
+  /** Says nothing to devices that refuse a call. */
+  ignoresRejections: boolean;
   /** Gives away prekeys whose signature is wrong. */
   spoilsPreKeys: boolean;
 }
