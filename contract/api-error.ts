@@ -1,11 +1,14 @@
 import { type ErrorCode, type ErrorStatus, errorCatalogue } from './errors.ts';
 
+/** Of a 503 whose thrower knows no better. */
+const RETRY_AFTER = { 'retry-after': '5' };
+
 export interface ApiErrorOptions {
   /** Public text in place of the catalogue's default. Never an internal cause. */
   message?: string;
   /** Extra top-level fields of the envelope, as the guard codes carry: `remote_jid`, `count` and the like. */
   fields?: Record<string, unknown>;
-  /** Response headers, e.g. `{ 'retry-after': '30' }`. */
+  /** Response headers, e.g. `{ 'retry-after': '30' }`, which a 503 has in any case. */
   headers?: Record<string, string>;
   /** What really happened, for the log only. */
   cause?: unknown;
@@ -32,7 +35,7 @@ export class ApiError extends Error {
     this.status = options.status ?? errorCatalogue[code].status;
     this.publicMessage = message;
     this.fields = options.fields;
-    this.headers = options.headers;
+    this.headers = this.status === 503 ? { ...RETRY_AFTER, ...options.headers } : options.headers;
   }
 }
 

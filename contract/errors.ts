@@ -18,6 +18,9 @@ export interface ErrorSpec {
   planned?: string;
 }
 
+/** What passes passive mode and the guard. */
+const FORCE = 'the header X-Force-Send: true sends it all the same';
+
 export const errorCatalogue = {
   // What each status says when no other code fits better
   BAD_REQUEST: { status: 400, message: 'the request is not valid' },
@@ -108,10 +111,10 @@ export const errorCatalogue = {
   INTERACTIVE_DISABLED: { status: 403, message: 'interactive messages are disabled' },
   /** Not given: the network behind us refused a synchronous action. */
   SEND_FAILED: { status: 502, message: 'the network refused the action' },
-  BLOCKED_DUPLICATE_CONTENT: { status: 409, message: 'the same content was sent within 24 hours' },
-  BLOCKED_NO_RECIPROCITY: { status: 409, message: 'too many sends in a row without an answer' },
-  BLOCKED_TEMPERATURE_LIMIT: { status: 409, message: 'too many sends in a row for this contact' },
-  PASSIVE_MODE_ENABLED: { status: 409, message: 'the instance is in passive mode' },
+  BLOCKED_DUPLICATE_CONTENT: { status: 409, message: `the same content was sent within 24 hours; ${FORCE}` },
+  BLOCKED_NO_RECIPROCITY: { status: 409, message: `too many sends in a row without an answer; ${FORCE}` },
+  BLOCKED_TEMPERATURE_LIMIT: { status: 409, message: `too many sends in a row for this contact; ${FORCE}` },
+  PASSIVE_MODE_ENABLED: { status: 409, message: `the instance is in passive mode; ${FORCE}` },
   EDIT_WINDOW_EXPIRED: { status: 400, message: 'the message is too old to edit' },
   EDIT_UNSUPPORTED_TYPE: { status: 400, message: 'messages of this type cannot be edited' },
   EDIT_FORWARDED_NOT_ALLOWED: { status: 400, message: 'forwarded messages cannot be edited' },

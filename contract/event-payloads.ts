@@ -24,9 +24,29 @@ const messageFamily = z.object({
   forwarding_score: z.int().optional(),
 });
 
+/** What events tell of a content besides itself. */
+const contentDetails = {
+  mime_type: z.string().optional(),
+  quoted_id: z
+    .string()
+    .optional()
+    .meta({ description: 'The message_id of one that was sent from here, else the id of the network' }),
+  is_animated: z.boolean().optional().meta({ description: 'Animated stickers' }),
+  incomplete_reason: z.string().optional().meta({
+    description:
+      'Set when not all of it could be kept. media_*: its media is missing, e.g. media_expired, media_too_large, media_unavailable, media_storage_full; content_cut: its texts were cut; content_unreadable: its content could not be read',
+  }),
+};
+
+/** Without an idempotency_key: the account sent it on its phone or another device, and `content` says what. */
 export const messageSent = messageFamily
   .extend({
     contacts: z.array(z.record(z.string(), z.unknown())).optional().meta({ description: 'On contact sends' }),
+    content: z.record(z.string(), z.unknown()).optional().meta({
+      description:
+        "By type; for text {text, mentions?}. Only on messages from the account's phone or another device, which have no idempotency_key",
+    }),
+    ...contentDetails,
   })
   .meta({ id: 'MessageSentEvent' });
 
@@ -38,17 +58,8 @@ export const messageReceived = messageFamily
   .extend({
     content: z.record(z.string(), z.unknown()).meta({ description: 'By type; for text {text, mentions?}' }),
     push_name: z.string().optional(),
-    mime_type: z.string().optional(),
-    quoted_id: z
-      .string()
-      .optional()
-      .meta({ description: 'The message_id of one that was sent from here, else the id of the network' }),
-    is_animated: z.boolean().optional().meta({ description: 'Animated stickers' }),
+    ...contentDetails,
     detail: z.record(z.string(), z.unknown()).optional().meta({ description: 'Orders and products' }),
-    incomplete_reason: z.string().optional().meta({
-      description:
-        'Set when not all of it could be kept. media_*: its media is missing, e.g. media_expired, media_too_large, media_unavailable, media_storage_full; content_cut: its texts were cut; content_unreadable: its content could not be read',
-    }),
   })
   .meta({ id: 'MessageReceivedEvent' });
 

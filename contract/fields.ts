@@ -3,12 +3,29 @@ import { z } from 'zod/v4';
 import { boundedArray } from './bounded.ts';
 import type { ErrorCode } from './errors.ts';
 import { isGroupJid, parseChat, parseRecipient } from './jid.ts';
-import { EMAIL_MAX_CHARS, MENTIONS_MAX, NAME_MAX_CHARS, NETWORK_ID_MAX_CHARS } from './limits.ts';
+import {
+  EMAIL_MAX_CHARS,
+  INTEGER_ID_MAX,
+  MENTIONS_MAX,
+  NAME_MAX_CHARS,
+  NETWORK_ID_MAX_CHARS,
+} from './limits.ts';
 
 /** RFC 3339, e.g. `2026-01-31T12:00:00.000Z`. */
 export const timestamp = z.iso.datetime({ offset: true });
 export const uuid = z.uuid();
 export const integerId = z.int().positive();
+/** An id in a body that is looked up in a column of the type `integer`. A 0 names nothing: some clients send it for none. */
+export const namedId = z.int().min(0).max(INTEGER_ID_MAX);
+/** The same in a query. */
+export const idQuery = z.coerce.number<number | string>().int().positive().max(INTEGER_ID_MAX);
+/** The id before which a page begins, of a column of the type `bigint`. */
+export const beforeQuery = z.coerce
+  .number<number | string>()
+  .int()
+  .positive()
+  .optional()
+  .meta({ description: 'next_before of the previous page' });
 
 export const role = z.enum(['owner', 'admin', 'agent', 'superadmin']);
 export type Role = z.infer<typeof role>;
@@ -136,6 +153,14 @@ export function pageQuery(limit: { default: number; max: number }) {
 /** `{data, total, page, limit}`, the shape of every list with page numbers. */
 export function pageOf<T extends z.ZodType>(item: T) {
   return z.object({ data: z.array(item), total: z.int(), page: z.int(), limit: z.int() });
+}
+
+/** Beside a field that a page with a number leaves out once its rows have a megabyte together. */
+export function omitted(field: string, elsewhere: string) {
+  return z
+    .literal(true)
+    .optional()
+    .meta({ description: `${field} is left out: the rows of this page have 1 MB before it; ${elsewhere}` });
 }
 
 const totalCapped = z

@@ -59,6 +59,8 @@ export const SYNC_ACTION_TIMEOUT_MS = 15_000;
 
 // Bounds that keep what a request may cost known in advance
 export const SCHEDULE_AHEAD_MAX_DAYS = 366;
+/** Of a company, until they are sent, refused or cancelled. */
+export const SCHEDULED_WAITING_MAX = 10_000;
 export const TEXT_MAX_CHARS = 65_536;
 /** Names, titles, addresses and the like. */
 export const FIELD_MAX_CHARS = 1024;
@@ -98,4 +100,8 @@ export const ABOUT_MAX_CHARS = 139;
 export const PICTURE_MAX_BYTES = 2 * 1024 * 1024;
 /** In each list of a request. */
 export const GROUP_PARTICIPANTS_PER_REQUEST_MAX = 256;
+/** The largest id that a column of the type `integer` holds. */
+export const INTEGER_ID_MAX = 2_147_483_647;
+/** Of the rows of a page of any list together; one row comes at any rate. */
+export const LIST_PAGE_MAX_BYTES = 1024 * 1024;
 export const LIST_LIMIT = { default: 50, max: 200 } as const;

@@ -54,6 +54,19 @@ export const SCHEDULABLE = OPERATIONS.filter((name) => name !== 'status_reply') 
 >[];
 export type Schedulable = (typeof SCHEDULABLE)[number];
 
+/** Those words as the paths of their sends spell them: `link-preview`, `status/text`. */
+const AS_PATHS = new Map(
+  SCHEDULABLE.map((name) => [name.replace(/^status_/, 'status/').replace('_', '-'), name] as const),
+);
+export const SCHEDULABLE_PATHS = [...AS_PATHS.keys()].filter(
+  (path) => !(SCHEDULABLE as readonly string[]).includes(path),
+);
+
+/** The word of a send, in either spelling. */
+export function schedulableOf(spelt: string): Schedulable {
+  return AS_PATHS.get(spelt) ?? (spelt as Schedulable);
+}
+
 /** Content families that arrive in chats. `<family>.received` and `<family>.deleted` exist for each. */
 export const INBOUND_FAMILIES = [
   ...COMMON_TYPES,

@@ -1,4 +1,3 @@
-import { IDEMPOTENCY_KEY_MAX_CHARS } from '@posthorn/contract/limits.ts';
 import type { Json } from './json.ts';
 
 const integer = { type: 'integer' };
@@ -29,13 +28,6 @@ export const COMPONENTS: Json = {
     },
   },
   parameters: {
-    IdempotencyKey: {
-      name: 'Idempotency-Key',
-      in: 'header',
-      required: true,
-      description: 'Your name for this send; repeating it never sends twice. Kept 72 hours.',
-      schema: { ...string, minLength: 1, maxLength: IDEMPOTENCY_KEY_MAX_CHARS },
-    },
     ForceSend: {
       name: 'X-Force-Send',
       in: 'header',
@@ -78,6 +70,7 @@ export const COMPONENTS: Json = {
       required: true,
       description: 'The secret that the provider and this installation share',
       schema: string,
+      example: 'the secret of ASAAS_WEBHOOK_SECRET',
     },
     WebhookId: {
       name: 'webhook-id',

@@ -16,14 +16,20 @@ const LICENSE = { name: 'MIT', identifier: 'MIT' };
 /** The document comes from whoever runs it: there is no one address for all installations. */
 const CONTACT = { name: 'Whoever runs this installation' };
 
+const AUTHENTICATE =
+  'Authenticate with the header `X-API-Key: svc_...`. `POST /v1/auth/quick-register` answers the first key, `POST /v1/tokens` makes more. People who log in send the token of `POST /v1/auth/login` as `Authorization: Bearer`; a key does not go there.';
+
 /** The OpenAPI 3.1 document of the messaging service, as the text of the committed file. */
 export async function messagingDocument(): Promise<string> {
   const { webhooks, schemas } = describeDeliveries();
   return documentOf(messagingContract, {
     service: 'messaging',
     title: 'Posthorn messaging API',
-    description:
+    description: [
       'Multi-tenant messaging: connect instances, send messages, receive events. Sends answer 202 and are reported by events. Errors have one shape, Error, with a stable error_code.',
+      AUTHENTICATE,
+      'Every send needs an `Idempotency-Key`, which is your name for it: the same key again never sends twice. The ids in the samples are examples: put in those of your instances and messages.',
+    ].join('\n\n'),
     url: 'http://127.0.0.1:8080',
     webhooks,
     schemas,
@@ -35,8 +41,10 @@ export async function billingDocument(): Promise<string> {
   return documentOf(billingContract, {
     service: 'billing',
     title: 'Posthorn billing API',
-    description:
-      'Plans, the subscription of a company, its cards and charges. Takes the JWTs and keys of the messaging API. What middleware refuses (401, 403, 429) has the shape Error, everything else the shape BillingError.',
+    description: [
+      'Plans, the subscription of a company, its cards and charges. What middleware refuses (401, 403, 429) has the shape Error, everything else the shape BillingError.',
+      `${AUTHENTICATE} Both come from the messaging API.`,
+    ].join('\n\n'),
     url: 'http://127.0.0.1:8081',
   });
 }

@@ -2,7 +2,9 @@
 import { STATUS_CODES } from 'node:http';
 import { errorCatalogue } from '@posthorn/contract/errors.ts';
 import { exampleBody, textAnswers } from '@posthorn/contract/examples/index.ts';
+import type { FieldDoc } from '@posthorn/contract/field-docs/field-doc.ts';
 import { docOfField } from '@posthorn/contract/field-docs/index.ts';
+import { IDEMPOTENCY_KEY_MAX_CHARS } from '@posthorn/contract/limits.ts';
 import type { NamedRoute } from '@posthorn/contract/list-routes.ts';
 import { PATH_PARAMS } from '@posthorn/contract/path-params.ts';
 import {
@@ -23,7 +25,8 @@ export type Service = 'messaging' | 'billing';
 const SECURITY: Record<RouteAuth, Json[]> = {
   none: [],
   jwt: [{ bearer: [] }],
-  any: [{ bearer: [] }, { apiKey: [] }],
+  // The first is the one that samples use: programs have a key.
+  any: [{ apiKey: [] }, { bearer: [] }],
   refresh: [{ refreshCookie: [], csrf: [] }],
   jwt_or_cookie: [{ bearer: [] }, { refreshCookie: [], csrf: [] }],
 };
@@ -78,16 +81,23 @@ function givenParameters(parameters: Json[], name: string): Json[] {
     .filter((parameter) => parameter.name !== 'ticket')
     .map((parameter) => {
       const key = parameter.name as string;
-      const description =
-        parameter.in === 'path' ? PATH_PARAMS[key] : (parameter.description ?? queryDoc(name, key));
-      return description === undefined ? parameter : { ...parameter, description };
+      if (parameter.in === 'path') {
+        const [description, example] = PATH_PARAMS[key] ?? [];
+        return { ...parameter, description, example };
+      }
+      const [text, example] = queryDoc(name, key) ?? [];
+      const description = parameter.description ?? text;
+      const shown = parameter.required
+        ? { example: example ?? exampleOf(parameter.schema as Json, key) }
+        : {};
+      return { ...parameter, ...(description === undefined ? {} : { description }), ...shown };
     });
 }
 
-function queryDoc(name: string, key: string): string | undefined {
+function queryDoc(name: string, key: string): FieldDoc | undefined {
   const [own, shared] = [docOfField(name, key), docOfField('query', key)];
   // Both look-ups end at the plain name, which the first must not reach before the second had its turn.
-  return (own === docOfField('', key) ? shared : own)?.[0];
+  return own === docOfField('', key) ? shared : own;
 }
 
 /** Headers that decide something on one route alone. */
@@ -102,8 +112,21 @@ const OWN_HEADERS: Readonly<Record<string, readonly string[]>> = {
 
 function headerParameters(route: Route, name: string): Json[] {
   const meta = metaOf(route);
-  const shared = meta.operation ? ['IdempotencyKey', 'ForceSend'] : meta.raw === 'sse' ? ['LastEventId'] : [];
-  return [...shared, ...(OWN_HEADERS[name] ?? [])].map((parameter) => ref(`parameters/${parameter}`));
+  const shared = meta.operation ? ['ForceSend'] : meta.raw === 'sse' ? ['LastEventId'] : [];
+  const others = [...shared, ...(OWN_HEADERS[name] ?? [])].map((parameter) => ref(`parameters/${parameter}`));
+  return meta.operation ? [idempotencyKey(name), ...others] : others;
+}
+
+/** Each operation with a key of its own in its sample: of two bodies under one key the second is refused. */
+function idempotencyKey(name: string): Json {
+  return {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: true,
+    description: 'Your name for this send; repeating it never sends twice. Kept 72 hours.',
+    schema: { type: 'string', minLength: 1, maxLength: IDEMPOTENCY_KEY_MAX_CHARS },
+    example: `${name.split('.').at(-1)}-1001`,
+  };
 }
 
 function requestBody({ description: _, ...body }: Json, route: Route, example: object | undefined): Json {

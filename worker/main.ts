@@ -1,6 +1,6 @@
 import { createRabbitBroker } from '@posthorn/core/platform/broker/rabbitmq.ts';
-import { systemClock } from '@posthorn/core/platform/clock.ts';
 import { loadConfig } from '@posthorn/core/platform/config.ts';
+import { openDatabaseClock } from '@posthorn/core/platform/database-clock.ts';
 import { startHealthServer } from '@posthorn/core/platform/health-server.ts';
 import { createLog } from '@posthorn/core/platform/log.ts';
 import { createMetrics } from '@posthorn/core/platform/metrics.ts';
@@ -18,7 +18,8 @@ await runMain('worker', async () => {
   const metrics = createMetrics();
   const broker = createRabbitBroker({ url: config.AMQP_URL, log });
   shutdown.add('broker', () => broker.close());
-  const roles = await openWorkerRoles({ config, broker, clock: systemClock, log, metrics, shutdown });
+  const clock = await openDatabaseClock({ url: config.DATABASE_URL, log, shutdown });
+  const roles = await openWorkerRoles({ config, broker, clock, log, metrics, shutdown });
   if (config.WORKER_PORT !== undefined) {
     const health = await startHealthServer({
       mayReadMetrics: createMetricsAccess(config.METRICS_TOKEN),

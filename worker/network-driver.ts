@@ -14,6 +14,13 @@ export function pacingMinMsOf(config: Pick<Config, 'PACING_MIN_MS'>, driver: str
   return config.PACING_MIN_MS ?? PACING_MIN_MS[driver] ?? 0;
 }
 
+/** The longest time that a text is typed (SND-38). */
+export function typingMaxMsOf({
+  HUMANIZE_MAX_SECONDS: seconds,
+}: Pick<Config, 'HUMANIZE_MAX_SECONDS'>): number {
+  return seconds === undefined ? Number.POSITIVE_INFINITY : seconds * 1_000;
+}
+
 type DriverConfig = Pick<
   Config,
   'NETWORK_DRIVERS' | 'SANDBOX_URL' | 'SANDBOX_WINDOW' | 'WHATSAPP_URL' | 'ALLOW_PRIVATE_PROXIES'

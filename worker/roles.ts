@@ -9,6 +9,7 @@ import { type Bus, openBus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
 import { PATIENT_LIMITS } from '@posthorn/core/platform/connection-limits.ts';
+import { clockCheck } from '@posthorn/core/platform/database-clock.ts';
 import { createDb } from '@posthorn/core/platform/db.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
 import { createFolderProbe } from '@posthorn/core/platform/folder-probe.ts';
@@ -23,7 +24,7 @@ import { startBillingRoles } from './billing/start.ts';
 import { createMailSender } from './mail/mail-sender.ts';
 import { createMediaRetentionJob } from './media/media-retention-job.ts';
 import { openWorkerMedia } from './media/open-worker-media.ts';
-import { createNetworkDrivers, pacingMinMsOf } from './network-driver.ts';
+import { createNetworkDrivers, pacingMinMsOf, typingMaxMsOf } from './network-driver.ts';
 import { type Membership, newWorkerTag, startMembership } from './ownership/membership.ts';
 import { createPurgeJob } from './purge/purge-job.ts';
 import { createRetentionJob } from './retention/retention-job.ts';
@@ -101,6 +102,7 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
       databaseUrl: url,
       ...(await createNetworkDrivers(deps, config)),
       pacingMinMs: (driver) => pacingMinMsOf(config, driver),
+      typingMaxMs: typingMaxMsOf(config),
       name,
       membership,
     });
@@ -116,8 +118,12 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
   return {
     checks: {
       database: () => db.query('SELECT 1'),
+      clock: clockCheck(deps.clock),
       bus: () => bus.isUp(),
-      broker: () => broker.isUp(),
+      broker: () =>
+        broker.isBlocked()
+          ? 'RabbitMQ is short of memory or disk and takes no messages; sends go on, found by timer'
+          : broker.isUp(),
       roles: () => running !== null,
       heartbeat: () => running?.membership.isAlive() ?? false,
       sends: () => running !== null && running.pipeline.lateMs() < LATE_MS,

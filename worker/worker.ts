@@ -6,6 +6,7 @@ import { createAcceptor } from '@posthorn/core/messages/accept-send.ts';
 import { beginAttempt } from '@posthorn/core/messages/begin-attempt.ts';
 import { createPendingLoader } from '@posthorn/core/messages/load-pending.ts';
 import type { LocalQueues } from '@posthorn/core/messages/local-queues.ts';
+import { noteTyping } from '@posthorn/core/messages/note-typing.ts';
 import { type EndedChange, recordChangeTask } from '@posthorn/core/messages/record-change-task.ts';
 import { createInboundRecorder } from '@posthorn/core/messages/record-inbound.ts';
 import { createProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
@@ -48,6 +49,8 @@ export interface WorkerDeps {
   deferral?: InstanceQueueDeps['deferral'];
   /** The least distance between two sends of an instance; without it none. */
   pacingMinMs?: (driver: string) => number;
+  /** The longest time that a text is typed; 0: none is, and without it there is no limit. */
+  typingMaxMs?: number;
   /** In place of {@link OPENING_LIMITS}. */
   openings?: OpeningLimits;
   /** Names this worker to operators, e.g. host and process id. */
@@ -84,6 +87,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     ...deps,
     driverOf: offeredDrivers(drivers.map((driver) => fencedDriver(driver, membership))),
     pacingMinMs: deps.pacingMinMs ?? (() => 0),
+    typingMaxMs: deps.typingMaxMs ?? Number.POSITIVE_INFINITY,
     recorder,
     recordChange,
     inbound,
@@ -94,6 +98,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     inboundMedia: media.inbound,
     loader: createPendingLoader(deps),
     beginAttempt: (attempt) => beginAttempt(deps.db, attempt),
+    noteTyping: (typing) => noteTyping(deps.db, typing),
     onLeaseLost: (lease) => owner.giveUp(lease),
     random: Math.random,
   });

@@ -1,6 +1,6 @@
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
-import { integerId, integerQuery, timestamp } from '../fields.ts';
+import { beforeQuery, integerId, integerQuery, timestamp } from '../fields.ts';
 import { LIST_LIMIT } from '../limits.ts';
 import { c } from '../route-meta.ts';
 import { billingRoute } from './route.ts';
@@ -53,9 +53,7 @@ export const admin = {
       query: z.object({
         status: providerEventStatus.optional(),
         event: z.string().max(100).optional(),
-        before: z.coerce.number<number | string>().int().positive().optional().meta({
-          description: 'next_before of the previous page',
-        }),
+        before: beforeQuery,
         limit: integerQuery(LIST_LIMIT),
       }),
       responses: {

@@ -1,6 +1,6 @@
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
-import { integerId } from '../fields.ts';
+import { integerId, namedId } from '../fields.ts';
 import { NAME_MAX_CHARS } from '../limits.ts';
 import { c } from '../route-meta.ts';
 import { billingRoute } from './route.ts';
@@ -21,7 +21,7 @@ export type CardDto = z.infer<typeof card>;
 
 export const tokenizeCardBody = z
   .object({
-    billing_profile_id: z.int(),
+    billing_profile_id: namedId,
     number: z.string().min(1).max(40),
     holder_name: z.string().trim().max(NAME_MAX_CHARS).nullish(),
     exp_month: z.int(),

@@ -9,7 +9,16 @@ import { billingRoute } from './route.ts';
  * rotation. A balancer that should learn early of a stop looks at `status`, or at `connection: close`.
  */
 export const billingReadiness = z
-  .object({ status: z.enum(['ok', 'draining']), service: z.string(), checks: z.object({}) })
+  .object({
+    status: z.enum(['ok', 'draining']),
+    service: z.string(),
+    checks: z.object({
+      clock: z
+        .string()
+        .optional()
+        .meta({ description: 'Only when the clock of this machine is off: by how much' }),
+    }),
+  })
   .meta({ id: 'BillingReadiness' });
 
 export const health = {

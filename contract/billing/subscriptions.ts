@@ -1,7 +1,7 @@
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
 import { boundedArray } from '../bounded.ts';
-import { integerId, timestamp } from '../fields.ts';
+import { integerId, namedId, timestamp } from '../fields.ts';
 import { c } from '../route-meta.ts';
 import { billingCycle } from './catalog.ts';
 import { billingRoute } from './route.ts';
@@ -66,7 +66,7 @@ export const createSubscriptionBody = z
       .max(40)
       .default('')
       .meta({ enum: ['pix', 'boleto', 'credit_card'] }),
-    card_id: z.int().nullish().meta({ description: 'Required for credit_card' }),
+    card_id: namedId.nullish().meta({ description: 'Required for credit_card' }),
     addons: boundedArray(z.object({ code: z.string().max(100), quantity: z.number().default(1) }), {
       max: 100,
     })
@@ -142,7 +142,7 @@ export const subscriptions = {
       statuses: { PLAN_NOT_FOUND: [400], ADDON_NOT_FOUND: [400] },
       summary: 'Subscribe',
       description:
-        'Starts a trial of 30 days; the first charge is due when it ends. There is one trial for a company and its document: a later subscription is `expired` until its first charge, due at once, is paid.',
+        'Starts a trial of 30 days; the first charge is due when it ends. There is one trial for a company and its document: a later subscription is `trialing` until that ends, and after it `expired` until its first charge, due at once, is paid.',
     },
     { method: 'POST', path: PATH, body: createSubscriptionBody, responses: { 201: subscription } },
   ),

@@ -1,4 +1,4 @@
-import { MEDIA_ID, NETWORK_ID, PHONE } from '../field-docs/sample-values.ts';
+import { AHEAD, MEDIA_ID, NETWORK_ID, PHONE } from '../field-docs/sample-values.ts';
 
 const PASSWORD = 'a long enough password';
 const EMAIL = 'owner@acme.test';
@@ -45,7 +45,7 @@ export const messagingBodies: Readonly<Record<string, Readonly<Record<string, un
     text: 'see https://example.com/a',
     url: 'https://example.com/a',
   },
-  'messages.sendEvent': { to: PHONE, name: 'Launch', start_at: '2030-01-01T10:00:00Z' },
+  'messages.sendEvent': { to: PHONE, name: 'Launch', start_at: AHEAD },
   'messages.forward': { to: PHONE, forward_chat_id: PHONE, message_id: NETWORK_ID },
   'messages.remove': { to: PHONE, message_id: NETWORK_ID },
   'messages.edit': { content: 'better words' },
@@ -54,7 +54,7 @@ export const messagingBodies: Readonly<Record<string, Readonly<Record<string, un
   'messages.star': { chat_jid: PHONE, message_id: NETWORK_ID, starred: true },
   'scheduled.create': {
     type: 'text',
-    send_at: '2030-01-01T10:00:00Z',
+    send_at: AHEAD,
     body: { to: PHONE, text: 'later' },
   },
   'status.postText': { text: 'news', background_color: '#00FF00', font: 6 },

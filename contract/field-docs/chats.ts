@@ -87,6 +87,7 @@ export const chatDocs: FieldDocs = {
 
   // Business data
   'BusinessProfile.address': ['The postal address', 'Av. Paulista 1000, Sao Paulo'],
+  'BusinessProfile.description': ['What it says of itself', 'Flowers for every day'],
   'BusinessProfile.business_hours': ['When it is open'],
   'BusinessProfile.business_hours.close_time': ['Until when, in its time zone', '18:00'],
   'BusinessProfile.business_hours.day_of_week': ['The day', 'mon'],

@@ -56,6 +56,11 @@ export const messagingDocs: FieldDocs = {
   'Connection.state': ['The present state', 'CONNECTED'],
   'Connection.restriction': ['What the network has imposed on the account; null while it is free', null],
   'Connection.since': ['When the present state began', sample.TIME],
+  'CreateInstanceRequest.settings': ['Those that differ from the defaults'],
+  'Message.typing_until': [
+    'Until when it is being typed (humanize_enabled), before it is sent; else null',
+    null,
+  ],
   'Instance.id': ['The instance, by its UUID', sample.INSTANCE_ID],
   'Instance.driver': ['The messaging network, e.g. sandbox', 'sandbox'],
   'Instance.jid': ['Its address on the network; null until paired', sample.OWN_JID],

@@ -1,4 +1,5 @@
 import type { FieldDocs } from './field-doc.ts';
+import { EVENT_ID, INSTANCE_ID } from './sample-values.ts';
 
 /** Parameters of query strings, by `query.name`, or by the name of the route where they mean something else. */
 export const queryDocs: FieldDocs = {
@@ -9,9 +10,9 @@ export const queryDocs: FieldDocs = {
   'query.driver': ['Only those of this network, e.g. sandbox'],
   'query.error': ['What the provider gives when the user refused'],
   'query.event': ['Only events of this name'],
-  'query.event_id': ['The event, by its UUID'],
+  'query.event_id': ['The event, by its UUID', EVENT_ID],
   'query.event_type': ['Only events of this name'],
-  'query.instance_id': ['Only those of one instance'],
+  'query.instance_id': ['Only those of one instance', INSTANCE_ID],
   'query.kind': ['Only those of this kind'],
   'query.mode': ['Whether an unknown user may sign up'],
   'query.remote_jid': ['Only media of this chat'],

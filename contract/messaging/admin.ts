@@ -1,6 +1,6 @@
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
-import { integerId, integerQuery, pageOf, pageQuery, timestamp, uuid } from '../fields.ts';
+import { idQuery, integerId, integerQuery, pageOf, pageQuery, timestamp, uuid } from '../fields.ts';
 import { LIST_LIMIT } from '../limits.ts';
 import { c, route } from '../route-meta.ts';
 import { instance, instanceState } from './instances.ts';
@@ -23,8 +23,6 @@ export type CompanyDto = z.infer<typeof company>;
 
 export const adminInstance = instance.extend({ company_name: z.string() }).meta({ id: 'AdminInstance' });
 export type AdminInstance = z.infer<typeof adminInstance>;
-
-const MAX_ID = 2_147_483_647;
 
 export const ipReputation = z
   .object({
@@ -101,7 +99,7 @@ export const admin = {
       method: 'GET',
       path: '/v1/admin/instances',
       query: z.object({
-        company_id: z.coerce.number<number | string>().int().min(1).max(MAX_ID).optional(),
+        company_id: idQuery.optional(),
         state: instanceState.optional(),
         driver: z.string().min(1).max(40).optional(),
         search: z

@@ -1,6 +1,6 @@
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
-import { integerId, integerQuery, timestamp, uuid } from '../fields.ts';
+import { beforeQuery, integerId, integerQuery, timestamp, uuid } from '../fields.ts';
 import { LIST_LIMIT } from '../limits.ts';
 import { route } from '../route-meta.ts';
 
@@ -26,9 +26,7 @@ export const audit = {
       path: '/v1/audit',
       query: z.object({
         action: z.string().min(1).max(100).optional(),
-        before: z.coerce.number<number | string>().int().positive().optional().meta({
-          description: 'next_before of the previous page',
-        }),
+        before: beforeQuery,
         limit: integerQuery(LIST_LIMIT),
       }),
       responses: {

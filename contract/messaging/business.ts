@@ -8,6 +8,7 @@ export const businessProfile = z
   .object({
     jid: z.string(),
     address: z.string(),
+    description: z.string(),
     email: z.string(),
     categories: z.array(z.object({ id: z.string(), name: z.string() })),
     business_hours_timezone: z.string(),

@@ -4,6 +4,7 @@ import { boundedArray } from '../bounded.ts';
 import {
   cappedPageOf,
   failsWith,
+  idQuery,
   integerId,
   integerQuery,
   integerRange,
@@ -19,7 +20,7 @@ import {
   WEBHOOK_HOURS,
 } from '../limits.ts';
 import { route } from '../route-meta.ts';
-import { deliveryLog, retryResult } from './webhooks.ts';
+import { deliveryLog, retryResult, shownAddress } from './webhooks.ts';
 
 /** How the events of a list went: all, or those whose latest attempt succeeded, failed, or hard-failed. */
 export const DELIVERY_STATUSES = ['all', 'success', 'failure', 'stuck'] as const;
@@ -32,11 +33,11 @@ const statusQuery = z
   .transform((status) => status as DeliveryStatus)
   .meta({ description: 'all, success, failure or stuck' });
 
-const requiredInstance = z
-  .string()
-  .default('')
-  .refine((id) => id !== '', failsWith('INSTANCE_ID_REQUIRED'))
-  .meta({ description: 'Required' });
+/** Absent and empty are one, and answer a code of their own; to callers and in documents it is required. */
+const requiredInstance = z.preprocess(
+  (id: string) => id ?? '',
+  z.string().refine((id) => id !== '', failsWith('INSTANCE_ID_REQUIRED')),
+);
 
 const hours = integerQuery(WEBHOOK_HOURS).meta({
   description: 'default 24, at most 168; ignored when since is given',
@@ -51,7 +52,7 @@ export const deliveredEvent = z
   .object({
     log_id: integerId.meta({ description: 'The latest attempt; takes retry-bulk' }),
     webhook_id: integerId,
-    webhook_url: z.string(),
+    webhook_url: shownAddress,
     event_id: z.string(),
     event_type: z.string(),
     status_code: z.int().meta({ description: '0 when there was no answer' }),
@@ -82,7 +83,9 @@ export const instanceMetrics = z
     successes: count,
     failures: count,
     success_rate: successRate,
-    stuck_pending: count.meta({ description: 'Events with a failure and no later success' }),
+    stuck_pending: count.meta({
+      description: 'Events with a failure and no later success of the same webhook, counted for each webhook',
+    }),
     configured_webhooks: count,
     active_webhooks: count,
   })
@@ -92,7 +95,7 @@ export type InstanceMetrics = z.infer<typeof instanceMetrics>;
 export const webhookMetrics = z
   .object({
     webhook_id: integerId,
-    url: z.string(),
+    url: shownAddress,
     company_id: integerId,
     company_name: z.string(),
     instance_id: z.string().nullable(),
@@ -118,7 +121,8 @@ export const retryBulkBody = z
   .meta({ id: 'RetryBulkRequest' });
 
 const view = { auth: 'any', access: 'all' } as const;
-const PERIOD = 'Events with an attempt in the period, one row an event, latest attempt first.';
+const PERIOD =
+  'Events with an attempt in the period, one row an event (with status stuck: an event and webhook), latest attempt first.';
 
 /** How deliveries went, over all webhooks of a company. A superadmin sees every company. */
 export const deliveries = {
@@ -155,7 +159,7 @@ export const deliveries = {
       ...view,
       summary: 'Hard-failed events',
       description:
-        'The latest attempt was refused for good, after at least 3. All that are kept, unless a period is asked for.',
+        'The latest attempt at a webhook was refused for good, after at least 3: one row an event and webhook. All that are kept, unless a period is asked for.',
     },
     {
       method: 'GET',
@@ -207,7 +211,7 @@ export const deliveries = {
       query: z.object({
         success: z.stringbool().optional(),
         event_type: z.string().min(1).optional(),
-        webhook_id: z.coerce.number<number | string>().int().optional(),
+        webhook_id: idQuery.optional(),
         since: sinceQuery.meta({ description: 'default 24 hours ago' }),
         ...pageQuery(COMPANY_DELIVERY_LOGS_LIMIT),
       }),
@@ -225,7 +229,8 @@ export const deliveries = {
   ),
   retryBulk: route(
     {
-      ...view,
+      auth: 'any',
+      access: 'owner_admin',
       summary: 'Attempt deliveries again',
       description: 'At once, each in place of its scheduled retry. What is skipped is named with the reason.',
     },

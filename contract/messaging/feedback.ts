@@ -1,7 +1,7 @@
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
 import { integerId, integerQuery, integerRange, timestamp, uuid } from '../fields.ts';
-import { FEEDBACK_MAX_CHARS, LIST_LIMIT, URL_MAX_CHARS } from '../limits.ts';
+import { FEEDBACK_MAX_CHARS, INTEGER_ID_MAX, LIST_LIMIT, URL_MAX_CHARS } from '../limits.ts';
 import { route } from '../route-meta.ts';
 
 export const feedbackKind = z.enum(['bug', 'idea', 'question', 'praise']);
@@ -68,7 +68,7 @@ export const feedback = {
       query: z.object({
         state: feedbackState.optional(),
         kind: feedbackKind.optional(),
-        before: integerRange({ max: 2_147_483_647 })
+        before: integerRange({ max: INTEGER_ID_MAX })
           .optional()
           .meta({ description: 'next_before of the previous page' }),
         limit: integerQuery(LIST_LIMIT),

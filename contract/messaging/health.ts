@@ -5,7 +5,7 @@ import { route } from '../route-meta.ts';
 
 export const healthStatus = z.object({ status: z.literal('ok'), service: z.string() }).meta({ id: 'Health' });
 
-/** `checks` names each dependency with `ok` or what is wrong with it. */
+/** `checks` names each dependency with `ok`, `ok, but` and a remark, or what is wrong with it. */
 export const readiness = z
   .object({
     status: z.enum(['ready', 'unavailable']),

@@ -71,6 +71,45 @@ const instanceName = z
   )
   .meta({ description: '3 to 80 characters, unique in the company' });
 
+/** What users may choose for an instance. Only what was chosen is stored. */
+export const settings = z
+  .object({
+    passive_mode_enabled: z
+      .boolean()
+      .meta({ description: 'Every send is refused unless X-Force-Send: true is set' }),
+    anti_spam_guard_enabled: z
+      .boolean()
+      .meta({ description: 'The duplicate rule, and with it the limit of sends without an answer' }),
+    anti_spam_temperature_enabled: z.boolean().meta({
+      description: 'Consecutive sends are limited by the temperature of the contact, not by the fixed number',
+    }),
+    humanize_enabled: z.boolean().meta({
+      description:
+        'Shows typing before one-to-one texts, for 0.1 to 0.5 seconds a character; what stands behind waits',
+    }),
+    reject_calls: z.boolean(),
+    ignore_groups: z.boolean(),
+    always_online: z.boolean(),
+    auto_read: z.boolean(),
+    store_media: z.boolean().meta({ description: 'Media received is stored and gets a media_id' }),
+  })
+  .meta({ id: 'InstanceSettings' });
+export type InstanceSettings = z.infer<typeof settings>;
+
+export const DEFAULT_SETTINGS: Readonly<InstanceSettings> = {
+  passive_mode_enabled: false,
+  anti_spam_guard_enabled: true,
+  anti_spam_temperature_enabled: true,
+  humanize_enabled: true,
+  reject_calls: false,
+  ignore_groups: false,
+  always_online: false,
+  auto_read: false,
+  store_media: true,
+};
+
+export const updateSettingsBody = settings.partial().meta({ id: 'UpdateInstanceSettingsRequest' });
+
 export const createInstanceBody = z
   .object({
     name: instanceName,
@@ -84,6 +123,7 @@ export const createInstanceBody = z
       description:
         'The way out to the network: http://user:password@host:port or socks5://. Its password is never shown',
     }),
+    settings: updateSettingsBody.optional(),
   })
   .meta({ id: 'CreateInstanceRequest' });
 
@@ -131,42 +171,6 @@ export const connection = z
   })
   .meta({ id: 'Connection' });
 export type Connection = z.infer<typeof connection>;
-
-/** What users may choose for an instance. Only what was chosen is stored. */
-export const settings = z
-  .object({
-    passive_mode_enabled: z
-      .boolean()
-      .meta({ description: 'Every send is refused unless X-Force-Send: true is set' }),
-    anti_spam_guard_enabled: z
-      .boolean()
-      .meta({ description: 'The duplicate rule, and with it the limit of sends without an answer' }),
-    anti_spam_temperature_enabled: z.boolean().meta({
-      description: 'Consecutive sends are limited by the temperature of the contact, not by the fixed number',
-    }),
-    humanize_enabled: z.boolean().meta({ description: 'Typing and a pause before one-to-one texts' }),
-    reject_calls: z.boolean(),
-    ignore_groups: z.boolean(),
-    always_online: z.boolean(),
-    auto_read: z.boolean(),
-    store_media: z.boolean().meta({ description: 'Media received is stored and gets a media_id' }),
-  })
-  .meta({ id: 'InstanceSettings' });
-export type InstanceSettings = z.infer<typeof settings>;
-
-export const DEFAULT_SETTINGS: Readonly<InstanceSettings> = {
-  passive_mode_enabled: false,
-  anti_spam_guard_enabled: true,
-  anti_spam_temperature_enabled: true,
-  humanize_enabled: true,
-  reject_calls: false,
-  ignore_groups: false,
-  always_online: false,
-  auto_read: false,
-  store_media: true,
-};
-
-export const updateSettingsBody = settings.partial().meta({ id: 'UpdateInstanceSettingsRequest' });
 
 const INSTANCE = '/v1/instances/:instanceId' as const;
 const manage = { auth: 'any', access: 'owner_admin', notFound: 'INSTANCE_NOT_FOUND' } as const;

@@ -92,7 +92,7 @@ const COMMON = {
 } as const;
 const BYTES = c.otherResponse({ contentType: 'application/octet-stream', body: z.string() });
 
-/** Upload, download and lists of media. */
+/** Upload, download, lists and deletion of media. */
 export const media = {
   upload: route(
     {
@@ -155,5 +155,16 @@ export const media = {
       path: `${INSTANCE}/media/:mediaId`,
       responses: { 200: BYTES, 206: BYTES, 304: c.noBody() },
     },
+  ),
+  remove: route(
+    {
+      ...COMMON,
+      access: 'owner_admin',
+      errors: ['CONFLICT'],
+      summary: 'Delete media',
+      description:
+        'Frees its storage at once. CONFLICT while a queued or scheduled send waits for it; cancel that, or come again. Messages keep the media_id, which then answers 404.',
+    },
+    { method: 'DELETE', path: `${INSTANCE}/media/:mediaId`, responses: { 204: c.noBody() } },
   ),
 } satisfies AppRouter;

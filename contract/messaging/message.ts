@@ -38,6 +38,8 @@ export type ChangeAccepted = z.infer<typeof changeAccepted>;
 export const messageStatus = z.enum(['queued', 'sent', 'delivered', 'read', 'played', 'failed', 'received']);
 export type MessageStatus = z.infer<typeof messageStatus>;
 
+const messageSource = z.enum(['api', 'device']);
+
 export const message = z
   .object({
     message_id: uuid,
@@ -53,6 +55,10 @@ export const message = z
       .record(z.string(), z.unknown())
       .meta({ description: 'By type; for text {text, mentions?}. Empty once it was deleted' }),
     is_from_me: z.boolean(),
+    source: messageSource.nullable().meta({
+      description:
+        'Where an outbound message was sent: `api` here, `device` on the phone or another device of the account; null on inbound',
+    }),
     is_forwarded: z.boolean(),
     forwarding_score: z.int(),
     media_id: uuid.nullable(),
@@ -62,6 +68,7 @@ export const message = z
       .meta({ description: 'The message_id of one that was sent from here, else the id of the network' }),
     idempotency_key: z.string().nullable(),
     failed_reason: z.string().nullable(),
+    typing_until: timestamp.nullable(),
     incomplete_reason: z
       .string()
       .nullable()

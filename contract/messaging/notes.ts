@@ -53,7 +53,16 @@ export const notes = {
           .optional()
           .meta({ description: 'Notes older than the one of this id' }),
       }),
-      responses: { 200: z.object({ notes: z.array(chatNote) }).meta({ id: 'ChatNoteList' }) },
+      responses: {
+        200: z
+          .object({
+            notes: z.array(chatNote),
+            next_before: integerId
+              .nullable()
+              .meta({ description: 'before of the next page; null at the end' }),
+          })
+          .meta({ id: 'ChatNoteList' }),
+      },
     },
   ),
   update: route(

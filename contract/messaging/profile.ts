@@ -40,10 +40,16 @@ export const profile = {
   update: route(
     {
       ...ALL,
-      errors: [...NETWORK_ERRORS, 'NOT_FOUND', 'MEDIA_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'],
+      errors: [
+        ...NETWORK_ERRORS,
+        'INSUFFICIENT_PERMISSIONS',
+        'NOT_FOUND',
+        'MEDIA_TOO_LARGE',
+        'UNSUPPORTED_MEDIA_TYPE',
+      ],
       summary: 'Change the profile of the account',
       description:
-        'Only what is given. NOT_FOUND for unknown media. A new name is the push_name of the instance.',
+        'Only what is given. NOT_FOUND for unknown media. A new name, which agents may not give, is the push_name of the instance.',
     },
     { method: 'PATCH', path: PROFILE, body: updateProfileBody, responses: { 200: profileView } },
   ),

@@ -13,6 +13,9 @@ export const queueTask = z
     message_type: z.enum(MESSAGE_TYPES),
     chat_jid: z.string(),
     created_at: timestamp,
+    typing_until: timestamp
+      .nullable()
+      .meta({ description: 'Until when it is being typed; all that stands behind it waits. Else null' }),
   })
   .meta({ id: 'QueueTask' });
 export type QueueTask = z.infer<typeof queueTask>;

@@ -1,15 +1,18 @@
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
 import { boundedRecord } from '../bounded.ts';
-import { pageOf, pageQuery, timestamp, uuid } from '../fields.ts';
-import { LIST_LIMIT, SCHEDULED_FIELDS_MAX } from '../limits.ts';
-import { SCHEDULABLE } from '../message-types.ts';
+import { omitted, pageOf, pageQuery, timestamp, uuid } from '../fields.ts';
+import { LIST_LIMIT, SCHEDULED_FIELDS_MAX, SCHEDULED_WAITING_MAX } from '../limits.ts';
+import { SCHEDULABLE, SCHEDULABLE_PATHS, schedulableOf } from '../message-types.ts';
 import { c, route } from '../route-meta.ts';
 import { MEDIA_SEND_ERRORS } from './messages.ts';
 
 export const scheduleBody = z
   .object({
-    type: z.enum(SCHEDULABLE).meta({ description: 'Which send: the last part of its path' }),
+    type: z
+      .enum([...SCHEDULABLE, ...SCHEDULABLE_PATHS])
+      .transform(schedulableOf)
+      .meta({ description: 'Which send: its path below /messages, or the same with underscores' }),
     send_at: z.iso
       .datetime({ offset: true, error: 'must be an RFC 3339 time' })
       .meta({ description: 'In the future, at most a year ahead' }),
@@ -34,6 +37,7 @@ export const scheduledSend = z
     send_at: timestamp,
     status: scheduledStatus,
     body: z.record(z.string(), z.unknown()),
+    body_omitted: omitted('body', 'a page of limit=1 has it'),
     idempotency_key: z.string(),
     failed_reason: z.string().nullable(),
     created_at: timestamp,
@@ -69,8 +73,7 @@ export const scheduled = {
         'EDIT_FORWARDED_NOT_ALLOWED',
       ],
       summary: 'Schedule a send of any type',
-      description:
-        'Checked now as far as it can be (passive mode, quoted message, media source) and again when its time has come.',
+      description: `Checked now as far as it can be (passive mode, quoted message, media source) and again when its time has come. At most ${SCHEDULED_WAITING_MAX} of a company can wait.`,
     },
     {
       method: 'POST',

@@ -1,6 +1,6 @@
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
-import { pageOf, pageQuery, phoneField, saysExactly, timestamp } from '../fields.ts';
+import { omitted, pageOf, pageQuery, phoneField, saysExactly, timestamp } from '../fields.ts';
 import { STATUS_FEED_LIMIT, TEXT_MAX_CHARS } from '../limits.ts';
 import { route } from '../route-meta.ts';
 import {
@@ -83,6 +83,7 @@ export const statusItem = z
     phone: z.string().meta({ description: "The author's; empty on outbound" }),
     type: z.enum(['text', 'image', 'video', 'audio']),
     content: z.string().meta({ description: 'Text or caption' }),
+    content_omitted: omitted('content', 'reading the status alone has it'),
     media_id: z.string().meta({ description: 'Empty for text' }),
     posted_at: timestamp,
   })
@@ -167,7 +168,8 @@ export const status = {
       ...POST_MEDIA,
       operation: 'status_reply',
       summary: 'Reply to a status',
-      description: 'Reaches the author as a direct message; emits status.reply_sent.',
+      description:
+        'Reaches the poster of a received status, and nobody else, as a direct message; emits status.reply_sent.',
     },
     {
       method: 'POST',

@@ -7,6 +7,7 @@ import {
   cappedPageOf,
   failsWith,
   integerId,
+  omitted,
   pageOf,
   pageQuery,
   timestamp,
@@ -117,6 +118,10 @@ export const ERROR_CLASSES = [
 ] as const;
 export type ErrorClass = (typeof ERROR_CLASSES)[number];
 
+export const shownAddress = z
+  .string()
+  .meta({ description: 'Agents get its origin alone: path and query may carry a token' });
+
 /** One attempt. */
 export const deliveryLog = z
   .object({
@@ -125,6 +130,7 @@ export const deliveryLog = z
     event_id: z.string(),
     event_type: z.string(),
     payload: z.string().meta({ description: 'The body as sent; empty once its 14 days are over' }),
+    payload_omitted: omitted('payload', 'GET /v1/events/{event_id} has the event'),
     status_code: z.int().meta({ description: '0 when there was no answer' }),
     response: z.string().meta({ description: 'At most 4 kB of the answer' }),
     attempt: z.int().positive(),
@@ -134,7 +140,7 @@ export const deliveryLog = z
       .string()
       .meta({ description: 'Empty on success', examples: ['', 'timeout', 'permanent_4xx'] }),
     created_at: timestamp,
-    webhook_url: z.string(),
+    webhook_url: shownAddress,
   })
   .meta({ id: 'DeliveryLog' });
 export type DeliveryLog = z.infer<typeof deliveryLog>;

@@ -3,24 +3,29 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import type { Sql } from '../platform/db.ts';
 import { readRows } from '../platform/read-rows.ts';
 import type { Principal } from './principal.ts';
+import { familyOf, SESSION_HOLDS } from './session-holds.ts';
 
 interface UserRow {
   changed_at_ms: number;
   password_changed_jti: string | null;
 }
 
-/** Waits for a take-over that is under way; what it reads afterwards is the state that the take-over left. */
+/** Waits for whatever ends all sessions, or logs out; what it reads afterwards is the state that this left. */
 const HOLD_USER = `SELECT floor(extract(epoch FROM password_changed_at) * 1000)::bigint AS changed_at_ms,
     password_changed_jti
   FROM users WHERE id = $1 FOR SHARE`;
 /** A separate statement: one that waited for a lock would still see the key as it was before. */
 const KEY_HOLDS = 'SELECT 1 AS holds FROM api_tokens WHERE id = $1 AND revoked_at IS NULL';
+/** The session of a refresh token that was stolen ends without the user's row. */
+const HOLD_FAMILY = 'SELECT 1 FROM refresh_families WHERE id = $1 FOR SHARE';
+const SESSION_OF = `SELECT 1 AS holds FROM (SELECT $1::int AS user_id, $2::text AS jti, $3::uuid AS family) claim
+  JOIN users u ON u.id = claim.user_id WHERE ${SESSION_HOLDS}`;
 
 /**
  * Asserts that an authenticated principal is still valid, and keeps it valid until the transaction ends. For what
- * outlives the credentials that made it (keys, users, webhooks): without it, a request that is under way during a
- * take-over would leave its author a way in. Must be called before any other lock is taken. Throws 401
- * TOKEN_INVALID or PASSWORD_CHANGED.
+ * outlives the credentials that made it (keys, users, webhooks): without it, a request that is under way while its
+ * session ends would leave its author a way in. Must be called before any lock but those on users is taken. Throws
+ * 401 TOKEN_INVALID or PASSWORD_CHANGED.
  */
 export async function holdPrincipal(sql: Sql | EntityManager, principal: Principal): Promise<void> {
   const [user] = await readRows<UserRow>(sql, HOLD_USER, [principal.userId]);
@@ -31,6 +36,11 @@ export async function holdPrincipal(sql: Sql | EntityManager, principal: Princip
     return;
   }
   const { passwordChangedAtMs, jti } = principal;
-  if (passwordChangedAtMs === undefined || user.changed_at_ms <= passwordChangedAtMs) return;
-  if (jti === null || user.password_changed_jti !== jti) throw apiError('PASSWORD_CHANGED');
+  if (passwordChangedAtMs !== undefined && user.changed_at_ms > passwordChangedAtMs)
+    if (jti === null || user.password_changed_jti !== jti) throw apiError('PASSWORD_CHANGED');
+  if (jti === null) return;
+  const family = familyOf(jti);
+  await readRows(sql, HOLD_FAMILY, [family]);
+  const [session] = await readRows(sql, SESSION_OF, [principal.userId, jti, family]);
+  if (!session) throw apiError('TOKEN_INVALID');
 }

@@ -6,7 +6,10 @@ import { createHash, createHmac, hkdfSync, randomBytes, randomInt } from 'node:c
  */
 export interface SecretDigest {
   /** HMAC-SHA256 under a key of its own for each purpose. */
-  digest(purpose: 'email-code' | 'refresh-next' | 'login-email' | 'login-success', text: string): Buffer;
+  digest(
+    purpose: 'email-code' | 'refresh-next' | 'login-email' | 'login-success' | 'csrf',
+    text: string,
+  ): Buffer;
 }
 
 export function createSecretDigest(secret: string): SecretDigest {

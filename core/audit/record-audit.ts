@@ -37,6 +37,7 @@ export type AuditAction =
   | 'user.role_changed'
   | 'user.renamed'
   | 'user.removed'
+  | 'media.deleted'
   | 'token.created'
   | 'token.revoked';
 

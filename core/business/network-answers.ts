@@ -27,6 +27,7 @@ const CURSOR_MAX = 512;
 export const businessAnswer = z.object({
   jid: z.string().max(64),
   address: text(NAME_MAX),
+  description: text(TEXT_MAX),
   email: text(NAME_MAX),
   categories: list(z.object({ id: text(ID_MAX), name: text(NAME_MAX) }), 100),
   business_hours_timezone: text(ID_MAX),

@@ -9,8 +9,10 @@ export interface ChatTraffic {
   messageId: string;
   type: string;
   at: Date;
-  /** It was received: it counts as unread, unless the instance reads by itself. */
-  received?: { senderJid: string; pushName: string; isRead: boolean };
+  /** It was received: it counts as unread, unless it is read at once. */
+  received?: { senderJid: string; pushName: string };
+  /** With it the chat is read up to here: the instance reads by itself, or its user wrote on another device. */
+  isRead?: boolean | undefined;
 }
 
 /** They belong to another message and move no chat. */
@@ -35,19 +37,20 @@ export async function recordChatTraffic(sql: Sql, traffic: readonly ChatTraffic[
   const chats = chatsOf(traffic);
   const people = peopleOf(traffic);
   if (chats.length === 0 && people.length === 0) return;
+  const read = chats.filter(({ isRead }) => isRead);
+  // First: what came after the last reading counts.
+  if (read.length > 0) {
+    await write(sql, { name: 'chats-read-at-once', text: READ, values: [JSON.stringify(read)] });
+  }
   await write(
     sql,
     people.length > 0 ? TOUCH_AND_NAME({ chats, people }, { now }) : TOUCH({ chats }, { now }),
   );
-  const read = chats.filter(({ isRead }) => isRead);
-  if (read.length > 0) {
-    await write(sql, { name: 'chats-read-at-once', text: READ, values: [JSON.stringify(read)] });
-  }
 }
 
 function chatsOf(traffic: readonly ChatTraffic[]): Touched[] {
   const touched = new Map<string, Touched>();
-  for (const { type, received, companyId, instanceId, chatJid, messageId, at } of traffic) {
+  for (const { type, received, isRead, companyId, instanceId, chatJid, messageId, at } of traffic) {
     if (SILENT.has(type) || chatJid.endsWith('@broadcast')) continue;
     const key = `${instanceId} ${chatJid}`;
     const known = touched.get(key) ?? {
@@ -56,7 +59,7 @@ function chatsOf(traffic: readonly ChatTraffic[]): Touched[] {
       isRead: false,
     };
     if (at >= known.at) Object.assign(known, { messageId, at });
-    if (received?.isRead) known.isRead = true;
+    if (isRead) Object.assign(known, { isRead, unread: 0 });
     else if (received) known.unread += 1;
     touched.set(key, known);
   }
@@ -126,8 +129,14 @@ WITH people AS ${people}, named AS (
 ), ${touchSql(sql)}`,
 });
 
+// Locks in the order of the statements above.
 const READ = `
+WITH held AS MATERIALIZED (
+  SELECT c.instance_id, c.chat_jid
+  FROM json_to_recordset($1) AS w ("instanceId" uuid, "chatJid" text)
+  JOIN chats c ON c.instance_id = ANY (ARRAY[w."instanceId"]) AND c.chat_jid = w."chatJid"
+  WHERE c.unread_count > 0 OR c.marked_unread
+  ORDER BY c.instance_id, c.chat_jid COLLATE "C" FOR NO KEY UPDATE OF c
+)
 UPDATE chats SET unread_count = 0, marked_unread = false
-FROM json_to_recordset($1) AS w ("instanceId" uuid, "chatJid" text)
-WHERE chats.instance_id = ANY (ARRAY[w."instanceId"]) AND chats.chat_jid = w."chatJid"
-  AND (chats.unread_count > 0 OR chats.marked_unread)`;
+FROM held WHERE chats.instance_id = held.instance_id AND chats.chat_jid = held.chat_jid`;

@@ -1,5 +1,5 @@
 import type { ApiError } from '@posthorn/contract/api-error.ts';
-import { parseChat } from '@posthorn/contract/jid.ts';
+import { type Jid, parseChat } from '@posthorn/contract/jid.ts';
 import type { z } from 'zod/v4';
 import type { MediaKind, MediaRecord } from '../media/media-port.ts';
 import type { NewMessage } from './new-message.ts';
@@ -27,6 +27,8 @@ export interface KnownMessage {
 export interface KnownStatus {
   /** The network's id of it. */
   networkId: string;
+  /** Who posted it, by the phone where that is known; null for one of the account's own. */
+  poster: Jid | null;
 }
 
 /** What was looked up for a send. `undefined`: not asked for; null: not there. */

@@ -48,7 +48,7 @@ export const statusAudio = rule({
 });
 
 /**
- * A direct message to the author that quotes the status. Content as of its type, with `status_reply`
+ * A direct message to the author of a received status, and to nobody else, that quotes the status. Content as of its type, with `status_reply`
  * `{status_message_id, phone}` in it: what the recorder tells from.
  */
 export const statusReply = rule({
@@ -58,7 +58,13 @@ export const statusReply = rule({
   status: (body) => body.status_id,
   toMessage({ poster_phone, type, text, caption }, { status, media }) {
     if (!status) return apiError('MESSAGE_NOT_FOUND', { message: 'status not found' });
+    if (status.poster === null)
+      return apiError('BAD_REQUEST', {
+        message: 'the status is one of your own: only a received one takes a reply',
+      });
     const chatJid = jidOfPhone(poster_phone);
+    if (chatJid !== status.poster)
+      return apiError('BAD_REQUEST', { message: 'poster_phone: is not who posted the status' });
     const statusId = status.networkId;
     const words = type === 'text' ? { text } : type === 'sticker' ? {} : { caption };
     return {

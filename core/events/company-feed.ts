@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Db } from '../platform/db.ts';
 import type { Limiter } from '../platform/limiter.ts';
 import type { Log } from '../platform/log.ts';
 import { startLoop } from '../platform/loop.ts';
+import { type CatchUp, type CatchUpCompany, takesItAll } from './catch-up.ts';
 import type { Cursor } from './cursor.ts';
 import type { EventFilter } from './event-filter.ts';
 import type { EventSink } from './event-sink.ts';
@@ -10,20 +10,23 @@ import {
   createReaderGroups,
   type FeedReader,
   FIRST_PACE,
-  meetsHead,
+  HIGH_WATER_BYTES,
   newReader,
   paceAfter,
   shareBatch,
-  standsAtHead,
 } from './feed-readers.ts';
-import { type EventPage, readEvents } from './read-events.ts';
+import type { HeldBytes } from './held-bytes.ts';
+import { type EventPage, FEED_PAGE_BYTES, readEvents } from './read-events.ts';
 
 export interface CompanyFeedDeps {
   db: Db;
   log: Log;
   nowMs: () => number;
-  /** Keeps the readers from taking every connection of the pool. */
+  /** Keeps the live readers from taking every connection of the pool. */
   reads: Limiter;
+  /** Reads for those that are behind. */
+  catchUp: CatchUp;
+  held: HeldBytes;
   /** A reader that has not taken what it was given within this time is disconnected. */
   stallMs: number;
 }
@@ -42,25 +45,21 @@ export interface CompanyFeed {
 }
 
 const LIVE_PAGE = 500;
-const CATCH_UP_PAGE = 100;
-/** Bytes a connection may hold back before its reader counts as behind. */
-const HIGH_WATER_BYTES = 256 * 1024;
 const RETRY_MS = 500;
 
 /** What the functions of one company's feed share. */
-interface Context {
+interface Context extends CatchUpCompany {
   deps: CompanyFeedDeps;
-  companyId: number;
   readers: Set<FeedReader>;
   live: ReturnType<typeof createReaderGroups>;
-  head: Cursor | null;
+  /** Where the live readers stand; null while there are none. */
+  position: Cursor | null;
   wake(): void;
 }
 
 /**
  * Readers that are up to date share one query and one rendering per wake; one that is behind (it resumes, or its
- * connection is slow) reads pages of its own at its own pace until it meets the others, so nothing is buffered
- * beyond a page for it.
+ * connection is slow) gets pages by `catchUp` until it meets the others, so nothing is buffered beyond a page for it.
  */
 export function createCompanyFeed(deps: CompanyFeedDeps, companyId: number): CompanyFeed {
   let pace = FIRST_PACE;
@@ -69,7 +68,10 @@ export function createCompanyFeed(deps: CompanyFeedDeps, companyId: number): Com
     companyId,
     readers: new Set(),
     live: createReaderGroups(),
-    head: null,
+    position: null,
+    head: () => feed.position,
+    goLive: (reader) => goLive(feed, reader),
+    remove: (reader) => remove(feed, reader),
     wake: () => loop.wake(),
   };
   const loop = startLoop({
@@ -90,91 +92,50 @@ export function createCompanyFeed(deps: CompanyFeedDeps, companyId: number): Com
     add(filter, after, sink) {
       const reader = newReader(filter, after, sink);
       feed.readers.add(reader);
-      void catchUp(feed, reader);
+      deps.catchUp.add(feed, reader);
       return reader;
     },
-    remove: (reader) => remove(feed, reader),
+    remove: feed.remove,
     wake: loop.wake,
-    head: () => feed.head,
+    head: feed.head,
     stop: loop.stop,
   };
-}
-
-function read(
-  { deps, companyId }: Context,
-  query: EventFilter & { after: Cursor | null; limit: number },
-): Promise<EventPage> {
-  return deps.reads.run(() => readEvents(deps.db, { ...query, companyId, nowMs: deps.nowMs() }));
 }
 
 function remove(feed: Context, reader: FeedReader): void {
   reader.state = 'gone';
   feed.readers.delete(reader);
   feed.live.remove(reader);
-  if (feed.readers.size === 0) feed.head = null;
+  if (feed.readers.size === 0) feed.position = null;
 }
 
 function goLive(feed: Context, reader: FeedReader): void {
   reader.state = 'live';
   feed.live.add(reader);
-  feed.head ??= reader.position;
+  feed.position ??= reader.position;
   // What came while nobody was live is looked for now.
   feed.wake();
-}
-
-async function catchUp(feed: Context, reader: FeedReader): Promise<void> {
-  while (reader.state === 'behind') {
-    try {
-      // The common case of a reader that begins with the present: no query of its own.
-      if (standsAtHead(reader.position, feed.head)) return goLive(feed, reader);
-      const page = await read(feed, { ...reader.filter, after: reader.position, limit: CATCH_UP_PAGE });
-      if (isGone(reader)) return;
-      if (page.ahead) reader.sink.reset(page.next);
-      if (page.events.length > 0) {
-        const waiting = reader.sink.write({ events: page.events, memo: new Map() });
-        reader.position = page.next;
-        if (waiting > HIGH_WATER_BYTES && !(await takesItAll(feed, reader))) return;
-      }
-      reader.position = page.next;
-      if (!isGone(reader) && meetsHead(page, feed.head)) return goLive(feed, reader);
-    } catch (err) {
-      const { companyId } = feed;
-      feed.deps.log.warn({ err, companyId }, 'reading events for a stream failed, trying again');
-      await delay(RETRY_MS);
-    }
-  }
-}
-
-/** It may leave at any await. */
-function isGone(reader: FeedReader): boolean {
-  return reader.state === 'gone';
-}
-
-/** Waits for the connection to empty; false when it did not within stallMs and was ended. */
-async function takesItAll(feed: Context, reader: FeedReader): Promise<boolean> {
-  const stalled = new AbortController();
-  const timeout = delay(feed.deps.stallMs, 'stalled' as const, { signal: stalled.signal }).catch(
-    () => 'drained' as const,
-  );
-  const outcome = await Promise.race([reader.sink.drained(), timeout]);
-  stalled.abort();
-  if (outcome !== 'stalled') return !isGone(reader);
-  if (!isGone(reader)) {
-    remove(feed, reader);
-    reader.sink.end('slow_reader', reader.position);
-  }
-  return false;
 }
 
 /** Reads the next page for the live readers. Null when there are none, or none any more. */
 async function readOn(feed: Context): Promise<EventPage | null> {
   if (feed.live.isEmpty()) return null;
-  const page = await read(feed, { after: feed.head, limit: LIVE_PAGE });
+  const { deps, companyId, position } = feed;
+  const page = await deps.reads.run(() =>
+    readEvents(deps.db, {
+      companyId,
+      after: position,
+      limit: LIVE_PAGE,
+      maxBytes: FEED_PAGE_BYTES,
+      nowMs: deps.nowMs(),
+    }),
+  );
   // The last reader left while this was under way: the next one sets its own head.
-  if (feed.head === null) return null;
+  if (feed.position === null) return null;
+  // First: a reader that steps back stands before it, not at it.
+  feed.position = page.next;
   if (page.ahead) resetAll(feed, page.next);
-  else deliver(feed, page);
-  feed.head = page.next;
+  else deliver(feed, page, position);
   return page;
 }
 
@@ -188,20 +149,35 @@ function resetAll({ deps, companyId, live }: Context, end: Cursor): void {
     }
 }
 
-function deliver(feed: Context, page: EventPage): void {
+function deliver(feed: Context, page: EventPage, head: Cursor | null): void {
+  const { catchUp, held } = feed.deps;
   for (const group of feed.live.all()) {
-    for (const { reader, batch, position } of shareBatch(group, feed.head, page)) {
+    for (const { reader, batch, position } of shareBatch(group, head, page)) {
       // One before it may have ended this one's connection.
-      if (isGone(reader)) continue;
+      if (reader.state === 'gone') continue;
+      const isWanted = batch.events.length > 0;
+      if (isWanted && !held.hasRoom(feed.companyId)) {
+        // It gets this page when its company has room again.
+        stepBack(feed, reader);
+        catchUp.add(feed, reader);
+        continue;
+      }
       reader.position = position;
-      if (batch.events.length === 0) continue;
-      if (reader.sink.write(batch) > HIGH_WATER_BYTES) fallBehind(feed, reader);
+      if (!isWanted) continue;
+      const bytes = reader.sink.write(batch);
+      held.note(feed.companyId, reader.sink, bytes);
+      if (bytes > HIGH_WATER_BYTES) void waitFor(feed, reader);
     }
   }
 }
 
-function fallBehind(feed: Context, reader: FeedReader): void {
+function stepBack(feed: Context, reader: FeedReader): void {
   feed.live.remove(reader);
   reader.state = 'behind';
-  void takesItAll(feed, reader).then((took) => (took ? catchUp(feed, reader) : undefined));
+}
+
+/** Its connection is slow: it reads on when it has taken what it was given. */
+async function waitFor(feed: Context, reader: FeedReader): Promise<void> {
+  stepBack(feed, reader);
+  if (await takesItAll(feed, reader, feed.deps.stallMs)) feed.deps.catchUp.add(feed, reader);
 }

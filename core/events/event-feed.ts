@@ -3,11 +3,13 @@ import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
 import { createLimiter } from '../platform/limiter.ts';
 import type { Log } from '../platform/log.ts';
+import { createCatchUp } from './catch-up.ts';
 import { type CompanyFeed, createCompanyFeed } from './company-feed.ts';
 import { type Cursor, isExpired } from './cursor.ts';
 import type { EventFilter } from './event-filter.ts';
 import type { EventSink } from './event-sink.ts';
 import type { FeedReader } from './feed-readers.ts';
+import { createHeldBytes } from './held-bytes.ts';
 import { readEventsEnd } from './read-events.ts';
 
 export interface EventFeed {
@@ -50,7 +52,7 @@ export interface EventFeedDeps {
   stallMs?: number;
 }
 
-/** Of the pool that the accept uses as well. */
+/** Of the pool that the accept uses as well; catching up has two more. */
 const CONCURRENT_READS = 2;
 /** Notifications are lost while the bus is away: look often then. */
 const SWEEP_BLIND_MS = 500;
@@ -61,6 +63,8 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
   const reads = createLimiter(CONCURRENT_READS);
   const nowMs = () => deps.clock.now().getTime();
   const stallMs = deps.stallMs ?? 15_000;
+  const held = createHeldBytes(() => catchUp.pump());
+  const catchUp = createCatchUp({ db: deps.db, log: deps.log, nowMs, stallMs, held });
   let closed = false;
 
   deps.bus.on('events', (payload) => companies.get(Number(payload))?.wake());
@@ -80,7 +84,8 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
   function feedOf(companyId: number) {
     let company = companies.get(companyId);
     if (!company) {
-      company = createCompanyFeed({ db: deps.db, log: deps.log, nowMs, reads, stallMs }, companyId);
+      const { db, log } = deps;
+      company = createCompanyFeed({ db, log, nowMs, reads, catchUp, held, stallMs }, companyId);
       companies.set(companyId, company);
     }
     return company;

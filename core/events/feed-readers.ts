@@ -14,6 +14,8 @@ export interface FeedReader {
   state: 'behind' | 'live' | 'gone';
 }
 
+/** Bytes a connection may hold back before its reader counts as behind. */
+export const HIGH_WATER_BYTES = 256 * 1024;
 /** The least time between two reads of one company: what commits meanwhile goes in one batch. */
 const GAP_MS = 5;
 const PENDING_MAX_MS = 50;

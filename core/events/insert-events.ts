@@ -112,8 +112,8 @@ const EVENT_TX = '(SELECT pg_current_xact_id()::text::bigint + tx_base FROM even
 
 const logSql = (input: string) => `
 WITH input AS ${input}, logged AS (
-  INSERT INTO events (tx, event_id, company_id, instance_id, type, data, trace_id, created_at)
-  SELECT ${EVENT_TX}, event_id, company_id, instance_id, type, data, trace_id, created_at FROM input
+  INSERT INTO events (tx, event_id, company_id, instance_id, type, data, trace_id, created_at, size_bytes)
+  SELECT ${EVENT_TX}, event_id, company_id, instance_id, type, data, trace_id, created_at, octet_length(data::text) FROM input
 )`;
 
 const MATCHING_WEBHOOKS = `

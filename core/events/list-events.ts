@@ -1,5 +1,5 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { WEBHOOK_PAYLOAD_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
+import { LIST_PAGE_MAX_BYTES, WEBHOOK_PAYLOAD_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
 import type { EventList, ListedEvent } from '@posthorn/contract/messaging/events.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Sql } from '../platform/db.ts';
@@ -9,6 +9,15 @@ import { type LoggedEvent, readEvents, readEventsBefore } from './read-events.ts
 
 /** A rare filter looks at this many pages of the log before the answer goes out with what was found. */
 const PAGES_MAX = 20;
+
+/** What a page may still take; null when it is full, of rows or of bytes. */
+function roomBeside(
+  found: readonly LoggedEvent[],
+  limit: number,
+): { limit: number; maxBytes: number } | null {
+  const maxBytes = LIST_PAGE_MAX_BYTES - found.reduce((sum, { body }) => sum + Buffer.byteLength(body), 0);
+  return found.length < limit && maxBytes > 0 ? { limit: limit - found.length, maxBytes } : null;
+}
 
 /**
  * `GET /v1/events`: newest first, or with `after` oldest first from there (EVT-15). `next_cursor`
@@ -30,19 +39,15 @@ export async function listEvents(
   const found: LoggedEvent[] = [];
   const nowMs = deps.clock.now().getTime();
   let after = cursorOf(query.after, 'after');
+  let room = roomBeside(found, query.limit);
   const reset = isExpired(after, { nowMs, retentionDays: WEBHOOK_PAYLOAD_RETENTION_DAYS });
-  for (let page = 0; page < PAGES_MAX; page += 1) {
-    const read = await readEvents(deps.db, {
-      ...query,
-      after,
-      limit: query.limit - found.length,
-      nowMs,
-    });
+  for (let page = 0; room && page < PAGES_MAX; page += 1) {
+    const read = await readEvents(deps.db, { ...query, ...room, after, nowMs });
     found.push(...read.events);
     after = read.next;
     if (read.ahead) return { data: [], next_cursor: encodeCursor(after), reset: true };
     if (!read.more) return { data: found.map(toListed), next_cursor: null, reset };
-    if (found.length >= query.limit) break;
+    room = roomBeside(found, query.limit);
   }
   return { data: found.map(toListed), next_cursor: encodeCursor(after), reset };
 }
@@ -50,11 +55,13 @@ export async function listEvents(
 async function listBackwards(deps: { db: Sql }, query: Parameters<typeof listEvents>[1]): Promise<EventList> {
   const found: LoggedEvent[] = [];
   let before = query.before === undefined ? null : cursorOf(query.before, 'before');
-  for (let page = 0; page < PAGES_MAX; page += 1) {
-    const read = await readEventsBefore(deps.db, { ...query, before, limit: query.limit - found.length });
+  let room = roomBeside(found, query.limit);
+  for (let page = 0; room && page < PAGES_MAX; page += 1) {
+    const read = await readEventsBefore(deps.db, { ...query, ...room, before });
     found.push(...read.events);
     before = read.next;
-    if (before === null || found.length >= query.limit) break;
+    if (before === null) break;
+    room = roomBeside(found, query.limit);
   }
   return { data: found.map(toListed), next_cursor: before && encodeCursor(before), reset: false };
 }

@@ -18,7 +18,7 @@ export interface EventPage {
   events: LoggedEvent[];
   /** Where to read on: past everything that this page looked at, matching or not. */
   next: Cursor;
-  /** The page was full: there is more to read at once. */
+  /** The page was full, of rows or of bytes: there is more to read at once. */
   more: boolean;
   /** Rows exist that may not be shown yet, because a transaction older than theirs is still running. */
   pending: boolean;
@@ -29,10 +29,21 @@ export interface EventPage {
   ahead: boolean;
 }
 
+/** Bytes of the bodies on one page for a stream, one event at any rate: more is read at once, and waits for nobody. */
+export const FEED_PAGE_BYTES = 256 * 1024;
+/** What the body of an event has beside its data. */
+const ENVELOPE_BYTES = 256;
 /** Rows that a filtered page may look at for each one it may return: bounds what a rare filter costs. */
 const SCAN_FACTOR = 10;
 /** A row can carry an earlier created_at than one before it in the log; never by a day. */
 const SKEW_MS = DAY_MS;
+
+interface PageQuery extends EventFilter {
+  companyId: number;
+  limit: number;
+  /** Of all bodies together; the first event comes at any rate. */
+  maxBytes: number;
+}
 
 /**
  * Reads the log of a company onwards from a cursor; `after: null` reads from the oldest event kept.
@@ -41,7 +52,7 @@ const SKEW_MS = DAY_MS;
  */
 export async function readEvents(
   db: Sql,
-  query: EventFilter & { companyId: number; after: Cursor | null; limit: number; nowMs: number },
+  query: PageQuery & { after: Cursor | null; nowMs: number },
 ): Promise<EventPage> {
   const after = query.after ?? { tx: 0, id: 0, atMs: SKEW_MS };
   const types = likePatterns(query);
@@ -58,6 +69,7 @@ export async function readEvents(
       query.instanceId ?? null,
       types,
       scan,
+      query.maxBytes,
     ],
   });
   const horizon = rows[0]!.horizon;
@@ -73,7 +85,8 @@ export async function readEvents(
       pending = true;
       break;
     }
-    if (events.length === query.limit) return { ...NO_EVENTS, events, next: last!, more: true };
+    if (row.is_over || events.length === query.limit)
+      return { ...NO_EVENTS, events, next: last!, more: true };
     last = { tx: row.tx, id: row.id, atMs: row.at_ms };
     if (row.body !== null) events.push(toEvent(row, last));
   }
@@ -95,7 +108,7 @@ export async function readEventsEnd(db: Sql, nowMs: number): Promise<Cursor> {
 /** Newest first, from the end of the log or from before a cursor; `next` is null at the beginning of the log. */
 export async function readEventsBefore(
   db: Sql,
-  query: EventFilter & { companyId: number; before: Cursor | null; limit: number },
+  query: PageQuery & { before: Cursor | null },
 ): Promise<{ events: LoggedEvent[]; next: Cursor | null }> {
   const types = likePatterns(query);
   const scan = query.limit * (types !== null || query.instanceId ? SCAN_FACTOR : 1) + 1;
@@ -109,12 +122,13 @@ export async function readEventsBefore(
       query.instanceId ?? null,
       types,
       scan,
+      query.maxBytes,
     ],
   });
   const events: LoggedEvent[] = [];
   let last: Cursor | null = null;
   for (const row of rows) {
-    if (events.length === query.limit) return { events, next: last };
+    if (row.is_over || events.length === query.limit) return { events, next: last };
     last = { tx: row.tx!, id: row.id, atMs: row.at_ms };
     if (row.body !== null) events.push(toEvent(row, last));
   }
@@ -142,6 +156,8 @@ interface Row {
   event_id: string;
   type: string;
   instance_id: string | null;
+  /** It would be shown, and the page is full. */
+  is_over: boolean;
   body: string | null;
 }
 
@@ -160,7 +176,28 @@ function matches(at: number): string {
   return `($${at}::uuid IS NULL OR e.instance_id = $${at})
     AND ($${at + 1}::text[] IS NULL OR e.type LIKE ANY ($${at + 1}))`;
 }
-const POSITION = `e.tx, e.id, (extract(epoch FROM e.created_at) * 1000)::bigint AS at_ms, e.event_id, e.type, e.instance_id`;
+
+/**
+ * Rows in an order, each with its body when it is shown and the page has room for it. Sizes are summed up from what the
+ * insert has written beside each event, so that no body is made, or even decompressed, that does not go out; rows
+ * from before there were sizes are measured.
+ */
+function pageSql(page: { shown: string; from: string; order: string; maxBytes: string }): string {
+  return `
+  SELECT e.tx, e.id, (extract(epoch FROM e.created_at) * 1000)::bigint AS at_ms, e.event_id, e.type, e.instance_id,
+    coalesce(e.is_over, false) AS is_over,
+    CASE WHEN e.own_bytes IS NOT NULL AND NOT e.is_over THEN ${eventBodySql('e')} END AS body
+  FROM (
+    SELECT s.*, sum(s.own_bytes) OVER (ORDER BY ${page.order} ROWS UNBOUNDED PRECEDING) > greatest(s.own_bytes, ${page.maxBytes})
+      AS is_over
+    FROM (
+      SELECT e.*, CASE WHEN ${page.shown}
+        THEN coalesce(e.size_bytes, octet_length(e.data::text)) + ${ENVELOPE_BYTES} END AS own_bytes
+      ${page.from}
+    ) s
+  ) e
+  ORDER BY ${page.order}`;
+}
 
 // The horizon and the rows come from one snapshot: a row at or past the horizon is cut off by the
 // reader, and tells it that there is more to come as soon as the older transactions end. The lower bound
@@ -168,17 +205,23 @@ const POSITION = `e.tx, e.id, (extract(epoch FROM e.created_at) * 1000)::bigint 
 const READ_AFTER = `
 SELECT h.horizon, r.*
 FROM (SELECT event_horizon() AS horizon) h
-LEFT JOIN LATERAL (
-  SELECT ${POSITION}, CASE WHEN e.tx < h.horizon AND ${matches(5)} THEN ${eventBodySql('e')} END AS body
-  FROM events e
-  WHERE e.company_id = $1 AND (e.tx, e.id) > ($2::bigint, $3::bigint) AND e.created_at >= $4
-  ORDER BY e.tx, e.id
-  LIMIT $7
+LEFT JOIN LATERAL (${pageSql({
+  shown: `e.tx < h.horizon AND ${matches(5)}`,
+  from: `FROM events e
+      WHERE e.company_id = $1 AND (e.tx, e.id) > ($2::bigint, $3::bigint) AND e.created_at >= $4
+      ORDER BY e.tx, e.id
+      LIMIT $7`,
+  order: 'tx, id',
+  maxBytes: '$8::int',
+})}
 ) r ON true`;
 
-const READ_BEFORE = `
-SELECT ${POSITION}, CASE WHEN ${matches(4)} THEN ${eventBodySql('e')} END AS body
-FROM events e
-WHERE e.company_id = $1 AND (e.tx, e.id) < (least($2::bigint, event_horizon()), $3::bigint)
-ORDER BY e.tx DESC, e.id DESC
-LIMIT $6`;
+const READ_BEFORE = pageSql({
+  shown: matches(4),
+  from: `FROM events e
+      WHERE e.company_id = $1 AND (e.tx, e.id) < (least($2::bigint, event_horizon()), $3::bigint)
+      ORDER BY e.tx DESC, e.id DESC
+      LIMIT $6`,
+  order: 'tx DESC, id DESC',
+  maxBytes: '$7::int',
+});

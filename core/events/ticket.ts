@@ -2,6 +2,7 @@ import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { EVENTS_TICKET_LIFETIME_S } from '@posthorn/contract/limits.ts';
 import type { Principal } from '../access/principal.ts';
+import { familyOf, SESSION_HOLDS } from '../access/session-holds.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Sql } from '../platform/db.ts';
 
@@ -15,7 +16,7 @@ export interface Tickets {
   /**
    * Who it was issued to, once. Throws TOKEN_INVALID (forged, or used before), TOKEN_EXPIRED (older than a
    * minute, or than the JWT it was issued to) and, for what happened since it was issued, COMPANY_SUSPENDED,
-   * FORBIDDEN (company gone), PASSWORD_CHANGED and TOKEN_INVALID (logged out, key revoked, user gone);
+   * FORBIDDEN (company gone), PASSWORD_CHANGED and TOKEN_INVALID (session ended, key revoked, user gone);
    * SERVICE_UNAVAILABLE when that can't be looked up.
    */
   redeem(ticket: string): Promise<Principal>;
@@ -71,9 +72,10 @@ export function createTickets(deps: { db: Sql; secret: string; clock: Clock }): 
       if (exp <= clock.now().getTime()) throw apiError('TOKEN_EXPIRED');
       const holder = await redeemFor(db, principal, { id, exp });
       if (!holder) throw apiError('FORBIDDEN', { message: 'company not found' });
-      if (!holder.there || !holder.first_use || holder.revoked) throw apiError('TOKEN_INVALID');
+      if (!holder.there || !holder.first_use) throw apiError('TOKEN_INVALID');
       if (holder.password_at !== passwordAt) throw apiError('PASSWORD_CHANGED');
       if (holder.status !== 'active' && !principal.isSuperadmin) throw apiError('COMPANY_SUSPENDED');
+      if (!holder.holds) throw apiError('TOKEN_INVALID');
       return principal;
     },
   };
@@ -82,7 +84,8 @@ export function createTickets(deps: { db: Sql; secret: string; clock: Clock }): 
 interface Holder {
   status: string;
   there: boolean;
-  revoked: boolean;
+  /** The key, or the session of the JWT, that asked for it is still good. */
+  holds: boolean;
   first_use: boolean;
   password_at: number;
 }
@@ -94,7 +97,8 @@ async function redeemFor(
   ticket: { id: string; exp: number },
 ): Promise<Holder | null> {
   try {
-    const values = [companyId, userId, tokenId, jti, ticket.id, new Date(ticket.exp)];
+    const family = jti === null ? null : familyOf(jti);
+    const values = [companyId, userId, tokenId, jti, ticket.id, new Date(ticket.exp), family];
     return (await sql.query<Holder>({ name: 'ticket-redeem', text: REDEEM, values })).rows[0] ?? null;
   } catch (cause) {
     throw apiError('SERVICE_UNAVAILABLE', { cause, headers: { 'retry-after': '1' } });
@@ -108,10 +112,10 @@ WITH spent AS (
 )
 SELECT c.status, u.id IS NOT NULL AS there,
        EXISTS (SELECT 1 FROM spent) AS first_use,
-       ($3::int IS NOT NULL AND t.revoked_at IS NOT NULL)
-         OR EXISTS (SELECT 1 FROM revoked_jwts r WHERE r.jti = $4) AS revoked,
+       CASE WHEN $3::int IS NULL THEN ${SESSION_HOLDS} ELSE t.revoked_at IS NULL END AS holds,
        ${PASSWORD_AT} AS password_at
 FROM companies c
+CROSS JOIN (SELECT $4::text AS jti, $7::uuid AS family) claim
 LEFT JOIN users u ON u.company_id = c.id AND u.id = $2
 LEFT JOIN api_tokens t ON t.id = $3
 WHERE c.id = $1`;

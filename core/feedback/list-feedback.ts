@@ -3,9 +3,9 @@ import type { FeedbackEntry } from '@posthorn/contract/messaging/feedback.ts';
 import type { QueryResultRow } from 'pg';
 import type { Clock } from '../platform/clock.ts';
 import type { Db, Sql } from '../platform/db.ts';
-import { cutPage } from '../platform/paging.ts';
+import { cutPage, shortened } from '../platform/paging.ts';
 
-/** What users of all companies said, newest first: for superadmins. `next_before` null: that was all. */
+/** What users of all companies said, newest first, as far as LIM-10 goes: for superadmins. `next_before` null: that was all. */
 export async function listFeedback(
   deps: { db: Db },
   filter: {
@@ -15,13 +15,14 @@ export async function listFeedback(
     limit: number;
   },
 ): Promise<{ data: FeedbackEntry[]; next_before: number | null }> {
-  const { rows } = await deps.db.query<Row>(
-    `${SELECT} WHERE ($1::integer IS NULL OR f.id < $1) AND ($2::text IS NULL OR f.state = $2)
-       AND ($3::text IS NULL OR f.kind = $3) ORDER BY f.id DESC LIMIT $4`,
+  const query = `${SELECT} WHERE ($1::integer IS NULL OR f.id < $1) AND ($2::text IS NULL OR f.state = $2)
+    AND ($3::text IS NULL OR f.kind = $3) ORDER BY f.id DESC LIMIT $4`;
+  const { rows } = await deps.db.query<Row & { fits: boolean; listed: number }>(
+    `SELECT * FROM ${shortened(query, 'octet_length(message)', 'id DESC')} AS entries ORDER BY id DESC`,
     [filter.before ?? null, filter.state ?? null, filter.kind ?? null, filter.limit + 1],
   );
-  const { page, last } = cutPage(rows, filter.limit);
-  return { data: page.map(view), next_before: last?.id ?? null };
+  const { page, last } = cutPage(rows, filter.limit, rows[0]?.listed);
+  return { data: page.map(({ fits: _, listed: __, ...row }) => view(row)), next_before: last?.id ?? null };
 }
 
 /** Throws 404 NOT_FOUND. */

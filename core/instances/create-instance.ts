@@ -10,6 +10,7 @@ import type { Orm } from '../platform/orm.ts';
 import { type Instance, InstanceSchema } from './entities.ts';
 import { instanceView } from './instance-view.ts';
 import { type ProxyRules, takeProxy } from './proxy.ts';
+import type { InstanceSettings } from './settings.ts';
 import { shardOf } from './shard.ts';
 
 /**
@@ -24,6 +25,7 @@ export async function createInstance(
     name: string;
     driver?: string | undefined;
     proxy?: string | undefined;
+    settings?: Partial<InstanceSettings> | undefined;
   },
 ): Promise<InstanceView> {
   const { companyId } = input.principal;
@@ -44,7 +46,7 @@ export async function createInstance(
       state: 'CREATED',
       desired: 'disconnected',
       generation: 0,
-      settings: {},
+      settings: input.settings ?? {},
       ...proxy,
       stateSince: now,
       createdAt: now,

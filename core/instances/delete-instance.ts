@@ -25,6 +25,7 @@ export async function deleteInstance(
     // statements below see every row there will ever be.
     await client.query('DELETE FROM instances WHERE id = $1', [id]);
     await client.query('DELETE FROM outbox WHERE instance_id = $1', [id]);
+    await client.query('DELETE FROM scheduled_sends WHERE instance_id = $1', [id]);
     await client.query('DELETE FROM chat_guards WHERE instance_id = $1', [id]);
     await client.query('DELETE FROM usage_minutes WHERE instance_id = $1', [id]);
     await removeDeviceState(client, id);

@@ -25,10 +25,21 @@ export function takeProxy(
   if (address === null) return { proxy: null, proxyShown: null };
   if (WITHOUT_PROXY.has(driver))
     throw apiError('BAD_REQUEST', { message: `proxy: the network ${driver} is reached directly` });
-  const host = new URL(address).hostname.replace(/^\[|\]$/g, '');
-  if (!rules.allowPrivate && (host === 'localhost' || (isIP(host) !== 0 && isPrivateAddress(host))))
+  if (!rules.allowPrivate && isPrivateHost(address))
     throw apiError('BAD_REQUEST', { message: 'proxy: must be at a public address' });
   return { proxy: rules.cipher.seal(address), proxyShown: withoutPassword(address) };
+}
+
+/**
+ * Judged as those who connect to it read it: `0x7f.1`, `127.1` and `2130706433` are addresses to them, in any case and
+ * with the dot of a full name. An unknown scheme leaves its host as it is written, and that of the web does not.
+ */
+function isPrivateHost(address: string): boolean {
+  const written = `http://${new URL(address).hostname}`;
+  if (!URL.canParse(written)) return true;
+  const host = new URL(written).hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+  if (host === 'localhost' || host.endsWith('.localhost')) return true;
+  return isIP(host) !== 0 && isPrivateAddress(host);
 }
 
 /** The address as users see it again. */

@@ -12,7 +12,8 @@ import { ACTIONS, type LifecycleAction } from './transitions.ts';
 
 /**
  * Writes down where the users want an instance and wakes the worker that owns it; the answer comes before
- * the session has moved. Asking twice is asking once, except that each restart is one. 409
+ * the session has moved. Asking twice is asking once, except that each restart is one. To connect an instance whose
+ * last try has failed makes the next try at once instead of at its time. 409
  * INVALID_INSTANCE_TRANSITION when the state does not allow it, 403 COMPANY_SUSPENDED to connect while the
  * company or its subscription is suspended, also for a superadmin.
  */
@@ -30,9 +31,12 @@ export async function requestAction(
       throw apiError('INVALID_INSTANCE_TRANSITION', {
         message: `an instance in state ${row.state} cannot ${input.action}`,
       });
-    if (row.desired !== rule.desired || rule.raisesGeneration) {
+    const hasFailed = rule.desired === 'connected' && row.state !== 'CONNECTED' && row.lastError !== null;
+    if (row.desired !== rule.desired || rule.raisesGeneration || hasFailed) {
       row.desired = rule.desired;
-      if (rule.raisesGeneration) row.generation += 1;
+      if (rule.raisesGeneration || hasFailed) row.generation += 1;
+      // Who asks again before the try has ended asks for the same one.
+      if (hasFailed) row.lastError = null;
       row.updatedAt = deps.clock.now();
       await em.flush();
     }

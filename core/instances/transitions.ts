@@ -9,7 +9,7 @@ export type DesiredState = 'connected' | 'disconnected' | 'logged_out';
  * DISCONNECTED without credentials, and connecting it pairs anew.
  */
 const TRANSITIONS: Record<InstanceState, readonly InstanceState[]> = {
-  CREATED: ['PAIRING', 'CONNECTED', 'DISCONNECTED'],
+  CREATED: ['PAIRING', 'CONNECTED', 'DISCONNECTED', 'HARD_PAUSED', 'BANNED'],
   PAIRING: ['CONNECTED', 'DISCONNECTED', 'HARD_PAUSED', 'BANNED'],
   CONNECTED: ['DISCONNECTED', 'PAIRING', 'HARD_PAUSED', 'BANNED'],
   DISCONNECTED: ['PAIRING', 'CONNECTED', 'HARD_PAUSED', 'BANNED'],

@@ -7,9 +7,13 @@ export class MediaRejected extends Error {
   override name = 'MediaRejected';
   readonly flaw: MediaFlaw;
 
-  constructor(flaw: MediaFlaw, options?: ErrorOptions) {
+  /** What it was found to be, of media that is unsupported. */
+  readonly mimeType: string | undefined;
+
+  constructor(flaw: MediaFlaw, { mimeType, ...options }: ErrorOptions & { mimeType?: string } = {}) {
     super(`the media was refused: ${flaw}`, options);
     this.flaw = flaw;
+    this.mimeType = mimeType;
   }
 }
 
@@ -30,8 +34,9 @@ export function sendErrorOf({ flaw }: MediaRejected): ApiError {
 }
 
 /** As the upload says it: every refusal is 400 BAD_REQUEST with a message of its own (MED-10). */
-export function uploadErrorOf({ flaw }: MediaRejected): ApiError {
-  return apiError('BAD_REQUEST', { message: UPLOAD_MESSAGES[flaw] });
+export function uploadErrorOf({ flaw, mimeType }: MediaRejected): ApiError {
+  const found = mimeType === undefined ? '' : ` ${mimeType}; allowed are all but web pages and programs`;
+  return apiError('BAD_REQUEST', { message: `${UPLOAD_MESSAGES[flaw]}${found}` });
 }
 
 const UPLOAD_MESSAGES: Record<MediaFlaw, string> = {

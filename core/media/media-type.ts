@@ -86,14 +86,6 @@ function textOf(head: Buffer): string | null {
   }
 }
 
-/** The types that `POST /media` takes, whole: `application/pdfx` is none of them, nor is a list of several. */
-export function isUploadable(mimeType: string): boolean {
-  const parsed = parseMimeType(mimeType);
-  return parsed !== null && (LOOKED_AT.has(parsed.type) || parsed.bare === 'application/pdf');
-}
-
-const LOOKED_AT: ReadonlySet<string> = new Set(['image', 'video', 'audio']);
-
 /** Containers that hold sound alone as often as not: what browsers and phones record. */
 const MAY_BE_SOUND = /^video\/(mp4|webm|ogg|3gpp2?|quicktime|x-matroska)$/;
 /** Programs and web pages: nothing that a phone opens, and all that a fetched error page is. */

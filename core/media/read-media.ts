@@ -26,13 +26,13 @@ interface MediaInput {
 export async function findMedia(deps: ReadDeps, input: MediaInput): Promise<StoredMedia> {
   const scope = await findScope(deps, input);
   const media = await deps.finder.push({ ...scope, mediaId: input.mediaId });
-  if (!media || isExpired(media, deps.clock)) throw missing();
+  if (!media || isExpired(media, deps.clock)) throw mediaMissing();
   return media;
 }
 
 export const MEDIA_NOT_FOUND = 'media not found';
 
-function missing(cause?: unknown) {
+export function mediaMissing(cause?: unknown) {
   return apiError('NOT_FOUND', { message: MEDIA_NOT_FOUND, cause });
 }
 
@@ -64,7 +64,7 @@ export async function openMedia(
   try {
     return await requireStorage(deps).open(media.storageKey, range);
   } catch (cause) {
-    if (cause instanceof StorageMissing) throw missing(cause);
+    if (cause instanceof StorageMissing) throw mediaMissing(cause);
     if ((cause as Error).name !== 'StorageError') throw cause;
     throw apiError('SERVICE_UNAVAILABLE', { cause, headers: { 'retry-after': '5' } });
   }

@@ -1,6 +1,7 @@
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
 import type { Storage } from '../platform/storage/storage.ts';
+import { NOT_WAITED_FOR } from './waited-for.ts';
 
 const BATCH = 500;
 const REMOVALS_AT_ONCE = 8;
@@ -95,17 +96,12 @@ export async function emptyTrash({
 
 const EXPIRED = `
 WITH expired AS MATERIALIZED (
-  SELECT id, instance_id, expires_at FROM media
+  SELECT id, expires_at FROM media
   WHERE expires_at <= $1 AND ($2::timestamptz IS NULL OR (expires_at, id) > ($2, $3::uuid))
   ORDER BY expires_at, id LIMIT $4
 ), gone AS (
   DELETE FROM media USING expired
-  WHERE media.id = expired.id
-    AND NOT EXISTS (SELECT 1 FROM outbox o JOIN messages m ON m.id = o.message_id
-                    WHERE o.instance_id = expired.instance_id AND m.media_id = expired.id)
-    AND NOT EXISTS (SELECT 1 FROM scheduled_sends s
-                    WHERE s.instance_id = expired.instance_id AND s.status IN ('scheduled', 'claimed')
-                      AND s.body->>'media_id' = expired.id::text)
+  WHERE media.id = expired.id AND ${NOT_WAITED_FOR}
   RETURNING media.id
 )
 SELECT expired.expires_at, expired.id, gone.id IS NOT NULL AS gone

@@ -57,7 +57,7 @@ export async function saveMedia(deps: SaveDeps, media: NewMedia): Promise<SavedM
   const { file, scope } = media;
   try {
     const { mimeType, animated } = await deps.types.detect(file.path, media.declaredType);
-    if (!media.takes(mimeType)) throw new MediaRejected('unsupported');
+    if (!media.takes(mimeType)) throw new MediaRejected('unsupported', { mimeType });
     // Permanent media is sent again and again: when it is found here, nothing is written.
     const twin = media.origin === 'base64' ? await findTwin(deps.db, media) : undefined;
     if (twin) return savedOf(twin);

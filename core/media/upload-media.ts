@@ -6,7 +6,7 @@ import type { MediaDeps } from './media-deps.ts';
 import type { MediaScope, UploadedFile } from './media-port.ts';
 import { MediaRejected, uploadErrorOf } from './media-rejected.ts';
 import { fetchToSpool } from './media-sources.ts';
-import { isUploadable } from './media-type.ts';
+import { canBeSentAs } from './media-type.ts';
 import { requireStorage } from './require-storage.ts';
 import { saveMedia } from './save-media.ts';
 import { requireRoom } from './storage-quota.ts';
@@ -42,7 +42,8 @@ export async function uploadMedia(deps: MediaDeps, input: UploadInput): Promise<
         file,
         declaredType,
         fileName: input.fileName || fileName,
-        takes: isUploadable,
+        // What is uploaded is sent later, as a document if as nothing else.
+        takes: (mimeType) => canBeSentAs(mimeType, 'document'),
       },
     );
     return {

@@ -10,10 +10,10 @@ import { settingsOf } from '../instances/settings.ts';
 import type { Bus } from '../platform/bus.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createCoalescer } from '../platform/coalesce.ts';
-import type { Db } from '../platform/db.ts';
-import { isUnavailable } from '../platform/db.ts';
+import { type Db, isUnavailable } from '../platform/db.ts';
 import { canonicalJson, hashKey } from '../platform/hashes.ts';
 import { isUuid, networkIdOf, newId } from '../platform/ids.ts';
+import { DATABASE_WAIT_MS, inTime } from '../platform/in-time.ts';
 import { type AcceptKnowledge, type AcceptRows, acceptOrderLocks, readForAccept } from './accept-sql.ts';
 import { acceptedFor, idleQueues } from './accepted-pages.ts';
 import {
@@ -35,7 +35,7 @@ export interface Acceptor {
    * INSTANCE_NOT_FOUND, MESSAGE_NOT_FOUND (quoted UUID); 409 INSTANCE_NOT_CONNECTED, INSTANCE_BANNED,
    * INSTANCE_HARD_PAUSED, PASSIVE_MODE_ENABLED, BLOCKED_*; 403 COMPANY_SUSPENDED; 501 NOT_IMPLEMENTED (not of this
    * network); 422 IDEMPOTENCY_KEY_REUSED; 503
-   * SERVICE_UNAVAILABLE when the database can't say (fails closed).
+   * SERVICE_UNAVAILABLE when the database can't say in time (fails closed); its key tells whether it was accepted.
    */
   acceptSend(command: SendCommand): Promise<AcceptedSend>;
   /** Resolves when nothing is being written. */
@@ -65,8 +65,9 @@ export function createAcceptor(deps: AcceptDeps): Acceptor {
   });
   return {
     async acceptSend(command) {
+      const untilMs = command.acceptByMs ?? performance.now() + DATABASE_WAIT_MS;
       try {
-        return await coalescer.push(command);
+        return await inTime(coalescer.push(command, untilMs), untilMs);
       } catch (cause) {
         if (isUnavailable(cause)) throw apiError('SERVICE_UNAVAILABLE', { cause });
         throw cause;
@@ -183,8 +184,10 @@ function decide(
   const contactKey = `${command.instanceId} ${message.chatJid}`;
   const contact = known.contacts.get(contactKey) ?? newContact(now.getTime());
   const guarded = { operation: command.operation, chatJid: message.chatJid, content: send.content };
-  const refusal = command.force ? null : refuse(guarded, known, settings, contact, now);
-  if (refusal) return refusal;
+  const passive = settings.passive_mode_enabled ? apiError('PASSIVE_MODE_ENABLED') : null;
+  const blocked = block(guarded, known, settings, contact, now);
+  const refusal = passive ?? blocked;
+  if (refusal && !command.force) return refusal;
 
   // The task that sends a message carries the message's id: whoever finishes one finds the other.
   const taskId = command.messageId ?? newId();
@@ -205,8 +208,10 @@ function decide(
     quotedNetworkId,
     ...(counts && { contentId }),
   });
-  if (command.force)
-    rows.audits.push(...forcedAudits(command, message.chatJid, settings, instance.company_id));
+  // A send that nothing had stopped was not forced.
+  const passed = [passive && 'passive_mode.force_send', blocked && 'anti_spam.force_send'];
+  for (const action of passed)
+    if (action) rows.audits.push(forcedAudit(command, message.chatJid, instance.company_id, action));
   if (isContact(message.chatJid)) {
     countContact(known, rows, {
       key: contactKey,
@@ -231,14 +236,14 @@ function unfitness({ state, hold }: { state: string; hold: CompanyHold | null })
   return instanceRefusal(state) ?? holdRefusal(hold);
 }
 
-function refuse(
+/** What the guard says against a send; null for nothing. */
+function block(
   send: { operation: string; chatJid: string; content: IdentifiedSend['content'] },
   known: AcceptKnowledge,
   settings: ReturnType<typeof settingsOf>,
   contact: ContactState,
   now: Date,
 ): ApiError | null {
-  if (settings.passive_mode_enabled) return apiError('PASSIVE_MODE_ENABLED');
   const remote = { remote_jid: send.chatJid };
   if (send.content && checksDuplicates(send.operation, settings)) {
     const sent = known.contents.get(send.content.id);
@@ -249,9 +254,9 @@ function refuse(
     }
   }
   if (!isContact(send.chatJid)) return null;
-  const block = checkConsecutive(contact, settings, now.getTime());
-  if (!block) return null;
-  const { code, ...fields } = block;
+  const over = checkConsecutive(contact, settings, now.getTime());
+  if (!over) return null;
+  const { code, ...fields } = over;
   return apiError(code, { fields: { ...remote, ...fields } });
 }
 
@@ -277,22 +282,19 @@ function countContact(
 }
 
 /** What a forced send went past, for the audit log (SND-12). */
-function forcedAudits(
+function forcedAudit(
   { principal, instanceId, traceId, operation }: SendCommand,
   chatJid: string,
-  settings: ReturnType<typeof settingsOf>,
   companyId: number,
-): AcceptRows['audits'] {
-  const audit = {
+  action: string,
+): AcceptRows['audits'][number] {
+  return {
     companyId,
     userId: principal.userId,
     tokenId: principal.tokenId,
     instanceId,
     traceId,
+    action,
     detail: { operation, remote_jid: chatJid },
   };
-  const audits: AcceptRows['audits'] = [];
-  if (settings.passive_mode_enabled) audits.push({ ...audit, action: 'passive_mode.force_send' });
-  if (settings.anti_spam_guard_enabled) audits.push({ ...audit, action: 'anti_spam.force_send' });
-  return audits;
 }

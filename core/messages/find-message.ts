@@ -5,7 +5,7 @@ import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import { readPhones } from '../lids/read-phones.ts';
 import type { Db, Sql } from '../platform/db.ts';
-import { isUuid, messageIdOf, networkIdOf } from '../platform/ids.ts';
+import { isUuid, messageIdOf, networkIdOf, sentIdOf } from '../platform/ids.ts';
 import { oneRow } from '../platform/one-row.ts';
 
 /**
@@ -63,16 +63,28 @@ export interface MessageRow {
 /** Rows as they are shown: a chat that is known by an anonymous id alone, by its phone once that is learnt. */
 export async function viewMessages(sql: Sql, rows: readonly MessageRow[]): Promise<Message[]> {
   const chatOf = (row: MessageRow) => ({ instanceId: row.instance_id, jid: row.chat_jid });
-  const phoneOf = await readPhones(sql, rows.map(chatOf));
-  return rows.map((row) => messageView(row, phoneOf(chatOf(row))));
+  const [phoneOf, typing] = await Promise.all([readPhones(sql, rows.map(chatOf)), readTyping(sql, rows)]);
+  return rows.map((row) => messageView(row, phoneOf(chatOf(row)), typing.get(row.id)));
 }
 
-function messageView(row: MessageRow, phone: string): Message {
+/** Until when which of the messages is being typed: one of an instance at most, which has a row of a small index. */
+async function readTyping(sql: Sql, rows: readonly MessageRow[]): Promise<ReadonlyMap<string, Date>> {
+  const queued = rows.filter(({ status }) => status === 'queued');
+  if (queued.length === 0) return new Map();
+  const found = await sql.query<{ message_id: string; typing_until: Date }>(
+    `SELECT message_id, typing_until FROM outbox
+     WHERE instance_id = ANY ($1::uuid[]) AND typing_until > clock_timestamp()`,
+    [[...new Set(queued.map((row) => row.instance_id))]],
+  );
+  return new Map(found.rows.map((row) => [row.message_id, row.typing_until]));
+}
+
+function messageView(row: MessageRow, phone: string, typingUntil: Date | undefined): Message {
   const outbound = row.direction === 'outbound';
   return {
     message_id: row.id,
     instance_id: row.instance_id,
-    // One of our own that the phone sent before the pairing has an id that the phone drew.
+    // One of our own that another device sent has an id that this device drew.
     network_id: row.network_id ?? (outbound ? networkIdOf(row.id) : null),
     chat_jid: isLidJid(row.chat_jid) && phone !== '' ? jidOfPhone(phone) : row.chat_jid,
     phone,
@@ -82,12 +94,15 @@ function messageView(row: MessageRow, phone: string): Message {
     status: row.status,
     content: row.content,
     is_from_me: outbound,
+    // Every send of the API has a key.
+    source: outbound ? (row.idempotency_key === null ? 'device' : 'api') : null,
     is_forwarded: row.is_forwarded,
     forwarding_score: row.forwarding_score,
     media_id: row.media_id,
-    quoted_id: row.quoted_id && (messageIdOf(row.quoted_id) ?? row.quoted_id),
+    quoted_id: row.quoted_id && (sentIdOf(row.quoted_id) ?? row.quoted_id),
     idempotency_key: row.idempotency_key,
     failed_reason: row.failed_reason,
+    typing_until: typingUntil?.toISOString() ?? null,
     incomplete_reason: row.incomplete_reason,
     created_at: row.created_at.toISOString(),
     sent_at: row.sent_at?.toISOString() ?? null,

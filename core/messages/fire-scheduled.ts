@@ -4,9 +4,11 @@ import type { Schedulable } from '@posthorn/contract/message-types.ts';
 import type { Principal } from '../access/principal.ts';
 import { buildEvent, subjectOf } from '../events/build-event.ts';
 import { tellEvents } from '../events/tell-events.ts';
+import { ADVISORY_LOCKS } from '../platform/advisory-locks.ts';
 import type { Bus } from '../platform/bus.ts';
 import { MINUTE_MS } from '../platform/durations.ts';
 import type { Log } from '../platform/log.ts';
+import { oneRow } from '../platform/one-row.ts';
 import { holderIsGone, type Pulse } from '../workers/pulse.ts';
 import { findReferenced } from './find-referenced.ts';
 import { type PreparedSend, prepareSend } from './prepare-send.ts';
@@ -28,13 +30,13 @@ const RETRY_MS = 10_000;
 const LATE_MAX_MS = 15 * MINUTE_MS;
 const BATCH = 100;
 
-/** Refusals of the instance: what is due behind such a send would be refused as well. */
-const AWAY: ReadonlySet<string> = new Set([
+/** Refusals that pass. */
+const RETRIED: ReadonlySet<string> = new Set([
   'INSTANCE_NOT_CONNECTED',
   'INSTANCE_HARD_PAUSED',
   'COMPANY_SUSPENDED',
+  'SERVICE_UNAVAILABLE',
 ]);
-const RETRIED: ReadonlySet<string> = new Set([...AWAY, 'SERVICE_UNAVAILABLE']);
 
 interface Due {
   id: string;
@@ -60,19 +62,47 @@ interface Due {
  */
 export async function fireScheduled(deps: FireDeps): Promise<number> {
   if (deps.pulse && !deps.pulse.isAlive()) return 0;
-  const now = deps.clock.now();
-  const claim = [now, new Date(now.getTime() - CLAIM_MS), BATCH, deps.pulse?.id() ?? null];
-  const due = (await deps.db.query<Due>(CLAIM, claim)).rows.toSorted(inOrder);
+  const due = (await claimDue(deps)).toSorted(inOrder);
   // No instance waits for what another one has to prepare.
   const byInstance = Map.groupBy(due, (row) => row.instance_id);
   await Promise.all([...byInstance.values()].map((rows) => fireInOrder(deps, rows)));
   return due.length;
 }
 
-/** Each takes its own time to be prepared; the acceptor keeps the order in which it is given them. */
+/**
+ * Claims what is due, one worker at a time: a claim that began before another one was committed would not see what that
+ * took, and would take what comes behind it. Who finds another at it leaves the round to that one.
+ */
+async function claimDue(deps: FireDeps): Promise<Due[]> {
+  return deps.db.transaction(async (sql) => {
+    const { rows } = await sql.query<{ mine: boolean }>('SELECT pg_try_advisory_xact_lock($1) AS mine', [
+      ADVISORY_LOCKS.scheduledClaims,
+    ]);
+    if (!oneRow(rows).mine) return [];
+    const now = deps.clock.now();
+    const claim = [now, new Date(now.getTime() - CLAIM_MS), BATCH, deps.pulse?.id() ?? null];
+    return (await sql.query<Due>(CLAIM, claim)).rows;
+  });
+}
+
+/**
+ * Each takes its own time to be prepared. They are accepted one after another: one that has to be tried again holds
+ * back those behind it.
+ */
 async function fireInOrder(deps: FireDeps, due: readonly Due[]): Promise<void> {
   const prepared = await Promise.allSettled(due.map((row) => prepare(deps, row)));
-  await Promise.all(due.map((row, nth) => fire(deps, row, prepared[nth]!)));
+  for (const [nth, row] of due.entries()) {
+    try {
+      if ((await fire(deps, row, prepared[nth]!)) === 'ended') continue;
+      await putBack(deps, due.slice(nth));
+    } catch (err) {
+      deps.log.warn(
+        { err, scheduled_id: row.id, trace_id: row.trace_id },
+        'a scheduled send failed, trying again when its claim expires',
+      );
+    }
+    return;
+  }
 }
 
 /** The statement gives the rows in any order. Ids tell which of one moment was scheduled first. */
@@ -84,25 +114,24 @@ async function prepare(deps: FireDeps, row: Due): Promise<PreparedSend> {
   return prepareSend(deps, requestOf(row));
 }
 
-/** Hands it to the acceptor before anything is waited for. */
+/** Accepts it, or ends it with what the accept refused. `again`: what stands in its way may pass. */
 async function fire(
   deps: FireDeps,
   row: Due,
   preparation: PromiseSettledResult<PreparedSend>,
-): Promise<void> {
+): Promise<'ended' | 'again'> {
   const prepared = preparation.status === 'fulfilled' ? preparation.value : null;
   try {
     if (preparation.status === 'rejected') throw preparation.reason;
     await deps.acceptor.acceptSend(commandOf(requestOf(row), preparation.value));
-    await deps.db.query(`UPDATE scheduled_sends SET status = 'queued' WHERE id = $1`, [row.id]);
   } catch (err) {
-    await conclude(deps, row, prepared, err).catch((err) =>
-      deps.log.warn(
-        { err, scheduled_id: row.id, trace_id: row.trace_id },
-        'a scheduled send failed, trying again when its claim expires',
-      ),
-    );
+    return conclude(deps, row, prepared, err);
   }
+  await deps.db.query(`UPDATE scheduled_sends SET status = 'queued', finished_at = $2 WHERE id = $1`, [
+    row.id,
+    deps.clock.now(),
+  ]);
+  return 'ended';
 }
 
 function keyScopeOf(row: Due): string {
@@ -144,23 +173,28 @@ async function conclude(
   row: Due,
   prepared: PreparedSend | null,
   err: unknown,
-): Promise<void> {
+): Promise<'ended' | 'again'> {
   const now = deps.clock.now();
   if (!(err instanceof ApiError))
     deps.log.warn({ err, scheduled_id: row.id, trace_id: row.trace_id }, 'a scheduled send failed');
   const passing = !(err instanceof ApiError) || RETRIED.has(err.code);
-  if (passing && now.getTime() - row.send_at.getTime() < LATE_MAX_MS) {
-    // Claimed as of then: it is due again when that claim expires. Without a name it waits for its instance.
-    const claimedAt = new Date(now.getTime() - CLAIM_MS + RETRY_MS);
-    const isAway = err instanceof ApiError && AWAY.has(err.code);
-    await deps.db.query(
-      `UPDATE scheduled_sends SET claimed_at = $2, claimed_by = CASE WHEN NOT $4 THEN claimed_by END
-       WHERE id = $1 AND claimed_at = $3`,
-      [row.id, claimedAt, row.claimed_at, isAway],
-    );
-    return;
-  }
+  if (passing && now.getTime() - row.send_at.getTime() < LATE_MAX_MS) return 'again';
   await fail(deps, row, prepared, err instanceof ApiError ? err.code.toLowerCase() : 'send_failed', now);
+  return 'ended';
+}
+
+/** They are due again after a while, all of them, and nobody is at them: not under the eyes of a claim either. */
+async function putBack(deps: FireDeps, rows: readonly Due[]): Promise<void> {
+  await deps.db.transaction(async (sql) => {
+    await sql.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.scheduledClaims]);
+    // Claimed as of then: due again when that claim expires.
+    const claimedAt = new Date(deps.clock.now().getTime() - CLAIM_MS + RETRY_MS);
+    await sql.query(
+      `UPDATE scheduled_sends SET claimed_at = $2, claimed_by = NULL
+       WHERE id = ANY ($1::uuid[]) AND status = 'claimed' AND claimed_at = $3`,
+      [rows.map(({ id }) => id), claimedAt, rows[0]!.claimed_at],
+    );
+  });
 }
 
 async function fail(
@@ -187,9 +221,9 @@ async function fail(
     deps.db.transaction(async (client) => {
       const failed = await client.query(
         // A claim that another took over is the other's to end.
-        `UPDATE scheduled_sends SET status = 'failed', failed_reason = $2
+        `UPDATE scheduled_sends SET status = 'failed', failed_reason = $2, finished_at = $4
          WHERE id = $1 AND status = 'claimed' AND claimed_at = $3`,
-        [row.id, reason, row.claimed_at],
+        [row.id, reason, row.claimed_at, now],
       );
       if (failed.rowCount === 0) return;
       const event = { type: `${type}.delivery_failed`, data, now };
@@ -220,18 +254,22 @@ function chatOf(row: Due): string {
   return 'jid' in parsed ? parsed.jid : '';
 }
 
-// Behind a send that waits for its instance the later ones of that instance wait too: each would come again at
-// its own time, and what was due last would be sent first.
+/** SQL: nobody is at it any more, in `$2` the oldest claim that counts. */
+function claimIsOver(row: string): string {
+  return `(${row}.claimed_at < $2 OR ${holderIsGone(`${row}.claimed_by`)})`;
+}
+
+// Behind a send that somebody is at, or that waits to be tried again, the later ones of its instance wait too,
+// however slow its worker is. Rows that are locked are on their way to their end.
 const CLAIM = `
 UPDATE scheduled_sends SET status = 'claimed', claimed_at = $1, claimed_by = $4
 WHERE id IN (
   SELECT id FROM scheduled_sends due
-  WHERE send_at <= $1 AND (status = 'scheduled' OR (status = 'claimed' AND (claimed_at < $2 OR ${holderIsGone('claimed_by')})))
+  WHERE send_at <= $1 AND (status = 'scheduled' OR (status = 'claimed' AND ${claimIsOver('due')}))
     AND NOT EXISTS (
-      SELECT FROM scheduled_sends waiting
-      WHERE waiting.instance_id = due.instance_id AND waiting.status = 'claimed' AND waiting.claimed_by IS NULL
-        AND waiting.claimed_at >= $2 AND waiting.send_at <= $1
-        AND (waiting.send_at, waiting.id) < (due.send_at, due.id))
+      SELECT FROM scheduled_sends held
+      WHERE held.instance_id = ANY (ARRAY[due.instance_id]) AND held.status = 'claimed' AND NOT ${claimIsOver('held')}
+        AND (held.send_at, held.id) < (due.send_at, due.id))
   ORDER BY send_at, id LIMIT $3 FOR UPDATE SKIP LOCKED)
 RETURNING id, company_id, instance_id, type, send_at, body, idempotency_key, force, claimed_at, user_id,
           token_id, is_superadmin, trace_id`;

@@ -1,5 +1,5 @@
-import { INBOUND_FAMILIES } from '@posthorn/contract/message-types.ts';
-import { messageIdOf } from '../platform/ids.ts';
+import { INBOUND_FAMILIES, MESSAGE_TYPES } from '@posthorn/contract/message-types.ts';
+import { sentIdOf } from '../platform/ids.ts';
 
 const FAMILIES: ReadonlySet<string> = new Set(INBOUND_FAMILIES);
 
@@ -8,12 +8,19 @@ export function inboundFamily(type: string): string {
   return FAMILIES.has(type) ? type : 'unknown';
 }
 
+const TYPES: ReadonlySet<string> = new Set(MESSAGE_TYPES);
+
+/** The same for what the account itself sent from another device: statuses are messages of their own types. */
+export function deviceType(type: string): string {
+  return TYPES.has(type) ? type : 'unknown';
+}
+
 /** Ids of messages that we sent become our own: what a user compares them with. */
 export function ownIds(content: Record<string, unknown>): Record<string, unknown> {
   const own = { ...content };
   for (const field of ['message_id', 'poll_message_id']) {
     const id = own[field];
-    if (typeof id === 'string') own[field] = messageIdOf(id) ?? id;
+    if (typeof id === 'string') own[field] = sentIdOf(id) ?? id;
   }
   return own;
 }

@@ -1,11 +1,13 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { parseChat, phoneOf } from '@posthorn/contract/jid.ts';
+import { LIST_PAGE_MAX_BYTES } from '@posthorn/contract/limits.ts';
 import type { Message } from '@posthorn/contract/messaging/message.ts';
 import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import { readLidsOf } from '../lids/read-phones.ts';
 import type { Db, Sql } from '../platform/db.ts';
 import { oneRow } from '../platform/one-row.ts';
+import { fittingSql } from '../platform/paging.ts';
 import { type MessageRow, viewMessages } from './find-message.ts';
 
 export interface MessageFilter {
@@ -24,7 +26,7 @@ const SCANS_MAX = 5;
 
 /**
  * The messages of an instance by keyset over their time-ordered ids: newest first, or with `after` oldest
- * first from there. The filters are applied to what is passed over rather than indexed: each further
+ * first from there. A page ends at LIST_PAGE_MAX_BYTES of contents. The filters are applied to what is passed over rather than indexed: each further
  * index would be paid for by every message sent. `nextCursor` may come with fewer rows than asked for.
  * Throws 404 INSTANCE_NOT_FOUND, 400 BAD_REQUEST.
  */
@@ -40,6 +42,7 @@ export async function listMessages(
   const chats = await addressesOf(deps.db, instanceId, chatOf(filter));
   const forwards = filter.after !== undefined;
   const found: MessageRow[] = [];
+  let bytesLeft = LIST_PAGE_MAX_BYTES;
   let position = filter.after ?? filter.before ?? null;
   for (let scan = 0; scan < SCANS_MAX; scan += 1) {
     const wanted = filter.limit - found.length;
@@ -58,8 +61,12 @@ export async function listMessages(
       ],
     });
     const { scanned, edge, ids } = oneRow(look.rows);
-    if (ids) found.push(...(await readMessages(deps.db, ids, forwards)));
-    const full = found.length >= filter.limit;
+    const rows = ids ? await readMessages(deps.db, ids, bytesLeft) : [];
+    found.push(...rows);
+    for (const row of rows) bytesLeft -= row.content_bytes;
+    // The page has no more room, and what was not read stands on the next one.
+    const cut = rows.length > 0 && rows.at(-1)!.id !== ids!.at(-1);
+    const full = cut || bytesLeft <= 0 || found.length >= filter.limit;
     position = full ? found.at(-1)!.id : edge;
     const ended = !full && scanned < (isFiltered(filter) ? SCAN_ROWS : wanted);
     if (ended) return { data: await viewMessages(deps.db, found), nextCursor: null };
@@ -93,13 +100,23 @@ async function addressesOf(sql: Sql, instanceId: string, chat: string | null): P
   return phone === '' ? [chat] : [chat, ...(await readLidsOf(sql, instanceId, phone))];
 }
 
-async function readMessages(sql: Sql, ids: readonly string[], forwards: boolean): Promise<MessageRow[]> {
-  const rows = await sql.query<MessageRow>(
-    `SELECT * FROM messages WHERE id = ANY ($1::uuid[]) ORDER BY id ${forwards ? 'ASC' : 'DESC'}`,
-    [ids],
-  );
+/** The first of these messages, in the same order, as far as the page has room for their contents; one at any rate. */
+async function readMessages(
+  sql: Sql,
+  ids: readonly string[],
+  maxBytes: number,
+): Promise<(MessageRow & { content_bytes: number })[]> {
+  const rows = await sql.query<MessageRow & { content_bytes: number }>({ ...READ, values: [ids, maxBytes] });
   return rows.rows;
 }
+
+const READ = {
+  name: 'messages-list-read',
+  text: `
+WITH RECURSIVE ${fittingSql({ table: 'messages', column: 'content', ids: '$1::uuid[]', maxBytes: '$2::bigint' })}
+SELECT m.*, (f.bytes - lag(f.bytes, 1, 0::bigint) OVER (ORDER BY f.nth))::integer AS content_bytes
+FROM fitting f JOIN messages m ON m.id = f.id ORDER BY f.nth`,
+};
 
 /** Without a position in an `OR`: a prepared statement would then pass over everything before it, one by one. */
 function listSql(position: '' | 'AND id < $8' | 'AND id > $8', order: 'ASC' | 'DESC'): string {
@@ -111,11 +128,11 @@ WITH passed AS MATERIALIZED (
   FROM messages WHERE instance_id = $1 ${position}
   ORDER BY id ${order} LIMIT $2
 ), fitting AS (
-  SELECT id FROM passed WHERE fits ORDER BY nth LIMIT $7
+  SELECT id, nth FROM passed WHERE fits ORDER BY nth LIMIT $7
 )
 SELECT (SELECT count(*)::integer FROM passed) AS scanned,
        (SELECT id FROM passed ORDER BY nth DESC LIMIT 1) AS edge,
-       (SELECT array_agg(id) FROM fitting) AS ids`;
+       (SELECT array_agg(id ORDER BY nth) FROM fitting) AS ids`;
 }
 
 const LIST_NEWEST = { name: 'messages-list-newest', text: listSql('', 'DESC') };

@@ -16,13 +16,19 @@ export async function listQueue(
   input: QueueInput & { page: number; limit: number },
 ): Promise<{ data: QueueTask[]; total: number }> {
   const total = await countQueue(deps, input);
-  const found = await deps.db.query<QueueTask & { created_at: Date }>(
-    `SELECT o.task_id, o.operation, o.message_id, m.type AS message_type, m.chat_jid, o.created_at
+  const found = await deps.db.query<QueueTask & { created_at: Date; typing_until: Date | null }>(
+    `SELECT o.task_id, o.operation, o.message_id, m.type AS message_type, m.chat_jid, o.created_at,
+            CASE WHEN o.typing_until > clock_timestamp() THEN o.typing_until END AS typing_until
      FROM (SELECT * FROM outbox WHERE instance_id = $1 ORDER BY seq LIMIT $2 OFFSET $3) AS o
      JOIN messages m ON m.id = o.message_id ORDER BY o.seq`,
     [input.instanceId, input.limit, offsetOf(input)],
   );
-  return { data: found.rows.map((row) => ({ ...row, created_at: row.created_at.toISOString() })), total };
+  const data = found.rows.map((row) => ({
+    ...row,
+    created_at: row.created_at.toISOString(),
+    typing_until: row.typing_until?.toISOString() ?? null,
+  }));
+  return { data, total };
 }
 
 /** The queue drains all the time: what is counted is what is there, by its index. */

@@ -88,11 +88,11 @@ async function insertPast(
   if (past.length === 0) return 0;
   const rows = past.map((message, nth) => {
     const type = inboundFamily(message.type);
-    const own = message.fromMe ? messageIdOf(message.networkId) : null;
     return {
       ...message,
-      id: own ?? v7({ msecs: message.at.getTime(), seq: sequence(position.part, position.message + nth) }),
-      networkId: own ? null : message.networkId,
+      // It may be one that was sent from here.
+      sentAs: message.fromMe ? messageIdOf(message.networkId) : null,
+      id: v7({ msecs: message.at.getTime(), seq: sequence(position.part, position.message + nth) }),
       direction: message.fromMe ? 'outbound' : 'inbound',
       status: message.fromMe ? (message.status ?? 'sent') : 'received',
       sender: message.fromMe ? null : message.from,
@@ -123,8 +123,9 @@ INSERT INTO messages (id, company_id, instance_id, direction, type, chat_jid, se
 SELECT id, $1, $2, direction, type, chat, sender, status, content, "networkId", "quotedId", "pushName",
        "forwardingScore" IS NOT NULL, coalesce("forwardingScore", 0), incomplete, at,
        CASE WHEN direction = 'outbound' THEN at END
-FROM json_to_recordset($3) AS r (id uuid, direction text, type text, chat text, sender text, status text, content jsonb,
+FROM json_to_recordset($3) AS r ("sentAs" uuid, id uuid, direction text, type text, chat text, sender text, status text, content jsonb,
   "networkId" text, "quotedId" text, "pushName" text, "forwardingScore" integer, incomplete text, at timestamptz)
+WHERE NOT EXISTS (SELECT 1 FROM messages m WHERE m.id = "sentAs" AND m.instance_id = $2)
 ON CONFLICT DO NOTHING
 RETURNING id`;
 

@@ -1,4 +1,5 @@
-import { recordChatTraffic } from '../chats/record-traffic.ts';
+import { phoneOf as phoneOfJid } from '@posthorn/contract/jid.ts';
+import { type ChatTraffic, recordChatTraffic } from '../chats/record-traffic.ts';
 import { buildEvent } from '../events/build-event.ts';
 import type { NewEvent } from '../events/insert-events.ts';
 import { createRecorder, type RecorderDeps, type Recording } from '../instances/create-recorder.ts';
@@ -6,13 +7,16 @@ import type { Lease, Recorded } from '../instances/hold-leases.ts';
 import { knownJid, type Person, type PhoneBook, readPhones } from '../lids/read-phones.ts';
 import type { Coalescer } from '../platform/coalesce.ts';
 import { type Sql, write } from '../platform/db.ts';
-import { messageIdOf, newId } from '../platform/ids.ts';
+import { messageIdOf, newId, sentIdOf } from '../platform/ids.ts';
+import { statusKey } from '../status/find-status.ts';
+import { type PostedStory, recordPosted, storyOf } from '../status/record-posted.ts';
 import { countUsage } from '../usage/count-usage.ts';
 import { lockAcceptOrder } from './accept-sql.ts';
 import { afterInbound, newContact } from './guard.ts';
-import { inboundFamily, ownIds } from './inbound-content.ts';
+import { deviceType, inboundFamily, ownIds } from './inbound-content.ts';
+import { outboundFamily } from './message-events.ts';
 
-/** A message that an instance received, as its session got it. */
+/** A message that an instance received, or that another device of its account sent, as its session got it. */
 export interface Received {
   companyId: number;
   instanceId: string;
@@ -24,6 +28,8 @@ export interface Received {
   /** As the driver gives it: ids of other messages in it are the network's. */
   content: Record<string, unknown>;
   quotedId?: string | undefined;
+  /** The status that it answers. */
+  statusId?: string | undefined;
   /** Set when it has media that was stored. */
   mediaId?: string | undefined;
   mimeType?: string | undefined;
@@ -33,6 +39,8 @@ export interface Received {
   forwardingScore?: number | undefined;
   /** Why it is not whole: its media could not be had, or its content not be read. */
   incomplete?: string | undefined;
+  /** The account itself sent it, on its phone or another device. */
+  fromMe?: boolean | undefined;
   /** The instance reads what it receives: it does not count as unread. */
   isRead?: boolean | undefined;
   at: Date;
@@ -54,6 +62,10 @@ export const RECEIVED_BATCH_MAX = 128;
  * and the usage counters in one transaction. The network repeats what was not acknowledged; the pair
  * (instance, network id) is unique, so a repeat changes nothing. Rejects with LeaseLost what was received
  * under a lease that has passed.
+ *
+ * Messages from the account's other devices go the same way, in one order with what was received (EVT-25): they are
+ * outbound and tell message.sent, and they count for no temperature and no usage. One that comes back of a send of our
+ * own is that send.
  */
 export function createInboundRecorder(deps: RecorderDeps): InboundRecorder {
   return createRecorder<ReceivedBatch, PhoneBook>(deps, { maxBatch: 16, read: readPeople, record });
@@ -65,36 +77,109 @@ async function record(
   phoneOf: PhoneBook,
 ): Promise<void> {
   const arrived = current.flatMap((batch) => batch.messages);
-  const messages = arrived.map((received) => ({
-    ...received,
-    id: newId(),
-    // A chat with somebody whose phone is known is one chat, by whichever address they write.
-    chatJid: knownJid(phoneOf, { instanceId: received.instanceId, jid: received.chatJid }),
-    type: inboundFamily(received.type),
-    content: ownIds(received.content),
-  }));
+  const messages = arrived.map((received) => {
+    const message = {
+      ...received,
+      id: newId(),
+      // A chat with somebody whose phone is known is one chat, by whichever address they write.
+      chatJid: knownJid(phoneOf, { instanceId: received.instanceId, jid: received.chatJid }),
+      content: ownIds(received.content),
+    };
+    return received.fromMe
+      ? { ...message, ...ofDevice(message) }
+      : { ...message, type: inboundFamily(received.type) };
+  });
   const stored = await client.query<{ id: string }>({
     name: 'messages-inbound-insert',
     text: INSERT,
     values: [JSON.stringify(messages), now],
   });
   const fresh = new Set(stored.rows.map((row) => row.id));
-  const received = messages.filter((message) => fresh.has(message.id));
+  const told = messages.filter((message) => fresh.has(message.id));
+  const received = told.filter(({ fromMe }) => !fromMe);
   await warmContacts(client, received, now);
   await recordChatTraffic(
     client,
-    received.map(({ id: messageId, senderJid, pushName, isRead = false, ...message }) => {
-      const sender = knownJid(phoneOf, { instanceId: message.instanceId, jid: senderJid });
-      return { ...message, messageId, received: { senderJid: sender, pushName, isRead } };
-    }),
+    told.map((message) => trafficOf(message, phoneOf)),
     now,
   );
-  await tell(received.flatMap((message) => receivedEvents(message, phoneOf, now)));
+  const stories = told.flatMap(storiesOf);
+  const replies = stories.length > 0 ? await recordPosted(client, stories, now) : [];
+  const eventsOf = (message: Stored) =>
+    message.fromMe ? [deviceSentEvent(message, now)] : receivedEvents(message, phoneOf, now);
+  await tell([...told.flatMap(eventsOf), ...replies]);
   await countUsage(
     client,
     received.map(({ companyId, instanceId }) => ({ companyId, instanceId, what: 'received' as const })),
     now,
   );
+}
+
+type Stored = Received & { id: string };
+
+/** Answers to statuses are told by these types (STA-12). */
+const ANSWERS: ReadonlySet<string> = new Set(['text', 'image', 'video', 'sticker']);
+
+/** What is stored otherwise of a message that another device sent. */
+function ofDevice({ type, content, statusId, chatJid, networkId }: Stored) {
+  const { status_reply: _, ...said } = content;
+  const answered = { status_message_id: statusId, phone: phoneOfJid(chatJid) };
+  return {
+    type: deviceType(type),
+    content: statusId && ANSWERS.has(type) ? { ...said, status_reply: answered } : said,
+    /** The send of our own that it would be. */
+    sentAs: messageIdOf(networkId),
+  };
+}
+
+/** Whoever writes in a chat on another device has read what stood there, as the phone shows it. */
+function trafficOf(message: Stored, phoneOf: PhoneBook): ChatTraffic {
+  const { companyId, instanceId, chatJid, id: messageId, type, at, senderJid, pushName } = message;
+  const traffic = { companyId, instanceId, chatJid, messageId, type, at };
+  if (message.fromMe) return { ...traffic, isRead: true };
+  const sender = knownJid(phoneOf, { instanceId, jid: senderJid });
+  return { ...traffic, isRead: message.isRead, received: { senderJid: sender, pushName } };
+}
+
+/** What the status feed takes of them. */
+function storiesOf(message: Stored): PostedStory[] {
+  if (!message.fromMe) return [];
+  const row = { ...outboundRow(message), trace_id: null, content: message.content };
+  const story = storyOf(row, message.at, statusKey(message.networkId));
+  return story ? [story] : [];
+}
+
+/** The message as the events of sends read it. */
+function outboundRow(message: Stored) {
+  return {
+    id: message.id,
+    company_id: message.companyId,
+    instance_id: message.instanceId,
+    type: message.type,
+    chat_jid: message.chatJid,
+    media_id: message.mediaId ?? null,
+    is_forwarded: message.forwardingScore !== undefined,
+    forwarding_score: message.forwardingScore ?? 0,
+  };
+}
+
+/** message.sent without a key, and with the content, which nobody here knows yet. */
+function deviceSentEvent(message: Stored, now: Date): NewEvent {
+  const { content, type } = message;
+  const data = { ...outboundFamily(outboundRow(message), message.at), content, ...detailsOf(message) };
+  if (type === 'contact') Object.assign(data, { contacts: content.contacts });
+  return buildEvent(message, { type: 'message.sent', data, now });
+}
+
+/** What events tell of a content besides itself, where there is something to tell. */
+function detailsOf(message: Received): Record<string, unknown> {
+  const { quotedId, mimeType, animated, incomplete } = message;
+  return {
+    ...(quotedId ? { quoted_id: sentIdOf(quotedId) ?? quotedId } : {}),
+    ...(mimeType ? { mime_type: mimeType } : {}),
+    ...(animated ? { is_animated: true } : {}),
+    ...(incomplete ? { incomplete_reason: incomplete } : {}),
+  };
 }
 
 function readPeople(client: Sql, batches: readonly ReceivedBatch[]): Promise<PhoneBook> {
@@ -108,7 +193,7 @@ function readPeople(client: Sql, batches: readonly ReceivedBatch[]): Promise<Pho
 }
 
 /** message.received, and the same under the name of its family (EVT-7). */
-function receivedEvents(message: Received & { id: string }, phoneOf: PhoneBook, now: Date): NewEvent[] {
+function receivedEvents(message: Stored, phoneOf: PhoneBook, now: Date): NewEvent[] {
   const data: Record<string, unknown> = {
     message_ids: [message.id],
     message_type: message.type,
@@ -119,12 +204,9 @@ function receivedEvents(message: Received & { id: string }, phoneOf: PhoneBook, 
     is_from_me: false,
     content: message.content,
     timestamp: message.at.toISOString(),
+    ...detailsOf(message),
   };
-  if (message.quotedId) data.quoted_id = messageIdOf(message.quotedId) ?? message.quotedId;
   if (message.mediaId) data.media_id = message.mediaId;
-  if (message.mimeType) data.mime_type = message.mimeType;
-  if (message.animated) data.is_animated = true;
-  if (message.incomplete) data.incomplete_reason = message.incomplete;
   if (message.type === 'order' || message.type === 'product') data.detail = message.content;
   if (message.forwardingScore !== undefined) {
     data.is_forwarded = true;
@@ -175,13 +257,16 @@ async function warmContacts(client: Sql, received: readonly Received[], now: Dat
 const INSERT = `
 INSERT INTO messages (id, company_id, instance_id, direction, type, chat_jid, sender_jid, status, content,
                       network_id, quoted_id, push_name, media_id, is_forwarded, forwarding_score, incomplete_reason,
-                      created_at)
-SELECT id, "companyId", "instanceId", 'inbound', type, "chatJid", "senderJid", 'received', content,
+                      created_at, sent_at)
+SELECT id, "companyId", "instanceId", CASE WHEN "fromMe" THEN 'outbound' ELSE 'inbound' END, type, "chatJid",
+       CASE WHEN "fromMe" THEN NULL ELSE "senderJid" END, CASE WHEN "fromMe" THEN 'sent' ELSE 'received' END, content,
        "networkId", "quotedId", "pushName", "mediaId", "forwardingScore" IS NOT NULL,
-       coalesce("forwardingScore", 0), incomplete, $2
-FROM json_to_recordset($1) AS r (id uuid, "companyId" integer, "instanceId" uuid, type text, "chatJid" text,
-  "senderJid" text, content jsonb, "networkId" text, "quotedId" text, "pushName" text, "mediaId" uuid,
-  "forwardingScore" integer, incomplete text)
+       coalesce("forwardingScore", 0), incomplete, $2, CASE WHEN "fromMe" THEN at END
+FROM json_to_recordset($1) AS r (id uuid, "sentAs" uuid, "companyId" integer, "instanceId" uuid, type text,
+  "chatJid" text, "senderJid" text, "fromMe" boolean, content jsonb, "networkId" text, "quotedId" text,
+  "pushName" text, "mediaId" uuid, "forwardingScore" integer, incomplete text, at timestamptz)
+WHERE "sentAs" IS NULL
+  OR NOT EXISTS (SELECT 1 FROM messages m WHERE m.id = "sentAs" AND m.instance_id = "instanceId")
 ON CONFLICT (instance_id, network_id) WHERE network_id IS NOT NULL DO NOTHING
 RETURNING id`;
 

@@ -64,9 +64,14 @@ async function record(
   now: Date,
 ): Promise<NewEvent[]> {
   const found = await client.query<ChangedMessage>(
-    `SELECT ${CHANGED_COLUMNS} FROM messages
-     WHERE instance_id = $1 AND ${messageIdOf(change.networkId) ? 'id = $2' : 'network_id = $2'} FOR UPDATE`,
-    [instanceId, messageIdOf(change.networkId) ?? change.networkId],
+    // Phones draw ids of 32 digits as well: only the rows tell whether it was sent from here.
+    `SELECT ${CHANGED_COLUMNS} FROM messages WHERE id = (
+       SELECT id FROM messages WHERE instance_id = $1 AND id = $2
+       UNION ALL
+       SELECT id FROM messages WHERE instance_id = $1 AND network_id = $3
+       LIMIT 1
+     ) FOR UPDATE`,
+    [instanceId, messageIdOf(change.networkId), change.networkId],
   );
   const message = found.rows[0];
   if (!message) return [];

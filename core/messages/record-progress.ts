@@ -14,7 +14,15 @@ import { type MessageStatus, type Step, stepsBetween } from './progress.ts';
 
 /** The network proved that a message got somewhere, or will not. */
 export interface Progress {
-  messageId: string;
+  /** Null for a receipt whose `named` can only be the id of another device's message. */
+  messageId: string | null;
+  /** On a receipt, the message as the network names it: another device of the account may have sent it. */
+  named?: {
+    instanceId: string;
+    networkId: string;
+    /** There is no such message yet. */
+    onUnknown(): void;
+  };
   /** The lease of the worker that saw it: of a worker that lost the shard nothing is recorded. */
   lease: Lease;
   to: Step;
@@ -50,7 +58,8 @@ async function record(
   const stories: PostedStory[] = [];
   const traffic: ChatTraffic[] = [];
   for (const progress of current) {
-    const row = rows.get(progress.messageId);
+    const row = rows.find(progress);
+    if (!row) progress.named?.onUnknown();
     if (!row) continue;
     for (const step of stepsBetween(row.status, progress.to)) {
       const change = changes.get(row.id) ?? { id: row.id, status: step, endsTask: row.status === 'queued' };
@@ -64,7 +73,9 @@ async function record(
       const story = step === 'sent' ? storyOf(row, progress.at) : null;
       if (story) stories.push(story);
       if (step === 'sent') traffic.push(trafficOf(row, progress.at));
-      if (step === 'sent' || step === 'delivered' || step === 'failed') {
+      // What another device sent has no key, and counts for no usage.
+      const isCounted = step === 'sent' || step === 'delivered' || step === 'failed';
+      if (isCounted && row.idempotency_key !== null) {
         usage.push({ companyId: row.company_id, instanceId: row.instance_id, what: step });
       }
     }
@@ -83,12 +94,10 @@ function trafficOf(row: OutboundFacts, at: Date): ChatTraffic {
 }
 
 /** Who received, read or played what. */
-function readersOf(
-  current: readonly Progress[],
-  rows: ReadonlyMap<string, { instance_id: string }>,
-): Person[] {
-  return current.flatMap(({ messageId, by }) => {
-    const row = rows.get(messageId);
+function readersOf(current: readonly Progress[], rows: KnownMessages): Person[] {
+  return current.flatMap((progress) => {
+    const { by } = progress;
+    const row = rows.find(progress);
     return row && by ? [{ instanceId: row.instance_id, jid: by }] : [];
   });
 }
@@ -106,23 +115,63 @@ interface Change {
   failedReason?: string;
 }
 
-type KnownMessages = Map<string, OutboundFacts & { status: MessageStatus }>;
+type Row = OutboundFacts & { status: MessageStatus; network_id: string | null };
+
+interface KnownMessages {
+  find(progress: Progress): Row | undefined;
+}
 
 /** The rows, locked in the order of their ids so that two batches never wait in a ring. */
 async function lockMessages(client: Sql, batch: readonly Progress[]): Promise<KnownMessages> {
-  const found = await client.query<OutboundFacts & { status: MessageStatus }>({
-    name: 'messages-progress-lock',
-    text: LOCK,
-    values: [[...new Set(batch.map((progress) => progress.messageId))]],
+  const ids = batch.flatMap(({ messageId }) => messageId ?? []);
+  const rows = new Map<string, Row>();
+  if (ids.length > 0) {
+    const found = await client.query<Row>({
+      name: 'messages-progress-lock',
+      text: `${LOCK} id = ANY ($1::uuid[]) ${IN_ORDER}`,
+      values: [[...new Set(ids)]],
+    });
+    for (const row of found.rows) rows.set(row.id, row);
+  }
+  const byId = ({ messageId, named }: Progress) => {
+    const row = messageId === null ? undefined : rows.get(messageId);
+    return named && row?.instance_id !== named.instanceId ? undefined : row;
+  };
+  const others = batch.flatMap((progress) => (progress.named && !byId(progress) ? [progress.named] : []));
+  const byName = others.length > 0 ? await lockNamed(client, others) : new Map<string, Row>();
+  return {
+    find: (progress) =>
+      byId(progress) ??
+      (progress.named && byName.get(nameOf(progress.named.instanceId, progress.named.networkId))),
+  };
+}
+
+function nameOf(instanceId: string, networkId: string | null): string {
+  return `${instanceId} ${networkId}`;
+}
+
+/** Messages of other devices, which receipts name by ids that those devices drew. */
+async function lockNamed(
+  client: Sql,
+  named: readonly { instanceId: string; networkId: string }[],
+): Promise<Map<string, Row>> {
+  const found = await client.query<Row>({
+    name: 'messages-progress-lock-named',
+    text: `${LOCK} id = ANY (ARRAY(
+             SELECT m.id FROM unnest($1::uuid[], $2::text[]) AS w (instance_id, network_id)
+             JOIN messages m ON m.instance_id = ANY (ARRAY[w.instance_id]) AND m.network_id = w.network_id
+             WHERE m.network_id IS NOT NULL
+           )) ${IN_ORDER}`,
+    values: [named.map(({ instanceId }) => instanceId), named.map(({ networkId }) => networkId)],
   });
-  return new Map(found.rows.map((row) => [row.id, row]));
+  return new Map(found.rows.map((row) => [nameOf(row.instance_id, row.network_id), row]));
 }
 
 const LOCK = `
 SELECT id, company_id, instance_id, type, chat_jid, idempotency_key, media_id, trace_id, status, is_forwarded,
-  forwarding_score, CASE WHEN type <> 'text' OR content ? 'status_reply' THEN content END AS content
-FROM messages WHERE id = ANY ($1::uuid[]) AND direction = 'outbound'
-ORDER BY id FOR UPDATE`;
+  forwarding_score, network_id, CASE WHEN type <> 'text' OR content ? 'status_reply' THEN content END AS content
+FROM messages WHERE direction = 'outbound' AND`;
+const IN_ORDER = 'ORDER BY id FOR UPDATE';
 
 const WRITE = statementOfRows({
   name: 'messages-progress-write',

@@ -15,6 +15,7 @@ import { isUuid, newId } from '../platform/ids.ts';
 import { lockAcceptOrder } from './accept-sql.ts';
 import { findReferenced } from './find-referenced.ts';
 import { type PrepareDeps, type PreparedSend, prepareSend } from './prepare-send.ts';
+import { requireScheduleRoom } from './schedule-room.ts';
 
 export interface ScheduleInput {
   principal: Principal;
@@ -111,6 +112,7 @@ async function writeOnce(
   const unfit = abilityRefusal(lacks, row.type) ?? refusal;
   if (unfit) throw unfit;
   if (!input.force && settingsOf(settings).passive_mode_enabled) throw apiError('PASSIVE_MODE_ENABLED');
+  await requireScheduleRoom(sql, company_id);
   await sql.query(INSERT, [
     row.id,
     company_id,

@@ -15,6 +15,8 @@ export type SendCommand = {
   keyScope?: string | undefined;
   /** The message id that was promised; a new one when absent. */
   messageId?: string | undefined;
+  /** Monotonic: by when it is answered; without it in {@link DATABASE_WAIT_MS}. */
+  acceptByMs?: number | undefined;
 } & PreparedSend;
 
 /** Puts together what the acceptor takes. */
@@ -22,7 +24,17 @@ export function commandOf(
   request: SendRequest & { traceId: string; messageId?: string | undefined },
   prepared: PreparedSend,
 ): SendCommand {
-  const { principal, instanceId, operation, idempotencyKey, force, traceId, keyScope, messageId } = request;
+  const {
+    principal,
+    instanceId,
+    operation,
+    idempotencyKey,
+    force,
+    traceId,
+    keyScope,
+    messageId,
+    acceptByMs,
+  } = request;
   return {
     principal,
     instanceId,
@@ -32,6 +44,7 @@ export function commandOf(
     traceId,
     keyScope,
     messageId,
+    acceptByMs,
     ...prepared,
   };
 }

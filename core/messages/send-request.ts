@@ -16,6 +16,8 @@ export interface SendRequest {
   /** The file of a multipart form or the bytes of `media_base64`, in place of the JSON sources. */
   file?: UploadedFile | undefined;
   signal?: AbortSignal | undefined;
+  /** Monotonic: by when it is answered. Absent where something is fetched or received first. */
+  acceptByMs?: number | undefined;
   /** The key space of a scheduled send, which is not its operation's; its instance need not be connected yet. */
   keyScope?: string | undefined;
 }

@@ -22,6 +22,7 @@ export const BILLING_READS: Readonly<Record<string, readonly string[]>> = {
   ],
   api_tokens: ['id', 'company_id', 'user_id', 'key_hash', 'revoked_at', 'last_used_at'],
   revoked_jwts: ['jti'],
+  refresh_families: ['id', 'user_id', 'revoked_at'],
   // Which workers are alive.
   workers: ['id'],
 };

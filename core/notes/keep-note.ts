@@ -1,4 +1,5 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
+import { INTEGER_ID_MAX } from '@posthorn/contract/limits.ts';
 import type { ChatNote } from '@posthorn/contract/messaging/notes.ts';
 import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
@@ -6,6 +7,7 @@ import { chatJidOf } from '../chats/chat-jid.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
 import { oneRow } from '../platform/one-row.ts';
+import { cutPage, shortened } from '../platform/paging.ts';
 import { NOTE_COLUMNS, type NoteRow, noteView } from './note-view.ts';
 
 export interface NoteInput {
@@ -13,8 +15,6 @@ export interface NoteInput {
   instanceId: string;
   chatId: string;
 }
-
-const ID_MAX = 2_147_483_647;
 
 /** Writes a note on a chat (CHT-3). Its author is who asks, by a key the user of the key. */
 export async function createNote(
@@ -37,23 +37,25 @@ export async function createNote(
   return noteView(oneRow(made.rows));
 }
 
-/** The notes on a chat, newest first. */
+/** The notes on a chat, newest first, as far as LIM-10 goes; `next_before` null: that was all. */
 export async function listNotes(
   deps: { db: Db },
   input: NoteInput & { limit: number; before?: number | undefined },
-): Promise<{ notes: ChatNote[] }> {
+): Promise<{ notes: ChatNote[]; next_before: number | null }> {
   const { instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
-  const found = await deps.db.query<NoteRow>(
-    `SELECT ${NOTE_COLUMNS} FROM chat_notes WHERE instance_id = $1 AND chat_jid = $2 AND id < $3
-     ORDER BY id DESC LIMIT $4`,
+  const query = `SELECT ${NOTE_COLUMNS} FROM chat_notes WHERE instance_id = $1 AND chat_jid = $2 AND id < $3
+    ORDER BY id DESC LIMIT $4`;
+  const found = await deps.db.query<NoteRow & { listed: number }>(
+    `SELECT ${NOTE_COLUMNS}, listed FROM ${shortened(query, 'octet_length(note)', 'id DESC')} AS notes ORDER BY id DESC`,
     [
       instanceId,
       await chatJidOf(deps.db, instanceId, input.chatId),
-      Math.min(input.before ?? ID_MAX, ID_MAX),
-      input.limit,
+      Math.min(input.before ?? INTEGER_ID_MAX, INTEGER_ID_MAX),
+      input.limit + 1,
     ],
   );
-  return { notes: found.rows.map(noteView) };
+  const { page, last } = cutPage(found.rows, input.limit, found.rows[0]?.listed);
+  return { notes: page.map(({ listed: _, ...row }) => noteView(row)), next_before: last?.id ?? null };
 }
 
 /** Throws 404 NOT_FOUND for a note that is not in this chat. */
@@ -91,5 +93,5 @@ export async function deleteNote(deps: { db: Db }, input: NoteInput & { noteId: 
 /** What is no number names no note. */
 function noteIdOf(text: string): number {
   const id = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : 0;
-  return id <= ID_MAX ? id : 0;
+  return id <= INTEGER_ID_MAX ? id : 0;
 }

@@ -1,16 +1,18 @@
 /**
  * The numbers of all PostgreSQL advisory locks, so that no two uses share one. `worker`, `shard`, `acceptOrder` and
- * `deviceState` and `playground` are the first half of a two-part key, whose second half names the worker, the shard,
- * the instance or the user; the others are whole keys.
+ * `deviceState`, `playground` and `scheduled` are the first half of a two-part key, whose second half names the worker,
+ * the shard, the instance, the user or the company; the others are whole keys.
  */
 export const ADVISORY_LOCKS = {
   migration: 7_071_001,
   retention: 7_071_003,
   purge: 7_071_004,
   mediaRetention: 7_071_006,
+  scheduledClaims: 7_071_007,
   acceptOrder: 7101,
   deviceState: 7102,
   playground: 7103,
+  scheduled: 7104,
   worker: 7201,
   shard: 7202,
 } as const;

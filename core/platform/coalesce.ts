@@ -1,4 +1,5 @@
 import { isUnavailable } from './db.ts';
+import { noAnswerInTime } from './in-time.ts';
 
 /**
  * Group commit in the process: while one batch is being written, arriving inputs gather and go in the
@@ -16,6 +17,7 @@ export function createCoalescer<In, Out>(options: {
 }): Coalescer<In, Out> {
   interface Waiting {
     input: In;
+    untilMs: number;
     resolve: (out: Out) => void;
     reject: (err: unknown) => void;
   }
@@ -28,9 +30,17 @@ export function createCoalescer<In, Out>(options: {
     while (queue.length > 0) {
       const batch = queue.slice(0, options.maxBatch);
       queue = queue.length > batch.length ? queue.slice(batch.length) : [];
-      await runBatch(batch);
+      const waiting = batch.filter((each) => !isLate(each));
+      if (waiting.length > 0) await runBatch(waiting);
     }
     running = null;
+  }
+
+  /** Nobody waits for it any more, and none of it was written. */
+  function isLate({ untilMs, reject }: Waiting): boolean {
+    if (untilMs > performance.now()) return false;
+    reject(noAnswerInTime());
+    return true;
   }
 
   async function runBatch(batch: Waiting[]): Promise<void> {
@@ -54,9 +64,9 @@ export function createCoalescer<In, Out>(options: {
   }
 
   return {
-    push(input) {
+    push(input, untilMs = Number.POSITIVE_INFINITY) {
       return new Promise((resolve, reject) => {
-        queue.push({ input, resolve, reject });
+        queue.push({ input, untilMs, resolve, reject });
         running ??= drain();
       });
     },
@@ -68,7 +78,8 @@ export function createCoalescer<In, Out>(options: {
 }
 
 export interface Coalescer<In, Out> {
-  push(input: In): Promise<Out>;
+  /** Rejects with 503 an input that is still not begun with at `untilMs` of the monotonic time. */
+  push(input: In, untilMs?: number): Promise<Out>;
   /** Resolves when nothing is queued or being written. */
   idle(): Promise<void>;
   /** Inputs that wait for the batch after the one being written. */

@@ -126,6 +126,8 @@ export const configSchema = z.object({
   PLAYGROUND_ENABLED: flag.default(false),
   /** Least time between two sends of an instance; the default depends on the network. */
   PACING_MIN_MS: z.coerce.number().int().min(0).max(600_000).optional(),
+  /** The longest time that a text is typed before it is sent; 0: none is, and without it there is no limit. */
+  HUMANIZE_MAX_SECONDS: z.coerce.number().min(0).max(86_400).optional(),
   JWT_SECRET: z.string().min(32),
   /** Encrypts credentials and webhook secrets at rest: 32 bytes, as 64 hex digits. */
   ENCRYPTION_KEY: z.string().regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hex digits (32 bytes)'),

@@ -141,9 +141,12 @@ async function runTransaction<T>(
     await transaction.commit();
     return result;
   } catch (cause) {
-    await transaction.rollback().catch((err: Error) => {
-      broken = err;
-    });
+    // Who gives no answer to a statement gives none to ROLLBACK: with the connection, the transaction ends.
+    if (isUnanswered(cause)) broken = cause;
+    else
+      await transaction.rollback().catch((err: Error) => {
+        broken = err;
+      });
     throw transaction.failure() ?? cause;
   } finally {
     client.release(broken);
@@ -233,6 +236,11 @@ function gatherStatements(client: pg.PoolClient) {
       for (const { reject } of gathered.splice(0)) reject(NEVER_SENT);
     },
   };
+}
+
+/** The time limit of this side has passed, not the database's. */
+function isUnanswered(err: unknown): err is Error {
+  return err instanceof Error && err.message === 'Query read timeout';
 }
 
 /** PostgreSQL could not be reached, went away or takes no writes: the request may be tried again (503), nothing is known to be wrong with it. */

@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 import { v7 } from 'uuid';
-import { systemClock } from './clock.ts';
+import { type Clock, systemClock } from './clock.ts';
 
 /** The text form of a UUID of any version. */
 export const UUID_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -16,6 +16,13 @@ let poolAt = pool.length;
 /** Of the last id. */
 let msecs = 0;
 let seq = 0;
+/** Whose time new ids carry. */
+let clock: Pick<Clock, 'now'> = systemClock;
+
+/** From now on the ids of this process carry the time of this clock, so that they are in order with those of others. */
+export function dateIdsBy(given: Pick<Clock, 'now'>): void {
+  clock = given;
+}
 
 /**
  * A time-ordered UUID: rows inserted together stand together in the index. Those of one process ascend (RFC 9562, 6.2,
@@ -23,7 +30,7 @@ let seq = 0;
  */
 export function newId(): string {
   const random = drawBytes();
-  const now = systemClock.now().getTime();
+  const now = clock.now().getTime();
   if (now > msecs) {
     msecs = now;
     // Its first bit is left free: the counter does not overflow within a millisecond.
@@ -61,6 +68,21 @@ export function networkIdOf(messageId: string): string {
 export function messageIdOf(networkId: string): string | null {
   if (!/^[0-9A-F]{32}$/.test(networkId)) return null;
   return uuidOfHex(networkId.toLowerCase());
+}
+
+/** Times of {@link newId} lie between these, as the first twelve digits of an id: 2020 and 2100. */
+const FIRST_TIME = '016F5E66E800';
+const LAST_TIME = '03BB2CC3D800';
+
+/**
+ * The message id behind a network id that {@link networkIdOf} made; null for one that a phone drew. Those may have 32
+ * digits as well: nearly all of them are told apart by version, variant and time. Whoever can look the message up
+ * takes {@link messageIdOf}.
+ */
+export function sentIdOf(networkId: string): string | null {
+  if (!/^[0-9A-F]{12}7[0-9A-F]{3}[89AB][0-9A-F]{15}$/.test(networkId)) return null;
+  const time = networkId.slice(0, 12);
+  return time >= FIRST_TIME && time < LAST_TIME ? messageIdOf(networkId) : null;
 }
 
 /** The UUID of 32 hex digits. */

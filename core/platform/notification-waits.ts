@@ -42,10 +42,10 @@ export async function waitUntilFound<T>(
   input: { payload: string; timeoutMs: number; signal: AbortSignal },
   look: () => Promise<T | null>,
 ): Promise<T | null> {
-  const until = Date.now() + input.timeoutMs;
+  const until = performance.now() + input.timeoutMs;
   for (;;) {
     // Asked for before looking: what comes in between is not slept through.
-    const leftMs = until - Date.now();
+    const leftMs = until - performance.now();
     const notified = waits.next(input.payload, Math.max(0, Math.min(leftMs, LOOK_EVERY_MS)), input.signal);
     const found = await look();
     if (found !== null || leftMs <= 0 || input.signal.aborted) return found;

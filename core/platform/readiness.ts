@@ -1,5 +1,8 @@
-/** Looks at one thing a role needs; resolves or returns true when it is there. */
-export type Check = () => boolean | Promise<unknown>;
+/**
+ * Looks at one thing a role needs; resolves or returns true when it is there. A text says that it is, and what is
+ * worth knowing about it.
+ */
+export type Check = () => boolean | string | Promise<unknown>;
 
 /** Thrown by a check that knows what is wrong and may tell everybody; the message stands in /ready. */
 export class NotReady extends Error {
@@ -8,7 +11,7 @@ export class NotReady extends Error {
 
 export interface ReadinessReport {
   ready: boolean;
-  /** Each dependency by name: `ok`, or what is wrong with it. */
+  /** Each dependency by name: `ok`, `ok, but` and a remark, or what is wrong with it. */
   checks: Record<string, string>;
 }
 
@@ -23,23 +26,26 @@ export async function checkReadiness(deps: {
   const entries = await Promise.all(
     Object.entries(deps.checks).map(async ([name, check]) => [name, await outcomeOf(check)] as const),
   );
-  const checks = Object.fromEntries(entries);
-  if (deps.isDraining()) checks.process = 'draining';
-  return { ready: Object.values(checks).every((outcome) => outcome === 'ok'), checks };
+  const checks = Object.fromEntries(entries.map(([name, { says }]) => [name, says]));
+  const isDraining = deps.isDraining();
+  if (isDraining) checks.process = 'draining';
+  return { ready: !isDraining && entries.every(([, { ok }]) => ok), checks };
 }
 
 /** Never the text of an arbitrary error: /ready is public, and drivers name hosts and users in theirs. */
-async function outcomeOf(check: Check): Promise<string> {
+async function outcomeOf(check: Check): Promise<{ ok: boolean; says: string }> {
   let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<'timeout'>((resolve) => {
-    timer = setTimeout(() => resolve('timeout'), CHECK_TIMEOUT_MS);
+  const timedOut = Symbol('timed out');
+  const timeout = new Promise<typeof timedOut>((resolve) => {
+    timer = setTimeout(() => resolve(timedOut), CHECK_TIMEOUT_MS);
   });
   try {
     const outcome = await Promise.race([(async () => check())(), timeout]);
-    if (outcome === 'timeout') return 'does not answer';
-    return outcome === false ? 'down' : 'ok';
+    if (outcome === timedOut) return { ok: false, says: 'does not answer' };
+    if (outcome === false) return { ok: false, says: 'down' };
+    return { ok: true, says: typeof outcome === 'string' ? `ok, but ${outcome}` : 'ok' };
   } catch (err) {
-    return err instanceof NotReady ? err.message : 'down';
+    return { ok: false, says: err instanceof NotReady ? err.message : 'down' };
   } finally {
     clearTimeout(timer);
   }

@@ -11,8 +11,9 @@ import { type ProfileCaller, type ProfileDeps, profileAnswer, viewProfile } from
 const PICTURE_TYPES: ReadonlySet<string> = new Set(['image/jpeg', 'image/png']);
 
 /**
- * Changes the account's own profile; only what is given. 404 NOT_FOUND for media that is not there, 415
- * UNSUPPORTED_MEDIA_TYPE and 413 MEDIA_TOO_LARGE for what is no picture of a profile; else as askNetwork throws.
+ * Changes the account's own profile; only what is given. 403 INSUFFICIENT_PERMISSIONS for a name that an agent gives,
+ * 404 NOT_FOUND for media that is not there, 415 UNSUPPORTED_MEDIA_TYPE and 413 MEDIA_TOO_LARGE for what is no picture of
+ * a profile; else as askNetwork throws.
  */
 export async function updateProfile(
   deps: ProfileDeps,
@@ -23,6 +24,9 @@ export async function updateProfile(
   const { name, about, picture_media_id: mediaId } = body;
   if (name === undefined && about === undefined && mediaId === undefined)
     throw apiError('BAD_REQUEST', { message: 'give at least one of name, about, picture_media_id' });
+  // Everybody who has the account as a contact reads it, and the networks let nobody take it back at once.
+  if (name !== undefined && caller.principal.role === 'agent' && !caller.principal.isSuperadmin)
+    throw apiError('INSUFFICIENT_PERMISSIONS', { message: 'name: an owner or admin renames the account' });
   const args = {
     ...(name !== undefined && { name }),
     ...(about !== undefined && { about }),

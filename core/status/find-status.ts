@@ -3,9 +3,9 @@ import type { StatusItem } from '@posthorn/contract/messaging/status.ts';
 import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import type { KnownStatus } from '../content/rule.ts';
-import { readPhones } from '../lids/read-phones.ts';
+import { knownJid, readPhones } from '../lids/read-phones.ts';
 import type { Db, Sql } from '../platform/db.ts';
-import { isUuid, messageIdOf, networkIdOf } from '../platform/ids.ts';
+import { isUuid, networkIdOf, sentIdOf } from '../platform/ids.ts';
 import { oneRow } from '../platform/one-row.ts';
 
 /** One row of the feed. */
@@ -17,6 +17,8 @@ export interface StatusRow {
   content: string;
   media_id: string | null;
   posted_at: Date;
+  /** In a list: the page has no room for its content. */
+  is_omitted?: boolean;
 }
 
 export const STATUS_COLUMNS = 'status_id, direction, author_jid, type, content, media_id, posted_at';
@@ -25,7 +27,19 @@ export const STATUS_COLUMNS = 'status_id, direction, author_jid, type, content, 
 export function statusKey(ref: string): string {
   if (isUuid(ref)) return ref.toLowerCase();
   const upper = ref.toUpperCase();
-  return messageIdOf(upper) ?? upper;
+  return sentIdOf(upper) ?? upper;
+}
+
+/** The same for a status that somebody asks for: one from another device may be named by its message as well. */
+export async function findStatusKey(sql: Sql, instanceId: string, ref: string): Promise<string> {
+  const key = statusKey(ref);
+  if (!isUuid(key)) return key;
+  const found = await sql.query<{ network_id: string }>(
+    'SELECT network_id FROM messages WHERE id = $1 AND instance_id = $2 AND network_id IS NOT NULL',
+    [key, instanceId],
+  );
+  const [message] = found.rows;
+  return message ? statusKey(message.network_id) : key;
 }
 
 /** Rows of the feed as they are shown. */
@@ -48,6 +62,7 @@ function statusItem(row: StatusRow, phone: string): StatusItem {
     phone: row.direction === 'inbound' ? phone : '',
     type: row.type,
     content: row.content,
+    ...(row.is_omitted ? { content_omitted: true as const } : {}),
     media_id: row.media_id ?? '',
     posted_at: row.posted_at.toISOString(),
   };
@@ -72,13 +87,15 @@ export async function findReferencedStatus(
 ): Promise<KnownStatus | null> {
   const row = await readStatus(sql, instanceId, ref);
   if (!row) return null;
-  return { networkId: row.direction === 'outbound' ? networkIdOf(row.status_id) : row.status_id };
+  if (row.direction === 'outbound') return { networkId: networkIdOf(row.status_id), poster: null };
+  const poster = { instanceId, jid: row.author_jid };
+  return { networkId: row.status_id, poster: knownJid(await readPhones(sql, [poster]), poster) };
 }
 
 async function readStatus(sql: Sql, instanceId: string, ref: string): Promise<StatusRow | undefined> {
   const found = await sql.query<StatusRow>(
     `SELECT ${STATUS_COLUMNS} FROM status_feed WHERE instance_id = $1 AND status_id = $2`,
-    [instanceId, statusKey(ref)],
+    [instanceId, await findStatusKey(sql, instanceId, ref)],
   );
   return found.rows[0];
 }

@@ -3,7 +3,7 @@ import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Db } from '../platform/db.ts';
 import { oneRow } from '../platform/one-row.ts';
-import { offsetOf } from '../platform/paging.ts';
+import { fitsSql, offsetOf } from '../platform/paging.ts';
 import { STATUS_COLUMNS, type StatusRow, statusItems } from './find-status.ts';
 
 /** The feed of one instance, newest first (STA-6). 404 INSTANCE_NOT_FOUND. */
@@ -20,9 +20,15 @@ export async function listStatus(
   const { instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
   const direction = input.direction ?? null;
   const rows = await deps.db.query<StatusRow>(
-    `SELECT ${STATUS_COLUMNS} FROM status_feed
-     WHERE instance_id = $1 AND ($2::text IS NULL OR direction = $2)
-     ORDER BY posted_at DESC, id DESC LIMIT $3 OFFSET $4`,
+    `SELECT ${STATUS_COLUMNS.replace('content', "CASE WHEN fits THEN content ELSE '' END AS content")}, NOT fits AS is_omitted
+     FROM (
+       SELECT page.*, ${fitsSql('octet_length(content)', 'posted_at DESC, id DESC')} AS fits
+       FROM (
+         SELECT * FROM status_feed WHERE instance_id = $1 AND ($2::text IS NULL OR direction = $2)
+         ORDER BY posted_at DESC, id DESC LIMIT $3 OFFSET $4
+       ) AS page
+     ) AS sized
+     ORDER BY posted_at DESC, id DESC`,
     [instanceId, direction, input.limit, offsetOf(input)],
   );
   // The feed of an instance is what its saved contacts posted: thousands, so the total is counted.

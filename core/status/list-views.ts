@@ -3,7 +3,7 @@ import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import { readPhones } from '../lids/read-phones.ts';
 import type { Db } from '../platform/db.ts';
-import { statusKey } from './find-status.ts';
+import { findStatusKey } from './find-status.ts';
 
 /** Who viewed a status, one row a contact; nobody for a status that nobody knows (STA-9). */
 export async function listStatusViews(
@@ -11,7 +11,7 @@ export async function listStatusViews(
   input: { principal: Principal; instanceId: string; statusId: string },
 ): Promise<StatusViews> {
   const { instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
-  const key = statusKey(input.statusId);
+  const key = await findStatusKey(deps.db, instanceId, input.statusId);
   const found = await deps.db.query<{ viewer_jid: string; receipt_type: 'read' | 'played'; viewed_at: Date }>(
     `SELECT viewer_jid, receipt_type, viewed_at FROM status_views
      WHERE instance_id = $1 AND status_id = $2 ORDER BY viewed_at, viewer_jid`,

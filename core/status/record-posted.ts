@@ -21,17 +21,20 @@ export interface PostedStory {
   type: 'text' | 'image' | 'video' | 'audio';
   words: string;
   at: Date;
+  /** How the feed names it: by the message's id, one from another device by the network's. */
+  statusId: string;
   /** Set for an answer: whose status it was, and its id. */
   answered: { statusId: string; phone: string } | null;
 }
 
 /** The story that a message is, or null: nearly every message is none. */
-export function storyOf(message: PostedMessage, at: Date): PostedStory | null {
+export function storyOf(message: PostedMessage, at: Date, statusId = message.id): PostedStory | null {
   const { content, type } = message;
   if (!content) return null;
   const words = String(content.text ?? content.caption ?? '');
   if (type.startsWith('status_')) {
-    return { message, type: type.slice('status_'.length) as PostedStory['type'], words, at, answered: null };
+    const posted = type.slice('status_'.length) as PostedStory['type'];
+    return { message, type: posted, words, at, statusId, answered: null };
   }
   const reply = content.status_reply as { status_message_id: string; phone: string } | undefined;
   if (!reply) return null;
@@ -42,12 +45,13 @@ export function storyOf(message: PostedMessage, at: Date): PostedStory | null {
     type: shown,
     words,
     at,
+    statusId,
     answered: { statusId: reply.status_message_id, phone: reply.phone },
   };
 }
 
 /**
- * Writes the feed's rows, under the message's id, and gives the events of answers: status.reply_sent (STA-12). Part
+ * Writes the feed's rows and gives the events of answers: status.reply_sent (STA-12). Part
  * of the caller's transaction.
  */
 export async function recordPosted(
@@ -55,11 +59,11 @@ export async function recordPosted(
   stories: readonly PostedStory[],
   now: Date,
 ): Promise<NewEvent[]> {
-  const rows = stories.map(({ message, type, words, at }) => ({
+  const rows = stories.map(({ message, type, words, at, statusId }) => ({
     id: newId(),
     company_id: message.company_id,
     instance_id: message.instance_id,
-    status_id: message.id,
+    status_id: statusId,
     type,
     content: words,
     media_id: message.media_id,

@@ -1,14 +1,23 @@
 import type { DeliveryLog } from '@posthorn/contract/messaging/webhooks.ts';
-import { payloadSql } from './report-scope.ts';
+import type { Principal } from '../access/principal.ts';
+import { fitsSql } from '../platform/paging.ts';
+import { addressFor, payloadBytesSql, payloadSql } from './report-scope.ts';
 
 /**
- * The columns of a delivery log `l` with the body as it was sent, made from the event again; empty once its
- * 14 days are over. `now` is a parameter of the statement.
+ * The delivery logs `l` of a FROM clause with the body as it was sent, made from the event again; empty once its 14 days are
+ * over, and once the page has no room for it (LIM-10). `now` is a parameter of the statement, `columns` are further ones.
+ * The parts of an attempt that are always shown are bounded one by one: the answer of an endpoint has 4 kB at most.
  */
-export function logColumns(now: string): string {
+export function logsSql(page: { from: string; columns?: string; order: string; now: string }): string {
   return `
-  l.id, l.webhook_id, l.event_id, l.event_type, coalesce(l.status_code, 0) AS status_code, l.response,
-  l.attempt, l.success, l.error_class, l.created_at, l.webhook_url, coalesce(${payloadSql(now)}, '') AS payload`;
+SELECT s.*, CASE WHEN s.fits THEN coalesce(${payloadSql(page.now, 's')}, '') ELSE '' END AS payload
+FROM (
+  SELECT l.id, l.webhook_id, l.event_id, l.event_type, coalesce(l.status_code, 0) AS status_code, l.response,
+    l.attempt, l.success, l.error_class, l.created_at, l.webhook_url, l.event_created_at${page.columns ?? ''},
+    ${fitsSql(`coalesce(${payloadBytesSql(page.now, 'l')}, 0)`, `l.id ${page.order}`)} AS fits
+  ${page.from}
+) AS s
+ORDER BY s.id ${page.order}`;
 }
 
 export interface LogRow {
@@ -24,9 +33,20 @@ export interface LogRow {
   created_at: Date;
   webhook_url: string;
   payload: string;
+  event_created_at: Date;
+  /** False: its page had no room for the payload. */
+  fits: boolean;
 }
 
-/** One attempt as the API shows it (WHK-17). */
-export function deliveryLogView(row: LogRow): DeliveryLog {
-  return { ...row, created_at: row.created_at.toISOString() };
+/** One attempt as the API shows it to a caller (WHK-17, WHK-25). */
+export function deliveryLogView(
+  principal: Principal,
+  { fits, event_created_at: _, ...row }: LogRow,
+): DeliveryLog {
+  return {
+    ...row,
+    ...(fits ? {} : { payload_omitted: true as const }),
+    webhook_url: addressFor(principal, row.webhook_url),
+    created_at: row.created_at.toISOString(),
+  };
 }

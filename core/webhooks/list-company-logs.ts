@@ -5,7 +5,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Db, Sql } from '../platform/db.ts';
 import { oneRow } from '../platform/one-row.ts';
 import { offsetOf } from '../platform/paging.ts';
-import { deliveryLogView, type LogRow, logColumns } from './delivery-log-view.ts';
+import { deliveryLogView, type LogRow, logsSql } from './delivery-log-view.ts';
 import {
   boundedTotal,
   COUNTED_MAX,
@@ -36,7 +36,7 @@ export async function listCompanyLogs(
   const companyId = reportCompany(query.principal);
   const now = deps.clock.now();
   const { data, ...total } = await list(deps.db, {
-    companyId,
+    principal: query.principal,
     page: query.page,
     limit: query.limit,
     now,
@@ -67,7 +67,7 @@ export async function listLatestLogs(
   const instanceId = query.instanceId === undefined ? null : instanceParam(query.instanceId);
   if (query.instanceId !== undefined && instanceId === null) return { data: [], total: 0 };
   const { data, ...total } = await list(deps.db, {
-    companyId: reportCompany(query.principal),
+    principal: query.principal,
     page: query.page,
     limit: query.limit,
     now: deps.clock.now(),
@@ -78,7 +78,7 @@ export async function listLatestLogs(
 }
 
 interface ListQuery {
-  companyId: number | null;
+  principal: Principal;
   page: number;
   limit: number;
   now: Date;
@@ -91,7 +91,8 @@ interface ListQuery {
 async function list(
   sql: Sql,
   query: ListQuery,
-): Promise<{ data: Required<CompanyDeliveryLog>[]; total: number; total_capped?: true }> {
+): Promise<{ data: CompanyDeliveryLog[]; total: number; total_capped?: true }> {
+  const companyId = reportCompany(query.principal);
   const matching = `
     SELECT l.id, l.created_at, c.id AS company_id, c.name AS company_name
     FROM companies c CROSS JOIN LATERAL (
@@ -103,21 +104,24 @@ async function list(
     sql.query<LogRow & { company_id: number; company_name: string }>(
       `WITH page AS MATERIALIZED (
          SELECT * FROM (${matching}) m ORDER BY id DESC OFFSET ${offset} LIMIT ${query.limit})
-       SELECT ${logColumns(`$${query.values.length + 3}`)}, page.company_id, page.company_name FROM page
-       JOIN webhook_delivery_logs l
-         ON l.company_id = page.company_id AND l.id = page.id AND l.created_at = page.created_at
-       ORDER BY l.id DESC`,
-      [query.companyId, offset + query.limit, ...query.values, query.now],
+       ${logsSql({
+         from: `FROM page JOIN webhook_delivery_logs l
+           ON l.company_id = page.company_id AND l.id = page.id AND l.created_at = page.created_at`,
+         columns: ', page.company_id, page.company_name',
+         order: 'DESC',
+         now: `$${query.values.length + 3}`,
+       })}`,
+      [companyId, offset + query.limit, ...query.values, query.now],
     ),
     sql.query<{ total: number }>(
       `SELECT count(*)::int AS total FROM (SELECT 1 FROM (${matching}) m LIMIT ${COUNTED_MAX}) AS bounded`,
-      [query.companyId, COUNTED_MAX, ...query.values],
+      [companyId, COUNTED_MAX, ...query.values],
     ),
   ]);
   return {
     ...boundedTotal(oneRow(counted.rows).total),
     data: page.rows.map((row) => ({
-      ...deliveryLogView(row),
+      ...deliveryLogView(query.principal, row),
       company_id: row.company_id,
       company_name: row.company_name,
     })),

@@ -6,6 +6,7 @@ import type { Db } from '../platform/db.ts';
 import { oneRow } from '../platform/one-row.ts';
 import { offsetOf } from '../platform/paging.ts';
 import {
+  addressFor,
   boundedTotal,
   COUNTED_MAX,
   instanceCondition,
@@ -29,8 +30,9 @@ export interface DeliveredEventsQuery {
 
 /**
  * The events with attempts in a period, one row an event, the latest first. The latest attempt (the
- * highest log id) says how it went; `attempts` is the highest number (WHK-19). Unknown and foreign
- * instances have none.
+ * highest log id) says how it went; `attempts` is the highest number (WHK-19). Those that are stuck are one row an
+ * event and webhook, judged by the attempts at that webhook: what another one answered later hides nothing (WHK-20).
+ * Unknown and foreign instances have none.
  */
 export async function listDeliveredEvents(
   deps: { db: Db; clock: Clock },
@@ -56,7 +58,11 @@ export async function listDeliveredEvents(
     ),
   ]);
   return {
-    data: rows.rows.map((row) => ({ ...row, created_at: row.created_at.toISOString() })),
+    data: rows.rows.map((row) => ({
+      ...row,
+      webhook_url: addressFor(query.principal, row.webhook_url),
+      created_at: row.created_at.toISOString(),
+    })),
     ...boundedTotal(oneRow(counted.rows).total),
   };
 }
@@ -69,15 +75,13 @@ const STATUS: Record<DeliveryStatus, string> = {
   all: 'true',
   success: 'l.success',
   failure: 'NOT l.success',
-  // "At least 3 attempts" looks at the event's highest number; that of its latest attempt is the highest
-  // one of its webhook, and only if two webhooks share the event may another's be higher.
   stuck: `l.error_class IN ('permanent_4xx', 'payload_rejected')
     AND (l.attempt >= ${HARD_FAIL_ATTEMPTS} OR ATTEMPTS >= ${HARD_FAIL_ATTEMPTS})`,
 };
 
 /**
  * Latest attempts, newest first, as a statement with at most `limit` rows a company. It walks the company's
- * logs from the newest and keeps those without a later one of the same event, so a page costs what
+ * logs from the newest and keeps those without a later one of the same row, so a page costs what
  * stands on it, where grouping would read the whole period first. By company, since that is the
  * order of the index; for a superadmin every company gives its newest.
  */
@@ -85,14 +89,16 @@ function latestSql(status: DeliveryStatus, byInstance: boolean): (limit: string)
   const inScope = (alias: string) =>
     `${alias}.company_id = c.id AND ${alias}.created_at >= $2 AND ` +
     (byInstance ? instanceCondition('$3::uuid').replaceAll('l.', `${alias}.`) : '$3::uuid IS NULL');
+  const sameRow = (alias: string) =>
+    `${alias}.event_id = l.event_id${status === 'stuck' ? ` AND ${alias}.webhook_id = l.webhook_id` : ''}`;
   const attempts = `(SELECT max(a.attempt) FROM webhook_delivery_logs a
-    WHERE a.event_id = l.event_id AND ${inScope('a')})`;
+    WHERE ${sameRow('a')} AND ${inScope('a')})`;
   return (limit) => `
     SELECT l.*, ${attempts} AS attempts FROM companies c CROSS JOIN LATERAL (
       SELECT * FROM webhook_delivery_logs l
       WHERE ${inScope('l')} AND ${STATUS[status].replace('ATTEMPTS', attempts)}
         AND NOT EXISTS (SELECT 1 FROM webhook_delivery_logs n
-          WHERE n.event_id = l.event_id AND n.id > l.id AND ${inScope('n')})
+          WHERE ${sameRow('n')} AND n.id > l.id AND ${inScope('n')})
       ORDER BY l.id DESC LIMIT ${limit}) l
     WHERE $1::int IS NULL OR c.id = $1`;
 }

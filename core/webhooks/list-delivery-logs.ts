@@ -6,7 +6,7 @@ import type { Db } from '../platform/db.ts';
 import { oneRow } from '../platform/one-row.ts';
 import type { Orm } from '../platform/orm.ts';
 import { offsetOf } from '../platform/paging.ts';
-import { deliveryLogView, type LogRow, logColumns } from './delivery-log-view.ts';
+import { deliveryLogView, type LogRow, logsSql } from './delivery-log-view.ts';
 import { loadWebhook } from './find-webhook.ts';
 import { boundedTotal, COUNTED_MAX } from './report-scope.ts';
 
@@ -22,9 +22,12 @@ export async function listDeliveryLogs(
       `WITH page AS MATERIALIZED (
          SELECT id, created_at FROM webhook_delivery_logs WHERE webhook_id = $1
          ORDER BY id DESC LIMIT $2 OFFSET $3)
-       SELECT ${logColumns('$4')} FROM page
-       JOIN webhook_delivery_logs l ON l.id = page.id AND l.created_at = page.created_at AND l.webhook_id = $1
-       ORDER BY l.id DESC`,
+       ${logsSql({
+         from: `FROM page JOIN webhook_delivery_logs l
+           ON l.id = page.id AND l.created_at = page.created_at AND l.webhook_id = $1`,
+         order: 'DESC',
+         now: '$4',
+       })}`,
       [id, input.limit, offsetOf(input), deps.clock.now()],
     ),
     deps.db.query<{ total: number }>(
@@ -33,5 +36,8 @@ export async function listDeliveryLogs(
       [id],
     ),
   ]);
-  return { data: page.rows.map(deliveryLogView), ...boundedTotal(oneRow(counted.rows).total) };
+  return {
+    data: page.rows.map((row) => deliveryLogView(input.principal, row)),
+    ...boundedTotal(oneRow(counted.rows).total),
+  };
 }

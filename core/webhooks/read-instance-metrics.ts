@@ -28,18 +28,18 @@ const METRICS = `
 WITH own AS (
   SELECT id, company_id FROM instances WHERE id = $2::uuid AND ($1::int IS NULL OR company_id = $1)
 ), attempts AS MATERIALIZED (
-  SELECT l.id, l.event_id, l.success FROM own JOIN webhook_delivery_logs l ON l.company_id = own.company_id
+  SELECT l.id, l.event_id, l.webhook_id, l.success FROM own JOIN webhook_delivery_logs l ON l.company_id = own.company_id
   WHERE l.created_at >= $3 AND ${instanceCondition('$2::uuid')}
 ), last_failures AS (
-  SELECT event_id, max(id) AS id FROM attempts WHERE NOT success GROUP BY event_id
+  SELECT event_id, webhook_id, max(id) AS id FROM attempts WHERE NOT success GROUP BY event_id, webhook_id
 ), last_successes AS (
-  SELECT event_id, max(id) AS id FROM attempts WHERE success GROUP BY event_id
+  SELECT event_id, webhook_id, max(id) AS id FROM attempts WHERE success GROUP BY event_id, webhook_id
 )
 SELECT
   (SELECT count(*)::int FROM attempts) AS total,
   (SELECT count(*)::int FROM attempts WHERE success) AS successes,
   (SELECT count(*)::int FROM attempts WHERE NOT success) AS failures,
-  (SELECT count(*)::int FROM last_failures f LEFT JOIN last_successes s USING (event_id)
+  (SELECT count(*)::int FROM last_failures f LEFT JOIN last_successes s USING (event_id, webhook_id)
    WHERE s.id IS NULL OR s.id < f.id) AS stuck_pending,
   (SELECT count(*)::int FROM own JOIN webhooks w ON w.company_id = own.company_id
    WHERE w.instance_id IS NULL OR w.instance_id = own.id) AS configured_webhooks,

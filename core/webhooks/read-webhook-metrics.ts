@@ -2,7 +2,7 @@ import type { WebhookMetrics } from '@posthorn/contract/messaging/deliveries.ts'
 import type { Principal } from '../access/principal.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db.ts';
-import { periodStart, reportCompany, successRate } from './report-scope.ts';
+import { addressFor, periodStart, reportCompany, successRate } from './report-scope.ts';
 
 /** Attempts by webhook in the last hours; webhooks without any are listed with zeros (WHK-23). */
 export async function readWebhookMetrics(
@@ -13,7 +13,11 @@ export async function readWebhookMetrics(
     reportCompany(query.principal),
     periodStart(query, deps.clock.now()),
   ]);
-  return rows.map((row) => ({ ...row, success_rate: successRate(row.total, row.successes) }));
+  return rows.map((row) => ({
+    ...row,
+    url: addressFor(query.principal, row.url),
+    success_rate: successRate(row.total, row.successes),
+  }));
 }
 
 const METRICS = `

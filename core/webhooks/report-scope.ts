@@ -19,6 +19,14 @@ export function reportCompany(principal: Principal): number | null {
   return principal.isSuperadmin ? null : principal.companyId;
 }
 
+/**
+ * The address of a webhook as a caller may see it: agents get the origin alone, since path and query often carry a
+ * token (WHK-25).
+ */
+export function addressFor({ role, isSuperadmin }: Principal, url: string): string {
+  return role === 'agent' && !isSuperadmin ? new URL(url).origin : url;
+}
+
 /** When a period begins: `since`, or that many hours ago; without either it has no beginning. */
 export function periodStart(
   period: { hours?: number | undefined; since?: string | undefined },
@@ -45,12 +53,21 @@ export function instanceCondition(param: string): string {
 }
 
 /**
- * The body of the event of a log `l`, as it was sent; null once its 14 days are over. `now` is a parameter. The
- * event is looked up by its day and id, so that one partition is read.
+ * The body of the event of a log, as it was sent; null once its 14 days are over. `now` is a parameter.
  */
-export function payloadSql(now: string): string {
-  return `(SELECT ${eventBodySql('e')} FROM events e
-    WHERE e.event_id = l.event_id AND e.created_at = l.event_created_at
+export function payloadSql(now: string, log = 'l'): string {
+  return fromEvent(eventBodySql('e'), now, log);
+}
+
+/** How long that body is, about, without making it where the event says so. */
+export function payloadBytesSql(now: string, log: string): string {
+  return fromEvent('coalesce(e.size_bytes, octet_length(e.data::text))', now, log);
+}
+
+/** The event is looked up by its day and id, so that one partition is read. */
+function fromEvent(expression: string, now: string, log: string): string {
+  return `(SELECT ${expression} FROM events e
+    WHERE e.event_id = ${log}.event_id AND e.created_at = ${log}.event_created_at
       AND e.created_at > ${now}::timestamptz - interval '14 days' LIMIT 1)`;
 }
 

@@ -8,11 +8,13 @@ import { cancelCompany } from '@posthorn/core/billing/subscriptions/cancel-compa
 import type { StrangerLimits } from '@posthorn/core/limits/limit-strangers.ts';
 import type { RateLimiter } from '@posthorn/core/limits/take-rate-slots.ts';
 import type { AddressReader } from '@posthorn/core/platform/client-address.ts';
+import { clockRemark } from '@posthorn/core/platform/database-clock.ts';
 import type { Metrics } from '@posthorn/core/platform/metrics.ts';
 import type { MetricsAccess } from '@posthorn/core/platform/metrics-access.ts';
 import type { TransferLimits } from '@posthorn/core/platform/transfer-limits.ts';
 import { createCors } from '../http/cors.ts';
 import { createApp } from '../http/create-app.ts';
+import type { CsrfTokenOf } from '../http/csrf.ts';
 import { guardMetrics } from '../http/guard-metrics.ts';
 import { referenceHandlers } from '../http/reference.ts';
 import { serveContract } from '../http/serve-contract.ts';
@@ -22,6 +24,8 @@ import { simulatorRoutes } from './simulator-routes.ts';
 export interface BillingServerDeps extends BillingDeps {
   /** Of the messaging service: billing accepts the same JWTs and keys (BIL-2). */
   authenticator: Authenticator;
+  /** Its cookies may come along: both services are often on one host. */
+  csrfTokenOf: CsrfTokenOf;
   rateLimiter: RateLimiter;
   strangers: StrangerLimits;
   addressOf: AddressReader;
@@ -62,6 +66,7 @@ export async function createBillingServer(deps: BillingServerDeps): Promise<Bill
     envelope: 'reduced' as const,
     cors: createCors(deps.frontendUrl),
     authenticator: deps.authenticator,
+    csrfTokenOf: deps.csrfTokenOf,
     rateLimiter: deps.rateLimiter,
     strangers: deps.strangers,
     addressOf: deps.addressOf,
@@ -83,14 +88,15 @@ export async function createBillingServer(deps: BillingServerDeps): Promise<Bill
     {
       ...billingRoutes(deps),
       simulator: simulatorRoutes(deps),
-      openapi: referenceHandlers({ service, publicUrl: deps.publicUrl }),
+      openapi: referenceHandlers({ service, publicUrl: deps.publicUrl, clock: deps.clock }),
       health: {
         health: () => ({ status: 200, body: { status: 'ok', service } }),
-        // Always 200, whatever the state of its dependencies; it only reports that it drains.
-        ready: () => ({
-          status: 200,
-          body: { status: isDraining() ? 'draining' : 'ok', service, checks: {} },
-        }),
+        // Always 200, whatever the state of its dependencies; it reports that it drains, and a clock that is wrong.
+        ready: () => {
+          const clock = clockRemark(deps.clock);
+          const checks = clock === null ? {} : { clock: `ok, but ${clock}` };
+          return { status: 200, body: { status: isDraining() ? 'draining' : 'ok', service, checks } };
+        },
         metrics: async () => ({
           status: 200,
           body: await deps.metrics.read(),

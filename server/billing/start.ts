@@ -1,5 +1,6 @@
 import { createAuthenticator } from '@posthorn/core/accounts/authentication/create-authenticator.ts';
 import { createJwt } from '@posthorn/core/accounts/authentication/jwt.ts';
+import { createSecretDigest } from '@posthorn/core/accounts/secret-digest.ts';
 import { openBilling } from '@posthorn/core/billing/open-billing.ts';
 import { createStrangerLimits } from '@posthorn/core/limits/limit-strangers.ts';
 import { createRateLimiter } from '@posthorn/core/limits/take-rate-slots.ts';
@@ -13,6 +14,7 @@ import type { Metrics } from '@posthorn/core/platform/metrics.ts';
 import { createMetricsAccess } from '@posthorn/core/platform/metrics-access.ts';
 import type { Shutdown } from '@posthorn/core/platform/shutdown.ts';
 import { transferLimits } from '@posthorn/core/platform/transfer-limits.ts';
+import { createCsrfTokens } from '../http/csrf.ts';
 import { createBillingServer } from './app.ts';
 
 /**
@@ -44,6 +46,7 @@ export async function startBilling(deps: {
   const server = await createBillingServer({
     ...billing,
     authenticator,
+    csrfTokenOf: createCsrfTokens(createSecretDigest(config.JWT_SECRET)),
     rateLimiter: createRateLimiter({ db: billing.db, clock }),
     strangers: createStrangerLimits({ db: billing.db, clock, perMinute: config.PUBLIC_RATE_PER_MINUTE }),
     addressOf: createAddressReader(config.TRUSTED_PROXIES),

@@ -3,6 +3,7 @@ import type { Log } from '@posthorn/core/platform/log.ts';
 import type { z } from 'zod/v4';
 import type { Call } from './call.ts';
 import type { Answer } from './handler.ts';
+import { endAtRefusal } from './in-turns.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -46,6 +47,7 @@ export function send(
   if (type !== undefined) headers['content-type'] = type;
   headers['content-length'] = payload === undefined ? 0 : Buffer.byteLength(payload);
   if (deps.isDraining()) headers.connection = 'close';
+  endAtRefusal(call.request, response, status);
   response.writeHead(status, headers);
   response.end(payload);
 }

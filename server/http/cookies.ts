@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import type { SessionGrant } from '@posthorn/core/accounts/sessions/issue-session.ts';
-import { CSRF_COOKIE, REFRESH_COOKIE } from './csrf.ts';
+import { CSRF_COOKIE, type CsrfTokenOf, REFRESH_COOKIE } from './csrf.ts';
 
 /** How cookies are written: Secure everywhere but in development (ACC-11). */
 export interface CookieSettings {
   secure: boolean;
+  csrfTokenOf: CsrfTokenOf;
 }
 
 /** Ties a login at a provider to the browser that began it. */
@@ -13,16 +13,16 @@ const OAUTH_COOKIE_PATH = '/v1/auth/oauth';
 
 /**
  * The `Set-Cookie` values of a session. The refresh token is out of reach of scripts; the CSRF token is for
- * the console's scripts to read. An existing CSRF token is kept: tabs that hold it go on.
+ * the console's scripts to read, and the same for as long as the session lasts: tabs that hold it go on.
  */
-export function sessionCookies(settings: CookieSettings, grant: SessionGrant, csrf?: string): string[] {
+export function sessionCookies(settings: CookieSettings, grant: SessionGrant): string[] {
   const maxAge = Math.max(
     0,
     Math.round((grant.refreshExpiresAt.getTime() - grant.issuedAt.getTime()) / 1000),
   );
   return [
     cookie(settings, REFRESH_COOKIE, grant.refreshToken, { maxAge, httpOnly: true }),
-    cookie(settings, CSRF_COOKIE, csrf ?? randomBytes(24).toString('base64url'), { maxAge }),
+    cookie(settings, CSRF_COOKIE, settings.csrfTokenOf(grant.refreshToken) ?? '', { maxAge }),
   ];
 }
 

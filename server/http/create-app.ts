@@ -12,6 +12,7 @@ import { type AnswerDeps, JSON_TYPE, send } from './answer.ts';
 import { type ErrorDeps, sendError } from './answer-error.ts';
 import { Call, UPGRADE, type Upgrade } from './call.ts';
 import type { Cors } from './cors.ts';
+import { inTurns, owesAnswer } from './in-turns.ts';
 import { type PreparedRoute, unmatchedRoute } from './prepared-route.ts';
 
 export interface AppDeps extends ErrorDeps {
@@ -76,7 +77,7 @@ export function createApp(deps: AppDeps): HttpApp {
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: CHECK_CONNECTIONS_MS,
     },
-    serve,
+    inTurns(serve),
   );
   limitTransfers(server, {
     ...deps.transfers,
@@ -172,8 +173,9 @@ function alwaysHeaders({ isProduction }: { isProduction: boolean }): Record<stri
   return isProduction ? ALWAYS_IN_PRODUCTION : ALWAYS;
 }
 
+/** Behind a request that is not answered yet, the socket still belongs to that answer. */
 function isWebSocket(request: IncomingMessage): boolean {
-  return request.headers.upgrade?.toLowerCase() === 'websocket';
+  return request.headers.upgrade?.toLowerCase() === 'websocket' && !owesAnswer(request.socket);
 }
 
 /**

@@ -1,26 +1,46 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { apiError } from '@posthorn/contract/api-error.ts';
+import { familyOf } from '@posthorn/core/access/session-holds.ts';
+import type { SecretDigest } from '@posthorn/core/accounts/secret-digest.ts';
 
 export const REFRESH_COOKIE = 'svc_refresh_token';
 export const CSRF_COOKIE = 'svc_csrf_token';
 
+/** The CSRF token of the session that a refresh token belongs to, the same for all of them; null: it names none. */
+export type CsrfTokenOf = (refreshToken: string) => string | null;
+
+export function createCsrfTokens(digest: SecretDigest): CsrfTokenOf {
+  return (refreshToken) => {
+    const family = familyOf(refreshToken);
+    return family === null ? null : digest.digest('csrf', family).toString('base64url');
+  };
+}
+
 /**
  * A browser that sends the refresh cookie must prove that our own page made the request: X-CSRF-Token equal
- * to the CSRF cookie, which other sites can't read. Where a key is taken, one is proof enough: no browser
- * adds it by itself, and the cookie then decides nothing. Elsewhere the mere header proves nothing. Throws
- * 403 CSRF_INVALID.
+ * to the CSRF cookie, which other sites can't read, and both the token of this very session: a neighbour under the
+ * same domain can write cookies, and would write the token of a session of its own. Where a key is taken, one is proof
+ * enough: no browser adds it by itself, and the cookie then decides nothing. Elsewhere the mere header proves nothing.
+ * Throws 403 CSRF_INVALID.
  */
-export function checkCsrf(request: {
-  headers: IncomingHttpHeaders;
-  cookies: Readonly<Record<string, string | undefined>>;
-  route: { takesKey: boolean };
-}): void {
+export function checkCsrf(
+  tokenOf: CsrfTokenOf,
+  request: {
+    headers: IncomingHttpHeaders;
+    cookies: Readonly<Record<string, string | undefined>>;
+    route: { takesKey: boolean };
+  },
+): void {
   if (request.route.takesKey && request.headers['x-api-key']) return;
-  if (request.cookies[REFRESH_COOKIE] === undefined) return;
+  const refreshToken = request.cookies[REFRESH_COOKIE];
+  if (refreshToken === undefined) return;
   const header = request.headers['x-csrf-token'];
   const cookie = request.cookies[CSRF_COOKIE];
   if (typeof header !== 'string' || !cookie || !sameText(header, cookie)) throw apiError('CSRF_INVALID');
+  // A refresh token of version 0.1.0 gets a name, and its session a token, with its next rotation.
+  const token = tokenOf(refreshToken);
+  if (token !== null && !sameText(header, token)) throw apiError('CSRF_INVALID');
 }
 
 function sameText(a: string, b: string): boolean {

@@ -5,12 +5,13 @@ import type { Authenticator, Credentials, Principal } from '@posthorn/core/acces
 import type { StrangerLimits } from '@posthorn/core/limits/limit-strangers.ts';
 import type { RateLimiter } from '@posthorn/core/limits/take-rate-slots.ts';
 import type { Call } from './call.ts';
-import { checkCsrf, REFRESH_COOKIE } from './csrf.ts';
+import { type CsrfTokenOf, checkCsrf, REFRESH_COOKIE } from './csrf.ts';
 import { applyRateSlot } from './rate-limit.ts';
 
 export interface GateDeps {
   authenticator: Authenticator;
   rateLimiter: RateLimiter;
+  csrfTokenOf: CsrfTokenOf;
   /** What unauthenticated callers may do, by address. */
   strangers: StrangerLimits;
   /** Spends a ticket of `POST /v1/events/ticket` in place of credentials; only routes with `ticket`. */
@@ -35,7 +36,7 @@ export interface GateDeps {
 export function admit(deps: GateDeps, call: Call): undefined | Promise<undefined> {
   const { route } = call;
   const { headers } = call;
-  if (route.checksCsrf && headers.cookie !== undefined) checkCsrf(call);
+  if (route.checksCsrf && headers.cookie !== undefined) checkCsrf(deps.csrfTokenOf, call);
   if (!route.authenticates) return admitStranger(deps, call);
   if (route.meta.auth === 'jwt_or_cookie') {
     const proof = { authorization: headers.authorization, refreshToken: call.cookies[REFRESH_COOKIE] };
@@ -123,6 +124,11 @@ async function enterRefresh(deps: GateDeps, call: Call): Promise<undefined> {
   call.settleProof = settle;
   // Whatever the outcome, its turn ends with the request.
   call.response.once('close', () => settle(false));
+  // It may have ended while it waited for its turn: nobody would give that back.
+  if (call.response.destroyed) {
+    settle(false);
+    throw apiError('SERVICE_UNAVAILABLE');
+  }
   return undefined;
 }
 

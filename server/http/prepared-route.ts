@@ -1,4 +1,5 @@
 import { type ErrorCode, errorEnvelope } from '@posthorn/contract/errors.ts';
+import { INTEGER_ID_MAX } from '@posthorn/contract/limits.ts';
 import { errorsOf, metaOf, type RouteMeta } from '@posthorn/contract/route-meta.ts';
 import type { Role } from '@posthorn/core/access/principal.ts';
 import { UUID_FORM } from '@posthorn/core/platform/ids.ts';
@@ -32,7 +33,7 @@ export interface PreparedRoute {
 
 export interface PreparedParam {
   name: string;
-  shape: RegExp;
+  fits: Shape;
   /** The answer for a value of another shape: the same as for an unknown id. */
   notFound: ErrorCode;
   notFoundMessage: string | undefined;
@@ -44,27 +45,31 @@ export interface PreparedAnswer {
   contentType: string | null;
 }
 
-const INTEGER = /^[1-9]\d{0,8}$/;
-const BIG_INTEGER = /^[1-9]\d{0,14}$/;
+type Shape = (value: string) => boolean;
+
+const isUuid: Shape = (value) => UUID_FORM.test(value);
+const isInteger = integerUpTo(INTEGER_ID_MAX);
+/** Of a column of the type `bigint`, as far as a number of JavaScript goes. */
+const isBigInteger = integerUpTo(Number.MAX_SAFE_INTEGER);
 
 /** PostgreSQL stores no NUL. */
-const STORABLE = /^[^\0]*$/;
+const isStorable: Shape = (value) => !value.includes('\0');
 
 /**
  * Ids that are looked up by their type; one of another shape is answered like an unknown one. A parameter that is
  * not listed (a message's id, a JID, a phone) is left to its use case, unless no column can hold it.
  */
-const SHAPES: Record<string, RegExp> = {
-  instanceId: UUID_FORM,
-  eventId: UUID_FORM,
-  mediaId: UUID_FORM,
-  taskId: UUID_FORM,
-  webhookId: INTEGER,
-  companyId: INTEGER,
-  userId: INTEGER,
-  logId: BIG_INTEGER,
-  itemId: INTEGER,
-  id: INTEGER,
+const SHAPES: Record<string, Shape> = {
+  instanceId: isUuid,
+  eventId: isUuid,
+  mediaId: isUuid,
+  taskId: isUuid,
+  webhookId: isInteger,
+  companyId: isInteger,
+  userId: isInteger,
+  logId: isBigInteger,
+  itemId: isInteger,
+  id: isInteger,
 };
 
 const ROLES: Record<RouteMeta['access'], ReadonlySet<Role> | null> = {
@@ -116,13 +121,17 @@ function paramsOf(route: AppRoute): PreparedParam[] {
     // INVALID_ID is about the shape itself, of every id (billing, ERR-9).
     const ofAll = at === 0 || notFound === 'INVALID_ID';
     const code = ofAll ? notFound : own.find((candidate) => documented.includes(candidate));
-    const shape = SHAPES[name] ?? STORABLE;
+    const fits = SHAPES[name] ?? isStorable;
     // A login provider has codes of its own, and its name has none of these shapes.
-    if (shape === STORABLE && code === undefined && notFound === undefined) return [];
+    if (fits === isStorable && code === undefined && notFound === undefined) return [];
     return [
-      { name, shape, notFound: code ?? notFound ?? 'NOT_FOUND', notFoundMessage: notFoundMessages[name] },
+      { name, fits, notFound: code ?? notFound ?? 'NOT_FOUND', notFoundMessage: notFoundMessages[name] },
     ];
   });
+}
+
+function integerUpTo(max: number): Shape {
+  return (value) => /^[1-9]\d{0,15}$/.test(value) && Number(value) <= max;
 }
 
 function schemaOf(value: unknown): z.ZodType | null {

@@ -3,8 +3,11 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { openapi } from '@posthorn/contract/messaging/openapi.ts';
+import type { Clock } from '@posthorn/core/platform/clock.ts';
+import { DAY_MS } from '@posthorn/core/platform/durations.ts';
 import type { HandlerInput } from './call.ts';
 import type { Handlers } from './handler.ts';
+import { leaveOptionalOut, withTimesAhead } from './reference-samples.ts';
 
 /** A file that is the same for everybody, compressed once. */
 interface Asset {
@@ -17,11 +20,10 @@ interface Asset {
 export interface ReferenceDeps {
   service: keyof typeof DOCUMENTS;
   publicUrl: string;
+  clock: Clock;
 }
 
-const START = `Scalar.createApiReference('#reference', ${JSON.stringify({
-  // Below whatever prefix the page itself is served.
-  url: 'openapi.json',
+const SETTINGS = JSON.stringify({
   // Nothing is asked of anybody else: no fonts, no telemetry, no proxy, no assistant.
   withDefaultFonts: false,
   telemetry: false,
@@ -29,11 +31,17 @@ const START = `Scalar.createApiReference('#reference', ${JSON.stringify({
   mcp: { disabled: true },
   showDeveloperTools: 'never',
   hideClientButton: true,
-})});`;
+});
+/** The document is asked for below whatever prefix the page itself is served. */
+const START = `${leaveOptionalOut}
+fetch('openapi.json')
+  .then((response) => response.json())
+  .then((document) =>
+    Scalar.createApiReference('#reference', { content: leaveOptionalOut(document), ...${SETTINGS} }));`;
 
 /** `GET /openapi.json`, and the page that shows it with Scalar, all from this server (ERR-25). */
-export function referenceHandlers({ service, publicUrl }: ReferenceDeps): Handlers<typeof openapi> {
-  const document = once(() => readDocument(service, publicUrl));
+export function referenceHandlers({ service, publicUrl, clock }: ReferenceDeps): Handlers<typeof openapi> {
+  const document = daily(clock, (day) => readDocument(service, publicUrl, day));
   const page = once(async () => assetOf(pageOf(service)));
   const script = once(async () => assetOf(await readFile(scriptFile())));
   const policy = policyFor(publicUrl);
@@ -50,9 +58,9 @@ const DOCUMENTS = {
   billing: import.meta.resolve('@posthorn/openapi/billing.json'),
 };
 
-/** The committed document, with this installation in place of the default as its server. */
-async function readDocument(service: keyof typeof DOCUMENTS, publicUrl: string): Promise<Asset> {
-  const text = await readFile(new URL(DOCUMENTS[service]), 'utf8');
+/** The committed document, with this installation in place of the default as its server, and times to come. */
+async function readDocument(service: keyof typeof DOCUMENTS, publicUrl: string, day: number): Promise<Asset> {
+  const text = withTimesAhead(await readFile(new URL(DOCUMENTS[service]), 'utf8'), day);
   return assetOf(JSON.stringify({ ...JSON.parse(text), servers: [{ url: publicUrl }] }));
 }
 
@@ -112,6 +120,16 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
       throw err;
     });
     return made;
+  };
+}
+
+/** The same for one day, counted from 1970: all processes of an installation have the same ETag. */
+function daily<T>(clock: Clock, make: (day: number) => Promise<T>): () => Promise<T> {
+  let made: { day: number; get: () => Promise<T> } | undefined;
+  return () => {
+    const day = Math.floor(clock.now().getTime() / DAY_MS);
+    if (made?.day !== day) made = { day, get: once(() => make(day)) };
+    return made.get();
   };
 }
 

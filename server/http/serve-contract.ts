@@ -1,6 +1,7 @@
 import { ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import { listRoutes, type NamedRoute } from '@posthorn/contract/list-routes.ts';
 import { type Issue, inputError } from '@posthorn/contract/validation-error.ts';
+import { DATABASE_WAIT_MS, inTime } from '@posthorn/core/platform/in-time.ts';
 import type { AppRoute, AppRouter } from '@ts-rest/core';
 import { createExpressEndpoints, type RequestValidationError } from '@ts-rest/express';
 import { type NextFunction, type Request, type Response, Router } from 'express';
@@ -134,7 +135,10 @@ function openGate(deps: ServeDeps, prepared: PreparedRoute): Middleware {
       return;
     }
     if (waiting === undefined) pass();
-    else waiting.then(pass, (err: unknown) => sendError(deps, call, err));
+    else
+      inTime(waiting, call.startedAt + DATABASE_WAIT_MS).then(pass, (err: unknown) =>
+        sendError(deps, call, err),
+      );
   };
 }
 
@@ -203,9 +207,9 @@ const PARAM_MAX_CHARS = 256;
 
 /** Throws what is wrong with the path; an id of the wrong shape answers like an unknown one. */
 function checkPath(prepared: PreparedRoute, call: Call): void {
-  for (const { name, shape, notFound, notFoundMessage } of prepared.params) {
+  for (const { name, fits, notFound, notFoundMessage } of prepared.params) {
     const value = call.params[name]!;
-    if (value.length <= PARAM_MAX_CHARS && shape.test(value)) continue;
+    if (value.length <= PARAM_MAX_CHARS && fits(value)) continue;
     throw apiError(notFound, notFoundMessage === undefined ? {} : { message: notFoundMessage });
   }
   if (prepared.query !== null && call.request.url.includes('%00'))

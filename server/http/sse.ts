@@ -94,7 +94,7 @@ function createSseSink(session: Session, res: ServerResponse): EventSink {
     },
     drained: () =>
       new Promise((resolve) => {
-        if (res.writableLength === 0 || res.destroyed) return resolve();
+        if (!res.writableNeedDrain || res.destroyed) return resolve();
         const done = () => {
           res.off('drain', done);
           res.off('close', done);

@@ -75,7 +75,6 @@ function createSocketSink(ws: WebSocket, pongWithinMs: number): EventSink {
   ws.on('pong', () => {
     pingedAtMs = null;
   });
-  let flushed: (() => void) | null = null;
   const send = (frame: string | Buffer, callback?: () => void) => {
     if (ws.readyState === ws.OPEN) ws.send(frame, { binary: false }, callback);
     else callback?.();
@@ -89,12 +88,10 @@ function createSocketSink(ws: WebSocket, pongWithinMs: number): EventSink {
     drained: () =>
       new Promise((resolve) => {
         if (ws.bufferedAmount === 0 || ws.readyState !== ws.OPEN) return resolve();
-        flushed = resolve;
         ws.once('close', resolve);
         ws.ping(undefined, undefined, () => {
           ws.off('close', resolve);
-          flushed?.();
-          flushed = null;
+          resolve();
         });
       }),
     reset: (cursor) =>

@@ -27,6 +27,7 @@ import { transferLimits } from '@posthorn/core/platform/transfer-limits.ts';
 import { createSandboxPhones } from '@posthorn/core/playground/sandbox-phones.ts';
 import { createCors } from '../http/cors.ts';
 import { createApp } from '../http/create-app.ts';
+import { createCsrfTokens } from '../http/csrf.ts';
 import { guardMetrics } from '../http/guard-metrics.ts';
 import { createLiveConnections } from '../http/live-connections.ts';
 import { serveContract } from '../http/serve-contract.ts';
@@ -73,6 +74,7 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
   const isDraining = () => closing || (deps.isDraining?.() ?? false);
   const accounts = createAccounts(deps, config);
   await ensureSuperadmins(accounts.deps);
+  const csrfTokenOf = createCsrfTokens(accounts.deps.digest);
   const acceptor = createAcceptor({ db: hotDb, bus, clock, queues: deps.queues });
   const tickets = createTickets({ db, secret: config.JWT_SECRET, clock });
   const feed = createEventFeed({ db: hotDb, bus, clock, log, retentionDays: WEBHOOK_PAYLOAD_RETENTION_DAYS });
@@ -101,6 +103,7 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     envelope: 'full' as const,
     cors: createCors(config.FRONTEND_URL),
     authenticator: accounts.authenticator,
+    csrfTokenOf,
     authenticateAccount: accounts.authenticator.authenticateAccount,
     redeemTicket: tickets.redeem,
     guards: { 'health.metrics': guardMetrics(createMetricsAccess(config.METRICS_TOKEN)) },
@@ -147,7 +150,7 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     providers: createOAuthProviders(config),
     oauthFrontendUrl: config.OAUTH_FRONTEND_REDIRECT_URL ?? config.FRONTEND_URL,
     billing: createBillingClient({ baseUrl: config.BILLING_INTERNAL_URL, secret: config.INTERNAL_SECRET }),
-    cookies: { secure: config.NODE_ENV !== 'development' },
+    cookies: { secure: config.NODE_ENV !== 'development', csrfTokenOf },
     policy: {
       allowPrivate: config.ALLOW_PRIVATE_WEBHOOKS,
       requireHttps: config.NODE_ENV === 'production' && !config.ALLOW_PRIVATE_WEBHOOKS,

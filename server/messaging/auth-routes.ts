@@ -19,7 +19,7 @@ import { refreshSession } from '@posthorn/core/accounts/sessions/refresh-session
 import { updateProfile } from '@posthorn/core/accounts/users/update-profile.ts';
 import { addressGroup } from '@posthorn/core/platform/client-address.ts';
 import { type CookieSettings, clearedCookies, sessionCookies } from '../http/cookies.ts';
-import { CSRF_COOKIE, REFRESH_COOKIE } from '../http/csrf.ts';
+import { REFRESH_COOKIE } from '../http/csrf.ts';
 import type { Handlers } from '../http/handler.ts';
 
 export interface AuthRoutesDeps extends AccountDeps {
@@ -44,8 +44,10 @@ export function authRoutes(deps: AuthRoutesDeps): Handlers<typeof auth> {
       return withSession(deps, await logIn(deps, { ...body, address: addressGroup(ip), traceId }));
     },
     async refresh({ cookies, traceId }) {
-      const grant = await refreshSession(deps, { refreshToken: cookies[REFRESH_COOKIE], traceId });
-      return withSession(deps, grant, cookies[CSRF_COOKIE]);
+      return withSession(
+        deps,
+        await refreshSession(deps, { refreshToken: cookies[REFRESH_COOKIE], traceId }),
+      );
     },
     async logout({ principal, cookies, traceId }) {
       await logOut(deps, { principal, refreshToken: cookies[REFRESH_COOKIE], traceId });
@@ -122,11 +124,10 @@ export function authRoutes(deps: AuthRoutesDeps): Handlers<typeof auth> {
 export function withSession(
   deps: { cookies: CookieSettings },
   grant: SessionGrant,
-  csrf?: string,
 ): { status: 200; body: Session; headers: Record<string, string | string[]> } {
   return {
     status: 200,
     body: grant.session,
-    headers: { 'set-cookie': sessionCookies(deps.cookies, grant, csrf), 'cache-control': 'no-store' },
+    headers: { 'set-cookie': sessionCookies(deps.cookies, grant), 'cache-control': 'no-store' },
   };
 }

@@ -1,7 +1,9 @@
 import type { messagingContract } from '@posthorn/contract/messaging/index.ts';
 import { createSchemaCheck } from '@posthorn/core/migrations/require-schema.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
+import { clockCheck } from '@posthorn/core/platform/database-clock.ts';
 import { createFolderProbe } from '@posthorn/core/platform/folder-probe.ts';
+import { answeringInTime } from '@posthorn/core/platform/in-time.ts';
 import type { Metrics } from '@posthorn/core/platform/metrics.ts';
 import type { Check } from '@posthorn/core/platform/readiness.ts';
 import { createWriteProbe } from '@posthorn/core/platform/write-probe.ts';
@@ -54,15 +56,17 @@ export interface HandlersDeps
 
 /** A handler for every route of the messaging contract, one file a resource. */
 export function messagingHandlers(deps: HandlersDeps): Handlers<typeof messagingContract> {
+  // A send is answered in time whatever the database does.
+  const sends = { ...deps, db: answeringInTime(deps.db) };
   return {
     auth: authRoutes(deps),
     oauth: oauthRoutes(deps),
     users: usersRoutes(deps),
     tokens: tokensRoutes(deps),
     instances: instancesRoutes(deps),
-    messages: messagesRoutes(deps),
-    scheduled: scheduledRoutes(deps),
-    status: statusRoutes(deps),
+    messages: messagesRoutes(sends),
+    scheduled: scheduledRoutes(sends),
+    status: statusRoutes(sends),
     queue: queueRoutes(deps),
     media: mediaRoutes(deps),
     chats: chatsRoutes(deps),
@@ -88,7 +92,7 @@ export function messagingHandlers(deps: HandlersDeps): Handlers<typeof messaging
       isDraining: deps.isDraining,
       metrics: deps.metrics,
     }),
-    openapi: referenceHandlers({ service: 'messaging', publicUrl: deps.publicUrl }),
+    openapi: referenceHandlers({ service: 'messaging', publicUrl: deps.publicUrl, clock: deps.clock }),
   };
 }
 
@@ -105,6 +109,7 @@ function readinessChecks(deps: HandlersDeps): Record<string, Check> {
       await takesWrites();
     },
     notifications: () => deps.bus.isUp(),
+    clock: clockCheck(deps.clock),
     ...(storage && { media: createFolderProbe(storage.spoolDir) }),
   };
 }

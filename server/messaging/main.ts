@@ -1,5 +1,5 @@
-import { systemClock } from '@posthorn/core/platform/clock.ts';
 import { loadConfig } from '@posthorn/core/platform/config.ts';
+import { openDatabaseClock } from '@posthorn/core/platform/database-clock.ts';
 import { createLog } from '@posthorn/core/platform/log.ts';
 import { createMetrics } from '@posthorn/core/platform/metrics.ts';
 import { runMain } from '@posthorn/core/platform/run-main.ts';
@@ -12,5 +12,6 @@ await runMain('messaging', async () => {
   const log = createLog({ level: config.LOG_LEVEL, role: 'messaging' });
   const shutdown = createShutdown({ log, ...shutdownTimes(config, { isBalanced: true }) });
   shutdown.onSignals();
-  await startMessaging({ config, clock: systemClock, log, metrics: createMetrics(), shutdown });
+  const clock = await openDatabaseClock({ url: config.DATABASE_URL, log, shutdown });
+  await startMessaging({ config, clock, log, metrics: createMetrics(), shutdown });
 });

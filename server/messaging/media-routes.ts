@@ -1,4 +1,5 @@
 import type { media } from '@posthorn/contract/messaging/media.ts';
+import { deleteMedia } from '@posthorn/core/media/delete-media.ts';
 import { listConversations } from '@posthorn/core/media/list-conversations.ts';
 import { listMedia } from '@posthorn/core/media/list-media.ts';
 import type { OpenedMedia } from '@posthorn/core/media/open-media.ts';
@@ -14,7 +15,7 @@ export interface MediaRoutesDeps {
   publicUrl: string;
 }
 
-/** Upload, download and lists of media (MED-9 to MED-14). */
+/** Upload, download, lists and deletion of media (MED-9 to MED-14, MED-22). */
 export function mediaRoutes({ storedMedia, publicUrl }: MediaRoutesDeps): Handlers<typeof media> {
   const deps = { ...storedMedia, publicUrl };
   return {
@@ -46,6 +47,10 @@ export function mediaRoutes({ storedMedia, publicUrl }: MediaRoutesDeps): Handle
         { ...found, open: (range) => openMedia(deps, found, range) },
         input.takeResponse.bind(input),
       );
+    },
+    async remove({ principal, params, traceId }) {
+      await deleteMedia(deps, { principal, ...params, traceId });
+      return { status: 204 };
     },
   };
 }

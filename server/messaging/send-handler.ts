@@ -3,10 +3,12 @@ import { sendRules } from '@posthorn/core/content/rules.ts';
 import type { UploadedFile } from '@posthorn/core/media/media-port.ts';
 import { type SendDeps, send } from '@posthorn/core/messages/send.ts';
 import type { AcceptedSend } from '@posthorn/core/messages/send-command.ts';
+import { DATABASE_WAIT_MS } from '@posthorn/core/platform/in-time.ts';
 import type { HandlerInput } from '../http/call.ts';
 
 /** What the handler of any send reads of its HTTP request. */
-export interface SendHandlerInput extends Pick<HandlerInput, 'principal' | 'traceId' | 'headers' | 'signal'> {
+export interface SendHandlerInput
+  extends Pick<HandlerInput, 'principal' | 'traceId' | 'headers' | 'signal' | 'startedAt'> {
   readonly params: { readonly instanceId: string };
   readonly body: object;
   /** What came with the request: a multipart form's file, or `media_base64`. */
@@ -70,6 +72,7 @@ async function sendAs(
     file: input.file,
     // Reading it costs a controller: only what fetches needs one.
     signal: sendRules[operation].media ? input.signal : undefined,
+    acceptByMs: sendRules[operation].media ? undefined : input.startedAt + DATABASE_WAIT_MS,
     traceId: input.traceId,
   });
   return { accepted, idempotencyKey };

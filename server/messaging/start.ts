@@ -4,6 +4,7 @@ import { type Bus, openBus } from '@posthorn/core/platform/bus.ts';
 import type { Clock } from '@posthorn/core/platform/clock.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
 import { createDb } from '@posthorn/core/platform/db.ts';
+import { answeringInTime } from '@posthorn/core/platform/in-time.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import type { Metrics } from '@posthorn/core/platform/metrics.ts';
 import { createOrm } from '@posthorn/core/platform/orm.ts';
@@ -38,7 +39,7 @@ export async function startMessaging(deps: {
   const orm = await createOrm({ url, entities: messagingEntities, name: 'messaging' });
   shutdown.add('messaging orm', () => orm.close());
   const bus = deps.bus ?? (await openBus({ url, log, shutdown, name: 'messaging' }));
-  const media = await openMedia({ config, db, clock: deps.clock });
+  const media = await openMedia({ config, db: answeringInTime(db), clock: deps.clock });
   shutdown.add('media', () => media.close());
   const server = await createMessagingServer({
     ...deps,

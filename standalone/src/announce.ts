@@ -4,6 +4,7 @@ import type { Standalone } from './start.ts';
 /** What the screen shows once everything answers: where it is, and what to type next. */
 export function announce(standalone: Standalone, tookMs: number): string {
   const { messagingUrl, billingUrl, sandboxUrl, dataDir, databaseDir } = standalone;
+  const steps = [...addresses(standalone), 'npx msgctl quick-register --email you@example.com'];
   const database = databaseDir === null ? 'DATABASE_URL' : databaseDir;
   return `
 Posthorn is ready after ${(tookMs / 1000).toFixed(1)} s. Ctrl-C stops it.
@@ -16,9 +17,28 @@ Posthorn is ready after ${(tookMs / 1000).toFixed(1)} s. Ctrl-C stops it.
 
 Next, in another terminal:
 
-  npx msgctl quick-register --email you@example.com
+${steps.map((step) => `  ${step}`).join('\n')}
 
 `;
+}
+
+/** Where msgctl looks when nothing tells it another address. */
+const MSGCTL_LOOKS_AT = {
+  POSTHORN_URL: 'http://127.0.0.1:8080',
+  POSTHORN_BILLING_URL: 'http://127.0.0.1:8081',
+  POSTHORN_SANDBOX_URL: 'http://127.0.0.1:8090',
+};
+
+/** What tells msgctl of the addresses that it would not look at. */
+function addresses({ messagingUrl, billingUrl, sandboxUrl }: Standalone): string[] {
+  const here = {
+    POSTHORN_URL: messagingUrl,
+    POSTHORN_BILLING_URL: billingUrl,
+    POSTHORN_SANDBOX_URL: sandboxUrl ?? MSGCTL_LOOKS_AT.POSTHORN_SANDBOX_URL,
+  };
+  const names = Object.keys(here) as (keyof typeof here)[];
+  const told = names.flatMap((name) => (here[name] === MSGCTL_LOOKS_AT[name] ? [] : `${name}=${here[name]}`));
+  return told.length === 0 ? [] : [`export ${told.join(' ')}`];
 }
 
 /** Relative where that is shorter. */

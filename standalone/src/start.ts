@@ -3,8 +3,8 @@ import { migrate } from '@posthorn/core/migrations/migrate.ts';
 import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
 import { createRabbitBroker } from '@posthorn/core/platform/broker/rabbitmq.ts';
 import { openBus } from '@posthorn/core/platform/bus.ts';
-import { systemClock } from '@posthorn/core/platform/clock.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
+import { openDatabaseClock } from '@posthorn/core/platform/database-clock.ts';
 import type { Log } from '@posthorn/core/platform/log.ts';
 import { createMetrics } from '@posthorn/core/platform/metrics.ts';
 import type { Shutdown } from '@posthorn/core/platform/shutdown.ts';
@@ -57,7 +57,7 @@ export async function startStandalone(deps: StandaloneDeps): Promise<Standalone>
   shutdown.add('broker', () => broker.close());
   const parts = {
     config: { ...config, SANDBOX_URL: sandbox?.url ?? config.SANDBOX_URL },
-    clock: systemClock,
+    clock: await openDatabaseClock({ url: config.DATABASE_URL, log, shutdown }),
     log,
     metrics: createMetrics(),
     shutdown,

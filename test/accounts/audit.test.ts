@@ -43,6 +43,8 @@ describe('GET /v1/audit', () => {
     const next = newEmail();
     await call('POST', '/v1/auth/me/email/start', { new_email: next, current_password: owner.password });
     await call('POST', '/v1/auth/me/email/confirm', { code: codeIn(await server.lastMail(next)) });
+    // The change has ended every session.
+    jwt = (await logIn(server, next)).body.token;
     const changed = { current_password: owner.password, new_password: 'another one' };
     await call('PATCH', '/v1/auth/me/password', changed);
     await api('POST', '/v1/auth/forgot-password', { body: { email: next } });
@@ -72,6 +74,7 @@ describe('GET /v1/audit', () => {
       'company.renamed',
       'email.change_started',
       'email.changed',
+      'session.login',
       'password.changed',
       'password.reset',
       'session.login_failed',

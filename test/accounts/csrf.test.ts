@@ -3,9 +3,10 @@ import { after, before, describe, test } from 'node:test';
 import { listRoutes } from '@posthorn/contract/list-routes.ts';
 import { messagingContract } from '@posthorn/contract/messaging/index.ts';
 import { metaOf } from '@posthorn/contract/route-meta.ts';
+import { hashSecret } from '@posthorn/core/accounts/secret-digest.ts';
 import { type AccountServer, startAccountServer } from './support/account-server.ts';
-import { refused } from './support/api-client.ts';
-import { newOwner, type Person } from './support/people.ts';
+import { cookiesOf, refused } from './support/api-client.ts';
+import { logIn, newOwner, type Person, personOf } from './support/people.ts';
 
 describe('requests that carry the refresh cookie', () => {
   let server: AccountServer;
@@ -57,6 +58,53 @@ describe('requests that carry the refresh cookie', () => {
       refused(answer, 401, 'UNAUTHORIZED');
     });
   }
+
+  test('403 CSRF_INVALID: a cookie and header that another session has, also one of the same user', async () => {
+    const own = personOf(await logIn(server, owner.email), owner.email, owner.password, '');
+    for (const other of [await newOwner(server), own]) {
+      const cookies = { ...owner.cookies, svc_csrf_token: other.csrf };
+      const planted = { jwt: owner.jwt, cookies, csrf: other.csrf };
+      refused(await server.api('POST', '/v1/tokens', { ...planted, body: {} }), 403, 'CSRF_INVALID');
+      refused(
+        await server.api('POST', '/v1/auth/refresh', { ...planted, jwt: undefined }),
+        403,
+        'CSRF_INVALID',
+      );
+      const account = { ...planted, jwt: undefined, body: { current_password: owner.password } };
+      refused(await server.api('DELETE', '/v1/auth/me/account', account), 403, 'CSRF_INVALID');
+    }
+  });
+
+  test('403 CSRF_INVALID: words of somebody’s own choice as cookie and header', async () => {
+    const { jwt, cookies } = owner;
+    for (const csrf of ['x', 'x'.repeat(owner.csrf.length)]) {
+      const planted = { jwt, cookies: { ...cookies, svc_csrf_token: csrf }, csrf, body: {} };
+      refused(await server.api('POST', '/v1/tokens', planted), 403, 'CSRF_INVALID');
+    }
+  });
+
+  test('the token of a session stays the same when it is refreshed', async () => {
+    const person = await newOwner(server);
+    const { cookies, csrf } = person;
+    const refreshed = cookiesOf(await server.api('POST', '/v1/auth/refresh', { cookies, csrf }));
+    assert.equal(refreshed.svc_csrf_token, csrf);
+    const { jwt } = person;
+    const sent = { jwt, cookies: refreshed, csrf, body: {} };
+    assert.equal((await server.api('POST', '/v1/tokens', sent)).status, 201);
+  });
+
+  test('a refresh token of version 0.1.0, which names no session, is good until it gets a new form', async () => {
+    const person = await newOwner(server);
+    const old = 'a-refresh-token-without-a-name';
+    await server.db.query(
+      `UPDATE refresh_tokens SET token_hash = $2 WHERE token_hash = $1`,
+      [person.cookies.svc_refresh_token!, old].map(hashSecret),
+    );
+    const cookies = { svc_refresh_token: old, svc_csrf_token: 'any' };
+    const answer = await server.api('POST', '/v1/auth/refresh', { cookies, csrf: 'any' });
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal(cookiesOf(answer).svc_csrf_token, person.csrf);
+  });
 
   test('the header that equals the cookie opens the way', async () => {
     const { jwt, cookies, csrf } = owner;

@@ -9,7 +9,7 @@ import { tellFigure } from '../support/figures.ts';
 import { PROBE_LIMIT_MS, probeWhile } from '../support/probe.ts';
 import { type AccountServer, startAccountServer } from './support/account-server.ts';
 import { type ApiAnswer, refused } from './support/api-client.ts';
-import { newCompanyName, newEmail, newOwner, PASSWORD, type Person } from './support/people.ts';
+import { logIn, newCompanyName, newEmail, newOwner, PASSWORD, type Person } from './support/people.ts';
 
 describe('mails to one mailbox', () => {
   let server: AccountServer;
@@ -44,6 +44,23 @@ describe('mails to one mailbox', () => {
     const later = await newOwner(server);
     assert.equal((await startChange(later, victim)).status, 202);
     refused(await startChange(later, victim), 429, 'RATE_LIMITED');
+  });
+
+  test('no e-mail change begins without the notice to the old address: 429 RATE_LIMITED when that has had too many', async () => {
+    const person = await newOwner(server);
+    for (let i = 0; i < 5; i++) assert.equal((await startChange(person, newEmail())).status, 202);
+    const notices = async () =>
+      (await server.mailsTo(person.email)).filter((mail) => /about to change/.test(mail.subject)).length;
+    assert.equal(await notices(), 5);
+    const stolen = newEmail();
+    const answer = await startChange(person, stolen);
+    refused(answer, 429, 'RATE_LIMITED');
+    assert.ok(Number(answer.headers.get('retry-after')) > 0);
+    assert.deepEqual(await server.mailsTo(stolen), []);
+    server.clock.advance(3_600_000);
+    const again = { ...person, jwt: (await logIn(server, person.email)).body.token };
+    assert.equal((await startChange(again, stolen)).status, 202);
+    assert.equal(await notices(), 6);
   });
 
   test('of many at once no more pass than fit, and nobody else is refused', async () => {

@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { type AccountServer, startAccountServer } from './support/account-server.ts';
 import { refused } from './support/api-client.ts';
 import { codeIn } from './support/mailbox.ts';
-import { newEmail, newOwner, type Person } from './support/people.ts';
+import { logIn, newEmail, newOwner, type Person } from './support/people.ts';
 
 describe('POST /v1/auth/me/email/start', () => {
   let server: AccountServer;
@@ -39,7 +39,7 @@ describe('POST /v1/auth/me/email/start', () => {
       server.api('POST', '/v1/auth/me/email/confirm', { jwt: person.jwt, body: { code: typed } });
     if (old !== code) refused(await confirm(old), 400, 'EMAIL_CHANGE_CODE_INVALID');
     assert.equal((await confirm(code)).status, 200);
-    person = { ...person, email: second };
+    person = { ...person, email: second, jwt: (await logIn(server, second)).body.token };
   });
 
   test('400 BAD_REQUEST: not an address, or the one there is; MISSING_FIELD', async () => {

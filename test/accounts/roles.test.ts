@@ -19,9 +19,9 @@ const SPEC_ACCESS: [RegExp, RouteAccess][] = [
   [/^\/v1\/admin\//, 'superadmin'],
   [/^\/v1\/(feedback|playground)\b/, 'all'],
   [/^\/v1\/(tokens|users|audit)\b/, 'owner'],
-  // WHK-25 and INS-21: usage and delivery views for any role; the webhooks themselves for owner and admin.
+  // WHK-25 and INS-21: usage and delivery views for any role; the webhooks themselves, and replaying, for owner and admin.
   [
-    /^\/v1\/webhooks\/(instance-events|events|instance-metrics|metrics|company-delivery-logs|delivery-logs|retry-bulk|stuck)$/,
+    /^\/v1\/webhooks\/(instance-events|events|instance-metrics|metrics|company-delivery-logs|delivery-logs|stuck)$/,
     'all',
   ],
   [/^\/v1\/event-deliveries$/, 'all'],
@@ -31,6 +31,8 @@ const SPEC_ACCESS: [RegExp, RouteAccess][] = [
     /^\/v1\/instances\/:instanceId\/(labels|(chats|messages)\/:\w+\/labels|notes|chats\/:\w+\/notes|queue|business|catalog)\b/,
     'owner_admin',
   ],
+  // Everybody stores and reads media; deleting it is for owner and admin (MED-22).
+  [/^DELETE \/v1\/instances\/:instanceId\/media\b/, 'owner_admin'],
   [/^\/v1\/instances\/:instanceId\/status\/(privacy|:statusId\/views)$/, 'owner_admin'],
   [
     /^\/v1\/instances\/:instanceId\/(message|messages|media|usage|chats|contacts|lids|groups|presence|profile|status)\b/,
@@ -66,7 +68,9 @@ describe('roles, on every route of the contract', () => {
 
   test('the contract grants what ACC-37 grants', () => {
     const wrong = routes.filter(({ route }) => {
-      const expected = SPEC_ACCESS.find(([path]) => path.test(route.path))?.[1];
+      const expected = SPEC_ACCESS.find(
+        ([path]) => path.test(route.path) || path.test(`${route.method} ${route.path}`),
+      )?.[1];
       return metaOf(route).access !== expected;
     });
     assert.deepEqual(

@@ -123,6 +123,19 @@ describe('/v1/tokens', () => {
     refused(await server.api('GET', '/v1/tokens', { key: owner.jwt }), 401, 'TOKEN_INVALID');
   });
 
+  test('401 TOKEN_INVALID says where a key goes when Authorization has one, in whatever scheme or shape', async () => {
+    const message = async (authorization: string) => {
+      const answer = await server.api('GET', '/v1/tokens', { headers: { authorization } });
+      refused(answer, 401, 'TOKEN_INVALID');
+      return answer.body.message as string;
+    };
+    for (const key of [owner.key, owner.key.slice(0, 20), `old_${'0'.repeat(64)}`])
+      for (const written of [`Bearer ${key}`, `bearer  ${key}`, `Basic ${key}`, `ApiKey ${key}`, key])
+        assert.match(await message(written), /X-API-Key/, written);
+    for (const other of ['Bearer x', `Bearer ${owner.jwt}x`, 'Basic c3ZjX3g6'])
+      assert.doesNotMatch(await message(other), /X-API-Key/, other);
+  });
+
   test('the use of a key is noted, once a minute at most', async () => {
     const { body } = await create({ jwt: owner.jwt });
     const usedAt = async () => {

@@ -1,6 +1,7 @@
-import { randomInt, randomUUID } from 'node:crypto';
+import { randomInt } from 'node:crypto';
 import { createAuthenticator } from '@posthorn/core/accounts/authentication/create-authenticator.ts';
 import { createJwt } from '@posthorn/core/accounts/authentication/jwt.ts';
+import { createSecretDigest } from '@posthorn/core/accounts/secret-digest.ts';
 import type { BillingDeps } from '@posthorn/core/billing/deps.ts';
 import { billingEntities } from '@posthorn/core/billing/entities.ts';
 import type { PaymentProvider } from '@posthorn/core/billing/provider/port.ts';
@@ -19,13 +20,14 @@ import { createMetricsAccess } from '@posthorn/core/platform/metrics-access.ts';
 import { createOrm } from '@posthorn/core/platform/orm.ts';
 import { type TransferLimits, transferLimits } from '@posthorn/core/platform/transfer-limits.ts';
 import { createBillingServer } from '@posthorn/server/billing/app.ts';
+import { createCsrfTokens } from '@posthorn/server/http/csrf.ts';
 import { startBillingWorker } from '@posthorn/worker/billing/billing-worker.ts';
 import { consumeEntitlementUpdates } from '@posthorn/worker/billing/consume-entitlement-updates.ts';
 import { testConfig } from '../support/config.ts';
 import { createDocumentGuard } from '../support/document-guard.ts';
 import type { Answer, Request } from '../support/messaging.ts';
 import { createParts, type Parts } from '../support/parts.ts';
-import { type SeededCompany, seedCompany } from '../support/seed.ts';
+import { type SeededCompany, seedCompany, seedSession } from '../support/seed.ts';
 import { asaasProviderOf } from './asaas-provider.ts';
 import type { AsaasServer } from './asaas-server.ts';
 
@@ -98,6 +100,7 @@ export async function startTestBilling(
       notesKeyUse: false,
       requestsPerMinute: options.requestsPerMinute,
     }),
+    csrfTokenOf: createCsrfTokens(createSecretDigest(config.JWT_SECRET)),
     rateLimiter: createRateLimiter({ db, clock }),
     strangers: createStrangerLimits({ db, clock, perMinute: options.publicPerMinute ?? 1_000_000 }),
     addressOf: createAddressReader(config.TRUSTED_PROXIES),
@@ -116,12 +119,16 @@ export async function startTestBilling(
   const guard = createDocumentGuard('billing');
   const call: TestBilling['call'] = async (method, path, request) =>
     guard(method, path, await send(url + path, method, request));
-  const sign = (user: { companyId: number; userId: number; role: SeededCompany['principal']['role'] }) =>
+  const sign = async (user: {
+    companyId: number;
+    userId: number;
+    role: SeededCompany['principal']['role'];
+  }) =>
     jwt.sign({
       ...user,
       isSuperadmin: user.role === 'superadmin',
       pwdChangedAtMs: clock.now().getTime() + 86_400_000,
-      familyId: randomUUID(),
+      ...(await seedSession(parts.db, user)),
     });
   return {
     parts,

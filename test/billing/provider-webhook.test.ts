@@ -107,6 +107,23 @@ describe('POST /v1/webhooks/asaas', () => {
     assert.equal((await billing.deliver(event)).status, 200);
   });
 
+  it('answers 500 and no other status while the database takes no writes', async () => {
+    const { subscription } = await withSubscription(billing);
+    const event = paymentEvent('PAYMENT_CREATED', subscription, { at: billing.parts.clock.now() });
+    // 53100: the disk is full; 25006: a standby; 57P01: it is shut down.
+    for (const code of ['53100', '25006', '57P01']) {
+      await billing.parts.db.query(
+        `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+         $$ BEGIN RAISE EXCEPTION 'away' USING ERRCODE = '${code}'; END $$;
+         CREATE TRIGGER refuse BEFORE INSERT ON billing.provider_events EXECUTE FUNCTION refuse()`,
+      );
+      const { status, body } = await billing.deliver(event);
+      await billing.parts.db.query('DROP TRIGGER refuse ON billing.provider_events; DROP FUNCTION refuse()');
+      assert.deepEqual([status, body.error_code], [500, 'INTERNAL'], code);
+    }
+    assert.equal((await billing.deliver(event)).status, 200);
+  });
+
   it('keeps nothing of the card that a payload tells of', async () => {
     const { subscription } = await withSubscription(billing);
     const event = paymentEvent(

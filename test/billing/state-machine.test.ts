@@ -348,7 +348,12 @@ async function subscribe(game: Play, input: { plan: string; addons: Record<strin
     id,
     providerId: asaas_subscription_id!,
     firstCharge: first!.id,
-    state: model.subscribe({ ...input, now: game.now, firstCharge: first!.id, hasTrial: !current }),
+    state: model.subscribe({
+      ...input,
+      now: game.now,
+      firstCharge: first!.id,
+      firstTrialEndsAt: game.subscriptions[0]?.state.trialEndsAt ?? null,
+    }),
   });
 }
 

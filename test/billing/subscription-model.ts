@@ -69,10 +69,11 @@ export function subscribe(input: {
   addons: Record<string, number>;
   now: number;
   firstCharge: string;
-  /** One for each company and document; without one the first charge is due at once. */
-  hasTrial: boolean;
+  /** Of the company's first subscription, null for that one itself; when it is past the first charge is due at once. */
+  firstTrialEndsAt: number | null;
 }): ModelSubscription {
-  const trialEndsAt = input.hasTrial ? input.now + 30 * DAY_MS : input.now;
+  const trialEndsAt =
+    input.firstTrialEndsAt === null ? input.now + 30 * DAY_MS : Math.max(input.now, input.firstTrialEndsAt);
   const addons = new Map(
     Object.entries(input.addons).map(([code, quantity]) => [
       code,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { localDate } from '@posthorn/core/billing/dates.ts';
 import type { Answer } from '../support/messaging.ts';
 import { waitFor } from '../support/process.ts';
 import type { SeededCompany } from '../support/seed.ts';
@@ -42,13 +43,38 @@ describe('the trial', () => {
       )
     ).rows[0]!.max_instances;
 
-  it('is there once: cancelled and subscribed again, the first charge is due now and nothing runs before it', async () => {
+  it('goes on when the company cancels and subscribes again: trialing until the day on which it would have ended', async () => {
+    const company = await withProfile(billing);
+    const first = await subscribe(company);
+    for (const days of [0, 12, 17]) {
+      billing.parts.clock.advance(days * DAY_MS);
+      const current = await billing.call('GET', `${PATH}/current`, { key: company.apiKey });
+      assert.equal((await cancel(company, current.body.id)).status, 204);
+      nextMinute();
+      const again = await subscribe(company, { plan_code: 'pro_monthly' });
+      assert.deepEqual([again.status, again.body.status], [201, 'trialing'], again.text);
+      assert.equal(again.body.trial_ends_at, first.body.trial_ends_at);
+      assert.equal(again.body.current_period_end, first.body.trial_ends_at);
+      const { rows } = await billing.parts.db.query<{ due_date: string }>(
+        'SELECT due_date::text FROM billing.charges WHERE subscription_id = $1',
+        [again.body.id],
+      );
+      assert.deepEqual(rows, [{ due_date: localDate(new Date(first.body.trial_ends_at)) }]);
+      await waitFor(async () => (await limitOf(company)) === 30);
+      nextMinute();
+    }
+    const { body } = await billing.call('GET', `${PATH}/current`, { key: company.apiKey });
+    billing.parts.clock.advance(DAY_MS);
+    await waitFor(async () => (await statusOf(body.id)) === 'expired');
+  });
+
+  it('is there once: subscribed again after its end, the first charge is due now and nothing runs before it', async () => {
     const company = await withProfile(billing);
     const first = await subscribe(company);
     assert.deepEqual([first.status, first.body.status], [201, 'trialing']);
     assert.ok(Math.abs(trialMs(first) - 30 * DAY_MS) < 60_000);
     assert.equal((await cancel(company, first.body.id)).status, 204);
-    nextMinute();
+    billing.parts.clock.advance(30 * DAY_MS);
     const second = await subscribe(company);
     assert.deepEqual([second.status, second.body.status], [201, 'expired'], second.text);
     assert.ok(trialMs(second) <= 0);
@@ -110,14 +136,18 @@ describe('the trial', () => {
     const first = await subscribe(company);
     await billing.parts.db.query('DELETE FROM billing.trials');
     assert.equal((await cancel(company, first.body.id)).status, 204);
-    nextMinute();
+    billing.parts.clock.advance(29 * DAY_MS);
+    const second = await subscribe(company);
+    assert.deepEqual([second.body.status, second.body.trial_ends_at], ['trialing', first.body.trial_ends_at]);
+    assert.equal((await cancel(company, second.body.id)).status, 204);
+    billing.parts.clock.advance(DAY_MS);
     assert.equal((await subscribe(company)).body.status, 'expired');
   });
 
   it('not had, an unpaid subscription is over after three days, and another can be made any time', async () => {
     const company = await withProfile(billing);
     await cancel(company, (await subscribe(company)).body.id);
-    nextMinute();
+    billing.parts.clock.advance(30 * DAY_MS);
     const unpaid = await subscribe(company);
     nextMinute();
     const again = await subscribe(company, { plan_code: 'pro_monthly' });

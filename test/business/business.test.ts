@@ -83,6 +83,7 @@ async function imagesOf(phone: string): Promise<string[]> {
 describe('the business profile', () => {
   const facts = {
     address: 'Rua A, 1',
+    description: 'Flowers for every day',
     email: 'shop@example.test',
     categories: [{ id: '7', name: 'Flowers' }],
     business_hours_timezone: 'America/Sao_Paulo',

@@ -5,7 +5,13 @@ import { describe, it } from 'node:test';
 import { ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import { billingContract } from '@posthorn/contract/billing/index.ts';
 import { billingInternal } from '@posthorn/contract/billing/internal.ts';
-import { type ErrorSpec, errorCatalogue, errorEnvelope, isErrorCode } from '@posthorn/contract/errors.ts';
+import {
+  type ErrorCode,
+  type ErrorSpec,
+  errorCatalogue,
+  errorEnvelope,
+  isErrorCode,
+} from '@posthorn/contract/errors.ts';
 import { listRoutes } from '@posthorn/contract/list-routes.ts';
 import { messagingContract } from '@posthorn/contract/messaging/index.ts';
 import { errorsOf } from '@posthorn/contract/route-meta.ts';
@@ -45,6 +51,14 @@ describe('the error catalogue', () => {
     assert.deepEqual(errorCatalogue.PLAN_NOT_FOUND.alsoStatuses, [400]);
     assert.deepEqual(errorCatalogue.ADDON_NOT_FOUND.alsoStatuses, [400]);
     assert.deepEqual(errorCatalogue.ACCOUNT_DELETION_FAILED.alsoStatuses, [500]);
+  });
+
+  it('names what passes a refusal in the refusals that X-Force-Send passes, and in no other', () => {
+    const named = Object.keys(catalogue).filter((code) =>
+      catalogue[code]!.message.includes('X-Force-Send: true'),
+    );
+    const passed = Object.keys(catalogue).filter((code) => /^BLOCKED_|^PASSIVE_MODE_/.test(code));
+    assert.deepEqual(named, passed);
   });
 
   it('keeps the extra fields of guard codes in the envelope', () => {
@@ -110,6 +124,16 @@ describe('an API error', () => {
       { code: error.code, status: error.status, message: error.publicMessage },
       { code: 'INSTANCE_NOT_FOUND', status: 404, message: 'instance not found' },
     );
+  });
+
+  it('says when to come again, whichever 503 it is', () => {
+    for (const [code, { status }] of Object.entries(catalogue)) {
+      const error = apiError(code as ErrorCode);
+      if (status === 503) assert.ok(Number(error.headers?.['retry-after']) > 0, code);
+      else assert.equal(error.headers, undefined, code);
+    }
+    const told = apiError('SERVICE_UNAVAILABLE', { headers: { 'retry-after': '60', 'x-more': 'y' } });
+    assert.deepEqual(told.headers, { 'retry-after': '60', 'x-more': 'y' });
   });
 
   it('keeps the internal cause apart from the public message', () => {

@@ -200,6 +200,7 @@ export const PROMISED: Readonly<Record<string, Area>> = {
     routes: below(
       'POST /media',
       'GET /media/{}',
+      'DELETE /media/{}',
       'GET /media/{}/info',
       'GET /media',
       'GET /media/conversations',

@@ -38,7 +38,7 @@ const SHOWN: Readonly<Record<string, readonly RegExp[]>> = {
 
 /** Blocks that are not run, by guide: each says why in the comment above it. A new one has to be counted here. */
 const NOT_RUN: Readonly<Record<string, number>> = {
-  'README.md': 1,
+  'README.md': 2,
   'connect-a-phone.md': 1,
   'go-to-production.md': 2,
 };

@@ -3,7 +3,10 @@ import { eventFixtures } from './fixtures.ts';
 
 /** When each is emitted (EVT-3 to EVT-9, STA-12). The first pattern that matches a name tells of it. */
 const EMITTED: [pattern: string, text: string][] = [
-  ['message.sent', 'the network accepted the message'],
+  [
+    'message.sent',
+    'the network accepted the message; or the account sent one on its phone or another device, then with content and without idempotency_key',
+  ],
   ['message.delivered', 'it reached the recipient\u2019s device'],
   ['message.read', 'the recipient opened it; only with read receipts on'],
   ['message.played', 'the recipient played its media; only with read receipts on'],

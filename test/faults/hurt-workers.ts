@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createDb, type Db } from '@posthorn/core/platform/db.ts';
 import { createLog } from '@posthorn/core/platform/log.ts';
-import { type RunningProcess, waitFor } from '../support/process.ts';
-import type { System } from '../support/system.ts';
+import { waitFor } from '../support/process.ts';
+import type { System, SystemWorker } from '../support/system.ts';
 
 /** Ends connections of a system; has one of its own, which it spares. */
 export interface Terminator {
@@ -32,7 +32,7 @@ export function createTerminator(databaseUrl: string): Terminator {
 export interface KnownWorker {
   id: number;
   tag: string;
-  process: RunningProcess;
+  process: SystemWorker;
 }
 
 /** The living workers of a system, as the database knows them. */

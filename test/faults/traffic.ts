@@ -57,11 +57,11 @@ export interface Traffic {
 
 /**
  * One sender an instance, each waiting for its 202 before the next send and repeating the same key and
- * body until it comes: the order of its 202s is the accept order.
+ * body until it comes: the order of its 202s is the accept order. A refusal that repeating cannot change rejects `done`.
  */
 export function sendTexts(
-  system: System,
-  company: SeededCompany,
+  system: Pick<System, 'urls' | 'stopping'>,
+  company: Pick<SeededCompany, 'apiKey'>,
   instances: readonly ConnectedInstance[],
   perInstance: number,
   /** A pause after each 202, so that the sending lasts as long as the faults do. */
@@ -99,6 +99,8 @@ export function sendTexts(
         return;
       }
       const refusal = `${answer.status} ${answer.body.error_code}`;
+      if (isFinal(answer.status, answer.body.error_code))
+        throw new Error(`send ${nth} of instance ${instance.id} was refused for good: ${refusal}`);
       refusals.set(refusal, (refusals.get(refusal) ?? 0) + 1);
       await delay(50);
     }
@@ -115,6 +117,19 @@ export function sendTexts(
   // A test that failed before it waited for this has said enough.
   done.catch(() => undefined);
   return { accepted: () => accepted, refusals, slowestMs: () => slowestMs, done };
+}
+
+/** By instance: what was accepted first, and then what was accepted later. */
+export function merge(
+  first: ReadonlyMap<string, string[]>,
+  later: ReadonlyMap<string, string[]>,
+): Map<string, string[]> {
+  return new Map([...first].map(([id, ids]) => [id, [...ids, ...(later.get(id) ?? [])]]));
+}
+
+/** The same send would be refused again, whatever heals meanwhile. */
+function isFinal(status: number, code: string | undefined): boolean {
+  return status >= 400 && status < 500 && ![408, 429].includes(status) && code !== 'INSTANCE_NOT_CONNECTED';
 }
 
 interface LedgerEntry {

@@ -199,3 +199,56 @@ test('what was said before the pairing is there, told by history.synced and by n
   );
   assert.deepEqual(rows, []);
 });
+
+test('a frame that cannot be read costs one connection of one instance, and last_error says why', async () => {
+  const [own, other] = [network.phone('5511500000041'), network.phone('5511500000042')];
+  const friend = network.phone('5511500000043');
+  const [id, beside] = [await pair(own), await pair(other)];
+  await waitFor(async () => other.device.isCaughtUp, 60_000);
+  const { logins } = other.device;
+  for (let time = 1; time <= 3; time += 1) {
+    const before = own.device.logins;
+    await waitFor(async () => own.device.isCaughtUp, 60_000);
+    own.device.connection!.sendSealed(Buffer.from('x'), (frame) => frame.fill(0, 3));
+    await waitFor(async () => own.device.logins > before, 60_000);
+  }
+  const { last_error } = await waitFor(async () => {
+    const { body } = await call('GET', `/${id}`);
+    return body.last_error !== null && body;
+  }, 60_000);
+  assert.equal(last_error, 'the network sent something that cannot be read; the connection is made anew');
+  for (const each of [id, beside]) {
+    const sent = await call('POST', `/${each}/messages/text`, { to: friend.number, text: `From ${each}` });
+    assert.equal(sent.status, 202, sent.text);
+    await friend.message(sent.body.message_id.replaceAll('-', '').toUpperCase());
+  }
+  assert.equal(other.device.logins, logins);
+});
+
+test('a call that the network does not let us refuse holds up nothing, and is told in the end', async () => {
+  const [own, friend] = [network.phone('5511500000051'), network.phone('5511500000052')];
+  const id = await pair(own);
+  await call('PATCH', `/${id}/settings`, { reject_calls: true });
+  // A session that takes sends is one that can refuse calls.
+  const sent = await call('POST', `/${id}/messages/text`, { to: friend.number, text: 'Ring me' });
+  await friend.message(sent.body.message_id.replaceAll('-', '').toUpperCase());
+  const calls = async () =>
+    (
+      await api.parts.db.query<{ data: { call_id: string; rejected: boolean } }>(
+        `SELECT data FROM events WHERE instance_id = $1 AND type = 'call.received'`,
+        [id],
+      )
+    ).rows.map(({ data }) => data);
+  network.faults.ignoresRejections = true;
+  const ignored = friend.call(own, 'offer');
+  friend.text(own, 'Behind the call');
+  await event(id, 'message.received');
+  assert.deepEqual(await calls(), []);
+  await waitFor(async () => (await calls()).length === 1, 60_000);
+  network.faults.ignoresRejections = false;
+  const refused = friend.call(own, 'offer');
+  const told = await waitFor(async () => (await calls()).length === 2 && (await calls()), 60_000);
+  assert.equal(told.find(({ call_id }) => call_id === ignored)?.rejected, false);
+  assert.equal(told.find(({ call_id }) => call_id === refused)?.rejected, true);
+  assert.equal(friend.phone.calls.get(refused), 'rejected');
+});

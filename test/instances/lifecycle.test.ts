@@ -213,4 +213,27 @@ describe('the life of an instance', () => {
     const expected = { ...defaults, passive_mode_enabled: true, auto_read: true, store_media: false };
     assert.deepEqual((await api.call('GET', path, { key: owner.apiKey })).body, expected);
   });
+
+  test('an instance may begin with settings, and only those are stored', async () => {
+    const create = (name: string, settings: unknown) =>
+      api.call('POST', '/v1/instances', { key: owner.apiKey, body: { name, settings } });
+    const { status, body } = await create('Begins so', {
+      humanize_enabled: false,
+      auto_read: true,
+      other: 1,
+    });
+    assert.equal(status, 201);
+    const found = await api.parts.db.query('SELECT settings FROM instances WHERE id = $1', [body.id]);
+    assert.deepEqual(found.rows, [{ settings: { humanize_enabled: false, auto_read: true } }]);
+    const { body: settings } = await api.call('GET', `/v1/instances/${body.id}/settings`, {
+      key: owner.apiKey,
+    });
+    assert.deepEqual(
+      [settings.humanize_enabled, settings.auto_read, settings.store_media],
+      [false, true, true],
+    );
+    for (const wrong of [{ humanize_enabled: 'no' }, [], 'humanize_enabled', null])
+      assert.equal((await create('Wrong settings', wrong)).status, 400, JSON.stringify(wrong));
+    assert.equal((await create('Wrong settings', {})).status, 201, 'what was refused took no name');
+  });
 });

@@ -61,6 +61,67 @@ test('another proxy opens the session anew, and null takes it away', async () =>
   assert.deepEqual([direct.body.proxy, await generation()], [null, 2]);
 });
 
+test('400 for a private address in every notation, also one that only some programs read', async () => {
+  const { body } = await create('Notations', { driver: 'whatsapp' });
+  const hosts = [
+    ...[
+      '127.0.0.1',
+      '127.1',
+      '0x7f.1',
+      '0X7F.0.0.1',
+      '2130706433',
+      '0x7f000001',
+      '017700000001',
+      '0177.1',
+      '0',
+    ],
+    ...[
+      '127.0.0.1.',
+      '127.1.',
+      '%31%32%37.1',
+      '１２７.0.0.1',
+      '127。0。0。1',
+      '10.1',
+      '0xa9fea9fe',
+      '192.168.257',
+    ],
+    ...[
+      'localhost',
+      'LOCALHOST',
+      'LocalHost',
+      'localhost.',
+      'LOCALHOST.',
+      'a.localhost',
+      '%6cocalhost',
+      'ⓛocalhost',
+    ],
+    ...[
+      '[::1]',
+      '[::ffff:127.0.0.1]',
+      '[::ffff:7f00:1]',
+      '[0:0:0:0:0:0:0:1]',
+      '[fd00::1]',
+      '[64:ff9b::10.0.0.1]',
+    ],
+    ...['256.256.256.256', '1.2.3.4.5', '0x'],
+  ];
+  for (const host of hosts)
+    for (const proxy of [
+      `socks5://${host}:1080`,
+      `http://${host}:3128`,
+      `socks5://user:secret@${host}:1080`,
+    ]) {
+      const { status, body: answer } = await update(body.id, { proxy });
+      assert.deepEqual([status, answer.error_code], [400, 'BAD_REQUEST'], proxy);
+    }
+  for (const proxy of [
+    'socks5://8.8.8.8:1080',
+    'socks5://Proxy.Example.:1080',
+    'socks5://[2606:4700::1]:1080',
+  ])
+    assert.equal((await update(body.id, { proxy })).status, 200, proxy);
+});
+
 test('400 for a proxy of another kind, at a private address, or on a network that takes none', async () => {
   const { body } = await create('Steady', { driver: 'whatsapp' });
   const table = [

@@ -264,6 +264,31 @@ describe('what is sent as it is', () => {
       // Even sides: 65 is none.
       [{ codec_name: 'h264', width: 64, height: 48, pix_fmt: 'yuv420p' }],
     );
+  });
+
+  for (const [width, height, becomes] of [
+    [1, 1, '2x2'],
+    [1, 7, '2x8'],
+    [7, 1, '6x2'],
+    [3, 3, '2x4'],
+    [2, 2, '2x2'],
+    [333, 777, '332x778'],
+    [641, 1, '640x2'],
+    [1, 5000, '2x4096'],
+    [1281, 721, '640x360'],
+  ] as const)
+    test(`of a GIF of ${width} x ${height} pixels becomes a video with even sides`, async () => {
+      const create = { width, height, channels: 3 as const, background: '#00ff00' };
+      const stored = await store(await sharp({ create }).gif().toBuffer(), 'gif');
+      const loop = await prepare(stored, 'gif');
+      const { streams } = await probe(await bytesOf(await loop.open()));
+      const shown = streams.map((stream) => `${stream.width}x${stream.height} ${stream.pix_fmt}`);
+      assert.deepEqual(shown, [`${becomes} yuv420p`]);
+      assert.equal(`${loop.widthPx}x${loop.heightPx}`, becomes);
+      assert.ok(loop.thumbnail);
+    });
+
+  test('of a film sent as a GIF is the film itself', async () => {
     const film = await mp4(1);
     const asItIs = await prepare(await store(film, 'gif'), 'gif');
     assert.deepEqual(await bytesOf(await asItIs.open()), film);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -168,16 +169,57 @@ describe('ffmpeg', () => {
     const { PATH } = process.env;
     try {
       process.env.PATH = dir;
-      const tooOld = await findFfmpeg({});
+      const tooOld = await findFfmpeg({ from: path.join(dir, 'none.js') });
       assert.equal(tooOld.ffmpeg, null);
       assert.match(tooOld.problem!, /too old: install ffmpeg 5\.1 or newer/);
       process.env.PATH = path.join(dir, 'empty');
-      const none = await findFfmpeg({});
+      const none = await findFfmpeg({ from: path.join(dir, 'none.js') });
       assert.equal(none.ffmpeg, null);
       assert.match(none.problem!, /no ffmpeg found: install/);
     } finally {
       process.env.PATH = PATH;
     }
+  });
+
+  test('comes from npm where the system has none that will do, and never before that', async () => {
+    const real = ffmpeg.path;
+    const place = path.join(dir, 'with npm');
+    const from = path.join(place, 'module.js');
+    const folder = path.join(place, 'node_modules', 'ffmpeg-static');
+    const program = path.join(folder, 'ffmpeg');
+    const { PATH } = process.env;
+    /** What is found when the package says `says`, with that program in it. */
+    const found = async (says: string, script?: string, system = path.join(dir, 'empty')) => {
+      await rm(folder, { recursive: true, force: true });
+      await mkdir(folder, { recursive: true });
+      // Each time a file of its own: a module is loaded once.
+      const main = `${randomUUID()}.js`;
+      await writeFile(path.join(folder, 'package.json'), JSON.stringify({ name: 'ffmpeg-static', main }));
+      await writeFile(path.join(folder, main), says);
+      if (script !== undefined) await writeFile(program, script, { mode: 0o755 });
+      process.env.PATH = system;
+      try {
+        return await findFfmpeg({ from });
+      } finally {
+        process.env.PATH = PATH;
+      }
+    };
+    const isThere = `module.exports = ${JSON.stringify(program)}`;
+    const runs = `#!/bin/sh\nexec ${real} "$@"\n`;
+    const old = '#!/bin/sh\necho "libavutil      56. 22.100 / 56. 22.100"\n';
+    assert.equal((await found(isThere, runs)).ffmpeg?.path, program);
+    assert.equal(
+      (await found(isThere, runs, path.dirname(real))).ffmpeg?.path,
+      real,
+      'the system comes first',
+    );
+    // What an old system has does not stand in its way.
+    await writeFile(path.join(dir, 'ffmpeg'), old, { mode: 0o755 });
+    assert.equal((await found(isThere, runs, dir)).ffmpeg?.path, program);
+    assert.match((await found(isThere, old)).problem!, /too old/);
+    for (const says of [isThere, 'module.exports = null', 'throw new Error("no such platform")', '{{'])
+      assert.match((await found(says)).problem!, /no ffmpeg found: install/, says);
+    await assert.rejects(findFfmpeg({ path: path.join(dir, 'none'), from }), /FFMPEG_PATH/);
   });
 });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { MediaKind } from '@posthorn/core/media/media-port.ts';
-import { canBeSentAs, isUploadable } from '@posthorn/core/media/media-type.ts';
+import { canBeSentAs } from '@posthorn/core/media/media-type.ts';
 import { parseMimeType } from '@posthorn/core/media/mime-type.ts';
 
 /** What only begins, or only ends, like a type that is taken. */
@@ -30,7 +30,6 @@ describe('a media type is judged as a whole', () => {
   for (const text of NEARLY) {
     test(`${JSON.stringify(text.slice(0, 40))} is none`, () => {
       assert.equal(parseMimeType(text), null);
-      assert.equal(isUploadable(text), false);
       for (const kind of [
         'image',
         'video',
@@ -47,26 +46,6 @@ describe('a media type is judged as a whole', () => {
   test('its parameters, blanks and case change nothing', () => {
     for (const text of ['image/png', 'IMAGE/PNG', ' image/png ', 'image/png;', 'image/png; a=b;c="d, e"'])
       assert.equal(parseMimeType(text)?.bare, 'image/png', text);
-  });
-
-  test('uploads take images, videos, sound and PDF, and nothing that begins like them', () => {
-    for (const text of [
-      'image/png',
-      'video/mp4',
-      'audio/ogg; codecs=opus',
-      'application/pdf',
-      'Application/PDF; v=1',
-    ])
-      assert.equal(isUploadable(text), true, text);
-    for (const text of [
-      'application/pdfx',
-      'application/pdf+zip',
-      'xapplication/pdf',
-      'ximage/png',
-      'imagex/png',
-      'text/html',
-    ])
-      assert.equal(isUploadable(text), false, text);
   });
 
   test('sends take what fits them', () => {

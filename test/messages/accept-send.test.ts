@@ -140,7 +140,7 @@ test('of 20 parallel sends to one contact over two processes exactly 3 pass', as
   assert.deepEqual(await countRows(instanceId), { messages: 3, tasks: 3 });
 });
 
-test('passive mode refuses every send, and X-Force-Send passes it and the guard with audit rows', async () => {
+test('passive mode refuses every send, and X-Force-Send passes it and the guard, each with an audit row where it stopped', async () => {
   const instanceId = await seedInstance(parts.db, company.companyId, {
     settings: { passive_mode_enabled: true },
   });
@@ -153,9 +153,32 @@ test('passive mode refuses every send, and X-Force-Send passes it and the guard 
     [instanceId],
   );
   assert.deepEqual(audit.rows, [
-    { action: 'anti_spam.force_send', n: 5 },
+    // The first was no duplicate.
+    { action: 'anti_spam.force_send', n: 4 },
     { action: 'passive_mode.force_send', n: 5 },
   ]);
+});
+
+test('a forced send that nothing had stopped leaves no audit row', async () => {
+  const instanceId = await seedInstance(parts.db, company.companyId);
+  const audits = async () =>
+    (
+      await parts.db.query<{ action: string; detail: { remote_jid: string } }>(
+        'SELECT action, detail FROM audit_log WHERE instance_id = $1',
+        [instanceId],
+      )
+    ).rows;
+  const [busy, fresh] = [newChat(), newChat()];
+  for (let i = 0; i < 3; i += 1) await send(textTo(instanceId, busy, `text ${i}`, { force: true }));
+  await send(textTo(instanceId, fresh, 'first', { force: true }));
+  await send(textTo(instanceId, '120363000000000001@g.us', 'to a group', { force: true }));
+  assert.deepEqual(await audits(), []);
+  // The fourth is above the limit of a cold contact.
+  await send(textTo(instanceId, busy, 'text 4', { force: true }));
+  assert.deepEqual(
+    (await audits()).map(({ action, detail }) => [action, detail.remote_jid]),
+    [['anti_spam.force_send', busy]],
+  );
 });
 
 test('a replay answers the current state even where a new send would be refused', async () => {

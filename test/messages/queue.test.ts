@@ -63,6 +63,7 @@ describe('the queue', () => {
       message_id: texts[2].message_id,
       message_type: 'text',
       chat_jid: `${phone}@s.whatsapp.net`,
+      typing_until: null,
     });
     assert.deepEqual((await pipeline.call(instance, 'GET', '/queue/count')).body, { count: 4 });
     assert.equal((await shownInTheEnd(busy)).length, 4);

@@ -2,6 +2,11 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { eventPayloads } from '@posthorn/contract/events.ts';
+import { listRoutes } from '@posthorn/contract/list-routes.ts';
+import { SCHEDULABLE, type Schedulable } from '@posthorn/contract/message-types.ts';
+import { messagingContract } from '@posthorn/contract/messaging/index.ts';
+import { scheduleBody } from '@posthorn/contract/messaging/scheduled.ts';
+import { metaOf } from '@posthorn/contract/route-meta.ts';
 import { createTestClock, type TestClock } from '@posthorn/core/platform/clock.ts';
 import { waitFor } from '../support/process.ts';
 import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
@@ -82,6 +87,31 @@ describe('a scheduled send', () => {
     assert.deepEqual(replay.body, { ...answer.body, status: 'queued' });
     await tick(async () => true);
     assert.equal((await pipeline.shown(phone)).length, 1);
+  });
+
+  test('is named by its path as well as by its word', async () => {
+    const paths = listRoutes(messagingContract).flatMap(({ route }) => {
+      const operation = metaOf(route).operation as Schedulable | undefined;
+      const path = /\/messages\/(?!:|scheduled$)(.+)$/.exec(route.path)?.[1];
+      return operation && path && SCHEDULABLE.includes(operation) ? [[path, operation] as const] : [];
+    });
+    assert.ok(paths.length >= 18 && paths.some(([path]) => path === 'status/video'), String(paths));
+    for (const [path, operation] of paths)
+      for (const type of [path, operation])
+        assert.equal(scheduleBody.shape.type.parse(type), operation, path);
+    const key = randomUUID();
+    const body = { send_at: inMinutes(60), body: { text: 'news' } };
+    const made = await schedule({ type: 'status/text', ...body }, { 'idempotency-key': key });
+    assert.equal(made.status, 202, made.text);
+    const again = await schedule({ type: 'status_text', ...body }, { 'idempotency-key': key });
+    assert.deepEqual([again.status, again.body.id], [202, made.body.id]);
+    const list = await pipeline.call(instance, 'GET', '/messages/scheduled');
+    assert.deepEqual(
+      list.body.data.map((row: { id: string; type: string }) => [row.id, row.type]),
+      [[made.body.id, 'status_text']],
+    );
+    for (const type of ['status/reply', 'status_reply', 'link/preview', 'Status/text', 'scheduled'])
+      assert.equal((await schedule({ type, ...body })).status, 400, type);
   });
 
   test('may be of every type', async () => {
@@ -332,6 +362,46 @@ describe('a scheduled send', () => {
     await pass(2);
     await tick(async () => (await pipeline.shown(phone)).length === 1);
     await waitFor(async () => (await statusOf(id)) === 'queued');
+  });
+
+  test('waits behind an earlier one that a worker which lives has claimed, and not behind that of a dead one', async () => {
+    const phone = pipeline.newPhone();
+    const texts = ['first', 'second', 'third'];
+    const ids: string[] = [];
+    for (const [nth, text] of texts.entries())
+      ids.push(
+        (await schedule({ type: 'text', send_at: inMinutes(5 + nth), body: { to: phone, text } })).body.id,
+      );
+    const { db } = pipeline.api.parts;
+    const slow = await db.query<{ id: number }>(
+      `INSERT INTO workers (name, tag, backend_pid, beat_at) VALUES ('slow', '#slow', 0, now() + interval '1 hour')
+       RETURNING id`,
+    );
+    await db.query(
+      `UPDATE scheduled_sends SET status = 'claimed', claimed_at = $2, claimed_by = $3 WHERE id = $1`,
+      [ids[0], new Date(clock.now().getTime() + 8 * MINUTE_MS), slow.rows[0]!.id],
+    );
+    await pass(8);
+    for (let look = 0; look < 5; look += 1) await tick(async () => true);
+    assert.deepEqual(await pipeline.shown(phone), []);
+    await db.query('DELETE FROM workers WHERE id = $1', [slow.rows[0]!.id]);
+    await tick(async () => (await pipeline.shown(phone)).length === texts.length);
+    assert.deepEqual(
+      (await pipeline.shown(phone)).map(({ text }) => text),
+      texts,
+    );
+  });
+
+  test('goes with its instance when that is deleted', async () => {
+    const other = await pipeline.connect();
+    const body = { type: 'text', send_at: inMinutes(5), body: { to: pipeline.newPhone(), text: 'x' } };
+    const answer = await pipeline.call(other, 'POST', '/messages/scheduled', body);
+    assert.equal(answer.status, 202);
+    assert.equal((await pipeline.call(other, 'DELETE', '')).status, 204);
+    const { rows } = await pipeline.api.parts.db.query('SELECT FROM scheduled_sends WHERE instance_id = $1', [
+      other.id,
+    ]);
+    assert.equal(rows.length, 0);
   });
 
   test('goes out in the order of its time beside others that are due by now, and of one moment as scheduled', async () => {

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import { AHEAD } from '@posthorn/contract/field-docs/sample-values.ts';
+import { DAY_MS } from '@posthorn/core/platform/durations.ts';
 import { startTestBilling, type TestBilling } from '../billing/billing-harness.ts';
 import { startTestMessaging, type TestMessaging } from '../support/messaging.ts';
 import { readDocument, SERVICES } from '../support/openapi-documents.ts';
@@ -25,12 +27,15 @@ for (const service of SERVICES)
   describe(`the reference of ${service}`, () => {
     const urlOf = (path: string) => (service === 'messaging' ? messaging : billing).url + path;
 
-    test('GET /openapi.json is the published document with this installation as its server', async () => {
+    test('GET /openapi.json is the published document with this installation as its server, and times to come', async () => {
+      const { clock } = (service === 'messaging' ? messaging : billing).parts;
+      // A process that has run for as long as scheduled sends may lie ahead.
+      clock.advance(400 * DAY_MS);
       const response = await fetch(urlOf('/openapi.json'));
       assert.equal(response.status, 200);
       assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8');
       assert.deepEqual(await response.json(), {
-        ...readDocument(service),
+        ...JSON.parse(JSON.stringify(readDocument(service)).replaceAll(AHEAD, inAWeek(clock.now()))),
         servers: [{ url: publicUrls[service] }],
       });
     });
@@ -75,6 +80,8 @@ for (const service of SERVICES)
           what: `the reference of ${service} is drawn`,
           everyMs: 250,
         });
+        assert.match(await text(), /--header 'X-API-Key: YOUR_SECRET_TOKEN'/);
+        assert.doesNotMatch(await text(), /--header 'X-Force-Send/);
         const origin = new URL(urlOf('/')).origin;
         const foreign = page.requests.filter((url) => !url.startsWith(origin) && !/^(data|blob):/.test(url));
         assert.deepEqual(foreign, []);
@@ -85,6 +92,11 @@ for (const service of SERVICES)
       }
     });
   });
+
+/** The first moment of the day in a week. */
+function inAWeek(now: Date): string {
+  return new Date(Math.floor(now.getTime() / DAY_MS + 7) * DAY_MS).toISOString();
+}
 
 interface Bare {
   headers: Record<string, unknown>;

@@ -16,6 +16,7 @@ import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import { blocksOf } from '../docs/guide-blocks.ts';
 import { type HttpServer, json, startHttp } from '../sdk/http-server.ts';
 import { baseEnv, projectRoot } from '../support/process.ts';
 
@@ -59,6 +60,24 @@ describe('npm run release:pack', { timeout: 300_000 }, () => {
       );
     }
     assert.match(told, /nothing was published/);
+  });
+
+  test('the commands of the guides pack both and install them', async () => {
+    const guide = readFileSync(path.join(projectRoot, 'docs/guides/README.md'), 'utf8');
+    const [pack, install] = blocksOf(guide).filter(({ notRun }) =>
+      notRun?.includes('release.serial.test.ts'),
+    );
+    assert.equal(pack?.code, 'npm run release:pack\n');
+    const elsewhere = path.join(folder, 'elsewhere');
+    mkdirSync(elsewhere);
+    writeFileSync(path.join(elsewhere, 'package.json'), '{}');
+    const home = { ...env, HOME: elsewhere, npm_config_prefix: path.join(elsewhere, 'global') };
+    // What was packed above stands here and not in the checkout.
+    const commands = install?.code.replaceAll('<checkout>/release/packed', folder) ?? '';
+    await run('/bin/sh', ['-e', '-c', commands], { cwd: elsewhere, env: home });
+    const { stdout } = await run(path.join(elsewhere, 'global/bin/msgctl'), ['--version'], { env: home });
+    assert.equal(stdout, `${versionOf('cli')}\n`);
+    assert.equal(readJson(elsewhere, 'node_modules/@posthorn/sdk/package.json').version, versionOf('sdk'));
   });
 
   test('the packages carry the version of their manifests, and say it in User-Agent and --version', async () => {

@@ -176,12 +176,16 @@ describe('RabbitMQ that fails', () => {
         return !broker.isUp();
       });
       await assert.rejects(broker.publish('full', 'y'), /down/);
+      assert.equal(broker.isBlocked(), true);
+      // What a process that has published already declares meanwhile is declared.
+      await broker.declare(['declared-meanwhile']);
       gate.resolve();
       await waitFor(() => filling.every((n) => got.has(n)));
     } finally {
       await rabbit.ctl('set_vm_memory_high_watermark', 'absolute', '512MB');
     }
     await waitFor(() => broker.isUp());
+    assert.equal(broker.isBlocked(), false);
     await waitFor(() => broker.publish('full', 'z').then(() => true));
   });
 

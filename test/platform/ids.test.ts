@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isUuid, newId } from '@posthorn/core/platform/ids.ts';
+import { isUuid, messageIdOf, networkIdOf, newId, sentIdOf } from '@posthorn/core/platform/ids.ts';
 
 const COUNT = 100_000;
 
@@ -33,4 +33,18 @@ test('ids ascend while the clock stands still or is set back', (t) => {
   ids.push(newId());
   assert.deepEqual(ids, ids.toSorted());
   assert.equal(new Set(ids).size, ids.length);
+});
+
+test('network ids of ours are told apart from those of 32 digits that phones draw', () => {
+  const id = newId();
+  assert.equal(sentIdOf(networkIdOf(id)), id);
+  const drawn = [
+    'A5C0FFEE00112233445566778899AABB',
+    // The version of ours, but of no time in which we sent.
+    'AC1234567890712389ABCDEF01234567',
+    '3EB0C0FFEE12345678AB',
+    networkIdOf(id).toLowerCase(),
+  ];
+  for (const each of drawn) assert.equal(sentIdOf(each), null, each);
+  assert.notEqual(messageIdOf(drawn[0]!), null);
 });

@@ -45,6 +45,34 @@ describe('the profile', () => {
     assert.equal((await change({ about: '' })).body.about, '');
   });
 
+  test('an agent changes all of it but the name: 403 INSUFFICIENT_PERMISSIONS, and nothing is changed', async () => {
+    const { db } = pipeline.api.parts;
+    const { companyId } = pipeline.company;
+    const jwtOf = async (role: 'admin' | 'agent') => {
+      const { rows } = await db.query<{ id: number }>(
+        `INSERT INTO users (company_id, email, name, role, email_verified_at) VALUES ($1, $2, 'Ann', $3, now())
+         RETURNING id`,
+        [companyId, `${randomUUID()}@example.test`, role],
+      );
+      const principal = { ...pipeline.company.principal, role };
+      return pipeline.api.jwtOf({ ...pipeline.company, userId: rows[0]!.id, principal });
+    };
+    const [admin, agent] = [await jwtOf('admin'), await jwtOf('agent')];
+    const path = `/v1/instances/${instance.id}/profile`;
+    assert.equal(
+      (await pipeline.api.call('PATCH', path, { jwt: admin, body: { name: 'By admin' } })).status,
+      200,
+    );
+    for (const body of [{ name: 'By agent' }, { name: 'By agent', about: 'By agent' }]) {
+      const refused = await pipeline.api.call('PATCH', path, { jwt: agent, body });
+      assert.deepEqual([refused.status, refused.body.error_code], [403, 'INSUFFICIENT_PERMISSIONS']);
+    }
+    const about = await pipeline.api.call('PATCH', path, { jwt: agent, body: { about: 'Ask Ann' } });
+    assert.deepEqual([about.status, about.body.name, about.body.about], [200, 'By admin', 'Ask Ann']);
+    assert.equal((await pipeline.api.call('GET', path, { jwt: agent })).body.name, 'By admin');
+    await change({ about: '' });
+  });
+
   test('a new name is what others see', async () => {
     await change({ name: 'Renamed' });
     const other = await pipeline.connect();

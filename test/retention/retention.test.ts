@@ -126,3 +126,43 @@ test('one process at a time does it', async () => {
   client.release();
   assert.equal(await createRetentionJob(parts).runOnce(), true);
 });
+
+test('a scheduled send goes 14 days after its end, whatever that was, and one that waits stays', async () => {
+  const { db, clock } = parts;
+  const instanceId = await seedInstance(db, company.companyId);
+  const past = (days: number) => new Date(clock.now().getTime() - days * DAY_MS);
+  const cases: { status: string; sendAt: Date; finishedAt: Date | null; stays: boolean }[] = [
+    ...['queued', 'failed', 'cancelled'].flatMap((status) => [
+      { status, sendAt: past(30), finishedAt: past(13), stays: true },
+      { status, sendAt: past(-100), finishedAt: past(15), stays: false },
+      // Ended by a version that did not note when.
+      { status, sendAt: past(15), finishedAt: null, stays: false },
+      { status, sendAt: past(13), finishedAt: null, stays: true },
+    ]),
+    { status: 'scheduled', sendAt: past(30), finishedAt: null, stays: true },
+    { status: 'claimed', sendAt: past(30), finishedAt: null, stays: true },
+  ];
+  const ids: string[] = [];
+  for (const { status, sendAt, finishedAt } of cases) {
+    const id = newId();
+    ids.push(id);
+    await db.query(
+      `INSERT INTO scheduled_sends (id, company_id, instance_id, type, send_at, status, body, idempotency_key, force,
+                                    user_id, is_superadmin, created_at, finished_at)
+       VALUES ($1::uuid, $2, $3, 'text', $4, $5, '{"text":"later"}', $1::text, false, 1, false, $4, $6)`,
+      [id, company.companyId, instanceId, sendAt, status, finishedAt],
+    );
+  }
+  await createRetentionJob(parts).runOnce();
+  const { rows } = await db.query<{ id: string }>('SELECT id FROM scheduled_sends WHERE instance_id = $1', [
+    instanceId,
+  ]);
+  const left = new Set(rows.map((row) => row.id));
+  for (const [nth, each] of cases.entries())
+    assert.equal(left.has(ids[nth]!), each.stays, JSON.stringify(each));
+  // Of an instance that is there no longer, none is left.
+  await db.query('DELETE FROM instances WHERE id = $1', [instanceId]);
+  await createRetentionJob(parts).runOnce();
+  const after = await db.query('SELECT FROM scheduled_sends WHERE instance_id = $1', [instanceId]);
+  assert.equal(after.rows.length, 0);
+});

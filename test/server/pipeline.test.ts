@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
@@ -19,7 +18,7 @@ import { z } from 'zod/v4';
 import { testConfig } from '../support/config.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
-import { type SeededCompany, seedCompany } from '../support/seed.ts';
+import { type SeededCompany, seedCompany, seedSession } from '../support/seed.ts';
 
 const contract = {
   open: route(
@@ -86,6 +85,7 @@ describe('the pipeline that every request passes', () => {
       cors: createCors(config.FRONTEND_URL),
       metrics,
       authenticator,
+      csrfTokenOf: () => 'abc',
       rateLimiter: createRateLimiter(parts),
       strangers: createStrangerLimits({ ...parts, perMinute: config.PUBLIC_RATE_PER_MINUTE }),
       addressOf: createAddressReader(config.TRUSTED_PROXIES),
@@ -332,7 +332,7 @@ describe('the pipeline that every request passes', () => {
       role: 'owner',
       isSuperadmin: false,
       pwdChangedAtMs: Date.now(),
-      familyId: randomUUID(),
+      ...(await seedSession(parts.db, owner)),
     });
     const cookie = 'svc_refresh_token=r; svc_csrf_token=abc';
     const send = async (headers: Record<string, string>, key = '') => (await echo({ headers }, key)).status;

@@ -104,7 +104,7 @@ describe('the messaging server as a process', () => {
     assert.deepEqual(await (await fetch(`${url}/ready`)).json(), {
       status: 'ready',
       service: 'messaging',
-      checks: { database: 'ok', notifications: 'ok', media: 'ok' },
+      checks: { database: 'ok', notifications: 'ok', clock: 'ok', media: 'ok' },
     });
     const metrics = await fetch(`${url}/metrics`);
     assert.match(metrics.headers.get('content-type') ?? '', /^text\/plain/);

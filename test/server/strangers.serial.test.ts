@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { billingContract } from '@posthorn/contract/billing/index.ts';
 import { listRoutes, type NamedRoute } from '@posthorn/contract/list-routes.ts';
 import { messagingContract } from '@posthorn/contract/messaging/index.ts';
@@ -8,6 +9,7 @@ import { createRateLimiter } from '@posthorn/core/limits/take-rate-slots.ts';
 import { startTestBilling, type TestBilling } from '../billing/billing-harness.ts';
 import { startTestMessaging, type TestMessaging } from '../support/messaging.ts';
 import { assertUnhurt, probeWhile } from '../support/probe.ts';
+import { waitFor } from '../support/process.ts';
 import { type SeededCompany, seedCompany } from '../support/seed.ts';
 import { validBodies } from './fixtures.ts';
 
@@ -206,6 +208,39 @@ describe('proofs that fail', () => {
     const address = newAddress();
     const answers = await Promise.all(Array.from({ length: 3 * LIMIT }, () => deliver('wrong', address)));
     assert.ok(answers.some(({ status }) => status === 429));
+  });
+
+  test('a refresh that was given up while it waited for its turn is not looked up, and keeps no turn', async () => {
+    const address = newAddress();
+    const gaveUp = new AbortController();
+    const refresh = (signal?: AbortSignal) =>
+      fetch(`${messaging.url}/v1/auth/refresh`, {
+        method: 'POST',
+        ...(signal && { signal }),
+        headers: {
+          'x-forwarded-for': address,
+          cookie: 'svc_refresh_token=nobodys; svc_csrf_token=x',
+          'x-csrf-token': 'x',
+        },
+      });
+    const { pool } = messaging.parts.db;
+    const lock = await pool.connect();
+    await lock.query('BEGIN; LOCK TABLE refresh_tokens');
+    const given = Array.from({ length: 2 * LIMIT }, () =>
+      refresh(gaveUp.signal).catch((err: Error) => err.name),
+    );
+    await waitFor(async () => {
+      const { rows } = await lock.query<{ waiting: number }>(
+        `SELECT count(*)::int AS waiting FROM pg_locks WHERE NOT granted AND relation = 'refresh_tokens'::regclass`,
+      );
+      return rows[0]!.waiting > 0;
+    });
+    await delay(500);
+    gaveUp.abort();
+    assert.ok((await Promise.all(given)).every((name) => name === 'AbortError'));
+    await lock.query('ROLLBACK');
+    lock.release();
+    assert.equal((await refresh()).status, 401);
   });
 });
 

@@ -5,6 +5,7 @@ import { chownSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, afterEach, describe, it } from 'node:test';
 import { announce } from '@posthorn/standalone/src/announce.ts';
+import type { Standalone } from '@posthorn/standalone/src/start.ts';
 import { freePort, projectRoot, waitFor } from '@posthorn/test/support/process.ts';
 import { reap } from '@posthorn/test/support/reaper.ts';
 import { tellFigure } from '../support/figures.ts';
@@ -24,12 +25,33 @@ const WAIT_MAX_MS = 120_000;
 const EVENTS = ['message.sent', 'message.delivered', 'message.read'];
 
 const readme = readFileSync(path.join(projectRoot, 'README.md'), 'utf8');
-const terminals = blocksOf(readme);
+const blocks = blocksOf(readme);
+const terminals = blocks.slice(0, 3);
+/** The one call over plain HTTP. */
+const overHttp = blocks[3] ?? [];
 
 /** The shell blocks of the section, each as its commands. */
 function blocksOf(markdown: string): string[][] {
   const section = markdown.split(/^## /m).find((part) => part.startsWith('Quickstart')) ?? '';
   return [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map((block) => block[1]!.trim().split('\n'));
+}
+
+/** The commands that npm start says come next. */
+function nextSteps(said: string): string[] {
+  const [, next = ''] = said.split('Next, in another terminal:');
+  return next
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean);
+}
+
+function announcedOn(urls: Partial<Standalone>): string {
+  const places = {
+    messagingUrl: 'http://127.0.0.1:8080',
+    billingUrl: 'http://127.0.0.1:8081',
+    sandboxUrl: 'http://127.0.0.1:8090',
+  };
+  return announce({ ...places, dataDir: '.data', databaseDir: '.data', ...urls }, 1);
 }
 
 describe("the README's quickstart", () => {
@@ -66,15 +88,12 @@ describe("the README's quickstart", () => {
     const directory = path.join(copy.dir, '..', 'directory');
     mkdirSync(directory);
     if (person.uid !== undefined) chownSync(directory, person.uid, person.gid as number);
-    const port = await freePort();
-    const sandboxPort = await freePort();
     const env = {
       PATH: process.env.PATH,
       HOME: directory,
-      PORT: String(port),
-      SANDBOX_PORT: String(sandboxPort),
+      PORT: String(await freePort()),
+      SANDBOX_PORT: String(await freePort()),
       BILLING_PORT: String(await freePort()),
-      POSTHORN_URL: `http://127.0.0.1:${port}`,
       npm_config_update_notifier: 'false',
     };
     return {
@@ -129,14 +148,20 @@ describe("the README's quickstart", () => {
   const databasePid = (copy: FreshCopy) => Number(readFileSync(pidFileOf(copy), 'utf8').split('\n')[0]);
 
   async function followTheRest(newcomer: Newcomer, server: Terminal): Promise<void> {
-    const webhook = newcomer.open(terminals[1]!);
+    const [register, ...rest] = terminals[1]!;
+    const said = nextSteps(server.output());
+    assert.equal(said.at(-1), register);
+    const elsewhere = ['npx msgctl billing health', 'npx msgctl sandbox ledger'];
+    const webhook = newcomer.open([...said, ...elsewhere, ...rest]);
     await see(webhook, 'listening on');
     const tail = newcomer.open(terminals[2]!);
     for (const event of EVENTS) {
       await see(webhook, event);
       await see(tail, event);
     }
-    for (const terminal of [tail, webhook, server]) await terminal.interrupt();
+    const http = newcomer.open([...said.filter((line) => line.startsWith('export ')), ...overHttp]);
+    await see(http, /"status":"queued"/);
+    for (const terminal of [http, tail, webhook, server]) await terminal.interrupt();
     await waitFor(() => !existsSync(pidFileOf(newcomer.copy)), WAIT_MAX_MS, {
       what: 'the database stops with it',
     });
@@ -153,15 +178,20 @@ describe("the README's quickstart", () => {
   });
 
   it('is what npm start says comes next', () => {
-    const said = announce(
-      { messagingUrl: 'm', billingUrl: 'b', sandboxUrl: 's', dataDir: '.data', databaseDir: '.data' },
-      1,
-    );
-    const next = said.split('\n').filter((line) => line.includes('msgctl'));
-    assert.deepEqual(
-      next.map((line) => line.trim()),
-      [terminals[1]![0]],
-    );
+    assert.deepEqual(nextSteps(announcedOn({})), [terminals[1]![0]]);
+  });
+
+  it('is preceded there by the addresses that msgctl would not look at', () => {
+    for (const [name, place] of Object.entries({
+      POSTHORN_URL: 'messagingUrl',
+      POSTHORN_BILLING_URL: 'billingUrl',
+      POSTHORN_SANDBOX_URL: 'sandboxUrl',
+    }))
+      assert.deepEqual(nextSteps(announcedOn({ [place]: 'http://[::1]:9000' })), [
+        `export ${name}=http://[::1]:9000`,
+        terminals[1]![0],
+      ]);
+    assert.deepEqual(nextSteps(announcedOn({ sandboxUrl: null })), [terminals[1]![0]]);
   });
 
   it('works as the user who runs these tests', async () => {

@@ -278,6 +278,48 @@ describe('replying to a status', () => {
     assert.deepEqual([reply.data.status_message_id, reply.data.content], [id, 'hello']);
   });
 
+  test('goes to nobody but who posted it, and to no status of its own', async () => {
+    const { id } = await received();
+    const stranger = pipeline.newPhone();
+    const own = await post();
+    await waitFor(async () => (await pipeline.call(instance, 'GET', `/status/${own}`)).status === 200);
+    const before = await pipeline.shown(stranger, instance.phone);
+    const cases: [string, string, RegExp][] = [
+      [id, stranger, /^poster_phone: /],
+      [id, instance.phone, /^poster_phone: /],
+      [own, friend, /your own/],
+      [hexOf(own), instance.phone, /your own/],
+    ];
+    for (const [ref, poster, says] of cases) {
+      const answer = await pipeline.call(instance, 'POST', `/status/${ref}/reply`, {
+        poster_phone: poster,
+        text: 'x',
+      });
+      assert.deepEqual([answer.status, answer.body.error_code], [400, 'BAD_REQUEST'], answer.text);
+      assert.match(answer.body.message, says);
+    }
+    assert.deepEqual(await pipeline.shown(stranger, instance.phone), before);
+    // The same phone in another spelling is still the poster.
+    await pipeline.send(instance, `/status/${id}/reply`, { poster_phone: `+${friend}`, text: 'you' });
+  });
+
+  test('reaches the poster by phone when the network names only an anonymous id of theirs', async () => {
+    const { id } = await received();
+    const lid = '199000000000001@lid';
+    const { db } = pipeline.api.parts;
+    const byLid = [lid, instance.id, id];
+    await db.query('UPDATE status_feed SET author_jid = $1 WHERE instance_id = $2 AND status_id = $3', byLid);
+    const reply = (poster: string) =>
+      pipeline.call(instance, 'POST', `/status/${id}/reply`, { poster_phone: poster, text: 'x' });
+    assert.equal((await reply(friend)).status, 400);
+    await db.query(
+      `INSERT INTO lids (instance_id, lid, company_id, phone, learned_at) VALUES ($1, $2, $3, $4, now())`,
+      [instance.id, lid, pipeline.company.companyId, friend],
+    );
+    assert.equal((await reply(friend)).status, 202);
+    assert.equal((await reply(pipeline.newPhone())).status, 400);
+  });
+
   test('needs a text, a known type, a phone and a status that is there', async () => {
     const { id } = await received();
     const reply = (ref: string, body: object) =>

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -16,7 +15,7 @@ import { messagingEntities } from '@posthorn/server/messaging/entities.ts';
 import { testConfig } from './config.ts';
 import { createDocumentGuard } from './document-guard.ts';
 import { createParts, type Parts } from './parts.ts';
-import type { SeededCompany } from './seed.ts';
+import { type SeededCompany, seedSession } from './seed.ts';
 
 export interface Answer {
   status: number;
@@ -80,7 +79,7 @@ export async function startTestMessaging(
     server,
     url,
     call: async (method, path, request) => guard(method, path, await send(url + path, method, request)),
-    jwtOf: (company, options = {}) =>
+    jwtOf: async (company, options = {}) =>
       jwt.sign({
         companyId: company.companyId,
         userId: company.userId,
@@ -88,7 +87,7 @@ export async function startTestMessaging(
         isSuperadmin: options.isSuperadmin ?? false,
         // Of the future: no password that the test changes makes it old.
         pwdChangedAtMs: Date.now() + 3_600_000,
-        familyId: randomUUID(),
+        ...(await seedSession(parts.db, company)),
       }),
     async close() {
       await server.close();

@@ -20,7 +20,7 @@ export interface Operation {
   responses: Record<string, { $ref?: string; description?: string; content?: Content }>;
 }
 export interface Document {
-  info: { version: string };
+  info: { version: string; description: string };
   servers: { url: string }[];
   tags: { name: string; description: string }[];
   paths: Record<string, Record<string, Operation>>;

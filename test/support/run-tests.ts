@@ -5,6 +5,7 @@ import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
 import { ensureFfmpeg } from './ffmpeg-install.ts';
+import { createFileTimes, type FileTimes } from './file-times.ts';
 import { startTestPostgres } from './postgres.ts';
 import { projectRoot } from './process.ts';
 import { claimsOf, startRabbit } from './rabbitmq.ts';
@@ -14,7 +15,8 @@ import { ensureWhatsAppLibrary } from './whatsapp/library-install.ts';
 
 /**
  * `npm test [-- files...]`: starts one PostgreSQL and one RabbitMQ for all, runs the test files, and
- * stops what it started. `--faults-full` runs test/faults/** in full size instead of everything.
+ * stops what it started. `--faults-full` runs test/faults/** in full size instead of everything. `--record` keeps the
+ * times of the files, by which the next runs begin with the longest.
  *
  * A skipped test, a todo or a run without tests counts as a failure: green means that all promises hold.
  */
@@ -36,7 +38,10 @@ const FULL_FILE_TIMEOUT_MS = 60 * 60_000;
 const AMQP_TIMEOUT_MS = 30_000;
 
 const { values, positionals } = parseArgs({
-  options: { 'faults-full': { type: 'boolean', default: false } },
+  options: {
+    'faults-full': { type: 'boolean', default: false },
+    record: { type: 'boolean', default: false },
+  },
   allowPositionals: true,
 });
 const full = values['faults-full'];
@@ -74,9 +79,13 @@ async function main(): Promise<number> {
     await startServers(stops, { fsync: together.length === 0 });
     if (full) process.env.POSTHORN_FAULTS = 'full';
     const counts: Counts = { passed: 0, failed: 0, skipped: 0 };
-    await runFiles(together, { atOnce: concurrency(), signal: ending.signal }, counts);
+    const times = createFileTimes();
+    const { signal } = ending;
+    await runFiles(times.longestFirst(together), { atOnce: concurrency(), signal, times }, counts);
     if (together.length > 0 && alone.length > 0) await startDatabase(stops, { fsync: true });
-    await runFiles(alone, { atOnce: 1, signal: ending.signal }, counts);
+    await runFiles(alone, { atOnce: 1, signal, times }, counts);
+    if (files.length > 1) console.log(`the slowest files:\n${times.slowest().join('\n')}`);
+    if (values.record) times.record();
     console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
     return counts.passed > 0 && counts.failed === 0 && counts.skipped === 0 ? 0 : 1;
   } catch (err) {
@@ -157,7 +166,7 @@ function secondsSince(since: number): string {
 /** Runs files each in its own process, with Node's own report on stdout, and adds up what came of them. */
 async function runFiles(
   files: string[],
-  { atOnce, signal }: { atOnce: number; signal: AbortSignal },
+  { atOnce, signal, times }: { atOnce: number; signal: AbortSignal; times: FileTimes },
   counts: Counts,
 ): Promise<void> {
   if (files.length === 0) return;
@@ -168,6 +177,10 @@ async function runFiles(
     timeout: full ? FULL_FILE_TIMEOUT_MS : FILE_TIMEOUT_MS,
     cwd: projectRoot,
     execArgv: ['--import', CHECKS_ANSWERS],
+  });
+  stream.on('test:complete', ({ name, file, nesting, details }) => {
+    // Each file is told as a test of its own, named by its path.
+    if (nesting === 0 && name === file) times.note(name, details.duration_ms);
   });
   stream.on('test:summary', (summary) => {
     // One comes for each file, and one without a file for them all.

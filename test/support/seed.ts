@@ -53,6 +53,20 @@ export async function seedCompany(
   return { companyId, userId, apiKey: key, principal };
 }
 
+/** A session without its refresh token: what a JWT signed by a test needs to be good. */
+export async function seedSession(
+  sql: Sql,
+  user: { companyId: number; userId: number },
+): Promise<{ familyId: string; sessionEndsAt: Date }> {
+  const familyId = newId();
+  await sql.query(
+    'INSERT INTO refresh_families (id, company_id, user_id, created_at) VALUES ($1, $2, $3, now())',
+    [familyId, user.companyId, user.userId],
+  );
+  // After every test, whatever it does to its clock.
+  return { familyId, sessionEndsAt: new Date('2999-01-01') };
+}
+
 /** An instance row in the state the test needs; a worker opens its session when `wanted` says so. */
 export async function seedInstance(
   sql: Sql,

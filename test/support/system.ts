@@ -9,6 +9,11 @@ import { freePort, type RunningProcess, startProcess } from './process.ts';
 /** Several processes that start at once on a busy machine take their time. */
 const START_TIMEOUT_MS = 90_000;
 
+export interface SystemWorker extends RunningProcess {
+  /** Where its /ready, /health and /metrics are. */
+  url: string;
+}
+
 /** The system as operators run it: processes of their own on PostgreSQL and RabbitMQ. */
 export interface System {
   db: Db;
@@ -21,8 +26,8 @@ export interface System {
   /** Of the billing servers, one a process. */
   billingUrls: string[];
   billing: RunningProcess[];
-  workers: RunningProcess[];
-  addWorker(): Promise<RunningProcess>;
+  workers: SystemWorker[];
+  addWorker(): Promise<SystemWorker>;
   /** Fires when it stops: whoever sends to it ends too. */
   stopping: AbortSignal;
   stop(): Promise<void>;
@@ -84,16 +89,18 @@ export async function startSystem(options: {
   const billingServers = await startServers(options.billing ?? 0, 'server/billing/main.ts', 'BILLING_PORT');
   const messaging = messagingServers.map(({ running }) => running);
   const billing = billingServers.map(({ running }) => running);
-  const addWorker = async () => {
+  const addWorker = async (): Promise<SystemWorker> => {
     const port = await freePort();
-    return startProcess({
+    const url = `http://127.0.0.1:${port}`;
+    const running = await startProcess({
       entry: 'worker/main.ts',
       env: { ...env, WORKER_PORT: String(port) },
-      ready: { url: `http://127.0.0.1:${port}/ready` },
+      ready: { url: `${url}/ready` },
       timeoutMs: START_TIMEOUT_MS,
     });
+    return { ...running, url };
   };
-  const workers: RunningProcess[] = [];
+  const workers: SystemWorker[] = [];
   for (let i = 0; i < (options.workers ?? 1); i += 1) workers.push(await addWorker());
   const stopping = new AbortController();
   const log = createLog({ level: 'silent', role: 'test' });

@@ -151,8 +151,11 @@ function within(world: World, hours: number, instanceId?: string): Log[] {
   );
 }
 
-function aggregate(logs: readonly Log[]) {
-  const events = [...Map.groupBy(logs, (log) => log.eventId).values()].map((attempts) => {
+const byEvent = (log: Log) => log.eventId;
+const byDelivery = (log: Log) => `${log.eventId} ${log.webhookId}`;
+
+function aggregate(logs: readonly Log[], rowOf: (log: Log) => string = byEvent) {
+  const events = [...Map.groupBy(logs, rowOf).values()].map((attempts) => {
     const latest = attempts.reduce((a, b) => (b.id > a.id ? b : a));
     const count = Math.max(...attempts.map((log) => log.attempt));
     return {
@@ -170,6 +173,11 @@ function aggregate(logs: readonly Log[]) {
     };
   });
   return events.toSorted((a, b) => b.log_id - a.log_id);
+}
+
+/** WHK-20: judged by the attempts at each webhook. */
+function stuckOf(logs: readonly Log[]) {
+  return aggregate(logs, byDelivery).filter((delivery) => delivery.is_hard_failed);
 }
 
 function shown(row: DeliveredEvent) {
@@ -201,12 +209,13 @@ test('events, stuck and metrics say what reading every attempt would say, for an
           [`/v1/webhooks/instance-events?instance_id=${world.instances[1]}&`, world.instances[1]],
         ] as const;
         for (const [path, instanceId] of views) {
-          const all = aggregate(within(world, hours, instanceId));
+          const logs = within(world, hours, instanceId);
+          const all = aggregate(logs);
           const expected = {
             all,
             success: all.filter((event) => event.success),
             failure: all.filter((event) => !event.success),
-            stuck: all.filter((event) => event.is_hard_failed),
+            stuck: stuckOf(logs),
           };
           for (const [status, events] of Object.entries(expected)) {
             const page = await get(world, `${path}status=${status}&hours=${hours}&limit=200`);
@@ -218,20 +227,13 @@ test('events, stuck and metrics say what reading every attempt would say, for an
           assert.deepEqual([second.total, second.page, second.limit], [all.length, 2, 3]);
         }
         const stuck = await get(world, `/v1/webhooks/stuck?hours=${hours}`);
-        assert.deepEqual(
-          stuck.data.map(shown),
-          aggregate(within(world, hours)).filter((event) => event.is_hard_failed),
-        );
+        assert.deepEqual(stuck.data.map(shown), stuckOf(within(world, hours)));
         const everStuck = await get(world, '/v1/webhooks/stuck');
-        assert.deepEqual(
-          everStuck.data.map(shown),
-          aggregate(world.logs).filter((event) => event.is_hard_failed),
-          'however long ago',
-        );
+        assert.deepEqual(everStuck.data.map(shown), stuckOf(world.logs), 'however long ago');
 
         for (const instanceId of world.instances) {
           const logs = within(world, hours, instanceId);
-          const pending = [...Map.groupBy(logs, (log) => log.eventId).values()].filter((attempts) =>
+          const pending = [...Map.groupBy(logs, byDelivery).values()].filter((attempts) =>
             attempts.some(
               (failure) =>
                 failure.errorClass !== '' &&
@@ -269,6 +271,34 @@ test('events, stuck and metrics say what reading every attempt would say, for an
   );
 });
 
+test('a webhook that refuses for good is stuck, whatever another webhook answered later', async () => {
+  const refused = [1, 2, 3].map((attempt) => ({
+    event: 0,
+    webhook: 0,
+    attempt,
+    errorClass: 'permanent_4xx',
+    ageHours: 1,
+  }));
+  const world = await write([...refused, { event: 0, webhook: 2, attempt: 1, errorClass: '', ageHours: 0 }]);
+  const [stuckId, latestId] = [world.logs[2]!.id, world.logs[3]!.id];
+  const ids = async (path: string) =>
+    (await get(world, path)).data.map((row: DeliveredEvent) => [row.log_id, row.webhook_id, row.attempts]);
+  const stuckRow = [[stuckId, world.webhooks[0]!.id, 3]];
+  assert.deepEqual(await ids('/v1/webhooks/stuck'), stuckRow);
+  assert.deepEqual(await ids('/v1/webhooks/events?status=stuck'), stuckRow);
+  assert.deepEqual(
+    await ids(`/v1/webhooks/instance-events?status=stuck&instance_id=${world.instances[0]}`),
+    stuckRow,
+  );
+  assert.deepEqual(
+    await ids('/v1/webhooks/events'),
+    [[latestId, world.webhooks[2]!.id, 3]],
+    'one row an event',
+  );
+  const metrics = await get(world, `/v1/webhooks/instance-metrics?instance_id=${world.instances[0]}`);
+  assert.equal(metrics.stuck_pending, 1);
+});
+
 describe('the lists of attempts', () => {
   const history = Array.from({ length: 30 }, (_, index) => ({
     event: index % 13,
@@ -302,8 +332,13 @@ describe('the lists of attempts', () => {
     assert.deepEqual([one.data[0].company_id, one.data[0].company_name], [null, null]);
     const foreign = await messaging.call('GET', `${path}?webhook_id=${webhookId}`, { key: other.apiKey });
     assert.deepEqual(foreign.body, { data: [], total: 0, page: 1, limit: 50 });
-    for (const nobodys of [2 ** 31, -(2 ** 31) - 1, Number.MAX_SAFE_INTEGER])
-      assert.deepEqual(await get(world, `${path}?webhook_id=${nobodys}`), foreign.body, String(nobodys));
+    assert.deepEqual(await get(world, `${path}?webhook_id=${2 ** 31 - 1}`), foreign.body);
+    for (const none of [0, -1, 2 ** 31, Number.MAX_SAFE_INTEGER]) {
+      const refused = await messaging.call('GET', `${path}?webhook_id=${none}`, {
+        key: world.company.apiKey,
+      });
+      assert.deepEqual([refused.status, refused.body.error_code], [400, 'BAD_REQUEST'], String(none));
+    }
     const jwt = await rootJwt();
     const seen = await messaging.call('GET', `${path}?webhook_id=${webhookId}`, { jwt });
     assert.deepEqual(ids(seen.body), ids(one));

@@ -56,6 +56,7 @@ async function startQueue(t: { after(done: () => unknown): void }): Promise<Test
     media: { prepare: async () => assert.fail('no media here') },
     random: () => 0,
     beginAttempt: async () => undefined,
+    noteTyping: async () => undefined,
     recordChange: async () => 'recorded',
     recorder: {
       ...idle,
@@ -84,6 +85,7 @@ async function startQueue(t: { after(done: () => unknown): void }): Promise<Test
     dedupes: true,
     window: 4,
     pacingMinMs: 0,
+    typingMaxMs: 0,
   });
   t.after(() => queue.stop());
   queue.attach(session);

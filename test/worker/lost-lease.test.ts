@@ -10,6 +10,7 @@ import { DEFAULT_SETTINGS } from '@posthorn/core/instances/settings.ts';
 import { shardOf } from '@posthorn/core/instances/shard.ts';
 import { transitionInstance } from '@posthorn/core/instances/transition-instance.ts';
 import { beginAttempt } from '@posthorn/core/messages/begin-attempt.ts';
+import { noteTyping } from '@posthorn/core/messages/note-typing.ts';
 import { recordChangeTask } from '@posthorn/core/messages/record-change-task.ts';
 import { createInboundRecorder, type ReceivedBatch } from '@posthorn/core/messages/record-inbound.ts';
 import { recordNetworkChanges } from '@posthorn/core/messages/record-network-change.ts';
@@ -135,6 +136,8 @@ const RECORDS: Record<string, (instanceId: string, lease: Lease, tasks: SeededTa
   'change task': (_, lease, { edit }) =>
     recordChangeTask(parts, { taskId: edit.taskId, operation: 'edit', lease, at }),
   'begin of an attempt': (_, lease, { text }) => beginAttempt(parts.db, { taskId: text.taskId, lease }),
+  'note of typing': (_, lease, { text }) =>
+    noteTyping(parts.db, { taskId: text.taskId, lease, forMs: 1_000 }),
   'change at the network': (instanceId, lease, { edit }) =>
     recordNetworkChanges(parts, { instanceId, lease }, [
       { kind: 'deleted', networkId: networkIdOf(edit.messageId), at },
@@ -158,6 +161,7 @@ const RECORDS: Record<string, (instanceId: string, lease: Lease, tasks: SeededTa
         lease,
         loadSettings: async () => DEFAULT_SETTINGS,
         session: () => null,
+        aside: () => undefined,
       },
       [{ kind: 'call', callId: randomUUID(), from: FROM, video: false, group: null, at }],
     ),

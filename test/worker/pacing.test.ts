@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createTestClock } from '@posthorn/core/platform/clock.ts';
+import { readSettings } from '@posthorn/standalone/src/settings.ts';
 import { createPacer, pauseMs } from '@posthorn/worker/dispatch/pacing.ts';
 import { typingMs } from '@posthorn/worker/dispatch/send-task.ts';
-import { pacingMinMsOf } from '@posthorn/worker/network-driver.ts';
+import { pacingMinMsOf, typingMaxMsOf } from '@posthorn/worker/network-driver.ts';
 import { waitFor } from '../support/process.ts';
 import { startSending, type TestInstance } from '../support/sending.ts';
 
@@ -49,15 +50,42 @@ test('a new owner waits as if a send had just been made, and each send begins a 
   await third;
 });
 
-test('typing takes 0.1 to 0.5 seconds a character', () => {
-  const table: [text: string, random: number, ms: number][] = [
-    ['', 0.5, 0],
-    ['hello', 0, 500],
-    ['hello', 0.5, 1_500],
-    ['hello', 0.999999, 2_500],
-    ['👍👍', 0, 200],
+test('typing takes 0.1 to 0.5 seconds a character, and no longer than the installation lets it', () => {
+  const unbounded = Number.POSITIVE_INFINITY;
+  const table: [text: string, random: number, maxMs: number, ms: number][] = [
+    ['', 0.5, unbounded, 0],
+    ['hello', 0, unbounded, 500],
+    ['hello', 0.5, unbounded, 1_500],
+    ['hello', 0.999999, unbounded, 2_500],
+    ['👍👍', 0, unbounded, 200],
+    ['x'.repeat(4_096), 0, unbounded, 409_600],
+    ['x'.repeat(4_096), 0, 10_000, 10_000],
+    ['hello', 0, 10_000, 500],
   ];
-  for (const [text, random, ms] of table) assert.equal(Math.round(typingMs(text, random)), ms, text);
+  for (const [text, random, maxMs, ms] of table)
+    assert.equal(Math.round(typingMs(text, random, maxMs)), ms, text);
+});
+
+test('HUMANIZE_MAX_SECONDS is in seconds, and unset it sets no limit', () => {
+  const table: [seconds: number | undefined, ms: number][] = [
+    [undefined, Number.POSITIVE_INFINITY],
+    [0, 0],
+    [2.5, 2_500],
+  ];
+  for (const [seconds, ms] of table) assert.equal(typingMaxMsOf({ HUMANIZE_MAX_SECONDS: seconds }), ms);
+});
+
+test('npm start sets it to 10 where all networks are simulated, and no other value', () => {
+  const table: [env: Record<string, string>, seconds: number | undefined][] = [
+    [{}, 10],
+    [{ NETWORK_DRIVERS: 'sandbox,' }, 10],
+    [{ HUMANIZE_MAX_SECONDS: '0' }, 0],
+    [{ HUMANIZE_MAX_SECONDS: '90' }, 90],
+    [{ NETWORK_DRIVERS: 'whatsapp' }, undefined],
+    [{ NETWORK_DRIVERS: 'sandbox,whatsapp' }, undefined],
+  ];
+  for (const [env, seconds] of table)
+    assert.equal(readSettings(env).config.HUMANIZE_MAX_SECONDS, seconds, JSON.stringify(env));
 });
 
 test('the setting decides, and else the network', () => {

@@ -7,8 +7,11 @@ import {
   afterEnd,
   asksForMore,
   backOffMs,
+  type HeldSession,
+  isErrorTold,
   planForgetting,
   planSettling,
+  startsAnew,
   withJitter,
 } from '@posthorn/worker/sessions/session-decisions.ts';
 
@@ -29,41 +32,41 @@ const ROW: SessionRow = {
 };
 
 test('how an instance gets to where its row wants it', () => {
-  const table: [row: Partial<SessionRow>, generation: number | null, isRetrying: boolean, plan: object][] = [
-    [{}, null, false, { to: 'connected', closes: false, opens: true }],
-    [{}, null, true, { to: 'connected', closes: false, opens: false }],
-    [{}, 3, false, { to: 'connected', closes: false, opens: false }],
-    [{}, 2, false, { to: 'connected', closes: true, opens: true }],
-    [{}, 2, true, { to: 'connected', closes: true, opens: false }],
-    [{ desired: 'logged_out' }, 3, false, { to: 'logged_out' }],
-    [
-      { desired: 'disconnected' },
-      3,
-      false,
-      { to: 'disconnected', transition: { to: 'DISCONNECTED', reason: 'requested', fields: {} } },
-    ],
+  const { generation } = ROW;
+  const none: HeldSession = { isOpen: false, triedGeneration: generation, isRetrying: false };
+  const retrying: HeldSession = { ...none, isRetrying: true };
+  const open: HeldSession = { ...none, isOpen: true };
+  const requested = { to: 'DISCONNECTED', reason: 'requested', fields: {} };
+  const suspended = { ...requested, reason: 'company_suspended' };
+  const older = { triedGeneration: generation - 1 };
+  const table: [row: Partial<SessionRow>, held: HeldSession, plan: object][] = [
+    [{}, none, { to: 'connected', closes: false, opens: true }],
+    [{}, retrying, { to: 'connected', closes: false, opens: false }],
+    [{}, open, { to: 'connected', closes: false, opens: false }],
+    // A person has asked since the last try.
+    [{}, { ...open, ...older }, { to: 'connected', closes: true, opens: true }],
+    [{}, { ...none, ...older }, { to: 'connected', closes: false, opens: true }],
+    [{}, { ...retrying, ...older }, { to: 'connected', closes: false, opens: true }],
+    [{ desired: 'logged_out' }, open, { to: 'logged_out' }],
+    [{ desired: 'disconnected' }, open, { to: 'disconnected', transition: requested }],
     [
       { desired: 'disconnected', state: 'PAIRING', hold: 'company_suspended' },
-      3,
-      false,
-      { to: 'disconnected', transition: { to: 'DISCONNECTED', reason: 'company_suspended', fields: {} } },
+      open,
+      { to: 'disconnected', transition: suspended },
     ],
-    [{ desired: 'disconnected', state: 'HARD_PAUSED' }, null, true, { to: 'disconnected', transition: null }],
-    [
-      { desired: 'disconnected', state: 'DISCONNECTED' },
-      null,
-      false,
-      { to: 'disconnected', transition: null },
-    ],
+    [{ desired: 'disconnected', state: 'HARD_PAUSED' }, retrying, { to: 'disconnected', transition: null }],
+    [{ desired: 'disconnected', state: 'DISCONNECTED' }, none, { to: 'disconnected', transition: null }],
   ];
-  for (const [row, generation, isRetrying, plan] of table)
-    assert.deepEqual(planSettling({ ...ROW, ...row }, { generation, isRetrying }), plan, JSON.stringify(row));
+  for (const [row, held, plan] of table)
+    assert.deepEqual(planSettling({ ...ROW, ...row }, held), plan, JSON.stringify([row, held]));
 });
 
 test('what follows when a session has ended', () => {
   const table: [reason: DisconnectReason, state: SessionRow['state'], expected: object][] = [
     ['closed', 'CONNECTED', { grace: 'goes_on' }],
     ['connection_lost', 'CONNECTED', { grace: 'starts', retry: 'back_off' }],
+    ['failed', 'CONNECTED', { grace: 'starts', retry: 'back_off' }],
+    ['failed', 'PAIRING', { grace: 'goes_on', retry: 'back_off' }],
     ['connection_lost', 'PAIRING', { grace: 'goes_on', retry: 'back_off' }],
     ['logged_out', 'CONNECTED', { grace: 'ends', forgetsPairing: true }],
     [
@@ -101,12 +104,35 @@ test('what follows when a session has ended', () => {
         transition: {
           to: 'DISCONNECTED',
           reason: 'replaced',
-          fields: { last_error: 'another session of this account was opened' },
+          fields: {
+            last_error: 'another session of this account was opened; connect again when that one has stopped',
+            wanted: 'disconnected',
+          },
         },
       },
     ],
   ];
   for (const [reason, state, expected] of table) assert.deepEqual(afterEnd(reason, state), expected, reason);
+});
+
+test('tries begin anew with a connection, and after a session that failed on what it was sent only if it had stood for a minute', () => {
+  const at = (ms: number) => new Date(1_000_000 + ms);
+  const table: [reason: DisconnectReason, connectedAt: Date | null, now: Date, expected: boolean][] = [
+    ['connection_lost', null, at(0), false],
+    ['connection_lost', at(0), at(1), true],
+    ['failed', null, at(0), false],
+    ['failed', at(0), at(59_999), false],
+    ['failed', at(0), at(60_000), true],
+  ];
+  for (const [reason, since, now, expected] of table)
+    assert.equal(startsAnew(reason, since, now), expected, `${reason} ${since?.getTime()}`);
+});
+
+test('a cut of a connected session is not told at once, a failed one is', () => {
+  assert.equal(isErrorTold('connection_lost', 'CONNECTED'), false);
+  assert.equal(isErrorTold('connection_lost', 'PAIRING'), true);
+  assert.equal(isErrorTold('failed', 'CONNECTED'), true);
+  assert.equal(isErrorTold('failed', 'DISCONNECTED'), true);
 });
 
 test('the end of a pairing is told as long as something of it is left', () => {

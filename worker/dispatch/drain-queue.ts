@@ -88,10 +88,11 @@ async function handOver(
   afterSeq: number,
 ): Promise<number | null> {
   const { inFlight, options, pacer, tries } = queue;
-  const { dedupes, window } = options;
+  const { dedupes, typingMaxMs, window } = options;
   let readSeq = afterSeq;
   for (const task of tasks) {
-    const goesAlong = window > 1 && isReady(task, { dedupes, pacer }) && !tries.counts(task.taskId);
+    const goesAlong =
+      window > 1 && isReady(task, { dedupes, pacer, typingMaxMs }) && !tries.counts(task.taskId);
     await concludeUntil(queue, goesAlong ? window - 1 : 0);
     if (!canSend(queue)) return null;
     if (goesAlong) inFlight.push(task, attempt(queue, queue.session!, task));

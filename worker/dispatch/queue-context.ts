@@ -30,6 +30,8 @@ export interface InstanceQueueOptions {
   window: number;
   /** The least distance between two sends; 0: none. */
   pacingMinMs: number;
+  /** The longest time that a text is typed; 0: none is. */
+  typingMaxMs: number;
 }
 
 /** What the functions of one instance queue share. */

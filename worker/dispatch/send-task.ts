@@ -14,6 +14,8 @@ export interface SendTaskDeps {
   media: MediaPreparer;
   /** Notes durably that a send begins, for networks that don't drop duplicates. */
   beginAttempt(attempt: { taskId: string; lease: Lease }): Promise<void>;
+  /** Notes for how long a task is being typed. */
+  noteTyping(typing: { taskId: string; lease: Lease; forMs: number }): Promise<void>;
   /** A number in [0, 1), for the humanize delay. */
   random(): number;
 }
@@ -24,6 +26,8 @@ export interface SendTaskScope {
   /** Whether the network drops a second message with the same id. */
   dedupes: boolean;
   pacer: Pacer;
+  /** The longest time that a text is typed; 0: none is. */
+  typingMaxMs: number;
   signal: AbortSignal;
   /** It was cancelled while it was being prepared. */
   cancelled: AbortSignal | undefined;
@@ -60,7 +64,7 @@ export async function sendTask(
         needed,
         scope.signal,
       ));
-    if (isTyped(task)) await type(deps, scope, session, task);
+    if (isTyped(task, scope)) await type(deps, scope, session, task);
     if (scope.pacer.isOn) await scope.pacer.turn(scope.signal);
     if (!scope.begin()) return { to: 'cancelled' };
     if (!scope.dedupes) await deps.beginAttempt({ taskId: task.taskId, lease: scope.lease });
@@ -77,13 +81,17 @@ export async function sendTask(
  * Whether nothing has to be done or awaited before the network gets it: then {@link sendTask} hands it over before it
  * returns, so that sends are in the order of the calls.
  */
-export function isReady(task: PendingTask, scope: Pick<SendTaskScope, 'dedupes' | 'pacer'>): boolean {
-  return scope.dedupes && !scope.pacer.isOn && !isChange(task) && mediaOf(task) === null && !isTyped(task);
+export function isReady(
+  task: PendingTask,
+  scope: Pick<SendTaskScope, 'dedupes' | 'pacer' | 'typingMaxMs'>,
+): boolean {
+  if (!scope.dedupes || scope.pacer.isOn) return false;
+  return !isChange(task) && mediaOf(task) === null && !isTyped(task, scope);
 }
 
-/** Characters times 0.1 to 0.5 seconds (SND-38); `random` in [0, 1). */
-export function typingMs(text: string, random: number): number {
-  return [...text].length * (0.1 + 0.4 * random) * 1_000;
+/** Characters times 0.1 to 0.5 seconds, and no more than the installation lets it be (SND-38); `random` in [0, 1). */
+export function typingMs(text: string, random: number, maxMs: number): number {
+  return Math.min(maxMs, [...text].length * (0.1 + 0.4 * random) * 1_000);
 }
 
 /** Shows typing, and takes as long as it lasts; what was cancelled meanwhile lets go of what waits behind it. */
@@ -94,16 +102,23 @@ async function type(
   task: PendingTask,
 ): Promise<void> {
   await session.typing(task.chatJid).catch(() => undefined);
-  const { signal, cancelled } = scope;
+  const { signal, cancelled, lease } = scope;
   const ends = cancelled ? AbortSignal.any([signal, cancelled]) : signal;
-  await deps.clock.sleep(typingMs(String(task.content.text ?? ''), deps.random()), ends).catch((err) => {
+  const forMs = typingMs(String(task.content.text ?? ''), deps.random(), scope.typingMaxMs);
+  // It is told to whoever asks, and decides nothing: no send waits for it, nor fails because it could not be noted.
+  deps.noteTyping({ taskId: task.taskId, lease, forMs }).catch(() => undefined);
+  await deps.clock.sleep(forMs, ends).catch((err) => {
     if (signal.aborted || !cancelled?.aborted) throw err;
   });
 }
 
 /** One-to-one texts, link previews too; a forward or an edit is nothing that a person types. */
-function isTyped({ operation, type, chatJid, settings }: PendingTask): boolean {
+function isTyped(
+  { operation, type, chatJid, settings }: PendingTask,
+  { typingMaxMs }: Pick<SendTaskScope, 'typingMaxMs'>,
+): boolean {
   return (
+    typingMaxMs > 0 &&
     type === 'text' &&
     (operation === 'text' || operation === 'link_preview') &&
     isUserJid(chatJid) &&

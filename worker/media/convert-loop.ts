@@ -3,10 +3,15 @@ import { runFfmpeg } from './run-ffmpeg.ts';
 
 export const LOOP_TYPE = 'video/mp4';
 
+/** By how much it is made smaller: 640 wide and 4096 high at most, which the tallest of strips is not. */
+const SCALE = 'min(1,min(640/iw,4096/ih))';
+/** yuv420p has even sides alone, so the smallest is 2 x 2, also of a picture of one pixel. */
+const SIDES = `w='2*max(1,trunc(iw*${SCALE}/2))':h='2*max(1,round(ih*${SCALE}/2))'`;
+
 /** What phones play in a loop: H.264 without sound, with even sides, the index in front. */
 const LOOP = [
   ...['-map', '0:v:0', '-an', '-sn', '-dn', '-map_metadata', '-1', '-t', '60'],
-  ...['-vf', "scale=w='trunc(min(640,iw)/2)*2':h=-2:flags=bilinear", '-r', '25'],
+  ...['-vf', `scale=${SIDES}:flags=bilinear`, '-r', '25'],
   ...['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '26', '-pix_fmt', 'yuv420p', '-threads', '1'],
   ...['-movflags', '+faststart', '-f', 'mp4'],
 ];

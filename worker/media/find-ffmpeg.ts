@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { createRequire } from 'node:module';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
@@ -23,12 +24,17 @@ const LIBAVUTIL_MIN = [57, 28] as const;
 const NEEDED = 'ffmpeg 5.1 or newer (Debian and Ubuntu: apt-get install ffmpeg; macOS: brew install ffmpeg)';
 
 /**
- * The ffmpeg program: FFMPEG_PATH, else the one on PATH. It comes from the distribution, which mends it; what
- * npm has carries a build of some year along, and this one reads the files of strangers. A FFMPEG_PATH that
- * does not run, or is too old, throws: somebody meant it.
+ * The ffmpeg program: FFMPEG_PATH, else the one on PATH, else the one that npm's ffmpeg-static downloaded. That one is the
+ * last, since it is a build of some year, which nobody mends, and ffmpeg reads the files of strangers. A
+ * FFMPEG_PATH that does not run, or is too old, throws: somebody meant it. `from` is the module beside which
+ * ffmpeg-static is looked for.
  */
-export async function findFfmpeg(options: { path?: string | undefined }): Promise<FoundFfmpeg> {
-  const candidates = options.path === undefined ? onPath() : [options.path];
+export async function findFfmpeg(options: {
+  path?: string | undefined;
+  from?: string;
+}): Promise<FoundFfmpeg> {
+  const { from = import.meta.url } = options;
+  const candidates = options.path === undefined ? [...onPath(), ...fromNpm(from)] : [options.path];
   let problem = `no ffmpeg found: install ${NEEDED}`;
   for (const candidate of candidates) {
     const version = await versionOf(candidate);
@@ -46,6 +52,19 @@ function onPath(): string[] {
   const folders = (process.env.PATH ?? '').split(path.delimiter).filter(Boolean);
   const name = process.platform === 'win32' ? 'ffmpeg.exe' : 'ffmpeg';
   return folders.map((folder) => path.resolve(folder, name));
+}
+
+/**
+ * An optional dependency: npm leaves it out when its download failed, and keeps it without a program where install scripts
+ * do not run.
+ */
+function fromNpm(from: string): string[] {
+  try {
+    const program: unknown = createRequire(from)('ffmpeg-static');
+    return typeof program === 'string' ? [program] : [];
+  } catch {
+    return [];
+  }
 }
 
 /** What it says of itself; null when it does not run. */

@@ -67,7 +67,7 @@ function sizeOf(input: string): RegExpExecArray | null {
   for (const line of input.split('\n')) {
     const at = line.indexOf(VIDEO);
     if (at < 0 || !/^\s*Stream #0:\d/.test(line)) continue;
-    const size = /\b(\d{2,5})x(\d{2,5})\b/.exec(line.slice(at + VIDEO.length));
+    const size = /\b([1-9]\d{0,4})x([1-9]\d{0,4})\b/.exec(line.slice(at + VIDEO.length));
     if (size) return size;
   }
   return null;

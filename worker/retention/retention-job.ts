@@ -25,7 +25,7 @@ const LOGS: readonly DayPartitionedTable[] = [
   { name: 'events', retentionDays: WEBHOOK_PAYLOAD_RETENTION_DAYS },
   { name: 'webhook_delivery_logs', retentionDays: 30 },
 ];
-/** What is kept for a time only: table, the column that tells its age, and the time. */
+/** What is kept for a time only: table, the column (or expression) that tells its age, and the time. */
 const ROWS = [
   { table: 'idempotency_keys', column: 'created_at', keepMs: IDEMPOTENCY_KEY_LIFETIME_S * 1000 },
   { table: 'finished_changes', column: 'finished_at', keepMs: IDEMPOTENCY_KEY_LIFETIME_S * 1000 },
@@ -34,6 +34,12 @@ const ROWS = [
   {
     table: 'webhook_deliveries',
     column: 'event_created_at',
+    keepMs: WEBHOOK_PAYLOAD_RETENTION_DAYS * DAY_MS,
+  },
+  // Its message is kept as others are; this has its body, under which it may be asked for for a while.
+  {
+    table: 'scheduled_sends',
+    column: "(CASE WHEN status IN ('queued', 'failed', 'cancelled') THEN coalesce(finished_at, send_at) END)",
     keepMs: WEBHOOK_PAYLOAD_RETENTION_DAYS * DAY_MS,
   },
   // Of what was begun and never came again.

@@ -33,4 +33,9 @@ export interface ArrivalsScope {
   /** Reads them anew: what arrives now follows what was answered before. */
   loadSettings(): Promise<InstanceSettings>;
   session(): NetworkSession | null;
+  /**
+   * Does, in order among its like, what nothing else that arrives waits for. It is done before the instance is let go
+   * of; its failure is told to the log.
+   */
+  aside(what: string, work: () => Promise<void>): void;
 }

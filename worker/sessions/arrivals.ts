@@ -14,6 +14,7 @@ import type {
 } from '@posthorn/network/driver.ts';
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
 import { type Care, createBoundedTries, type Pipeline } from './bounded-tries.ts';
+import { createEarlyReceipts, type EarlyReceipts } from './early-receipts.ts';
 import { mapBounded, split } from './lists.ts';
 import { recordFacts } from './record-facts.ts';
 import { recordHistory } from './record-history.ts';
@@ -36,6 +37,7 @@ interface Context {
   deps: ArrivalsDeps;
   scope: ArrivalsScope;
   store: ReturnType<typeof createInboundStorer>;
+  early: EarlyReceipts;
 }
 
 /**
@@ -46,7 +48,12 @@ interface Context {
 export function createArrivals(deps: ArrivalsDeps, scope: ArrivalsScope): Arrivals {
   const { companyId, instanceId, lease } = scope;
   const bounded = createBoundedTries(deps, { companyId, instanceId, afterCrash: lease.afterCrash ?? false });
-  const context: Context = { deps, scope, store: createInboundStorer(deps, scope) };
+  const context: Context = {
+    deps,
+    scope,
+    store: createInboundStorer(deps, scope),
+    early: createEarlyReceipts(),
+  };
 
   function pipeline<T>(
     kind: string,
@@ -115,21 +122,33 @@ export function createArrivals(deps: ArrivalsDeps, scope: ArrivalsScope): Arriva
   };
 }
 
-async function recordReceipts(
-  { deps, scope }: Context,
-  items: readonly NetworkReceipt[],
-  care: Care,
-): Promise<void> {
+async function recordReceipts(context: Context, items: readonly NetworkReceipt[], care: Care): Promise<void> {
   if (care === 'husk') return;
-  const { lease } = scope;
-  const [views, progress] = split(tamed({ deps, scope }, 'receipt', items, tameReceipt), isView);
+  const { deps, scope } = context;
+  const [views, progress] = split(tamed(context, 'receipt', items, tameReceipt), isView);
   await Promise.all([
     recordStatusFacts(deps, scope, views.map(viewOf)),
-    ...progress.flatMap(({ networkId, kind, by, at }) => {
-      const messageId = messageIdOf(networkId);
-      return messageId ? [deps.recorder.push({ messageId, lease, to: kind, by, at })] : [];
-    }),
+    ...progress.map((receipt) => recordReceipt(context, receipt)),
   ]);
+}
+
+/** Holds it when its message is not there yet; of one that was recorded and is not there, it is told to nobody. */
+async function recordReceipt(context: Context, receipt: NetworkReceipt): Promise<void> {
+  if ((await isOfUnknown(context, receipt)) && context.early.hold(receipt))
+    await isOfUnknown(context, receipt);
+}
+
+async function isOfUnknown(context: Context, receipt: NetworkReceipt): Promise<boolean> {
+  const { deps, scope } = context;
+  const { instanceId, lease } = scope;
+  const { networkId, kind, by, at } = receipt;
+  let isUnknown = false;
+  const onUnknown = () => {
+    isUnknown = true;
+  };
+  const named = { instanceId, networkId, onUnknown };
+  await deps.recorder.push({ messageId: messageIdOf(networkId), named, lease, to: kind, by, at });
+  return isUnknown;
 }
 
 async function recordMessages(context: Context, items: readonly InboundMessage[], care: Care): Promise<void> {
@@ -146,6 +165,7 @@ async function recordMessages(context: Context, items: readonly InboundMessage[]
         ...message,
         ...kept,
         ...{ companyId, instanceId, chatJid: chat, senderJid: from },
+        type: chat === STATUS_BROADCAST ? `status_${message.type}` : message.type,
         isRead: settings.auto_read,
       };
     });
@@ -153,19 +173,26 @@ async function recordMessages(context: Context, items: readonly InboundMessage[]
   for (let at = 0; at < received.length; at += RECEIVED_BATCH_MAX) {
     await deps.inbound.push({ lease, messages: received.slice(at, at + RECEIVED_BATCH_MAX) });
   }
+  for (const { networkId } of received.filter(({ fromMe }) => fromMe)) {
+    await Promise.all(context.early.of(networkId).map((receipt) => recordReceipt(context, receipt)));
+    context.early.forget(networkId);
+  }
   await recordStatusFacts(deps, scope, stored.flatMap(statusFactOf));
-  const readNow = heeded.filter(({ chat }) => chat !== STATUS_BROADCAST);
-  if (settings.auto_read) await markRead(deps, scope, readNow);
+  const readNow = heeded.filter(({ chat, fromMe }) => chat !== STATUS_BROADCAST && !fromMe);
+  // What arrives next does not wait for the network's answer.
+  if (settings.auto_read) void markRead(deps, scope, readNow);
 }
 
 async function recordChanges(context: Context, items: readonly NetworkChange[], care: Care): Promise<void> {
   if (care === 'husk') return;
   const { deps, scope } = context;
   const readable = tamed(context, 'change', items, tameChange);
-  const [statuses, messages] = split(readable, ({ chat }) => chat === STATUS_BROADCAST);
+  const [others, messages] = split(readable, ({ chat, fromMe }) => chat === STATUS_BROADCAST && !fromMe);
   if (messages.length > 0) await recordNetworkChanges(deps, scope, messages);
-  const deleted = statuses.flatMap(({ kind, networkId, from, at }): StatusFact[] =>
-    kind === 'deleted' ? [{ kind, statusId: networkId, from, at }] : [],
+  const statuses = [...others, ...messages.filter(({ chat }) => chat === STATUS_BROADCAST)];
+  const deleted = statuses.flatMap(({ kind, networkId, from, fromMe, at }): StatusFact[] =>
+    // Our own have no author in the feed.
+    kind === 'deleted' ? [{ kind, statusId: networkId, from: fromMe ? '' : from, at }] : [],
   );
   await recordStatusFacts(deps, scope, deleted);
 }
@@ -195,15 +222,17 @@ function viewOf({ networkId, kind, by, at }: NetworkReceipt): StatusFact {
   return { kind: 'viewed', statusId: networkId, from: by, receipt: kind as 'read' | 'played', at };
 }
 
-/** Statuses, and reactions to ours, are no messages of a chat. */
-function isMessage({ message }: StoredInbound): boolean {
-  return message.chat !== STATUS_BROADCAST && !(message.type === 'reaction' && message.statusId);
+/** Statuses of others, and reactions to statuses, are no messages of a chat. Our own are messages that we sent. */
+function isMessage({ message: { chat, type, fromMe, statusId } }: StoredInbound): boolean {
+  if (chat === STATUS_BROADCAST) return fromMe === true && STORIES.has(type);
+  return !(type === 'reaction' && statusId);
 }
 
 const STORIES: ReadonlySet<string> = new Set(['text', 'image', 'video', 'audio']);
 
 function statusFactOf({ message, mediaId }: StoredInbound): StatusFact[] {
   const { from, at, content, type, pushName, networkId, statusId } = message;
+  if (message.fromMe) return [];
   const words = textOf(content.text ?? content.caption);
   if (message.chat === STATUS_BROADCAST) {
     if (!STORIES.has(type)) return [];

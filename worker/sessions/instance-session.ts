@@ -1,31 +1,30 @@
 import { announceQr } from '@posthorn/core/instances/announce-qr.ts';
-import { beginDeviceSync } from '@posthorn/core/instances/device-state.ts';
 import { type Lease, LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
-import { createSessionKeys } from '@posthorn/core/instances/keep-session-keys.ts';
 import { loadSessionRows, type SessionRow } from '@posthorn/core/instances/load-sessions.ts';
-import { endPairing } from '@posthorn/core/instances/pairing.ts';
 import { createLoneTimer } from '@posthorn/core/platform/lone-timer.ts';
 import {
   type DisconnectReason,
   type NetworkSession,
-  type PairedIdentity,
   SendUnavailable,
   type SessionSink,
 } from '@posthorn/network/driver.ts';
 import { startInstanceQueue } from '../dispatch/instance-queue.ts';
 import { createArrivals } from './arrivals.ts';
+import { forgetPairing, keysOf } from './forget-pairing.ts';
 import { giveCode } from './give-code.ts';
 import { createOnlineKeeper } from './keep-online.ts';
 import { createPresenceWatch } from './keep-watching.ts';
 import { noteAnswer } from './note-answer.ts';
+import { onPaired } from './record-pairing.ts';
 import { onRestricted, record, showError } from './record-transition.ts';
 import type { InstanceSession, SessionContext, SessionDeps } from './session-context.ts';
 import {
   afterEnd,
   asksForMore,
   backOffMs,
-  planForgetting,
+  isErrorTold,
   planSettling,
+  startsAnew,
   withJitter,
 } from './session-decisions.ts';
 import { createStepChain } from './step-chain.ts';
@@ -58,7 +57,7 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
       // The queue's last outcome arrives over the session: the queue ends first.
       await queue.stop();
       await closing?.close();
-      await steps.settled();
+      await Promise.all([steps.settled(), held.asides.settled()]);
     },
   };
 }
@@ -75,11 +74,13 @@ function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): Sessio
       return held.settings;
     },
     session: () => held.session,
+    aside: (what: string, work: () => Promise<void>) => held.asides.step(what, work),
   };
-  const steps = createStepChain((err, what) => {
+  const onFailure = (err: unknown, what: string) => {
     if (err instanceof LeaseLost) deps.onLeaseLost(lease);
     log.warn({ err, step: what }, 'session step failed');
-  });
+  };
+  const steps = createStepChain(onFailure);
   const driver = deps.driverOf(row.driver);
   const held: SessionContext = {
     deps,
@@ -89,11 +90,13 @@ function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): Sessio
     row,
     settings: row.settings,
     session: null,
-    openedGeneration: 0,
+    triedGeneration: 0,
     opening: 0,
     failures: 0,
+    connectedAt: null,
     isStopped: false,
     steps,
+    asides: createStepChain(onFailure),
     turn: deps.gate.turn(() => steps.step('open in turn', () => settle(held))),
     retryTimer: createLoneTimer(() => steps.step('reopen', () => settle(held))),
     graceTimer: createLoneTimer(() =>
@@ -109,6 +112,7 @@ function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): Sessio
       dedupes: driver.dedupes,
       window: driver.window,
       pacingMinMs: deps.pacingMinMs(row.driver),
+      typingMaxMs: deps.typingMaxMs,
     }),
   };
   return held;
@@ -117,12 +121,16 @@ function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): Sessio
 async function settle(held: SessionContext): Promise<void> {
   if (held.isStopped) return;
   const plan = planSettling(held.row, {
-    generation: held.session && held.openedGeneration,
+    isOpen: held.session !== null,
+    triedGeneration: held.triedGeneration,
     isRetrying: held.retryTimer.isSet() || held.turn.isWaiting(),
   });
   if (plan.to === 'connected') {
     if (plan.closes) await closeSession(held);
-    if (plan.opens && held.turn.take()) await open(held);
+    if (plan.opens) {
+      held.retryTimer.stop();
+      if (held.turn.take()) await open(held);
+    }
     if (held.session && held.row.codePhone) await giveCode(held, held.session, held.row.codePhone);
     if (held.session && held.row.state === 'CONNECTED') showOnline(held, held.session);
     return;
@@ -136,7 +144,7 @@ async function settle(held: SessionContext): Promise<void> {
 async function open(held: SessionContext): Promise<void> {
   const { deps, row, lease } = held;
   if (row.state === 'BANNED') return held.turn.end();
-  held.openedGeneration = row.generation;
+  held.triedGeneration = row.generation;
   held.opening += 1;
   try {
     const credentials = row.credentials ? deps.cipher.open(row.credentials) : null;
@@ -158,10 +166,6 @@ async function open(held: SessionContext): Promise<void> {
     else held.log.warn({ err }, 'opening the session failed, will be tried again');
     retryLater(held);
   }
-}
-
-function keysOf({ deps, row, lease }: SessionContext) {
-  return createSessionKeys(deps, { companyId: row.companyId, instanceId: row.id, lease });
 }
 
 function createSink(held: SessionContext, opening: number): SessionSink {
@@ -209,23 +213,8 @@ function createSink(held: SessionContext, opening: number): SessionSink {
   };
 }
 
-async function onPaired(held: SessionContext, identity: PairedIdentity): Promise<void> {
-  const { deps, lease } = held;
-  const credentials = deps.cipher.seal(identity.credentials);
-  await endPairing(deps.db, { id: held.row.id, lease });
-  await beginDeviceSync(deps.db, { id: held.row.id, lease }, identity.jid, deps.clock.now());
-  const outcome = await record(held, {
-    to: 'CONNECTED',
-    reason: 'paired',
-    fields: { credentials, phone: identity.phone, jid: identity.jid, push_name: identity.pushName },
-  });
-  // The network must not take the pairing for done: the credentials are kept nowhere.
-  if (outcome === 'refused') throw new Error(`a ${held.row.state} instance was paired`);
-  held.row = { ...held.row, credentials };
-}
-
 async function onConnected(held: SessionContext): Promise<void> {
-  held.failures = 0;
+  held.connectedAt = held.deps.clock.now();
   held.graceTimer.stop();
   if (held.row.state !== 'CONNECTED') await record(held, { to: 'CONNECTED', reason: null, fields: {} });
   if (!held.session) return;
@@ -241,12 +230,13 @@ function showOnline(held: SessionContext, session: NetworkSession): void {
 async function onDisconnected(held: SessionContext, reason: DisconnectReason, error?: string): Promise<void> {
   held.session = null;
   if (held.isStopped) return;
+  if (startsAnew(reason, held.connectedAt, held.deps.clock.now())) held.failures = 0;
+  held.connectedAt = null;
   const { transition, forgetsPairing, retry, grace } = afterEnd(reason, held.row.state);
-  // While users are told that it is connected, a cut is none that they need to know of.
-  if (reason === 'connection_lost' && error && held.row.state !== 'CONNECTED') await showError(held, error);
+  if (error && isErrorTold(reason, held.row.state)) await showError(held, error);
   if (grace === 'starts') held.graceTimer.start(GRACE_MS);
   if (grace === 'ends') held.graceTimer.stop();
-  if (forgetsPairing) await forget(held);
+  if (forgetsPairing) await forgetPairing(held);
   if (transition) await record(held, transition);
   if (retry !== undefined) retryLater(held, retry === 'back_off' ? undefined : retry);
 }
@@ -272,16 +262,7 @@ async function logOut(held: SessionContext): Promise<void> {
   const leaving = takeSession(held);
   await leaving?.logout().catch((err) => held.log.debug({ err }, 'the network did not take the logout'));
   await leaving?.close();
-  await forget(held);
-}
-
-async function forget(held: SessionContext): Promise<void> {
-  await endPairing(held.deps.db, { id: held.row.id, lease: held.lease });
-  await keysOf(held).clear();
-  const transition = planForgetting(held.row);
-  if (!transition) return;
-  held.row = { ...held.row, credentials: null };
-  await record(held, transition);
+  await forgetPairing(held);
 }
 
 async function closeSession(held: SessionContext): Promise<void> {

@@ -1,22 +1,36 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { buildEvent } from '@posthorn/core/events/build-event.ts';
 import { recordUnderLease } from '@posthorn/core/instances/create-recorder.ts';
 import { readPhones } from '@posthorn/core/lids/read-phones.ts';
+import { isUnavailable } from '@posthorn/core/platform/db.ts';
 import { hashKey } from '@posthorn/core/platform/hashes.ts';
 import type { NetworkFact } from '@posthorn/network/facts.ts';
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
+import { split } from './lists.ts';
 import { tameDate } from './tame.ts';
 
 type CallFact = Extract<NetworkFact, { kind: 'call' }>;
 
 type CallDeps = Pick<ArrivalsDeps, 'db' | 'bus' | 'clock' | 'log'>;
-type CallScope = Pick<ArrivalsScope, 'companyId' | 'instanceId' | 'lease' | 'loadSettings' | 'session'>;
+type CallScope = Pick<
+  ArrivalsScope,
+  'companyId' | 'instanceId' | 'lease' | 'loadSettings' | 'session' | 'aside'
+>;
+
+interface Told {
+  call: CallFact;
+  rejected: boolean;
+}
 
 /** No phone rings longer: a call of which we hear later is over. */
 const RINGS_MS = 120_000;
+/** Until then the network takes a refusal, or it is told as not refused. */
+const ANSWER_MS = 5_000;
+const RETRY_MS = 1_000;
 
 /**
- * Refuses incoming calls where the setting says so, and tells of each call once (INS-14). A call that cannot be
- * refused is told of all the same.
+ * Tells of each call once (INS-14), and refuses it first where the setting says so. What arrives behind it does not
+ * wait for the network's answer. A call that cannot be refused is told of all the same.
  */
 export async function recordCalls(
   deps: CallDeps,
@@ -24,15 +38,36 @@ export async function recordCalls(
   calls: readonly CallFact[],
 ): Promise<void> {
   const { reject_calls } = await scope.loadSettings();
-  const now = deps.clock.now();
-  const told = await Promise.all(
-    calls.map(async (call) => {
-      const rings = now.getTime() - call.at.getTime() < RINGS_MS;
-      return { call, rejected: reject_calls && rings && (await reject(deps, scope, call)) };
-    }),
+  const nowMs = deps.clock.now().getTime();
+  const [refused, others] = split(calls, ({ at }) => reject_calls && nowMs - at.getTime() < RINGS_MS);
+  if (refused.length > 0) scope.aside('refuse calls', () => refuse(deps, scope, refused));
+  await tellCalls(
+    deps,
+    scope,
+    others.map((call) => ({ call, rejected: false })),
   );
+}
+
+async function refuse(deps: CallDeps, scope: CallScope, calls: readonly CallFact[]): Promise<void> {
+  const told = await Promise.all(
+    calls.map(async (call) => ({ call, rejected: await reject(deps, scope, call) })),
+  );
+  // Nobody hands it over again: a database that is away for a moment must not cost the event.
+  for (let waitedMs = 0; ; waitedMs += RETRY_MS) {
+    try {
+      return await tellCalls(deps, scope, told);
+    } catch (err) {
+      if (!isUnavailable(err) || waitedMs >= RINGS_MS) throw err;
+      await delay(RETRY_MS);
+    }
+  }
+}
+
+async function tellCalls(deps: CallDeps, scope: CallScope, told: readonly Told[]): Promise<void> {
+  if (told.length === 0) return;
+  const now = deps.clock.now();
   await recordUnderLease(deps, scope.lease, async ({ client, tell }) => {
-    const events = new Map(told.map(({ call, rejected }) => [eventIdOf(scope, call), { call, rejected }]));
+    const events = new Map(told.map((each) => [eventIdOf(scope, each.call), each]));
     // The event, whose id is made of the call, is all that is kept of it.
     const known = await client.query<{ event_id: string }>(
       'SELECT event_id FROM events WHERE event_id = ANY ($1::uuid[])',
@@ -42,7 +77,7 @@ export async function recordCalls(
     const { instanceId } = scope;
     const phoneOf = await readPhones(
       client,
-      calls.map(({ from }) => ({ instanceId, jid: from })),
+      told.map(({ call }) => ({ instanceId, jid: call.from })),
     );
     await tell(
       [...events].map(([eventId, { call, rejected }]) =>
@@ -60,12 +95,19 @@ export async function recordCalls(
 async function reject(deps: CallDeps, scope: CallScope, call: CallFact): Promise<boolean> {
   const session = scope.session();
   if (!session) return false;
+  const over = new AbortController();
+  const tooLate = delay(ANSWER_MS, undefined, { signal: over.signal }).then(() => {
+    throw new Error('the network did not answer');
+  });
   try {
-    await session.act('reject_call', { call_id: call.callId, from: call.from });
+    await Promise.race([session.act('reject_call', { call_id: call.callId, from: call.from }), tooLate]);
     return true;
   } catch (err) {
     deps.log.debug({ err, instance_id: scope.instanceId }, 'a call could not be refused');
     return false;
+  } finally {
+    tooLate.catch(() => undefined);
+    over.abort();
   }
 }
 

@@ -29,6 +29,8 @@ export interface SessionDeps extends InstanceQueueDeps, ArrivalsDeps {
   driverOf(name: string): NetworkDriver;
   /** The least distance between two sends of an instance on this network. */
   pacingMinMs(driver: string): number;
+  /** The longest time that a text is typed; 0: none is. */
+  typingMaxMs: number;
   inbound: InboundRecorder;
   settings: SettingsLoader;
   gate: OpeningGate;
@@ -64,12 +66,17 @@ export interface SessionContext {
   settings: InstanceSettings;
   driver: NetworkDriver;
   session: NetworkSession | null;
-  openedGeneration: number;
+  /** The generation of the row at the last try to open a session. */
+  triedGeneration: number;
   /** Counts openings: what an earlier session still says is not about the one there now. */
   opening: number;
   failures: number;
+  /** Since when the present session is connected. */
+  connectedAt: Date | null;
   isStopped: boolean;
   steps: StepChain;
+  /** What arrivals set off and do not wait for. */
+  asides: StepChain;
   turn: OpeningTurn;
   retryTimer: LoneTimer;
   graceTimer: LoneTimer;

@@ -4,6 +4,8 @@ import type { TransitionFields } from '@posthorn/core/instances/transition-insta
 import type { DisconnectReason } from '@posthorn/network/driver.ts';
 
 const BACK_OFF_MS = [0, 250, 500, 1_000, 2_000, 5_000, 10_000, 30_000];
+/** A session that was connected for so long was not in trouble. */
+const STEADY_MS = 60_000;
 /** A throttled account is looked at this often. */
 const HARD_PAUSED_RETRY_MS = 60_000;
 /** A network that refuses our version says so until somebody installs a newer one. */
@@ -22,14 +24,24 @@ export type SettlePlan =
   | { to: 'logged_out' }
   | { to: 'disconnected'; transition: PlannedTransition | null };
 
-/** `generation` is that of the row under which the present session was opened; null when there is none. */
+/** The session that is held now, and the last try to open one. */
+export interface HeldSession {
+  isOpen: boolean;
+  /** The row's generation at the last try. A newer one means that a person has asked since. */
+  triedGeneration: number;
+  /** The next try waits for its time, or for its turn. */
+  isRetrying: boolean;
+}
+
 export function planSettling(
   row: Pick<SessionRow, 'desired' | 'state' | 'hold' | 'generation'>,
-  held: { generation: number | null; isRetrying: boolean },
+  held: HeldSession,
 ): SettlePlan {
   if (row.desired === 'connected') {
-    const closes = held.generation !== null && held.generation !== row.generation;
-    return { to: 'connected', closes, opens: (closes || held.generation === null) && !held.isRetrying };
+    const isAsked = held.triedGeneration !== row.generation;
+    // A person who asks does not wait for the time of the next try.
+    const opens = isAsked || (!held.isOpen && !held.isRetrying);
+    return { to: 'connected', closes: held.isOpen && isAsked, opens };
   }
   if (row.desired === 'logged_out') return { to: 'logged_out' };
   const isUp = row.state === 'PAIRING' || row.state === 'CONNECTED';
@@ -53,6 +65,7 @@ export function afterEnd(reason: DisconnectReason, state: SessionRow['state']): 
     case 'closed':
       return { grace: 'goes_on' };
     case 'connection_lost':
+    case 'failed':
       return { grace: state === 'CONNECTED' ? 'starts' : 'goes_on', retry: 'back_off' };
     case 'logged_out':
       return { grace: 'ends', forgetsPairing: true };
@@ -73,11 +86,29 @@ export function afterEnd(reason: DisconnectReason, state: SessionRow['state']): 
       };
     }
     case 'replaced': {
-      // Another login has the account. Opening again would kick it in turn, for ever.
-      const fields = { last_error: 'another session of this account was opened' };
+      // Another login has the account, and opening again would end that one in turn. It stays away, in every
+      // process, until a person connects it.
+      const fields = {
+        last_error: 'another session of this account was opened; connect again when that one has stopped',
+        wanted: 'disconnected',
+      } as const;
       return { grace: 'ends', transition: { to: 'DISCONNECTED', reason, fields } };
     }
   }
+}
+
+/** Whether users are told why it ended. While they are told that it is connected, a cut is none that they need to know of. */
+export function isErrorTold(reason: DisconnectReason, state: SessionRow['state']): boolean {
+  return reason === 'failed' || (reason === 'connection_lost' && state !== 'CONNECTED');
+}
+
+/**
+ * Whether the tries before count no more. Having been connected is enough, unless what ended the session may end the
+ * next one as soon as it is connected.
+ */
+export function startsAnew(reason: DisconnectReason, connectedAt: Date | null, now: Date): boolean {
+  if (connectedAt === null) return false;
+  return reason !== 'failed' || now.getTime() - connectedAt.getTime() >= STEADY_MS;
 }
 
 /** How the end of a pairing is told; null where nothing of it is left to tell. */

@@ -38,6 +38,7 @@ export function tameMessage(message: InboundMessage, now: Date): Tamed | null {
     chat: message.chat,
     from: message.from,
     pushName: tameText(message.pushName, NAME_MAX_CHARS),
+    ...(message.fromMe === true ? { fromMe: true } : {}),
     type: tameText(message.type, TYPE_MAX_CHARS),
     content,
     ...(isId(message.quotedId) ? { quotedId: message.quotedId } : {}),

@@ -4,6 +4,7 @@ import type { Authenticator, Credentials, Principal } from '../../access/princip
 import type { Bus } from '../../platform/bus.ts';
 import { isApiErrorOf } from '../is-api-error.ts';
 import { hashSecret } from '../secret-digest.ts';
+import { startsLikeApiKey } from '../tokens/api-key.ts';
 import { createPrincipalCache } from './principal-cache.ts';
 import { type ProofDeps, proveJwt, proveKey, proveRefreshCookie } from './prove-account.ts';
 
@@ -75,8 +76,9 @@ export function createAuthenticator(deps: AuthenticatorDeps): LocalAuthenticator
     },
     async authenticate(credentials) {
       const proof = proofOf(credentials);
-      if (proof === null) throw apiError(credentials.authorization ? 'TOKEN_INVALID' : 'UNAUTHORIZED');
       const isKey = credentials.apiKey !== undefined;
+      if (!isKey && isKeyElsewhere(credentials.authorization)) throw apiError('TOKEN_INVALID', KEY_ELSEWHERE);
+      if (proof === null) throw apiError(credentials.authorization ? 'TOKEN_INVALID' : 'UNAUTHORIZED');
       const mark = cache.mark();
       const id = `${isKey ? 'k' : 'j'} ${proof}`;
       const shared = running.get(id);
@@ -104,6 +106,13 @@ export function createAuthenticator(deps: AuthenticatorDeps): LocalAuthenticator
     },
   };
 }
+
+/** Whether somebody put an API key where a login belongs, in whatever scheme (ACC-33). */
+function isKeyElsewhere(authorization: string | undefined): boolean {
+  return authorization !== undefined && startsLikeApiKey(authorization.trim().replace(/^\S+ +/, ''));
+}
+
+const KEY_ELSEWHERE = { message: 'an API key goes into the header X-API-Key, not into Authorization' };
 
 function proofOf(credentials: Credentials): string | null {
   return credentials.apiKey ?? bearerOf(credentials.authorization);

@@ -4,7 +4,6 @@ import { JWT_LIFETIME_S } from '@posthorn/contract/limits.ts';
 import { errors, jwtVerify, SignJWT } from 'jose';
 import type { Role } from '../../access/principal.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { isUuid } from '../../platform/ids.ts';
 
 /** Who issues our JWTs; the messaging and billing services accept no other. */
 export const JWT_ISSUER = 'posthorn';
@@ -23,18 +22,10 @@ export interface JwtClaims {
 }
 
 export interface Jwt {
-  /** A token of 15 minutes for `familyId`'s session. */
-  sign(claims: Omit<JwtClaims, 'jti' | 'exp'> & { familyId: string }): Promise<string>;
+  /** A token of 15 minutes for `familyId`'s session, which ends with the session at the latest. */
+  sign(claims: Omit<JwtClaims, 'jti' | 'exp'> & { familyId: string; sessionEndsAt: Date }): Promise<string>;
   /** Checks signature, algorithm, issuer and time. Throws 401 TOKEN_EXPIRED or TOKEN_INVALID. */
   verify(token: string): Promise<JwtClaims>;
-}
-
-/**
- * A jti is `<refresh family>.<random>`, so that a logout with only the JWT finds the refresh tokens of its session.
- */
-export function familyOfJti(jti: string): string | null {
-  const family = jti.split('.')[0] ?? '';
-  return isUuid(family) ? family : null;
 }
 
 export function createJwt(options: { secret: string; clock: Clock }): Jwt {
@@ -54,7 +45,7 @@ export function createJwt(options: { secret: string; clock: Clock }): Jwt {
         .setSubject(String(claims.userId))
         .setIssuer(JWT_ISSUER)
         .setIssuedAt(nowS)
-        .setExpirationTime(nowS + JWT_LIFETIME_S)
+        .setExpirationTime(Math.min(nowS + JWT_LIFETIME_S, Math.floor(claims.sessionEndsAt.getTime() / 1000)))
         .sign(key);
     },
     async verify(token) {

@@ -1,6 +1,7 @@
 import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import { DEFAULT_REQUESTS_PER_MINUTE } from '@posthorn/contract/limits.ts';
 import type { Principal, Role } from '../../access/principal.ts';
+import { familyOf, SESSION_HOLDS } from '../../access/session-holds.ts';
 import { isSuperadmin, PLATFORM_COMPANY_ID } from '../../access/superadmin.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Db } from '../../platform/db.ts';
@@ -85,7 +86,7 @@ export async function proveKey(deps: ProofDeps, key: string): Promise<Proven> {
 
 type JwtRow = AccountRow & {
   password_changed_jti: string | null;
-  revoked: boolean;
+  holds: boolean;
 };
 
 /**
@@ -102,14 +103,13 @@ export async function proveJwt(
     deps,
     'auth-jwt',
     `SELECT ${ACCOUNT_COLUMNS}, claim.company_id, u.password_changed_jti,
-            EXISTS (SELECT 1 FROM revoked_jwts r WHERE r.jti = claim.jti) AS revoked
-     FROM (SELECT $1::int AS user_id, $2::int AS company_id, $3::text AS jti) claim
+            ${SESSION_HOLDS} AS holds
+     FROM (SELECT $1::int AS user_id, $2::int AS company_id, $3::text AS jti, $4::uuid AS family) claim
      LEFT JOIN users u ON u.id = claim.user_id AND u.company_id = claim.company_id
      LEFT JOIN companies c ON c.id = claim.company_id`,
-    [claims.userId, claims.companyId, claims.jti],
+    [claims.userId, claims.companyId, claims.jti, familyOf(claims.jti)],
   );
   const row = oneRow(rows);
-  if (row.revoked) throw apiError('TOKEN_INVALID');
   if (row.status === null) throw companyNotFound();
   if (row.user_id === null) throw apiError('TOKEN_INVALID');
   if (claims.pwdChangedAtMs < row.pwd_changed_at_ms && row.password_changed_jti !== claims.jti)
@@ -118,7 +118,10 @@ export async function proveJwt(
   // Token and user are both read now: a changed role applies without a new token.
   const superadmin = claims.isSuperadmin && isSuperadminRow(deps, row);
   // Superadmin JWTs are exempt from the company's state (ACC-40).
-  if (!superadmin && !(options.evenDeleted && row.status === 'deleted')) checkCompany(row);
+  const mayBeDeleted = options.evenDeleted && row.status === 'deleted';
+  if (!superadmin && !mayBeDeleted) checkCompany(row);
+  // The deletion of the company has ended the session, too.
+  if (!row.holds && !mayBeDeleted) throw apiError('TOKEN_INVALID');
   return {
     principal: {
       ...principalOf(deps, row, superadmin),

@@ -88,7 +88,7 @@ export async function tryEmailCode(
 }
 
 /** Whether a text has the form of a code. */
-export function isCode(text: string): boolean {
+function isCode(text: string): boolean {
   return /^\d{6}$/.test(text);
 }
 

@@ -9,7 +9,8 @@ import { mailboxFull } from './mailbox-full.ts';
 /**
  * Begins the change to another e-mail: a code to the new address, a notice to the old one; a second start
  * overwrites the first. Throws 401 INVALID_CURRENT_PASSWORD, 400 BAD_REQUEST for the present address, 409
- * EMAIL_ALREADY_TAKEN, 429 RATE_LIMITED when the new mailbox got too many codes.
+ * EMAIL_ALREADY_TAKEN, 429 RATE_LIMITED when the new mailbox got too many codes or the old one too
+ * many notices.
  */
 export async function startEmailChange(
   deps: Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'digest' | 'mails'>,
@@ -29,13 +30,15 @@ export async function startEmailChange(
       purpose: 'change',
       newEmail,
     });
-    await deps.mails.queue(sql, {
+    // The notice is how an owner learns of a theft: without one there is no change.
+    const unnoticed = await deps.mails.queue(sql, {
       ...mails.emailChangeNotice({ name: user.name }),
       to: user.email,
       kind: 'email_change_notice',
       companyId,
       traceId,
     });
+    if (unnoticed) throw mailboxFull(unnoticed);
     await recordAudit(sql, {
       companyId,
       userId: user.id,

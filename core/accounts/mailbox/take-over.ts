@@ -34,7 +34,7 @@ export async function takeOver(
     user.is_founder && user.role === 'owner'
       ? await clearCompany(deps, sql, { companyId: user.company_id, keepUserId: user.id, traceId })
       : null;
-  await endSessions(sql, user.id, at);
+  await endSessions(sql, { userId: user.id, at });
   await forgetCached(sql, ...keys.map((id) => `token:${id}` as const));
   // An invited user without credentials loses nothing.
   if (user.password_hash !== null || keys.length > 0 || cleared)
@@ -51,7 +51,7 @@ export function endsSomething(user: AccountUser): boolean {
 async function endAccess(sql: Sql, userId: number, at: Date): Promise<number[]> {
   // Never the same millisecond twice: JWTs carry it, and only a later one tells them apart.
   await sql.query(
-    `UPDATE users SET email_proven_at = $2, updated_at = $2, password_hash = NULL, password_changed_jti = NULL,
+    `UPDATE users SET email_proven_at = $2, updated_at = $2, password_hash = NULL,
        password_changed_at = greatest($2::timestamptz, date_trunc('milliseconds', password_changed_at) + interval '1 ms')
      WHERE id = $1`,
     [userId, at],

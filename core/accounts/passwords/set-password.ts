@@ -12,12 +12,12 @@ export async function setPassword(
   const { userId, passwordHash, keepJti, now } = input;
   // Never the same millisecond twice: JWTs carry it, and only a later one tells them apart.
   await sql.query(
-    `UPDATE users SET password_hash = $2, password_changed_jti = $3, updated_at = $4,
-       password_changed_at = greatest($4::timestamptz, date_trunc('milliseconds', password_changed_at) + interval '1 ms')
+    `UPDATE users SET password_hash = $2, updated_at = $3,
+       password_changed_at = greatest($3::timestamptz, date_trunc('milliseconds', password_changed_at) + interval '1 ms')
      WHERE id = $1`,
-    [userId, passwordHash, keepJti, now],
+    [userId, passwordHash, now],
   );
-  await endSessions(sql, userId, now);
+  await endSessions(sql, { userId, at: now, keepJti });
   await sql.query('DELETE FROM password_links WHERE user_id = $1', [userId]);
   await sql.query(`UPDATE email_codes SET code_hash = NULL WHERE user_id = $1 AND purpose = 'change'`, [
     userId,

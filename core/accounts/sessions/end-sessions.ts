@@ -2,19 +2,23 @@ import { forgetCached } from '../../access/forget-cached.ts';
 import type { Sql } from '../../platform/db.ts';
 
 /**
- * Revokes every refresh token of a user and notifies every process: caches drop the user, and live connections
- * authenticate again. JWTs that were already issued are left to the caller.
+ * Ends every session of a user, JWTs included, but for the one JWT that may go on (`keepJti`), and notifies every
+ * process: caches drop the user, and live connections authenticate again. The caller holds the user's row.
  */
-export async function endSessions(sql: Sql, userId: number, at: Date): Promise<void> {
+export async function endSessions(
+  sql: Sql,
+  { userId, at, keepJti = null }: { userId: number; at: Date; keepJti?: string | null },
+): Promise<void> {
   await sql.query('UPDATE refresh_families SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL', [
     userId,
     at,
   ]);
+  await sql.query('UPDATE users SET password_changed_jti = $2 WHERE id = $1', [userId, keepJti]);
   await forgetCached(sql, `user:${userId}`);
 }
 
 /**
- * Revokes the refresh tokens of one session, and notifies like {@link endSessions}. Only of its own user: a foreign
+ * Ends one session, JWTs included, and notifies like {@link endSessions}. Only of its own user: a foreign
  * id changes nothing.
  */
 export async function endSession(

@@ -19,7 +19,7 @@ type IssueDeps = Pick<AccountDeps, 'clock' | 'jwt' | 'settings'>;
 /** Begins a session: a family with its first refresh token, and a JWT. Part of the caller's transaction. */
 export async function issueSession(deps: IssueDeps, sql: Sql, user: AccountUser): Promise<SessionGrant> {
   const familyId = newId();
-  const refreshToken = newSecret();
+  const refreshToken = `${familyId}.${newSecret()}`;
   const issuedAt = deps.clock.now();
   const refreshExpiresAt = refreshExpiry(deps, issuedAt);
   await sql.query(
@@ -30,11 +30,16 @@ export async function issueSession(deps: IssueDeps, sql: Sql, user: AccountUser)
      VALUES ($5, $1, $2, $4, $6)`,
     [familyId, user.company_id, user.id, issuedAt, hashSecret(refreshToken), refreshExpiresAt],
   );
-  return { session: await sessionFor(deps, user, familyId), refreshToken, issuedAt, refreshExpiresAt };
+  const session = await sessionFor(deps, user, { familyId, endsAt: refreshExpiresAt });
+  return { session, refreshToken, issuedAt, refreshExpiresAt };
 }
 
 /** A new JWT of the family, with the payload around it. */
-export async function sessionFor(deps: IssueDeps, user: AccountUser, familyId: string): Promise<Session> {
+export async function sessionFor(
+  deps: IssueDeps,
+  user: AccountUser,
+  { familyId, endsAt }: { familyId: string; endsAt: Date },
+): Promise<Session> {
   const token = await deps.jwt.sign({
     companyId: user.company_id,
     userId: user.id,
@@ -42,6 +47,7 @@ export async function sessionFor(deps: IssueDeps, user: AccountUser, familyId: s
     isSuperadmin: isUsersSuperadmin(user, deps.settings.superadminEmails),
     pwdChangedAtMs: user.password_changed_at_ms,
     familyId,
+    sessionEndsAt: endsAt,
   });
   return sessionPayload(user, token, deps.settings.superadminEmails);
 }

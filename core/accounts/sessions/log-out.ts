@@ -1,15 +1,16 @@
 import { JWT_LIFETIME_S } from '@posthorn/contract/limits.ts';
 import { forgetCached } from '../../access/forget-cached.ts';
 import type { Principal } from '../../access/principal.ts';
+import { familyOf } from '../../access/session-holds.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
-import { familyOfJti } from '../authentication/jwt.ts';
 import type { AccountDeps } from '../deps.ts';
 import { hashSecret } from '../secret-digest.ts';
+import { findAccountUser } from '../users/account-user.ts';
 import { endSession } from './end-sessions.ts';
 
 /**
- * Ends the session of a JWT: the JWT itself, the refresh tokens it came with, and those of the cookie that was
- * sent along, if it is the same user's. With an API key it ends nothing (ACC-15).
+ * Ends the session of a JWT, which is every JWT and refresh token of it, and the session of the cookie that was sent
+ * along, if it is the same user's. With an API key it ends nothing (ACC-15).
  */
 export async function logOut(
   deps: Pick<AccountDeps, 'db' | 'clock' | 'forget'>,
@@ -19,12 +20,15 @@ export async function logOut(
   if (jti === null) return;
   await deps.db.transaction(async (sql) => {
     const now = deps.clock.now();
+    // Nobody holds the JWT meanwhile (hold-principal.ts).
+    await findAccountUser(sql, userId, { lock: true });
+    // Of a JWT that outlives its family (ACC-10) this is the only end.
     // Longer than a JWT can live: its own expiry is not known here, and a minute more does no harm.
     await sql.query(
       `INSERT INTO revoked_jwts (jti, company_id, expires_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
       [jti, companyId, new Date(now.getTime() + (JWT_LIFETIME_S + 60) * 1000)],
     );
-    const familyId = familyOfJti(jti);
+    const familyId = familyOf(jti);
     if (familyId) await endSession(sql, { userId, familyId, at: now });
     if (input.refreshToken) {
       const { rows } = await sql.query<{ family_id: string }>(

@@ -7,7 +7,7 @@ import { ACCOUNT_USER_COLUMNS, type AccountUser, isUsersSuperadmin } from '../us
 import { endSession } from './end-sessions.ts';
 import { refreshExpiry, type SessionGrant, sessionFor } from './issue-session.ts';
 
-type RefreshDeps = Pick<AccountDeps, 'db' | 'clock' | 'jwt' | 'digest' | 'settings'>;
+type RefreshDeps = Pick<AccountDeps, 'db' | 'clock' | 'jwt' | 'digest' | 'settings' | 'forget'>;
 
 /**
  * How long after its rotation a token may be presented again without counting as stolen: two tabs that wake at
@@ -37,7 +37,8 @@ export async function refreshSession(
 ): Promise<SessionGrant> {
   const { refreshToken } = input;
   if (!refreshToken) throw apiError('REFRESH_FAILED');
-  const next = deps.digest.digest('refresh-next', refreshToken).toString('base64url');
+  const secret = deps.digest.digest('refresh-next', refreshToken).toString('base64url');
+  let stolenFrom: number | null = null;
   const row = await deps.db.transaction(async (sql) => {
     const found = await findToken(sql, refreshToken);
     const now = deps.clock.now();
@@ -47,12 +48,13 @@ export async function refreshSession(
     // Checked before anything rotates: a company that is reactivated finds its sessions as they were.
     if (found.company_status !== 'active' && !isUsersSuperadmin(found, deps.settings.superadminEmails))
       throw apiError('COMPANY_SUSPENDED');
+    const next = `${found.family_id}.${secret}`;
     if (found.rotated_at === null) {
       await rotate(sql, found, { token: refreshToken, next, now, expiresAt: refreshExpiresAt });
-      return { ...found, refreshExpiresAt };
+      return { ...found, next, refreshExpiresAt };
     }
     if (now.getTime() - found.rotated_at.getTime() <= REFRESH_OVERLAP_MS)
-      return { ...found, refreshExpiresAt };
+      return { ...found, next, refreshExpiresAt };
     await endSession(sql, { userId: found.id, familyId: found.family_id, at: now });
     await recordAudit(sql, {
       companyId: found.company_id,
@@ -61,12 +63,14 @@ export async function refreshSession(
       traceId: input.traceId,
       at: now,
     });
+    stolenFrom = found.id;
     return null;
   });
+  if (stolenFrom !== null) deps.forget(`user:${stolenFrom}`);
   if (!row) throw apiError('REFRESH_FAILED');
-  const session = await sessionFor(deps, row, row.family_id);
   const { refreshExpiresAt } = row;
-  return { session, refreshToken: next, issuedAt: deps.clock.now(), refreshExpiresAt };
+  const session = await sessionFor(deps, row, { familyId: row.family_id, endsAt: refreshExpiresAt });
+  return { session, refreshToken: row.next, issuedAt: deps.clock.now(), refreshExpiresAt };
 }
 
 /** Locks token and family, so that concurrent requests take turns and each sees the result of the last one. */

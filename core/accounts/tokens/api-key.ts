@@ -19,6 +19,11 @@ export function isApiKey(text: string): boolean {
   return FORM.test(text);
 }
 
+/** Also of a key that is cut off or mistyped; no JWT starts so. */
+export function startsLikeApiKey(text: string): boolean {
+  return /^(svc|old)_/.test(text);
+}
+
 /** SHA-256 of the whole key, prefix included. 256 random bits need no slow hash. */
 export function hashApiKey(key: string): Buffer {
   return createHash('sha256').update(key).digest();

@@ -1,13 +1,15 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { ProviderEventBody } from '@posthorn/contract/billing/provider-webhook.ts';
+import { isUnavailable } from '../../platform/db.ts';
 import { parseProviderTime } from '../dates.ts';
 import type { BillingDeps } from '../deps.ts';
 import { withoutCard } from './provider-event.ts';
 
 /**
  * Stores an event of the provider for later processing: once it is acknowledged, it is not lost. A known id is
- * acknowledged and not stored again (BIL-15). Database errors are thrown on: the provider then sends it again.
+ * acknowledged and not stored again (BIL-15). One that cannot be stored is 500, also while the database is away: the
+ * provider then sends it again.
  */
 export async function ingestEvent(
   deps: Pick<BillingDeps, 'db' | 'clock'>,
@@ -15,7 +17,7 @@ export async function ingestEvent(
 ): Promise<void> {
   const { event } = input;
   const now = deps.clock.now();
-  await deps.db.query(
+  const storing = deps.db.query(
     `WITH stored AS (
        INSERT INTO billing.provider_events (provider_event_id, event, payload, event_at, received_at, next_attempt_at, trace_id)
        VALUES ($1, $2, $3, $4, $5, $5, $6)
@@ -32,6 +34,9 @@ export async function ingestEvent(
       input.traceId,
     ],
   );
+  await storing.catch((cause: unknown) => {
+    throw isUnavailable(cause) ? apiError('INTERNAL', { cause }) : cause;
+  });
 }
 
 /**

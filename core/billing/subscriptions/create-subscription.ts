@@ -45,9 +45,9 @@ interface Order {
 }
 
 /**
- * Starts the trial of 30 days; the provider makes the first charge, due when it ends: at once for who had a trial
- * before, and until it is paid the subscription is expired like a trial without a payment. On both sides or on
- * none: what the provider made for a request that failed is undone (provider-intents.ts).
+ * Starts the trial of 30 days, or goes on with what is left of it when the company subscribes again; the provider makes
+ * the first charge, due when the trial ends. When the trial is over already that is at once, and until the charge is
+ * paid the subscription is expired like a trial without a payment. On both sides or on none: what the provider made for a request that failed is undone (provider-intents.ts).
  *
  * Throws the codes of BIL-7; 403 COMPANY_SUSPENDED; 422 CARD_REJECTED, 503 SERVICE_UNAVAILABLE for the provider's part.
  */
@@ -105,9 +105,9 @@ async function clearIntents(deps: CreateDeps, companyId: number): Promise<void> 
 
 interface Begun {
   request: SubscriptionToCreate;
-  /** Of now, when there is none. */
+  /** Of now, when there is none or it is over. */
   trialEndsAt: Date;
-  hasTrial: boolean;
+  beginsTrial: boolean;
 }
 
 async function begin(deps: CreateDeps, sql: Sql, order: Order, remoteIp: string): Promise<Begun> {
@@ -125,11 +125,13 @@ async function begin(deps: CreateDeps, sql: Sql, order: Order, remoteIp: string)
   if (live.rowCount !== 0 || open.some(({ underWay }) => underWay)) throw apiError('SUBSCRIPTION_EXISTS');
   const cardToken = order.cardId === null ? null : await openCardToken(deps, sql, companyId, order.cardId);
   const reference = await recordIntent(sql, { companyId, kind: 'subscription', now: deps.clock.now() });
-  const hasTrial = await claimTrial(deps, sql, { documentNumber: profile.documentNumber, reference });
-  const trialEndsAt = hasTrial ? new Date(now.getTime() + BILLING_TRIAL_DAYS * DAY_MS) : now;
+  const beginsTrial = await claimTrial(deps, sql, { documentNumber: profile.documentNumber, reference });
+  const trialEndsAt = beginsTrial
+    ? new Date(now.getTime() + BILLING_TRIAL_DAYS * DAY_MS)
+    : await restOfTrial(sql, companyId, now);
   return {
     trialEndsAt,
-    hasTrial,
+    beginsTrial,
     request: {
       reference,
       customerId: profile.asaasCustomerId,
@@ -142,6 +144,15 @@ async function begin(deps: CreateDeps, sql: Sql, order: Order, remoteIp: string)
       remoteIp,
     },
   };
+}
+
+/** When the trial of the company's first subscription ends; now, when that is past or another company had the trial. */
+async function restOfTrial(sql: Sql, companyId: number, now: Date): Promise<Date> {
+  const { rows } = await sql.query<{ trial_ends_at: Date }>(
+    'SELECT trial_ends_at FROM billing.subscriptions WHERE company_id = $1 AND trial_ends_at > $2 ORDER BY id LIMIT 1',
+    [companyId, now],
+  );
+  return rows[0]?.trial_ends_at ?? now;
 }
 
 /** Refuses a company that was suspended or deleted after the request was let in. */
@@ -202,7 +213,7 @@ async function commit(
   await requireActive(sql, companyId);
   if (!(await completeIntent(sql, begun.request.reference)))
     throw apiError('SERVICE_UNAVAILABLE', { cause: new Error('the request took too long and was undone') });
-  if (begun.hasTrial && !(await useTrial(sql, begun.request.reference, realNow)))
+  if (begun.beginsTrial && !(await useTrial(sql, begun.request.reference, realNow)))
     throw apiError('SERVICE_UNAVAILABLE', { cause: new Error('the trial was given to another meanwhile') });
   await closeExpired(sql, companyId, realNow);
   const { rows } = await sql.query<{ id: number }>(

@@ -28,6 +28,10 @@ import { Feedback } from './0067-feedback.ts';
 import { Playground } from './0068-playground.ts';
 import { PlaygroundEvents } from './0071-playground-events.ts';
 import { SessionKeys } from './0072-session-keys.ts';
+import { ScheduledEnds } from './0077-scheduled-ends.ts';
+import { ScheduledLimit } from './0079-scheduled-limit.ts';
+import { EventSizes } from './0081-event-sizes.ts';
+import { Typing } from './0085-typing.ts';
 
 /** Every migration of the messaging schema, oldest first. A landed one is never edited. */
 export const migrations = [
@@ -61,4 +65,8 @@ export const migrations = [
   Playground,
   PlaygroundEvents,
   SessionKeys,
+  ScheduledEnds,
+  ScheduledLimit,
+  EventSizes,
+  Typing,
 ];

@@ -20,8 +20,13 @@ export interface Broker {
     options: ConsumeOptions,
     handle: (body: unknown) => Promise<void>,
   ): Promise<Consumer>;
-  /** True while the connection is up; for /ready and metrics. */
+  /** True while the connection is up and messages are taken. */
   isUp(): boolean;
+  /**
+   * True while it is there, delivers, and takes no messages, for want of memory or disk. Nothing waits for that:
+   * owners look for their work by themselves.
+   */
+  isBlocked(): boolean;
   /** Called each time the connection comes (back) up: the relay sweeps at once instead of by timer. */
   onUp(listener: () => void): void;
   close(): Promise<void>;

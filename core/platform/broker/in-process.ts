@@ -89,6 +89,7 @@ export function createInProcessBroker(): Broker {
       return { close: stop };
     },
     isUp: () => !closing.signal.aborted,
+    isBlocked: () => false,
     // It was never away, so it never comes back.
     onUp() {},
     async close() {

@@ -32,7 +32,12 @@ export function createRabbitBroker(options: RabbitBrokerOptions): Broker {
   const upListeners = new Set<() => void>();
   const closing = new AbortController();
   const publishing = connect({ url, log, name: 'posthorn publisher' });
+  const isBlocked = watchBlocking(publishing);
   let consuming: Connection | undefined;
+  const unblocked = () => {
+    consuming ??= connect({ url, log, name: 'posthorn consumer' });
+    return consuming;
+  };
 
   const publisher = startPublisher({
     connection: publishing,
@@ -50,14 +55,14 @@ export function createRabbitBroker(options: RabbitBrokerOptions): Broker {
     async declare(queues) {
       // Whoever has declared a queue may publish to it.
       await publisher.ready;
-      await persist(() => declareQueues(publishing, queues), closing.signal);
+      // Over the one that is never blocked: a worker that starts during an alarm declares too.
+      await persist(() => declareQueues(unblocked(), queues), closing.signal);
       for (const queue of queues) declared.add(queue);
     },
     publish: publisher.publish,
     async consume(queue, { prefetch }, handle) {
       closing.signal.throwIfAborted();
-      consuming ??= connect({ url, log, name: 'posthorn consumer' });
-      const connection = consuming;
+      const connection = unblocked();
       if (!declared.has(queue)) await persist(() => checkQueue(connection, queue), closing.signal);
       const { signal } = closing;
       const consumer = await startConsumer({ connection, log, signal, queue, prefetch, handle });
@@ -71,6 +76,7 @@ export function createRabbitBroker(options: RabbitBrokerOptions): Broker {
       };
     },
     isUp: () => publisher.isUp() && consuming?.ready !== false,
+    isBlocked: () => isBlocked() && consuming?.ready !== false,
     onUp(listener) {
       upListeners.add(listener);
     },
@@ -107,6 +113,20 @@ function connect({ url, log, name }: { url: string; log: Log; name: string }): C
     log.info({ connection: name }, 'broker accepts publishers again'),
   );
   return connection;
+}
+
+/** The connection stands, and the broker reads nothing from it. */
+function watchBlocking(connection: Connection): () => boolean {
+  let blocked = false;
+  const set = (value: boolean) => () => {
+    blocked = value;
+  };
+  connection.on('connection.blocked', set(true));
+  connection.on('connection.unblocked', set(false));
+  // Lost, or made anew.
+  connection.on('error', set(false));
+  connection.on('connection', set(false));
+  return () => blocked;
 }
 
 async function disconnect(connection: Connection): Promise<void> {

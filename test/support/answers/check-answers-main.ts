@@ -42,7 +42,7 @@ function checkAnswers(): void {
   // Others see no bodies. They are looked at in the end, so that no test that counts time pays for it.
   const others = new Map<string, SeenAnswer>();
   watchConnections((answer) => {
-    const key = `${answer.method} ${answer.path} ${answer.status} ${answer.type}`;
+    const key = `${answer.method} ${answer.path} ${answer.status} ${answer.type} ${answer.retryAfter}`;
     if (others.size < OTHERS_MAX) others.set(key, answer);
   });
   process.on('exit', () => {

@@ -7,6 +7,8 @@ import type { SeenAnswer } from './watch-fetch.ts';
  * then one of the documents has to fit.
  */
 export function faultsOfAnswer(answer: SeenAnswer): string {
+  if (answer.status === 503 && answer.path !== '/ready' && !(Number(answer.retryAfter) > 0))
+    return 'a 503 has Retry-After (ERR-15)';
   // A path that cannot be decoded is none of any operation.
   if (answer.status === 400 && !isDecodable(answer.path)) return '';
   let first: string | null = null;

@@ -17,7 +17,13 @@ type HeaderOf = (name: string) => string | undefined;
 export function watchConnections(tell: (answer: SeenAnswer) => void): void {
   const look = ({ method, path }: UndiciMessage['request'], status: number, headerOf: HeaderOf) => {
     if (!areOurs(headerOf)) return;
-    tell({ method, path: path.split('?', 1)[0]!, status, type: headerOf('content-type') ?? '' });
+    tell({
+      method,
+      path: path.split('?', 1)[0]!,
+      status,
+      type: headerOf('content-type') ?? '',
+      retryAfter: headerOf('retry-after') ?? '',
+    });
   };
   subscribe('http.client.response.finish', (message) => {
     const { request, response } = message as { request: ClientRequest; response: IncomingMessage };

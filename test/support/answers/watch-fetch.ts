@@ -5,6 +5,8 @@ export interface SeenAnswer {
   status: number;
   /** The header Content-Type; empty for none. */
   type: string;
+  /** The header Retry-After; empty for none. */
+  retryAfter: string;
   /**
    * The parsed JSON, or the text where it is none. Undefined for a body of another type, an empty one, one that was
    * cut, and one that is larger than any answer is.
@@ -32,6 +34,7 @@ export function watchFetch(tell: (answer: SeenAnswer) => void | Promise<void>): 
       path: new URL(response.url).pathname,
       status: response.status,
       type: response.headers.get('content-type') ?? '',
+      retryAfter: response.headers.get('retry-after') ?? '',
       body: await jsonOf(response),
     });
     return response;

@@ -1,0 +1,21 @@
+import { createSessionKeys } from '@posthorn/core/instances/keep-session-keys.ts';
+import { endPairing } from '@posthorn/core/instances/pairing.ts';
+import type { SessionKeys } from '@posthorn/network/driver.ts';
+import { record } from './record-transition.ts';
+import type { SessionContext } from './session-context.ts';
+import { planForgetting } from './session-decisions.ts';
+
+/** What the instance's session remembers. */
+export function keysOf({ deps, row, lease }: SessionContext): SessionKeys {
+  return createSessionKeys(deps, { companyId: row.companyId, instanceId: row.id, lease });
+}
+
+/** Removes what belongs to a pairing that has ended, and tells users once. */
+export async function forgetPairing(held: SessionContext): Promise<void> {
+  await endPairing(held.deps.db, { id: held.row.id, lease: held.lease });
+  await keysOf(held).clear();
+  const transition = planForgetting(held.row);
+  if (!transition) return;
+  held.row = { ...held.row, credentials: null };
+  await record(held, transition);
+}

@@ -1,0 +1,21 @@
+import { beginDeviceSync } from '@posthorn/core/instances/device-state.ts';
+import { endPairing } from '@posthorn/core/instances/pairing.ts';
+import type { PairedIdentity } from '@posthorn/network/driver.ts';
+import { record } from './record-transition.ts';
+import type { SessionContext } from './session-context.ts';
+
+/** Keeps what the pairing gave, before the network takes the pairing for done. Throws when it cannot be kept. */
+export async function onPaired(held: SessionContext, identity: PairedIdentity): Promise<void> {
+  const { deps, lease } = held;
+  const credentials = deps.cipher.seal(identity.credentials);
+  await endPairing(deps.db, { id: held.row.id, lease });
+  await beginDeviceSync(deps.db, { id: held.row.id, lease }, identity.jid, deps.clock.now());
+  const outcome = await record(held, {
+    to: 'CONNECTED',
+    reason: 'paired',
+    fields: { credentials, phone: identity.phone, jid: identity.jid, push_name: identity.pushName },
+  });
+  // The network must not take the pairing for done: the credentials are kept nowhere.
+  if (outcome === 'refused') throw new Error(`a ${held.row.state} instance was paired`);
+  held.row = { ...held.row, credentials };
+}
