@@ -1,4 +1,5 @@
 /** The types of the methods, derived from the contract: nothing here is written twice. */
+import type { EventType } from '@posthorn/contract/events.ts';
 import type { AppRoute, AppRouter, ContractNoBodyType } from '@ts-rest/core';
 import type { z } from 'zod/v4';
 import type { Call, CallOptions } from './call-options.ts';
@@ -23,13 +24,49 @@ type ParamsPart<R> = R extends { path: infer P extends string }
   ? { [K in ParamName<P>]: string | number }
   : never;
 type QueryPart<R> = R extends { query: infer Q extends z.ZodType } ? Field<'query', Query<Q>> : unknown;
-/** In place of naming the media, its bytes: sent as a form. */
-type WithFile<B> = Flat<Omit<B, 'media_url' | 'media_id' | 'media_base64'> & { file: FileSource }>;
+/** Where media comes from: named, or as bytes, which are sent as a form. */
+type NamedSource = 'media_url' | 'media_id' | 'media_base64';
+type Source = NamedSource | 'file';
+type WithFile<B> = Flat<
+  Omit<B, NamedSource> & { file: FileSource } & { [K in NamedSource & keyof B]?: undefined }
+>;
+type WithNamed<B, S extends NamedSource & keyof B> = Flat<
+  Omit<B, NamedSource> & { [K in S]: Exclude<B[K], undefined> } & {
+    [K in Exclude<(NamedSource & keyof B) | 'file', S>]?: undefined;
+  }
+>;
+/** Exactly one of its sources: what the service demands, said by the types. */
+type OneSource<B> = { [S in NamedSource & keyof B]: WithNamed<B, S> }[NamedSource & keyof B] | WithFile<B>;
+
+/** A status is answered by a text, or by media, which stand beside no text. */
+type TextReply<B> = Flat<
+  Omit<B, Source | 'type' | 'text' | 'caption'> & { type?: 'text' | undefined; text: string } & {
+    [K in Source | 'caption']?: undefined;
+  }
+>;
+type MediaReply<B> = OneSource<Omit<B, 'type'> & { type: 'image' | 'video' | 'sticker' }>;
+
+/** What a route with media takes besides a FormData of the caller's own. */
+export type MediaBody<S extends z.ZodType> = 'type' extends keyof z.input<S>
+  ? TextReply<z.input<S>> | MediaReply<z.input<S>>
+  : OneSource<z.input<S>>;
+
+type Prefix<T> = T extends `${infer P}.${string}` ? P : never;
+type Suffix<T> = T extends `${string}.${infer S}` ? S : never;
+
+/** What a subscription may name: an event, all of a kind (`message.*`), all with an ending (`*.received`), or all. */
+export type EventPattern = '*' | EventType | `${Prefix<EventType>}.*` | `*.${Suffix<EventType>}`;
+
+/** What another route takes. A misspelt event would be waited for in silence: the types know the names. */
+export type JsonBody<S extends z.ZodType> = 'events' extends keyof z.input<S>
+  ? Flat<Omit<z.input<S>, 'events'> & { events?: readonly EventPattern[] | undefined }>
+  : z.input<S>;
+
 type BodyPart<R> = R extends { body: infer B }
   ? B extends z.ZodType
     ? R extends { metadata: { raw: 'multipart' } }
-      ? { body: z.input<B> | WithFile<z.input<B>> | FormData }
-      : Field<'body', z.input<B>>
+      ? { body: MediaBody<B> | FormData }
+      : Field<'body', JsonBody<B>>
     : unknown
   : unknown;
 type KeyedPart<R> = R extends { metadata: { operation: string } }

@@ -1,7 +1,14 @@
 import type { Call, CallOptions } from './call-options.ts';
-import type { BillingMethods, ContractMethods, Message, MessageStatus } from './contract-types.ts';
+import type {
+  BillingMethods,
+  ContractMethods,
+  EventPattern,
+  Message,
+  MessageStatus,
+} from './contract-types.ts';
 import { encodeBody, fillPath, type QueryValue } from './encode-request.ts';
-import type { EventPattern, EventsMatching, StreamedEvent } from './event-types.ts';
+import { withEnvironment } from './environment.ts';
+import type { EventsMatching, StreamedEvent } from './event-types.ts';
 import { randomId } from './random-id.ts';
 import type { RouteSpec, RouteTable } from './route-spec.ts';
 import { billingRoutes, messagingRoutes } from './routes.ts';
@@ -9,7 +16,14 @@ import { type StreamOptions, streamEvents } from './stream-events.ts';
 import { createTransport, type Transport, type TransportOptions } from './transport.ts';
 import { type WaitForInput, type WaitForOptions, waitForMessage } from './wait-for-message.ts';
 
-export type ClientOptions = TransportOptions;
+/**
+ * Without `baseUrl` the address is POSTHORN_URL of the environment, and so is the key (POSTHORN_API_KEY) unless credentials
+ * are given.
+ */
+export type ClientOptions = Omit<TransportOptions, 'baseUrl'> & {
+  /** e.g. `http://127.0.0.1:8080`; a path in it is kept in front. */
+  baseUrl?: string | undefined;
+};
 
 /** A request that no method covers. */
 export interface RawRequest {
@@ -29,13 +43,23 @@ export interface RawRequest {
 
 export type Client = Omit<ContractMethods, 'events' | 'messages'> & {
   events: ContractMethods['events'] & {
-    /** Live events, narrowed to those that `types` names: {@link streamEvents}. */
+    /**
+     * Live events, narrowed to those that `types` names: {@link streamEvents}.
+     *
+     * @example
+     * for await (const event of client.events.stream({ types: ['message.received'] })) console.log(event.data.content);
+     */
     stream<const P extends EventPattern = '*'>(
       options?: StreamOptions<P>,
     ): AsyncGenerator<StreamedEvent<EventsMatching<P>>, void, undefined>;
   };
   messages: ContractMethods['messages'] & {
-    /** The message once it has come as far as `state`: {@link waitForMessage}. */
+    /**
+     * The message once it has come as far as `state`: {@link waitForMessage}.
+     *
+     * @example
+     * await client.messages.waitFor({ instanceId, messageId: sent.message_id }, 'delivered');
+     */
     waitFor(
       input: WaitForInput,
       state: Exclude<MessageStatus, 'failed' | 'received'>,
@@ -54,13 +78,14 @@ interface RawRequests {
 /**
  * The client of one messaging service. Every method answers the body of the success and throws
  * PosthornError for everything else. Throws TypeError for options that cannot work.
+ * `createClient()` takes the address and the key from POSTHORN_URL and POSTHORN_API_KEY.
  *
  * @example
  * const client = createClient({ baseUrl: 'http://127.0.0.1:8080', apiKey: process.env.POSTHORN_API_KEY });
  * await client.messages.sendText({ instanceId, body: { to: '+5511999990000', text: 'Hello' } });
  */
-export function createClient(options: ClientOptions): Client {
-  const transport = createTransport(options);
+export function createClient(options?: ClientOptions): Client {
+  const transport = createTransport(withEnvironment(options, 'createClient', 'POSTHORN_URL'));
   const methods = methodsOf(messagingRoutes, transport) as unknown as ContractMethods;
   return {
     ...methods,
@@ -71,15 +96,19 @@ export function createClient(options: ClientOptions): Client {
     },
     messages: {
       ...methods.messages,
-      waitFor: (input, state, wait) => waitForMessage(methods.messages.get, input, state, wait),
+      waitFor: (input, state, wait) =>
+        waitForMessage({ get: methods.messages.get, transport }, input, state, wait),
     },
     ...rawRequests(transport),
   };
 }
 
-/** The client of one billing service; its credentials are those of the messaging service. */
-export function createBillingClient(options: ClientOptions): BillingClient {
-  const transport = createTransport(options);
+/**
+ * The client of one billing service; its credentials are those of the messaging service. Without `baseUrl` the address is
+ * POSTHORN_BILLING_URL.
+ */
+export function createBillingClient(options?: ClientOptions): BillingClient {
+  const transport = createTransport(withEnvironment(options, 'createBillingClient', 'POSTHORN_BILLING_URL'));
   return {
     ...(methodsOf(billingRoutes, transport) as unknown as BillingMethods),
     ...rawRequests(transport),

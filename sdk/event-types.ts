@@ -1,4 +1,4 @@
-import type { EventDataByType, EventFields, EventType } from './contract-types.ts';
+import type { EventDataByType, EventFields, EventPattern, EventType } from './contract-types.ts';
 
 /** An event as every consumer gets it. Narrow `data` by `type`. */
 export type WebhookEvent<T extends EventType = EventType> = {
@@ -7,12 +7,6 @@ export type WebhookEvent<T extends EventType = EventType> = {
 
 /** An event with its place in the log, which a later stream can go on from. */
 export type StreamedEvent<T extends EventType = EventType> = WebhookEvent<T> & { cursor: string };
-
-type Prefix<T> = T extends `${infer P}.${string}` ? P : never;
-type Suffix<T> = T extends `${string}.${infer S}` ? S : never;
-
-/** What a subscription may name: an event, all of a kind (`message.*`), all with an ending (`*.received`), or all. */
-export type EventPattern = '*' | EventType | `${Prefix<EventType>}.*` | `*.${Suffix<EventType>}`;
 
 /** The events that a pattern covers. */
 export type EventsMatching<P extends EventPattern> = P extends '*'

@@ -29,9 +29,9 @@ export {
   UnprocessableError,
   UnsupportedMediaTypeError,
 } from './error.ts';
-export type { EventPattern, EventsMatching, StreamedEvent, WebhookEvent } from './event-types.ts';
+export type { EventsMatching, StreamedEvent, WebhookEvent } from './event-types.ts';
 export type { FileSource } from './file.ts';
-export { iterate } from './iterate.ts';
+export { iterate, type ToArrayOptions, toArray } from './iterate.ts';
 export type { LogFields, Logger } from './logger.ts';
 export {
   createSession,
@@ -39,6 +39,7 @@ export {
   type SessionOptions,
   type StoredSession,
 } from './session.ts';
+export { type SignedHeaders, type SignOptions, signWebhook } from './sign-webhook.ts';
 export type { StreamOptions } from './stream-events.ts';
 export type { TokenSource } from './token-source.ts';
 export type { UploadProgress } from './upload-progress.ts';

@@ -1,16 +1,19 @@
 import type { CallOptions } from './call-options.ts';
 
 /** An answer that holds a list, in whichever way it is continued. */
-type ListAnswer = { data: readonly unknown[] } | { logs: readonly unknown[] };
+type ListAnswer = { data: readonly unknown[] } | { logs: readonly unknown[] } | { notes: readonly unknown[] };
 type ItemOf<A> = A extends { data: readonly (infer T)[] }
   ? T
   : A extends { logs: readonly (infer T)[] }
     ? T
-    : never;
+    : A extends { notes: readonly (infer T)[] }
+      ? T
+      : never;
 
 interface AnyAnswer {
   data?: readonly unknown[];
   logs?: readonly unknown[];
+  notes?: readonly unknown[];
   page?: number;
   limit?: number;
   total?: number;
@@ -41,7 +44,7 @@ export async function* iterate<I, A extends ListAnswer>(
   let before = new Set<unknown>();
   for (;;) {
     const answer = (await list({ ...given, query } as I, options)) as AnyAnswer;
-    const items = answer.data ?? answer.logs ?? [];
+    const items = answer.data ?? answer.logs ?? answer.notes ?? [];
     // A page is counted from the top: what was added meanwhile pushes items onto the next one.
     for (const item of items) if (!before.has(idOf(item))) yield item as ItemOf<A>;
     const next = continuation(answer, query, items.length);
@@ -49,6 +52,34 @@ export async function* iterate<I, A extends ListAnswer>(
     before = new Set(items.map(idOf).filter((id) => id !== undefined));
     query = { ...query, ...next };
   }
+}
+
+export interface ToArrayOptions extends CallOptions {
+  /** At most so many items. Default: all that there are. */
+  max?: number | undefined;
+}
+
+/**
+ * The items of a list in one array, over as many pages as they take: see {@link iterate}.
+ *
+ * @example
+ * const chats = await toArray(client.chats.list, { instanceId }, { max: 500 });
+ */
+export async function toArray<I, A extends ListAnswer>(
+  list: (input: I, options?: CallOptions) => Promise<A>,
+  ...[input, options]: undefined extends I
+    ? [input?: I, options?: ToArrayOptions]
+    : [input: I, options?: ToArrayOptions]
+): Promise<ItemOf<A>[]> {
+  const { max = Number.POSITIVE_INFINITY, ...call } = options ?? {};
+  if (!(max >= 0)) throw new TypeError('max must be a number from 0');
+  const items: ItemOf<A>[] = [];
+  if (max === 0) return items;
+  for await (const item of iterate(list, input as I, call)) {
+    items.push(item);
+    if (items.length >= max) break;
+  }
+  return items;
 }
 
 /** What the next page's query has more; null at the end. */

@@ -13,9 +13,12 @@ export function isTransient(error: unknown): error is PosthornError {
   return status === 0 || status === 502 ? RETRIED_CODES.includes(code) : RETRIED_STATUSES.includes(status);
 }
 
-/** True when the service says that it did nothing and when to come back: any request may be sent again. */
+/**
+ * True when the service says that it did nothing and when to come back: any request may be sent again. A 503
+ * says the second without the first, since its database may have stalled after the change was made.
+ */
 export function isRefusedForNow(error: PosthornError): boolean {
-  return (error.status === 429 || error.status === 503) && error.retryAfterMs !== null;
+  return error.status === 429 && error.retryAfterMs !== null;
 }
 
 /** True when the request may have been done all the same. */

@@ -14,7 +14,8 @@ export interface StoredSession {
   csrfToken: string | null;
 }
 
-export interface SessionOptions extends Pick<TransportOptions, 'baseUrl' | 'fetch' | 'timeoutMs' | 'logger'> {
+export interface SessionOptions
+  extends Pick<TransportOptions, 'baseUrl' | 'fetch' | 'timeoutMs' | 'logger' | 'headers'> {
   /** A login that was kept. */
   stored?: StoredSession | null | undefined;
   /** Is told of each new login and renewal, and of the end (null). */

@@ -1,6 +1,7 @@
 import { type Attempted, badResponse } from './attempt.ts';
+import type { EventPattern } from './contract-types.ts';
 import { ConnectionError, type PosthornError, TimeoutError } from './error.ts';
-import type { EventPattern, EventsMatching, StreamedEvent } from './event-types.ts';
+import type { EventsMatching, StreamedEvent } from './event-types.ts';
 import { isTransient, retryDelayMs } from './retry.ts';
 import { createSseParser, type SseFrame } from './sse-parser.ts';
 import type { Transport } from './transport.ts';

@@ -40,6 +40,8 @@ export interface TransportOptions {
   retries?: number | undefined;
   /** Is told of every attempt, without secrets and bodies. `console` is one. */
   logger?: Logger | undefined;
+  /** Go with every request, e.g. for a gateway in front of the service. What the client sets itself comes before them. */
+  headers?: Readonly<Record<string, string | undefined>> | undefined;
   /** Stands in front of the User-Agent, e.g. `my-app/1.2`. Browsers send their own. */
   userAgent?: string | undefined;
 }
@@ -84,6 +86,10 @@ export function createTransport(settings: TransportOptions): Transport {
   if ([settings.apiKey, settings.token, settings.session].filter((given) => given !== undefined).length > 1) {
     throw new TypeError('give either apiKey, token or session');
   }
+  const always = Object.entries(settings.headers ?? {});
+  // The same key for every send would make all of them one.
+  if (always.some(([name]) => name.toLowerCase() === 'idempotency-key'))
+    throw new TypeError('headers must not have an Idempotency-Key: each send has its own');
   const { fetch, logger, session } = settings;
   const userAgent = isBrowser() ? undefined : userAgentOf(settings.userAgent);
 
@@ -184,13 +190,15 @@ export function createTransport(settings: TransportOptions): Transport {
   }
 
   function toHttp(request: TransportRequest, token: string | undefined): HttpRequest {
-    const headers = new Headers({ accept: ACCEPT[request.answer] });
+    const headers = new Headers();
     const set = (name: string, value: string | undefined) => {
       if (value === undefined) return;
       // Headers would name the value in its message, and the value may be a key.
       if (!/^[\x20-\x7e]*$/.test(value)) throw new TypeError(`${name} must be printable ASCII`);
       headers.set(name, value);
     };
+    for (const [name, value] of always) set(name, value);
+    set('accept', ACCEPT[request.answer]);
     set('user-agent', userAgent);
     set('x-api-key', settings.apiKey);
     if (token !== undefined) set('authorization', `Bearer ${token}`);

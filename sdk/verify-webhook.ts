@@ -52,8 +52,7 @@ export async function verifyWebhook(
   options: VerifyOptions = {},
 ): Promise<WebhookEvent> {
   const body = bytesOf(payload);
-  const secrets = [secret].flat().map(keyOf);
-  if (secrets.length === 0) throw new TypeError('a secret is required');
+  const keys = await keysOf(secret, 'verify');
   const id = header(headers, 'webhook-id');
   const timestamp = header(headers, 'webhook-timestamp');
   const signatures = header(headers, 'webhook-signature');
@@ -63,13 +62,10 @@ export async function verifyWebhook(
     const bytes = version === 'v1' && signature ? bytesOfBase64(signature) : null;
     return bytes ? [bytes] : [];
   });
-  const signed = join(new TextEncoder().encode(`${id}.${timestamp}.`), body);
+  const signed = signedBytes(id, timestamp, body);
   // Every pair is compared, in constant time each: how long it takes says nothing about what fits.
   let fits = false;
-  for (const raw of secrets) {
-    const key = await crypto.subtle.importKey('raw', raw, { name: 'HMAC', hash: 'SHA-256' }, false, [
-      'verify',
-    ]);
+  for (const key of keys) {
     for (const signature of given) {
       if (await crypto.subtle.verify('HMAC', key, signature, signed)) fits = true;
     }
@@ -78,7 +74,8 @@ export async function verifyWebhook(
   return parse(body);
 }
 
-function bytesOf(payload: unknown): Uint8Array {
+/** Throws TypeError for what is no body. */
+export function bytesOf(payload: unknown): Uint8Array {
   if (typeof payload === 'string') return new TextEncoder().encode(payload);
   if (payload instanceof Uint8Array) return payload;
   if (payload instanceof ArrayBuffer) return new Uint8Array(payload);
@@ -105,6 +102,17 @@ function checkTime(timestamp: string, { toleranceSeconds = 300, nowMs = Date.now
   throw new WebhookVerificationError('TIMESTAMP_OUT_OF_TOLERANCE', `the timestamp ${off}`);
 }
 
+/** Not every platform's types have a name for it. */
+type Key = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
+
+/** Throws TypeError for what is no secret, and for none at all. */
+export async function keysOf(secret: string | readonly string[], usage: 'sign' | 'verify'): Promise<Key[]> {
+  const secrets = [secret].flat().map(keyOf);
+  if (secrets.length === 0) throw new TypeError('a secret is required');
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' };
+  return Promise.all(secrets.map((raw) => crypto.subtle.importKey('raw', raw, algorithm, false, [usage])));
+}
+
 /** `whsec_` and base64, or base64 alone. */
 function keyOf(secret: string): Uint8Array<ArrayBuffer> {
   const key = typeof secret === 'string' ? bytesOfBase64(secret.replace(/^whsec_/, '')) : null;
@@ -120,7 +128,9 @@ function bytesOfBase64(text: string): Uint8Array<ArrayBuffer> | null {
   }
 }
 
-function join(head: Uint8Array, tail: Uint8Array): Uint8Array<ArrayBuffer> {
+/** What Standard Webhooks signs. */
+export function signedBytes(id: string, timestamp: string, tail: Uint8Array): Uint8Array<ArrayBuffer> {
+  const head = new TextEncoder().encode(`${id}.${timestamp}.`);
   const whole = new Uint8Array(head.length + tail.length);
   whole.set(head);
   whole.set(tail, head.length);

@@ -1,11 +1,14 @@
 import type { CallOptions } from './call-options.ts';
 import type { Message, MessageStatus } from './contract-types.ts';
 import { MessageFailedError, TimeoutError } from './error.ts';
-import { sleep } from './wait.ts';
+import { type FollowedMessage, followMessage } from './follow-message.ts';
+import type { Transport } from './transport.ts';
 
 export interface WaitForOptions extends Pick<CallOptions, 'signal'> {
   /** How long the message may take. Default 60 s. */
   timeoutMs?: number | undefined;
+  /** Gets the message each time that it was read and has not come so far: how far it is, and what it waits for. */
+  onWait?: ((message: Message) => void) | undefined;
 }
 
 export interface WaitForInput {
@@ -18,29 +21,56 @@ const ORDER: readonly MessageStatus[] = ['queued', 'sent', 'delivered', 'read', 
 const DEFAULT_TIMEOUT_MS = 60_000;
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 3_000;
+/** Between two reads while the stream stands: no event tells that a message is being typed. */
+const LIVE_WAIT_MS = 5_000;
 
 /**
- * The message once it has come as far as `state`, or further. Throws MessageFailedError when it fails,
- * TimeoutError when it takes longer than `timeoutMs`, and whatever reading it throws.
+ * The message once it has come as far as `state`, or further. It follows the event stream, and reads the message again
+ * and again where no stream can be had. Throws MessageFailedError when it fails, TimeoutError when it takes longer than
+ * `timeoutMs`, and whatever reading it throws.
  */
 export async function waitForMessage(
-  get: (input: WaitForInput, options: CallOptions) => Promise<Message>,
+  deps: { get: (input: WaitForInput, options: CallOptions) => Promise<Message>; transport: Transport },
   input: WaitForInput,
   state: Exclude<MessageStatus, 'failed' | 'received'>,
   options: WaitForOptions = {},
 ): Promise<Message> {
-  const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+  const { signal, timeoutMs = DEFAULT_TIMEOUT_MS, onWait } = options;
   const wanted = ORDER.indexOf(state);
   if (wanted < 0) throw new TypeError(`a message is never ${state}: ${ORDER.join(', ')}`);
   const endsAtMs = performance.now() + timeoutMs;
-  for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(LONGEST_WAIT_MS, waitMs * 1.5)) {
-    const leftMs = Math.max(1, endsAtMs - performance.now());
-    const message = await get(input, { signal, deadlineMs: leftMs });
-    if (message.status === 'failed') throw failed(message);
-    if (ORDER.indexOf(message.status) >= wanted) return message;
-    if (performance.now() + waitMs >= endsAtMs) throw late(message, state, timeoutMs);
-    await sleep(waitMs, signal);
+  const leftMs = () => endsAtMs - performance.now();
+  let followed: FollowedMessage | null = null;
+  let last: Message | null = null;
+  try {
+    for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(LONGEST_WAIT_MS, waitMs * 1.5)) {
+      const message = await deps.get(input, { signal, deadlineMs: Math.max(1, leftMs()) });
+      last = message;
+      if (message.status === 'failed') throw failed(message);
+      if (ORDER.indexOf(message.status) >= wanted) return message;
+      onWait?.(message);
+      followed ??= followMessage(deps, {
+        instanceId: input.instanceId,
+        messageId: message.message_id,
+        types: typesFrom(wanted),
+        signal,
+      });
+      await followed.change(Math.min(followed.isLive() ? LIVE_WAIT_MS : waitMs, Math.max(0, leftMs())));
+      if (leftMs() <= 0) throw late(message, state, timeoutMs);
+    }
+  } catch (error) {
+    // The last read was cut off by the time that the message had, not by a service that is silent.
+    if (last && error instanceof TimeoutError && leftMs() <= 0) throw late(last, state, timeoutMs);
+    throw error;
+  } finally {
+    followed?.stop();
   }
+}
+
+/** The events that end the wait, so that no other one costs a read. */
+function typesFrom(wanted: number) {
+  const states = ORDER.slice(Math.max(1, wanted)) as ('sent' | 'delivered' | 'read' | 'played')[];
+  return [...states.map((each) => `message.${each}` as const), '*.delivery_failed' as const];
 }
 
 function failed({ message_id, failed_reason }: Message): MessageFailedError {
@@ -52,11 +82,12 @@ function failed({ message_id, failed_reason }: Message): MessageFailedError {
   });
 }
 
-function late({ message_id, status }: Message, state: string, timeoutMs: number): TimeoutError {
+function late({ message_id, status, typing_until }: Message, state: string, timeoutMs: number): TimeoutError {
+  const typing = typing_until ? `, since it is being typed until ${typing_until}` : '';
   return new TimeoutError({
     code: 'TIMEOUT',
     status: 0,
-    message: `the message is ${status}, not ${state}, after ${timeoutMs} ms`,
-    fields: { message_id, status },
+    message: `the message is ${status}, not ${state}, after ${timeoutMs} ms${typing}`,
+    fields: { message_id, status, typing_until },
   });
 }

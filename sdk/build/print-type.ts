@@ -38,12 +38,12 @@ export function createPrinter({ checker, nameOf, kept, docOf }: PrinterOptions):
     throw new Error(`cannot write the type ${checker.typeToString(type)} at ${path || 'the root'}`);
   }
 
-  /** `true | false` is boolean, and a named union keeps its name beside null. */
+  /** `true | false` is boolean, and a named union keeps its name beside null or a form. */
   function writeUnion(types: readonly ts.Type[], path: string, dropped = 0): string {
     const loose = types
-      .filter((type) => type.flags & EMPTY && !(type.flags & dropped))
+      .filter((type) => isLoose(type) && !(type.flags & dropped))
       .map((type) => checker.typeToString(type));
-    const rest = types.filter((type) => !(type.flags & EMPTY));
+    const rest = types.filter((type) => !isLoose(type));
     const parts = rest.map((type) => print(type, path, false));
     const both = parts.includes('true') && parts.includes('false');
     const merged = both ? [...parts.filter((part) => part !== 'true' && part !== 'false'), 'boolean'] : parts;
@@ -82,7 +82,8 @@ export function createPrinter({ checker, nameOf, kept, docOf }: PrinterOptions):
     const isOptional = (property.flags & ts.SymbolFlags.Optional) !== 0;
     const full = checker.getTypeOfSymbol(property);
     const type = isOptional ? withoutUndefined(full, at) : print(full, at, false);
-    const doc = docOf?.(at);
+    // `file?: undefined` says that there is none.
+    const doc = type === 'undefined' ? undefined : docOf?.(at);
     const name = /^[A-Za-z_$][\w$]*$/.test(property.name) ? property.name : JSON.stringify(property.name);
     return `${doc ? `${doc}\n` : ''}${name}${isOptional ? '?' : ''}: ${type};`;
   }
@@ -129,6 +130,11 @@ const PLAIN =
   ts.TypeFlags.Undefined |
   ts.TypeFlags.Void |
   ts.TypeFlags.Never;
+
+/** What stands beside a type in a union, and is no part of it. */
+function isLoose(type: ts.Type): boolean {
+  return (type.flags & EMPTY) !== 0 || (type.symbol?.name === 'FormData' && isGlobal(type));
+}
 
 /** Declared by the language, the platform or Node: known to whoever reads it. */
 function isGlobal(type: ts.Type): boolean {

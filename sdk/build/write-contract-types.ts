@@ -8,6 +8,7 @@ import { PATH_PARAMS } from '@posthorn/contract/path-params.ts';
 import { errorsOf, metaOf } from '@posthorn/contract/route-meta.ts';
 import type { AppRoute, AppRouter } from '@ts-rest/core';
 import ts from 'typescript';
+import { EXAMPLES } from './examples.ts';
 import { addFieldDocs, comment, type Docs, withoutDocs } from './field-docs.ts';
 import { createPrinter } from './print-type.ts';
 
@@ -42,7 +43,8 @@ export async function writeContractTypes(): Promise<string> {
     const nameOf = (text: string) => names.get(withoutDocs(text)) || undefined;
     const printer = createPrinter({ checker, nameOf, kept, docOf: (at) => docs[name]?.get(at) });
     const text = printer.print(type);
-    lines.push(text.startsWith('{') ? `export interface ${name} ${text}` : `export type ${name} = ${text};`);
+    const isRecord = text.startsWith('{') && !type.isUnion();
+    lines.push(isRecord ? `export interface ${name} ${text}` : `export type ${name} = ${text};`);
     // Two records of one shape: a reference would say the wrong one as often as the right one.
     const shape = withoutDocs(text);
     names.set(shape, names.has(shape) ? '' : name);
@@ -95,9 +97,9 @@ function targetOf(checker: ts.TypeChecker, symbol: ts.Symbol): ts.Symbol {
 function routeDocs(contract: AppRouter): Docs {
   const docs: Docs = new Map();
   for (const { name, route } of listRoutes(contract)) {
-    docs.set(name, routeDoc(route));
+    docs.set(name, routeDoc(route, contract === messagingContract ? EXAMPLES[name] : undefined));
     for (const [, param] of route.path.matchAll(/:(\w+)/g)) {
-      const text = PATH_PARAMS[param as string];
+      const text = PATH_PARAMS[param as string]?.[0];
       if (text) docs.set(`${name}.${param}`, comment([text]));
     }
     if (metaOf(route).operation) {
@@ -119,7 +121,7 @@ const KEY =
 const FORCE = 'Passes the guard and passive mode by: `X-Force-Send: true`.';
 const FILE = 'In place of naming the media, its bytes: a Buffer, Uint8Array, Blob, path or stream.';
 
-function routeDoc(route: AppRoute): string {
+function routeDoc(route: AppRoute, example: readonly string[] = []): string {
   return comment([
     `${route.summary}.`,
     ...(route.description ? ['', route.description] : []),
@@ -127,6 +129,7 @@ function routeDoc(route: AppRoute): string {
     `\`${route.method} ${route.path}\``,
     '',
     `@throws PosthornError: ${errorsOf(route).join(', ')}`,
+    ...(example.length > 0 ? ['', '@example', ...example] : []),
   ]);
 }
 
@@ -136,16 +139,26 @@ function eventDocs(): Docs {
   return docs;
 }
 
-/** Of a record that is declared as `z.infer<typeof schema>`: what its schema says. */
+/** Of a record that is declared as `z.infer<typeof schema>`, or of a body: what its schema says. */
 async function recordDocs(checker: ts.TypeChecker, symbol: ts.Symbol): Promise<Docs> {
   const docs: Docs = new Map();
   const declaration = targetOf(checker, symbol).declarations?.find(ts.isTypeAliasDeclaration);
-  const [argument] =
-    declaration && ts.isTypeReferenceNode(declaration.type) ? (declaration.type.typeArguments ?? []) : [];
-  const schema = argument && ts.isTypeQueryNode(argument) && checker.getSymbolAtLocation(argument.exprName);
-  const file = schema && targetOf(checker, schema).valueDeclaration?.getSourceFile().fileName;
-  if (!file) return docs;
+  if (!declaration || !ts.isTypeReferenceNode(declaration.type)) return docs;
+  const { typeName, typeArguments: [argument] = [] } = declaration.type;
+  if (!argument || !ts.isTypeQueryNode(argument)) return docs;
+  const [schema, ...members] = schemaPath(checker, argument.exprName);
+  const file = schema?.valueDeclaration?.getSourceFile().fileName;
+  if (!schema || !file) return docs;
   const module = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
-  addFieldDocs(docs, module[targetOf(checker, schema).name], '');
+  const found = members.reduce((at, { name }) => (at as Record<string, unknown>)[name], module[schema.name]);
+  addFieldDocs(docs, found, '');
+  if (typeName.getText() === 'MediaBody') docs.set('file', comment([FILE]));
   return docs;
+}
+
+/** `imageBody.json`: the export of its module, and its member. */
+function schemaPath(checker: ts.TypeChecker, name: ts.EntityName): ts.Symbol[] {
+  const before = ts.isQualifiedName(name) ? schemaPath(checker, name.left) : [];
+  const symbol = checker.getSymbolAtLocation(ts.isQualifiedName(name) ? name.right : name);
+  return symbol ? [...before, targetOf(checker, symbol)] : before;
 }

@@ -88,14 +88,19 @@ describe('iterating over a list', () => {
 
 describe('waiting for a message', () => {
   const input = { instanceId: INSTANCE, messageId: TRACE_ID };
-  const states =
-    (...given: string[]): Answer =>
-    (res, _, index) =>
+  /** One after another, the last for ever; without a stream of events. */
+  function states(...given: string[]): Answer {
+    let read = 0;
+    return (res, { url }) => {
+      if (url.startsWith('/v1/events/stream')) return refuse(res, 404, 'NOT_FOUND');
       json(res, 200, {
         message_id: TRACE_ID,
-        status: given[index] ?? given.at(-1),
+        status: given[read] ?? given.at(-1),
         failed_reason: 'no_route',
       });
+      read += 1;
+    };
+  }
 
   test('resolves once it came as far, or further', async () => {
     await using at = await setUp(states('queued', 'sent', 'read'));

@@ -120,7 +120,7 @@ describe('the client', () => {
     });
   });
 
-  test('passes the guard by when asked to', async () => {
+  test('bypasses the guard when asked to', async () => {
     await withServer(ok, async ({ seen }, client) => {
       await client.messages.sendText({
         instanceId: INSTANCE,

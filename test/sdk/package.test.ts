@@ -15,12 +15,18 @@ import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { createContext, runInContext } from 'node:vm';
 import { gzipSync } from 'node:zlib';
+import { billingContract } from '@posthorn/contract/billing/index.ts';
+import { listRoutes } from '@posthorn/contract/list-routes.ts';
+import { messagingContract } from '@posthorn/contract/messaging/index.ts';
+import { metaOf } from '@posthorn/contract/route-meta.ts';
 import { build } from 'esbuild';
+import type { z } from 'zod/v4';
 import { type Standalone, startStandalone } from '../cli/start-standalone.ts';
 import { openPage } from '../support/chromium.ts';
 import { tellFigure } from '../support/figures.ts';
 import { baseEnv, projectRoot } from '../support/process.ts';
 import { type HttpServer, json, startHttp } from './http-server.ts';
+import { NAMED_TYPES, programOfExamples, WRONG_TYPES } from './typed-bodies.ts';
 
 const run = promisify(execFile);
 /** Scripts of npm run under the Node of this test, not under whatever is first on PATH. */
@@ -95,6 +101,7 @@ describe('the published package', { timeout: 500_000 }, () => {
     const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
     assert.deepEqual(Object.keys(manifest.exports), ['.', './package.json']);
     assert.equal(manifest.private, undefined);
+    assert.equal(manifest.repository.directory, 'sdk');
     for (const file of ['index.js.map', 'index.cjs.map']) {
       const map = JSON.parse(readFileSync(path.join(root, file), 'utf8'));
       assert.equal(map.sourcesContent.length, map.sources.length);
@@ -169,7 +176,7 @@ export async function use(instanceId: string): Promise<Message> {
   });
 
   test('refuses in types what the service would refuse', async () => {
-    const found = await compile(
+    const { lines, found } = await wrongLines(
       'wrong.mts',
       `import { createClient } from '@posthorn/sdk';
 const client = createClient({ baseUrl: 'x' });
@@ -182,12 +189,50 @@ client.events.stream({ types: ['message.snt'] });
 client.messages.sendImage({ instanceId: 'x', body: { to: 'y', file: 5 } });
 client.messages.sendImage({ instanceId: 'x', body: { to: 'y', file: new Date() } });
 client.messages.waitFor({ instanceId: 'x', messageId: 'y' }, 'failed');
-for await (const event of client.events.stream({ types: ['message.sent'] })) event.data.content;
+for await (const event of client.events.stream({ types: ['message.delivered'] })) event.data.content;
 createClient({ baseUrl: 'x', logger: 'debug' });
 `,
     );
-    const lines = [...found.matchAll(/^wrong\.mts\((\d+),/gm)].map((match) => Number(match[1]));
-    assert.deepEqual([...new Set(lines)], [3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13], found);
+    assert.deepEqual(lines, [3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13], found);
+  });
+
+  /** The lines of it that the compiler finds fault with. */
+  async function wrongLines(file: string, source: string): Promise<{ lines: number[]; found: string }> {
+    const found = await compile(file, source);
+    const lines = [...found.matchAll(/^[\w-]+\.mts\((\d+),/gm)].map((match) => Number(match[1]));
+    return { lines: [...new Set(lines)].sort((a, b) => a - b), found };
+  }
+
+  test('names bodies, resources, patterns and headers, and takes exactly one source of media', async () => {
+    assert.equal(await compile('named.mts', NAMED_TYPES), '');
+    assert.equal(await compile('named.cts', NAMED_TYPES), '');
+    const { lines, found } = await wrongLines('unnamed.mts', WRONG_TYPES);
+    const last = WRONG_TYPES.trimEnd().split('\n').length;
+    assert.deepEqual(
+      lines,
+      Array.from({ length: last - 3 }, (_, at) => at + 4),
+      found,
+    );
+  });
+
+  test('shows an example on each of the methods that programs begin with, and it compiles', async () => {
+    const types = readFileSync(path.join(folder, 'node_modules/@posthorn/sdk/index.d.ts'), 'utf8');
+    const { program, count } = programOfExamples(types);
+    assert.ok(count >= 12, `${count} examples`);
+    assert.equal(await compile('examples.mts', program), '');
+  });
+
+  test('has a name for every body and every resource of the contract', () => {
+    const types = readFileSync(path.join(folder, 'node_modules/@posthorn/sdk/index.d.ts'), 'utf8');
+    const listed = /export type \{ (.*) \};\s*$/.exec(types.trim())?.[1] ?? '';
+    const exported = new Set(listed.split(', ').map((each) => each.split(' as ').at(-1)));
+    const missing = idsOfContract().filter((name) => !exported.has(name) && !UNNAMED.has(name));
+    assert.deepEqual(missing, []);
+    assert.deepEqual(
+      [...UNNAMED].filter((name) => exported.has(name)),
+      [],
+      'named by now',
+    );
   });
 
   test('type-checks for a bundler too', async () => {
@@ -221,13 +266,13 @@ createClient({ baseUrl: 'x', logger: 'debug' });
     return (outputFiles[0] as { text: string }).text;
   }
 
-  test('takes at most 10 kB of a page, gzipped', async () => {
+  test('takes at most 14 kB of a page, gzipped', async () => {
     const text = await bundle(
       "import { createClient, PosthornError } from '@posthorn/sdk'; globalThis.x = [createClient, PosthornError];",
     );
     const sizeBytes = gzipSync(text, { level: 9 }).length;
-    tellFigure('the SDK in a page, gzipped', sizeBytes, { atMost: 10_000 }, 'bytes');
-    assert.ok(sizeBytes <= 10_000, `${sizeBytes} bytes`);
+    tellFigure('the SDK in a page, gzipped', sizeBytes, { atMost: 14_000 }, 'bytes');
+    assert.ok(sizeBytes <= 14_000, `${sizeBytes} bytes`);
   });
 
   test('works in a realm that has what Workers have, and nothing of Node', async () => {
@@ -307,6 +352,65 @@ createClient({ baseUrl: 'x', logger: 'debug' });
     });
   });
 });
+
+/** Bodies by the id of their schema, `SendTextRequest` as `SendTextBody`, and what is answered. */
+function idsOfContract(): string[] {
+  const routes = [...listRoutes(messagingContract), ...listRoutes(billingContract)].filter(
+    ({ name, route }) =>
+      metaOf(route).access !== 'superadmin' && !/^(simulator|providerWebhook|health)\./.test(name),
+  );
+  return routes.flatMap(({ route }) => {
+    const success = Object.entries(route.responses).find(([status]) => status.startsWith('2'))?.[1];
+    const schemas = [success, 'body' in route ? route.body : undefined] as z.ZodType[];
+    return schemas
+      .flatMap((schema) => schema?.meta?.()?.id ?? [])
+      .map((id) => id.replace(/Request$/, 'Body'));
+  });
+}
+
+/** Lists, whose items have names, and answers that only say that it was done; and three that have older names. */
+const UNNAMED: ReadonlySet<string> = new Set([
+  ...[
+    'UserList',
+    'TokenList',
+    'AuditLog',
+    'InstanceList',
+    'MessageList',
+    'ScheduledList',
+    'StatusFeed',
+    'Queue',
+  ],
+  ...[
+    'ChatList',
+    'ContactList',
+    'LabelList',
+    'LabelChats',
+    'ChatNoteList',
+    'Groups',
+    'WebhookList',
+    'PlanList',
+  ],
+  ...[
+    'DeliveryLogList',
+    'EventDeliveries',
+    'DeliveredEventList',
+    'WebhookMetricsList',
+    'CompanyDeliveryLogList',
+  ],
+  ...['LatestDeliveryLogList', 'AddonList', 'CardList', 'ChargeList', 'OpenApiDocument', 'Health'],
+  ...[
+    'Acknowledged',
+    'CodeSent',
+    'ReloginRequired',
+    'EmailChangeStarted',
+    'QueueCount',
+    'Cancelled',
+    'QueueCleared',
+  ],
+  ...['FeedbackGiven', 'PlanChange', 'Event'],
+  // InstanceMetrics, UsageCounts, UpdateSettingsBody.
+  ...['InstanceWebhookMetrics', 'Usage', 'UpdateInstanceSettingsBody'],
+]);
 
 /** What the page does; what it saw comes back to the site it was loaded from. */
 const BROWSER = `

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { describe, test } from 'node:test';
 import {
+  type Client,
   type ClientOptions,
   createClient,
   NotFoundError,
@@ -71,20 +72,56 @@ describe('what may be repeated', () => {
   });
 });
 
-describe('what proves that nothing was done is tried again whatever the method', () => {
-  for (const [status, code] of [
-    [429, 'RATE_LIMITED'],
-    [503, 'SERVICE_UNAVAILABLE'],
-  ] as const) {
-    test(`${status} with Retry-After`, async () => {
-      const refused: Answer = (res) => refuse(res, status, code, {}, { 'retry-after': '0' });
-      await using at = await setUp(failing(2, refused, 201));
-      assert.deepEqual(await at.client.instances.create({ body: { name: 'sales' } }), { ok: 2 });
-      await using changing = await setUp(failing(1, refused));
-      assert.deepEqual(
-        await changing.client.instances.update({ instanceId: INSTANCE, body: { name: 'x' } }),
-        { ok: 1 },
-      );
+describe('an answer with Retry-After', () => {
+  const limited: Answer = (res) => refuse(res, 429, 'RATE_LIMITED', {}, { 'retry-after': '0' });
+  const unavailable: Answer = (res) => refuse(res, 503, 'SERVICE_UNAVAILABLE', {}, { 'retry-after': '0' });
+
+  test('429: nothing was done, so it is tried again whatever the method', async () => {
+    await using at = await setUp(failing(2, limited, 201));
+    assert.deepEqual(await at.client.instances.create({ body: { name: 'sales' } }), { ok: 2 });
+    await using changing = await setUp(failing(1, limited));
+    assert.deepEqual(await changing.client.instances.update({ instanceId: INSTANCE, body: { name: 'x' } }), {
+      ok: 1,
+    });
+  });
+
+  const changes: [string, (client: Client) => PromiseLike<unknown>][] = [
+    ['a POST', (client) => client.instances.create({ body: { name: 'sales' } })],
+    ['a PATCH', (client) => client.instances.update({ instanceId: INSTANCE, body: { name: 'x' } })],
+    ['a raw POST', (client) => client.request({ method: 'POST', path: '/v1/instances', body: {} })],
+  ];
+  for (const [what, change] of changes) {
+    test(`503: ${what} without a key may have been done and is not repeated`, async () => {
+      await using at = await setUp(failing(1, unavailable, 201));
+      await assert.rejects(async () => change(at.client), {
+        code: 'SERVICE_UNAVAILABLE',
+        attempts: 1,
+        retryAfterMs: 0,
+      });
+      assert.equal(at.server.seen.length, 1);
+    });
+  }
+
+  const repeatable: [string, (client: Client) => PromiseLike<unknown>][] = [
+    ['a read', (client) => client.instances.get({ instanceId: INSTANCE })],
+    ['a PUT', (client) => client.request({ method: 'PUT', path: '/v1/x', body: {} })],
+    ['a send, under the same key', (client) => client.messages.sendText(TEXT)],
+    [
+      'a raw POST under its key',
+      (client) =>
+        client.request({
+          method: 'POST',
+          path: '/v1/x',
+          body: {},
+          headers: { 'idempotency-key': 'order-1' },
+        }),
+    ],
+  ];
+  for (const [what, ask] of repeatable) {
+    test(`503: ${what} is tried again`, async () => {
+      await using at = await setUp(failing(2, unavailable));
+      assert.deepEqual(await ask(at.client), { ok: 2 });
+      assert.equal(new Set(at.server.seen.map(({ headers }) => headers['idempotency-key'])).size, 1);
     });
   }
 });
