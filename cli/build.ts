@@ -125,9 +125,9 @@ rmSync(stage, { recursive: true });
 chmodSync(path.join(dist, 'msgctl.js'), 0o755);
 cpSync(path.join(here, '../LICENSE'), path.join(dist, 'LICENSE'));
 for (const file of ['README.md', 'CHANGELOG.md']) cpSync(path.join(here, file), path.join(dist, file));
-const { name, version, description, license } = manifest;
+const { name, version, description, license, repository } = manifest;
 const published = {
-  ...{ name, version, description, license },
+  ...{ name, version, description, license, repository },
   type: 'module',
   engines: { node: '>=20.16' },
   bin: { msgctl: 'msgctl.js' },

@@ -22,6 +22,7 @@ import {
   getSubscription,
   removeItem,
 } from './commands/billing/subscription.ts';
+import { bulkSend } from './commands/bulk/send.ts';
 import { completion } from './commands/completion.ts';
 import { dev } from './commands/dev/dev.ts';
 import { doctor } from './commands/doctor/doctor.ts';
@@ -46,7 +47,7 @@ import { getSettings, setSettings } from './commands/instances/settings.ts';
 import { useInstance } from './commands/instances/use.ts';
 import { watchInstances } from './commands/instances/watch.ts';
 import { downloadMedia } from './commands/media/download.ts';
-import { listMedia, mediaByChat, mediaInfo } from './commands/media/list.ts';
+import { deleteMedia, listMedia, mediaByChat, mediaInfo } from './commands/media/list.ts';
 import { uploadMedia } from './commands/media/upload.ts';
 import { deleteMessage, editMessage } from './commands/messages/change.ts';
 import { getMessage } from './commands/messages/get.ts';
@@ -81,6 +82,7 @@ export const groups: Readonly<Record<string, string>> = {
   instances: 'accounts on the messaging network',
   'instances settings': 'settings of an instance',
   send: 'send messages',
+  bulk: 'sends to many, from a file',
   message: 'messages, sent and received',
   media: 'pictures, videos, sounds and documents that are stored',
   chats: 'chats: unread, archived, pinned and muted',
@@ -146,6 +148,7 @@ export const commands: readonly Command[] = [
   pair,
   sendText,
   ...sendCommands,
+  bulkSend,
   editMessage,
   deleteMessage,
   listQueue,
@@ -172,6 +175,7 @@ export const commands: readonly Command[] = [
   listMedia,
   mediaByChat,
   mediaInfo,
+  deleteMedia,
   usage,
   listPlans,
   listAddons,

@@ -26,6 +26,9 @@ export interface GlobalOptions {
   profile?: string;
   yes?: boolean;
   json?: boolean;
+  /** The filter, as written. */
+  jq?: string;
+  csv?: boolean;
 }
 
 /** What a command works with. */
@@ -123,7 +126,7 @@ export function createContext(deps: {
     out: deps.out,
     env,
     stdin: deps.stdin,
-    terminal: terminalOf({ ...deps, stdout: deps.stdout, isJson: options.json ?? false }),
+    terminal: terminalOf({ ...deps, stdout: deps.stdout, isJson: deps.out.isJson }),
     signal: deps.signal,
     url,
     profile,

@@ -75,10 +75,12 @@ function ofService(error: PosthornError): Fault {
   const { code, message, status, traceId, retryAfterMs, idempotencyKey, attempts, fields } = error;
   const isUnreachable = code === 'NETWORK' || code === 'TIMEOUT';
   const trace = traceId ? ` (trace ${traceId})` : '';
+  // The service knows what a header passes; here a flag sets that header.
+  const force = message.includes('X-Force-Send') ? ' (with msgctl: --force)' : '';
   const wait = retryAfterMs === null ? '' : `, try again in ${Math.ceil(retryAfterMs / 1000)} s`;
   return {
     exitCode: isUnreachable ? EXIT.unreachable : (EXIT_OF_STATUS[status] ?? EXIT.failed),
-    line: `${code}: ${message}${wait}${trace}`,
+    line: `${code}: ${message}${force}${wait}${trace}`,
     json: {
       ...fields,
       code,

@@ -1,6 +1,6 @@
 /** Plain text for people: no escape codes, neither ours nor those that came in with a message. */
 
-/** What would move the cursor, ring or colour becomes visible; line ends too, so a record stays on its lines. */
+/** What would move the cursor, ring, colour or hide becomes visible; line ends too, so a record stays on its lines. */
 export function printable(value: unknown): string {
   if (value === null || value === undefined || value === '') return '-';
   if (Array.isArray(value) && value.length === 0) return '-';
@@ -10,25 +10,66 @@ export function printable(value: unknown): string {
     : typeof value === 'object'
       ? JSON.stringify(value)
       : String(value);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this is about
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, (char) => {
-    return NAMED[char] ?? escaped(char);
-  });
-}
-
-/** JSON in which nothing moves the cursor either: of such characters JSON.stringify escapes the first 32 alone. */
-export function jsonText(value: unknown, indent = 0): string {
-  return JSON.stringify(value, null, indent).replace(
-    /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
-    escaped,
-  );
-}
-
-function escaped(char: string): string {
-  return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return visible(text.replace(/[\n\r\t]/g, (char) => NAMED[char] ?? char));
 }
 
 const NAMED: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+/** East Asian letters and pictures take two places on a terminal, marks none. */
+const WIDE =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
+const SEGMENTS = new Intl.Segmenter();
+
+/** The beginning of a line that fits, with `…` where it was cut. */
+export function fitLine(line: string, columns: number): string {
+  let width = 0;
+  let end = 0;
+  for (const { segment, index } of SEGMENTS.segment(line)) {
+    width += WIDE.test(segment) ? 2 : 1;
+    if (width > columns) return `${line.slice(0, end)}…`;
+    // Behind it there is room for the mark.
+    if (width < columns) end = index + segment.length;
+  }
+  return line;
+}
+
+/** JSON in which nothing moves the cursor, or is hidden; what parses it finds every character as it was. */
+export function jsonText(value: unknown, indent = 0): string {
+  return visible(JSON.stringify(value, null, indent));
+}
+
+/**
+ * Controls, and all that shows nothing or turns the direction of what follows: marks and overrides of direction, joiners,
+ * blanks without width, tags, fillers, and variation selectors, with which whole texts are hidden in one sign. Those that
+ * a picture is made of stay: its style, and the joiner between two of them.
+ */
+const HIDDEN =
+  /(?!(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}])[\ufe0e\ufe0f]|(?<=[0-9#*])\ufe0f(?=\u20e3)|(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}]|\ufe0f)\u200d(?=\p{Extended_Pictographic}))[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+
+/**
+ * A text of others, for a person at a terminal or for a model: what would hide in it is escaped, as JSON does. Ends of
+ * lines and tabs stay.
+ */
+export function visible(text: string): string {
+  return text.replace(HIDDEN, (char) => (char === '\n' || char === '\t' ? char : escaped(char)));
+}
+
+/** The same of every text in some data, and of the names in it. */
+export function visibleData<T>(data: T): T {
+  if (typeof data === 'string') return visible(data) as T;
+  if (Array.isArray(data)) return data.map(visibleData) as T;
+  if (typeof data !== 'object' || data === null) return data;
+  return Object.fromEntries(
+    Object.entries(data).map(([name, value]) => [visible(name), visibleData(value)]),
+  ) as T;
+}
+
+/** By its units, of which an astral character has two. */
+function escaped(char: string): string {
+  return Array.from({ length: char.length }, (_, at) => char.charCodeAt(at))
+    .map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`)
+    .join('');
+}
 
 /** One `name  value` line each. */
 export function fields(record: object): string {

@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { PosthornError } from '@posthorn/sdk/index.ts';
 import { CommanderError } from 'commander';
 import { createContext, type GlobalOptions } from './context.ts';
-import { CommandError, describeFault, EXIT, type Fault, usageFault } from './fault.ts';
+import { CommandError, describeFault, EXIT, type Fault, UsageError, usageFault } from './fault.ts';
 import { jsonText, printable } from './format.ts';
-import { createOutput } from './output.ts';
+import { createOutput, type OutputFormat } from './output.ts';
 import { createProgram } from './program.ts';
 import { renewalsSettled } from './session.ts';
 import { VERSION } from './version.ts';
@@ -35,11 +35,11 @@ export async function main(argv: readonly string[]): Promise<never> {
   // What cannot be told changes nothing of what was done.
   process.stderr.on('error', () => undefined);
   const { stdout, stderr, stdin, env } = process;
-  let out = createOutput({ stdout, stderr, isJson: false });
+  let out = createOutput({ stdout, stderr });
   const program = createProgram({
     version: VERSION,
-    contextOf(options: GlobalOptions, commandTree) {
-      out = createOutput({ stdout, stderr, isJson: options.json ?? false });
+    async contextOf(options: GlobalOptions, commandTree) {
+      out = createOutput({ stdout, stderr, ...(await formatOf(options)) });
       return createContext({ options, env, stdin, stdout, out, signal: controller.signal, commandTree });
     },
   });
@@ -57,6 +57,14 @@ export async function main(argv: readonly string[]): Promise<never> {
   await out.flush();
   // Idle connections of fetch would keep the process for seconds.
   process.exit(exitCode);
+}
+
+/** Before anything is done: a filter that is none must not be found out after a send. */
+async function formatOf({ json = false, csv = false, jq }: GlobalOptions): Promise<OutputFormat> {
+  if (csv && (json || jq !== undefined)) throw new UsageError('--csv goes with neither --json nor --jq');
+  if (jq === undefined) return { isJson: json, isCsv: csv };
+  const { compileFilter } = await import('./jq/compile-filter.ts');
+  return { isJson: true, filter: compileFilter(jq) };
 }
 
 /** Help and version have printed already; the rest is a command that was not understood. */

@@ -43,6 +43,7 @@ export interface Profile {
   /** Makes it the one that counts from now on. */
   choose(name: string): void;
   remove(name: string): void;
+  /** The service last registered at or logged in to; a profile without one takes that of the chosen one, or of `default`. */
   defaultUrl(): string | undefined;
   account(url: string): StoredAccount;
   /** Merges into what is stored; `undefined` forgets a field. */
@@ -64,10 +65,8 @@ export function openProfile(file: string, named?: string | undefined): Profile {
   }
   // Read when it is needed: a damaged file is no matter of commands that use no profile.
   const current = () => named ?? read(file).current_profile ?? DEFAULT;
-  const accountsOf = (stored: ProfileFile) => {
-    const name = current();
-    return name === DEFAULT ? stored : (stored.profiles?.[name] ?? { accounts: {} });
-  };
+  const accountsOf = (stored: ProfileFile, name = current()) =>
+    name === DEFAULT ? stored : (stored.profiles?.[name] ?? { accounts: {} });
   return {
     path: file,
     get name() {
@@ -81,11 +80,15 @@ export function openProfile(file: string, named?: string | undefined): Profile {
       const kept = name === DEFAULT ? { accounts: {} } : { default_url, accounts };
       write(file, { ...kept, profiles: left, ...(current_profile === name ? {} : { current_profile }) });
     },
-    defaultUrl: () => accountsOf(read(file)).default_url,
+    defaultUrl() {
+      const stored = read(file);
+      const names = [current(), stored.current_profile ?? DEFAULT, DEFAULT];
+      return names.map((name) => accountsOf(stored, name).default_url).find((url) => url !== undefined);
+    },
     account: (url) => accountsOf(read(file)).accounts[url] ?? {},
     update(url, change, { isDefault = false } = {}) {
       const stored = read(file);
-      const own = accountsOf(stored);
+      const own: Accounts = accountsOf(stored);
       own.accounts[url] = { ...own.accounts[url], ...change };
       if (isDefault) own.default_url = url;
       const name = current();

@@ -4,11 +4,13 @@ import { commands, groups } from './commands.ts';
 import type { CompletionNode } from './completion/tree.ts';
 import type { Context, GlobalOptions } from './context.ts';
 import { UsageError } from './fault.ts';
+import { sectionOf } from './sections.ts';
+import { didYouMean } from './similar.ts';
 
 /** Turns the definitions into a command line: the only file that knows the library for that. */
 export function createProgram(deps: {
   version: string;
-  contextOf: (options: GlobalOptions, commandTree: () => CompletionNode) => Context;
+  contextOf: (options: GlobalOptions, commandTree: () => CompletionNode) => Context | Promise<Context>;
 }): Commander {
   const program = new Commander('msgctl')
     .description('The command line of Posthorn, a messaging platform.')
@@ -21,6 +23,8 @@ export function createProgram(deps: {
     .option('--profile <name>', 'the profile with the keys (POSTHORN_PROFILE)')
     .option('--yes', 'do not ask before something is destroyed')
     .option('--json', 'print JSON')
+    .option('--jq <filter>', 'print what this jq filter makes of the JSON')
+    .option('--csv', 'print lists as CSV')
     .showHelpAfterError(false)
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()
@@ -28,10 +32,34 @@ export function createProgram(deps: {
     .configureOutput({ outputError: () => undefined });
   const contextOf = () => deps.contextOf(program.opts<GlobalOptions>(), () => treeOf(program));
   for (const command of commands) addCommand(program, command, contextOf);
+  // In the order of the sections, which is the order of their first commands.
+  for (const command of program.commands) command.helpGroup(sectionOf(command.name()));
+  addHelp(program);
   return program;
 }
 
-function addCommand(program: Commander, command: Command, contextOf: () => Context) {
+/** `help send text` shows that command; the library's own takes one word alone. */
+function addHelp(program: Commander) {
+  program
+    .helpCommand(false)
+    .command('help')
+    .helpGroup(sectionOf('help'))
+    .summary('Show the help of a command, e.g. help send text')
+    .description('Show the help of a command, e.g. help send text.')
+    .argument('[command...]', 'its words')
+    .action((words: string[]) => {
+      let at = program;
+      for (const word of words) {
+        const found = at.commands.find((command) => command.name() === word);
+        const names = at.commands.map((command) => command.name());
+        if (!found) throw new UsageError(`there is no command ${words.join(' ')}${didYouMean(word, names)}`);
+        at = found;
+      }
+      at.help();
+    });
+}
+
+function addCommand(program: Commander, command: Command, contextOf: () => Context | Promise<Context>) {
   const words = command.name.split(' ');
   const last = words.pop() as string;
   let parent = program;
@@ -45,11 +73,15 @@ function addCommand(program: Commander, command: Command, contextOf: () => Conte
   for (const [name, param] of args) leaf.addArgument(argumentOf(name, param));
   for (const [name, param] of Object.entries(command.flags ?? {})) leaf.addOption(optionOf(name, param));
   leaf.action(async (...given: unknown[]) => {
+    // Here and not by the library, which would name a flag that is missing before the misspelt one that was given.
+    for (const [name, param] of Object.entries(command.flags ?? {}))
+      if (param.isRequired && leaf.opts()[name] === undefined)
+        throw new UsageError(`required option '${flagOf(name)} <${param.value}>' not specified`);
     const input = Object.fromEntries(args.map(([name], at) => [name, given[at]]));
     const flags = Object.fromEntries(
       Object.entries(command.flags ?? {}).map(([name, param]) => [name, leaf.opts()[name] ?? emptyOf(param)]),
     );
-    const context = contextOf();
+    const context = await contextOf();
     if (command.destroys) await context.confirm(command.destroys);
     await command.run(context, { ...input, ...flags });
   });
@@ -81,10 +113,14 @@ function argumentOf(name: string, param: Param<unknown>): Argument {
 }
 
 function optionOf(name: string, param: Param<unknown>): Option {
-  const flag = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-  const option = new Option(param.value === null ? flag : `${flag} <${param.value}>`, param.help);
-  if (param.isRequired) option.makeOptionMandatory();
+  const flag = flagOf(name);
+  const help = param.isRequired ? `${param.help} (required)` : param.help;
+  const option = new Option(param.value === null ? flag : `${flag} <${param.value}>`, help);
   return param.value === null ? option : option.argParser(parserOf(param));
+}
+
+function flagOf(name: string): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
 function written(name: string, param: Param<unknown>): string {

@@ -13,14 +13,22 @@ export async function upload<T>(
   call: (options: CallOptions) => Promise<T>,
 ): Promise<T> {
   if (!file || !terminal || file.size < SHOWN_FROM_BYTES) return call({ signal });
-  const store = createStore({ name: printable(file.name), sentBytes: 0, totalBytes: file.size });
+  const store = createStore({ name: printable(file.name), ...progressOf(0, file.size) });
   let sent: Promise<T> | null = null;
   const { showProgress } = await import('./views/progress.ts');
   await showProgress({ terminal, signal }, store, async () => {
-    sent = call({ signal, onUploadProgress: (progress) => store.change(progress) });
+    sent = call({
+      signal,
+      onUploadProgress: ({ sentBytes, totalBytes }) => store.change(progressOf(sentBytes, totalBytes)),
+    });
     await sent;
   });
   // Called off before it began: what it was called off for is the reason. Otherwise the call says what it knows.
   if (sent === null) throw signal.reason;
   return sent;
+}
+
+function progressOf(done: number, total: number) {
+  const megabytes = (bytes: number) => (bytes / 1_000_000).toFixed(1);
+  return { done, total, counted: `${megabytes(done)} of ${megabytes(total)} MB` };
 }

@@ -24,7 +24,7 @@ export const api = defineCommand({
     body: text('json', 'the whole body; - reads it from a pipe'),
     file: text('path', 'the field file of a form; - reads it from a pipe'),
     idempotencyKey: text('key', 'repeating a send with the same key sends nothing twice'),
-    force: toggle('pass passive mode and the anti-spam guard by'),
+    force: toggle('bypass passive mode and the anti-spam guard'),
     billing: toggle('at the billing service, for a path that both have'),
   },
   async run(context, { method: given, path, fields, body, file, idempotencyKey, force, billing }) {

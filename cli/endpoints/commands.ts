@@ -163,7 +163,7 @@ function commandOf(name: string, endpoint: Endpoint, destroys: string | undefine
     if (field.name !== 'instance_id') flags[camel(field.name)] = flagOf(field);
   if (endpoint.keyed) {
     flags.idempotencyKey = text('key', 'repeating a command with the same key does nothing twice');
-    flags.force = toggle('pass passive mode and the anti-spam guard by');
+    flags.force = toggle('bypass passive mode and the anti-spam guard');
   }
   if (endpoint.body !== null) flags.body = text('json', 'the whole body; - reads it from a pipe');
   if (endpoint.takesFile) flags.file = text('path', 'the file to send; - reads it from a pipe');

@@ -7,7 +7,7 @@ import { fillPath } from '../endpoints/fill-path.ts';
 import { UsageError } from '../fault.ts';
 import { didYouMean } from '../similar.ts';
 import { nextSteps } from './next-steps.ts';
-import type { Tool } from './tool.ts';
+import { argumentOf, type Tool } from './tool.ts';
 
 /** What a tool answers: the data of the service, and what may be done with it. */
 export interface ToolAnswer {
@@ -15,12 +15,20 @@ export interface ToolAnswer {
   data: Record<string, unknown>;
 }
 
+/** A tool with the endpoint that it calls. */
+export interface Offered {
+  tool: Tool;
+  endpoint: Endpoint;
+}
+
+const MASK = '***';
+
 type Arguments = Readonly<Record<string, unknown>>;
 
 /** Calls the endpoint of a tool. What the service refuses is an answer too; nothing is thrown for it. */
 export async function callTool(
   context: Context,
-  { tool, endpoint }: { tool: Tool; endpoint: Endpoint },
+  { tool, endpoint }: Offered,
   args: Arguments,
 ): Promise<ToolAnswer> {
   try {
@@ -32,10 +40,8 @@ export async function callTool(
       body: endpoint.body === null ? undefined : pick(args, tool.body),
       idempotencyKey,
     });
-    return {
-      isError: false,
-      data: { result: answer ?? { done: true }, next_steps: nextSteps(tool, answer) },
-    };
+    const shown = mask(answer ?? { done: true }, tool.masked);
+    return { isError: false, data: { result: shown, next_steps: nextSteps(tool, answer, args) } };
   } catch (error) {
     return refused(error);
   }
@@ -47,11 +53,18 @@ export function refused(error: unknown): ToolAnswer {
     const { code, message, status, traceId, retryAfterMs, idempotencyKey, fields } = error;
     const details = { ...fields, code, message, status, trace_id: traceId, retry_after_ms: retryAfterMs };
     const again =
-      idempotencyKey === null ? [] : [`To try the same send again, pass idempotency_key ${idempotencyKey}.`];
+      idempotencyKey !== null && mayPass(status)
+        ? [`To try the same send again, pass idempotency_key ${idempotencyKey}.`]
+        : [];
     return { isError: true, data: { error: details, next_steps: again } };
   }
   const message = error instanceof Error ? error.message : String(error);
   return { isError: true, data: { error: { code: 'FAILED', message }, next_steps: [] } };
+}
+
+/** Whether the same request may fare better. What the service refused as it is stays refused. */
+function mayPass(status: number): boolean {
+  return status < 400 || status >= 500 || [408, 425, 429].includes(status);
 }
 
 function checkArguments(tool: Tool, args: Arguments): void {
@@ -60,12 +73,31 @@ function checkArguments(tool: Tool, args: Arguments): void {
     if (!known.includes(name)) throw new UsageError(`there is no argument ${name}${didYouMean(name, known)}`);
   const missing = tool.inputSchema.required.filter((name) => args[name] === undefined);
   if (missing.length > 0) throw new UsageError(`missing: ${missing.join(', ')}`);
+  for (const name of tool.masked)
+    if (JSON.stringify(args[name] ?? null).includes(`"${MASK}"`))
+      throw new UsageError(
+        `${name}: ${MASK} stands for a value that is not shown; leave ${name} out to keep it`,
+      );
+}
+
+/** The same answer, in which the fields of these names say only that they have a value. */
+function mask(value: unknown, fields: readonly string[], isSecret = false): unknown {
+  if (isSecret && typeof value === 'string') return value === '' ? '' : MASK;
+  if (Array.isArray(value)) return value.map((item) => mask(item, fields, isSecret));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, part]) => [
+      name,
+      mask(part, fields, isSecret || fields.includes(name)),
+    ]),
+  );
 }
 
 async function pathOf(context: Context, endpoint: Endpoint, args: Arguments): Promise<string> {
-  const given = typeof args.instanceId === 'string' ? args.instanceId : undefined;
-  const instanceId = endpoint.path.includes(':instanceId') ? await context.instanceId(given) : '';
-  return fillPath(endpoint.path, { ...args, instanceId });
+  const path = endpoint.path.replace(/:\w+/g, argumentOf);
+  const given = typeof args.instance_id === 'string' ? args.instance_id : undefined;
+  const instanceId = path.includes(':instance_id') ? await context.instanceId(given) : '';
+  return fillPath(path, { ...args, instance_id: instanceId });
 }
 
 function pick(args: Arguments, names: readonly string[]): Record<string, unknown> {

@@ -1,7 +1,11 @@
 import type { Tool } from './tool.ts';
 
 /** What an agent may do with an answer, in words; derived from its shape, never from what users wrote. */
-export function nextSteps(tool: Tool, answer: unknown): string[] {
+export function nextSteps(
+  tool: Tool,
+  answer: unknown,
+  args: Readonly<Record<string, unknown>> = {},
+): string[] {
   if (typeof answer !== 'object' || answer === null) return [];
   const fields = answer as Record<string, unknown>;
   const steps: string[] = [];
@@ -11,9 +15,11 @@ export function nextSteps(tool: Tool, answer: unknown): string[] {
     );
   if (isId(fields.idempotency_key))
     steps.push(`To try again, pass idempotency_key ${fields.idempotency_key}: nothing is sent twice.`);
-  const cursor = fields.next_cursor ?? fields.next_page_cursor;
-  const param = ['after', 'cursor', 'before'].find((name) => tool.query.includes(name));
-  if (typeof cursor === 'string' && cursor !== '' && param)
+  const cursor = fields.next_cursor ?? fields.next_page_cursor ?? fields.next_before;
+  // A cursor goes on in the direction that the list has: newest first unless it was asked for with after.
+  const params = args.after === undefined ? ['cursor', 'before'] : ['after'];
+  const param = params.find((name) => tool.query.includes(name));
+  if ((typeof cursor === 'string' || typeof cursor === 'number') && cursor !== '' && param)
     steps.push(`There is more: call again with ${param} ${cursor}.`);
   const { page, limit, total } = fields;
   if (

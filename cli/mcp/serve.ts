@@ -3,12 +3,11 @@ import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { Context } from '../context.ts';
-import type { Endpoint } from '../endpoints/endpoint.ts';
-import { ENDPOINTS } from '../endpoints/table.ts';
+import { visibleData } from '../format.ts';
 import { VERSION } from '../version.ts';
 import { callTool, refused, type ToolAnswer } from './call-tool.ts';
+import { type Selection, selectTools } from './select-tools.ts';
 import type { Tool } from './tool.ts';
-import { TOOLS } from './tool-table.ts';
 import { WAIT_TOOL, waitForMessage } from './wait-tool.ts';
 
 const INSTRUCTIONS = `Posthorn sends and receives messages of a phone messaging network.
@@ -23,17 +22,17 @@ const NO_VALIDATOR = {
 };
 
 /** Serves until the client goes away or `context.signal` fires. */
-export async function serveTools(context: Context, options: { allowWrites: boolean }): Promise<void> {
-  const offered = offeredTools(options.allowWrites);
+export async function serveTools(context: Context, selection: Selection): Promise<void> {
+  const { offered, waits, whyNot } = selectTools(selection);
   const server = new Server(
     { name: 'posthorn', version: VERSION },
     { capabilities: { tools: {} }, instructions: INSTRUCTIONS, jsonSchemaValidator: NO_VALIDATOR },
   );
   server.setRequestHandler(ListToolsRequestSchema, () => ({
-    tools: [...[...offered.values()].map(({ tool }) => listed(tool)), WAIT_TOOL],
+    tools: [...[...offered.values()].map(({ tool }) => listed(tool)), ...(waits ? [WAIT_TOOL] : [])],
   }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, arguments: args = {} } }) => {
-    if (name === WAIT_TOOL.name) return shown(await waitForMessage(context, args));
+    if (waits && name === WAIT_TOOL.name) return shown(await waitForMessage(context, args));
     const known = offered.get(name);
     if (known) return shown(await callTool(context, known, args));
     return shown(refused(new Error(whyNot(name))));
@@ -47,22 +46,6 @@ export async function serveTools(context: Context, options: { allowWrites: boole
   await server.connect(new StdioServerTransport(context.stdin));
   await ended;
   await server.close();
-}
-
-function offeredTools(allowWrites: boolean): Map<string, { tool: Tool; endpoint: Endpoint }> {
-  const endpoints = new Map(ENDPOINTS.map((endpoint) => [endpoint.name, endpoint]));
-  return new Map(
-    TOOLS.filter(({ isReading }) => isReading || allowWrites).flatMap((tool) => {
-      const endpoint = endpoints.get(tool.endpoint);
-      return endpoint ? [[tool.name, { tool, endpoint }]] : [];
-    }),
-  );
-}
-
-function whyNot(name: string): string {
-  return TOOLS.some((tool) => tool.name === name)
-    ? `${name} changes something, and this server only reads: start it with msgctl mcp --allow-writes`
-    : `there is no tool ${name}`;
 }
 
 function listed({ name, description, inputSchema, isReading, isDestructive, body }: Tool) {
@@ -80,10 +63,12 @@ function listed({ name, description, inputSchema, isReading, isDestructive, body
   };
 }
 
+/** A model reads what no person sees: nothing that strangers wrote may hide from who looks over its shoulder. */
 function shown({ isError, data }: ToolAnswer) {
+  const structuredContent = visibleData(data);
   return {
     isError,
-    structuredContent: data,
-    content: [{ type: 'text' as const, text: JSON.stringify(data, null, 2) }],
+    structuredContent,
+    content: [{ type: 'text' as const, text: JSON.stringify(structuredContent, null, 2) }],
   };
 }

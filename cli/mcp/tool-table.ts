@@ -3,7 +3,7 @@ import { listRoutes, type NamedRoute } from '@posthorn/contract/list-routes.ts';
 import { messagingContract } from '@posthorn/contract/messaging/index.ts';
 import { metaOf, takesBody } from '@posthorn/contract/route-meta.ts';
 import { z } from 'zod/v4';
-import type { Tool } from './tool.ts';
+import { argumentOf, type Tool } from './tool.ts';
 
 /** What makes, changes or shows credentials, or takes a login: an agent has the key that it was given. */
 const NOT_FOR_AGENTS =
@@ -15,6 +15,16 @@ const READ_ALL_THE_SAME: ReadonlySet<string> = new Set([
   'events.get',
   'billing.cards.list',
 ]);
+
+/**
+ * Who reads messages of strangers may be talked into anything. These lead events, mails or the way to the network to an
+ * address that a text can name, or repeat what went to one.
+ */
+const BY_NAME_ONLY = /^(webhooks|deliveries)\./;
+const ADDRESS_FIELDS: readonly string[] = ['url', 'headers', 'proxy', 'email'];
+
+/** Headers of webhooks carry the credentials of their receivers. */
+const SECRET_FIELD = /^headers$|secret|password|token$|api_?key/i;
 
 const KEY = {
   type: 'string',
@@ -44,6 +54,7 @@ function toolOf(prefix: string, { name: own, route }: NamedRoute): Tool[] {
   const query = 'query' in route ? objectOf(route.query) : {};
   const body = takesBody(route) && 'body' in route ? objectOf(route.body) : {};
   const keyed = meta.operation !== undefined;
+  const bodyFields = Object.keys(body.properties ?? {});
   return [
     {
       name: name.replaceAll('.', '_'),
@@ -51,21 +62,27 @@ function toolOf(prefix: string, { name: own, route }: NamedRoute): Tool[] {
       description: [meta.summary, meta.description].filter(Boolean).join('. '),
       isReading,
       isDestructive: route.method === 'DELETE' || /suspend|cancel|disconnect|logout|leave/i.test(own),
+      isByNameOnly:
+        !isReading &&
+        (BY_NAME_ONLY.test(name) || (!keyed && bodyFields.some((field) => ADDRESS_FIELDS.includes(field)))),
+      masked: [...new Set(fieldNames(successOf(route)))].filter((field) => SECRET_FIELD.test(field)),
       path: params,
       query: Object.keys(query.properties ?? {}),
-      body: Object.keys(body.properties ?? {}),
+      body: bodyFields,
       inputSchema: {
         type: 'object',
         properties: {
-          ...Object.fromEntries(params.map((param) => [param, paramSchema(param)])),
+          ...Object.fromEntries(params.map((param) => [argumentOf(param), paramSchema(param)])),
           ...query.properties,
           ...body.properties,
           ...(keyed ? { idempotency_key: KEY } : {}),
         },
         required: [
-          ...params.filter((param) => param !== 'instanceId'),
-          ...(query.required ?? []),
-          ...(body.required ?? []),
+          ...new Set([
+            ...params.filter((param) => param !== 'instanceId').map(argumentOf),
+            ...(query.required ?? []),
+            ...(body.required ?? []),
+          ]),
         ],
       },
     },
@@ -75,7 +92,23 @@ function toolOf(prefix: string, { name: own, route }: NamedRoute): Tool[] {
 function paramSchema(name: string): object {
   if (name === 'instanceId')
     return { type: 'string', description: 'The instance; may be left out when there is only one' };
-  return { type: 'string', description: `${name} of what is meant` };
+  return { type: 'string', description: `${argumentOf(name)} of what is meant` };
+}
+
+/** Every name that occurs in a schema of an answer, at any depth. */
+function fieldNames(schema: unknown): string[] {
+  if (typeof schema !== 'object' || schema === null || !('safeParse' in schema)) return [];
+  const json = z.toJSONSchema(schema as z.ZodType, { unrepresentable: 'any' });
+  const namesIn = (part: unknown): string[] => {
+    if (typeof part !== 'object' || part === null) return [];
+    const own = 'properties' in part ? Object.keys(part.properties as object) : [];
+    return [...own, ...Object.values(part).flatMap(namesIn)];
+  };
+  return namesIn(json);
+}
+
+function successOf(route: NamedRoute['route']): unknown {
+  return Object.entries(route.responses).find(([status]) => status.startsWith('2'))?.[1];
 }
 
 function objectOf(schema: unknown): ObjectSchema {
@@ -93,7 +126,7 @@ function objectOf(schema: unknown): ObjectSchema {
 }
 
 function answersJson(route: NamedRoute['route']): boolean {
-  const success = Object.entries(route.responses).find(([status]) => status.startsWith('2'))?.[1];
+  const success = successOf(route);
   if (success === undefined) return false;
   // c.noBody() is a symbol: there is nothing to read, and that is an answer too.
   return (

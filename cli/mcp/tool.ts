@@ -8,10 +8,19 @@ export interface Tool {
   /** It only reads. Everything else needs `--allow-writes`. */
   isReading: boolean;
   isDestructive: boolean;
-  /** Where each argument goes. */
+  /** It leads data to an address that its caller gives, or repeats what went there: only by `--allow <name>`. */
+  isByNameOnly: boolean;
+  /** Fields of its answer whose values open something: agents see that they are there. */
+  masked: readonly string[];
+  /** Where each argument goes. The parameters of the path are spelled as in the path, the arguments in snake_case. */
   path: readonly string[];
   query: readonly string[];
   body: readonly string[];
   /** JSON Schema of all arguments together. */
   inputSchema: { type: 'object'; properties: Record<string, object>; required: string[] };
+}
+
+/** One spelling for all arguments: `messageId` of a path is `message_id`, as in bodies and answers. */
+export function argumentOf(param: string): string {
+  return param.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

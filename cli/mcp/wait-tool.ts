@@ -15,7 +15,7 @@ export const WAIT_TOOL = {
       message_id: { type: 'string', description: 'What the send answered' },
       state: { type: 'string', enum: [...STATES], description: 'Default: delivered' },
       timeout_seconds: { type: 'integer', minimum: 1, maximum: TIMEOUT_MAX_S, description: 'Default: 60' },
-      instanceId: { type: 'string', description: 'The instance; may be left out when there is only one' },
+      instance_id: { type: 'string', description: 'The instance; may be left out when there is only one' },
     },
     required: ['message_id'],
   },
@@ -27,7 +27,7 @@ export async function waitForMessage(context: Context, args: Record<string, unkn
     message_id: messageId,
     state = 'delivered',
     timeout_seconds: timeoutS = 60,
-    instanceId: named,
+    instance_id: named,
   } = args;
   try {
     if (typeof messageId !== 'string') throw new UsageError('missing: message_id');

@@ -6,8 +6,10 @@ import type { Store } from './store.ts';
 
 export interface ProgressState {
   name: string;
-  sentBytes: number;
-  totalBytes: number;
+  done: number;
+  total: number;
+  /** How far it is, in words: `3 of 10`. */
+  counted: string;
 }
 
 const BAR_MAX = 30;
@@ -23,23 +25,18 @@ export async function showProgress(
 
 function Bar({ store }: { store: Store<ProgressState> }): ReactNode {
   const { columns } = useWindowSize();
-  const { name, sentBytes, totalBytes } = useSyncExternalStore(store.subscribe, store.get);
-  const share = totalBytes === 0 ? 0 : Math.min(1, sentBytes / totalBytes);
+  const { name, done, total, counted } = useSyncExternalStore(store.subscribe, store.get);
+  const share = total === 0 ? 0 : Math.min(1, done / total);
   const width = Math.max(1, Math.min(BAR_MAX, columns - 40));
   const full = Math.round(share * width);
   const bar = `${'█'.repeat(full)}${'░'.repeat(width - full)}`;
-  const counted = totalBytes === 0 ? '' : `  ${megabytes(sentBytes)} of ${megabytes(totalBytes)} MB`;
   return h(
     Box,
     null,
     h(
       Text,
       { wrap: 'truncate' },
-      `${bar} ${String(Math.floor(share * 100)).padStart(3)} %${counted}  ${name}`,
+      [`${bar} ${String(Math.floor(share * 100)).padStart(3)} %`, counted, name].filter(Boolean).join('  '),
     ),
   );
-}
-
-function megabytes(bytes: number): string {
-  return (bytes / 1_000_000).toFixed(1);
 }

@@ -250,6 +250,24 @@ describe('msgctl against a service that says what the test wants', () => {
     });
   }
 
+  test('doctor names the checks of /ready that failed, and none that is ok with a remark', async () => {
+    const checks = {
+      database: 'ok',
+      clock: "ok, but the clock of this machine is 90.0 s ahead of the database's",
+    };
+    answer = (res, { url }) =>
+      url === '/ready'
+        ? json(res, 503, {
+            status: 'unavailable',
+            service: 'messaging',
+            checks: { ...checks, broker: 'away' },
+          })
+        : json(res, 200, { ...HEALTHY, ...page, webhooks: [] });
+    const { stdout } = await cli.run(['doctor', '--json']);
+    const [error] = linesOf(stdout).filter(({ level }) => level === 'error');
+    assert.equal(error?.says, 'broker: away');
+  });
+
   test('doctor exits with 3 where nobody listens', async () => {
     const { code, stdout } = await cli.run(['doctor', '--url', `http://127.0.0.1:${await freePort()}`]);
     assert.equal(code, 3);

@@ -6,6 +6,9 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
+import { describeFault } from '@posthorn/cli/fault.ts';
+import { errorCatalogue } from '@posthorn/contract/errors.ts';
+import { PosthornError } from '@posthorn/sdk/index.ts';
 import { type Answer, type HttpServer, json, refuse, startHttp, TRACE_ID } from '../sdk/http-server.ts';
 import { baseEnv, freePort, projectRoot } from '../support/process.ts';
 import { type Cli, createCli } from './run-cli.ts';
@@ -46,6 +49,13 @@ describe('msgctl in front of a service that misbehaves', () => {
     );
     assert.equal(code, 1);
     assert.equal(stderr, `msgctl: INSTANCE_NOT_CONNECTED: instance not connected (trace ${TRACE_ID})\n`);
+  });
+
+  test('names --force when the service refuses what that header passes, and only then', () => {
+    for (const [code, { status, message }] of Object.entries(errorCatalogue)) {
+      const { line } = describeFault(new PosthornError({ code, status, message }));
+      assert.equal(line.includes('--force'), message.includes('X-Force-Send'), line);
+    }
   });
 
   test('says it as JSON with --json, and prints nothing to stdout', async () => {

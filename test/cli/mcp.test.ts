@@ -4,6 +4,8 @@ import { after, before, describe, test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { ENDPOINTS } from '@posthorn/cli/endpoints/table.ts';
+import { selectTools } from '@posthorn/cli/mcp/select-tools.ts';
+import { argumentOf } from '@posthorn/cli/mcp/tool.ts';
 import { TOOLS } from '@posthorn/cli/mcp/tool-table.ts';
 import { controlOf } from '../network/sandbox-harness.ts';
 import { watchedEnv } from '../support/answers/watched-env.ts';
@@ -29,13 +31,134 @@ describe('the tools of msgctl mcp', () => {
     }
   });
 
-  test('take each argument in one place', () => {
+  test('take each argument in one place, and spell all of them alike', () => {
     for (const { name, path: params, query, body, inputSchema } of TOOLS) {
-      const all = [...params, ...query, ...body];
-      assert.equal(new Set(all).size, all.length, name);
+      const all = [...params.map(argumentOf), ...query, ...body];
+      // The message that is deleted stands in path and body.
+      if (name !== 'messages_remove') assert.equal(new Set(all).size, all.length, name);
+      for (const argument of Object.keys(inputSchema.properties))
+        assert.match(argument, /^[a-z][a-z0-9_]*$/, name);
       for (const needed of inputSchema.required)
         assert.ok(needed in inputSchema.properties, `${name}: ${needed}`);
     }
+  });
+});
+
+/** Each write that `--allow-writes` offers was judged: it leads nothing to an address that a text can name, and makes no key. */
+const PLAIN_WRITES = `
+  instances_ remove connect disconnect restart logout updateSettings
+  messages_ sendText sendImage sendVideo sendAudio sendDocument sendSticker sendPtv sendGif sendLocation sendContact
+  messages_ sendReaction sendPoll sendTemplate sendLinkPreview sendEvent forward remove edit pin votePoll star
+  scheduled_ create remove
+  status_ postText postImage postVideo postAudio reply
+  queue_ cancel clear
+  media_ upload remove
+  chats_ read archive pin mute
+  contacts_ check block unblock
+  labels_ create update remove addToChat removeFromChat addToMessage removeFromMessage
+  notes_ create update remove
+  groups_ create join update changeParticipants revokeInvite leave
+  presence_ set subscribe
+  profile_ update
+  feedback_ give
+  playground_ send
+  billing_subscriptions_ create changePlan cancel addItem removeItem`;
+const NAMED_WRITES = `
+  instances_ create update
+  webhooks_ update remove test retryLog
+  deliveries_ retryBulk
+  billing_profile_ create update`;
+/** Endpoints that take a key and change something, and are offered to no agent. */
+const NEVER = `
+  auth. logout
+  users. create update remove
+  tokens. create revoke
+  instances. pairingCode
+  messages. sendButton sendButtonPix sendButtonOtp sendOptionList
+  webhooks. create rotateSecret
+  events. ticket
+  billing.cards. tokenize makeDefault remove
+  billing.simulator. act advanceClock`;
+
+function spelled(table: string): string[] {
+  const lines = table.trim().split('\n');
+  return lines.flatMap((line) => {
+    const [prefix, ...names] = line.trim().split(' ');
+    return names.map((name) => `${prefix}${name}`);
+  });
+}
+
+describe('which writes agents are offered', () => {
+  const offers = (allow: string[] = [], groups: string[] = []) => [
+    ...selectTools({ allowWrites: true, allow, groups }).offered.values(),
+  ];
+
+  test('without a name: only writes that lead data to no other address', () => {
+    const writes = offers().filter(({ tool }) => !tool.isReading);
+    assert.deepEqual(writes.map(({ tool }) => tool.name).sort(), spelled(PLAIN_WRITES).sort());
+  });
+
+  test('each other write of the contract is offered by its name, or never', () => {
+    const plain = new Set(spelled(PLAIN_WRITES));
+    const byName = TOOLS.filter((tool) => !tool.isReading && !plain.has(tool.name));
+    assert.deepEqual(byName.map(({ name }) => name).sort(), spelled(NAMED_WRITES).sort());
+    const tools = new Set(TOOLS.map(({ endpoint }) => endpoint));
+    const withKey = ENDPOINTS.filter(({ auth, method }) => auth === 'any' && method !== 'GET');
+    const never = withKey.map(({ name }) => name).filter((name) => !tools.has(name) && !/admin\./.test(name));
+    assert.deepEqual(never.sort(), spelled(NEVER).sort());
+  });
+
+  for (const name of spelled(NAMED_WRITES)) {
+    test(`${name}: refused with --allow-writes, offered with --allow ${name}`, () => {
+      const { offered, whyNot } = selectTools({ allowWrites: true, allow: [], groups: [] });
+      assert.equal(offered.has(name), false);
+      assert.match(whyNot(name), new RegExp(`--allow ${name}`));
+      const named = selectTools({ allowWrites: false, allow: [name], groups: ['chats'] });
+      const writes = [...named.offered.values()].filter(({ tool }) => !tool.isReading);
+      assert.deepEqual(
+        writes.map(({ tool }) => tool.name),
+        [name],
+      );
+    });
+  }
+
+  test('a field of a write that is an address leaves it to its name', () => {
+    for (const { tool, endpoint } of offers()) {
+      const isSend = endpoint.keyed;
+      if (tool.isReading || isSend) continue;
+      for (const field of tool.body)
+        assert.doesNotMatch(
+          field,
+          /^(url|.*webhook.*|callback.*|headers|proxy|email|forward_to)$/,
+          tool.name,
+        );
+    }
+  });
+
+  test('--tools chooses groups, and what waits goes with sends', () => {
+    const chosen = selectTools({ allowWrites: true, allow: [], groups: ['send', 'messages', 'chats'] });
+    for (const name of chosen.offered.keys()) assert.match(name, /^(messages|chats)_/);
+    assert.ok(chosen.offered.has('messages_sendText') && chosen.offered.has('chats_list') && chosen.waits);
+    const chats = selectTools({ allowWrites: true, allow: [], groups: ['chats'] });
+    assert.equal(chats.waits, false);
+    for (const name of ['messages_sendText', 'messages_waitFor']) assert.match(chats.whyNot(name), /--tools/);
+    // A third of what all of them take.
+    const sizeOf = (tools: { tool: unknown }[]) => JSON.stringify(tools.map(({ tool }) => tool)).length;
+    assert.ok(sizeOf([...chosen.offered.values()]) < sizeOf(offers()) / 2);
+  });
+
+  test('names and groups that there are not are said, with the one that was meant', () => {
+    const named = (allow: string[], groups: string[]) => () =>
+      selectTools({ allowWrites: false, allow, groups });
+    assert.throws(named(['webhooks_updat'], []), /did you mean webhooks_update/);
+    assert.throws(named(['webhooks_create'], []), /no tool webhooks_create/);
+    assert.throws(named([], ['chat']), /did you mean chats\?\): users, audit/);
+  });
+
+  test('each answer whose fields open something has them masked', () => {
+    const tools = new Map(TOOLS.map((tool) => [tool.endpoint, tool]));
+    for (const name of ['webhooks.list', 'webhooks.get', 'webhooks.update'])
+      assert.deepEqual(tools.get(name)?.masked, ['headers'], name);
   });
 });
 
@@ -127,10 +250,38 @@ describe('msgctl mcp, driven by the official client', () => {
       [invalid.isError, invalid.error.code, invalid.error.status],
       [true, 'INVALID_PHONE', 400],
     );
-    const step = await call(client, 'labels_removeFromChat', { chatId: '..', labelId: '1' });
-    assert.match(step.error.message, /chatId is not valid/);
-    const missing = await call(client, 'messages_get', { messageId: instanceId });
+    assert.deepEqual(invalid.next_steps, [], 'the same request again would be refused again');
+    const step = await call(client, 'labels_removeFromChat', { chat_id: '..', label_id: '1' });
+    assert.match(step.error.message, /chat_id is not valid/);
+    const missing = await call(client, 'messages_get', { message_id: instanceId });
     assert.equal(missing.error.code, 'MESSAGE_NOT_FOUND');
+  });
+
+  test('shows of the headers of a webhook that they are there, and lets no mask be stored', async () => {
+    const secret = 'Bearer of-the-receiver';
+    const headers = { Authorization: secret, 'X-Empty': '' };
+    const made = await cli.json<{ id: number }>([
+      ...[
+        'api',
+        'POST',
+        '/v1/webhooks',
+        'url=https://example.com/hook',
+        `headers:=${JSON.stringify(headers)}`,
+      ],
+    ]);
+    const client = await connect('--allow', 'webhooks_update');
+    const masked = { Authorization: '***', 'X-Empty': '' };
+    const listed = await call(client, 'webhooks_list');
+    assert.deepEqual(listed.result.data[0].headers, masked);
+    assert.deepEqual((await call(client, 'webhooks_get', { webhook_id: made.id })).result.headers, masked);
+    const refused = await call(client, 'webhooks_update', { webhook_id: made.id, headers: masked });
+    assert.match(refused.error.message, /\*\*\* stands for a value/);
+    const off = await call(client, 'webhooks_update', { webhook_id: made.id, enabled: false });
+    assert.deepEqual([off.result.enabled, off.result.headers], [false, masked]);
+    const kept = await cli.json<{ headers: object }>(['webhooks', 'get', String(made.id)]);
+    assert.deepEqual(kept.headers, headers);
+    for (const name of ['webhooks_remove', 'webhooks_test', 'messages_sendText'])
+      assert.equal((await call(client, name, { webhook_id: made.id })).isError, true, name);
   });
 
   test('a hostile text is data: it changes neither the next steps nor anything else', async () => {

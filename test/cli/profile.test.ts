@@ -103,6 +103,29 @@ describe('the profile', () => {
     assert.equal(url, server.url);
   });
 
+  test('keeps the address of the service in a new profile, and none of its keys', async () => {
+    await quickRegister();
+    const { url } = await cli.json(['whoami', '--profile', 'other'], { POSTHORN_URL: '' });
+    assert.equal(url, server.url);
+    const { code, stderr } = await cli.run(['instances', 'list', '--profile', 'other'], { POSTHORN_URL: '' });
+    assert.equal(code, 2);
+    assert.match(stderr, /no key for/);
+  });
+
+  test('takes the address of the chosen profile before that of the default one', async () => {
+    await quickRegister();
+    const chosen = 'http://127.0.0.1:1';
+    const file = JSON.parse(readFileSync(cli.config, 'utf8'));
+    const profiles = { chosen: { default_url: chosen, accounts: {} } };
+    writeFileSync(cli.config, JSON.stringify({ ...file, current_profile: 'chosen', profiles }));
+    const urlIn = async (...profile: string[]) =>
+      (await cli.json(['whoami', ...profile], { POSTHORN_URL: '' })).url;
+    assert.deepEqual(
+      [await urlIn(), await urlIn('--profile', 'new'), await urlIn('--profile', 'default')],
+      [chosen, chosen, server.url],
+    );
+  });
+
   test('shows the last four characters of a key and no more', async () => {
     await quickRegister();
     const { stdout } = await cli.run(['whoami']);

@@ -1,14 +1,20 @@
-import { defineCommand, toggle } from '../../command.ts';
+import { defineCommand, list, toggle } from '../../command.ts';
 
 export const mcp = defineCommand({
   name: 'mcp',
   summary: 'Serve the API to an agent over stdin and stdout (Model Context Protocol)',
-  details:
-    'Tools, their arguments and their descriptions come from the contract. Only what reads is offered, unless --allow-writes is given. Credentials are those of other commands; tools that show or change credentials are never offered.',
-  flags: { allowWrites: toggle('offer what sends, changes and deletes, too') },
-  async run(context, { allowWrites }) {
+  details: `Tools, their arguments and their descriptions come from the contract. Only what reads is offered, unless --allow-writes is given.
+Who reads messages of strangers may be talked into anything: tools that lead data to an address of the caller's, such as
+webhooks_update or instances_update, are offered by their names alone (--allow). Credentials are those of other commands; tools that
+make, show or change credentials are never offered, and values of webhook headers are masked.`,
+  flags: {
+    allowWrites: toggle('offer what sends, changes and deletes, too'),
+    allow: list('names', 'offer these tools, too, e.g. webhooks_update'),
+    tools: list('groups', 'offer these groups alone, e.g. send,messages,chats; default all'),
+  },
+  async run(context, { allowWrites, allow, tools: groups }) {
     // Loaded by this command alone.
     const { serveTools } = await import('../../mcp/serve.ts');
-    await serveTools(context, { allowWrites });
+    await serveTools(context, { allowWrites, allow, groups });
   },
 });

@@ -40,7 +40,7 @@ async function checkReadiness(client: Client): Promise<Finding> {
   } catch (error) {
     const checks = error instanceof PosthornError ? error.fields.checks : undefined;
     if (typeof checks !== 'object' || checks === null) return failureOf('ready', error);
-    const wrong = Object.entries(checks).filter(([, state]) => state !== 'ok');
+    const wrong = Object.entries(checks).filter(([, state]) => !/^ok\b/.test(state));
     const says = wrong.map(([name, state]) => `${name}: ${state}`).join(', ');
     return failure('ready', says, 'start what is missing, and look at its settings', EXIT.later);
   }

@@ -24,6 +24,6 @@ export const listEvents = defineCommand({
         limit,
       },
     });
-    context.out.show(found, found.data.map(shownEvent).join('\n') || 'no events');
+    context.out.show(found, found.data.map((event) => shownEvent(event)).join('\n') || 'no events');
   },
 });

@@ -1,4 +1,4 @@
-import { printable } from '../../format.ts';
+import { fitLine, printable } from '../../format.ts';
 
 interface ShownEvent {
   event_id: string;
@@ -7,7 +7,39 @@ interface ShownEvent {
   data: unknown;
 }
 
-/** One line: when, what, and what it says. */
-export function shownEvent({ created_at, type, event_id, data }: ShownEvent): string {
+/**
+ * One line: when, what, and what it says. On a terminal it is as wide as that and begins with the part that differs from
+ * one event to the next; a pipe gets all of it.
+ */
+export function shownEvent(
+  { created_at, type, event_id, data }: ShownEvent,
+  columns: number | null = null,
+): string {
+  if (columns !== null)
+    return fitLine(`${printable(created_at.slice(11, 23))}  ${printable(type)}  ${told(data)}`, columns);
   return `${printable(created_at)}  ${printable(type)}  ${printable(event_id)}  ${printable(data)}`;
+}
+
+/** Who it is about and what was written come first; what the type says already, and what is not so, is left out. */
+function told(data: unknown): string {
+  if (typeof data !== 'object' || data === null) return printable(data);
+  const {
+    phone,
+    chat,
+    from,
+    content,
+    message_type: _,
+    timestamp: __,
+    ...rest
+  } = data as Record<string, unknown>;
+  const who = [phone, chat, from].find((each) => typeof each === 'string' && each !== '');
+  const text = (content as { text?: unknown } | null | undefined)?.text;
+  const others = Object.entries(rest).filter(
+    ([, value]) => ![null, undefined, '', false].includes(value as null),
+  );
+  return [
+    ...(who === undefined ? [] : [printable(who)]),
+    ...(content === undefined || content === null ? [] : [printable(text ?? content)]),
+    ...others.map(([name, value]) => `${name}=${printable(value)}`),
+  ].join('  ');
 }

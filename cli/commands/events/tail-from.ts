@@ -27,7 +27,7 @@ export async function tailFrom(
     },
   });
   for await (const event of events) {
-    out.item(event, shownEvent(event));
+    out.item(event, shownEvent(event, out.columns));
     left -= 1;
     if (left === 0) return;
   }

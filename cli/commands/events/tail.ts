@@ -34,7 +34,7 @@ export const tailEvents = defineCommand({
     const first = place?.first ?? null;
     if (terminal && !plain && count === undefined)
       return showEvents(context, client, terminal, { types, after, first });
-    if (first) out.item(first, shownEvent(first));
+    if (first) out.item(first, shownEvent(first, out.columns));
     const left = (count ?? Number.POSITIVE_INFINITY) - (first ? 1 : 0);
     if (left > 0) await tailFrom(context, client, { types, after, count: left });
   },

@@ -1,3 +1,4 @@
+import type { EventPattern } from '@posthorn/sdk/index.ts';
 import { EVENT_NAMES } from '../../event-names.ts';
 import { UsageError } from '../../fault.ts';
 import { didYouMean } from '../../similar.ts';
@@ -10,7 +11,7 @@ export const EVENT_PATTERNS: readonly string[] = [
 ];
 
 /** UsageError for a pattern that no event fits: it would wait in silence. */
-export function checkTypes(types: readonly string[]): void {
+export function checkTypes(types: readonly string[]): asserts types is EventPattern[] {
   const unknown = types.find((type) => !EVENT_PATTERNS.includes(type));
   if (unknown === undefined) return;
   throw new UsageError(`no event is named ${unknown}${didYouMean(unknown, EVENT_PATTERNS)}`);

@@ -1,6 +1,7 @@
-import { defineCommand, integer, text, toggle } from '../../command.ts';
+import { defineCommand, integer, list, text, toggle } from '../../command.ts';
 import { UsageError } from '../../fault.ts';
 import { pairOnTerminal } from './pairing.ts';
+import { parseSettings } from './settings.ts';
 import { shownInstance } from './shown.ts';
 
 export const createInstance = defineCommand({
@@ -14,14 +15,16 @@ export const createInstance = defineCommand({
     name: text('name', 'the same, as a flag'),
     driver: text('driver', 'the network; default that of the installation'),
     proxy: text('address', 'the way out to it: http:// or socks5://user:password@host:port'),
+    set: list('name=value', 'a setting, e.g. humanize_enabled=false; may be repeated'),
     connect: toggle('connect it at once'),
     wait: toggle('wait until it is connected, after --connect'),
     timeout: integer('seconds', 'how long --wait waits, default 60', { max: 3600 }),
   },
-  async run(context, { title, name = title, driver, proxy, connect, wait, timeout = 60 }) {
+  async run(context, { title, name = title, driver, proxy, set, connect, wait, timeout = 60 }) {
     if (name === undefined) throw new UsageError('the name is missing: msgctl instances create <name>');
     const client = context.client();
-    let instance = await client.instances.create({ body: { name, driver, proxy } });
+    const settings = set.length > 0 ? parseSettings(set) : undefined;
+    let instance = await client.instances.create({ body: { name, driver, proxy, settings } });
     const instanceId = instance.id;
     context.profile.update(context.url, { instance_id: instanceId });
     if (connect || wait) instance = await client.instances.connect({ instanceId });

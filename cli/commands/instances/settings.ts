@@ -25,13 +25,18 @@ export const setSettings = defineCommand({
   details: `Only the given ones change. ${ASSIGNMENTS_HELP}\nE.g. msgctl instances settings set humanize_enabled=false`,
   args: { settings: required(many('settings', 'e.g. humanize_enabled=false')) },
   async run(context, { settings }) {
-    // The service passes over names that it does not know, and judges the values.
-    const body = parseAssignments(settings) as Record<string, boolean>;
-    const endpoint = ENDPOINTS.find(({ name }) => name === 'instances.updateSettings');
-    if (endpoint) checkFields(endpoint, Object.keys(body));
+    const body = parseSettings(settings);
     const changed = await context
       .client()
       .instances.updateSettings({ instanceId: await context.instanceId(), body });
     context.out.show(changed, fields(changed));
   },
 });
+
+/** The settings that are written as name=value. Throws UsageError for one that is none; the service judges the values. */
+export function parseSettings(items: readonly string[]): Record<string, boolean> {
+  const settings = parseAssignments(items) as Record<string, boolean>;
+  const endpoint = ENDPOINTS.find(({ name }) => name === 'instances.updateSettings');
+  if (endpoint) checkFields(endpoint, Object.keys(settings));
+  return settings;
+}

@@ -52,3 +52,17 @@ export const mediaInfo = defineCommand({
     context.out.show(found, fields(found));
   },
 });
+
+export const deleteMedia = defineCommand({
+  name: 'media delete',
+  endpoints: ['media.remove'],
+  summary: 'Delete media before its time, which frees its storage',
+  details:
+    'Refused while a queued or scheduled send waits for it. Messages keep its id, which then finds nothing.',
+  destroys: 'This deletes the media',
+  args: { mediaId: required(text('id', 'its media_id')) },
+  async run(context, { mediaId }) {
+    await context.client().media.remove({ instanceId: await context.instanceId(), mediaId });
+    context.out.show({ deleted: mediaId }, `deleted ${mediaId}`);
+  },
+});

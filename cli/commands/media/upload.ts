@@ -13,17 +13,25 @@ export const uploadMedia = defineCommand({
   args: { file: text('path', 'the file to upload') },
   flags: { from: text('url', 'an address to fetch it from'), name: text('name', 'what it is called') },
   async run(context, { file, from, name }) {
-    if ((file === undefined) === (from === undefined)) throw new UsageError('give a file, or --from <url>');
+    const body = await bodyOf(file, from, name);
     const instanceId = await context.instanceId();
-    const opened = file === undefined ? undefined : await fileOf(file, name);
-    const body = opened ? { file: opened } : { media_url: from, file_name: name };
     const client = context.client();
-    const stored = await upload(context, opened, (options) =>
+    const stored = await upload(context, body.file, (options) =>
       client.media.upload({ instanceId, body }, options),
     );
     context.out.show(stored, fields(stored));
   },
 });
+
+async function bodyOf(
+  file: string | undefined,
+  from: string | undefined,
+  name: string | undefined,
+): Promise<{ file: File } | { file?: undefined; media_url: string; file_name?: string | undefined }> {
+  if (file !== undefined && from === undefined) return { file: await fileOf(file, name) };
+  if (file === undefined && from !== undefined) return { media_url: from, file_name: name };
+  throw new UsageError('give a file, or --from <url>');
+}
 
 async function fileOf(path: string, name: string | undefined): Promise<File> {
   try {

@@ -46,7 +46,7 @@ export const sendCommands: readonly Command[] = SENDS.map(({ word, method, takes
       to: required(text('recipient', 'phone number, individual JID or group JID')),
       ...(media ? { file: text('path', 'the file to send; - reads it from a pipe') } : {}),
       idempotencyKey: text('key', 'repeating a command with the same key sends nothing twice'),
-      force: toggle('pass passive mode and the anti-spam guard by'),
+      force: toggle('bypass passive mode and the anti-spam guard'),
       ...waitFlags,
     },
     async run(context, input) {

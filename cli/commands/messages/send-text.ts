@@ -14,7 +14,7 @@ export const sendText = defineCommand({
     quotedId: text('id', 'the message to answer: its UUID or network id'),
     mention: list('jid', 'who is mentioned; may be repeated'),
     idempotencyKey: text('key', 'repeating a command with the same key sends nothing twice'),
-    force: toggle('pass passive mode and the anti-spam guard by'),
+    force: toggle('bypass passive mode and the anti-spam guard'),
     ...waitFlags,
   },
   async run(context, { to, text, quotedId, mention, idempotencyKey, force, wait, timeout }) {

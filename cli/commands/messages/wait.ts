@@ -6,6 +6,7 @@ import { fields } from '../../format.ts';
 
 const STATES = ['sent', 'delivered', 'read', 'played'] as const;
 const DEFAULT_TIMEOUT_S = 60;
+const QUEUED_LONG_MS = 1_000;
 
 /** What every send takes to wait for its message. */
 export const waitFlags = {
@@ -30,7 +31,14 @@ export async function showAccepted(
   if (wait === undefined) return context.out.show(accepted, fields(accepted));
   const { message_id: messageId } = accepted;
   context.out.note(`accepted ${messageId}, waiting until it is ${wait}`);
-  const patience = { timeoutMs: timeoutS * 1000, signal: context.signal };
+  const acceptedAtMs = performance.now();
+  let told = '';
+  const onWait = (message: Message) => {
+    const line = waitingFor(message, performance.now() - acceptedAtMs);
+    if (line !== told && line !== '') context.out.note(line);
+    told = line;
+  };
+  const patience = { timeoutMs: timeoutS * 1000, signal: context.signal, onWait };
   const message = await context
     .client()
     .messages.waitFor({ instanceId, messageId }, wait, patience)
@@ -48,6 +56,13 @@ export async function showAccepted(
     });
   const known = Object.entries(message).filter(([, value]) => value !== null);
   context.out.show({ ...accepted, ...message }, fields(Object.fromEntries(known)));
+}
+
+/** Empty for what is nothing to wonder about: a message that is queued for a moment. */
+function waitingFor({ status, typing_until }: Message, waitedMs: number): string {
+  if (typing_until) return `typing until ${typing_until}`;
+  if (status !== 'queued') return status;
+  return waitedMs < QUEUED_LONG_MS ? '' : 'queued: its instance sends in the order of its accepts';
 }
 
 function interrupted(messageId: string): CommandError {

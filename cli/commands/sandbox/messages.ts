@@ -34,7 +34,7 @@ export const listMessages = defineCommand({
 export const sendFromPhone = defineCommand({
   name: 'sandbox messages send',
   summary: 'Send a message from a virtual phone',
-  details: ASSIGNMENTS_HELP,
+  details: `${ASSIGNMENTS_HELP}\n\nFrom the number of an instance it is what its user types on the phone: the instance tells it as message.sent.`,
   args: { phone, more: many('fields', 'what the type takes besides, e.g. caption=Hi') },
   flags: {
     to: required(text('phone', 'to whom: the number of an instance or of another phone')),

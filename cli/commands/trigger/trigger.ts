@@ -2,8 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Client, EventPattern, ListedEvent } from '@posthorn/sdk/index.ts';
 import { defineCommand, integer, oneOf, text } from '../../command.ts';
 import { CommandError, EXIT, UsageError } from '../../fault.ts';
+import { textOrStdin } from '../../stdin.ts';
 import { shownEvent } from '../events/shown.ts';
-import { TRIGGERS } from './triggers.ts';
+import { TRIGGERS, WITH_TEXT } from './triggers.ts';
 
 const OTHER_PHONE = '5511999990001';
 /** A send may have others before it, and people to imitate. */
@@ -19,14 +20,20 @@ export const trigger = defineCommand({
   summary: 'Make an event happen on the sandbox network, and show it',
   details: `What the event tells of really happens: a virtual phone writes, reads or calls. Webhooks and streams get it as they get
 any other. Without an event it lists those that it can make.`,
-  args: { event: oneOf('event', EVENTS, 'e.g. message.received; without one they are listed') },
+  args: {
+    event: oneOf('event', EVENTS, 'e.g. message.received; without one they are listed'),
+    text: text('text', 'what is written, where somebody writes; - reads it from a pipe'),
+  },
   flags: {
     phone: text('phone', `the virtual phone on the other side, default ${OTHER_PHONE}`),
     webhook: integer('id', 'with webhook.test: the webhook, else each that is enabled'),
   },
-  async run(context, { event, phone: other = OTHER_PHONE, webhook }) {
+  async run(context, { event, text: given, phone: other = OTHER_PHONE, webhook }) {
     const { out, signal } = context;
     if (event === undefined) return out.show({ data: EVENTS }, EVENTS.join('\n'));
+    if (given !== undefined && !WITH_TEXT.includes(event))
+      throw new UsageError(`${event} takes no text; these do: ${WITH_TEXT.join(', ')}`);
+    const written = given === undefined ? undefined : await textOrStdin(context, given);
     const client = context.client();
     const [newest] = (await client.events.list({ query: { limit: 1 } })).data;
     if (event === 'webhook.test') await testWebhooks(client, webhook);
@@ -40,7 +47,7 @@ any other. Without an event it lists those that it can make.`,
         );
       if (own === null || state !== 'CONNECTED')
         throw new CommandError(`the instance is ${state}: msgctl instances connect --wait`);
-      await TRIGGERS[event]?.({ client, sandbox: context.sandbox(), instanceId, own, other });
+      await TRIGGERS[event]?.({ client, sandbox: context.sandbox(), instanceId, own, other, text: written });
     }
     const happened = await waitForEvent({ client, signal }, event, newest?.cursor);
     out.show(happened, shownEvent(happened));

@@ -10,7 +10,23 @@ export interface Acting {
   own: string;
   /** The virtual phone on the other side. */
   other: string;
+  /** What is written, in place of a text of ours. */
+  text: string | undefined;
 }
+
+/** Those in which somebody writes something. */
+export const WITH_TEXT: readonly string[] = [
+  ...[
+    'message.received',
+    'text.received',
+    'image.received',
+    'message.edited',
+    'message.deleted',
+    'text.deleted',
+  ],
+  ...['reaction.received', 'status.received', 'message.sent', 'message.delivered', 'message.read'],
+  'text.delivery_failed',
+];
 
 /** A picture of one pixel, and the shortest PDF that is one. */
 const PNG =
@@ -18,12 +34,19 @@ const PNG =
 const PDF =
   'JVBERi0xLjQKMSAwIG9iajw8L1R5cGUvQ2F0YWxvZy9QYWdlcyAyIDAgUj4+ZW5kb2JqCjIgMCBvYmo8PC9UeXBlL1BhZ2VzL0NvdW50IDAvS2lkc1tdPj5lbmRvYmoKdHJhaWxlcjw8L1Jvb3QgMSAwIFI+Pg==';
 
+const HELLO = 'Hello from the sandbox';
+
 /** What is done, so that the event comes as it would come from a person: none of them is written by hand. */
 export const TRIGGERS: Readonly<Record<string, (acting: Acting) => Promise<unknown>>> = {
-  'message.received': (acting) => write(acting, { text: 'Hello from the sandbox' }),
-  'text.received': (acting) => write(acting, { text: 'Hello from the sandbox' }),
+  'message.received': (acting) => writeText(acting),
+  'text.received': (acting) => writeText(acting),
   'image.received': (acting) =>
-    write(acting, { type: 'image', media_base64: PNG, mime_type: 'image/png', caption: 'A picture' }),
+    write(acting, {
+      type: 'image',
+      media_base64: PNG,
+      mime_type: 'image/png',
+      caption: acting.text ?? 'A picture',
+    }),
   'document.received': (acting) =>
     write(acting, {
       type: 'document',
@@ -37,12 +60,16 @@ export const TRIGGERS: Readonly<Record<string, (acting: Acting) => Promise<unkno
   'reaction.received': async (acting) =>
     write(acting, { type: 'reaction', message_id: await writeText(acting), emoji: '👍' }),
   'message.edited': async (acting) =>
-    write(acting, { type: 'edit', message_id: await writeText(acting), text: 'Hello again' }),
+    write(acting, {
+      type: 'edit',
+      message_id: await writeText(acting, HELLO),
+      text: acting.text ?? 'Hello again',
+    }),
   'message.deleted': async (acting) => write(acting, { type: 'delete', message_id: await writeText(acting) }),
   'text.deleted': async (acting) => write(acting, { type: 'delete', message_id: await writeText(acting) }),
   'status.received': async (acting) => {
     await act(acting, 'contacts', { add: [acting.own], mutual: true });
-    return write(acting, { to: 'status', text: 'A status' });
+    return write(acting, { to: 'status', text: acting.text ?? 'A status' });
   },
   'call.received': (acting) => act(acting, 'calls', { to: acting.own }),
   'presence.updated': async (acting) => {
@@ -68,8 +95,8 @@ function write({ sandbox, own, other }: Acting, message: Record<string, unknown>
   return sandbox.call<{ id: string }>({ method: 'POST', path, body: { to: own, type: 'text', ...message } });
 }
 
-async function writeText(acting: Acting): Promise<string> {
-  return (await write(acting, { text: 'Hello from the sandbox' })).id;
+async function writeText(acting: Acting, text = acting.text ?? HELLO): Promise<string> {
+  return (await write(acting, { text })).id;
 }
 
 function act({ sandbox, other }: Acting, action: string, body: Record<string, unknown>) {
@@ -77,9 +104,9 @@ function act({ sandbox, other }: Acting, action: string, body: Record<string, un
 }
 
 /** The instance writes to the other phone, which is online and reads. Forced: the guard would stop repeats. */
-async function send({ client, sandbox, instanceId, other }: Acting) {
+async function send({ client, sandbox, instanceId, other, text = 'Hello' }: Acting) {
   const body = { phone: other, online: true, auto_read: true, read_receipts: true };
   await sandbox.call({ method: 'POST', path: '/phones', body });
   // Short: an instance that types as a person takes seconds for a sentence.
-  return client.messages.sendText({ instanceId, body: { to: other, text: 'Hello' }, force: true });
+  return client.messages.sendText({ instanceId, body: { to: other, text }, force: true });
 }

@@ -1,3 +1,4 @@
+import type { EventPattern } from '@posthorn/sdk/index.ts';
 import { defineCommand, integer, list, many, text, toggle } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../fault.ts';
@@ -72,7 +73,7 @@ interface Receiving {
   register: boolean;
   status: number | undefined;
   secret: readonly string[];
-  events: string[];
+  events: readonly EventPattern[];
   count: number | undefined;
 }
 

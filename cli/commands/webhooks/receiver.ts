@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { verifyWebhook, WebhookVerificationError } from '@posthorn/sdk/index.ts';
 import { CommandError } from '../../fault.ts';
-import { printable } from '../../format.ts';
+import { fitLine, printable } from '../../format.ts';
 import type { Output } from '../../output.ts';
 import { shownEvent } from '../events/shown.ts';
 
@@ -87,8 +87,14 @@ async function take(
   const event = parse(body);
   const verified = secrets.length === 0 ? null : refusal === null;
   const mark = verified === null ? 'unchecked' : verified ? 'verified' : `REFUSED ${refusal}`;
-  const shown = isEvent(event) ? shownEvent(event) : printable(body.toString('utf8'));
-  out.item({ verified, refusal, event }, `${mark}  ${shown}`);
+  const { columns } = out;
+  const shown = isEvent(event)
+    ? shownEvent(event, columns === null ? null : Math.max(0, columns - mark.length - 2))
+    : printable(body.toString('utf8'));
+  out.item(
+    { verified, refusal, event },
+    columns === null ? `${mark}  ${shown}` : fitLine(`${mark}  ${shown}`, columns),
+  );
   answer(response, refusal === null ? status : 400);
   return true;
 }

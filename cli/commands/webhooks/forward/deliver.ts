@@ -30,7 +30,7 @@ export interface Delivered {
 export async function deliver(
   deps: { signal: AbortSignal; onSilence: (why: string) => void },
   target: Target,
-  message: { body: Buffer; sign: () => Record<string, string> },
+  message: { body: Buffer; sign: () => Promise<Record<string, string>> },
 ): Promise<Delivered> {
   let answers = 0;
   let isSilent = false;
@@ -38,7 +38,7 @@ export async function deliver(
     const sinceMs = performance.now();
     try {
       // Signed anew each time: a receiver refuses what was signed minutes ago.
-      const status = await post(target, message.sign(), message.body, deps.signal);
+      const status = await post(target, await message.sign(), message.body, deps.signal);
       answers += 1;
       isSilent = false;
       const delivered = { status, attempts, durationMs: Math.round(performance.now() - sinceMs) };

@@ -1,10 +1,10 @@
-import type { Client, EventPattern, StreamedEvent } from '@posthorn/sdk/index.ts';
+import { type Client, type EventPattern, type StreamedEvent, signWebhook } from '@posthorn/sdk/index.ts';
 import type { Context } from '../../../context.ts';
-import { printable } from '../../../format.ts';
+import { fitLine, printable } from '../../../format.ts';
 import { eventInstance } from '../../events/filter.ts';
+import { shownEvent } from '../../events/shown.ts';
 import { deliver, type Target } from './deliver.ts';
 import { createRawBodies } from './raw-bodies.ts';
-import { signedHeaders } from './sign.ts';
 
 export interface Forwarding {
   target: Target;
@@ -40,7 +40,7 @@ export async function forwardEvents(context: Context, forwarding: Forwarding): P
     for await (const event of openStream(context, client, selection, cursor, target.url)) {
       const body = bodies.take(event.event_id);
       if (selection.fits(event)) {
-        const sign = () => signedHeaders(forwarding.secrets, event.event_id, body);
+        const sign = () => signWebhook(body, forwarding.secrets, { id: event.event_id });
         const onSilence = (why: string) =>
           out.note(`${target.url.href} does not answer (${why}), trying until it does`);
         const { status, attempts, durationMs } = await deliver({ signal, onSilence }, target, { body, sign });
@@ -48,7 +48,9 @@ export async function forwardEvents(context: Context, forwarding: Forwarding): P
         const tries = attempts > 1 ? `  after ${attempts} tries` : '';
         out.item(
           { event_id, type, cursor: event.cursor, status, attempts, duration_ms: durationMs },
-          `${status}  ${printable(type)}  ${event_id}  ${durationMs} ms${tries}`,
+          out.columns === null
+            ? `${status}  ${printable(type)}  ${event_id}  ${durationMs} ms${tries}`
+            : fitLine(`${status}  ${durationMs} ms${tries}  ${shownEvent(event, out.columns)}`, out.columns),
         );
         left -= 1;
       }

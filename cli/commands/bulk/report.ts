@@ -1,0 +1,56 @@
+import { appendFile, readFile, truncate } from 'node:fs/promises';
+import { csvLine, parseCsv } from '../../csv.ts';
+import { CommandError, UsageError } from '../../fault.ts';
+
+export interface ReportRow {
+  to: string;
+  status: 'accepted' | 'refused';
+  message_id: string;
+  reason: string;
+}
+
+export interface Report {
+  /** The recipients that earlier runs have sent to. */
+  accepted: ReadonlySet<string>;
+  add(row: ReportRow): Promise<void>;
+}
+
+const COLUMNS = ['to', 'status', 'message_id', 'reason'] as const;
+
+/** Begins the report when there is none, and goes on with one that is there. UsageError for a file that is no report. */
+export async function openReport(file: string): Promise<Report> {
+  const text = await read(file);
+  // A run that is killed while it writes leaves part of a line: that row is sent again, under its key.
+  const whole = text.slice(0, text.lastIndexOf('\n') + 1);
+  const [header, ...rows] = whole === '' ? [] : parseCsv(whole);
+  const isReport = header?.cells.join() === COLUMNS.join();
+  if (text !== '' && !isReport)
+    throw new UsageError(`${file} is there and is no report of bulk send: --report names another`);
+  if (whole !== text) await write(file, () => truncate(file, Buffer.byteLength(whole)));
+  if (whole === '') await write(file, () => appendFile(file, csvLine(COLUMNS)));
+  return {
+    accepted: new Set(
+      rows.filter(({ cells }) => cells[1] === 'accepted').map(({ cells }) => cells[0] as string),
+    ),
+    add: (row) => write(file, () => appendFile(file, csvLine(COLUMNS.map((column) => row[column])))),
+  };
+}
+
+async function read(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw unusable(file, cause);
+  }
+}
+
+async function write(file: string, run: () => Promise<void>): Promise<void> {
+  await run().catch((cause: unknown) => {
+    throw unusable(file, cause);
+  });
+}
+
+function unusable(file: string, cause: unknown): CommandError {
+  return new CommandError(`${file}: cannot be used (${(cause as NodeJS.ErrnoException).code ?? 'unknown'})`);
+}

@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { type Client, PosthornError } from '@posthorn/sdk/index.ts';
+import { defineCommand, required, text, toggle } from '../../command.ts';
+import type { Context } from '../../context.ts';
+import { CommandError, UsageError } from '../../fault.ts';
+import { printable } from '../../format.ts';
+import { readStdin } from '../../stdin.ts';
+import { createStore } from '../../views/store.ts';
+import { type Contact, parseContacts } from './contacts.ts';
+import { openReport, type Report, type ReportRow } from './report.ts';
+
+/** Long enough for the limit of requests, which is counted by the minute. */
+const PATIENCE = { deadlineMs: 180_000, retries: 5 };
+/** These hold for every row: the run ends, and goes on when it is started again. */
+const ENDS_THE_RUN: ReadonlySet<string> = new Set([
+  ...['INSTANCE_NOT_CONNECTED', 'INSTANCE_BANNED', 'INSTANCE_HARD_PAUSED', 'INSTANCE_NOT_FOUND'],
+  'PLAN_LIMIT_REACHED',
+]);
+
+interface Counts {
+  accepted: number;
+  refused: number;
+  skipped: number;
+}
+
+export const bulkSend = defineCommand({
+  name: 'bulk send',
+  summary: 'Send a text to each row of a CSV file with the columns to and text',
+  details: `One after the other. A report beside the file says what became of each row. Called again after a break, it goes on where it was
+and sends nothing twice: rows that the report has as accepted are passed over, and the one that was under way is known by its
+key, which comes from file and recipient, for 72 hours. Rows that were refused are tried again.`,
+  args: { file: required(text('file', 'the CSV file; - reads it from a pipe')) },
+  flags: {
+    report: text('path', 'the report; default <file>.report.csv'),
+    campaign: text('name', 'what the keys begin from; default the path of the file'),
+    force: toggle('bypass passive mode and the anti-spam guard'),
+  },
+  async run(context, { file, report: named, campaign, force }) {
+    const isPiped = file === '-';
+    if (isPiped && (named === undefined || campaign === undefined))
+      throw new UsageError(
+        'a list from a pipe needs --report and --campaign, which name it when it is sent again',
+      );
+    const contacts = parseContacts(isPiped ? await readStdin(context) : await contentOf(file), file);
+    const client = context.client();
+    const instanceId = await context.instanceId();
+    const reportFile = named ?? `${file.replace(/\.csv$/i, '')}.report.csv`;
+    const report = await openReport(reportFile);
+    const send = (contact: Contact) =>
+      sendOne(context, client, {
+        instanceId,
+        contact,
+        key: keyOf(campaign ?? resolve(file), contact),
+        force,
+      });
+    const counts = await sendAll(context, { contacts, report, send });
+    const summary = `${counts.accepted} accepted, ${counts.refused} refused, ${counts.skipped} sent before: ${reportFile}`;
+    if (counts.refused > 0)
+      throw new CommandError(summary, { fields: { code: 'ROWS_REFUSED', ...counts, report: reportFile } });
+    context.out.note(summary);
+  },
+});
+
+/** The same row of the same file has the same key; to whom it goes is not told by it. */
+function keyOf(campaign: string, { to }: Contact): string {
+  return `bulk-${createHash('sha256')
+    .update(JSON.stringify([campaign, to]))
+    .digest('hex')
+    .slice(0, 40)}`;
+}
+
+async function sendAll(
+  context: Context,
+  run: { contacts: readonly Contact[]; report: Report; send: (contact: Contact) => Promise<ReportRow> },
+): Promise<Counts> {
+  const { out, terminal, signal } = context;
+  const counts: Counts = { accepted: 0, refused: 0, skipped: 0 };
+  const { contacts, report, send } = run;
+  const store = createStore({ name: '', done: 0, total: contacts.length, counted: '' });
+  const sendEach = async () => {
+    for (const [at, contact] of contacts.entries()) {
+      signal.throwIfAborted();
+      if (report.accepted.has(contact.to)) counts.skipped += 1;
+      else {
+        const row = await send(contact);
+        await report.add(row);
+        counts[row.status] += 1;
+        if (!terminal) out.item(row, `${row.status}  ${printable(row.to)}  ${row.message_id || row.reason}`);
+      }
+      const name = counts.refused > 0 ? `${counts.refused} refused` : '';
+      store.change({ name, done: at + 1, counted: `${at + 1} of ${contacts.length}` });
+    }
+  };
+  if (!terminal) await sendEach();
+  else {
+    const { showProgress } = await import('../../views/progress.ts');
+    await showProgress({ terminal, signal }, store, sendEach);
+  }
+  return counts;
+}
+
+async function sendOne(
+  { signal }: Context,
+  client: Client,
+  row: { instanceId: string; contact: Contact; key: string; force: boolean },
+): Promise<ReportRow> {
+  const { instanceId, contact, key: idempotencyKey, force } = row;
+  try {
+    const sent = await client.messages.sendText(
+      { instanceId, body: { ...contact }, idempotencyKey, force },
+      { ...PATIENCE, signal },
+    );
+    return { to: contact.to, status: 'accepted', message_id: sent.message_id, reason: '' };
+  } catch (error) {
+    // What is wrong with one row must not end the run; a wrong key or a service that is away must.
+    const isOfThisRow =
+      error instanceof PosthornError &&
+      [400, 409, 413, 422].includes(error.status) &&
+      !ENDS_THE_RUN.has(String(error.code));
+    if (!isOfThisRow) throw error;
+    return { to: contact.to, status: 'refused', message_id: '', reason: error.code };
+  }
+}
+
+async function contentOf(file: string): Promise<Buffer> {
+  try {
+    return await readFile(file);
+  } catch (cause) {
+    throw new UsageError(`${file}: cannot be read (${(cause as NodeJS.ErrnoException).code ?? 'unknown'})`);
+  }
+}

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { shownEvent } from '@posthorn/cli/commands/events/shown.ts';
+import { TRIGGERS, WITH_TEXT } from '@posthorn/cli/commands/trigger/triggers.ts';
+import { commands } from '@posthorn/cli/commands.ts';
+import { fitLine } from '@posthorn/cli/format.ts';
+import { SECTION_WORDS } from '@posthorn/cli/sections.ts';
+import { type HttpServer, json, startHttp } from '../sdk/http-server.ts';
+import { type Cli, createCli } from './run-cli.ts';
+
+const INSTANCE = '0f8fad5b-d9cb-469f-a165-708677289501';
+const LIST = {
+  ...{ total: 2, page: 1, limit: 50 },
+  data: [
+    { id: INSTANCE, name: 'sales, north', state: 'CONNECTED', phone: '5511' },
+    { id: 'two', name: '=cmd()', state: 'CREATED', phone: null },
+  ],
+};
+
+describe('what msgctl prints', { timeout: 300_000 }, () => {
+  let server: HttpServer;
+  let cli: Cli;
+  before(async () => {
+    server = await startHttp((res, { method }) =>
+      method === 'GET' ? json(res, 200, LIST) : json(res, 202, { message_id: 'm', status: 'queued' }),
+    );
+    cli = createCli({ POSTHORN_URL: server.url, POSTHORN_API_KEY: 'svc_x', POSTHORN_INSTANCE: INSTANCE });
+  });
+  after(async () => {
+    cli.remove();
+    await server.close();
+  });
+  const send = ['send', 'text', '--to', '5511', '--text', 'x'];
+
+  test('--jq prints what the filter makes of it: texts as they are, all else as JSON', async () => {
+    const of = async (filter: string) => (await cli.run(['instances', 'list', '--jq', filter])).stdout;
+    assert.equal(await of('.data[].name'), 'sales, north\n=cmd()\n');
+    assert.equal(await of('.data | length'), '2\n');
+    assert.equal(await of('.data[] | select(.state == "CREATED") | {id}'), '{"id":"two"}\n');
+    assert.equal(await of('.data[] | [.id, .name] | @tsv'), `${INSTANCE}\tsales, north\ntwo\t=cmd()\n`);
+    assert.equal((await cli.run([...send, '--jq', '.message_id'])).stdout, 'm\n');
+  });
+
+  test('a filter that is none is refused before anything is sent', async () => {
+    const before = server.seen.length;
+    for (const filter of ['.a[', 'if . then', '{']) {
+      const { code, stderr } = await cli.run([...send, '--jq', filter]);
+      assert.equal(code, 2, `${filter}: ${stderr}`);
+    }
+    assert.equal(server.seen.length, before);
+  });
+
+  test('a filter that fails on the answer says that the command was done', async () => {
+    const { code, stderr, stdout } = await cli.run([...send, '--json', '--jq', '.message_id.nothing | keys']);
+    assert.equal(code, 1);
+    assert.equal(stdout, '');
+    const { error } = JSON.parse(stderr);
+    assert.deepEqual([error.code, error.answer.message_id], ['FILTER_FAILED', 'm']);
+    assert.match(error.message, /it was done/);
+  });
+
+  test('--csv prints lists under the names of their fields', async () => {
+    const { stdout } = await cli.run(['instances', 'list', '--csv']);
+    assert.equal(
+      stdout,
+      `id,name,state,phone\n${INSTANCE},"sales, north",CONNECTED,5511\ntwo,'=cmd(),CREATED,\n`,
+    );
+    assert.equal((await cli.run([...send, '--csv'])).stdout, 'message_id,status\nm,queued\n');
+    const both = await cli.run(['instances', 'list', '--csv', '--json']);
+    assert.equal(both.code, 2);
+    assert.match(both.stderr, /--csv goes with neither/);
+  });
+
+  test('help is grouped, and shows the command that is named', async () => {
+    const { stdout } = await cli.run(['--help']);
+    for (const heading of ['Get going:', 'Messages:', 'Events and webhooks:', 'Account and billing:'])
+      assert.ok(stdout.includes(`\n${heading}\n`), heading);
+    const firsts = new Set(commands.map(({ name }) => name.split(' ')[0] as string));
+    assert.deepEqual([...firsts, 'help'].sort(), [...SECTION_WORDS].sort(), 'each has its heading');
+    for (const words of [['send', 'text'], ['instances', 'settings', 'set'], ['send'], []]) {
+      const shown = await cli.run(['help', ...words]);
+      assert.equal(shown.code, 0);
+      assert.match(shown.stdout, new RegExp(`^Usage: msgctl ${words.join(' ')}`));
+    }
+    const unknown = await cli.run(['help', 'send', 'txt']);
+    assert.equal(unknown.code, 2);
+    assert.match(unknown.stderr, /no command send txt \(did you mean text\?\)/);
+  });
+
+  test('an option that there is not is named before one that is missing', async () => {
+    const misspelt = await cli.run(['send', 'text', '--txt', 'x']);
+    assert.equal(misspelt.code, 2);
+    assert.match(misspelt.stderr, /unknown option '--txt'/);
+    const missing = await cli.run(['send', 'text', '--text', 'x']);
+    assert.equal(missing.code, 2);
+    assert.match(missing.stderr, /required option '--to <recipient>' not specified/);
+  });
+
+  test('trigger takes a text where somebody writes, and nowhere else', async () => {
+    for (const event of WITH_TEXT) assert.ok(event in TRIGGERS, event);
+    const { code, stderr } = await cli.run(['trigger', 'call.received', 'Hello']);
+    assert.equal(code, 2);
+    assert.match(stderr, /call\.received takes no text/);
+  });
+});
+
+describe('an event in one line', () => {
+  const event = {
+    ...{ event_id: INSTANCE, type: 'message.received', created_at: '2030-01-01T10:00:00.123Z' },
+    data: {
+      ...{
+        message_type: 'text',
+        phone: '5511999990000',
+        is_from_me: false,
+        timestamp: '2030',
+        quoted_id: null,
+      },
+      content: { text: 'Olá\nAna' },
+      message_ids: ['one'],
+    },
+  };
+
+  test('of a terminal it begins with what differs, and is as wide as that', () => {
+    assert.equal(
+      shownEvent(event, 200),
+      '10:00:00.123  message.received  5511999990000  Olá\\nAna  message_ids=one',
+    );
+    assert.equal(shownEvent(event, 40), '10:00:00.123  message.received  5511999…');
+    for (const columns of [0, 1, 20, 60])
+      assert.ok(shownEvent(event, columns).length <= Math.max(1, columns));
+  });
+
+  test('of a pipe it has all of it', () => {
+    assert.ok(shownEvent(event).includes(INSTANCE) && shownEvent(event).includes('"timestamp":"2030"'));
+  });
+
+  test('is cut between letters, and wide ones count twice', () => {
+    assert.equal(fitLine('日本語', 6), '日本語');
+    assert.equal(fitLine('日本語', 5), '日本…');
+    assert.equal(fitLine('日本語', 4), '日…');
+    assert.equal(fitLine('a👨‍👩‍👧b', 3), 'a…');
+    assert.equal(fitLine('abc', 3), 'abc');
+  });
+});
