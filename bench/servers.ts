@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { migrate } from '@posthorn/core/migrations/migrate.ts';
-import { createDb, type Db } from '@posthorn/core/platform/db.ts';
-import { createLog } from '@posthorn/core/platform/log.ts';
+import { createDb, type Db } from '@posthorn/core/platform/database/db.ts';
+import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { type PostgresServer, startPostgres } from '@posthorn/test/support/postgres.ts';
 import { freePort, type RunningProcess, startProcess } from '@posthorn/test/support/process.ts';
 import { seedCompany, seedInstance } from '@posthorn/test/support/seed.ts';

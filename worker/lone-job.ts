@@ -1,7 +1,7 @@
-import type { Clock } from '@posthorn/core/platform/clock.ts';
-import type { Db } from '@posthorn/core/platform/db.ts';
-import type { Log } from '@posthorn/core/platform/log.ts';
-import { type Loop, startLoop } from '@posthorn/core/platform/loop.ts';
+import type { Db } from '@posthorn/core/platform/database/db.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
+import type { Log } from '@posthorn/core/platform/process/log.ts';
+import { type Loop, startLoop } from '@posthorn/core/platform/process/loop.ts';
 
 /** A job that comes round again and again, in one process at a time. */
 export interface LoneJob<T> {

@@ -1,4 +1,4 @@
-import type { Db } from '@posthorn/core/platform/db.ts';
+import type { Db } from '@posthorn/core/platform/database/db.ts';
 
 /** Chats, contacts and guards of one company, spread over its instances: as the phones of a large one have them. */
 export async function fillChats(

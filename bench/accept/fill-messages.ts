@@ -1,4 +1,4 @@
-import type { Db } from '@posthorn/core/platform/db.ts';
+import type { Db } from '@posthorn/core/platform/database/db.ts';
 
 const CHUNK = 500_000;
 const DAYS = 30;

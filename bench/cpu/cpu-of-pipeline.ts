@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Db } from '@posthorn/core/platform/db.ts';
+import type { Db } from '@posthorn/core/platform/database/db.ts';
 import { measureRate } from '../end-to-end/drive.ts';
 import { startStandalone } from '../end-to-end/pipelines.ts';
 import { startReceiver } from '../end-to-end/receiver.ts';

@@ -1,7 +1,7 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Db } from '@posthorn/core/platform/db.ts';
+import type { Db } from '@posthorn/core/platform/database/db.ts';
 import { controlOf } from '@posthorn/test/network/sandbox-harness.ts';
 import { freePort, startProcess, waitFor } from '@posthorn/test/support/process.ts';
 import { seedCompany, seedInstance } from '@posthorn/test/support/seed.ts';

@@ -8,10 +8,10 @@ import { randomUUID } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { insertEvents, type NewEvent } from '@posthorn/core/events/insert-events.ts';
-import { createBus } from '@posthorn/core/platform/bus.ts';
-import { createDb } from '@posthorn/core/platform/db.ts';
+import { createBus } from '@posthorn/core/platform/broker/bus.ts';
+import { createDb } from '@posthorn/core/platform/database/db.ts';
 import { newId } from '@posthorn/core/platform/ids.ts';
-import { createLog } from '@posthorn/core/platform/log.ts';
+import { createLog } from '@posthorn/core/platform/process/log.ts';
 
 const READERS = Number(process.env.READERS ?? 2_000);
 const EVENTS = Number(process.env.EVENTS ?? 200);

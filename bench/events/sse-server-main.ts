@@ -7,10 +7,10 @@ import { createServer, type ServerResponse } from 'node:http';
 import { createInterface } from 'node:readline';
 import type { Principal } from '@posthorn/core/access/principal.ts';
 import { createEventFeed } from '@posthorn/core/events/event-feed.ts';
-import { createBus } from '@posthorn/core/platform/bus.ts';
-import { systemClock } from '@posthorn/core/platform/clock.ts';
-import { createDb } from '@posthorn/core/platform/db.ts';
-import { createLog } from '@posthorn/core/platform/log.ts';
+import { createBus } from '@posthorn/core/platform/broker/bus.ts';
+import { createDb } from '@posthorn/core/platform/database/db.ts';
+import { systemClock } from '@posthorn/core/platform/process/clock.ts';
+import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { createLiveConnections } from '@posthorn/server/http/live-connections.ts';
 import { openEventStream } from '@posthorn/server/http/sse.ts';
 

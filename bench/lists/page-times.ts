@@ -1,9 +1,9 @@
 import { listChats } from '@posthorn/core/chats/list-chats.ts';
 import { listContacts } from '@posthorn/core/chats/list-contacts.ts';
 import { listMessages } from '@posthorn/core/messages/list-messages.ts';
-import { systemClock } from '@posthorn/core/platform/clock.ts';
-import { createDb, type Db } from '@posthorn/core/platform/db.ts';
-import { createLog } from '@posthorn/core/platform/log.ts';
+import { createDb, type Db } from '@posthorn/core/platform/database/db.ts';
+import { systemClock } from '@posthorn/core/platform/process/clock.ts';
+import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { seedCompany, seedInstance } from '@posthorn/test/support/seed.ts';
 import type { BenchDatabases } from '../servers.ts';
 import { median } from '../statistics.ts';

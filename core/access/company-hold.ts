@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
-import type { Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 
 /**
  * Why the instances of a company may hold no network session, whatever their desired state: the company is

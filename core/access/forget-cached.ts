@@ -1,4 +1,4 @@
-import type { Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 
 /** What the authenticators of all processes may have to drop from their caches. */
 export type AuthSubject = `company:${number}` | `user:${number}` | `token:${number}`;

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { apiError } from '@posthorn/contract/api-error.ts';
-import type { Sql } from '../platform/db.ts';
-import { readRows } from '../platform/read-rows.ts';
+import type { Sql } from '../platform/database/db.ts';
+import { readRows } from '../platform/database/read-rows.ts';
 import type { Principal } from './principal.ts';
 import { familyOf, SESSION_HOLDS } from './session-holds.ts';
 

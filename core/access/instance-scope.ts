@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { apiError } from '@posthorn/contract/api-error.ts';
-import type { Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/database/db.ts';
+import { readRows } from '../platform/database/read-rows.ts';
 import { isUuid } from '../platform/ids.ts';
-import { readRows } from '../platform/read-rows.ts';
 import type { Principal } from './principal.ts';
 
 /** An instance and the company it belongs to. */

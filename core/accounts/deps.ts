@@ -1,9 +1,9 @@
 import type { AuthSubject } from '../access/forget-cached.ts';
 import type { MailQueue } from '../mail/mail-queue.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Db } from '../platform/db.ts';
+import type { Db } from '../platform/database/db.ts';
 import type { Cipher } from '../platform/encryption.ts';
-import type { Log } from '../platform/log.ts';
+import type { Clock } from '../platform/process/clock.ts';
+import type { Log } from '../platform/process/log.ts';
 import type { Jwt } from './authentication/jwt.ts';
 import type { PasswordHasher } from './passwords/password.ts';
 import type { SecretDigest } from './secret-digest.ts';

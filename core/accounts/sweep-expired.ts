@@ -1,4 +1,4 @@
-import type { Db } from '../platform/db.ts';
+import type { Db } from '../platform/database/db.ts';
 import { DAY_MS, HOUR_MS } from '../platform/durations.ts';
 import { LOGIN_REMEMBERED_DAYS } from './sessions/remember-logins.ts';
 

@@ -1,6 +1,6 @@
 import type { AuditEntryDto } from '@posthorn/contract/messaging/audit.ts';
-import type { Orm } from '../platform/orm.ts';
-import { cutPage } from '../platform/paging.ts';
+import type { Orm } from '../platform/database/orm.ts';
+import { cutPage } from '../platform/database/paging.ts';
 import { AuditEntrySchema } from './entities.ts';
 
 /** The audit log of a company, newest first, by keyset: it only grows. `nextBefore` null: that was all. */

@@ -1,4 +1,4 @@
-import type { Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 
 /** What is worth a line in the audit log. Names only: `detail` carries ids and names, never a secret. */
 export interface AuditEntry {

@@ -1,4 +1,4 @@
-import type { Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 
 /** What the billing worker may have to look at. */
 export type BillingWork = 'events' | 'intents' | 'tasks' | 'moves' | 'news' | 'webhooks';

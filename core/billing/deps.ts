@@ -1,8 +1,8 @@
-import type { Clock } from '../platform/clock.ts';
-import type { Db } from '../platform/db.ts';
+import type { Db } from '../platform/database/db.ts';
+import type { Orm } from '../platform/database/orm.ts';
 import type { Cipher } from '../platform/encryption.ts';
-import type { Log } from '../platform/log.ts';
-import type { Orm } from '../platform/orm.ts';
+import type { Clock } from '../platform/process/clock.ts';
+import type { Log } from '../platform/process/log.ts';
 import type { PaymentProvider } from './provider/port.ts';
 
 /** What the use cases of billing share. Each names what it uses with `Pick`. */

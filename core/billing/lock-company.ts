@@ -1,6 +1,6 @@
-import type { Clock } from '../platform/clock.ts';
-import type { Sql } from '../platform/db.ts';
-import { oneRow } from '../platform/one-row.ts';
+import type { Sql } from '../platform/database/db.ts';
+import { oneRow } from '../platform/database/one-row.ts';
+import type { Clock } from '../platform/process/clock.ts';
 
 export interface CompanyTime {
   /** The present time of this company: a simulated clock may run ahead (see provider/simulated). */

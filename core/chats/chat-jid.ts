@@ -1,7 +1,7 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { type Jid, parseChat } from '@posthorn/contract/jid.ts';
 import { knownJid, readPhones } from '../lids/read-phones.ts';
-import type { Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 
 /**
  * The chat that any of its spellings names; an anonymous id whose phone is known names the phone's. Throws 400

@@ -2,8 +2,8 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import type { Chat } from '@posthorn/contract/messaging/chats.ts';
 import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Db } from '../platform/db.ts';
+import type { Db } from '../platform/database/db.ts';
+import type { Clock } from '../platform/process/clock.ts';
 import { findChatJid } from './chat-jid.ts';
 import { type ChatRow, chatView, SHOWN_CHATS } from './chat-view.ts';
 

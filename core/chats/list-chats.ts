@@ -1,9 +1,9 @@
 import type { Chat } from '@posthorn/contract/messaging/chats.ts';
 import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Db } from '../platform/db.ts';
-import { cutPage } from '../platform/paging.ts';
+import type { Db } from '../platform/database/db.ts';
+import { cutPage } from '../platform/database/paging.ts';
+import type { Clock } from '../platform/process/clock.ts';
 import { type ChatRow, chatView, SHOWN_CHATS } from './chat-view.ts';
 import { decodePosition, encodePosition, notValid } from './cursor.ts';
 

@@ -3,8 +3,8 @@ import { phoneOf } from '@posthorn/contract/jid.ts';
 import type { Contact } from '@posthorn/contract/messaging/chats.ts';
 import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Db } from '../platform/db.ts';
-import { cutPage } from '../platform/paging.ts';
+import type { Db } from '../platform/database/db.ts';
+import { cutPage } from '../platform/database/paging.ts';
 import { findChatJid } from './chat-jid.ts';
 import { decodePosition, encodePosition } from './cursor.ts';
 

@@ -8,7 +8,7 @@ interface Scope {
   lease: Lease;
 }
 
-/** What the network says of a chat: only what changed. As `network/facts.ts` has it. */
+/** What the network says of a chat: only what changed. As `core/network/facts.ts` has it. */
 export interface ChatFact {
   revision: number;
   chat: Jid;

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Db } from '../platform/db.ts';
-import type { Log } from '../platform/log.ts';
+import type { Db } from '../platform/database/db.ts';
+import type { Log } from '../platform/process/log.ts';
 import { type Cursor, compareCursors } from './cursor.ts';
 import type { EventBatch } from './event-sink.ts';
 import { type FeedReader, HIGH_WATER_BYTES, meetsHead, standsAtHead } from './feed-readers.ts';

@@ -1,7 +1,7 @@
-import type { Db } from '../platform/db.ts';
-import type { Limiter } from '../platform/limiter.ts';
-import type { Log } from '../platform/log.ts';
-import { startLoop } from '../platform/loop.ts';
+import type { Db } from '../platform/database/db.ts';
+import type { Limiter } from '../platform/process/limiter.ts';
+import type { Log } from '../platform/process/log.ts';
+import { startLoop } from '../platform/process/loop.ts';
 import { type CatchUp, type CatchUpCompany, takesItAll } from './catch-up.ts';
 import type { Cursor } from './cursor.ts';
 import type { EventFilter } from './event-filter.ts';

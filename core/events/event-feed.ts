@@ -1,8 +1,8 @@
-import type { Bus } from '../platform/bus.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Db } from '../platform/db.ts';
-import { createLimiter } from '../platform/limiter.ts';
-import type { Log } from '../platform/log.ts';
+import type { Bus } from '../platform/broker/bus.ts';
+import type { Db } from '../platform/database/db.ts';
+import type { Clock } from '../platform/process/clock.ts';
+import { createLimiter } from '../platform/process/limiter.ts';
+import type { Log } from '../platform/process/log.ts';
 import { createCatchUp } from './catch-up.ts';
 import { type CompanyFeed, createCompanyFeed } from './company-feed.ts';
 import { type Cursor, isExpired } from './cursor.ts';

@@ -1,5 +1,5 @@
-import { type Sql, type Transaction, write } from '../platform/db.ts';
-import { statementOfRows } from '../platform/input-rows.ts';
+import { type Sql, type Transaction, write } from '../platform/database/db.ts';
+import { statementOfRows } from '../platform/database/input-rows.ts';
 import type { DeliveryOffer, WrittenDeliveries } from './direct-delivery.ts';
 import { eventBodySql } from './event-body.ts';
 

@@ -1,8 +1,8 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { LIST_PAGE_MAX_BYTES, WEBHOOK_PAYLOAD_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
 import type { EventList, ListedEvent } from '@posthorn/contract/messaging/events.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/database/db.ts';
+import type { Clock } from '../platform/process/clock.ts';
 import { decodeCursor, encodeCursor, isExpired } from './cursor.ts';
 import type { EventFilter } from './event-filter.ts';
 import { type LoggedEvent, readEvents, readEventsBefore } from './read-events.ts';

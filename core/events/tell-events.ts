@@ -1,5 +1,5 @@
-import type { Bus } from '../platform/bus.ts';
-import { isTransaction, type Sql } from '../platform/db.ts';
+import type { Bus } from '../platform/broker/bus.ts';
+import { isTransaction, type Sql } from '../platform/database/db.ts';
 import type { DeliveryOffer, DirectDelivery, WrittenDeliveries } from './direct-delivery.ts';
 import { insertEvents, insertOffered, type NewEvent } from './insert-events.ts';
 

@@ -3,8 +3,8 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import { EVENTS_TICKET_LIFETIME_S } from '@posthorn/contract/limits.ts';
 import type { Principal } from '../access/principal.ts';
 import { familyOf, SESSION_HOLDS } from '../access/session-holds.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/database/db.ts';
+import type { Clock } from '../platform/process/clock.ts';
 
 /**
  * Tickets let a browser open a live connection: EventSource and WebSocket can't send a header, and a

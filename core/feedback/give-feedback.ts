@@ -4,10 +4,10 @@ import type { Principal } from '../access/principal.ts';
 import { PLATFORM_COMPANY_ID } from '../access/superadmin.ts';
 import type { MailQueue } from '../mail/mail-queue.ts';
 import { mails } from '../mail/mails.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Db } from '../platform/db.ts';
+import type { Db } from '../platform/database/db.ts';
+import { oneRow } from '../platform/database/one-row.ts';
 import { DAY_MS, HOUR_MS } from '../platform/durations.ts';
-import { oneRow } from '../platform/one-row.ts';
+import type { Clock } from '../platform/process/clock.ts';
 
 export interface FeedbackDeps {
   db: Db;

@@ -1,9 +1,9 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { FeedbackEntry } from '@posthorn/contract/messaging/feedback.ts';
 import type { QueryResultRow } from 'pg';
-import type { Clock } from '../platform/clock.ts';
-import type { Db, Sql } from '../platform/db.ts';
-import { cutPage, shortened } from '../platform/paging.ts';
+import type { Db, Sql } from '../platform/database/db.ts';
+import { cutPage, shortened } from '../platform/database/paging.ts';
+import type { Clock } from '../platform/process/clock.ts';
 
 /** What users of all companies said, newest first, as far as LIM-10 goes: for superadmins. `next_before` null: that was all. */
 export async function listFeedback(

@@ -1,5 +1,5 @@
 import type { InstanceScope } from '../access/instance-scope.ts';
-import type { Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 import type { GroupFacts, GroupParticipant } from './group.ts';
 
 /** A row of `chat_groups`. */

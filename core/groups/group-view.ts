@@ -1,7 +1,7 @@
 import type { Group, GroupSummary } from '@posthorn/contract/messaging/groups.ts';
 import type { InstanceScope } from '../access/instance-scope.ts';
 import { type Person, type PhoneBook, readPhones } from '../lids/read-phones.ts';
-import type { Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 import type { GroupFacts } from './group.ts';
 import type { GroupRow } from './group-rows.ts';
 

@@ -1,7 +1,7 @@
 import type { GroupSummary } from '@posthorn/contract/messaging/groups.ts';
 import { requireInstance } from '../access/instance-scope.ts';
-import { oneRow } from '../platform/one-row.ts';
-import { offsetOf } from '../platform/paging.ts';
+import { oneRow } from '../platform/database/one-row.ts';
+import { offsetOf } from '../platform/database/paging.ts';
 import type { RpcDeps } from '../rpc/request-owner.ts';
 import type { GroupCaller } from './ask-group.ts';
 import { GROUP_COLUMNS, type GroupRow } from './group-rows.ts';

@@ -3,7 +3,7 @@ import type { NewEvent } from '../events/insert-events.ts';
 import { type RecorderDeps, recordUnderLease } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/hold-leases.ts';
 import { type Person, readPhones } from '../lids/read-phones.ts';
-import type { Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 import { canonicalJson, hashKey } from '../platform/hashes.ts';
 import { afterAction, type GroupFacts, type ParticipantAction } from './group.ts';
 import { removeGroup, saveGroup } from './group-rows.ts';

@@ -1,8 +1,8 @@
 import { reachOf } from '../access/company-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Bus } from '../platform/bus.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Orm } from '../platform/orm.ts';
+import type { Bus } from '../platform/broker/bus.ts';
+import type { Orm } from '../platform/database/orm.ts';
+import type { Clock } from '../platform/process/clock.ts';
 import { loadInstance } from './find-instance.ts';
 import { type InstanceSettings, settingsOf } from './settings.ts';
 

@@ -1,7 +1,7 @@
 /** What the devices of an account share, as far as one instance has it stored: labels, states of chats, contacts. */
 import type { Jid } from '@posthorn/contract/jid.ts';
-import { ADVISORY_LOCKS } from '../platform/advisory-locks.ts';
-import type { Db, Sql } from '../platform/db.ts';
+import { ADVISORY_LOCKS } from '../platform/database/advisory-locks.ts';
+import type { Db, Sql } from '../platform/database/db.ts';
 import { type Lease, underLease } from './hold-leases.ts';
 
 /** Until the end of the transaction nobody else changes the labels of this instance. */

@@ -4,7 +4,7 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import type { Instance as InstanceView } from '@posthorn/contract/messaging/instances.ts';
 import { reachOf } from '../access/company-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Orm } from '../platform/orm.ts';
+import type { Orm } from '../platform/database/orm.ts';
 import { type Instance, InstanceSchema } from './entities.ts';
 import { instanceView } from './instance-view.ts';
 

@@ -1,4 +1,4 @@
-import type { Db, Sql, Transaction } from '../platform/db.ts';
+import type { Db, Sql, Transaction } from '../platform/database/db.ts';
 
 /** Ownership of a shard: the epoch grows with every new owner. */
 export interface Lease {

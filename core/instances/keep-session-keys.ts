@@ -1,6 +1,6 @@
-import type { Clock } from '../platform/clock.ts';
-import type { Db } from '../platform/db.ts';
+import type { Db } from '../platform/database/db.ts';
 import type { Cipher } from '../platform/encryption.ts';
+import type { Clock } from '../platform/process/clock.ts';
 import { type Lease, underLease } from './hold-leases.ts';
 
 export interface SessionKeysDeps {
@@ -18,7 +18,7 @@ interface SessionKey {
   temporary?: boolean;
 }
 
-/** See the port of the networks, which this implements (`network/driver.ts`). */
+/** See the port of the networks, which this implements (`core/network/driver.ts`). */
 interface SessionKeys {
   read(kind: string, ids?: readonly string[]): Promise<Map<string, unknown>>;
   write(changes: readonly SessionKey[]): Promise<void>;

@@ -1,7 +1,7 @@
 import type { AdminInstance } from '@posthorn/contract/messaging/admin.ts';
 import type { QueryResultRow } from 'pg';
-import type { Db } from '../platform/db.ts';
-import { cutPage } from '../platform/paging.ts';
+import type { Db } from '../platform/database/db.ts';
+import { cutPage } from '../platform/database/paging.ts';
 import type { InstanceState } from './transitions.ts';
 
 export interface InstanceFilter {

@@ -1,6 +1,6 @@
 import type { Instance as InstanceView } from '@posthorn/contract/messaging/instances.ts';
-import type { Orm } from '../platform/orm.ts';
-import { offsetOf } from '../platform/paging.ts';
+import type { Orm } from '../platform/database/orm.ts';
+import { offsetOf } from '../platform/database/paging.ts';
 import { InstanceSchema } from './entities.ts';
 import { instanceView } from './instance-view.ts';
 import type { InstanceState } from './transitions.ts';

@@ -1,5 +1,5 @@
 import { type CompanyHold, holdSql } from '../access/company-hold.ts';
-import type { Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 import { type InstanceSettings, settingsOf } from './settings.ts';
 import type { DesiredState, InstanceState } from './transitions.ts';
 

@@ -1,4 +1,4 @@
-import type { Db, Sql } from '../platform/db.ts';
+import type { Db, Sql } from '../platform/database/db.ts';
 import { type Lease, underLease } from './hold-leases.ts';
 
 /** Shows the QR that the network gave; a newer one takes its place. */

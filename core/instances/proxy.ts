@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { isPrivateAddress } from '../platform/address-ranges.ts';
 import type { Cipher } from '../platform/encryption.ts';
+import { isPrivateAddress } from '../platform/http/address-ranges.ts';
 
 /** What the way out of an instance is judged and sealed by. */
 export interface ProxyRules {

@@ -1,7 +1,7 @@
 import type { Connection } from '@posthorn/contract/messaging/instances.ts';
 import { reachOf } from '../access/company-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Orm } from '../platform/orm.ts';
+import type { Orm } from '../platform/database/orm.ts';
 import { InstanceTransitionSchema } from './entities.ts';
 import { loadInstance } from './find-instance.ts';
 

@@ -2,9 +2,9 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import { holdRefusal, readHold } from '../access/company-hold.ts';
 import { reachOf } from '../access/company-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Clock } from '../platform/clock.ts';
-import { type NotificationWaits, waitUntilFound } from '../platform/notification-waits.ts';
-import type { Orm } from '../platform/orm.ts';
+import { type NotificationWaits, waitUntilFound } from '../platform/database/notification-waits.ts';
+import type { Orm } from '../platform/database/orm.ts';
+import type { Clock } from '../platform/process/clock.ts';
 import { InstancePairingSchema } from './entities.ts';
 import { loadInstance } from './find-instance.ts';
 

@@ -1,9 +1,9 @@
 import type { Instance as InstanceView } from '@posthorn/contract/messaging/instances.ts';
 import { reachOf } from '../access/company-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Bus } from '../platform/bus.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Orm } from '../platform/orm.ts';
+import type { Bus } from '../platform/broker/bus.ts';
+import type { Orm } from '../platform/database/orm.ts';
+import type { Clock } from '../platform/process/clock.ts';
 import { duplicateNamesRefused } from './create-instance.ts';
 import { loadInstance } from './find-instance.ts';
 import { instanceView } from './instance-view.ts';

@@ -3,7 +3,7 @@ import { LABELS_MAX, SYNC_ACTION_TIMEOUT_MS } from '@posthorn/contract/limits.ts
 import type { Label } from '@posthorn/contract/messaging/labels.ts';
 import type { Principal } from '../access/principal.ts';
 import { lockDeviceState } from '../instances/device-state.ts';
-import type { Db, Sql } from '../platform/db.ts';
+import type { Db, Sql } from '../platform/database/db.ts';
 import { askForChange } from '../rpc/ask-network.ts';
 import type { RpcDeps } from '../rpc/request-owner.ts';
 import { requireCapable } from '../rpc/require-capable.ts';

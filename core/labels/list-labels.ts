@@ -2,7 +2,7 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import type { Label } from '@posthorn/contract/messaging/labels.ts';
 import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Db, Sql } from '../platform/db.ts';
+import type { Db, Sql } from '../platform/database/db.ts';
 
 /** The labels of an instance, by their slots (CHT-1). */
 export async function listLabels(

@@ -4,7 +4,7 @@ import { type RecorderDeps, recordUnderLease } from '../instances/create-recorde
 import { lockDeviceState } from '../instances/device-state.ts';
 import type { Lease } from '../instances/hold-leases.ts';
 import { findReferenced } from '../messages/find-referenced.ts';
-import type { Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 import {
   type LabelBearer,
   type LabelScope,

@@ -1,5 +1,5 @@
 /** What is stored of labels. All of it is called under `lockDeviceState`. */
-import type { Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 
 export interface LabelScope {
   companyId: number;

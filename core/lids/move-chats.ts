@@ -1,5 +1,5 @@
 import type { Jid } from '@posthorn/contract/jid.ts';
-import type { Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 
 /** A chat that stood under an anonymous id, and whose it is. */
 export interface MovedChat {

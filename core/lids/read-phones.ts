@@ -1,5 +1,5 @@
 import { isLidJid, type Jid, jidOfPhone, phoneOf } from '@posthorn/contract/jid.ts';
-import type { Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 
 /** Somebody, as an instance knows them. */
 export interface Person {

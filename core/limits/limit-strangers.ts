@@ -1,6 +1,6 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/database/db.ts';
+import type { Clock } from '../platform/process/clock.ts';
 import { createAddressLimiter } from './limit-addresses.ts';
 import { createProofLimiter, type Settle } from './limit-proofs.ts';
 

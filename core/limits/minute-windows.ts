@@ -1,6 +1,6 @@
-import type { Clock } from '../platform/clock.ts';
-import type { Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 import { MINUTE_MS } from '../platform/durations.ts';
+import type { Clock } from '../platform/process/clock.ts';
 
 /** The running minute, by which all limits count. */
 export interface Minutes {

@@ -1,5 +1,5 @@
-import type { Clock } from '../platform/clock.ts';
-import type { Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/database/db.ts';
+import type { Clock } from '../platform/process/clock.ts';
 import {
   addToWindows,
   COMPANY_WINDOWS,

@@ -1,5 +1,5 @@
 import type { QueryResultRow } from 'pg';
-import type { Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 import { holderIsGone } from '../workers/pulse.ts';
 
 export interface ClaimedMail extends QueryResultRow {

@@ -1,8 +1,8 @@
 import { beforeFirst } from '../platform/before-first.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 import { HOUR_MS, MINUTE_MS } from '../platform/durations.ts';
 import type { Cipher } from '../platform/encryption.ts';
+import type { Clock } from '../platform/process/clock.ts';
 
 /** The budget of one mailbox for one kind: a burst, and then one in each interval. */
 interface Budget {

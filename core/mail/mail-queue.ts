@@ -1,6 +1,6 @@
-import type { Clock } from '../platform/clock.ts';
-import type { Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 import type { Cipher } from '../platform/encryption.ts';
+import type { Clock } from '../platform/process/clock.ts';
 import { takeMailSlot } from './mail-budget.ts';
 import type { MailContent } from './mail-content.ts';
 

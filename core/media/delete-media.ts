@@ -1,8 +1,8 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { Principal } from '../access/principal.ts';
 import { recordAudit } from '../audit/record-audit.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Db } from '../platform/db.ts';
+import type { Db } from '../platform/database/db.ts';
+import type { Clock } from '../platform/process/clock.ts';
 import type { MediaFinder } from './find-media.ts';
 import { findMedia, mediaMissing } from './read-media.ts';
 import { NOT_WAITED_FOR } from './waited-for.ts';

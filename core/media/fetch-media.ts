@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { MEDIA_MAX_BYTES } from '@posthorn/contract/limits.ts';
-import { faultOf, type Outbound } from '../platform/outbound-http.ts';
+import { faultOf, type Outbound } from '../platform/http/outbound-http.ts';
 import { MediaRejected } from './media-rejected.ts';
 
 /** The fetch did not give media; `message` may reach the user and names no address. */

@@ -1,7 +1,7 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { findInstanceScope } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 import type { MediaScope } from './media-port.ts';
 
 /** The instance within the caller's reach. The media routes answer 404 NOT_FOUND for an unknown and a foreign one (MED-10). */

@@ -1,6 +1,6 @@
 import type { MediaConversation } from '@posthorn/contract/messaging/media.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Db } from '../platform/db.ts';
+import type { Db } from '../platform/database/db.ts';
 import { findScope } from './find-scope.ts';
 import { likePrefix } from './list-media.ts';
 

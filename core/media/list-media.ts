@@ -1,9 +1,9 @@
 import type { MediaItem } from '@posthorn/contract/messaging/media.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Db } from '../platform/db.ts';
-import { oneRow } from '../platform/one-row.ts';
-import { offsetOf } from '../platform/paging.ts';
+import type { Db } from '../platform/database/db.ts';
+import { oneRow } from '../platform/database/one-row.ts';
+import { offsetOf } from '../platform/database/paging.ts';
+import type { Clock } from '../platform/process/clock.ts';
 import { type Row, toStored } from './find-media.ts';
 import { findScope } from './find-scope.ts';
 

@@ -1,6 +1,6 @@
-import type { Clock } from '../platform/clock.ts';
-import type { Db } from '../platform/db.ts';
-import type { Outbound } from '../platform/outbound-http.ts';
+import type { Db } from '../platform/database/db.ts';
+import type { Outbound } from '../platform/http/outbound-http.ts';
+import type { Clock } from '../platform/process/clock.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import type { SharedBudget } from './shared-budget.ts';
 import type { Spool } from './spool.ts';

@@ -1,9 +1,9 @@
-import type { Clock } from '../platform/clock.ts';
-import type { Config } from '../platform/config.ts';
 import { MINUTE_MS } from '../platform/durations.ts';
 import { hashKey } from '../platform/hashes.ts';
-import { createLimiter, type Limiter } from '../platform/limiter.ts';
-import { createOutbound } from '../platform/outbound-http.ts';
+import { createOutbound } from '../platform/http/outbound-http.ts';
+import type { Clock } from '../platform/process/clock.ts';
+import type { Config } from '../platform/process/config.ts';
+import { createLimiter, type Limiter } from '../platform/process/limiter.ts';
 import type { MediaFinder } from './find-media.ts';
 import type { MediaDeps } from './media-deps.ts';
 import type { MediaScope } from './media-port.ts';

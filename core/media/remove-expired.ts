@@ -1,5 +1,5 @@
-import type { Clock } from '../platform/clock.ts';
-import type { Db } from '../platform/db.ts';
+import type { Db } from '../platform/database/db.ts';
+import type { Clock } from '../platform/process/clock.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import { NOT_WAITED_FOR } from './waited-for.ts';
 

@@ -1,6 +1,6 @@
 import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import { FREE_LIMITS } from '../access/free-limits.ts';
-import type { Db } from '../platform/db.ts';
+import type { Db } from '../platform/database/db.ts';
 
 export const MB = 1024 * 1024;
 

@@ -3,7 +3,7 @@ import { INBOUND_FAMILIES } from '@posthorn/contract/message-types.ts';
 import { buildEvent, subjectOf } from '../events/build-event.ts';
 import type { NewEvent } from '../events/insert-events.ts';
 import { CHAT_JID_SQL } from '../lids/chat-sql.ts';
-import type { Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 import { outboundFamily } from './message-events.ts';
 
 /** A message as the recorders of changes read and lock it, whichever way it went. */

@@ -4,9 +4,9 @@ import type { Message, MessageStatus } from '@posthorn/contract/messaging/messag
 import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import { readPhones } from '../lids/read-phones.ts';
-import type { Db, Sql } from '../platform/db.ts';
+import type { Db, Sql } from '../platform/database/db.ts';
+import { oneRow } from '../platform/database/one-row.ts';
 import { isUuid, messageIdOf, networkIdOf, sentIdOf } from '../platform/ids.ts';
-import { oneRow } from '../platform/one-row.ts';
 
 /**
  * One message of an instance, by the service's UUID or the network's id. 404 INSTANCE_NOT_FOUND or

@@ -1,6 +1,6 @@
 import type { KnownMessage } from '../content/rule.ts';
 import { CHAT_JID_SQL } from '../lids/chat-sql.ts';
-import type { Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 import { isUuid, messageIdOf, networkIdOf } from '../platform/ids.ts';
 
 /**

@@ -5,9 +5,9 @@ import type { Message } from '@posthorn/contract/messaging/message.ts';
 import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import { readLidsOf } from '../lids/read-phones.ts';
-import type { Db, Sql } from '../platform/db.ts';
-import { oneRow } from '../platform/one-row.ts';
-import { fittingSql } from '../platform/paging.ts';
+import type { Db, Sql } from '../platform/database/db.ts';
+import { oneRow } from '../platform/database/one-row.ts';
+import { fittingSql } from '../platform/database/paging.ts';
 import { type MessageRow, viewMessages } from './find-message.ts';
 
 export interface MessageFilter {

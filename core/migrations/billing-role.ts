@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Log } from '../platform/log.ts';
+import type { Log } from '../platform/process/log.ts';
 
 /** The role of the billing service: it owns nothing and works in the schema `billing`. */
 export const BILLING_ROLE = 'posthorn_billing';

@@ -1,7 +1,7 @@
 import { type Migration, Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
-import { ADVISORY_LOCKS } from '../platform/advisory-locks.ts';
+import { ADVISORY_LOCKS } from '../platform/database/advisory-locks.ts';
 import { billingMigrations } from './billing/index.ts';
 import { grantToBillingRole, makeBillingRole, makeBillingSchema } from './billing-role.ts';
 import { migrations } from './messaging/index.ts';

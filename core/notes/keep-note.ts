@@ -4,10 +4,10 @@ import type { ChatNote } from '@posthorn/contract/messaging/notes.ts';
 import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import { chatJidOf } from '../chats/chat-jid.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Db } from '../platform/db.ts';
-import { oneRow } from '../platform/one-row.ts';
-import { cutPage, shortened } from '../platform/paging.ts';
+import type { Db } from '../platform/database/db.ts';
+import { oneRow } from '../platform/database/one-row.ts';
+import { cutPage, shortened } from '../platform/database/paging.ts';
+import type { Clock } from '../platform/process/clock.ts';
 import { NOTE_COLUMNS, type NoteRow, noteView } from './note-view.ts';
 
 export interface NoteInput {

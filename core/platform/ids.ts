@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 import { v7 } from 'uuid';
-import { type Clock, systemClock } from './clock.ts';
+import { type Clock, systemClock } from './process/clock.ts';
 
 /** The text form of a UUID of any version. */
 export const UUID_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

@@ -1,9 +1,9 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { ADVISORY_LOCKS } from '../platform/advisory-locks.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Db, Sql } from '../platform/db.ts';
+import { ADVISORY_LOCKS } from '../platform/database/advisory-locks.ts';
+import type { Db, Sql } from '../platform/database/db.ts';
+import { oneRow } from '../platform/database/one-row.ts';
 import { DAY_MS, MINUTE_MS } from '../platform/durations.ts';
-import { oneRow } from '../platform/one-row.ts';
+import type { Clock } from '../platform/process/clock.ts';
 
 /** Sends of one user, in a day of UTC and in any minute (CHT-10). */
 export const SENDS_PER_DAY = 50;

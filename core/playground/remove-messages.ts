@@ -1,5 +1,5 @@
 import { WEBHOOK_PAYLOAD_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
-import type { Db } from '../platform/db.ts';
+import type { Db } from '../platform/database/db.ts';
 import { DAY_MS } from '../platform/durations.ts';
 import { firstIdAt } from '../platform/ids.ts';
 import { PLAYGROUND_INSTANCE_ID } from './shared-instance.ts';

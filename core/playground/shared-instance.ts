@@ -2,10 +2,10 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import { PLATFORM_COMPANY_ID } from '../access/superadmin.ts';
 import type { InstanceSettings } from '../instances/settings.ts';
 import { shardOf } from '../instances/shard.ts';
-import type { Bus } from '../platform/bus.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Db } from '../platform/db.ts';
-import { type NotificationWaits, waitUntilFound } from '../platform/notification-waits.ts';
+import type { Bus } from '../platform/broker/bus.ts';
+import type { Db } from '../platform/database/db.ts';
+import { type NotificationWaits, waitUntilFound } from '../platform/database/notification-waits.ts';
+import type { Clock } from '../platform/process/clock.ts';
 
 /** The one instance from which all playground messages are sent; it belongs to the platform. */
 export const PLAYGROUND_INSTANCE_ID = '0198c0de-b0a7-7000-8000-706c61796772';

@@ -2,9 +2,9 @@ import { Resolver } from 'node:dns/promises';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { IpReputation } from '@posthorn/contract/messaging/admin.ts';
 import { ADDRESS_WINDOWS, addToWindows, createMinutes } from '../limits/minute-windows.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 import { hashKey } from '../platform/hashes.ts';
+import type { Clock } from '../platform/process/clock.ts';
 import { nameInZone, readFailure, readListing, type ZoneAnswer } from './list-answers.ts';
 
 /** All look-ups of one check together. */

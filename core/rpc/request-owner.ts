@@ -5,12 +5,12 @@ import type { Principal } from '../access/principal.ts';
 import { requireAbility } from '../instances/driver-abilities.ts';
 import { loadInstance } from '../instances/find-instance.ts';
 import { instanceRefusal } from '../instances/instance-refusal.ts';
-import type { Bus } from '../platform/bus.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Db } from '../platform/db.ts';
+import type { Bus } from '../platform/broker/bus.ts';
+import type { Db } from '../platform/database/db.ts';
+import { type NotificationWaits, waitUntilFound } from '../platform/database/notification-waits.ts';
+import type { Orm } from '../platform/database/orm.ts';
 import { newId } from '../platform/ids.ts';
-import { type NotificationWaits, waitUntilFound } from '../platform/notification-waits.ts';
-import type { Orm } from '../platform/orm.ts';
+import type { Clock } from '../platform/process/clock.ts';
 import { claimAnswer, dropRequest, insertRequest } from './rpc-requests.ts';
 
 export interface RpcDeps {

@@ -1,6 +1,6 @@
 import type { Lease } from '../instances/hold-leases.ts';
 import { SHARD_COUNT } from '../instances/shard.ts';
-import type { Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 
 /** A request of an API process to the worker that owns an instance. */
 export interface RpcRequest {

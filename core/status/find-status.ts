@@ -4,9 +4,9 @@ import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import type { KnownStatus } from '../content/rule.ts';
 import { knownJid, readPhones } from '../lids/read-phones.ts';
-import type { Db, Sql } from '../platform/db.ts';
+import type { Db, Sql } from '../platform/database/db.ts';
+import { oneRow } from '../platform/database/one-row.ts';
 import { isUuid, networkIdOf, sentIdOf } from '../platform/ids.ts';
-import { oneRow } from '../platform/one-row.ts';
 
 /** One row of the feed. */
 export interface StatusRow {

@@ -1,9 +1,9 @@
 import type { StatusItem } from '@posthorn/contract/messaging/status.ts';
 import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Db } from '../platform/db.ts';
-import { oneRow } from '../platform/one-row.ts';
-import { fitsSql, offsetOf } from '../platform/paging.ts';
+import type { Db } from '../platform/database/db.ts';
+import { oneRow } from '../platform/database/one-row.ts';
+import { fitsSql, offsetOf } from '../platform/database/paging.ts';
 import { STATUS_COLUMNS, type StatusRow, statusItems } from './find-status.ts';
 
 /** The feed of one instance, newest first (STA-6). 404 INSTANCE_NOT_FOUND. */

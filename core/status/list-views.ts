@@ -2,7 +2,7 @@ import type { StatusViews } from '@posthorn/contract/messaging/status.ts';
 import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import { readPhones } from '../lids/read-phones.ts';
-import type { Db } from '../platform/db.ts';
+import type { Db } from '../platform/database/db.ts';
 import { findStatusKey } from './find-status.ts';
 
 /** Who viewed a status, one row a contact; nobody for a status that nobody knows (STA-9). */

@@ -1,6 +1,6 @@
 import { buildEvent, subjectOf } from '../events/build-event.ts';
 import type { NewEvent } from '../events/insert-events.ts';
-import type { Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 import { newId } from '../platform/ids.ts';
 
 /** What the feed takes of an outbound message. */

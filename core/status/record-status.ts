@@ -3,7 +3,7 @@ import type { NewEvent } from '../events/insert-events.ts';
 import { type RecorderDeps, recordUnderLease } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/hold-leases.ts';
 import { readPhones } from '../lids/read-phones.ts';
-import type { Sql } from '../platform/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 import { hashKey } from '../platform/hashes.ts';
 import { isUuid, newId } from '../platform/ids.ts';
 import { statusKey } from './find-status.ts';

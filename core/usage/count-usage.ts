@@ -1,5 +1,5 @@
-import { type Sql, write } from '../platform/db.ts';
-import { statementOfRows } from '../platform/input-rows.ts';
+import { type Sql, write } from '../platform/database/db.ts';
+import { statementOfRows } from '../platform/database/input-rows.ts';
 
 export interface UsageCount {
   companyId: number;

@@ -1,10 +1,10 @@
 import type { UsageCounts } from '@posthorn/contract/messaging/usage.ts';
 import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Db } from '../platform/db.ts';
+import type { Db } from '../platform/database/db.ts';
+import { oneRow } from '../platform/database/one-row.ts';
 import { DAY_MS } from '../platform/durations.ts';
-import { oneRow } from '../platform/one-row.ts';
+import type { Clock } from '../platform/process/clock.ts';
 
 /** What an instance sent and received in the last 24 hours: a sum over at most 1,441 rows (INS-21). */
 export async function readUsage(

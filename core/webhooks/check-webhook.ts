@@ -1,5 +1,5 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { isPrivateAddress } from '../platform/address-ranges.ts';
+import { isPrivateAddress } from '../platform/http/address-ranges.ts';
 
 export interface WebhookPolicy {
   /** Private addresses, any port and plain http: for webhooks to localhost in standalone. */

@@ -1,10 +1,10 @@
 import { reachOf } from '../access/company-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Bus } from '../platform/bus.ts';
-import type { Db } from '../platform/db.ts';
-import type { Orm } from '../platform/orm.ts';
-import { webhookNotification } from './delivery/notifications.ts';
+import type { Bus } from '../platform/broker/bus.ts';
+import type { Db } from '../platform/database/db.ts';
+import type { Orm } from '../platform/database/orm.ts';
 import { loadWebhook } from './find-webhook.ts';
+import { webhookNotification } from './notifications.ts';
 
 /** Deletes a webhook and what was still to be delivered to it; its logs stay until they age out. */
 export async function deleteWebhook(

@@ -1,6 +1,6 @@
 import type { DeliveryLog } from '@posthorn/contract/messaging/webhooks.ts';
 import type { Principal } from '../access/principal.ts';
-import { fitsSql } from '../platform/paging.ts';
+import { fitsSql } from '../platform/database/paging.ts';
 import { addressFor, payloadBytesSql, payloadSql } from './report-scope.ts';
 
 /**

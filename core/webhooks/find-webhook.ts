@@ -3,8 +3,8 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import type { Webhook as WebhookView } from '@posthorn/contract/messaging/webhooks.ts';
 import { reachOf } from '../access/company-scope.ts';
 import type { Principal } from '../access/principal.ts';
+import type { Orm } from '../platform/database/orm.ts';
 import type { Cipher } from '../platform/encryption.ts';
-import type { Orm } from '../platform/orm.ts';
 import { type Webhook, WebhookSchema } from './entities.ts';
 import { webhookView } from './webhook-view.ts';
 

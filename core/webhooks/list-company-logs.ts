@@ -1,10 +1,10 @@
 import type { CompanyDeliveryLog } from '@posthorn/contract/messaging/deliveries.ts';
 import type { DeliveryLog } from '@posthorn/contract/messaging/webhooks.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Db, Sql } from '../platform/db.ts';
-import { oneRow } from '../platform/one-row.ts';
-import { offsetOf } from '../platform/paging.ts';
+import type { Db, Sql } from '../platform/database/db.ts';
+import { oneRow } from '../platform/database/one-row.ts';
+import { offsetOf } from '../platform/database/paging.ts';
+import type { Clock } from '../platform/process/clock.ts';
 import { deliveryLogView, type LogRow, logsSql } from './delivery-log-view.ts';
 import {
   boundedTotal,

@@ -1,10 +1,10 @@
 import { HARD_FAIL_ATTEMPTS } from '@posthorn/contract/limits.ts';
 import type { DeliveredEvent, DeliveryStatus } from '@posthorn/contract/messaging/deliveries.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Db } from '../platform/db.ts';
-import { oneRow } from '../platform/one-row.ts';
-import { offsetOf } from '../platform/paging.ts';
+import type { Db } from '../platform/database/db.ts';
+import { oneRow } from '../platform/database/one-row.ts';
+import { offsetOf } from '../platform/database/paging.ts';
+import type { Clock } from '../platform/process/clock.ts';
 import {
   addressFor,
   boundedTotal,

@@ -1,11 +1,11 @@
 import type { DeliveryLog } from '@posthorn/contract/messaging/webhooks.ts';
 import { reachOf } from '../access/company-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Db } from '../platform/db.ts';
-import { oneRow } from '../platform/one-row.ts';
-import type { Orm } from '../platform/orm.ts';
-import { offsetOf } from '../platform/paging.ts';
+import type { Db } from '../platform/database/db.ts';
+import { oneRow } from '../platform/database/one-row.ts';
+import type { Orm } from '../platform/database/orm.ts';
+import { offsetOf } from '../platform/database/paging.ts';
+import type { Clock } from '../platform/process/clock.ts';
 import { deliveryLogView, type LogRow, logsSql } from './delivery-log-view.ts';
 import { loadWebhook } from './find-webhook.ts';
 import { boundedTotal, COUNTED_MAX } from './report-scope.ts';

@@ -1,9 +1,9 @@
 import type { DeliveryLog } from '@posthorn/contract/messaging/webhooks.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Db } from '../platform/db.ts';
+import type { Db } from '../platform/database/db.ts';
+import { cutPage, shortened } from '../platform/database/paging.ts';
 import { isUuid } from '../platform/ids.ts';
-import { cutPage, shortened } from '../platform/paging.ts';
+import type { Clock } from '../platform/process/clock.ts';
 import { deliveryLogView, type LogRow, logsSql } from './delivery-log-view.ts';
 
 /** Attempts of one event: webhooks a plan allows times the tries of each, with room. */

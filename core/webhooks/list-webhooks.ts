@@ -1,7 +1,7 @@
 import type { Webhook as WebhookView } from '@posthorn/contract/messaging/webhooks.ts';
+import type { Orm } from '../platform/database/orm.ts';
+import { offsetOf } from '../platform/database/paging.ts';
 import type { Cipher } from '../platform/encryption.ts';
-import type { Orm } from '../platform/orm.ts';
-import { offsetOf } from '../platform/paging.ts';
 import { WebhookSchema } from './entities.ts';
 import { webhookView } from './webhook-view.ts';
 

@@ -1,8 +1,8 @@
 import type { InstanceMetrics } from '@posthorn/contract/messaging/deliveries.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Db } from '../platform/db.ts';
-import { oneRow } from '../platform/one-row.ts';
+import type { Db } from '../platform/database/db.ts';
+import { oneRow } from '../platform/database/one-row.ts';
+import type { Clock } from '../platform/process/clock.ts';
 import { instanceCondition, instanceParam, periodStart, reportCompany, successRate } from './report-scope.ts';
 
 /** Attempts of an instance's events in the last hours, and its webhooks, global ones included (WHK-22). */

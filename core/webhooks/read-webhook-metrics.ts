@@ -1,7 +1,7 @@
 import type { WebhookMetrics } from '@posthorn/contract/messaging/deliveries.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Db } from '../platform/db.ts';
+import type { Db } from '../platform/database/db.ts';
+import type { Clock } from '../platform/process/clock.ts';
 import { addressFor, periodStart, reportCompany, successRate } from './report-scope.ts';
 
 /** Attempts by webhook in the last hours; webhooks without any are listed with zeros (WHK-23). */

@@ -3,14 +3,14 @@ import { WEBHOOK_PAYLOAD_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
 import type { RetryResult } from '@posthorn/contract/messaging/webhooks.ts';
 import { reachOf } from '../access/company-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Bus } from '../platform/bus.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Db } from '../platform/db.ts';
+import type { Bus } from '../platform/broker/bus.ts';
+import type { Db } from '../platform/database/db.ts';
+import type { Orm } from '../platform/database/orm.ts';
 import { DAY_MS } from '../platform/durations.ts';
-import type { Orm } from '../platform/orm.ts';
+import type { Clock } from '../platform/process/clock.ts';
 import { holderIsGone } from '../workers/pulse.ts';
-import { RETRIES_NOTIFICATION } from './delivery/notifications.ts';
 import { loadWebhook } from './find-webhook.ts';
+import { RETRIES_NOTIFICATION } from './notifications.ts';
 import { reportCompany } from './report-scope.ts';
 
 export interface RetryDeps {

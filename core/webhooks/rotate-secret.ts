@@ -1,11 +1,11 @@
 import type { RotatedSecret } from '@posthorn/contract/messaging/webhooks.ts';
 import { reachOf } from '../access/company-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Db } from '../platform/db.ts';
+import type { Db } from '../platform/database/db.ts';
+import type { Orm } from '../platform/database/orm.ts';
 import { DAY_MS } from '../platform/durations.ts';
 import type { Cipher } from '../platform/encryption.ts';
-import type { Orm } from '../platform/orm.ts';
+import type { Clock } from '../platform/process/clock.ts';
 import { newSecret } from './create-webhook.ts';
 import { loadWebhook } from './find-webhook.ts';
 

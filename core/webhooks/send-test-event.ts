@@ -4,11 +4,11 @@ import type { SentTestEvent } from '@posthorn/contract/messaging/webhooks.ts';
 import { reachOf } from '../access/company-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import { announceEvents } from '../events/tell-events.ts';
-import type { Bus } from '../platform/bus.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Db } from '../platform/db.ts';
+import type { Bus } from '../platform/broker/bus.ts';
+import type { Db } from '../platform/database/db.ts';
+import type { Orm } from '../platform/database/orm.ts';
 import { newId } from '../platform/ids.ts';
-import type { Orm } from '../platform/orm.ts';
+import type { Clock } from '../platform/process/clock.ts';
 import { loadWebhook } from './find-webhook.ts';
 
 /**

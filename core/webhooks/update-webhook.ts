@@ -2,14 +2,14 @@ import type { UpdateWebhookBody, Webhook as WebhookView } from '@posthorn/contra
 import { reachOf } from '../access/company-scope.ts';
 import { holdPrincipal } from '../access/hold-principal.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Bus } from '../platform/bus.ts';
-import type { Clock } from '../platform/clock.ts';
+import type { Bus } from '../platform/broker/bus.ts';
+import type { Orm } from '../platform/database/orm.ts';
 import type { Cipher } from '../platform/encryption.ts';
-import type { Orm } from '../platform/orm.ts';
+import type { Clock } from '../platform/process/clock.ts';
 import { checkWebhookHeaders, checkWebhookUrl, type WebhookPolicy } from './check-webhook.ts';
 import { checkOwnInstance } from './create-webhook.ts';
-import { webhookNotification } from './delivery/notifications.ts';
 import { loadWebhook } from './find-webhook.ts';
+import { webhookNotification } from './notifications.ts';
 import { sealHeaders, webhookView } from './webhook-view.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { ADVISORY_LOCKS } from '../platform/advisory-locks.ts';
-import type { Sql } from '../platform/db.ts';
+import { ADVISORY_LOCKS } from '../platform/database/advisory-locks.ts';
+import type { Sql } from '../platform/database/db.ts';
 
 /** First halves of the advisory locks' keys: a live worker, an owned shard. */
 export const WORKER_LOCK = ADVISORY_LOCKS.worker;

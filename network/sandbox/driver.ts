@@ -1,5 +1,5 @@
-import { type Clock, systemClock } from '@posthorn/core/platform/clock.ts';
-import { ABILITIES, type NetworkDriver } from '../driver.ts';
+import { ABILITIES, type NetworkDriver } from '@posthorn/core/network/driver.ts';
+import { type Clock, systemClock } from '@posthorn/core/platform/process/clock.ts';
 import { openSession } from './client/session.ts';
 import { type SandboxLog, silentLog } from './log.ts';
 

@@ -1,4 +1,4 @@
-/** The parts of frames that tell of chats, contacts, labels, groups and presence: the wire of `network/facts.ts`. */
+/** The parts of frames that tell of chats, contacts, labels, groups and presence: the wire of `core/network/facts.ts`. */
 import { z } from 'zod/v4';
 
 const jid = z.string().max(64);

@@ -4,7 +4,7 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { limitTransfers, type TransferLimits } from '@posthorn/core/platform/transfer-limits.ts';
+import { limitTransfers, type TransferLimits } from '@posthorn/core/platform/http/transfer-limits.ts';
 import { WebSocketServer } from 'ws';
 import { callRoutes } from './control/call-routes.ts';
 import { CDN_PATH, serveCdn } from './control/cdn-http.ts';

@@ -1,5 +1,5 @@
 /** What a session is asked and answers at once: the network's queries and changes of the account's shared state. */
-import type { NetworkActions } from '../driver.ts';
+import type { NetworkActions } from '@posthorn/core/network/driver.ts';
 import type { Actions } from './actions/action.ts';
 import { chatActions } from './actions/chats.ts';
 import { groupActions } from './actions/groups.ts';

@@ -1,6 +1,6 @@
 /** Whom a status goes to: who is saved on the phone, as its privacy setting has it. */
 import { isUserJid } from '@posthorn/contract/jid.ts';
-import type { SessionKey } from '../driver.ts';
+import type { SessionKey } from '@posthorn/core/network/driver.ts';
 import { KINDS } from './keys.ts';
 import type { Context } from './session-context.ts';
 import { ownJid } from './session-context.ts';

@@ -1,5 +1,5 @@
 /** Why a connection ended, by what the library says of it. No I/O. */
-import type { DisconnectReason } from '../driver.ts';
+import type { DisconnectReason } from '@posthorn/core/network/driver.ts';
 
 /** What the library's error has in it. */
 export interface Ending {

@@ -1,6 +1,6 @@
-import { type Clock, systemClock } from '@posthorn/core/platform/clock.ts';
-import type { Log } from '@posthorn/core/platform/log.ts';
-import { ABILITIES, type Ability, type NetworkDriver } from '../driver.ts';
+import { ABILITIES, type Ability, type NetworkDriver } from '@posthorn/core/network/driver.ts';
+import { type Clock, systemClock } from '@posthorn/core/platform/process/clock.ts';
+import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { openSession } from './session.ts';
 import { createUnreadableBook } from './unreadable.ts';
 

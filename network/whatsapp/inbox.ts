@@ -5,7 +5,7 @@
  * session begins is handed over again.
  */
 import { createHash } from 'node:crypto';
-import type { SessionKeys } from '../driver.ts';
+import type { SessionKeys } from '@posthorn/core/network/driver.ts';
 import { KINDS, unpack } from './keys.ts';
 import type {
   KeyStore,

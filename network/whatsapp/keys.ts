@@ -1,6 +1,6 @@
 /** The library's keys in our store: its kinds are ours, its bytes are base64. */
 import { types } from 'node:util';
-import type { SessionKey, SessionKeys } from '../driver.ts';
+import type { SessionKey, SessionKeys } from '@posthorn/core/network/driver.ts';
 import type { KeyStore, LibraryCreds, WhatsAppLibrary } from './library-types.ts';
 
 /** Kinds besides the library's own. */

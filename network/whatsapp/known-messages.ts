@@ -1,5 +1,5 @@
 /** Messages as they went over the wire, kept for what refers to them. */
-import type { SessionKey, SessionKeys } from '../driver.ts';
+import type { SessionKey, SessionKeys } from '@posthorn/core/network/driver.ts';
 import { KINDS } from './keys.ts';
 import type { WhatsAppLibrary } from './library-types.ts';
 import { withWords } from './wire/content.ts';

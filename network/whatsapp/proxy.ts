@@ -3,7 +3,7 @@ import { lookup } from 'node:dns';
 import type { Agent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { isPrivateAddress } from '@posthorn/core/platform/address-ranges.ts';
+import { isPrivateAddress } from '@posthorn/core/platform/http/address-ranges.ts';
 import { HttpsProxyAgent } from 'https-proxy-agent';
 import { SocksProxyAgent } from 'socks-proxy-agent';
 

@@ -1,6 +1,6 @@
 /** What comes in of messages and receipts: told to the owner, and acknowledged when it is stored. */
 import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
-import type { HistoryMessage, InboundMessage, NetworkReceipt } from '../driver.ts';
+import type { HistoryMessage, InboundMessage, NetworkReceipt } from '@posthorn/core/network/driver.ts';
 import { keepMessage, readMessage } from './known-messages.ts';
 import type { LibraryMessage, WireNode } from './library-types.ts';
 import { authorOf, keepWordsOf, mayChange } from './session-changes.ts';

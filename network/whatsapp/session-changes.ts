@@ -1,6 +1,6 @@
 /** Who may change which message. The network cannot tell, since what a change names is sealed: whoever receives it judges. */
 import { isGroupJid, isUserJid } from '@posthorn/contract/jid.ts';
-import type { NetworkChange } from '../driver.ts';
+import type { NetworkChange } from '@posthorn/core/network/driver.ts';
 import { keepWords, readAuthor } from './known-messages.ts';
 import { type Context, nameOf, namesFor, ownJid } from './session-context.ts';
 

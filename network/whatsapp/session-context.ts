@@ -1,9 +1,9 @@
 /** What the functions of one session share. */
 import type { Agent } from 'node:http';
-import type { Clock } from '@posthorn/core/platform/clock.ts';
-import type { Log } from '@posthorn/core/platform/log.ts';
+import { type OpenRequest, SendUnavailable, type SessionSink } from '@posthorn/core/network/driver.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
+import type { Log } from '@posthorn/core/platform/process/log.ts';
 import type { Dispatcher } from 'undici';
-import { type OpenRequest, SendUnavailable, type SessionSink } from '../driver.ts';
 import type { FrameGate } from './frame-gate.ts';
 import type { Inbox } from './inbox.ts';
 import type { ConnectionKeys } from './keys.ts';

@@ -1,6 +1,10 @@
 /** How a session ends, which it does once, whoever ends it. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { type DisconnectReason, type NetworkSession, SendUnavailable } from '../driver.ts';
+import {
+  type DisconnectReason,
+  type NetworkSession,
+  SendUnavailable,
+} from '@posthorn/core/network/driver.ts';
 import type { Context } from './session-context.ts';
 
 const CLOSE_MS = 5_000;

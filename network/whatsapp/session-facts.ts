@@ -1,6 +1,6 @@
 /** What the account's other devices and the network say beside messages. */
 import { isGroupJid, isLidJid, isUserJid } from '@posthorn/contract/jid.ts';
-import type { NetworkFact, PresenceUpdate } from '../driver.ts';
+import type { NetworkFact, PresenceUpdate } from '@posthorn/core/network/driver.ts';
 import { audienceChange } from './audience.ts';
 import { KINDS } from './keys.ts';
 import type {

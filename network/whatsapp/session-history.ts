@@ -1,6 +1,6 @@
 /** What the network hands over of the time before the pairing. */
 import { isLidJid, isUserJid } from '@posthorn/contract/jid.ts';
-import type { HistoryBatch } from '../driver.ts';
+import type { HistoryBatch } from '@posthorn/core/network/driver.ts';
 import type { LibraryEvents } from './library-types.ts';
 import { readHistory } from './session-arrivals.ts';
 import { type Context, nameOf } from './session-context.ts';

@@ -1,6 +1,6 @@
 /** The pairing of a session, and the credentials that it gives. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { SendUnavailable } from '../driver.ts';
+import { SendUnavailable } from '@posthorn/core/network/driver.ts';
 import { credsChange } from './keys.ts';
 import type { LibraryCreds } from './library-types.ts';
 import { type Context, ownJid, requireLive } from './session-context.ts';

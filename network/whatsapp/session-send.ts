@@ -7,7 +7,7 @@ import {
   type SendReceipt,
   SendRefused,
   SendUnavailable,
-} from '../driver.ts';
+} from '@posthorn/core/network/driver.ts';
 import { audienceOf } from './audience.ts';
 import { keepMessage, readMessage } from './known-messages.ts';
 import type { WireNode } from './library-types.ts';

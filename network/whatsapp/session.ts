@@ -1,5 +1,10 @@
 /** One instance's session with the network: from the first connection on. Its end is in `session-end.ts`. */
-import { type NetworkSession, type OpenRequest, SendUnavailable, type SessionSink } from '../driver.ts';
+import {
+  type NetworkSession,
+  type OpenRequest,
+  SendUnavailable,
+  type SessionSink,
+} from '@posthorn/core/network/driver.ts';
 import { act } from './actions.ts';
 import { endingOf, readEnding } from './disconnects.ts';
 import { createFetchRoute } from './fetch-route.ts';

@@ -7,11 +7,11 @@ import { checkSecret } from '@posthorn/core/billing/provider-events/ingest-event
 import { cancelCompany } from '@posthorn/core/billing/subscriptions/cancel-company.ts';
 import type { StrangerLimits } from '@posthorn/core/limits/limit-strangers.ts';
 import type { RateLimiter } from '@posthorn/core/limits/take-rate-slots.ts';
-import type { AddressReader } from '@posthorn/core/platform/client-address.ts';
-import { clockRemark } from '@posthorn/core/platform/database-clock.ts';
-import type { Metrics } from '@posthorn/core/platform/metrics.ts';
-import type { MetricsAccess } from '@posthorn/core/platform/metrics-access.ts';
-import type { TransferLimits } from '@posthorn/core/platform/transfer-limits.ts';
+import { clockRemark } from '@posthorn/core/platform/database/database-clock.ts';
+import type { AddressReader } from '@posthorn/core/platform/http/client-address.ts';
+import type { MetricsAccess } from '@posthorn/core/platform/http/metrics-access.ts';
+import type { TransferLimits } from '@posthorn/core/platform/http/transfer-limits.ts';
+import type { Metrics } from '@posthorn/core/platform/process/metrics.ts';
 import { createCors } from '../http/cors.ts';
 import { createApp } from '../http/create-app.ts';
 import type { CsrfTokenOf } from '../http/csrf.ts';

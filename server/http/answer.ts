@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Log } from '@posthorn/core/platform/log.ts';
+import type { Log } from '@posthorn/core/platform/process/log.ts';
 import type { z } from 'zod/v4';
 import type { Call } from './call.ts';
 import type { Answer } from './handler.ts';

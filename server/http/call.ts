@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Socket } from 'node:net';
 import type { Principal } from '@posthorn/core/access/principal.ts';
 import type { UploadedFile } from '@posthorn/core/media/media-port.ts';
-import { type AddressReader, addressGroup } from '@posthorn/core/platform/client-address.ts';
+import { type AddressReader, addressGroup } from '@posthorn/core/platform/http/client-address.ts';
 import type { Request, Response } from 'express';
 import type { PreparedRoute } from './prepared-route.ts';
 

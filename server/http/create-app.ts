@@ -3,10 +3,10 @@ import { createServer, IncomingMessage, type Server, ServerResponse, STATUS_CODE
 import type { AddressInfo, Socket } from 'node:net';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { type ErrorCode, errorCatalogue } from '@posthorn/contract/errors.ts';
-import type { AddressReader } from '@posthorn/core/platform/client-address.ts';
-import { createHttpServerCloser } from '@posthorn/core/platform/close-http-server.ts';
-import type { Metrics } from '@posthorn/core/platform/metrics.ts';
-import { limitTransfers, type TransferLimits } from '@posthorn/core/platform/transfer-limits.ts';
+import type { AddressReader } from '@posthorn/core/platform/http/client-address.ts';
+import { createHttpServerCloser } from '@posthorn/core/platform/http/close-http-server.ts';
+import { limitTransfers, type TransferLimits } from '@posthorn/core/platform/http/transfer-limits.ts';
+import type { Metrics } from '@posthorn/core/platform/process/metrics.ts';
 import express, { type Request, type Response } from 'express';
 import { type AnswerDeps, JSON_TYPE, send } from './answer.ts';
 import { type ErrorDeps, sendError } from './answer-error.ts';

@@ -6,7 +6,7 @@ import type { EventFeed } from '@posthorn/core/events/event-feed.ts';
 import type { EventFilter } from '@posthorn/core/events/event-filter.ts';
 import type { EventSink } from '@posthorn/core/events/event-sink.ts';
 import { cursorOf } from '@posthorn/core/events/list-events.ts';
-import type { Sql } from '@posthorn/core/platform/db.ts';
+import type { Sql } from '@posthorn/core/platform/database/db.ts';
 import type { WatchedCredentials } from './live-connections.ts';
 
 /** What SSE and WebSocket ask for: the validated query of the contract. */

@@ -1,6 +1,6 @@
 import type { health } from '@posthorn/contract/messaging/health.ts';
-import type { Metrics } from '@posthorn/core/platform/metrics.ts';
-import { type Check, checkReadiness } from '@posthorn/core/platform/readiness.ts';
+import type { Metrics } from '@posthorn/core/platform/process/metrics.ts';
+import { type Check, checkReadiness } from '@posthorn/core/platform/process/readiness.ts';
 import type { Handlers } from './handler.ts';
 
 export interface HealthDeps {

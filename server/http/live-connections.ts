@@ -1,7 +1,7 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { Principal } from '@posthorn/core/access/principal.ts';
-import type { Bus } from '@posthorn/core/platform/bus.ts';
-import type { Clock } from '@posthorn/core/platform/clock.ts';
+import type { Bus } from '@posthorn/core/platform/broker/bus.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 
 /** Why the credentials of a live connection are no longer valid. */
 export type CredentialsEnd = 'credentials_changed' | 'credentials_expired';

@@ -3,7 +3,7 @@ import { INTEGER_ID_MAX } from '@posthorn/contract/limits.ts';
 import { errorsOf, metaOf, type RouteMeta } from '@posthorn/contract/route-meta.ts';
 import type { Role } from '@posthorn/core/access/principal.ts';
 import { UUID_FORM } from '@posthorn/core/platform/ids.ts';
-import type { Metrics } from '@posthorn/core/platform/metrics.ts';
+import type { Metrics } from '@posthorn/core/platform/process/metrics.ts';
 import { type AppRoute, isAppRouteOtherResponse } from '@ts-rest/core';
 import type { z } from 'zod/v4';
 

@@ -1,6 +1,6 @@
 import type { audit } from '@posthorn/contract/messaging/audit.ts';
 import { listAudit } from '@posthorn/core/audit/list-audit.ts';
-import type { Orm } from '@posthorn/core/platform/orm.ts';
+import type { Orm } from '@posthorn/core/platform/database/orm.ts';
 import type { Handlers } from '../http/handler.ts';
 
 /** What happened in the company that matters for its security. */

@@ -17,7 +17,7 @@ import { logIn } from '@posthorn/core/accounts/sessions/log-in.ts';
 import { logOut } from '@posthorn/core/accounts/sessions/log-out.ts';
 import { refreshSession } from '@posthorn/core/accounts/sessions/refresh-session.ts';
 import { updateProfile } from '@posthorn/core/accounts/users/update-profile.ts';
-import { addressGroup } from '@posthorn/core/platform/client-address.ts';
+import { addressGroup } from '@posthorn/core/platform/http/client-address.ts';
 import { type CookieSettings, clearedCookies, sessionCookies } from '../http/cookies.ts';
 import { REFRESH_COOKIE } from '../http/csrf.ts';
 import type { Handlers } from '../http/handler.ts';

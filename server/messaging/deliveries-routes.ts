@@ -1,7 +1,7 @@
 import type { deliveries } from '@posthorn/contract/messaging/deliveries.ts';
-import type { Bus } from '@posthorn/core/platform/bus.ts';
-import type { Clock } from '@posthorn/core/platform/clock.ts';
-import type { Db } from '@posthorn/core/platform/db.ts';
+import type { Bus } from '@posthorn/core/platform/broker/bus.ts';
+import type { Db } from '@posthorn/core/platform/database/db.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import { listCompanyLogs, listLatestLogs } from '@posthorn/core/webhooks/list-company-logs.ts';
 import { listDeliveredEvents } from '@posthorn/core/webhooks/list-delivered-events.ts';
 import { readInstanceMetrics } from '@posthorn/core/webhooks/read-instance-metrics.ts';

@@ -12,11 +12,11 @@ import { requestPairingCode } from '@posthorn/core/instances/request-pairing-cod
 import type { LifecycleAction } from '@posthorn/core/instances/transitions.ts';
 import { updateInstance } from '@posthorn/core/instances/update-instance.ts';
 import { beforeFirst } from '@posthorn/core/platform/before-first.ts';
-import type { Bus } from '@posthorn/core/platform/bus.ts';
-import type { Clock } from '@posthorn/core/platform/clock.ts';
-import type { Db } from '@posthorn/core/platform/db.ts';
-import type { NotificationWaits } from '@posthorn/core/platform/notification-waits.ts';
-import type { Orm } from '@posthorn/core/platform/orm.ts';
+import type { Bus } from '@posthorn/core/platform/broker/bus.ts';
+import type { Db } from '@posthorn/core/platform/database/db.ts';
+import type { NotificationWaits } from '@posthorn/core/platform/database/notification-waits.ts';
+import type { Orm } from '@posthorn/core/platform/database/orm.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import { toBuffer } from 'qrcode';
 import type { Handler, Handlers } from '../http/handler.ts';
 import { paged } from '../http/paged.ts';

@@ -5,8 +5,8 @@ import type { Principal } from '@posthorn/core/access/principal.ts';
 import { pinMessage, starMessage, votePoll } from '@posthorn/core/messages/act-on-message.ts';
 import { findMessage } from '@posthorn/core/messages/find-message.ts';
 import { listMessages } from '@posthorn/core/messages/list-messages.ts';
-import type { SendDeps } from '@posthorn/core/messages/send.ts';
 import type { RpcDeps } from '@posthorn/core/rpc/request-owner.ts';
+import type { SendDeps } from '@posthorn/core/sending/send.ts';
 import type { Handlers } from '../http/handler.ts';
 import { changeHandler, sendHandler } from './send-handler.ts';
 

@@ -1,7 +1,7 @@
 import type { notes } from '@posthorn/contract/messaging/notes.ts';
 import { createNote, deleteNote, listNotes, updateNote } from '@posthorn/core/notes/keep-note.ts';
-import type { Clock } from '@posthorn/core/platform/clock.ts';
-import type { Db } from '@posthorn/core/platform/db.ts';
+import type { Db } from '@posthorn/core/platform/database/db.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Handlers } from '../http/handler.ts';
 
 /** Notes on chats, which are never sent (docs/reference/labels-chats.md). */

@@ -6,8 +6,8 @@ import { beginOAuthLogin, OAUTH_STATE_TTL_MINUTES } from '@posthorn/core/account
 import { completeOAuthSignup } from '@posthorn/core/accounts/oauth/complete-oauth-signup.ts';
 import { finishOAuthLogin } from '@posthorn/core/accounts/oauth/finish-oauth-login.ts';
 import type { OAuthProviders } from '@posthorn/core/accounts/oauth/provider.ts';
-import { withoutTrailingSlashes } from '@posthorn/core/platform/base-url.ts';
-import { isUnavailable } from '@posthorn/core/platform/db.ts';
+import { isUnavailable } from '@posthorn/core/platform/database/db.ts';
+import { withoutTrailingSlashes } from '@posthorn/core/platform/http/base-url.ts';
 import { toApiError } from '../http/answer-error.ts';
 import { type CookieSettings, OAUTH_COOKIE, oauthCookie, sessionCookies } from '../http/cookies.ts';
 import type { Handlers } from '../http/handler.ts';

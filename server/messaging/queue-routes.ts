@@ -1,7 +1,7 @@
 import type { queue } from '@posthorn/contract/messaging/queue.ts';
-import { cancelQueued, clearQueue } from '@posthorn/core/messages/cancel-queued.ts';
-import { countQueue, listQueue } from '@posthorn/core/messages/list-queue.ts';
 import type { RpcDeps } from '@posthorn/core/rpc/request-owner.ts';
+import { cancelQueued, clearQueue } from '@posthorn/core/sending/cancel-queued.ts';
+import { countQueue, listQueue } from '@posthorn/core/sending/list-queue.ts';
 import type { Handlers } from '../http/handler.ts';
 import { paged } from '../http/paged.ts';
 

@@ -1,9 +1,9 @@
 import type { scheduled } from '@posthorn/contract/messaging/scheduled.ts';
-import { cancelScheduled } from '@posthorn/core/messages/cancel-scheduled.ts';
-import { listScheduled } from '@posthorn/core/messages/list-scheduled.ts';
-import type { PrepareDeps } from '@posthorn/core/messages/prepare-send.ts';
-import { scheduleSend } from '@posthorn/core/messages/schedule-send.ts';
-import type { Orm } from '@posthorn/core/platform/orm.ts';
+import type { Orm } from '@posthorn/core/platform/database/orm.ts';
+import { cancelScheduled } from '@posthorn/core/sending/cancel-scheduled.ts';
+import { listScheduled } from '@posthorn/core/sending/list-scheduled.ts';
+import type { PrepareDeps } from '@posthorn/core/sending/prepare-send.ts';
+import { scheduleSend } from '@posthorn/core/sending/schedule-send.ts';
 import type { Handlers } from '../http/handler.ts';
 import { paged } from '../http/paged.ts';
 import { isForced, keyOf, replayHeaders } from './send-handler.ts';

@@ -1,14 +1,14 @@
 import { openMedia } from '@posthorn/core/media/open-media.ts';
-import type { LocalQueues } from '@posthorn/core/messages/local-queues.ts';
-import { type Bus, openBus } from '@posthorn/core/platform/bus.ts';
-import type { Clock } from '@posthorn/core/platform/clock.ts';
-import type { Config } from '@posthorn/core/platform/config.ts';
-import { createDb } from '@posthorn/core/platform/db.ts';
-import { answeringInTime } from '@posthorn/core/platform/in-time.ts';
-import type { Log } from '@posthorn/core/platform/log.ts';
-import type { Metrics } from '@posthorn/core/platform/metrics.ts';
-import { createOrm } from '@posthorn/core/platform/orm.ts';
-import type { Shutdown } from '@posthorn/core/platform/shutdown.ts';
+import { type Bus, openBus } from '@posthorn/core/platform/broker/bus.ts';
+import { createDb } from '@posthorn/core/platform/database/db.ts';
+import { createOrm } from '@posthorn/core/platform/database/orm.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
+import type { Config } from '@posthorn/core/platform/process/config.ts';
+import { answeringInTime } from '@posthorn/core/platform/process/in-time.ts';
+import type { Log } from '@posthorn/core/platform/process/log.ts';
+import type { Metrics } from '@posthorn/core/platform/process/metrics.ts';
+import type { Shutdown } from '@posthorn/core/platform/process/shutdown.ts';
+import type { LocalQueues } from '@posthorn/core/sending/local-queues.ts';
 import { createMessagingServer } from './app.ts';
 import { messagingEntities } from './entities.ts';
 

@@ -1,6 +1,6 @@
 import type { status } from '@posthorn/contract/messaging/status.ts';
-import type { SendDeps } from '@posthorn/core/messages/send.ts';
 import type { RpcDeps } from '@posthorn/core/rpc/request-owner.ts';
+import type { SendDeps } from '@posthorn/core/sending/send.ts';
 import { findStatus } from '@posthorn/core/status/find-status.ts';
 import { listStatus } from '@posthorn/core/status/list-status.ts';
 import { listStatusViews } from '@posthorn/core/status/list-views.ts';

@@ -4,7 +4,7 @@ import type { AccountDeps } from '@posthorn/core/accounts/deps.ts';
 import { createToken } from '@posthorn/core/accounts/tokens/create-token.ts';
 import { listTokens } from '@posthorn/core/accounts/tokens/list-tokens.ts';
 import { revokeToken } from '@posthorn/core/accounts/tokens/revoke-token.ts';
-import type { Orm } from '@posthorn/core/platform/orm.ts';
+import type { Orm } from '@posthorn/core/platform/database/orm.ts';
 import type { Handlers } from '../http/handler.ts';
 import { paged } from '../http/paged.ts';
 

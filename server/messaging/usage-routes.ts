@@ -1,7 +1,7 @@
 import type { usage } from '@posthorn/contract/messaging/usage.ts';
-import type { Clock } from '@posthorn/core/platform/clock.ts';
-import type { Db } from '@posthorn/core/platform/db.ts';
-import type { Orm } from '@posthorn/core/platform/orm.ts';
+import type { Db } from '@posthorn/core/platform/database/db.ts';
+import type { Orm } from '@posthorn/core/platform/database/orm.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import { readUsage } from '@posthorn/core/usage/read-usage.ts';
 import type { Handlers } from '../http/handler.ts';
 

@@ -4,7 +4,7 @@ import { createUser } from '@posthorn/core/accounts/users/create-user.ts';
 import { listUsers } from '@posthorn/core/accounts/users/list-users.ts';
 import { removeUser } from '@posthorn/core/accounts/users/remove-user.ts';
 import { updateUser } from '@posthorn/core/accounts/users/update-user.ts';
-import type { Orm } from '@posthorn/core/platform/orm.ts';
+import type { Orm } from '@posthorn/core/platform/database/orm.ts';
 import type { Handlers } from '../http/handler.ts';
 import { paged } from '../http/paged.ts';
 

@@ -1,9 +1,9 @@
 import type { webhooks } from '@posthorn/contract/messaging/webhooks.ts';
-import type { Bus } from '@posthorn/core/platform/bus.ts';
-import type { Clock } from '@posthorn/core/platform/clock.ts';
-import type { Db } from '@posthorn/core/platform/db.ts';
+import type { Bus } from '@posthorn/core/platform/broker/bus.ts';
+import type { Db } from '@posthorn/core/platform/database/db.ts';
+import type { Orm } from '@posthorn/core/platform/database/orm.ts';
 import type { Cipher } from '@posthorn/core/platform/encryption.ts';
-import type { Orm } from '@posthorn/core/platform/orm.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { WebhookPolicy } from '@posthorn/core/webhooks/check-webhook.ts';
 import { createWebhook } from '@posthorn/core/webhooks/create-webhook.ts';
 import { deleteWebhook } from '@posthorn/core/webhooks/delete-webhook.ts';

@@ -8,8 +8,8 @@ import {
   type LocalAuthenticator,
 } from '@posthorn/core/accounts/authentication/create-authenticator.ts';
 import { createJwt } from '@posthorn/core/accounts/authentication/jwt.ts';
-import type { Bus } from '@posthorn/core/platform/bus.ts';
-import { createBus } from '@posthorn/core/platform/bus.ts';
+import type { Bus } from '@posthorn/core/platform/broker/bus.ts';
+import { createBus } from '@posthorn/core/platform/broker/bus.ts';
 import { testConfig } from '../support/config.ts';
 import { tellFigure } from '../support/figures.ts';
 import { createParts, type Parts } from '../support/parts.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
 import { setCompanyStatus } from '@posthorn/core/accounts/company/set-company-status.ts';
 import { REFRESH_OVERLAP_MS } from '@posthorn/core/accounts/sessions/refresh-session.ts';
-import { createBus } from '@posthorn/core/platform/bus.ts';
+import { createBus } from '@posthorn/core/platform/broker/bus.ts';
 import { WebSocket } from 'ws';
 import { INTERNAL_SECRET, startTestBilling, type TestBilling } from '../billing/billing-harness.ts';
 import { readSse } from '../events/support.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createDb, type Db } from '@posthorn/core/platform/db.ts';
-import { createLog } from '@posthorn/core/platform/log.ts';
+import { createDb, type Db } from '@posthorn/core/platform/database/db.ts';
+import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { testConfig } from '../support/config.ts';
 import { tellFigure } from '../support/figures.ts';
 import { createTestDatabase } from '../support/postgres.ts';

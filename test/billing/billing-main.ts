@@ -1,11 +1,11 @@
 import { openBilling } from '@posthorn/core/billing/open-billing.ts';
+import { createBus } from '@posthorn/core/platform/broker/bus.ts';
 import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
-import { createBus } from '@posthorn/core/platform/bus.ts';
-import { systemClock } from '@posthorn/core/platform/clock.ts';
-import { loadConfig } from '@posthorn/core/platform/config.ts';
-import { createLog } from '@posthorn/core/platform/log.ts';
-import { createMetrics } from '@posthorn/core/platform/metrics.ts';
-import { createShutdown } from '@posthorn/core/platform/shutdown.ts';
+import { systemClock } from '@posthorn/core/platform/process/clock.ts';
+import { loadConfig } from '@posthorn/core/platform/process/config.ts';
+import { createLog } from '@posthorn/core/platform/process/log.ts';
+import { createMetrics } from '@posthorn/core/platform/process/metrics.ts';
+import { createShutdown } from '@posthorn/core/platform/process/shutdown.ts';
 import { startBilling } from '@posthorn/server/billing/start.ts';
 import { startBillingWorker } from '@posthorn/worker/billing/billing-worker.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import type { Db } from '@posthorn/core/platform/db.ts';
+import type { Db } from '@posthorn/core/platform/database/db.ts';
 import { freePort, type RunningProcess, startProcess, waitFor } from '../support/process.ts';
 import { type AsaasServer, startAsaasServer } from './asaas-server.ts';
 import { PROFILE, startTestBilling, type TestBilling, WEBHOOK_SECRET } from './billing-harness.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { billingConnectionUrl } from '@posthorn/core/migrations/billing-role.ts';
-import { createLog } from '@posthorn/core/platform/log.ts';
+import { createLog } from '@posthorn/core/platform/process/log.ts';
 import pg from 'pg';
 
 /** What the client of PostgreSQL reads from the URL that billing connects with. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { NetworkDriver } from '@posthorn/network/driver.ts';
-import type { HistoryBatch } from '@posthorn/network/facts.ts';
+import type { NetworkDriver } from '@posthorn/core/network/driver.ts';
+import type { HistoryBatch } from '@posthorn/core/network/facts.ts';
 import { waitFor } from '../support/process.ts';
 import { seedInstance } from '../support/seed.ts';
 import { type Sending, startSending, type TestInstance } from '../support/sending.ts';

@@ -8,7 +8,7 @@ import { type Cursor, encodeCursor } from '@posthorn/core/events/cursor.ts';
 import { createEventFeed } from '@posthorn/core/events/event-feed.ts';
 import type { EventSink } from '@posthorn/core/events/event-sink.ts';
 import { insertEvents } from '@posthorn/core/events/insert-events.ts';
-import type { Db } from '@posthorn/core/platform/db.ts';
+import type { Db } from '@posthorn/core/platform/database/db.ts';
 import { tellFigure } from '../support/figures.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { assertUnhurt, probeWhile } from '../support/probe.ts';

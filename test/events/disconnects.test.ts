@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { insertEvents } from '@posthorn/core/events/insert-events.ts';
-import { createDb } from '@posthorn/core/platform/db.ts';
+import { createDb } from '@posthorn/core/platform/database/db.ts';
 import { WebSocket } from 'ws';
 import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';

@@ -9,7 +9,7 @@ import { decodeCursor, encodeCursor } from '@posthorn/core/events/cursor.ts';
 import { createEventFeed } from '@posthorn/core/events/event-feed.ts';
 import { insertEvents } from '@posthorn/core/events/insert-events.ts';
 import { listEvents } from '@posthorn/core/events/list-events.ts';
-import type { Db } from '@posthorn/core/platform/db.ts';
+import type { Db } from '@posthorn/core/platform/database/db.ts';
 import { createLiveConnections } from '@posthorn/server/http/live-connections.ts';
 import { openEventStream } from '@posthorn/server/http/sse.ts';
 import { WebSocket } from 'ws';

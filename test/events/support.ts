@@ -1,9 +1,9 @@
 import { type IncomingMessage, request } from 'node:http';
 import { insertEvents, type NewEvent } from '@posthorn/core/events/insert-events.ts';
-import { createDb, type Db, type Sql } from '@posthorn/core/platform/db.ts';
+import { createDb, type Db, type Sql } from '@posthorn/core/platform/database/db.ts';
+import { createOrm } from '@posthorn/core/platform/database/orm.ts';
 import { newId } from '@posthorn/core/platform/ids.ts';
-import { createMetrics } from '@posthorn/core/platform/metrics.ts';
-import { createOrm } from '@posthorn/core/platform/orm.ts';
+import { createMetrics } from '@posthorn/core/platform/process/metrics.ts';
 import { createMessagingServer } from '@posthorn/server/messaging/app.ts';
 import { messagingEntities } from '@posthorn/server/messaging/entities.ts';
 import { testConfig } from '../support/config.ts';

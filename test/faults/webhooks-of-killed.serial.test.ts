@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createBus } from '@posthorn/core/platform/bus.ts';
+import { createBus } from '@posthorn/core/platform/broker/bus.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
-import { createLog } from '@posthorn/core/platform/log.ts';
+import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { tellFigure } from '../support/figures.ts';
 import type { Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';

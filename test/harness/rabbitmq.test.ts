@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { createRabbitBroker } from '@posthorn/core/platform/broker/rabbitmq.ts';
-import { createLog } from '@posthorn/core/platform/log.ts';
+import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { baseEnv, projectRoot, waitFor } from '../support/process.ts';
 import { createTestVhost } from '../support/rabbitmq.ts';
 import { speaksAmqp } from '../support/rabbitmq-server.ts';

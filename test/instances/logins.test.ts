@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { NetworkDriver, NetworkSession, OpenRequest } from '@posthorn/network/driver.ts';
+import type { NetworkDriver, NetworkSession, OpenRequest } from '@posthorn/core/network/driver.ts';
 import { tellFigure } from '../support/figures.ts';
 import { waitFor } from '../support/process.ts';
 import { seedInstance } from '../support/seed.ts';

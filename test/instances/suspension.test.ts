@@ -62,7 +62,7 @@ describe('suspending a company', () => {
   });
 
   test('a task that its worker has not heard of is not handed out while it lasts', async () => {
-    const { createPendingLoader } = await import('@posthorn/core/messages/load-pending.ts');
+    const { createPendingLoader } = await import('@posthorn/core/sending/load-pending.ts');
     const away = await seedInstance(pipeline.api.parts.db, pipeline.company.companyId, {
       state: 'CONNECTED',
     });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { LABEL_COLOR_MAX } from '@posthorn/contract/limits.ts';
-import type { NetworkFact } from '@posthorn/network/facts.ts';
+import type { NetworkFact } from '@posthorn/core/network/facts.ts';
 import {
   tameChat,
   tameContact,

@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { MediaUnusable } from '@posthorn/core/media/media-port.ts';
-import type { OutboundMedia } from '@posthorn/network/driver.ts';
+import type { OutboundMedia } from '@posthorn/core/network/driver.ts';
 import { openWorkerMedia } from '@posthorn/worker/media/open-worker-media.ts';
 import type { MediaPreparer } from '@posthorn/worker/media/worker-media.ts';
 import sharp from 'sharp';

@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { FetchFailed, fetchMedia } from '@posthorn/core/media/fetch-media.ts';
 import { NETWORK_DOMAINS } from '@posthorn/core/media/open-media.ts';
-import { createOutbound, type Outbound, type Resolver } from '@posthorn/core/platform/outbound-http.ts';
+import { createOutbound, type Outbound, type Resolver } from '@posthorn/core/platform/http/outbound-http.ts';
 import { type MediaServer, startMediaServer } from './support.ts';
 
 /** Whatever reaches it has got through: it listens on every address of this machine, IPv4 and IPv6. */

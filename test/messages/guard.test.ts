@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DEFAULT_SETTINGS } from '@posthorn/core/instances/settings.ts';
 import {
   afterInbound,
   afterOutbound,
@@ -9,7 +8,8 @@ import {
   newContact,
   scoreAt,
   tierOf,
-} from '@posthorn/core/messages/guard.ts';
+} from '@posthorn/core/guard/guard.ts';
+import { DEFAULT_SETTINGS } from '@posthorn/core/instances/settings.ts';
 import fc from 'fast-check';
 
 const DAY_MS = 24 * 3600_000;

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { createAcceptor } from '@posthorn/core/messages/accept-send.ts';
-import { lockAcceptOrder } from '@posthorn/core/messages/accept-sql.ts';
-import { createPendingLoader, type PendingLoader } from '@posthorn/core/messages/load-pending.ts';
-import type { AcceptedFor, PendingPage } from '@posthorn/core/messages/local-queues.ts';
-import type { SendCommand } from '@posthorn/core/messages/send-command.ts';
+import { lockAcceptOrder } from '@posthorn/core/guard/accept-order.ts';
 import { newId } from '@posthorn/core/platform/ids.ts';
+import { createAcceptor } from '@posthorn/core/sending/accept-send.ts';
+import { createPendingLoader, type PendingLoader } from '@posthorn/core/sending/load-pending.ts';
+import type { AcceptedFor, PendingPage } from '@posthorn/core/sending/local-queues.ts';
+import type { SendCommand } from '@posthorn/core/sending/send-command.ts';
 import { jpeg } from '../media/samples.ts';
 import { startTestMessaging, type TestMessaging } from '../support/messaging.ts';
 import { waitFor } from '../support/process.ts';

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { ApiError } from '@posthorn/contract/api-error.ts';
-import { type Acceptor, createAcceptor } from '@posthorn/core/messages/accept-send.ts';
-import type { SendCommand } from '@posthorn/core/messages/send-command.ts';
 import { newId } from '@posthorn/core/platform/ids.ts';
+import { type Acceptor, createAcceptor } from '@posthorn/core/sending/accept-send.ts';
+import type { SendCommand } from '@posthorn/core/sending/send-command.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
 

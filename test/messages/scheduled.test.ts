@@ -7,7 +7,7 @@ import { SCHEDULABLE, type Schedulable } from '@posthorn/contract/message-types.
 import { messagingContract } from '@posthorn/contract/messaging/index.ts';
 import { scheduleBody } from '@posthorn/contract/messaging/scheduled.ts';
 import { metaOf } from '@posthorn/contract/route-meta.ts';
-import { createTestClock, type TestClock } from '@posthorn/core/platform/clock.ts';
+import { createTestClock, type TestClock } from '@posthorn/core/platform/process/clock.ts';
 import { waitFor } from '../support/process.ts';
 import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
 

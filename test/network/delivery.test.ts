@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { NetworkReceipt } from '@posthorn/network/driver.ts';
-import { SendRefused } from '@posthorn/network/driver.ts';
+import type { NetworkReceipt } from '@posthorn/core/network/driver.ts';
+import { SendRefused } from '@posthorn/core/network/driver.ts';
 import { jid, openInstance, pairInstance, startSandbox, textMessage, until } from './sandbox-harness.ts';
 
 const OURS = '5511988880001';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { SendRefused } from '@posthorn/network/driver.ts';
+import { SendRefused } from '@posthorn/core/network/driver.ts';
 import { openInstance, pairInstance, startSandbox, temporaryFolder, until } from './sandbox-harness.ts';
 
 const OURS = '5511988880001';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createLog } from '@posthorn/core/platform/log.ts';
-import type { NetworkReceipt, SessionSink } from '@posthorn/network/driver.ts';
+import type { NetworkReceipt, SessionSink } from '@posthorn/core/network/driver.ts';
+import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { createEventPump } from '@posthorn/network/sandbox/client/event-pump.ts';
 import type { NetworkEvent } from '@posthorn/network/sandbox/frames.ts';
 

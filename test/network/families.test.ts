@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { SendDeferred, SendRefused } from '@posthorn/core/network/driver.ts';
 import { networkIdOf, newId } from '@posthorn/core/platform/ids.ts';
-import { SendDeferred, SendRefused } from '@posthorn/network/driver.ts';
 import { createSandboxServer } from '@posthorn/network/sandbox/server.ts';
 import {
   controlOf,

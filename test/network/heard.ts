@@ -6,7 +6,7 @@ import type {
   NetworkReceipt,
   PresenceUpdate,
   SessionSink,
-} from '@posthorn/network/driver.ts';
+} from '@posthorn/core/network/driver.ts';
 
 /** What a session told, in its order. */
 export interface Heard {

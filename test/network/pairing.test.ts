@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { SendRefused, SendUnavailable } from '@posthorn/network/driver.ts';
+import { SendRefused, SendUnavailable } from '@posthorn/core/network/driver.ts';
 import { openInstance, pairInstance, startSandbox, until } from './sandbox-harness.ts';
 
 const PHONE = '5511988880001';

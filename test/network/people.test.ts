@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { NetworkFact } from '@posthorn/network/driver.ts';
+import type { NetworkFact } from '@posthorn/core/network/driver.ts';
 import { openInstance, pairInstance, startSandbox, temporaryFolder, until } from './sandbox-harness.ts';
 
 const OURS = '5511988880001';

@@ -5,7 +5,7 @@ import { appendFile, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { SendRefused } from '@posthorn/network/driver.ts';
+import { SendRefused } from '@posthorn/core/network/driver.ts';
 import { createSandboxServer } from '@posthorn/network/sandbox/server.ts';
 import { freePort } from '../support/process.ts';
 import {

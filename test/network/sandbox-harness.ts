@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { networkIdOf, newId } from '@posthorn/core/platform/ids.ts';
 import type {
   DisconnectReason,
   NetworkSession,
   OutboundMessage,
   SessionSink,
-} from '@posthorn/network/driver.ts';
+} from '@posthorn/core/network/driver.ts';
+import { networkIdOf, newId } from '@posthorn/core/platform/ids.ts';
 import { createSandboxDriver, type SandboxDriverOptions } from '@posthorn/network/sandbox/driver.ts';
 import { createSandboxServer, type SandboxOptions } from '@posthorn/network/sandbox/server.ts';
 import { type Heard, hearing, nothingHeard } from './heard.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SendDeferred, SendRefused } from '@posthorn/network/driver.ts';
+import { SendDeferred, SendRefused } from '@posthorn/core/network/driver.ts';
 import {
   afterEnd,
   afterHearing,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { connect, createServer } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createTestClock } from '@posthorn/core/platform/clock.ts';
-import { SendUnavailable } from '@posthorn/network/driver.ts';
+import { SendUnavailable } from '@posthorn/core/network/driver.ts';
+import { createTestClock } from '@posthorn/core/platform/process/clock.ts';
 import { openInstance, pairInstance, type Sandbox, startSandbox, until } from './sandbox-harness.ts';
 
 const OURS = '5511988880001';

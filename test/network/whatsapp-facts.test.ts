@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
-import { SendRefused, SendUnavailable } from '@posthorn/network/driver.ts';
+import { SendRefused, SendUnavailable } from '@posthorn/core/network/driver.ts';
 import { waitFor } from '../support/process.ts';
 import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
 import { children, type Stanza } from '../support/whatsapp/nodes.ts';

@@ -1,8 +1,6 @@
 /** Instances on real connections to the simulated WhatsApp network. */
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { networkIdOf, newId } from '@posthorn/core/platform/ids.ts';
-import { createLog } from '@posthorn/core/platform/log.ts';
 import type {
   DisconnectReason,
   NetworkSession,
@@ -10,7 +8,9 @@ import type {
   PairedIdentity,
   SessionKeys,
   SessionSink,
-} from '@posthorn/network/driver.ts';
+} from '@posthorn/core/network/driver.ts';
+import { networkIdOf, newId } from '@posthorn/core/platform/ids.ts';
+import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { createWhatsAppDriver } from '@posthorn/network/whatsapp/driver.ts';
 import { loadLibrary, trustRoot } from '@posthorn/network/whatsapp/library.ts';
 import '../support/whatsapp/library-timers.ts';

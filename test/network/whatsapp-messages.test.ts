@@ -3,8 +3,13 @@ import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
+import {
+  type OutboundMedia,
+  SendDeferred,
+  SendRefused,
+  SendUnavailable,
+} from '@posthorn/core/network/driver.ts';
 import { networkIdOf, newId } from '@posthorn/core/platform/ids.ts';
-import { type OutboundMedia, SendDeferred, SendRefused, SendUnavailable } from '@posthorn/network/driver.ts';
 import type { WireMessage } from '@posthorn/network/whatsapp/wire/wire-types.ts';
 import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
 import { pairWhatsApp, reopenWhatsApp, startNetwork, until } from './whatsapp-harness.ts';

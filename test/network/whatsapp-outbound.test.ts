@@ -1,7 +1,7 @@
 /** What each message of the port is on the wire: a table, without a network. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type OutboundMessage, SendRefused } from '@posthorn/network/driver.ts';
+import { type OutboundMessage, SendRefused } from '@posthorn/core/network/driver.ts';
 import { compose, type Ingredients, type KnownMessage } from '@posthorn/network/whatsapp/wire/outbound.ts';
 import type { UploadedMedia } from '@posthorn/network/whatsapp/wire/outbound-media.ts';
 

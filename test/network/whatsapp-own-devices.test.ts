@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
-import { SendRefused } from '@posthorn/network/driver.ts';
+import { SendRefused } from '@posthorn/core/network/driver.ts';
 import type { WireMessage } from '@posthorn/network/whatsapp/wire/wire-types.ts';
 import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
 import { loadCoding, node } from '../support/whatsapp/nodes.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { SendUnavailable } from '@posthorn/network/driver.ts';
+import { SendUnavailable } from '@posthorn/core/network/driver.ts';
 import { createRoute } from '@posthorn/network/whatsapp/proxy.ts';
 import { startHttpProxy, startSocksProxy } from '../support/whatsapp/proxies.ts';
 import { MEDIA_HOST } from '../support/whatsapp/tls-certificate.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { isPrivateAddress } from '@posthorn/core/platform/address-ranges.ts';
+import { isPrivateAddress } from '@posthorn/core/platform/http/address-ranges.ts';
 
 /** https://www.iana.org/assignments/iana-ipv4-special-registry, and multicast, which has a registry of its own. */
 const IPV4_REGISTRY = `

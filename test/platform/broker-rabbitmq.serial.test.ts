@@ -3,7 +3,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Broker } from '@posthorn/core/platform/broker/broker.ts';
 import { createRabbitBroker } from '@posthorn/core/platform/broker/rabbitmq.ts';
-import { createLog } from '@posthorn/core/platform/log.ts';
+import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { tellFigure } from '../support/figures.ts';
 import { freePort, waitFor } from '../support/process.ts';
 import { startRabbit } from '../support/rabbitmq.ts';

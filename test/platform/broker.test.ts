@@ -1,6 +1,6 @@
 import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
 import { createRabbitBroker } from '@posthorn/core/platform/broker/rabbitmq.ts';
-import { createLog } from '@posthorn/core/platform/log.ts';
+import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { createTestVhost } from '../support/rabbitmq.ts';
 import { testBroker } from './broker-conformance.ts';
 

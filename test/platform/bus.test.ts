@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { type Bus, type BusChannel, createBus } from '@posthorn/core/platform/bus.ts';
+import { type Bus, type BusChannel, createBus } from '@posthorn/core/platform/broker/bus.ts';
 import pg from 'pg';
 import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';

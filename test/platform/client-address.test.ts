@@ -5,8 +5,8 @@ import {
   createAddressReader,
   isLocal,
   parseAddressRange,
-} from '@posthorn/core/platform/client-address.ts';
-import { ConfigError, loadConfig } from '@posthorn/core/platform/config.ts';
+} from '@posthorn/core/platform/http/client-address.ts';
+import { ConfigError, loadConfig } from '@posthorn/core/platform/process/config.ts';
 
 function request(peer: string | undefined, forwarded?: string) {
   return {

@@ -5,8 +5,8 @@ import {
   clockRemark,
   type Measurement,
   offsetAfter,
-} from '@posthorn/core/platform/database-clock.ts';
-import { checkReadiness } from '@posthorn/core/platform/readiness.ts';
+} from '@posthorn/core/platform/database/database-clock.ts';
+import { checkReadiness } from '@posthorn/core/platform/process/readiness.ts';
 import fc from 'fast-check';
 
 const measurement = (askedMs: number, upMs: number, downMs: number, trueOffsetMs: number): Measurement => ({

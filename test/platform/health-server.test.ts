@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type HealthServer, startHealthServer } from '@posthorn/core/platform/health-server.ts';
-import { createMetrics } from '@posthorn/core/platform/metrics.ts';
-import { createMetricsAccess } from '@posthorn/core/platform/metrics-access.ts';
+import { type HealthServer, startHealthServer } from '@posthorn/core/platform/http/health-server.ts';
+import { createMetricsAccess } from '@posthorn/core/platform/http/metrics-access.ts';
+import { createMetrics } from '@posthorn/core/platform/process/metrics.ts';
 
 describe('the health of a process that serves nothing else', () => {
   let server: HealthServer;

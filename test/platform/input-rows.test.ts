@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { createDb, type Db } from '@posthorn/core/platform/db.ts';
-import { statementOfRows } from '@posthorn/core/platform/input-rows.ts';
-import { createLog } from '@posthorn/core/platform/log.ts';
+import { createDb, type Db } from '@posthorn/core/platform/database/db.ts';
+import { statementOfRows } from '@posthorn/core/platform/database/input-rows.ts';
+import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { createTestDatabase } from '@posthorn/test/support/postgres.ts';
 
 const READ = statementOfRows({

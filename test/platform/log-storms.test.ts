@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createLog, type Log } from '@posthorn/core/platform/log.ts';
+import { createLog, type Log } from '@posthorn/core/platform/process/log.ts';
 import { waitFor } from '../support/process.ts';
 
 function recorded(stormWindowMs: number): { log: Log; lines: Record<string, unknown>[] } {

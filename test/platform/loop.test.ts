@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createTestClock } from '@posthorn/core/platform/clock.ts';
-import { type LoopOptions, startLoop } from '@posthorn/core/platform/loop.ts';
+import { createTestClock } from '@posthorn/core/platform/process/clock.ts';
+import { type LoopOptions, startLoop } from '@posthorn/core/platform/process/loop.ts';
 import { waitFor } from '../support/process.ts';
 
 const NEVER = Number.POSITIVE_INFINITY;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createLog } from '@posthorn/core/platform/log.ts';
-import { createShutdown, type Shutdown, shutdownTimes } from '@posthorn/core/platform/shutdown.ts';
+import { createLog } from '@posthorn/core/platform/process/log.ts';
+import { createShutdown, type Shutdown, shutdownTimes } from '@posthorn/core/platform/process/shutdown.ts';
 import { waitFor } from '../support/process.ts';
 
 const log = createLog({ level: 'silent', role: 'test' });

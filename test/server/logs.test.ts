@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { createLog } from '@posthorn/core/platform/log.ts';
+import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { waitFor } from '../support/process.ts';
 import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
 import { startDispatcher, type TestDispatcher } from '../webhooks/support.ts';

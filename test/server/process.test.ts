@@ -241,8 +241,8 @@ describe('the messaging server without its database', () => {
   test('answers 503 with Retry-After, names what fails in /ready, and is back by itself', async () => {
     const { startPostgres } = await import('../support/postgres.ts');
     const { migrate } = await import('@posthorn/core/migrations/migrate.ts');
-    const { createDb } = await import('@posthorn/core/platform/db.ts');
-    const { createLog } = await import('@posthorn/core/platform/log.ts');
+    const { createDb } = await import('@posthorn/core/platform/database/db.ts');
+    const { createLog } = await import('@posthorn/core/platform/process/log.ts');
     const postgres = await startPostgres();
     await migrate(postgres.url);
     const log = createLog({ level: 'silent', role: 'test' });

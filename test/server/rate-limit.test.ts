@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createRateLimiter } from '@posthorn/core/limits/take-rate-slots.ts';
-import type { Clock } from '@posthorn/core/platform/clock.ts';
-import { createTestClock } from '@posthorn/core/platform/clock.ts';
-import type { Sql } from '@posthorn/core/platform/db.ts';
+import type { Sql } from '@posthorn/core/platform/database/db.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
+import { createTestClock } from '@posthorn/core/platform/process/clock.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 
 describe('the request rate of a company', () => {

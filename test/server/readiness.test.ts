@@ -12,10 +12,10 @@ import {
   migrationNames,
   requireSchema,
 } from '@posthorn/core/migrations/require-schema.ts';
-import { createDb, type Db } from '@posthorn/core/platform/db.ts';
-import { createFolderProbe } from '@posthorn/core/platform/folder-probe.ts';
-import { createLog } from '@posthorn/core/platform/log.ts';
-import { atMostEvery, createWriteProbe } from '@posthorn/core/platform/write-probe.ts';
+import { createDb, type Db } from '@posthorn/core/platform/database/db.ts';
+import { atMostEvery, createWriteProbe } from '@posthorn/core/platform/database/write-probe.ts';
+import { createFolderProbe } from '@posthorn/core/platform/process/folder-probe.ts';
+import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { createTestDatabase, type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { freePort, type RunningProcess, startProcess, waitFor } from '../support/process.ts';
 import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';

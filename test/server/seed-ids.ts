@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Role } from '@posthorn/core/access/principal.ts';
 import { newApiKey } from '@posthorn/core/accounts/tokens/api-key.ts';
 import { insertEvents } from '@posthorn/core/events/insert-events.ts';
-import type { Sql } from '@posthorn/core/platform/db.ts';
+import type { Sql } from '@posthorn/core/platform/database/db.ts';
 import { newId } from '@posthorn/core/platform/ids.ts';
 import { type SeededCompany, seedInstance } from '../support/seed.ts';
 

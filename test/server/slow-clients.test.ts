@@ -10,7 +10,7 @@ import { billingContract } from '@posthorn/contract/billing/index.ts';
 import { listRoutes } from '@posthorn/contract/list-routes.ts';
 import { messagingContract } from '@posthorn/contract/messaging/index.ts';
 import { takesBody } from '@posthorn/contract/route-meta.ts';
-import { limitTransfers } from '@posthorn/core/platform/transfer-limits.ts';
+import { limitTransfers } from '@posthorn/core/platform/http/transfer-limits.ts';
 import { createSandboxServer } from '@posthorn/network/sandbox/server.ts';
 import { startTestBilling, type TestBilling } from '../billing/billing-harness.ts';
 import { startTestMessaging, type TestMessaging } from '../support/messaging.ts';

@@ -4,9 +4,9 @@ import { readSources } from './sources.ts';
 
 /** The clock itself, and what is about the machine's own time: waits, the age of files, a process that was frozen. */
 const OWN_TIME: readonly string[] = [
-  'core/platform/clock.ts',
-  'core/platform/database-clock.ts',
-  'core/platform/notification-waits.ts',
+  'core/platform/process/clock.ts',
+  'core/platform/database/database-clock.ts',
+  'core/platform/database/notification-waits.ts',
   'worker/media/media-retention-job.ts',
   'worker/ownership/membership.ts',
 ];

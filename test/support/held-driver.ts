@@ -1,4 +1,4 @@
-import type { NetworkDriver } from '@posthorn/network/driver.ts';
+import type { NetworkDriver } from '@posthorn/core/network/driver.ts';
 
 /** A driver of which a test keeps the answers back. */
 export interface HeldDriver {

@@ -1,7 +1,7 @@
-import { type Bus, createBus } from '@posthorn/core/platform/bus.ts';
-import { createTestClock, type TestClock } from '@posthorn/core/platform/clock.ts';
-import { createDb, type Db } from '@posthorn/core/platform/db.ts';
-import { createLog, type Log } from '@posthorn/core/platform/log.ts';
+import { type Bus, createBus } from '@posthorn/core/platform/broker/bus.ts';
+import { createDb, type Db } from '@posthorn/core/platform/database/db.ts';
+import { createTestClock, type TestClock } from '@posthorn/core/platform/process/clock.ts';
+import { createLog, type Log } from '@posthorn/core/platform/process/log.ts';
 import { createTestDatabase } from './postgres.ts';
 
 /** The real parts that most use cases take, on a database of the test file's own. */

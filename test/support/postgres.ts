@@ -14,8 +14,8 @@ import {
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { migrate } from '@posthorn/core/migrations/migrate.ts';
-import { createDb, type Db } from '@posthorn/core/platform/db.ts';
-import { createLog } from '@posthorn/core/platform/log.ts';
+import { createDb, type Db } from '@posthorn/core/platform/database/db.ts';
+import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { findBinaries } from '@posthorn/standalone/src/embedded-postgres/binaries.ts';
 import { chooseServerUser } from '@posthorn/standalone/src/embedded-postgres/server-user.ts';
 import { freePort, waitFor } from './process.ts';

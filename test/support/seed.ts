@@ -3,7 +3,7 @@ import type { Principal } from '@posthorn/core/access/principal.ts';
 import { newApiKey } from '@posthorn/core/accounts/tokens/api-key.ts';
 import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
 import { shardOf } from '@posthorn/core/instances/shard.ts';
-import type { Sql } from '@posthorn/core/platform/db.ts';
+import type { Sql } from '@posthorn/core/platform/database/db.ts';
 import { newId } from '@posthorn/core/platform/ids.ts';
 
 export interface SeededCompany {

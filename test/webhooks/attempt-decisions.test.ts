@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ErrorClass } from '@posthorn/contract/messaging/webhooks.ts';
-import { OutboundError } from '@posthorn/core/platform/outbound-http.ts';
-import type { EndpointConfig } from '@posthorn/core/webhooks/delivery/endpoint-config.ts';
+import { OutboundError } from '@posthorn/core/platform/http/outbound-http.ts';
 import {
   judgeAges,
   nextOf,
@@ -10,6 +9,7 @@ import {
   resultOf,
   takeAll,
 } from '@posthorn/worker/webhooks/attempt-decisions.ts';
+import type { EndpointConfig } from '@posthorn/worker/webhooks/endpoint-config.ts';
 import { createEndpoints, type Endpoint, type HeldDelivery } from '@posthorn/worker/webhooks/endpoints.ts';
 import type { PostAnswer } from '@posthorn/worker/webhooks/post-attempt.ts';
 

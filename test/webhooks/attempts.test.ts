@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { createSecretKey } from 'node:crypto';
 import { test } from 'node:test';
-import { systemClock } from '@posthorn/core/platform/clock.ts';
-import { type Outbound, OutboundError } from '@posthorn/core/platform/outbound-http.ts';
-import type { EndpointConfig } from '@posthorn/core/webhooks/delivery/endpoint-config.ts';
-import type { AttemptResult } from '@posthorn/core/webhooks/delivery/record-attempts.ts';
+import { type Outbound, OutboundError } from '@posthorn/core/platform/http/outbound-http.ts';
+import { systemClock } from '@posthorn/core/platform/process/clock.ts';
 import { type AttemptsDeps, createAttempts } from '@posthorn/worker/webhooks/attempts.ts';
+import type { EndpointConfig } from '@posthorn/worker/webhooks/endpoint-config.ts';
 import { createEndpoints, type HeldDelivery } from '@posthorn/worker/webhooks/endpoints.ts';
+import type { AttemptResult } from '@posthorn/worker/webhooks/record-attempts.ts';
 import { waitFor } from '../support/process.ts';
 
 function deliveryOf(webhookId: number, id: number): HeldDelivery {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Quota } from '@posthorn/core/webhooks/delivery/claim-deliveries.ts';
+import type { Quota } from '@posthorn/worker/webhooks/claim-deliveries.ts';
 import {
   afterAnswer,
   afterClaim,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { NewEvent } from '@posthorn/core/events/insert-events.ts';
 import { tellEvents } from '@posthorn/core/events/tell-events.ts';
-import { webhookNotification } from '@posthorn/core/webhooks/delivery/notifications.ts';
+import { webhookNotification } from '@posthorn/core/webhooks/notifications.ts';
 import { newEvent } from '../events/support.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { systemClock } from '@posthorn/core/platform/clock.ts';
-import { webhookNotification } from '@posthorn/core/webhooks/delivery/notifications.ts';
+import { systemClock } from '@posthorn/core/platform/process/clock.ts';
+import { webhookNotification } from '@posthorn/core/webhooks/notifications.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
 import { seedCompany, seedInstance } from '../support/seed.ts';

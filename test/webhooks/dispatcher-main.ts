@@ -4,11 +4,11 @@
  * after a collection when it runs with --expose-gc.
  */
 import { createInterface } from 'node:readline';
-import { createBus } from '@posthorn/core/platform/bus.ts';
-import { systemClock } from '@posthorn/core/platform/clock.ts';
-import { createDb } from '@posthorn/core/platform/db.ts';
-import { createLog } from '@posthorn/core/platform/log.ts';
-import { createOutbound } from '@posthorn/core/platform/outbound-http.ts';
+import { createBus } from '@posthorn/core/platform/broker/bus.ts';
+import { createDb } from '@posthorn/core/platform/database/db.ts';
+import { createOutbound } from '@posthorn/core/platform/http/outbound-http.ts';
+import { systemClock } from '@posthorn/core/platform/process/clock.ts';
+import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { HELD_WITH_SLOW_MAX } from '@posthorn/worker/webhooks/claim-state.ts';
 import { createWebhookDispatcher } from '@posthorn/worker/webhooks/webhook-dispatcher.ts';
 import { cipher } from './support.ts';

@@ -7,9 +7,9 @@ import { createServer } from 'node:http';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { insertEvents } from '@posthorn/core/events/insert-events.ts';
-import { createBus } from '@posthorn/core/platform/bus.ts';
-import { createDb } from '@posthorn/core/platform/db.ts';
-import { createLog } from '@posthorn/core/platform/log.ts';
+import { createBus } from '@posthorn/core/platform/broker/bus.ts';
+import { createDb } from '@posthorn/core/platform/database/db.ts';
+import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { newEvent } from '../events/support.ts';
 import { percentile } from './support.ts';
 

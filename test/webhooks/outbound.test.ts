@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
-import { isPrivateAddress } from '@posthorn/core/platform/address-ranges.ts';
-import { createOutbound, faultOf } from '@posthorn/core/platform/outbound-http.ts';
+import { isPrivateAddress } from '@posthorn/core/platform/http/address-ranges.ts';
+import { createOutbound, faultOf } from '@posthorn/core/platform/http/outbound-http.ts';
 
 const PRIVATE = [
   '0.0.0.0',

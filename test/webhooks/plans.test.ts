@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { createDb, type Db } from '@posthorn/core/platform/db.ts';
-import { claimDeliveries } from '@posthorn/core/webhooks/delivery/claim-deliveries.ts';
-import { recordAttempts } from '@posthorn/core/webhooks/delivery/record-attempts.ts';
+import { createDb, type Db } from '@posthorn/core/platform/database/db.ts';
+import { claimDeliveries } from '@posthorn/worker/webhooks/claim-deliveries.ts';
+import { recordAttempts } from '@posthorn/worker/webhooks/record-attempts.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { seedCompany } from '../support/seed.ts';
 import { emitEvents, seedWebhook, successOf } from './support.ts';

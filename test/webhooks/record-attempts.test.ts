@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { recordAttempts } from '@posthorn/core/webhooks/delivery/record-attempts.ts';
+import { recordAttempts } from '@posthorn/worker/webhooks/record-attempts.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { seedCompany } from '../support/seed.ts';
 import { emitEvents, logsOf, pendingOf, seedWebhook, successOf } from './support.ts';

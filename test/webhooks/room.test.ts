@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EndpointConfig } from '@posthorn/core/webhooks/delivery/endpoint-config.ts';
+import type { EndpointConfig } from '@posthorn/worker/webhooks/endpoint-config.ts';
 import { noteNew, noteTaken, roomOf } from '@posthorn/worker/webhooks/endpoint-room.ts';
 import { createEndpoints, type Endpoint, ID_MARGIN } from '@posthorn/worker/webhooks/endpoints.ts';
 

@@ -6,13 +6,13 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { insertEvents, type NewEvent } from '@posthorn/core/events/insert-events.ts';
-import { systemClock } from '@posthorn/core/platform/clock.ts';
-import { createDb, type Sql } from '@posthorn/core/platform/db.ts';
+import { createDb, type Sql } from '@posthorn/core/platform/database/db.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
-import { createOutbound, type OutboundOptions } from '@posthorn/core/platform/outbound-http.ts';
-import type { AttemptResult } from '@posthorn/core/webhooks/delivery/record-attempts.ts';
+import { createOutbound, type OutboundOptions } from '@posthorn/core/platform/http/outbound-http.ts';
+import { systemClock } from '@posthorn/core/platform/process/clock.ts';
 import { HELD_WITH_SLOW_MAX } from '@posthorn/worker/webhooks/claim-state.ts';
 import type { WebhookDispatcherDeps } from '@posthorn/worker/webhooks/dispatcher-context.ts';
+import type { AttemptResult } from '@posthorn/worker/webhooks/record-attempts.ts';
 import {
   createWebhookDispatcher,
   type WebhookDispatcher,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setCompanyStatus } from '@posthorn/core/accounts/company/set-company-status.ts';
-import { systemClock } from '@posthorn/core/platform/clock.ts';
-import { createDb, type Db } from '@posthorn/core/platform/db.ts';
-import { companyNotification } from '@posthorn/core/webhooks/delivery/notifications.ts';
+import { createDb, type Db } from '@posthorn/core/platform/database/db.ts';
+import { systemClock } from '@posthorn/core/platform/process/clock.ts';
+import { companyNotification } from '@posthorn/core/webhooks/notifications.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
 import { type SeededCompany, seedCompany } from '../support/seed.ts';

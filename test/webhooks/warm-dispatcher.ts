@@ -1,9 +1,9 @@
 import type { NewEvent } from '@posthorn/core/events/insert-events.ts';
 import { type TellEvents, tellEvents } from '@posthorn/core/events/tell-events.ts';
-import type { Bus } from '@posthorn/core/platform/bus.ts';
-import { createTestClock } from '@posthorn/core/platform/clock.ts';
-import type { Transaction } from '@posthorn/core/platform/db.ts';
-import { createOutbound, type Outbound } from '@posthorn/core/platform/outbound-http.ts';
+import type { Bus } from '@posthorn/core/platform/broker/bus.ts';
+import type { Transaction } from '@posthorn/core/platform/database/db.ts';
+import { createOutbound, type Outbound } from '@posthorn/core/platform/http/outbound-http.ts';
+import { createTestClock } from '@posthorn/core/platform/process/clock.ts';
 import type { WebhookDispatcherDeps } from '@posthorn/worker/webhooks/dispatcher-context.ts';
 import { newEvent } from '../events/support.ts';
 import type { Parts } from '../support/parts.ts';

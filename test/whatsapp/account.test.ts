@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type NetworkDriver, SendRefused } from '@posthorn/network/driver.ts';
+import { type NetworkDriver, SendRefused } from '@posthorn/core/network/driver.ts';
 import {
   connected,
   newKept,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { NetworkDriver, SessionKey } from '@posthorn/network/driver.ts';
+import type { NetworkDriver, SessionKey } from '@posthorn/core/network/driver.ts';
 import {
   connected,
   type Kept,

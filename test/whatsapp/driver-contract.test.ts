@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
-import { SendRefused, SendUnavailable } from '@posthorn/network/driver.ts';
+import { SendRefused, SendUnavailable } from '@posthorn/core/network/driver.ts';
 import {
   type ContractNetwork,
   type ContractPhone,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { NetworkDriver } from '@posthorn/network/driver.ts';
+import type { NetworkDriver } from '@posthorn/core/network/driver.ts';
 import { tellFigure } from '../support/figures.ts';
 import {
   connected,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import type { NetworkDriver, SessionKey, SessionKeys } from '@posthorn/core/network/driver.ts';
 import { networkIdOf, newId } from '@posthorn/core/platform/ids.ts';
-import type { NetworkDriver, SessionKey, SessionKeys } from '@posthorn/network/driver.ts';
 import { createWhatsAppDriver } from '@posthorn/network/whatsapp/driver.ts';
 import { loadLibrary, trustRoot } from '@posthorn/network/whatsapp/library.ts';
 import {

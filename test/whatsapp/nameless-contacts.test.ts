@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { SendDeferred, SendRefused } from '@posthorn/network/driver.ts';
+import { SendDeferred, SendRefused } from '@posthorn/core/network/driver.ts';
 import { sendText } from '../support/whatsapp/driver-harness.ts';
 import { type BesiegedAccount, startBesieged } from '../support/whatsapp/hostile.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createLog } from '@posthorn/core/platform/log.ts';
-import type { NetworkReceipt } from '@posthorn/network/driver.ts';
+import type { NetworkReceipt } from '@posthorn/core/network/driver.ts';
+import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { type Arrivals, createArrivals } from '@posthorn/worker/sessions/arrivals.ts';
 import { createEarlyReceipts } from '@posthorn/worker/sessions/early-receipts.ts';
 

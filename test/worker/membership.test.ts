@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { claimMails } from '@posthorn/core/mail/claim-mails.ts';
-import { claimDeliveries } from '@posthorn/core/webhooks/delivery/claim-deliveries.ts';
+import type { NetworkDriver, NetworkSession } from '@posthorn/core/network/driver.ts';
+import { SendUnavailable } from '@posthorn/core/network/driver.ts';
 import { SHARD_LOCK, WORKER_LOCK } from '@posthorn/core/workers/members.ts';
-import type { NetworkDriver, NetworkSession } from '@posthorn/network/driver.ts';
-import { SendUnavailable } from '@posthorn/network/driver.ts';
 import { type Membership, newWorkerTag, startMembership } from '@posthorn/worker/ownership/membership.ts';
 import { fencedDriver } from '@posthorn/worker/sessions/fenced-driver.ts';
+import { claimDeliveries } from '@posthorn/worker/webhooks/claim-deliveries.ts';
 import pg from 'pg';
 import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';

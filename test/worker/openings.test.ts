@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
+import type { NetworkDriver, SessionSink } from '@posthorn/core/network/driver.ts';
 import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
-import { systemClock } from '@posthorn/core/platform/clock.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
-import { createLog } from '@posthorn/core/platform/log.ts';
-import type { NetworkDriver, SessionSink } from '@posthorn/network/driver.ts';
+import { systemClock } from '@posthorn/core/platform/process/clock.ts';
+import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { createSandboxDriver } from '@posthorn/network/sandbox/driver.ts';
 import { createSandboxServer } from '@posthorn/network/sandbox/server.ts';
 import {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createTestClock } from '@posthorn/core/platform/clock.ts';
+import { createTestClock } from '@posthorn/core/platform/process/clock.ts';
 import { readSettings } from '@posthorn/standalone/src/settings.ts';
 import { createPacer, pauseMs } from '@posthorn/worker/dispatch/pacing.ts';
 import { typingMs } from '@posthorn/worker/dispatch/send-task.ts';

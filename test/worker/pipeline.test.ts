@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, afterEach, before, test } from 'node:test';
-import { createAcceptor } from '@posthorn/core/messages/accept-send.ts';
+import type { NetworkDriver } from '@posthorn/core/network/driver.ts';
 import type { Broker } from '@posthorn/core/platform/broker/broker.ts';
 import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
-import { systemClock } from '@posthorn/core/platform/clock.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
 import { newId } from '@posthorn/core/platform/ids.ts';
-import type { NetworkDriver } from '@posthorn/network/driver.ts';
+import { systemClock } from '@posthorn/core/platform/process/clock.ts';
+import { createAcceptor } from '@posthorn/core/sending/accept-send.ts';
 import { createSandboxDriver } from '@posthorn/network/sandbox/driver.ts';
 import { createSandboxServer } from '@posthorn/network/sandbox/server.ts';
 import { type RunningWorker, startWorker } from '@posthorn/worker/worker.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SessionRow } from '@posthorn/core/instances/load-sessions.ts';
 import { DEFAULT_SETTINGS } from '@posthorn/core/instances/settings.ts';
-import type { DisconnectReason } from '@posthorn/network/driver.ts';
+import type { DisconnectReason } from '@posthorn/core/network/driver.ts';
 import {
   afterEnd,
   asksForMore,

@@ -3,16 +3,16 @@ import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { shardOf } from '@posthorn/core/instances/shard.ts';
-import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
-import { systemClock } from '@posthorn/core/platform/clock.ts';
-import { createCipher } from '@posthorn/core/platform/encryption.ts';
-import { newId } from '@posthorn/core/platform/ids.ts';
 import {
   type NetworkDriver,
   type NetworkSession,
   SendUnavailable,
   type SessionSink,
-} from '@posthorn/network/driver.ts';
+} from '@posthorn/core/network/driver.ts';
+import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
+import { createCipher } from '@posthorn/core/platform/encryption.ts';
+import { newId } from '@posthorn/core/platform/ids.ts';
+import { systemClock } from '@posthorn/core/platform/process/clock.ts';
 import { startWorker } from '@posthorn/worker/worker.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';

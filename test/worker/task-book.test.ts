@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PendingTask } from '@posthorn/core/messages/load-pending.ts';
+import type { PendingTask } from '@posthorn/core/sending/load-pending.ts';
 import type { TaskOutcome } from '@posthorn/worker/dispatch/send-task.ts';
 import { afterOutcome, afterRecordFailure, createTaskBook } from '@posthorn/worker/dispatch/task-book.ts';
 

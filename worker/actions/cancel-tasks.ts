@@ -1,7 +1,7 @@
 import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
-import type { CancelAnswer } from '@posthorn/core/messages/cancel-queued.ts';
-import type { Clock } from '@posthorn/core/platform/clock.ts';
-import type { Sql } from '@posthorn/core/platform/db.ts';
+import type { Sql } from '@posthorn/core/platform/database/db.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
+import type { CancelAnswer } from '@posthorn/core/sending/cancel-queued.ts';
 import type { InstanceQueue } from '../dispatch/instance-queue.ts';
 import { type OutcomeDeps, recordEnd } from '../dispatch/keep-outcomes.ts';
 

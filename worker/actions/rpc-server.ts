@@ -1,10 +1,12 @@
 import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
 import { shardOf } from '@posthorn/core/instances/shard.ts';
-import type { Bus } from '@posthorn/core/platform/bus.ts';
-import type { Clock } from '@posthorn/core/platform/clock.ts';
-import type { Db } from '@posthorn/core/platform/db.ts';
-import type { Log } from '@posthorn/core/platform/log.ts';
-import { type Loop, startLoop } from '@posthorn/core/platform/loop.ts';
+import type { NetworkActions } from '@posthorn/core/network/actions.ts';
+import { type NetworkSession, SendRefused } from '@posthorn/core/network/driver.ts';
+import type { Bus } from '@posthorn/core/platform/broker/bus.ts';
+import type { Db } from '@posthorn/core/platform/database/db.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
+import type { Log } from '@posthorn/core/platform/process/log.ts';
+import { type Loop, startLoop } from '@posthorn/core/platform/process/loop.ts';
 import { UNAVAILABLE } from '@posthorn/core/rpc/request-owner.ts';
 import {
   answerRequest,
@@ -13,8 +15,6 @@ import {
   type RpcAnswer,
   type RpcRequest,
 } from '@posthorn/core/rpc/rpc-requests.ts';
-import type { NetworkActions } from '@posthorn/network/actions.ts';
-import { type NetworkSession, SendRefused } from '@posthorn/network/driver.ts';
 import type { InstanceQueue } from '../dispatch/instance-queue.ts';
 import type { NetworkAnswer } from '../sessions/note-answer.ts';
 import { type CancelTasksDeps, cancelTasks } from './cancel-tasks.ts';

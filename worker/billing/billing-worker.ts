@@ -14,9 +14,9 @@ import { purgeCompanies } from '@posthorn/core/billing/purge-companies.ts';
 import { cancelDeleted } from '@posthorn/core/billing/subscriptions/cancel-deleted.ts';
 import { moveByClock } from '@posthorn/core/billing/subscriptions/move-by-clock.ts';
 import type { Broker } from '@posthorn/core/platform/broker/broker.ts';
-import type { Bus } from '@posthorn/core/platform/bus.ts';
+import type { Bus } from '@posthorn/core/platform/broker/bus.ts';
 import { HOUR_MS, MINUTE_MS } from '@posthorn/core/platform/durations.ts';
-import { type Loop, startLoop } from '@posthorn/core/platform/loop.ts';
+import { type Loop, startLoop } from '@posthorn/core/platform/process/loop.ts';
 import type { Pulse } from '@posthorn/core/workers/pulse.ts';
 
 export interface BillingWorkerDeps extends BillingDeps {

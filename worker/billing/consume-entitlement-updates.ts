@@ -4,9 +4,9 @@ import {
   type EntitlementUpdate,
 } from '@posthorn/core/billing/entitlements/entitlements.ts';
 import type { Broker, Consumer } from '@posthorn/core/platform/broker/broker.ts';
-import type { Clock } from '@posthorn/core/platform/clock.ts';
-import type { Db } from '@posthorn/core/platform/db.ts';
-import type { Log } from '@posthorn/core/platform/log.ts';
+import type { Db } from '@posthorn/core/platform/database/db.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
+import type { Log } from '@posthorn/core/platform/process/log.ts';
 
 /** Messaging's ear for billing: what a company may do now, applied to its row and its instances. */
 export async function consumeEntitlementUpdates(deps: {

@@ -1,5 +1,5 @@
-import { PENDING_PAGE, type PendingTask } from '@posthorn/core/messages/load-pending.ts';
-import type { NetworkSession } from '@posthorn/network/driver.ts';
+import type { NetworkSession } from '@posthorn/core/network/driver.ts';
+import { PENDING_PAGE, type PendingTask } from '@posthorn/core/sending/load-pending.ts';
 import { isChange } from './outbound.ts';
 import type { QueueContext } from './queue-context.ts';
 import * as progress from './queue-progress.ts';

@@ -1,4 +1,4 @@
-import type { PendingTask } from '@posthorn/core/messages/load-pending.ts';
+import type { PendingTask } from '@posthorn/core/sending/load-pending.ts';
 import type { TaskOutcome } from './send-task.ts';
 
 /** Sends of one instance that the network has got and not answered, in the order in which it got them. */

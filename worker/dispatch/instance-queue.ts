@@ -1,7 +1,7 @@
 import { LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
-import type { PendingPage } from '@posthorn/core/messages/local-queues.ts';
-import { startLoop } from '@posthorn/core/platform/loop.ts';
-import type { NetworkSession } from '@posthorn/network/driver.ts';
+import type { NetworkSession } from '@posthorn/core/network/driver.ts';
+import { startLoop } from '@posthorn/core/platform/process/loop.ts';
+import type { PendingPage } from '@posthorn/core/sending/local-queues.ts';
 import { drain, retryDeferred } from './drain-queue.ts';
 import {
   createQueueContext,

@@ -1,9 +1,9 @@
 import { type Lease, LeaseLost, type Recorded } from '@posthorn/core/instances/hold-leases.ts';
 import type { EndedChange } from '@posthorn/core/messages/record-change-task.ts';
 import type { ProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
-import type { Clock } from '@posthorn/core/platform/clock.ts';
-import { isUnavailable } from '@posthorn/core/platform/db.ts';
-import type { Log } from '@posthorn/core/platform/log.ts';
+import { isUnavailable } from '@posthorn/core/platform/database/db.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
+import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { isChange } from './outbound.ts';
 import { afterRecordFailure, type TaskBook, type TaskEnd, type TaskRef } from './task-book.ts';
 

@@ -1,7 +1,7 @@
-import { findWaiting } from '@posthorn/core/messages/find-waiting.ts';
-import type { Sql } from '@posthorn/core/platform/db.ts';
-import type { Log } from '@posthorn/core/platform/log.ts';
-import { type Loop, startLoop } from '@posthorn/core/platform/loop.ts';
+import type { Sql } from '@posthorn/core/platform/database/db.ts';
+import type { Log } from '@posthorn/core/platform/process/log.ts';
+import { type Loop, startLoop } from '@posthorn/core/platform/process/loop.ts';
+import { findWaiting } from '@posthorn/core/sending/find-waiting.ts';
 import type { InstanceQueue } from './instance-queue.ts';
 
 /** How late an instance queue learns of work that nobody told it of. */

@@ -1,7 +1,7 @@
 import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
-import type { PendingTask } from '@posthorn/core/messages/load-pending.ts';
+import type { MessageTarget, OutboundMedia, OutboundMessage } from '@posthorn/core/network/driver.ts';
 import { networkIdOf } from '@posthorn/core/platform/ids.ts';
-import type { MessageTarget, OutboundMedia, OutboundMessage } from '@posthorn/network/driver.ts';
+import type { PendingTask } from '@posthorn/core/sending/load-pending.ts';
 
 /** What the accept left in the task for the dispatch (core/messages/content). */
 interface Payload {

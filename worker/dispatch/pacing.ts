@@ -1,4 +1,4 @@
-import type { Clock } from '@posthorn/core/platform/clock.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 
 /**
  * How long to wait before a send, so that `minMs` and up to half of it at random lie between it and the one before

@@ -1,8 +1,8 @@
 import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
-import type { PendingLoader } from '@posthorn/core/messages/load-pending.ts';
-import type { PendingPage } from '@posthorn/core/messages/local-queues.ts';
-import type { WorkTries } from '@posthorn/core/messages/work-tries.ts';
-import type { NetworkSession } from '@posthorn/network/driver.ts';
+import type { NetworkSession } from '@posthorn/core/network/driver.ts';
+import type { PendingLoader } from '@posthorn/core/sending/load-pending.ts';
+import type { PendingPage } from '@posthorn/core/sending/local-queues.ts';
+import type { WorkTries } from '@posthorn/core/sending/work-tries.ts';
 import { createInFlight, type InFlight } from './in-flight.ts';
 import { createOutcomeKeeper, type OutcomeDeps, type OutcomeKeeper } from './keep-outcomes.ts';
 import { createPacer, type Pacer } from './pacing.ts';

@@ -1,10 +1,10 @@
 import { isUserJid } from '@posthorn/contract/jid.ts';
 import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
 import { MediaUnusable } from '@posthorn/core/media/media-port.ts';
-import type { PendingTask } from '@posthorn/core/messages/load-pending.ts';
 import type { Progress } from '@posthorn/core/messages/record-progress.ts';
-import type { Clock } from '@posthorn/core/platform/clock.ts';
-import { type NetworkSession, SendDeferred, SendRefused } from '@posthorn/network/driver.ts';
+import { type NetworkSession, SendDeferred, SendRefused } from '@posthorn/core/network/driver.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
+import type { PendingTask } from '@posthorn/core/sending/load-pending.ts';
 import type { MediaPreparer } from '../media/worker-media.ts';
 import { isChange, mediaOf, outboundOf } from './outbound.ts';
 import type { Pacer } from './pacing.ts';

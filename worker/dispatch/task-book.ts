@@ -1,4 +1,4 @@
-import type { PendingTask } from '@posthorn/core/messages/load-pending.ts';
+import type { PendingTask } from '@posthorn/core/sending/load-pending.ts';
 import type { TaskOutcome } from './send-task.ts';
 
 /** What the network could not take is tried again until it is this old (SND-28). */

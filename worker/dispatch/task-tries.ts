@@ -1,11 +1,11 @@
 import { ApiError } from '@posthorn/contract/api-error.ts';
 import { LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
-import type { PendingTask } from '@posthorn/core/messages/load-pending.ts';
-import type { TriesScope, WorkTries } from '@posthorn/core/messages/work-tries.ts';
-import type { Clock } from '@posthorn/core/platform/clock.ts';
-import { isUnavailable } from '@posthorn/core/platform/db.ts';
+import { SendUnavailable } from '@posthorn/core/network/driver.ts';
+import { isUnavailable } from '@posthorn/core/platform/database/db.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import { isStorageTrouble } from '@posthorn/core/platform/storage/storage.ts';
-import { SendUnavailable } from '@posthorn/network/driver.ts';
+import type { PendingTask } from '@posthorn/core/sending/load-pending.ts';
+import type { TriesScope, WorkTries } from '@posthorn/core/sending/work-tries.ts';
 import type { TaskOutcome } from './send-task.ts';
 
 /** A task that fails for no known reason, or that its worker dies of, is tried this often. */

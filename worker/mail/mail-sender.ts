@@ -13,14 +13,14 @@ import {
   type SealedMail,
   type SealedResetRequest,
 } from '@posthorn/core/mail/mail-queue.ts';
-import type { Bus } from '@posthorn/core/platform/bus.ts';
-import type { Clock } from '@posthorn/core/platform/clock.ts';
-import type { Db } from '@posthorn/core/platform/db.ts';
+import type { Bus } from '@posthorn/core/platform/broker/bus.ts';
+import type { Db } from '@posthorn/core/platform/database/db.ts';
 import { DAY_MS } from '@posthorn/core/platform/durations.ts';
 import type { Cipher } from '@posthorn/core/platform/encryption.ts';
-import type { Log } from '@posthorn/core/platform/log.ts';
-import { type Loop, startLoop } from '@posthorn/core/platform/loop.ts';
 import { type Mailer, MailRefused } from '@posthorn/core/platform/mail/mail.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
+import type { Log } from '@posthorn/core/platform/process/log.ts';
+import { type Loop, startLoop } from '@posthorn/core/platform/process/loop.ts';
 import type { Pulse } from '@posthorn/core/workers/pulse.ts';
 
 export interface MailSenderDeps {

@@ -1,9 +1,9 @@
 import type { OpenedMedia } from '@posthorn/core/media/open-media.ts';
 import { emptyTrash, removeExpired, removeOrphans } from '@posthorn/core/media/remove-expired.ts';
-import { ADVISORY_LOCKS } from '@posthorn/core/platform/advisory-locks.ts';
-import type { Clock } from '@posthorn/core/platform/clock.ts';
-import type { Db } from '@posthorn/core/platform/db.ts';
-import type { Log } from '@posthorn/core/platform/log.ts';
+import { ADVISORY_LOCKS } from '@posthorn/core/platform/database/advisory-locks.ts';
+import type { Db } from '@posthorn/core/platform/database/db.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
+import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { createLoneJob, type LoneJob } from '../lone-job.ts';
 
 const EVERY_MS = 600_000;

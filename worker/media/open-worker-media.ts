@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { createInboundStore } from '@posthorn/core/media/inbound-store.ts';
 import type { OpenedMedia } from '@posthorn/core/media/open-media.ts';
-import type { Config } from '@posthorn/core/platform/config.ts';
-import { createLimiter } from '@posthorn/core/platform/limiter.ts';
-import type { Log } from '@posthorn/core/platform/log.ts';
+import type { Config } from '@posthorn/core/platform/process/config.ts';
+import { createLimiter } from '@posthorn/core/platform/process/limiter.ts';
+import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { findFfmpeg } from './find-ffmpeg.ts';
 import { createMediaPreparer } from './prepare-media.ts';
 import { noWorkerMedia, type WorkerMedia } from './worker-media.ts';

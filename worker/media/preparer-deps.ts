@@ -1,6 +1,6 @@
 import type { OpenedMedia } from '@posthorn/core/media/open-media.ts';
-import type { Limiter } from '@posthorn/core/platform/limiter.ts';
-import type { Log } from '@posthorn/core/platform/log.ts';
+import type { Limiter } from '@posthorn/core/platform/process/limiter.ts';
+import type { Log } from '@posthorn/core/platform/process/log.ts';
 import type { Storage } from '@posthorn/core/platform/storage/storage.ts';
 import type { Ffmpeg } from './find-ffmpeg.ts';
 

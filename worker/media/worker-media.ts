@@ -1,7 +1,7 @@
 import type { InboundMediaStore, MediaScope, MediaSources } from '@posthorn/core/media/media-port.ts';
 import { MediaUnusable } from '@posthorn/core/media/media-port.ts';
 import { noMediaSources } from '@posthorn/core/media/no-storage.ts';
-import type { OutboundMedia } from '@posthorn/network/driver.ts';
+import type { OutboundMedia } from '@posthorn/core/network/driver.ts';
 
 /** Reads and converts what is about to be sent. */
 export interface MediaPreparer {

@@ -2,8 +2,8 @@ import {
   connectionWith,
   KEEP_ALIVE,
   KEEP_ALIVE_SETTINGS,
-} from '@posthorn/core/platform/connection-limits.ts';
-import { pgTypes, type Sql } from '@posthorn/core/platform/db.ts';
+} from '@posthorn/core/platform/database/connection-limits.ts';
+import { pgTypes, type Sql } from '@posthorn/core/platform/database/db.ts';
 import pg from 'pg';
 
 /** A statement that takes longer means that the database, or the way to it, is gone. */

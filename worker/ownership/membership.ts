@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Log } from '@posthorn/core/platform/log.ts';
-import { startLoop } from '@posthorn/core/platform/loop.ts';
+import type { Log } from '@posthorn/core/platform/process/log.ts';
+import { startLoop } from '@posthorn/core/platform/process/loop.ts';
 import {
   beat,
   enterWorker,

@@ -1,7 +1,7 @@
 import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
 import { SHARD_COUNT } from '@posthorn/core/instances/shard.ts';
-import type { Log } from '@posthorn/core/platform/log.ts';
-import { startLoop } from '@posthorn/core/platform/loop.ts';
+import type { Log } from '@posthorn/core/platform/process/log.ts';
+import { startLoop } from '@posthorn/core/platform/process/loop.ts';
 import { SHARD_LOCK, WORKER_LOCK } from '@posthorn/core/workers/members.ts';
 import { fairShare, pickShards } from './fair-share.ts';
 import type { LockConnection } from './lock-connection.ts';

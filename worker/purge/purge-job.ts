@@ -1,10 +1,10 @@
 import { companiesToPurge, purgeCompany } from '@posthorn/core/accounts/company/purge-company.ts';
 import { sweepExpired } from '@posthorn/core/accounts/sweep-expired.ts';
-import { ADVISORY_LOCKS } from '@posthorn/core/platform/advisory-locks.ts';
-import type { Clock } from '@posthorn/core/platform/clock.ts';
-import type { Db } from '@posthorn/core/platform/db.ts';
+import { ADVISORY_LOCKS } from '@posthorn/core/platform/database/advisory-locks.ts';
+import type { Db } from '@posthorn/core/platform/database/db.ts';
 import { HOUR_MS } from '@posthorn/core/platform/durations.ts';
-import type { Log } from '@posthorn/core/platform/log.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
+import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { createLoneJob, type LoneJob } from '../lone-job.ts';
 
 /** More often than daily (ACC-26): nobody's data is kept a day longer than promised. */

@@ -1,17 +1,17 @@
 import { shardQueue } from '@posthorn/core/instances/shard.ts';
+import type { Broker } from '@posthorn/core/platform/broker/broker.ts';
+import type { Bus } from '@posthorn/core/platform/broker/bus.ts';
+import type { Db } from '@posthorn/core/platform/database/db.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
+import type { Log } from '@posthorn/core/platform/process/log.ts';
+import { startLoop } from '@posthorn/core/platform/process/loop.ts';
 import {
   markPublished,
   readUnfinished,
   readUnpublished,
   type WakeUp,
   wakeUpsOf,
-} from '@posthorn/core/messages/publish-outbox.ts';
-import type { Broker } from '@posthorn/core/platform/broker/broker.ts';
-import type { Bus } from '@posthorn/core/platform/bus.ts';
-import type { Clock } from '@posthorn/core/platform/clock.ts';
-import type { Db } from '@posthorn/core/platform/db.ts';
-import type { Log } from '@posthorn/core/platform/log.ts';
-import { startLoop } from '@posthorn/core/platform/loop.ts';
+} from '@posthorn/core/sending/publish-outbox.ts';
 
 const BATCH = 1_000;
 /** What is published is marked so when it is still there after this long: most of it is finished by then. */

@@ -4,17 +4,17 @@ import {
   WEBHOOK_PAYLOAD_RETENTION_DAYS,
 } from '@posthorn/contract/limits.ts';
 import { sweepDeviceState } from '@posthorn/core/instances/device-state.ts';
-import { ADVISORY_LOCKS } from '@posthorn/core/platform/advisory-locks.ts';
-import type { Clock } from '@posthorn/core/platform/clock.ts';
-import type { Db } from '@posthorn/core/platform/db.ts';
-import { DAY_MS } from '@posthorn/core/platform/durations.ts';
-import type { Log } from '@posthorn/core/platform/log.ts';
+import { ADVISORY_LOCKS } from '@posthorn/core/platform/database/advisory-locks.ts';
+import type { Db } from '@posthorn/core/platform/database/db.ts';
 import {
   type DayPartitionedTable,
   deleteInBatches,
   dropOldPartitions,
   ensurePartitions,
-} from '@posthorn/core/platform/partitions.ts';
+} from '@posthorn/core/platform/database/partitions.ts';
+import { DAY_MS } from '@posthorn/core/platform/durations.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
+import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { removePlaygroundMessages } from '@posthorn/core/playground/remove-messages.ts';
 import { createLoneJob, type LoneJob } from '../lone-job.ts';
 

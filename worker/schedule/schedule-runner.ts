@@ -1,5 +1,5 @@
-import { type FireDeps, fireScheduled } from '@posthorn/core/messages/fire-scheduled.ts';
-import { type Loop, startLoop } from '@posthorn/core/platform/loop.ts';
+import { type Loop, startLoop } from '@posthorn/core/platform/process/loop.ts';
+import { type FireDeps, fireScheduled } from '@posthorn/core/sending/fire-scheduled.ts';
 
 /** How late a scheduled send may be found to be due. */
 const LOOK_EVERY_MS = 1_000;

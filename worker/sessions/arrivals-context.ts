@@ -3,12 +3,12 @@ import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
 import type { InboundMediaStore } from '@posthorn/core/media/media-port.ts';
 import type { InboundRecorder } from '@posthorn/core/messages/record-inbound.ts';
 import type { ProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
-import type { WorkTries } from '@posthorn/core/messages/work-tries.ts';
-import type { Bus } from '@posthorn/core/platform/bus.ts';
-import type { Clock } from '@posthorn/core/platform/clock.ts';
-import type { Db } from '@posthorn/core/platform/db.ts';
-import type { Log } from '@posthorn/core/platform/log.ts';
-import type { NetworkSession } from '@posthorn/network/driver.ts';
+import type { NetworkSession } from '@posthorn/core/network/driver.ts';
+import type { Bus } from '@posthorn/core/platform/broker/bus.ts';
+import type { Db } from '@posthorn/core/platform/database/db.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
+import type { Log } from '@posthorn/core/platform/process/log.ts';
+import type { WorkTries } from '@posthorn/core/sending/work-tries.ts';
 
 export interface ArrivalsDeps {
   db: Db;

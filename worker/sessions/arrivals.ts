@@ -2,16 +2,16 @@ import { isGroupJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
 import { RECEIVED_BATCH_MAX, type Received } from '@posthorn/core/messages/record-inbound.ts';
 import { recordNetworkChanges } from '@posthorn/core/messages/record-network-change.ts';
-import { hashKey } from '@posthorn/core/platform/hashes.ts';
-import { messageIdOf } from '@posthorn/core/platform/ids.ts';
-import { recordStatusFacts, type StatusFact } from '@posthorn/core/status/record-status.ts';
 import type {
   HistoryBatch,
   InboundMessage,
   NetworkChange,
   NetworkReceipt,
   SessionSink,
-} from '@posthorn/network/driver.ts';
+} from '@posthorn/core/network/driver.ts';
+import { hashKey } from '@posthorn/core/platform/hashes.ts';
+import { messageIdOf } from '@posthorn/core/platform/ids.ts';
+import { recordStatusFacts, type StatusFact } from '@posthorn/core/status/record-status.ts';
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
 import { type Care, createBoundedTries, type Pipeline } from './bounded-tries.ts';
 import { createEarlyReceipts, type EarlyReceipts } from './early-receipts.ts';

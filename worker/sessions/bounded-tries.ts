@@ -1,7 +1,7 @@
 import { LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
-import type { TriesScope, WorkTries } from '@posthorn/core/messages/work-tries.ts';
-import { isUnavailable } from '@posthorn/core/platform/db.ts';
-import type { Log } from '@posthorn/core/platform/log.ts';
+import { isUnavailable } from '@posthorn/core/platform/database/db.ts';
+import type { Log } from '@posthorn/core/platform/process/log.ts';
+import type { TriesScope, WorkTries } from '@posthorn/core/sending/work-tries.ts';
 
 /**
  * How an item is recorded: `whole`; `bare`, without what has to be fetched for it; `husk`, that it came and

@@ -1,4 +1,4 @@
-import type { NetworkReceipt } from '@posthorn/network/driver.ts';
+import type { NetworkReceipt } from '@posthorn/core/network/driver.ts';
 
 /** Receipts of one instance that are held at most, and messages recorded last that are remembered. */
 const HELD_MAX = 10_000;

@@ -1,5 +1,5 @@
+import { type NetworkDriver, type NetworkSession, SendUnavailable } from '@posthorn/core/network/driver.ts';
 import type { Pulse } from '@posthorn/core/workers/pulse.ts';
-import { type NetworkDriver, type NetworkSession, SendUnavailable } from '@posthorn/network/driver.ts';
 
 /**
  * The driver of a worker that can be declared dead without noticing: whatever it is asked, it looks at the

@@ -1,6 +1,6 @@
 import { createSessionKeys } from '@posthorn/core/instances/keep-session-keys.ts';
 import { endPairing } from '@posthorn/core/instances/pairing.ts';
-import type { SessionKeys } from '@posthorn/network/driver.ts';
+import type { SessionKeys } from '@posthorn/core/network/driver.ts';
 import { record } from './record-transition.ts';
 import type { SessionContext } from './session-context.ts';
 import { planForgetting } from './session-decisions.ts';

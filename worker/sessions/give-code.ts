@@ -1,5 +1,5 @@
 import { answerPairingCode } from '@posthorn/core/instances/pairing.ts';
-import type { NetworkSession } from '@posthorn/network/driver.ts';
+import type { NetworkSession } from '@posthorn/core/network/driver.ts';
 import type { SessionContext } from './session-context.ts';
 
 /** Asks the network for the code that somebody waits for, and hands it over, or why there is none. */

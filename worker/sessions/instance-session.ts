@@ -1,13 +1,13 @@
 import { announceQr } from '@posthorn/core/instances/announce-qr.ts';
 import { type Lease, LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
 import { loadSessionRows, type SessionRow } from '@posthorn/core/instances/load-sessions.ts';
-import { createLoneTimer } from '@posthorn/core/platform/lone-timer.ts';
 import {
   type DisconnectReason,
   type NetworkSession,
   SendUnavailable,
   type SessionSink,
-} from '@posthorn/network/driver.ts';
+} from '@posthorn/core/network/driver.ts';
+import { createLoneTimer } from '@posthorn/core/platform/process/lone-timer.ts';
 import { startInstanceQueue } from '../dispatch/instance-queue.ts';
 import { createArrivals } from './arrivals.ts';
 import { forgetPairing, keysOf } from './forget-pairing.ts';

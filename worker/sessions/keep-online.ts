@@ -1,5 +1,5 @@
-import type { Log } from '@posthorn/core/platform/log.ts';
-import type { NetworkDriver, NetworkSession } from '@posthorn/network/driver.ts';
+import type { NetworkDriver, NetworkSession } from '@posthorn/core/network/driver.ts';
+import type { Log } from '@posthorn/core/platform/process/log.ts';
 
 /** Shows an account as online, or no longer, as its setting says (INS-14). */
 export interface OnlineKeeper {

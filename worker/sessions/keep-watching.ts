@@ -1,6 +1,6 @@
 import type { Jid } from '@posthorn/contract/jid.ts';
-import type { Log } from '@posthorn/core/platform/log.ts';
-import { type NetworkSession, SendRefused } from '@posthorn/network/driver.ts';
+import { type NetworkSession, SendRefused } from '@posthorn/core/network/driver.ts';
+import type { Log } from '@posthorn/core/platform/process/log.ts';
 
 /**
  * Whose presence was subscribed to, until the instance disconnects. The network forgets that with the connection, so one

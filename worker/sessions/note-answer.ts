@@ -1,4 +1,4 @@
-import type { Clock } from '@posthorn/core/platform/clock.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Arrivals } from './arrivals.ts';
 import type { PresenceWatch } from './keep-watching.ts';
 

@@ -1,4 +1,4 @@
-import { type NetworkDriver, SendUnavailable } from '@posthorn/network/driver.ts';
+import { type NetworkDriver, SendUnavailable } from '@posthorn/core/network/driver.ts';
 
 /**
  * The drivers of this installation by their names. An instance may be on a network that is no longer among

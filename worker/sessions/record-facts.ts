@@ -1,7 +1,7 @@
 import { recordChatFacts, recordContactFacts } from '@posthorn/core/chats/record-chat-facts.ts';
 import { recordLabelFacts } from '@posthorn/core/labels/record-label-facts.ts';
 import { knownJid, readPhones } from '@posthorn/core/lids/read-phones.ts';
-import type { NetworkFact } from '@posthorn/network/facts.ts';
+import type { NetworkFact } from '@posthorn/core/network/facts.ts';
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
 import type { Care } from './bounded-tries.ts';
 import { recordCalls } from './record-calls.ts';

@@ -1,7 +1,7 @@
 import { isGroupJid } from '@posthorn/contract/jid.ts';
 import { groupChange, groupFacts, peopleOf } from '@posthorn/core/groups/group.ts';
 import { type GroupFact, recordGroupFacts } from '@posthorn/core/groups/record-group-facts.ts';
-import type { NetworkFact } from '@posthorn/network/facts.ts';
+import type { NetworkFact } from '@posthorn/core/network/facts.ts';
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
 import { isId, tameDate } from './tame.ts';
 

@@ -1,7 +1,7 @@
 import { knownJid, readPhones } from '@posthorn/core/lids/read-phones.ts';
 import { recordLids } from '@posthorn/core/lids/record-lids.ts';
 import { type PastMessage, recordPastBatch } from '@posthorn/core/messages/record-history.ts';
-import type { HistoryBatch } from '@posthorn/network/facts.ts';
+import type { HistoryBatch } from '@posthorn/core/network/facts.ts';
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
 import type { Care } from './bounded-tries.ts';
 import { isPair } from './record-lids.ts';

@@ -1,6 +1,6 @@
 import { isLidJid } from '@posthorn/contract/jid.ts';
 import { recordLids } from '@posthorn/core/lids/record-lids.ts';
-import type { NetworkFact } from '@posthorn/network/facts.ts';
+import type { NetworkFact } from '@posthorn/core/network/facts.ts';
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
 
 type Told = Extract<NetworkFact, { kind: 'lid' }>;

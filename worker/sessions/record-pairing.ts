@@ -1,6 +1,6 @@
 import { beginDeviceSync } from '@posthorn/core/instances/device-state.ts';
 import { endPairing } from '@posthorn/core/instances/pairing.ts';
-import type { PairedIdentity } from '@posthorn/network/driver.ts';
+import type { PairedIdentity } from '@posthorn/core/network/driver.ts';
 import { record } from './record-transition.ts';
 import type { SessionContext } from './session-context.ts';
 

@@ -1,7 +1,7 @@
 /** What a session does at which moment: decisions alone, made of what is known, without I/O and without a clock. */
 import type { SessionRow } from '@posthorn/core/instances/load-sessions.ts';
 import type { TransitionFields } from '@posthorn/core/instances/transition-instance.ts';
-import type { DisconnectReason } from '@posthorn/network/driver.ts';
+import type { DisconnectReason } from '@posthorn/core/network/driver.ts';
 
 const BACK_OFF_MS = [0, 250, 500, 1_000, 2_000, 5_000, 10_000, 30_000];
 /** A session that was connected for so long was not in trouble. */

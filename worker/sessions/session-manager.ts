@@ -1,10 +1,10 @@
 import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
 import { loadSessionRows, type SessionRow } from '@posthorn/core/instances/load-sessions.ts';
 import { shardQueue } from '@posthorn/core/instances/shard.ts';
-import type { AcceptedFor } from '@posthorn/core/messages/local-queues.ts';
-import type { WakeUp } from '@posthorn/core/messages/publish-outbox.ts';
 import type { Broker, Consumer } from '@posthorn/core/platform/broker/broker.ts';
-import { startLoop } from '@posthorn/core/platform/loop.ts';
+import { startLoop } from '@posthorn/core/platform/process/loop.ts';
+import type { AcceptedFor } from '@posthorn/core/sending/local-queues.ts';
+import type { WakeUp } from '@posthorn/core/sending/publish-outbox.ts';
 import { startLookingForWork } from '../dispatch/look-for-work.ts';
 import { startInstanceSession } from './instance-session.ts';
 import type { InstanceSession, SessionDeps } from './session-context.ts';

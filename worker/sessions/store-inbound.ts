@@ -1,9 +1,9 @@
 import { ApiError } from '@posthorn/contract/api-error.ts';
 import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
 import { type InboundMediaStore, MediaUnusable } from '@posthorn/core/media/media-port.ts';
-import type { Log } from '@posthorn/core/platform/log.ts';
+import { type NetworkSession, SendRefused } from '@posthorn/core/network/driver.ts';
+import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { isStorageTrouble } from '@posthorn/core/platform/storage/storage.ts';
-import { type NetworkSession, SendRefused } from '@posthorn/network/driver.ts';
 import { type Care, OurTrouble } from './bounded-tries.ts';
 import type { Tamed } from './tame.ts';
 

@@ -1,7 +1,7 @@
 /** Facts made into what can be stored, as messages are (tame.ts): null for one that names nothing. */
 import { LABEL_COLOR_MAX } from '@posthorn/contract/limits.ts';
 import type { PastBatch, PastChat } from '@posthorn/core/messages/record-history.ts';
-import type { HistoryChat, NetworkFact } from '@posthorn/network/facts.ts';
+import type { HistoryChat, NetworkFact } from '@posthorn/core/network/facts.ts';
 import { isId, tameDate, tameText } from './tame.ts';
 
 const NAME_MAX_CHARS = 1024;

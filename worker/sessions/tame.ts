@@ -4,13 +4,13 @@
  * would fail in the statement that records it, and with it everything behind it.
  */
 import { CONTENT_MAX_BYTES } from '@posthorn/core/messages/apply-change.ts';
-import { DAY_MS } from '@posthorn/core/platform/durations.ts';
 import type {
   InboundMedia,
   InboundMessage,
   NetworkChange,
   NetworkReceipt,
-} from '@posthorn/network/driver.ts';
+} from '@posthorn/core/network/driver.ts';
+import { DAY_MS } from '@posthorn/core/platform/durations.ts';
 
 /** A message as it is recorded; what had to be left out of it is named. */
 export type Tamed = InboundMessage & { incomplete?: 'content_cut' | 'content_unreadable' };

@@ -1,5 +1,5 @@
+import type { PresenceUpdate } from '@posthorn/core/network/facts.ts';
 import { type Presence, recordPresence } from '@posthorn/core/presence/record-presence.ts';
-import type { PresenceUpdate } from '@posthorn/network/facts.ts';
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
 import { isId, tameDate } from './tame.ts';
 

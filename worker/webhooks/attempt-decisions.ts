@@ -1,12 +1,12 @@
 /** What to attempt next at an endpoint, and what came of an attempt: decisions alone, without I/O or a clock. */
 import type { ErrorClass } from '@posthorn/contract/messaging/webhooks.ts';
-import { faultOf } from '@posthorn/core/platform/outbound-http.ts';
-import type { EndpointConfig } from '@posthorn/core/webhooks/delivery/endpoint-config.ts';
-import { allowedInFlight, isBroken } from '@posthorn/core/webhooks/delivery/endpoint-control.ts';
-import { classOfStatus, parseRetryAfterMs, retryDelayMs } from '@posthorn/core/webhooks/delivery/outcome.ts';
-import type { AttemptResult } from '@posthorn/core/webhooks/delivery/record-attempts.ts';
+import { faultOf } from '@posthorn/core/platform/http/outbound-http.ts';
+import type { EndpointConfig } from './endpoint-config.ts';
+import { allowedInFlight, isBroken } from './endpoint-control.ts';
 import type { Endpoint, HeldDelivery } from './endpoints.ts';
+import { classOfStatus, parseRetryAfterMs, retryDelayMs } from './outcome.ts';
 import type { PostAnswer } from './post-attempt.ts';
+import type { AttemptResult } from './record-attempts.ts';
 
 /** First attempts go before retries, but one retry is begun after so many: a long backlog would starve them. */
 const FRESH_IN_ROW = 7;

@@ -1,8 +1,8 @@
 import { setImmediate as immediate } from 'node:timers/promises';
-import type { Db } from '@posthorn/core/platform/db.ts';
-import type { Log } from '@posthorn/core/platform/log.ts';
-import { startLoop } from '@posthorn/core/platform/loop.ts';
-import { type AttemptResult, recordAttempts } from '@posthorn/core/webhooks/delivery/record-attempts.ts';
+import type { Db } from '@posthorn/core/platform/database/db.ts';
+import type { Log } from '@posthorn/core/platform/process/log.ts';
+import { startLoop } from '@posthorn/core/platform/process/loop.ts';
+import { type AttemptResult, recordAttempts } from './record-attempts.ts';
 
 const BATCH_MAX = 500;
 const RETRY_MS = 500;

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Clock } from '@posthorn/core/platform/clock.ts';
-import { type Outbound, OutboundError } from '@posthorn/core/platform/outbound-http.ts';
-import type { EndpointConfig } from '@posthorn/core/webhooks/delivery/endpoint-config.ts';
-import { learn } from '@posthorn/core/webhooks/delivery/endpoint-control.ts';
-import type { AttemptResult } from '@posthorn/core/webhooks/delivery/record-attempts.ts';
-import { signWebhook } from '@posthorn/core/webhooks/delivery/sign.ts';
+import { type Outbound, OutboundError } from '@posthorn/core/platform/http/outbound-http.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import { judgeAges, nextOf, planBegin, resultOf } from './attempt-decisions.ts';
+import type { EndpointConfig } from './endpoint-config.ts';
+import { learn } from './endpoint-control.ts';
 import type { Endpoint, HeldDelivery } from './endpoints.ts';
 import { type PostAnswer, PostAttempt } from './post-attempt.ts';
+import type { AttemptResult } from './record-attempts.ts';
+import { signWebhook } from './sign.ts';
 
 export interface AttemptsDeps {
   clock: Clock;

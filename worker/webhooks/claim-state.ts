@@ -1,4 +1,4 @@
-import type { ClaimedDelivery, Quota } from '@posthorn/core/webhooks/delivery/claim-deliveries.ts';
+import type { ClaimedDelivery, Quota } from './claim-deliveries.ts';
 import { FULL_SHARE } from './endpoints.ts';
 
 /** Maximum deliveries held, excluding those stuck on slow endpoints. */

@@ -1,11 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  type ClaimedDelivery,
-  claimDeliveries,
-  discardDeliveries,
-  type Quota,
-} from '@posthorn/core/webhooks/delivery/claim-deliveries.ts';
-import { readEndpointConfigs } from '@posthorn/core/webhooks/delivery/endpoint-config.ts';
+import { type ClaimedDelivery, claimDeliveries, discardDeliveries, type Quota } from './claim-deliveries.ts';
 import * as claiming from './claim-state.ts';
 import {
   type DispatcherContext,
@@ -15,6 +9,7 @@ import {
   release,
   workerId,
 } from './dispatcher-context.ts';
+import { readEndpointConfigs } from './endpoint-config.ts';
 import { type HeldDelivery, learnFromClaim } from './endpoints.ts';
 
 /** Concurrent claims, each for different companies: a burst need not be claimed before the next company is asked for. */

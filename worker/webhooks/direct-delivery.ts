@@ -4,7 +4,7 @@ import type {
   DirectDelivery,
   WrittenDelivery,
 } from '@posthorn/core/events/direct-delivery.ts';
-import { releaseWritten } from '@posthorn/core/webhooks/delivery/claim-deliveries.ts';
+import { releaseWritten } from './claim-deliveries.ts';
 import { afterHolding, afterOffer, afterTaking } from './claim-state.ts';
 import { budgetNow, hold, leaseFrom, wantClaim } from './claim-work.ts';
 import { type DispatcherContext, endpointOf, isStillOurs, release, workerId } from './dispatcher-context.ts';

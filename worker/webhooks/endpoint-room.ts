@@ -1,5 +1,5 @@
 /** Room for deliveries that are claimed as they are written, which must not overtake older ones. */
-import { allowedHeld } from '@posthorn/core/webhooks/delivery/endpoint-control.ts';
+import { allowedHeld } from './endpoint-control.ts';
 import { type Endpoint, heldOf, ID_MARGIN } from './endpoints.ts';
 
 /** How many deliveries it could take that are being written: of one that may have older ones none. */

@@ -1,10 +1,6 @@
-import type { ClaimedDelivery, Quota } from '@posthorn/core/webhooks/delivery/claim-deliveries.ts';
-import type { EndpointConfig } from '@posthorn/core/webhooks/delivery/endpoint-config.ts';
-import {
-  allowedHeld,
-  type EndpointControl,
-  newEndpointControl,
-} from '@posthorn/core/webhooks/delivery/endpoint-control.ts';
+import type { ClaimedDelivery, Quota } from './claim-deliveries.ts';
+import type { EndpointConfig } from './endpoint-config.ts';
+import { allowedHeld, type EndpointControl, newEndpointControl } from './endpoint-control.ts';
 
 /** A claimed delivery while this process holds it; times are monotonic. */
 export interface HeldDelivery extends ClaimedDelivery {

@@ -1,10 +1,10 @@
-import type { Clock } from '@posthorn/core/platform/clock.ts';
-import type { Db } from '@posthorn/core/platform/db.ts';
-import type { Log } from '@posthorn/core/platform/log.ts';
-import { type Loop, startLoop } from '@posthorn/core/platform/loop.ts';
-import { findAllDue, findNewlyDue } from '@posthorn/core/webhooks/delivery/find-due.ts';
+import type { Db } from '@posthorn/core/platform/database/db.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
+import type { Log } from '@posthorn/core/platform/process/log.ts';
+import { type Loop, startLoop } from '@posthorn/core/platform/process/loop.ts';
 import { noteNew } from './endpoint-room.ts';
 import { ACTIVE_MS, type createEndpoints, ID_MARGIN } from './endpoints.ts';
+import { findAllDue, findNewlyDue } from './find-due.ts';
 
 const SCAN_MS = 1_000;
 /** The least time between two looks at which endpoints got deliveries. */

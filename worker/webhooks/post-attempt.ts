@@ -1,5 +1,5 @@
 import { WEBHOOK_RESPONSE_STORED_MAX_BYTES } from '@posthorn/contract/limits.ts';
-import { OutboundError } from '@posthorn/core/platform/outbound-http.ts';
+import { OutboundError } from '@posthorn/core/platform/http/outbound-http.ts';
 import type { Dispatcher } from 'undici';
 
 /** What came back. `err` is null when the answer was read to its end, or as far as it is read. */

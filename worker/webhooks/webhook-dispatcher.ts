@@ -5,8 +5,7 @@ import {
   changedWebhook,
   directNotification,
   RETRIES_NOTIFICATION,
-} from '@posthorn/core/webhooks/delivery/notifications.ts';
-import { type AttemptResult, disableGoneWebhook } from '@posthorn/core/webhooks/delivery/record-attempts.ts';
+} from '@posthorn/core/webhooks/notifications.ts';
 import { takeAll } from './attempt-decisions.ts';
 import { createAttemptRecorder } from './attempt-recorder.ts';
 import { createAttempts } from './attempts.ts';
@@ -21,6 +20,7 @@ import {
 } from './dispatcher-context.ts';
 import { createEndpoints, desiredOf, type Endpoint, type HeldDelivery } from './endpoints.ts';
 import { createWorkFinder } from './find-work.ts';
+import { type AttemptResult, disableGoneWebhook } from './record-attempts.ts';
 
 export interface WebhookDispatcher {
   start(): Promise<void>;

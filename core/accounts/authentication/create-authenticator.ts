@@ -1,7 +1,7 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { AuthSubject } from '../../access/forget-cached.ts';
 import type { Authenticator, Credentials, Principal } from '../../access/principal.ts';
-import type { Bus } from '../../platform/bus.ts';
+import type { Bus } from '../../platform/broker/bus.ts';
 import { isApiErrorOf } from '../is-api-error.ts';
 import { hashSecret } from '../secret-digest.ts';
 import { startsLikeApiKey } from '../tokens/api-key.ts';

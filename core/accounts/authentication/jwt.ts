@@ -3,7 +3,7 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import { JWT_LIFETIME_S } from '@posthorn/contract/limits.ts';
 import { errors, jwtVerify, SignJWT } from 'jose';
 import type { Role } from '../../access/principal.ts';
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 
 /** Who issues our JWTs; the messaging and billing services accept no other. */
 export const JWT_ISSUER = 'posthorn';

@@ -1,7 +1,7 @@
 import type { AuthSubject } from '../../access/forget-cached.ts';
 import type { Principal } from '../../access/principal.ts';
-import type { Bus } from '../../platform/bus.ts';
-import type { Clock } from '../../platform/clock.ts';
+import type { Bus } from '../../platform/broker/bus.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 
 interface Entry {
   principal: Principal;

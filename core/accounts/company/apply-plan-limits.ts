@@ -1,7 +1,7 @@
 import { tellHoldChanged } from '../../access/company-hold.ts';
 import { forgetCached } from '../../access/forget-cached.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Db, Sql } from '../../platform/db.ts';
+import type { Db, Sql } from '../../platform/database/db.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 
 /**
  * An entitlement update from billing (its `EntitlementUpdate`, declared here again because neither of the two imports the

@@ -1,5 +1,5 @@
 import { fetch } from 'undici';
-import { withoutTrailingSlashes } from '../../platform/base-url.ts';
+import { withoutTrailingSlashes } from '../../platform/http/base-url.ts';
 
 /** The one thing messaging asks of billing, over the internal address (BIL-21). */
 export interface BillingClient {

@@ -1,8 +1,8 @@
 import { forgetCached } from '../../access/forget-cached.ts';
 import { mails } from '../../mail/mails.ts';
-import type { Sql } from '../../platform/db.ts';
-import { oneRow } from '../../platform/one-row.ts';
-import { webhookNotification } from '../../webhooks/delivery/notifications.ts';
+import type { Sql } from '../../platform/database/db.ts';
+import { oneRow } from '../../platform/database/one-row.ts';
+import { webhookNotification } from '../../webhooks/notifications.ts';
 import type { AccountDeps } from '../deps.ts';
 
 /** What {@link clearCompany} ended. */

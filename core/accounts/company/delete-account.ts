@@ -6,7 +6,7 @@ import type { Principal } from '../../access/principal.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import { mails } from '../../mail/mails.ts';
 import { DAY_MS } from '../../platform/durations.ts';
-import { companyNotification } from '../../webhooks/delivery/notifications.ts';
+import { companyNotification } from '../../webhooks/notifications.ts';
 import type { AccountDeps } from '../deps.ts';
 import { checkCurrentPassword } from '../passwords/check-current-password.ts';
 import type { AccountUser } from '../users/account-user.ts';

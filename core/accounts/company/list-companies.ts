@@ -1,8 +1,8 @@
 import type { CompanyDto } from '@posthorn/contract/messaging/admin.ts';
 import type { QueryResultRow } from 'pg';
-import type { Db, Sql } from '../../platform/db.ts';
-import { oneRow } from '../../platform/one-row.ts';
-import { offsetOf } from '../../platform/paging.ts';
+import type { Db, Sql } from '../../platform/database/db.ts';
+import { oneRow } from '../../platform/database/one-row.ts';
+import { offsetOf } from '../../platform/database/paging.ts';
 
 interface CompanyRow extends QueryResultRow {
   id: number;

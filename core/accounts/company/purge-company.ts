@@ -1,5 +1,5 @@
 import { ACCOUNT_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
-import type { Db, Sql } from '../../platform/db.ts';
+import type { Db, Sql } from '../../platform/database/db.ts';
 import { DAY_MS } from '../../platform/durations.ts';
 
 const BATCH = 5_000;

@@ -4,7 +4,7 @@ import { tellHoldChanged } from '../../access/company-hold.ts';
 import { forgetCached } from '../../access/forget-cached.ts';
 import { PLATFORM_COMPANY_ID } from '../../access/superadmin.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
-import { companyNotification } from '../../webhooks/delivery/notifications.ts';
+import { companyNotification } from '../../webhooks/notifications.ts';
 import type { AccountDeps } from '../deps.ts';
 import { readCompany } from './list-companies.ts';
 

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { EMAIL_CODE_ATTEMPTS_MAX, EMAIL_CODE_LIFETIME_S } from '@posthorn/contract/limits.ts';
-import type { Sql } from '../../platform/db.ts';
+import type { Sql } from '../../platform/database/db.ts';
 import type { AccountDeps } from '../deps.ts';
 import { newCode } from '../secret-digest.ts';
 

@@ -1,7 +1,7 @@
 import { forgetCached } from '../../access/forget-cached.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import { mails } from '../../mail/mails.ts';
-import type { Sql } from '../../platform/db.ts';
+import type { Sql } from '../../platform/database/db.ts';
 import { type ClearedCompany, clearCompany } from '../company/clear-company.ts';
 import type { AccountDeps } from '../deps.ts';
 import { endSessions } from '../sessions/end-sessions.ts';

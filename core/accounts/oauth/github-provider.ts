@@ -1,5 +1,5 @@
 import * as oauth from 'oauth4webapi';
-import { withoutTrailingSlashes } from '../../platform/base-url.ts';
+import { withoutTrailingSlashes } from '../../platform/http/base-url.ts';
 import { type OAuthProvider, type ProviderCredentials, providerTimeout } from './provider.ts';
 
 const SCOPE = 'read:user user:email';

@@ -1,6 +1,6 @@
 import { forgetCached } from '../../access/forget-cached.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
-import type { Sql } from '../../platform/db.ts';
+import type { Sql } from '../../platform/database/db.ts';
 import type { AccountDeps } from '../deps.ts';
 import { takeOver } from '../mailbox/take-over.ts';
 import type { AccountUser } from '../users/account-user.ts';

@@ -1,6 +1,6 @@
 import type { MailContent } from '../../mail/mail-content.ts';
 import { mails } from '../../mail/mails.ts';
-import type { Sql } from '../../platform/db.ts';
+import type { Sql } from '../../platform/database/db.ts';
 import { MINUTE_MS } from '../../platform/durations.ts';
 import type { AccountDeps } from '../deps.ts';
 import { endsSomething } from '../mailbox/take-over.ts';

@@ -1,7 +1,7 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import { mails } from '../../mail/mails.ts';
-import { oneRow } from '../../platform/one-row.ts';
+import { oneRow } from '../../platform/database/one-row.ts';
 import type { AccountDeps } from '../deps.ts';
 import { takeOver } from '../mailbox/take-over.ts';
 import { hashSecret } from '../secret-digest.ts';

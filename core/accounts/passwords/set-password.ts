@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/db.ts';
+import type { Sql } from '../../platform/database/db.ts';
 import { endSessions } from '../sessions/end-sessions.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
-import { isUnavailable, type Sql } from '../../platform/db.ts';
-import { oneRow } from '../../platform/one-row.ts';
+import { isUnavailable, type Sql } from '../../platform/database/db.ts';
+import { oneRow } from '../../platform/database/one-row.ts';
 import type { AccountDeps } from '../deps.ts';
 import type { AccountUser } from '../users/account-user.ts';
 import { slugOf } from './company-slug.ts';

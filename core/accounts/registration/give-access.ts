@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/db.ts';
+import type { Sql } from '../../platform/database/db.ts';
 import type { AccountDeps } from '../deps.ts';
 import { writeEmailCode } from '../mailbox/email-code.ts';
 import { type CreatedKey, createToken } from '../tokens/create-token.ts';

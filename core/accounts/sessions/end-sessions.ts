@@ -1,5 +1,5 @@
 import { forgetCached } from '../../access/forget-cached.ts';
-import type { Sql } from '../../platform/db.ts';
+import type { Sql } from '../../platform/database/db.ts';
 
 /**
  * Ends every session of a user, JWTs included, but for the one JWT that may go on (`keepJti`), and notifies every

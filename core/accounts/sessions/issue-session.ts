@@ -1,5 +1,5 @@
 import type { Session } from '@posthorn/contract/messaging/auth.ts';
-import type { Sql } from '../../platform/db.ts';
+import type { Sql } from '../../platform/database/db.ts';
 import { DAY_MS } from '../../platform/durations.ts';
 import { newId } from '../../platform/ids.ts';
 import type { AccountDeps } from '../deps.ts';

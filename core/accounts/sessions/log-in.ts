@@ -1,8 +1,8 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { QueryResultRow } from 'pg';
 import { type AuditAction, recordAudit } from '../../audit/record-audit.ts';
+import { oneRow } from '../../platform/database/one-row.ts';
 import { MINUTE_MS } from '../../platform/durations.ts';
-import { oneRow } from '../../platform/one-row.ts';
 import type { AccountDeps } from '../deps.ts';
 import { ACCOUNT_USER_COLUMNS, type AccountUser, isUsersSuperadmin } from '../users/account-user.ts';
 import { issueSession, type SessionGrant } from './issue-session.ts';

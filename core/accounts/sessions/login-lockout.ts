@@ -1,7 +1,7 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { LOGIN_FAILURES_MAX, LOGIN_LOCKOUT_S } from '@posthorn/contract/limits.ts';
-import type { Sql } from '../../platform/db.ts';
-import { oneRow } from '../../platform/one-row.ts';
+import type { Sql } from '../../platform/database/db.ts';
+import { oneRow } from '../../platform/database/one-row.ts';
 import type { AccountDeps } from '../deps.ts';
 
 type LockoutDeps = Pick<AccountDeps, 'clock' | 'digest'>;

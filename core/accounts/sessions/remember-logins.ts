@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/db.ts';
+import type { Sql } from '../../platform/database/db.ts';
 import { DAY_MS } from '../../platform/durations.ts';
 import type { AccountDeps } from '../deps.ts';
 

@@ -1,6 +1,6 @@
 import { recordAudit } from '../../audit/record-audit.ts';
-import type { Sql } from '../../platform/db.ts';
-import { oneRow } from '../../platform/one-row.ts';
+import type { Sql } from '../../platform/database/db.ts';
+import { oneRow } from '../../platform/database/one-row.ts';
 import type { AccountDeps } from '../deps.ts';
 import { newApiKey } from './api-key.ts';
 

@@ -1,6 +1,6 @@
 import type { Token } from '@posthorn/contract/messaging/tokens.ts';
-import type { Orm } from '../../platform/orm.ts';
-import { offsetOf } from '../../platform/paging.ts';
+import type { Orm } from '../../platform/database/orm.ts';
+import { offsetOf } from '../../platform/database/paging.ts';
 import { ApiTokenSchema } from '../entities.ts';
 
 /** The keys of a company that still work, newest first, without the keys themselves. */

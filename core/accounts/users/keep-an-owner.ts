@@ -1,6 +1,6 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { Role } from '../../access/principal.ts';
-import type { Sql } from '../../platform/db.ts';
+import type { Sql } from '../../platform/database/db.ts';
 
 /**
  * Locks the company's users and refuses what would leave it without an owner: 409 CONFLICT. Also refuses

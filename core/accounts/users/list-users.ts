@@ -1,6 +1,6 @@
 import type { UserDto } from '@posthorn/contract/messaging/users.ts';
-import type { Orm } from '../../platform/orm.ts';
-import { offsetOf } from '../../platform/paging.ts';
+import type { Orm } from '../../platform/database/orm.ts';
+import { offsetOf } from '../../platform/database/paging.ts';
 import { UserSchema } from '../entities.ts';
 
 /** The users of a company, oldest first. */

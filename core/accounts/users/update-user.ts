@@ -3,7 +3,7 @@ import { forgetCached } from '../../access/forget-cached.ts';
 import { holdPrincipal } from '../../access/hold-principal.ts';
 import type { Principal } from '../../access/principal.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
-import { oneRow } from '../../platform/one-row.ts';
+import { oneRow } from '../../platform/database/one-row.ts';
 import type { AccountDeps } from '../deps.ts';
 import { keepAnOwner } from './keep-an-owner.ts';
 import { USER_COLUMNS, type UserRow, userView } from './user-view.ts';

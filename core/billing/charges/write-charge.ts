@@ -1,5 +1,5 @@
-import type { Sql } from '../../platform/db.ts';
-import { oneRow } from '../../platform/one-row.ts';
+import type { Sql } from '../../platform/database/db.ts';
+import { oneRow } from '../../platform/database/one-row.ts';
 import type { ProviderPayment } from '../provider/port.ts';
 import { queueTask } from '../provider/provider-tasks.ts';
 

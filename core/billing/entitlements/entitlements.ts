@@ -1,6 +1,6 @@
 import type { SubscriptionStatus } from '@posthorn/contract/billing/subscriptions.ts';
-import type { Sql } from '../../platform/db.ts';
-import { oneRow } from '../../platform/one-row.ts';
+import type { Sql } from '../../platform/database/db.ts';
+import { oneRow } from '../../platform/database/one-row.ts';
 import { wakeBillingWorker } from '../billing-bus.ts';
 
 /** The queue of entitlement updates, from billing to messaging. */

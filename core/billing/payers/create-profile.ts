@@ -1,7 +1,7 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { AddressDto, CreateProfileBody, ProfileDto } from '@posthorn/contract/billing/profile.ts';
-import type { Sql } from '../../platform/db.ts';
-import { oneRow } from '../../platform/one-row.ts';
+import type { Sql } from '../../platform/database/db.ts';
+import { oneRow } from '../../platform/database/one-row.ts';
 import type { BillingDeps } from '../deps.ts';
 import { lockCompany } from '../lock-company.ts';
 import type { CustomerFields } from '../provider/port.ts';

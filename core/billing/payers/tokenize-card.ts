@@ -1,6 +1,6 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { CardDto, TokenizeCardBody } from '@posthorn/contract/billing/cards.ts';
-import { oneRow } from '../../platform/one-row.ts';
+import { oneRow } from '../../platform/database/one-row.ts';
 import type { BillingDeps } from '../deps.ts';
 import { type Profile, ProfileSchema } from '../entities.ts';
 import { lockCompany } from '../lock-company.ts';

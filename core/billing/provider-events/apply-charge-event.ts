@@ -1,6 +1,6 @@
 import type { BillingType } from '@posthorn/contract/billing/subscriptions.ts';
-import type { Sql } from '../../platform/db.ts';
-import { oneRow } from '../../platform/one-row.ts';
+import type { Sql } from '../../platform/database/db.ts';
+import { oneRow } from '../../platform/database/one-row.ts';
 import { CHARGE_STATUS_OF, type ChargeEvent } from '../charges/charge-status.ts';
 import { writeCharge } from '../charges/write-charge.ts';
 import { localDate } from '../dates.ts';

@@ -1,8 +1,8 @@
 import type { ProviderEventBody } from '@posthorn/contract/billing/provider-webhook.ts';
-import type { Sql } from '../../platform/db.ts';
+import type { Sql } from '../../platform/database/db.ts';
+import { oneRow } from '../../platform/database/one-row.ts';
 import { MINUTE_MS } from '../../platform/durations.ts';
 import { isUuid } from '../../platform/ids.ts';
-import { oneRow } from '../../platform/one-row.ts';
 import { isChargeEvent } from '../charges/charge-status.ts';
 import { parseProviderTime } from '../dates.ts';
 import type { BillingDeps } from '../deps.ts';

@@ -1,5 +1,5 @@
 import { fetch } from 'undici';
-import { withoutTrailingSlashes } from '../../platform/base-url.ts';
+import { withoutTrailingSlashes } from '../../platform/http/base-url.ts';
 import { ProviderError } from './port.ts';
 
 export interface AsaasOptions {

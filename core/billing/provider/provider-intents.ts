@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/db.ts';
+import type { Sql } from '../../platform/database/db.ts';
 import { newId } from '../../platform/ids.ts';
 import { wakeBillingWorker } from '../billing-bus.ts';
 import type { BillingDeps } from '../deps.ts';

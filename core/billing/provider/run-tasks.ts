@@ -1,6 +1,6 @@
 import type { BillingCycle } from '@posthorn/contract/billing/catalog.ts';
 import type { SubscriptionStatus } from '@posthorn/contract/billing/subscriptions.ts';
-import { oneRow } from '../../platform/one-row.ts';
+import { oneRow } from '../../platform/database/one-row.ts';
 import { holderIsGone, type Pulse } from '../../workers/pulse.ts';
 import { addonPriceCents } from '../catalog/prices.ts';
 import { writeCharge } from '../charges/write-charge.ts';

@@ -1,7 +1,7 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { BillingCycle } from '@posthorn/contract/billing/catalog.ts';
 import type { AddedItem } from '@posthorn/contract/billing/subscriptions.ts';
-import type { Sql } from '../../platform/db.ts';
+import type { Sql } from '../../platform/database/db.ts';
 import { addonPriceCents } from '../catalog/prices.ts';
 import type { BillingDeps } from '../deps.ts';
 import { type CompanyTime, lockCompany } from '../lock-company.ts';

@@ -1,6 +1,6 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import type { Sql } from '../../platform/db.ts';
-import { oneRow } from '../../platform/one-row.ts';
+import type { Sql } from '../../platform/database/db.ts';
+import { oneRow } from '../../platform/database/one-row.ts';
 import type { BillingDeps } from '../deps.ts';
 
 /**

@@ -6,9 +6,9 @@ import {
   type SubscriptionDto,
 } from '@posthorn/contract/billing/subscriptions.ts';
 import { BILLING_TRIAL_DAYS } from '@posthorn/contract/limits.ts';
-import type { Sql } from '../../platform/db.ts';
+import type { Sql } from '../../platform/database/db.ts';
+import { oneRow } from '../../platform/database/one-row.ts';
 import { DAY_MS } from '../../platform/durations.ts';
-import { oneRow } from '../../platform/one-row.ts';
 import { addonPriceCents } from '../catalog/prices.ts';
 import { writeCharge } from '../charges/write-charge.ts';
 import { localDate } from '../dates.ts';

@@ -1,6 +1,6 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { SubscriptionStatus } from '@posthorn/contract/billing/subscriptions.ts';
-import type { Sql } from '../../platform/db.ts';
+import type { Sql } from '../../platform/database/db.ts';
 
 export interface SubscriptionRow {
   id: number;

@@ -1,6 +1,6 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { SubscriptionDto, SubscriptionItemDto } from '@posthorn/contract/billing/subscriptions.ts';
-import type { Sql } from '../../platform/db.ts';
+import type { Sql } from '../../platform/database/db.ts';
 import type { BillingDeps } from '../deps.ts';
 
 type Row = Omit<SubscriptionDto, 'trial_ends_at' | 'current_period_end' | 'items'> & {

@@ -1,6 +1,6 @@
 import type { BillingCycle } from '@posthorn/contract/billing/catalog.ts';
-import type { Sql } from '../../platform/db.ts';
-import { oneRow } from '../../platform/one-row.ts';
+import type { Sql } from '../../platform/database/db.ts';
+import { oneRow } from '../../platform/database/one-row.ts';
 import { addonPriceCents } from '../catalog/prices.ts';
 import { type Fact, isLater } from './derive-state.ts';
 

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** What readiness writes to find out that the database takes writes (core/platform/write-probe.ts). */
+/** What readiness writes to find out that the database takes writes (core/platform/database/write-probe.ts). */
 export class WriteProbes extends Migration {
   override name = '0050-write-probes';
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Channel, Connection } from 'rabbitmq-client';
-import type { Log } from '../log.ts';
+import type { Log } from '../process/log.ts';
 
 const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 3_000;

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Channel, Connection } from 'rabbitmq-client';
-import type { Log } from '../log.ts';
+import type { Log } from '../process/log.ts';
 import type { Consumer } from './broker.ts';
 import { atMost, keepChannel } from './rabbitmq-channel.ts';
 import { queueArguments } from './rabbitmq-queues.ts';

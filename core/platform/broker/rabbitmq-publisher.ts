@@ -1,6 +1,6 @@
 import { setTimeout as delay, setImmediate as immediate } from 'node:timers/promises';
 import type { Connection } from 'rabbitmq-client';
-import type { Log } from '../log.ts';
+import type { Log } from '../process/log.ts';
 import { keepChannel } from './rabbitmq-channel.ts';
 import { declareQueues } from './rabbitmq-queues.ts';
 

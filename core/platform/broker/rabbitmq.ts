@@ -1,5 +1,5 @@
 import { Connection } from 'rabbitmq-client';
-import type { Log } from '../log.ts';
+import type { Log } from '../process/log.ts';
 import type { Broker, Consumer } from './broker.ts';
 import { atMost } from './rabbitmq-channel.ts';
 import { startConsumer } from './rabbitmq-consumer.ts';

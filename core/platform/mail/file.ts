@@ -1,7 +1,7 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import nodemailer from 'nodemailer';
-import type { Log } from '../log.ts';
+import type { Log } from '../process/log.ts';
 import type { Mailer } from './mail.ts';
 
 /** Without a mail server: each mail becomes `<directory>/<id>-<kind>.eml`, and a log line says where. */

@@ -1,5 +1,5 @@
 /** What the network says, as it passes the port. */
-import type { PresenceUpdate } from '../../facts.ts';
+import type { PresenceUpdate } from '@posthorn/core/network/facts.ts';
 import type { PresenceBody } from '../fact-frames.ts';
 
 export function presenceOf({ last_seen, at, ...update }: PresenceBody): PresenceUpdate {

@@ -1,6 +1,6 @@
 /** What a message of the port is on this network's wire. */
 import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
-import type { OutboundMessage } from '../../driver.ts';
+import type { OutboundMessage } from '@posthorn/core/network/driver.ts';
 import type { MediaInfo } from '../families/media.ts';
 import type { SendItem } from '../frames.ts';
 

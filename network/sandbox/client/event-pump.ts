@@ -10,8 +10,8 @@ import type {
   NetworkChange,
   NetworkReceipt,
   SessionSink,
-} from '../../driver.ts';
-import type { HistoryBatch, NetworkFact } from '../../facts.ts';
+} from '@posthorn/core/network/driver.ts';
+import type { HistoryBatch, NetworkFact } from '@posthorn/core/network/facts.ts';
 import type { HistoryBody } from '../fact-frames.ts';
 import type { MediaInfo } from '../families/media.ts';
 import type { NetworkEvent } from '../frames.ts';

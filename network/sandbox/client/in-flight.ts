@@ -1,5 +1,5 @@
 /** Questions that wait for their answer on one connection, oldest first. */
-import type { Clock } from '@posthorn/core/platform/clock.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 
 export interface InFlight<T> {
   /** Registers a question under the next number; `ask` is told it and sends. */

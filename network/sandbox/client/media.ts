@@ -1,7 +1,12 @@
 /** Media between the driver and the sandbox's CDN: streamed, never held whole. */
 import { Readable } from 'node:stream';
+import {
+  type InboundMedia,
+  type OutboundMedia,
+  SendRefused,
+  SendUnavailable,
+} from '@posthorn/core/network/driver.ts';
 import { z } from 'zod/v4';
-import { type InboundMedia, type OutboundMedia, SendRefused, SendUnavailable } from '../../driver.ts';
 import type { MediaInfo } from '../families/media.ts';
 
 const stored = z.object({ handle: z.string(), size_bytes: z.int(), sha256: z.string() });

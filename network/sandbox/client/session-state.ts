@@ -1,5 +1,5 @@
 /** Where a session stands and what follows from what it hears: decisions alone, without I/O or a clock. */
-import { type DisconnectReason, SendDeferred, SendRefused } from '../../driver.ts';
+import { type DisconnectReason, SendDeferred, SendRefused } from '@posthorn/core/network/driver.ts';
 import type { ByeReason, ClientFrame, SendItem } from '../frames.ts';
 
 /** `opening`: not welcomed yet. `closing`: we end it. Once ended it stays so. */

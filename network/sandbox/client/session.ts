@@ -1,8 +1,5 @@
 /** One instance's session with the sandbox: one WebSocket, from hello to its one and only end. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Clock } from '@posthorn/core/platform/clock.ts';
-import { WebSocket } from 'ws';
-import { z } from 'zod/v4';
 import {
   type DisconnectReason,
   type NetworkSession,
@@ -11,7 +8,10 @@ import {
   SendRefused,
   SendUnavailable,
   type SessionSink,
-} from '../../driver.ts';
+} from '@posthorn/core/network/driver.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
+import { WebSocket } from 'ws';
+import { z } from 'zod/v4';
 import { type ClientFrame, type ServerFrame, sendItem } from '../frames.ts';
 import type { SandboxLog } from '../log.ts';
 import { presenceOf, withCdnAddresses } from './answers.ts';

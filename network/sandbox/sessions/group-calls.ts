@@ -1,6 +1,7 @@
 /** What drivers ask of groups. */
+
+import type { ParticipantRefusal } from '@posthorn/core/network/actions.ts';
 import { z } from 'zod/v4';
-import type { ParticipantRefusal } from '../../actions.ts';
 import { groupInfo } from '../state/group-facts.ts';
 import {
   changeGroup,

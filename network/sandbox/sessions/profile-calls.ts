@@ -1,6 +1,7 @@
 /** The account's own name, words and picture. */
+
+import type { Profile } from '@posthorn/core/network/actions.ts';
 import { z } from 'zod/v4';
-import type { Profile } from '../../actions.ts';
 import { CDN_PATH } from '../control/cdn-http.ts';
 import type { Account, Phone } from '../state/model.ts';
 import { phoneRecord } from '../state/records.ts';

@@ -1,5 +1,5 @@
 /** What accounts hear of the groups that they are in. */
-import type { GroupInfo } from '../../actions.ts';
+import type { GroupInfo } from '@posthorn/core/network/actions.ts';
 import type { FactBody } from '../fact-frames.ts';
 import type { Account, Group, Phone } from './model.ts';
 import { sharedJid } from './phones.ts';

@@ -1,7 +1,7 @@
 /** Groups: who is in, who may do what, and what their participants hear of it. */
 import { randomBytes } from 'node:crypto';
 import { GROUP_SERVER, type Jid } from '@posthorn/contract/jid.ts';
-import type { ParticipantAction } from '../../actions.ts';
+import type { ParticipantAction } from '@posthorn/core/network/actions.ts';
 import { groupInfo, tellFact } from './group-facts.ts';
 import type { Group, Phone } from './model.ts';
 import { phoneFor, sharedJid } from './phones.ts';

@@ -1,5 +1,5 @@
 /** What a business shows: plain data, as the port answers it. */
-import type { BusinessProfile, Product } from '../../actions.ts';
+import type { BusinessProfile, Product } from '@posthorn/core/network/actions.ts';
 
 export interface Storefront {
   profile: Omit<BusinessProfile, 'jid'>;

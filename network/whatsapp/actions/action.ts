@@ -1,4 +1,4 @@
-import { type NetworkActions, SendRefused, SendUnavailable } from '../../driver.ts';
+import { type NetworkActions, SendRefused, SendUnavailable } from '@posthorn/core/network/driver.ts';
 import type { LibrarySocket } from '../library-types.ts';
 import { type Context, requireLive } from '../session-context.ts';
 

@@ -1,6 +1,6 @@
 /** Labels and the states of chats: kept by the account's devices together, in app state. */
-import { SendRefused } from '../../driver.ts';
-import type { NetworkFact } from '../../facts.ts';
+import { SendRefused } from '@posthorn/core/network/driver.ts';
+import type { NetworkFact } from '@posthorn/core/network/facts.ts';
 import { readTail } from '../known-messages.ts';
 import { type Context, nextRevision } from '../session-context.ts';
 import { tell } from '../session-facts.ts';

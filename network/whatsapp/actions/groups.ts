@@ -1,5 +1,5 @@
 /** Groups, and who is in them. */
-import { type GroupInfo, type ParticipantRefusal, SendRefused } from '../../driver.ts';
+import { type GroupInfo, type ParticipantRefusal, SendRefused } from '@posthorn/core/network/driver.ts';
 import type { LibraryGroup } from '../library-types.ts';
 import { type Context, nameOf } from '../session-context.ts';
 import { groupOf } from '../wire/groups.ts';

@@ -1,6 +1,6 @@
 /** Pins, votes and stars. */
 import { randomBytes } from 'node:crypto';
-import { SendRefused } from '../../driver.ts';
+import { SendRefused } from '@posthorn/core/network/driver.ts';
 import { readAudience } from '../audience.ts';
 import { readMessage } from '../known-messages.ts';
 import { type Context, namesFor, ownJid } from '../session-context.ts';

@@ -1,7 +1,7 @@
 /** Contacts, presence, profiles, businesses and calls. */
 import { randomBytes } from 'node:crypto';
 import { isLidJid } from '@posthorn/contract/jid.ts';
-import { type BusinessProfile, type Product, SendRefused } from '../../driver.ts';
+import { type BusinessProfile, type Product, SendRefused } from '@posthorn/core/network/driver.ts';
 import type { LibraryBusinessProfile, LibraryProduct } from '../library-shop-types.ts';
 import type { LibrarySocket } from '../library-types.ts';
 import { type Context, nameOf, nextRevision, ownJid } from '../session-context.ts';

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { type InboundMedia, SendRefused } from '../../driver.ts';
+import { type InboundMedia, SendRefused } from '@posthorn/core/network/driver.ts';
 import { readMessage } from '../known-messages.ts';
 import { type Context, requireLive, transferOf } from '../session-context.ts';
 import { unwrap } from '../wire/content.ts';

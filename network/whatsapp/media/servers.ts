@@ -1,5 +1,5 @@
 /** The network's media servers, as it names them for a while. */
-import { SendUnavailable } from '../../driver.ts';
+import { SendUnavailable } from '@posthorn/core/network/driver.ts';
 import type { LibrarySocket, WireNode } from '../library-types.ts';
 
 export interface MediaServers {

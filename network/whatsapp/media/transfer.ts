@@ -4,8 +4,13 @@ import type { Agent, IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { type Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import {
+  type OutboundMedia,
+  SendDeferred,
+  SendRefused,
+  SendUnavailable,
+} from '@posthorn/core/network/driver.ts';
 import { z } from 'zod/v4';
-import { type OutboundMedia, SendDeferred, SendRefused, SendUnavailable } from '../../driver.ts';
 import { type MediaRef, type MediaUse, useOf } from '../wire/inbound-media.ts';
 import type { UploadedMedia } from '../wire/outbound-media.ts';
 import { createDecryptor, createEncryptor } from './crypt.ts';

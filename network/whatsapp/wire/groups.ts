@@ -1,4 +1,4 @@
-import type { GroupInfo } from '../../driver.ts';
+import type { GroupInfo } from '@posthorn/core/network/driver.ts';
 import type { LibraryGroup } from '../library-types.ts';
 
 /** A group as we tell it; `nameOf` gives the name that we have for a person, of the two that the network may give. */

@@ -1,4 +1,4 @@
-import type { InboundMedia } from '../../driver.ts';
+import type { InboundMedia } from '@posthorn/core/network/driver.ts';
 import { numberOf } from './numbers.ts';
 import type { WireMedia } from './wire-types.ts';
 

@@ -1,6 +1,6 @@
 /** A message of the network as the port has it: every family, and what changes messages that are there. No I/O. */
 import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
-import type { InboundMedia, InboundMessage, NetworkChange } from '../../driver.ts';
+import type { InboundMedia, InboundMessage, NetworkChange } from '@posthorn/core/network/driver.ts';
 import { kindOf, readContext, unwrap } from './content.ts';
 import { given } from './given.ts';
 import { mediaRef } from './inbound-media.ts';

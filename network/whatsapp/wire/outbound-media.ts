@@ -1,5 +1,5 @@
 /** The contents that carry media; the bytes were encrypted and uploaded before. */
-import type { OutboundMedia } from '../../driver.ts';
+import type { OutboundMedia } from '@posthorn/core/network/driver.ts';
 import { given } from './given.ts';
 import type { WireMedia, WireMessage } from './wire-types.ts';
 

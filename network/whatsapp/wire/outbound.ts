@@ -1,6 +1,6 @@
 /** A message of the port as the network's own: what the official apps put on the wire. No I/O, no clock. */
 import { isGroupJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
-import { type MessageTarget, type OutboundMessage, SendRefused } from '../../driver.ts';
+import { type MessageTarget, type OutboundMessage, SendRefused } from '@posthorn/core/network/driver.ts';
 import {
   bareContent,
   contextOf,

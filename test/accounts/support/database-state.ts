@@ -1,4 +1,4 @@
-import type { Sql } from '@posthorn/core/platform/db.ts';
+import type { Sql } from '@posthorn/core/platform/database/db.ts';
 
 /** A digest of every row of every table, by table: equal before and after says that nothing was changed. */
 export async function databaseState(sql: Sql): Promise<Map<string, string>> {

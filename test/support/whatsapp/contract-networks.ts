@@ -1,4 +1,4 @@
-import type { NetworkDriver } from '@posthorn/network/driver.ts';
+import type { NetworkDriver } from '@posthorn/core/network/driver.ts';
 import { createSandboxDriver } from '@posthorn/network/sandbox/driver.ts';
 import { createSandboxServer } from '@posthorn/network/sandbox/server.ts';
 import { createWhatsAppDriver } from '@posthorn/network/whatsapp/driver.ts';

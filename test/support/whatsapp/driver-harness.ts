@@ -1,7 +1,6 @@
 import './library-timers.ts';
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { networkIdOf, newId } from '@posthorn/core/platform/ids.ts';
 import type {
   DisconnectReason,
   NetworkDriver,
@@ -12,7 +11,8 @@ import type {
   SessionKey,
   SessionKeys,
   SessionSink,
-} from '@posthorn/network/driver.ts';
+} from '@posthorn/core/network/driver.ts';
+import { networkIdOf, newId } from '@posthorn/core/platform/ids.ts';
 import { type Heard, hearing, nothingHeard } from '../../network/heard.ts';
 import { until } from './phone-handle.ts';
 

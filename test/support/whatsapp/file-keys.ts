@@ -1,5 +1,5 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import type { SessionKey, SessionKeys } from '@posthorn/network/driver.ts';
+import type { SessionKey, SessionKeys } from '@posthorn/core/network/driver.ts';
 
 /** A file of keys, which a process that is killed leaves as the last whole write made it. */
 export class KeyFile {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { systemClock } from '@posthorn/core/platform/clock.ts';
-import type { NetworkDriver, SessionKey } from '@posthorn/network/driver.ts';
+import type { NetworkDriver, SessionKey } from '@posthorn/core/network/driver.ts';
+import { systemClock } from '@posthorn/core/platform/process/clock.ts';
 import {
   connected,
   type Kept,

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { SessionKey } from '@posthorn/core/network/driver.ts';
 import { networkIdOf, newId } from '@posthorn/core/platform/ids.ts';
-import type { SessionKey } from '@posthorn/network/driver.ts';
 import { createWhatsAppDriver } from '@posthorn/network/whatsapp/driver.ts';
 import { loadLibrary, trustRoot } from '@posthorn/network/whatsapp/library.ts';
 import {

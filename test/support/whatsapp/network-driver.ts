@@ -1,5 +1,5 @@
-import type { Clock } from '@posthorn/core/platform/clock.ts';
-import type { NetworkDriver } from '@posthorn/network/driver.ts';
+import type { NetworkDriver } from '@posthorn/core/network/driver.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import { createWhatsAppDriver } from '@posthorn/network/whatsapp/driver.ts';
 import { loadLibrary, trustRoot } from '@posthorn/network/whatsapp/library.ts';
 import { startWhatsAppNetwork, type WhatsAppNetwork } from './network.ts';

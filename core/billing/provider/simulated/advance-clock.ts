@@ -1,5 +1,5 @@
-import type { Clock } from '../../../platform/clock.ts';
-import type { Db } from '../../../platform/db.ts';
+import type { Db } from '../../../platform/database/db.ts';
+import type { Clock } from '../../../platform/process/clock.ts';
 import { wakeBillingWorker } from '../../billing-bus.ts';
 import { lockCompany } from '../../lock-company.ts';
 import { settleSubscription } from '../../subscriptions/settle-subscription.ts';

@@ -1,6 +1,6 @@
-import type { Clock } from '../../../platform/clock.ts';
-import type { Db } from '../../../platform/db.ts';
+import type { Db } from '../../../platform/database/db.ts';
 import { DAY_MS, HOUR_MS } from '../../../platform/durations.ts';
+import type { Clock } from '../../../platform/process/clock.ts';
 import { startOfLocalDay } from '../../dates.ts';
 import { movePayment } from './simulate-action.ts';
 import { customerNow, loadPayments } from './simulated-records.ts';

@@ -1,6 +1,6 @@
 import { fetch } from 'undici';
-import type { Clock } from '../../../platform/clock.ts';
-import type { Db } from '../../../platform/db.ts';
+import type { Db } from '../../../platform/database/db.ts';
+import type { Clock } from '../../../platform/process/clock.ts';
 
 export interface SendDeps {
   db: Db;

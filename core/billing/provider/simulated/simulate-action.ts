@@ -1,7 +1,7 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { SimulatedAction } from '@posthorn/contract/billing/simulator.ts';
-import type { Clock } from '../../../platform/clock.ts';
-import type { Db, Sql } from '../../../platform/db.ts';
+import type { Db, Sql } from '../../../platform/database/db.ts';
+import type { Clock } from '../../../platform/process/clock.ts';
 import { localDate } from '../../dates.ts';
 import { endSubscription } from './end-subscription.ts';
 import {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../../platform/clock.ts';
-import type { Db, Sql } from '../../../platform/db.ts';
+import type { Db, Sql } from '../../../platform/database/db.ts';
+import type { Clock } from '../../../platform/process/clock.ts';
 import { type CardToTokenize, type PaymentProvider, ProviderError } from '../port.ts';
 import { brCode, drawQrCode } from './br-code.ts';
 import { endSubscription } from './end-subscription.ts';

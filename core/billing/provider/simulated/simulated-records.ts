@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import type { BillingCycle } from '@posthorn/contract/billing/catalog.ts';
 import type { BillingType } from '@posthorn/contract/billing/subscriptions.ts';
-import type { Clock } from '../../../platform/clock.ts';
-import type { Sql } from '../../../platform/db.ts';
+import type { Sql } from '../../../platform/database/db.ts';
+import type { Clock } from '../../../platform/process/clock.ts';
 import { wakeBillingWorker } from '../../billing-bus.ts';
 import { addCycle, formatProviderTime, localDate } from '../../dates.ts';
 

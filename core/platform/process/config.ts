@@ -1,0 +1,262 @@
+import { isIP, isIPv4, isIPv6 } from 'node:net';
+import {
+  DEFAULT_REQUESTS_PER_MINUTE,
+  MEDIA_FETCH_TIMEOUT_S,
+  MEDIA_RETENTION_DAYS,
+  PASSWORD_RESET_LIFETIME_MINUTES,
+} from '@posthorn/contract/limits.ts';
+import { z } from 'zod/v4';
+import { type AddressRange, parseAddressRange } from '../http/client-address.ts';
+
+const flag = z.stringbool();
+const port = z.coerce.number().int().min(0).max(65535);
+const positive = z.coerce.number().int().positive();
+/** A day at most: a timer that is given more than 24 days fires at once. */
+const seconds = positive.max(86_400);
+/** A century at most: what is reckoned with more ends outside of what a date can be. */
+const days = positive.max(36_500);
+/** Without the protocol asked for, `app.example.com:3000` is a URL too, of the scheme `app.example.com`. */
+const webUrl = z.url({ protocol: /^https?$/, error: 'must be a URL with http:// or https://' });
+
+/** Comma-separated values, each of which `isOne`. */
+function listOf(isOne: (text: string) => boolean, expected: string) {
+  return z
+    .string()
+    .default('')
+    .transform((list, context) => {
+      const given = list
+        .split(',')
+        .map((text) => text.trim())
+        .filter(Boolean);
+      if (!given.every(isOne)) context.addIssue(`must be ${expected}, separated by commas`);
+      return given;
+    });
+}
+
+const HOST_NAME = /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/i;
+
+function isPort(text: string): boolean {
+  return /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535;
+}
+
+/** `host:port` as a URL has them, whose IPv6 addresses stand in brackets. */
+function isHostAndPort(text: string): boolean {
+  const [, host = '', v6, port = ''] = /^(\[([^\]]*)\]|[^:]+):(\d+)$/.exec(text) ?? [];
+  const isHost = v6 === undefined ? HOST_NAME.test(host) : isIPv6(v6);
+  return isHost && isPort(port);
+}
+
+/** `name@example.com`, or `Some Name <name@example.com>`. */
+const SENDER = /^(?:[^<>@\r\n]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/;
+
+/** `address`, `address:port` or `[IPv6 address]:port`, as `node:dns` takes them. */
+function isServerAddress(text: string): boolean {
+  const [bracketed, v6 = '', v6Port = '53'] = /^\[([^\]]*)\](?::(\d*))?$/.exec(text) ?? [];
+  if (bracketed) return isIPv6(v6) && isPort(v6Port);
+  const [host = '', port = '', ...more] = text.split(':');
+  return isIP(text) !== 0 || (isIPv4(host) && more.length === 0 && isPort(port));
+}
+
+/** Comma-separated ranges or addresses. */
+const addressRanges = z
+  .string()
+  .default('')
+  .transform((list, context): AddressRange[] => {
+    const given = list
+      .split(',')
+      .map((text) => text.trim())
+      .filter(Boolean);
+    try {
+      return given.map(parseAddressRange);
+    } catch {
+      context.addIssue('must be addresses or ranges like 10.0.0.0/8, separated by commas');
+      return [];
+    }
+  });
+
+const DRIVER_NAMES = ['sandbox', 'whatsapp'] as const;
+export type DriverName = (typeof DRIVER_NAMES)[number];
+
+const networkDrivers = z
+  .string()
+  .default('sandbox')
+  .transform((list, context): DriverName[] => {
+    const given = [...new Set(list.split(',').map((text) => text.trim()))].filter(Boolean);
+    const known = DRIVER_NAMES.filter((name) => given.includes(name));
+    if (known.length < given.length || known.length === 0)
+      context.addIssue(`must be ${DRIVER_NAMES.join(' or ')}, separated by commas`);
+    return known.sort((one, other) => given.indexOf(one) - given.indexOf(other));
+  });
+
+/**
+ * Every setting of every role, read from the environment once, at start (ERR-16). Each variable replaces one
+ * embedded part by the real one, independently of the others.
+ */
+export const configSchema = z.object({
+  NODE_ENV: z.enum(['development', 'test', 'production']).default('production'),
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  /** Address the HTTP servers listen on. */
+  HOST: z.string().min(1).default('127.0.0.1'),
+  PORT: port.default(8080),
+  BILLING_PORT: port.default(8081),
+  SANDBOX_PORT: port.default(8090),
+  /** Not HOST: opening the API to the network must not open this, which asks for no credentials. */
+  SANDBOX_HOST: z.string().min(1).default('127.0.0.1'),
+  /** Host names, besides those of this machine, under which the sandbox's control API answers; comma-separated. */
+  SANDBOX_ALLOWED_HOSTS: z.string().default(''),
+  /** Port of a worker's own /health, /ready and /metrics; without it the worker does not listen. */
+  WORKER_PORT: port.optional(),
+  DATA_DIR: z.string().min(1).default('.data'),
+  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }),
+  /** Connections of each process to PostgreSQL, the few dedicated ones aside. */
+  DATABASE_POOL_SIZE: positive.default(12),
+  AMQP_URL: z.url({ protocol: /^amqps?$/ }),
+  /** The networks that instances may be on, comma-separated; the first is that of an instance that names none. */
+  NETWORK_DRIVERS: networkDrivers,
+  SANDBOX_URL: z.url({ protocol: /^wss?$/ }).default('ws://127.0.0.1:8090/ws'),
+  /** Sends of an instance that the sandbox has not answered yet. */
+  SANDBOX_WINDOW: positive.default(32),
+  SANDBOX_AUTO_PAIR: flag.default(true),
+  SANDBOX_KEEP_MESSAGES: positive.default(20_000),
+  /** The WebSocket address of the WhatsApp network; another one only where that can't be reached. */
+  WHATSAPP_URL: z.url({ protocol: /^wss?$/ }).default('wss://web.whatsapp.com/ws/chat'),
+  /** Lets the proxies of instances stand at private addresses. */
+  ALLOW_PRIVATE_PROXIES: flag.default(false),
+  /** Users may try sends from a shared instance of the sandbox. */
+  PLAYGROUND_ENABLED: flag.default(false),
+  /** Least time between two sends of an instance; the default depends on the network. */
+  PACING_MIN_MS: z.coerce.number().int().min(0).max(600_000).optional(),
+  /** The longest time that a text is typed before it is sent; 0: none is, and without it there is no limit. */
+  HUMANIZE_MAX_SECONDS: z.coerce.number().min(0).max(86_400).optional(),
+  JWT_SECRET: z.string().min(32),
+  /** Encrypts credentials and webhook secrets at rest: 32 bytes, as 64 hex digits. */
+  ENCRYPTION_KEY: z.string().regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hex digits (32 bytes)'),
+  PUBLIC_URL: webUrl.default('http://127.0.0.1:8080'),
+  /** The same of the billing service: the server that its OpenAPI document names. */
+  BILLING_PUBLIC_URL: webUrl.default('http://127.0.0.1:8081'),
+  FRONTEND_URL: webUrl.default('http://127.0.0.1:8080'),
+  /** E-mail addresses, comma-separated, that may be superadmin of company 1. */
+  SUPERADMIN_EMAILS: z
+    .string()
+    .default('')
+    .transform((list) =>
+      list
+        .split(',')
+        .map((email) => email.trim().toLowerCase())
+        .filter(Boolean),
+    ),
+  SMTP_URL: z.url({ protocol: /^smtps?$/ }).optional(),
+  MAIL_FROM: z
+    .string()
+    .regex(SENDER, 'must be an address like name@example.com, or Name <name@example.com>')
+    .default('Posthorn <no-reply@posthorn.local>'),
+  /** Lets webhooks reach private addresses and any port: for webhooks to localhost in standalone. */
+  ALLOW_PRIVATE_WEBHOOKS: flag.default(false),
+  HTTP_TIMEOUT: seconds.default(MEDIA_FETCH_TIMEOUT_S).describe('seconds'),
+  /** `none` answers 503 to everything that needs media; else the bucket of GCS_BUCKET, or files in DATA_DIR. */
+  MEDIA_STORAGE: z.enum(['auto', 'none']).default('auto'),
+  GCS_BUCKET: z.string().min(3).optional(),
+  /** Another server that speaks the API of Google Cloud Storage, asked without credentials. */
+  GCS_API_ENDPOINT: webUrl.optional(),
+  GCS_PROJECT_ID: z.string().min(1).optional(),
+  MEDIA_RETENTION_DAYS: days.default(MEDIA_RETENTION_DAYS),
+  /** Memory for uploads and other media bodies, in each process. */
+  MEDIA_MEMORY_MB: positive.default(128),
+  /** Disk space for incoming media, in each process. */
+  MEDIA_SPOOL_MB: positive.default(8192),
+  /** `host:port`, comma-separated: private servers that media may be fetched from all the same. */
+  MEDIA_PRIVATE_HOSTS: listOf(isHostAndPort, 'host:port').transform((hosts) =>
+    hosts.map((host) => host.toLowerCase()),
+  ),
+  /** The ffmpeg program; without it one is looked for on PATH. */
+  FFMPEG_PATH: z.string().min(1).optional(),
+  PASSWORD_RESET_TTL: positive.default(PASSWORD_RESET_LIFETIME_MINUTES).describe('minutes'),
+  /** Days after which an unused session ends. */
+  REFRESH_TTL_DAYS: days.default(30),
+  /** Days after its login that a session ends, however much it is used. */
+  SESSION_MAX_DAYS: days.default(90),
+  /** Where messaging reaches billing, to cancel what a deleted company still pays for. */
+  BILLING_INTERNAL_URL: webUrl.optional(),
+  /** Billing's own database URL; the default is DATABASE_URL with the role posthorn_billing. */
+  BILLING_DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+  /** Selects Asaas as the payment provider. */
+  ASAAS_API_KEY: z.string().min(1).optional(),
+  /** Without a key: billing runs on a simulated provider, with which no money moves. The default outside production. */
+  BILLING_SIMULATED: flag.default(false),
+  /** Default: production for keys that begin with $aact_prod_, the sandbox for others. */
+  ASAAS_BASE_URL: webUrl.optional(),
+  /** Authenticates the provider's webhooks; required with ASAAS_API_KEY. */
+  ASAAS_WEBHOOK_SECRET: z.string().min(1).optional(),
+  /** Authenticates the services to each other. */
+  INTERNAL_SECRET: z.string().min(32).optional(),
+  /** Base URL of the pages that OAuth redirects lead to; the default is FRONTEND_URL. */
+  OAUTH_FRONTEND_REDIRECT_URL: webUrl.optional(),
+  OAUTH_GOOGLE_ENABLED: flag.default(false),
+  OAUTH_GOOGLE_CLIENT_ID: z.string().optional(),
+  OAUTH_GOOGLE_CLIENT_SECRET: z.string().optional(),
+  OAUTH_GOOGLE_REDIRECT_URL: webUrl.optional(),
+  /** The OpenID provider behind `google`; another one only where Google can't be reached. */
+  OAUTH_GOOGLE_ISSUER: webUrl.default('https://accounts.google.com'),
+  OAUTH_GITHUB_ENABLED: flag.default(false),
+  OAUTH_GITHUB_CLIENT_ID: z.string().optional(),
+  OAUTH_GITHUB_CLIENT_SECRET: z.string().optional(),
+  OAUTH_GITHUB_REDIRECT_URL: webUrl.optional(),
+  /** GitHub itself and its API; others for GitHub Enterprise. */
+  OAUTH_GITHUB_URL: webUrl.default('https://github.com'),
+  OAUTH_GITHUB_API_URL: webUrl.default('https://api.github.com'),
+  /** Requests per minute of a company without a plan (LIM-1). */
+  RATE_LIMIT_PER_MINUTE: positive.default(DEFAULT_REQUESTS_PER_MINUTE),
+  /** Requests per minute of an address to each route that takes no credential, and wrong credentials of it. */
+  PUBLIC_RATE_PER_MINUTE: positive.default(20),
+  /** The addresses from which this installation reaches others, for GET /v1/admin/ip-reputation. */
+  EGRESS_IPS: listOf((text) => isIP(text) !== 0, 'IP addresses'),
+  /** The DNS lists of bad addresses that it asks. */
+  REPUTATION_ZONES: listOf((text) => text.length <= 180 && HOST_NAME.test(text), 'domain names'),
+  /** The DNS servers that it asks through; the system's without it. */
+  REPUTATION_RESOLVER: listOf(isServerAddress, 'IP addresses, with a port where it is not 53'),
+  /** The token for /metrics; without it only this machine may read it. */
+  METRICS_TOKEN: z.string().min(16).optional(),
+  /** Proxies whose X-Forwarded-For is trusted. */
+  TRUSTED_PROXIES: addressRanges,
+  /** Event streams that a company, and one key or user of it, may have open in each process. */
+  STREAMS_PER_COMPANY: positive.default(200),
+  STREAMS_PER_KEY: positive.default(50),
+  /** How long a request or an answer may stall before its connection is closed. */
+  TRANSFER_GRACE_SECONDS: seconds.default(15),
+  /** The average rate that requests and answers must reach beyond that, in bytes a second. */
+  TRANSFER_MIN_BYTES_PER_SECOND: positive.default(16 * 1024),
+  /** How long messaging and billing serve as before after SIGTERM, while /ready says that they drain. */
+  SHUTDOWN_DELAY_SECONDS: z.coerce.number().min(0).max(3_600).optional(),
+  /** How long work in progress may take after that. */
+  SHUTDOWN_GRACE_SECONDS: seconds.default(10),
+});
+
+export type Config = z.output<typeof configSchema>;
+
+/** A setting is missing or wrong. The message is one line that names it. */
+export class ConfigError extends Error {
+  override name = 'ConfigError';
+}
+
+type Environment = Record<string, string | undefined>;
+
+/** Reads the settings; throws {@link ConfigError} for the first one that is missing or wrong. */
+export function loadConfig(env: Environment): Config {
+  return read(configSchema, env);
+}
+
+/** The one setting that migrating takes; throws as {@link loadConfig} does. */
+export function loadDatabaseUrl(env: Environment): string {
+  return read(configSchema.pick({ DATABASE_URL: true }), env).DATABASE_URL;
+}
+
+function read<T extends z.ZodType>(schema: T, env: Environment): z.output<T> {
+  const given = Object.fromEntries(
+    Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
+  );
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0]!;
+  const name = issue.path.join('.');
+  throw new ConfigError(given[name] === undefined ? `${name} is required` : `${name}: ${issue.message}`);
+}

@@ -1,0 +1,300 @@
+import { hash } from 'node:crypto';
+import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
+import { IDEMPOTENCY_KEY_LIFETIME_S } from '@posthorn/contract/limits.ts';
+import { type CompanyHold, holdRefusal } from '../access/company-hold.ts';
+import { mayReach } from '../access/instance-scope.ts';
+import type { NewMessage } from '../content/new-message.ts';
+import { acceptOrderLocks } from '../guard/accept-order.ts';
+import {
+  afterOutbound,
+  type ContactState,
+  checkConsecutive,
+  checksDuplicates,
+  comparesContent,
+  newContact,
+} from '../guard/guard.ts';
+import { abilityRefusal } from '../instances/driver-abilities.ts';
+import { instanceRefusal } from '../instances/instance-refusal.ts';
+import { settingsOf } from '../instances/settings.ts';
+import type { Bus } from '../platform/broker/bus.ts';
+import { type Db, isUnavailable } from '../platform/database/db.ts';
+import { canonicalJson, hashKey } from '../platform/hashes.ts';
+import { isUuid, networkIdOf, newId } from '../platform/ids.ts';
+import type { Clock } from '../platform/process/clock.ts';
+import { createCoalescer } from '../platform/process/coalesce.ts';
+import { DATABASE_WAIT_MS, inTime } from '../platform/process/in-time.ts';
+import { type AcceptKnowledge, type AcceptRows, readForAccept } from './accept-sql.ts';
+import { acceptedFor, idleQueues } from './accepted-pages.ts';
+import type { AcceptedFor, LocalQueues } from './local-queues.ts';
+import type { AcceptedSend, SendCommand } from './send-command.ts';
+import { countContent } from './sent-contents.ts';
+import { writeAccepted } from './write-accepted.ts';
+
+export interface Acceptor {
+  /**
+   * Accepts one send durably: when it resolves, the message will be sent. Throws ApiError: 404
+   * INSTANCE_NOT_FOUND, MESSAGE_NOT_FOUND (quoted UUID); 409 INSTANCE_NOT_CONNECTED, INSTANCE_BANNED,
+   * INSTANCE_HARD_PAUSED, PASSIVE_MODE_ENABLED, BLOCKED_*; 403 COMPANY_SUSPENDED; 501 NOT_IMPLEMENTED; 422
+   * IDEMPOTENCY_KEY_REUSED; 503 SERVICE_UNAVAILABLE when the database can't say in time: the key tells the outcome.
+   */
+  acceptSend(command: SendCommand): Promise<AcceptedSend>;
+  /** Resolves when nothing is being written. */
+  idle(): Promise<void>;
+}
+
+export interface AcceptDeps {
+  db: Db;
+  bus: Bus;
+  clock: Clock;
+  /** Absent: there are none in this process. */
+  queues?: LocalQueues | undefined;
+}
+
+const MAX_BATCH = 128;
+
+/**
+ * The accept of every asynchronous send. Concurrent accepts share one transaction: it takes the
+ * instances' locks, reads what decides, decides in the order of arrival, and writes all rows with one
+ * statement. The lock makes the guard's counts exact across processes and an instance's outbox order
+ * the same as its commit order (docs/decisions/0002-coalesced-accept.md has what was measured).
+ */
+export function createAcceptor(deps: AcceptDeps): Acceptor {
+  const coalescer = createCoalescer<SendCommand, AcceptedSend>({
+    maxBatch: MAX_BATCH,
+    run: (batch) => acceptBatch(deps, batch),
+  });
+  return {
+    async acceptSend(command) {
+      const untilMs = command.acceptByMs ?? performance.now() + DATABASE_WAIT_MS;
+      try {
+        return await inTime(coalescer.push(command, untilMs), untilMs);
+      } catch (cause) {
+        if (isUnavailable(cause)) throw apiError('SERVICE_UNAVAILABLE', { cause });
+        throw cause;
+      }
+    },
+    idle: () => coalescer.idle(),
+  };
+}
+
+async function acceptBatch(deps: AcceptDeps, batch: SendCommand[]): Promise<(AcceptedSend | Error)[]> {
+  const now = deps.clock.now();
+  const knownAtMs = performance.now();
+  const sends = batch.map((command) => identify(command));
+  const locks = acceptOrderLocks(batch.map((command) => command.instanceId));
+  const idleAt = idleQueues(deps.queues, batch);
+  const { outcomes, rows, seqs } = await deps.db.transaction(async (client) => {
+    const known = await readForAccept(client, {
+      instanceIds: sends.map((send) => send.command.instanceId),
+      keyIds: sends.map((send) => send.keyId),
+      contentIds: sends.flatMap((send) => (send.content ? [send.content.id] : [])),
+      contacts: sends.flatMap(({ command: { instanceId, message } }) =>
+        message ? [{ instanceId, chatJid: message.chatJid }] : [],
+      ),
+      quotedIds: sends.flatMap((send) => (send.quotedId ? [send.quotedId] : [])),
+      now,
+      idleAt,
+    });
+    const decision: AcceptRows = {
+      sends: [],
+      changes: [],
+      expiredKeys: [],
+      unsentContents: [],
+      contacts: [],
+      audits: [],
+    };
+    const decided = sends.map((send) => decide(send, known, decision, now));
+    for (const { id, isBusy } of known.instances.values()) if (isBusy) idleAt.delete(id);
+    const written = await writeAccepted(client, decision, { now, wantsSeqs: idleAt.size > 0 });
+    return { outcomes: decided, rows: decision, seqs: written };
+  }, locks);
+  if (rows.sends.length + rows.changes.length > 0)
+    tellOfWork(deps, acceptedFor(rows, { idleAt, seqs: await seqs(), now, knownAtMs }));
+  return outcomes;
+}
+
+function tellOfWork({ queues, bus }: AcceptDeps, accepted: readonly AcceptedFor[]): void {
+  if (!queues?.onAccepted(accepted)) bus.notify('outbox');
+}
+
+/** A send command, and the ids by which the database knows what it repeats or refers to. */
+interface IdentifiedSend {
+  command: SendCommand;
+  keyId: string;
+  bodyHash: string;
+  /** Null for a send without a message, which is refused or a replay. */
+  content: { hash: string; id: string } | null;
+  /** A quoted service UUID, to be looked up; null for a hex id or none. */
+  quotedId: string | null;
+}
+
+function identify(command: SendCommand): IdentifiedSend {
+  const { message, instanceId } = command;
+  const quoted = message?.quotedId?.toLowerCase();
+  return {
+    command,
+    keyId: hashKey(instanceId, command.keyScope ?? command.operation, command.idempotencyKey),
+    bodyHash: hashKey(canonicalJson(command.body)),
+    content: message ? identifyContent(instanceId, message) : null,
+    quotedId: quoted && isUuid(quoted) ? quoted : null,
+  };
+}
+
+function identifyContent(instanceId: string, message: NewMessage): { hash: string; id: string } {
+  const contentHash = hash(
+    'sha256',
+    canonicalJson([message.type, message.content, message.mediaHash]),
+    'hex',
+  );
+  return { hash: contentHash, id: hashKey(instanceId, message.chatJid, contentHash) };
+}
+
+/** Decides one send, after all that arrived before it; what it changes is written into `known` and `rows`. */
+function decide(
+  send: IdentifiedSend,
+  known: AcceptKnowledge,
+  rows: AcceptRows,
+  now: Date,
+): AcceptedSend | ApiError {
+  const { command } = send;
+  const instance = known.instances.get(command.instanceId);
+  // A foreign instance answers like a missing one. A superadmin works on any company's.
+  if (!instance || !mayReach(command.principal, instance.company_id)) return apiError('INSTANCE_NOT_FOUND');
+
+  const earlier = known.keys.get(send.keyId);
+  const expired = earlier && now.getTime() - earlier.createdAtMs >= IDEMPOTENCY_KEY_LIFETIME_S * 1000;
+  if (earlier && !expired) {
+    if (earlier.bodyHash !== send.bodyHash) return apiError('IDEMPOTENCY_KEY_REUSED');
+    return { status: earlier.status, messageId: earlier.messageId, taskId: earlier.taskId, replayed: true };
+  }
+
+  const unfit = abilityRefusal(instance.lacks, command.operation) ?? unfitness(instance);
+  if (unfit) return unfit;
+  if (command.refusal) return command.refusal;
+  const { message } = command;
+
+  let quotedNetworkId: string | undefined = message.quotedId;
+  if (send.quotedId) {
+    const quoted = known.quoted.get(send.quotedId);
+    if (!quoted || quoted.instance_id !== command.instanceId) return apiError('MESSAGE_NOT_FOUND');
+    quotedNetworkId = quoted.network_id ?? networkIdOf(send.quotedId);
+  }
+
+  const settings = settingsOf(instance.settings);
+  const contactKey = `${command.instanceId} ${message.chatJid}`;
+  const contact = known.contacts.get(contactKey) ?? newContact(now.getTime());
+  const guarded = { operation: command.operation, chatJid: message.chatJid, content: send.content };
+  const passive = settings.passive_mode_enabled ? apiError('PASSIVE_MODE_ENABLED') : null;
+  const blocked = block(guarded, known, settings, contact, now);
+  const refusal = passive ?? blocked;
+  if (refusal && !command.force) return refusal;
+
+  // The task that sends a message carries the message's id: whoever finishes one finds the other.
+  const taskId = command.messageId ?? newId();
+  const { changes } = message;
+  const accepted = { messageId: changes ?? taskId, taskId };
+  if (expired) rows.expiredKeys.push(send.keyId);
+  const contentId = comparesContent(command.operation) ? send.content?.id : undefined;
+  const counts = contentId !== undefined && countContent(contentId, known, rows, now);
+  rows[changes === undefined ? 'sends' : 'changes'].push({
+    taskId,
+    command,
+    message,
+    companyId: instance.company_id,
+    shard: instance.shard,
+    settings,
+    keyId: send.keyId,
+    bodyHash: send.bodyHash,
+    quotedNetworkId,
+    ...(counts && { contentId }),
+  });
+  // A send that nothing had stopped was not forced.
+  const passed = [passive && 'passive_mode.force_send', blocked && 'anti_spam.force_send'];
+  for (const action of passed)
+    if (action) rows.audits.push(forcedAudit(command, message.chatJid, instance.company_id, action));
+  if (isContact(message.chatJid)) {
+    countContact(known, rows, {
+      key: contactKey,
+      instanceId: command.instanceId,
+      chatJid: message.chatJid,
+      companyId: instance.company_id,
+      state: afterOutbound(contact, now.getTime()),
+    });
+  }
+  known.keys.set(send.keyId, {
+    ...accepted,
+    status: 'queued',
+    bodyHash: send.bodyHash,
+    createdAtMs: now.getTime(),
+  });
+  return { ...accepted, status: 'queued', replayed: false };
+}
+
+/** A subscription that is suspended has disconnected its instances: that is what a send hears first. */
+function unfitness({ state, hold }: { state: string; hold: CompanyHold | null }): ApiError | undefined {
+  if (hold === 'company_suspended') return holdRefusal(hold);
+  return instanceRefusal(state) ?? holdRefusal(hold);
+}
+
+/** What the guard says against a send; null for nothing. */
+function block(
+  send: { operation: string; chatJid: string; content: IdentifiedSend['content'] },
+  known: AcceptKnowledge,
+  settings: ReturnType<typeof settingsOf>,
+  contact: ContactState,
+  now: Date,
+): ApiError | null {
+  const remote = { remote_jid: send.chatJid };
+  if (send.content && checksDuplicates(send.operation, settings)) {
+    const sent = known.contents.get(send.content.id);
+    if (sent) {
+      return apiError('BLOCKED_DUPLICATE_CONTENT', {
+        fields: { ...remote, content_hash: send.content.hash, first_sent_at: sent.firstSentAt },
+      });
+    }
+  }
+  if (!isContact(send.chatJid)) return null;
+  const over = checkConsecutive(contact, settings, now.getTime());
+  if (!over) return null;
+  const { code, ...fields } = over;
+  return apiError(code, { fields: { ...remote, ...fields } });
+}
+
+/** The consecutive rules are about a person who does not answer: groups have no such count. */
+function isContact(chatJid: string): boolean {
+  return !chatJid.endsWith('@g.us') && !chatJid.endsWith('@broadcast');
+}
+
+function countContact(
+  known: AcceptKnowledge,
+  rows: AcceptRows,
+  counted: { key: string; instanceId: string; chatJid: string; companyId: number; state: ContactState },
+): void {
+  const { key, ...contact } = counted;
+  const row = known.contactRows.get(key);
+  if (row) Object.assign(row.state, contact.state);
+  else {
+    const fresh = { ...contact, known: known.contacts.has(key) };
+    known.contactRows.set(key, fresh);
+    rows.contacts.push(fresh);
+  }
+  known.contacts.set(key, contact.state);
+}
+
+/** What a forced send went past, for the audit log (SND-12). */
+function forcedAudit(
+  { principal, instanceId, traceId, operation }: SendCommand,
+  chatJid: string,
+  companyId: number,
+  action: string,
+): AcceptRows['audits'][number] {
+  return {
+    companyId,
+    userId: principal.userId,
+    tokenId: principal.tokenId,
+    instanceId,
+    traceId,
+    action,
+    detail: { operation, remote_jid: chatJid },
+  };
+}

@@ -1,0 +1,14 @@
+import { type Lease, underLease } from '../instances/hold-leases.ts';
+import type { Db } from '../platform/database/db.ts';
+
+/**
+ * Notes that a send begins. A task found with an attempt whose outcome was never recorded is not sent
+ * again on a network that would show it twice: it fails with `outcome_unknown`. Rejects when the send must
+ * not begin: with LeaseLost when another worker owns the instance by now, and when the task is gone.
+ */
+export async function beginAttempt(db: Db, attempt: { taskId: string; lease: Lease }): Promise<void> {
+  const { rowCount } = await underLease(db, attempt.lease, (sql) =>
+    sql.query('UPDATE outbox SET attempts = attempts + 1 WHERE task_id = $1', [attempt.taskId]),
+  );
+  if (rowCount === 0) throw new Error('the task was finished by another');
+}

@@ -1,0 +1,32 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import { requireInstance } from '../access/instance-scope.ts';
+import type { Principal } from '../access/principal.ts';
+import type { Db } from '../platform/database/db.ts';
+import { isUuid } from '../platform/ids.ts';
+import type { Clock } from '../platform/process/clock.ts';
+
+/**
+ * Cancels a scheduled send. The row's status decides who was first, this or the claim: 409 CONFLICT once it
+ * is claimed; 404 NOT_FOUND, INSTANCE_NOT_FOUND. Cancelling twice is fine.
+ */
+export async function cancelScheduled(
+  deps: { db: Db; clock: Clock },
+  input: { principal: Principal; instanceId: string; scheduledId: string },
+): Promise<void> {
+  const { instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
+  const missing = apiError('NOT_FOUND', { message: 'scheduled send not found' });
+  if (!isUuid(input.scheduledId)) throw missing;
+  const cancelled = await deps.db.query(
+    `UPDATE scheduled_sends SET status = 'cancelled', finished_at = coalesce(finished_at, $3)
+     WHERE id = $1 AND instance_id = $2 AND status IN ('scheduled', 'cancelled')`,
+    [input.scheduledId, instanceId, deps.clock.now()],
+  );
+  if (cancelled.rowCount === 1) return;
+  const there = await deps.db.query('SELECT 1 FROM scheduled_sends WHERE id = $1 AND instance_id = $2', [
+    input.scheduledId,
+    instanceId,
+  ]);
+  throw there.rows.length > 0
+    ? apiError('CONFLICT', { message: 'the scheduled send is claimed already' })
+    : missing;
+}

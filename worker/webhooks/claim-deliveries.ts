@@ -1,0 +1,160 @@
+import type { WrittenDelivery } from '@posthorn/core/events/direct-delivery.ts';
+import { eventBodySql } from '@posthorn/core/events/event-body.ts';
+import type { Sql } from '@posthorn/core/platform/database/db.ts';
+import { holderIsGone } from '@posthorn/core/workers/pulse.ts';
+
+/** What may be claimed for one endpoint now. */
+export interface Quota {
+  webhookId: number;
+  /** First attempts at most. */
+  fresh: number;
+  /** Retries at most. */
+  retries: number;
+  /** First attempts with an id below are not looked at. */
+  fromId: number;
+}
+
+/** A claimed delivery, held by this process until its lease ends: one attempt is to be made. */
+export interface ClaimedDelivery extends Omit<WrittenDelivery, 'webhookVersion' | 'body'> {
+  /** Attempts recorded before this one. */
+  attempts: number;
+  /** Changes whenever the webhook's row does; null when the webhook is gone. */
+  webhookVersion: string | null;
+  /** The body as it is sent and signed; null once the event is past its retention. */
+  body: string | null;
+}
+
+/**
+ * Claims due deliveries, by endpoint, and leases them to a worker. Those of a worker that dies are free as soon as
+ * it is declared dead, and in any case when the lease ends. The caller states the limit of each endpoint, so that
+ * one at its cap or with an open breaker is not even looked at, however much waits for it.
+ *
+ * The lease moves no index entry (a HOT update), and the statement does not wait for the disk: a lease lost in a
+ * power cut only means that the delivery is claimed again.
+ */
+export async function claimDeliveries(
+  sql: Sql,
+  options: { quotas: readonly Quota[]; now: Date; leaseMs: number; worker?: number | null },
+): Promise<ClaimedDelivery[]> {
+  const { quotas, now } = options;
+  const { rows } = await sql.query<ClaimedRow>({
+    name: 'deliveries-claim',
+    text: CLAIM,
+    values: [
+      quotas.map((quota) => quota.webhookId),
+      quotas.map((quota) => quota.fresh),
+      quotas.map((quota) => quota.retries),
+      quotas.map((quota) => quota.fromId),
+      now,
+      new Date(now.getTime() + options.leaseMs),
+      options.worker ?? null,
+    ],
+  });
+  return rows.map((row) => ({
+    id: row.id,
+    webhookId: row.webhook_id,
+    eventId: row.event_id,
+    attempts: row.attempts,
+    webhookVersion: row.webhook_version,
+    type: row.type ?? '',
+    instanceId: row.instance_id,
+    body: row.body,
+  }));
+}
+
+interface ClaimedRow {
+  id: number;
+  webhook_id: number;
+  event_id: string;
+  attempts: number;
+  webhook_version: string | null;
+  type: string | null;
+  instance_id: string | null;
+  body: string | null;
+}
+
+// Only enabled webhooks of active companies are claimed for; deliveries of others wait until the webhook is
+// enabled or the company reactivated, or their events are dropped. Deliveries of a deleted one are claimed,
+// to be discarded.
+//
+// First attempts are bounded by a row comparison and not by `webhook_id =`: the planner would take the
+// order by id from the primary key and walk the deliveries of everybody else.
+const HOLDER_IS_GONE = holderIsGone('claimed_by');
+const CLAIM = `
+WITH quota AS (
+  SELECT q.webhook_id, q.fresh, q.retries, q.from_id, w.xmin::text AS version
+  FROM (SELECT set_config('synchronous_commit', 'off', true)) nowait,
+       unnest($1::int[], $2::int[], $3::int[], $4::bigint[]) AS q (webhook_id, fresh, retries, from_id)
+  LEFT JOIN webhooks w ON w.id = ANY (ARRAY[q.webhook_id])
+  LEFT JOIN companies c ON c.id = ANY (ARRAY[w.company_id])
+  WHERE w.enabled IS NOT FALSE AND (c.status IS NULL OR c.status = 'active')
+), picked AS (
+  SELECT d.id, q.version FROM quota q CROSS JOIN LATERAL (
+    SELECT id FROM webhook_deliveries
+    WHERE (webhook_id, id) >= (q.webhook_id, q.from_id) AND webhook_id <= q.webhook_id AND attempts = 0
+      AND next_attempt_at <= $5 AND (leased_until IS NULL OR leased_until < $5 OR ${HOLDER_IS_GONE})
+    ORDER BY webhook_id, id LIMIT q.fresh FOR UPDATE SKIP LOCKED) d
+  UNION ALL
+  SELECT d.id, q.version FROM quota q CROSS JOIN LATERAL (
+    SELECT id FROM webhook_deliveries
+    WHERE webhook_id = q.webhook_id AND attempts > 0
+      AND next_attempt_at <= $5 AND (leased_until IS NULL OR leased_until < $5 OR ${HOLDER_IS_GONE})
+    ORDER BY next_attempt_at LIMIT q.retries FOR UPDATE SKIP LOCKED) d
+), claimed AS (
+  UPDATE webhook_deliveries d SET leased_until = $6, claimed_by = $7
+  FROM picked WHERE d.id = ANY (ARRAY[picked.id])
+  RETURNING d.id, d.webhook_id, d.event_id, d.event_created_at, d.attempts, picked.version
+)
+SELECT c.id, c.webhook_id, c.event_id, c.attempts, c.version AS webhook_version, e.type, e.instance_id, e.body
+FROM claimed c
+LEFT JOIN LATERAL (
+  SELECT e.type, e.instance_id, ${eventBodySql('e')} AS body FROM events e
+  WHERE e.event_id = c.event_id AND e.created_at = c.event_created_at
+  LIMIT 1
+) e ON true
+ORDER BY c.id`;
+
+/**
+ * Releases leased deliveries untried: at shutdown, or when the breaker of their endpoint has opened. Only those
+ * that `worker` holds.
+ */
+export async function releaseDeliveries(
+  sql: Sql,
+  ids: readonly number[],
+  worker: number | null,
+): Promise<void> {
+  if (ids.length === 0) return;
+  await sql.query({
+    name: 'deliveries-release',
+    text: `UPDATE webhook_deliveries SET leased_until = NULL, claimed_by = NULL
+           WHERE id = ANY ($1::bigint[]) AND claimed_by IS NOT DISTINCT FROM $2`,
+    values: [ids, worker],
+  });
+}
+
+/**
+ * Releases what was claimed as these events were written, if that was committed; false: it was not, or not yet. A claim
+ * made since has another lease, and stands.
+ */
+export async function releaseWritten(
+  sql: Sql,
+  eventIds: readonly string[],
+  lease: { until: Date; worker: number | null },
+): Promise<boolean> {
+  const { rowCount } = await sql.query(
+    `UPDATE webhook_deliveries SET leased_until = NULL, claimed_by = NULL
+     WHERE event_id = ANY ($1::uuid[]) AND attempts = 0 AND leased_until = $2 AND claimed_by IS NOT DISTINCT FROM $3`,
+    [eventIds, lease.until, lease.worker],
+  );
+  return rowCount !== 0;
+}
+
+/** Removes deliveries that cannot be made any more: their webhook or their event is gone. */
+export async function discardDeliveries(sql: Sql, ids: readonly number[]): Promise<void> {
+  if (ids.length === 0) return;
+  await sql.query({
+    name: 'deliveries-discard',
+    text: 'DELETE FROM webhook_deliveries WHERE id = ANY ($1::bigint[])',
+    values: [ids],
+  });
+}

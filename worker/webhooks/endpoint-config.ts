@@ -1,0 +1,119 @@
+import type { KeyObject } from 'node:crypto';
+import type { Sql } from '@posthorn/core/platform/database/db.ts';
+import type { Cipher } from '@posthorn/core/platform/encryption.ts';
+import { signingKey } from './sign.ts';
+
+/** All that a delivery needs of its webhook, ready to use. */
+export interface EndpointConfig {
+  /** Of the row that this was made of; a claim names the present one. */
+  version: string;
+  url: URL;
+  webhookUrl: string;
+  /** Path and query. */
+  path: string;
+  /** Name, value, name, value: what each request carries besides the signature. */
+  headers: readonly string[];
+  keys: readonly KeyObject[];
+  /** When the secret before the last rotation ends to sign; the second key goes then. */
+  previousKeyUntilMs: number | null;
+  /** Why nothing can be sent to it: its secret was sealed with another key. Fails its own deliveries only. */
+  unusable: Error | null;
+}
+
+const USER_AGENT = 'Posthorn-Webhooks/1';
+
+/** Reads webhooks and opens their secrets; those that are gone are not in the answer. */
+export async function readEndpointConfigs(
+  deps: { db: Sql; cipher: Cipher },
+  webhookIds: readonly number[],
+): Promise<Map<number, EndpointConfig>> {
+  const { rows } = await deps.db.query<WebhookRow>({
+    name: 'webhooks-for-delivery',
+    text: `
+      SELECT id, xmin::text AS version, url, headers, secret, previous_secret, previous_secret_expires_at
+      FROM webhooks WHERE id = ANY ($1::int[])`,
+    values: [webhookIds],
+  });
+  return new Map(rows.map((row) => [row.id, toUsableConfig(deps.cipher, row)]));
+}
+
+interface WebhookRow {
+  id: number;
+  version: string;
+  url: string;
+  headers: Buffer | null;
+  secret: Buffer;
+  previous_secret: Buffer | null;
+  previous_secret_expires_at: Date | null;
+}
+
+function toUsableConfig(cipher: Cipher, row: WebhookRow): EndpointConfig {
+  try {
+    return toConfig(cipher, row);
+  } catch (cause) {
+    const unusable = new Error('the webhook cannot be read, its secret has to be rotated', { cause });
+    const { version, url: webhookUrl } = row;
+    return {
+      version,
+      url: NOWHERE,
+      webhookUrl,
+      path: '/',
+      headers: [],
+      keys: [],
+      previousKeyUntilMs: null,
+      unusable,
+    };
+  }
+}
+
+const NOWHERE = new URL('http://invalid.invalid/');
+
+function toConfig(cipher: Cipher, row: WebhookRow): EndpointConfig {
+  const url = new URL(row.url);
+  const custom = row.headers ? cipher.open<Record<string, string>>(row.headers) : {};
+  const keys = [signingKey(cipher.open<string>(row.secret))];
+  const previousKey = row.previous_secret && previousKeyOf(cipher, row.previous_secret);
+  if (previousKey) keys.push(previousKey);
+  return {
+    version: row.version,
+    url,
+    webhookUrl: row.url,
+    path: url.pathname + url.search,
+    headers: headersOf(url, custom),
+    keys,
+    previousKeyUntilMs: previousKey ? (row.previous_secret_expires_at?.getTime() ?? null) : null,
+    unusable: null,
+  };
+}
+
+/** Null when it cannot be opened: rotating repairs such a webhook, so the old secret must not block it. */
+function previousKeyOf(cipher: Cipher, sealed: Buffer): KeyObject | null {
+  try {
+    return signingKey(cipher.open<string>(sealed));
+  } catch {
+    return null;
+  }
+}
+
+function headersOf(url: URL, custom: Record<string, string>): string[] {
+  const headers = new Map<string, string>([
+    ['content-type', 'application/json'],
+    ['user-agent', USER_AGENT],
+    // A compressed answer would have to be unpacked to be read: none is requested, none is unpacked.
+    ['accept-encoding', 'identity'],
+  ]);
+  if (url.username !== '' || url.password !== '') {
+    const credentials = `${unescaped(url.username)}:${unescaped(url.password)}`;
+    headers.set('authorization', `Basic ${Buffer.from(credentials).toString('base64')}`);
+  }
+  for (const [name, value] of Object.entries(custom)) headers.set(name.toLowerCase(), value);
+  return [...headers].flat();
+}
+
+function unescaped(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
