@@ -1,12 +1,12 @@
 import { createRabbitBroker } from '@posthorn/core/platform/broker/rabbitmq.ts';
+import { loadConfig } from '@posthorn/core/platform/config.ts';
 import { openDatabaseClock } from '@posthorn/core/platform/database/database-clock.ts';
 import { startHealthServer } from '@posthorn/core/platform/http/health-server.ts';
 import { createMetricsAccess } from '@posthorn/core/platform/http/metrics-access.ts';
-import { loadConfig } from '@posthorn/core/platform/process/config.ts';
 import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { createMetrics } from '@posthorn/core/platform/process/metrics.ts';
-import { runMain } from '@posthorn/core/platform/process/run-main.ts';
 import { createShutdown, shutdownTimes } from '@posthorn/core/platform/process/shutdown.ts';
+import { runMain } from '@posthorn/core/platform/run-main.ts';
 import { openWorkerRoles } from './roles.ts';
 
 /** The roles that consume, by themselves: `npm run worker`. */

@@ -1,6 +1,6 @@
 import type { NetworkDriver } from '@posthorn/core/network/driver.ts';
+import type { Config, DriverName } from '@posthorn/core/platform/config.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
-import type { Config, DriverName } from '@posthorn/core/platform/process/config.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { createSandboxDriver } from '@posthorn/network/sandbox/driver.ts';
 import { createWhatsAppDriver } from '@posthorn/network/whatsapp/driver.ts';

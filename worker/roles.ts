@@ -4,6 +4,7 @@ import { type OpenedMedia, openMedia } from '@posthorn/core/media/open-media.ts'
 import { requireSchema } from '@posthorn/core/migrations/require-schema.ts';
 import type { Broker } from '@posthorn/core/platform/broker/broker.ts';
 import { type Bus, openBus } from '@posthorn/core/platform/broker/bus.ts';
+import type { Config } from '@posthorn/core/platform/config.ts';
 import { PATIENT_LIMITS } from '@posthorn/core/platform/database/connection-limits.ts';
 import { clockCheck } from '@posthorn/core/platform/database/database-clock.ts';
 import { createDb } from '@posthorn/core/platform/database/db.ts';
@@ -12,7 +13,6 @@ import { withoutTrailingSlashes } from '@posthorn/core/platform/http/base-url.ts
 import { createOutbound } from '@posthorn/core/platform/http/outbound-http.ts';
 import { createMailer, mailFolder } from '@posthorn/core/platform/mail/create-mailer.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
-import type { Config } from '@posthorn/core/platform/process/config.ts';
 import { createFolderProbe } from '@posthorn/core/platform/process/folder-probe.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import type { Metrics } from '@posthorn/core/platform/process/metrics.ts';

@@ -1,10 +1,10 @@
 import { createMailQueue } from '../mail/mail-queue.ts';
 import type { Bus } from '../platform/broker/bus.ts';
+import type { Config } from '../platform/config.ts';
 import type { Db } from '../platform/database/db.ts';
 import { createCipher } from '../platform/encryption.ts';
 import { withoutTrailingSlashes } from '../platform/http/base-url.ts';
 import type { Clock } from '../platform/process/clock.ts';
-import type { Config } from '../platform/process/config.ts';
 import type { Log } from '../platform/process/log.ts';
 import { createAuthenticator, type LocalAuthenticator } from './authentication/create-authenticator.ts';
 import { createJwt } from './authentication/jwt.ts';

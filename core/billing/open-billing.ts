@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto';
 import { billingConnectionUrl } from '../migrations/billing-role.ts';
 import { requireSchema } from '../migrations/require-schema.ts';
+import { type Config, ConfigError } from '../platform/config.ts';
 import { createDb } from '../platform/database/db.ts';
 import { createOrm } from '../platform/database/orm.ts';
 import { createCipher } from '../platform/encryption.ts';
 import type { Clock } from '../platform/process/clock.ts';
-import { type Config, ConfigError } from '../platform/process/config.ts';
 import type { Log } from '../platform/process/log.ts';
 import type { Shutdown } from '../platform/process/shutdown.ts';
 import type { BillingDeps } from './deps.ts';

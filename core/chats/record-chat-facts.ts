@@ -1,6 +1,6 @@
 import type { Jid } from '@posthorn/contract/jid.ts';
 import { type RecorderDeps, recordUnderLease } from '../instances/create-recorder.ts';
-import type { Lease } from '../instances/hold-leases.ts';
+import type { Lease } from '../instances/lock-leases.ts';
 
 interface Scope {
   companyId: number;

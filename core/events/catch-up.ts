@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Db } from '../platform/database/db.ts';
 import type { Log } from '../platform/process/log.ts';
+import type { BufferedBytes } from './buffered-bytes.ts';
 import { type Cursor, compareCursors } from './cursor.ts';
 import type { EventBatch } from './event-sink.ts';
 import { type FeedReader, HIGH_WATER_BYTES, meetsHead, standsAtHead } from './feed-readers.ts';
-import type { HeldBytes } from './held-bytes.ts';
 import { type EventPage, FEED_PAGE_BYTES, readEvents } from './read-events.ts';
 
 export interface CatchUpDeps {
@@ -13,7 +13,7 @@ export interface CatchUpDeps {
   nowMs: () => number;
   /** A reader that has not taken what it was given within this time is disconnected. */
   stallMs: number;
-  held: HeldBytes;
+  held: BufferedBytes;
 }
 
 /** The company that a reader is of, as catching up sees it. */

@@ -2,6 +2,7 @@ import type { Db } from '../platform/database/db.ts';
 import type { Limiter } from '../platform/process/limiter.ts';
 import type { Log } from '../platform/process/log.ts';
 import { startLoop } from '../platform/process/loop.ts';
+import type { BufferedBytes } from './buffered-bytes.ts';
 import { type CatchUp, type CatchUpCompany, takesItAll } from './catch-up.ts';
 import type { Cursor } from './cursor.ts';
 import type { EventFilter } from './event-filter.ts';
@@ -15,7 +16,6 @@ import {
   paceAfter,
   shareBatch,
 } from './feed-readers.ts';
-import type { HeldBytes } from './held-bytes.ts';
 import { type EventPage, FEED_PAGE_BYTES, readEvents } from './read-events.ts';
 
 export interface CompanyFeedDeps {
@@ -26,7 +26,7 @@ export interface CompanyFeedDeps {
   reads: Limiter;
   /** Reads for those that are behind. */
   catchUp: CatchUp;
-  held: HeldBytes;
+  held: BufferedBytes;
   /** A reader that has not taken what it was given within this time is disconnected. */
   stallMs: number;
 }
@@ -48,7 +48,7 @@ const LIVE_PAGE = 500;
 const RETRY_MS = 500;
 
 /** What the functions of one company's feed share. */
-interface Context extends CatchUpCompany {
+interface FeedContext extends CatchUpCompany {
   deps: CompanyFeedDeps;
   readers: Set<FeedReader>;
   live: ReturnType<typeof createReaderGroups>;
@@ -63,7 +63,7 @@ interface Context extends CatchUpCompany {
  */
 export function createCompanyFeed(deps: CompanyFeedDeps, companyId: number): CompanyFeed {
   let pace = FIRST_PACE;
-  const feed: Context = {
+  const feed: FeedContext = {
     deps,
     companyId,
     readers: new Set(),
@@ -102,14 +102,14 @@ export function createCompanyFeed(deps: CompanyFeedDeps, companyId: number): Com
   };
 }
 
-function remove(feed: Context, reader: FeedReader): void {
+function remove(feed: FeedContext, reader: FeedReader): void {
   reader.state = 'gone';
   feed.readers.delete(reader);
   feed.live.remove(reader);
   if (feed.readers.size === 0) feed.position = null;
 }
 
-function goLive(feed: Context, reader: FeedReader): void {
+function goLive(feed: FeedContext, reader: FeedReader): void {
   reader.state = 'live';
   feed.live.add(reader);
   feed.position ??= reader.position;
@@ -118,7 +118,7 @@ function goLive(feed: Context, reader: FeedReader): void {
 }
 
 /** Reads the next page for the live readers. Null when there are none, or none any more. */
-async function readOn(feed: Context): Promise<EventPage | null> {
+async function readOn(feed: FeedContext): Promise<EventPage | null> {
   if (feed.live.isEmpty()) return null;
   const { deps, companyId, position } = feed;
   const page = await deps.reads.run(() =>
@@ -140,7 +140,7 @@ async function readOn(feed: Context): Promise<EventPage | null> {
 }
 
 /** The database is an earlier one than the readers have seen: they go on from its end. */
-function resetAll({ deps, companyId, live }: Context, end: Cursor): void {
+function resetAll({ deps, companyId, live }: FeedContext, end: Cursor): void {
   deps.log.warn({ companyId }, 'the event log ends before the cursors of its readers, which are reset');
   for (const group of live.all())
     for (const reader of group) {
@@ -149,7 +149,7 @@ function resetAll({ deps, companyId, live }: Context, end: Cursor): void {
     }
 }
 
-function deliver(feed: Context, page: EventPage, head: Cursor | null): void {
+function deliver(feed: FeedContext, page: EventPage, head: Cursor | null): void {
   const { catchUp, held } = feed.deps;
   for (const group of feed.live.all()) {
     for (const { reader, batch, position } of shareBatch(group, head, page)) {
@@ -171,13 +171,13 @@ function deliver(feed: Context, page: EventPage, head: Cursor | null): void {
   }
 }
 
-function stepBack(feed: Context, reader: FeedReader): void {
+function stepBack(feed: FeedContext, reader: FeedReader): void {
   feed.live.remove(reader);
   reader.state = 'behind';
 }
 
 /** Its connection is slow: it reads on when it has taken what it was given. */
-async function waitFor(feed: Context, reader: FeedReader): Promise<void> {
+async function waitFor(feed: FeedContext, reader: FeedReader): Promise<void> {
   stepBack(feed, reader);
   if (await takesItAll(feed, reader, feed.deps.stallMs)) feed.deps.catchUp.add(feed, reader);
 }

@@ -3,13 +3,13 @@ import type { Db } from '../platform/database/db.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import { createLimiter } from '../platform/process/limiter.ts';
 import type { Log } from '../platform/process/log.ts';
+import { createBufferedBytes } from './buffered-bytes.ts';
 import { createCatchUp } from './catch-up.ts';
 import { type CompanyFeed, createCompanyFeed } from './company-feed.ts';
 import { type Cursor, isExpired } from './cursor.ts';
 import type { EventFilter } from './event-filter.ts';
 import type { EventSink } from './event-sink.ts';
 import type { FeedReader } from './feed-readers.ts';
-import { createHeldBytes } from './held-bytes.ts';
 import { readEventsEnd } from './read-events.ts';
 
 export interface EventFeed {
@@ -63,7 +63,7 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
   const reads = createLimiter(CONCURRENT_READS);
   const nowMs = () => deps.clock.now().getTime();
   const stallMs = deps.stallMs ?? 15_000;
-  const held = createHeldBytes(() => catchUp.pump());
+  const held = createBufferedBytes(() => catchUp.pump());
   const catchUp = createCatchUp({ db: deps.db, log: deps.log, nowMs, stallMs, held });
   let closed = false;
 

@@ -1,6 +1,6 @@
 import { type Sql, type Transaction, write } from '../platform/database/db.ts';
 import { statementOfRows } from '../platform/database/input-rows.ts';
-import type { DeliveryOffer, WrittenDeliveries } from './direct-delivery.ts';
+import type { DeliveryReservation, WrittenDeliveries } from './direct-delivery.ts';
 import { eventBodySql } from './event-body.ts';
 
 export interface NewEvent {
@@ -27,16 +27,16 @@ export async function insertEvents(sql: Sql, events: readonly NewEvent[]): Promi
 }
 
 /**
- * The same, and claims the deliveries of the webhooks that `offer` names, unless their company is suspended. `written`
+ * The same, and claims the deliveries of the webhooks that `reservation` names, unless their company is suspended. `written`
  * may be asked once the transaction is committed.
  */
-export async function insertOffered(
+export async function insertAndClaim(
   sql: Transaction,
   events: readonly NewEvent[],
-  offer: DeliveryOffer,
+  reservation: DeliveryReservation,
 ): Promise<{ written: () => Promise<WrittenDeliveries> }> {
   const { rows } = await sql.writeReturning<WrittenRow>(
-    INSERT_AND_CLAIM({ input: events.map(toRow) }, offer),
+    INSERT_AND_CLAIM({ input: events.map(toRow) }, reservation),
   );
   return { written: async () => toWritten(await rows()) };
 }

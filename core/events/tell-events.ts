@@ -1,7 +1,7 @@
 import type { Bus } from '../platform/broker/bus.ts';
 import { isTransaction, type Sql } from '../platform/database/db.ts';
-import type { DeliveryOffer, DirectDelivery, WrittenDeliveries } from './direct-delivery.ts';
-import { insertEvents, insertOffered, type NewEvent } from './insert-events.ts';
+import type { DeliveryReservation, DirectDelivery, WrittenDeliveries } from './direct-delivery.ts';
+import { insertAndClaim, insertEvents, type NewEvent } from './insert-events.ts';
 
 /** Writes events in the transaction of what they tell. */
 export type TellEvents = (sql: Sql, events: readonly NewEvent[]) => Promise<void>;
@@ -12,9 +12,9 @@ export interface TellDeps {
   deliveries?: DirectDelivery | undefined;
 }
 
-/** An offer of the deliverer's that a statement made use of. */
-interface UsedOffer {
-  offer: DeliveryOffer;
+/** A reservation that a statement used. */
+interface UsedReservation {
+  reservation: DeliveryReservation;
   /** To be asked after the commit. */
   written: () => Promise<WrittenDeliveries>;
 }
@@ -32,27 +32,28 @@ export async function tellEvents<T>(
   commit: (tell: TellEvents) => Promise<T>,
 ): Promise<T> {
   const companyIds = new Set<number>();
-  const used: UsedOffer[] = [];
+  const used: UsedReservation[] = [];
   let unclaimed: Unclaimed = 'none';
   const result = await commit(async (sql, events) => {
     if (events.length === 0) return;
     for (const { companyId } of events) companyIds.add(companyId);
-    const offer = isTransaction(sql) ? deliveries?.offer(events) : null;
-    if (offer && isTransaction(sql)) {
-      const use: UsedOffer = { offer, written: notWritten };
+    const reservation = isTransaction(sql) ? deliveries?.reserve(events) : null;
+    if (reservation && isTransaction(sql)) {
+      const use: UsedReservation = { reservation, written: notWritten };
       used.push(use);
-      use.written = (await insertOffered(sql, events, offer)).written;
+      use.written = (await insertAndClaim(sql, events, reservation)).written;
     } else {
       unclaimed = 'unknown';
       await insertEvents(sql, events);
     }
   }).catch((err) => {
-    for (const { offer } of used) offer.withdraw();
+    for (const { reservation } of used) reservation.withdraw();
     throw err;
   });
   for (const use of used) unclaimed = worseOf(unclaimed, await takeWritten(use));
   announceLog(bus, companyIds);
-  if (unclaimed !== 'none') bus.hint('deliveries', unclaimed === 'known' ? deliveries?.notice : undefined);
+  if (unclaimed !== 'none')
+    bus.hint('deliveries', unclaimed === 'known' ? deliveries?.ownNotification : undefined);
   return result;
 }
 
@@ -60,11 +61,11 @@ async function notWritten(): Promise<WrittenDeliveries> {
   throw new Error('the statement that writes these events has failed');
 }
 
-async function takeWritten({ offer, written }: UsedOffer): Promise<Unclaimed> {
+async function takeWritten({ reservation, written }: UsedReservation): Promise<Unclaimed> {
   const known = await written().catch(() => null);
-  // It is committed, and that must not be taken back by what is unknown of it.
-  if (known) offer.take(known);
-  else offer.withdraw();
+  // A failed read must not undo the commit.
+  if (known) reservation.take(known);
+  else reservation.withdraw();
   if (known === null) return 'unknown';
   return known.unclaimed.length > 0 ? 'known' : 'none';
 }

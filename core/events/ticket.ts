@@ -2,7 +2,7 @@ import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { EVENTS_TICKET_LIFETIME_S } from '@posthorn/contract/limits.ts';
 import type { Principal } from '../access/principal.ts';
-import { familyOf, SESSION_HOLDS } from '../access/session-holds.ts';
+import { familyOf, SESSION_IS_VALID } from '../access/session-valid.ts';
 import type { Sql } from '../platform/database/db.ts';
 import type { Clock } from '../platform/process/clock.ts';
 
@@ -112,7 +112,7 @@ WITH spent AS (
 )
 SELECT c.status, u.id IS NOT NULL AS there,
        EXISTS (SELECT 1 FROM spent) AS first_use,
-       CASE WHEN $3::int IS NULL THEN ${SESSION_HOLDS} ELSE t.revoked_at IS NULL END AS holds,
+       CASE WHEN $3::int IS NULL THEN ${SESSION_IS_VALID} ELSE t.revoked_at IS NULL END AS holds,
        ${PASSWORD_AT} AS password_at
 FROM companies c
 CROSS JOIN (SELECT $4::text AS jti, $7::uuid AS family) claim

@@ -1,7 +1,7 @@
 import { buildEvent } from '../events/build-event.ts';
 import type { NewEvent } from '../events/insert-events.ts';
 import { type RecorderDeps, recordUnderLease } from '../instances/create-recorder.ts';
-import type { Lease, Recorded } from '../instances/hold-leases.ts';
+import type { Lease, Recorded } from '../instances/lock-leases.ts';
 import { type Person, readPhones } from '../lids/read-phones.ts';
 import type { Sql } from '../platform/database/db.ts';
 import { canonicalJson, hashKey } from '../platform/hashes.ts';

@@ -1,6 +1,6 @@
 import { buildEvent } from '../events/build-event.ts';
 import { type RecorderDeps, recordUnderLease } from './create-recorder.ts';
-import type { Lease } from './hold-leases.ts';
+import type { Lease } from './lock-leases.ts';
 import { showQr } from './pairing.ts';
 
 /** Shows a new QR and tells it by the event instance.qr_updated, together. Throws LeaseLost. */

@@ -1,8 +1,8 @@
 import { type TellDeps, type TellEvents, tellEvents } from '../events/tell-events.ts';
+import { type Coalescer, createCoalescer } from '../platform/database/coalesce.ts';
 import type { Db, Transaction } from '../platform/database/db.ts';
 import type { Clock } from '../platform/process/clock.ts';
-import { type Coalescer, createCoalescer } from '../platform/process/coalesce.ts';
-import { type Lease, type Recorded, underLease, underLeases } from './hold-leases.ts';
+import { type Lease, type Recorded, underLease, underLeases } from './lock-leases.ts';
 
 export interface RecorderDeps extends TellDeps {
   db: Db;

@@ -1,8 +1,8 @@
 import { reachOf } from '../access/company-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Bus } from '../platform/broker/bus.ts';
+import { type NotificationWaits, waitUntilFound } from '../platform/broker/notification-waits.ts';
 import type { Db } from '../platform/database/db.ts';
-import { type NotificationWaits, waitUntilFound } from '../platform/database/notification-waits.ts';
 import type { Orm } from '../platform/database/orm.ts';
 import { removeDeviceState } from './device-state.ts';
 import { loadInstance } from './find-instance.ts';

@@ -2,7 +2,7 @@
 import type { Jid } from '@posthorn/contract/jid.ts';
 import { ADVISORY_LOCKS } from '../platform/database/advisory-locks.ts';
 import type { Db, Sql } from '../platform/database/db.ts';
-import { type Lease, underLease } from './hold-leases.ts';
+import { type Lease, underLease } from './lock-leases.ts';
 
 /** Until the end of the transaction nobody else changes the labels of this instance. */
 export async function lockDeviceState(sql: Sql, instanceId: string): Promise<void> {

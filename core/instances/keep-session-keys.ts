@@ -1,7 +1,7 @@
 import type { Db } from '../platform/database/db.ts';
 import type { Cipher } from '../platform/encryption.ts';
 import type { Clock } from '../platform/process/clock.ts';
-import { type Lease, underLease } from './hold-leases.ts';
+import { type Lease, underLease } from './lock-leases.ts';
 
 export interface SessionKeysDeps {
   db: Db;

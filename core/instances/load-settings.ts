@@ -1,5 +1,5 @@
+import { type Coalescer, createCoalescer } from '../platform/database/coalesce.ts';
 import type { Db } from '../platform/database/db.ts';
-import { type Coalescer, createCoalescer } from '../platform/process/coalesce.ts';
 import { type InstanceSettings, settingsOf } from './settings.ts';
 
 /** The settings of an instance as they are now; null when it is no more. */

@@ -1,5 +1,5 @@
 import type { Db, Sql } from '../platform/database/db.ts';
-import { type Lease, underLease } from './hold-leases.ts';
+import { type Lease, underLease } from './lock-leases.ts';
 
 /** Shows the QR that the network gave; a newer one takes its place. */
 export async function showQr(sql: Sql, instanceId: string, qr: string, expiresAt: Date): Promise<void> {

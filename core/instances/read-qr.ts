@@ -2,7 +2,7 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import { holdRefusal, readHold } from '../access/company-hold.ts';
 import { reachOf } from '../access/company-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import { type NotificationWaits, waitUntilFound } from '../platform/database/notification-waits.ts';
+import { type NotificationWaits, waitUntilFound } from '../platform/broker/notification-waits.ts';
 import type { Orm } from '../platform/database/orm.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import { InstancePairingSchema } from './entities.ts';

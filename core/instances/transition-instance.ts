@@ -1,7 +1,7 @@
 import type { EventType } from '@posthorn/contract/events.ts';
 import { buildEvent } from '../events/build-event.ts';
 import { type RecorderDeps, type Recording, recordUnderLease } from './create-recorder.ts';
-import type { Lease } from './hold-leases.ts';
+import type { Lease } from './lock-leases.ts';
 import { type DesiredState, type InstanceState, mayTransition } from './transitions.ts';
 
 /** Columns that change together with the state. What is not named stays. */

@@ -2,7 +2,7 @@ import { buildEvent } from '../events/build-event.ts';
 import type { NewEvent } from '../events/insert-events.ts';
 import { type RecorderDeps, recordUnderLease } from '../instances/create-recorder.ts';
 import { lockDeviceState } from '../instances/device-state.ts';
-import type { Lease } from '../instances/hold-leases.ts';
+import type { Lease } from '../instances/lock-leases.ts';
 import { findReferenced } from '../messages/find-referenced.ts';
 import type { Sql } from '../platform/database/db.ts';
 import {

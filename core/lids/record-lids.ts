@@ -1,7 +1,7 @@
 import { type Jid, jidOfPhone } from '@posthorn/contract/jid.ts';
 import type { InstanceScope } from '../access/instance-scope.ts';
 import { type RecorderDeps, recordUnderLease } from '../instances/create-recorder.ts';
-import type { Lease, Recorded } from '../instances/hold-leases.ts';
+import type { Lease, Recorded } from '../instances/lock-leases.ts';
 import type { Sql } from '../platform/database/db.ts';
 import { moveChats } from './move-chats.ts';
 

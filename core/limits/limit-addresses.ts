@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
+import { createCoalescer } from '../platform/database/coalesce.ts';
 import type { Sql } from '../platform/database/db.ts';
 import type { Clock } from '../platform/process/clock.ts';
-import { createCoalescer } from '../platform/process/coalesce.ts';
 import {
   ADDRESS_WINDOWS,
   addToWindows,

@@ -1,6 +1,6 @@
+import { type Coalescer, createCoalescer } from '../platform/database/coalesce.ts';
 import type { Db } from '../platform/database/db.ts';
 import type { Clock } from '../platform/process/clock.ts';
-import { type Coalescer, createCoalescer } from '../platform/process/coalesce.ts';
 import type { MediaScope } from './media-port.ts';
 
 /** A row of `media`, as sending and downloading need it. */

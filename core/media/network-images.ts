@@ -1,8 +1,8 @@
+import type { Config } from '../platform/config.ts';
 import { MINUTE_MS } from '../platform/durations.ts';
 import { hashKey } from '../platform/hashes.ts';
 import { createOutbound } from '../platform/http/outbound-http.ts';
 import type { Clock } from '../platform/process/clock.ts';
-import type { Config } from '../platform/process/config.ts';
 import { createLimiter, type Limiter } from '../platform/process/limiter.ts';
 import type { MediaFinder } from './find-media.ts';
 import type { MediaDeps } from './media-deps.ts';

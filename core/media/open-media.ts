@@ -1,8 +1,8 @@
 import path from 'node:path';
+import type { Config } from '../platform/config.ts';
 import type { Db } from '../platform/database/db.ts';
 import { createOutbound } from '../platform/http/outbound-http.ts';
 import type { Clock } from '../platform/process/clock.ts';
-import type { Config } from '../platform/process/config.ts';
 import { createStorage } from '../platform/storage/create-storage.ts';
 import { createMediaFinder, type MediaFinder } from './find-media.ts';
 import type { MediaDeps } from './media-deps.ts';

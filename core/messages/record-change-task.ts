@@ -1,6 +1,6 @@
 import type { NewEvent } from '../events/insert-events.ts';
 import { type RecorderDeps, type Recording, recordUnderLease } from '../instances/create-recorder.ts';
-import type { Lease, Recorded } from '../instances/hold-leases.ts';
+import type { Lease, Recorded } from '../instances/lock-leases.ts';
 import type { Sql } from '../platform/database/db.ts';
 import {
   applyDelete,

@@ -3,7 +3,7 @@ import { v7 } from 'uuid';
 import { type ChatTraffic, recordChatTraffic } from '../chats/record-traffic.ts';
 import { buildEvent } from '../events/build-event.ts';
 import { type RecorderDeps, type Recording, recordUnderLease } from '../instances/create-recorder.ts';
-import type { Lease } from '../instances/hold-leases.ts';
+import type { Lease } from '../instances/lock-leases.ts';
 import type { Sql } from '../platform/database/db.ts';
 import { messageIdOf } from '../platform/ids.ts';
 import { inboundFamily, ownIds } from './inbound-content.ts';

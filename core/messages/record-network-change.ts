@@ -1,6 +1,6 @@
 import type { NewEvent } from '../events/insert-events.ts';
 import { type RecorderDeps, recordUnderLease } from '../instances/create-recorder.ts';
-import type { Lease, Recorded } from '../instances/hold-leases.ts';
+import type { Lease, Recorded } from '../instances/lock-leases.ts';
 import type { Sql } from '../platform/database/db.ts';
 import { hashKey } from '../platform/hashes.ts';
 import { messageIdOf } from '../platform/ids.ts';

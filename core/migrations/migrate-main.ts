@@ -1,5 +1,5 @@
-import { loadDatabaseUrl } from '../platform/process/config.ts';
-import { runMain, StartError } from '../platform/process/run-main.ts';
+import { loadDatabaseUrl } from '../platform/config.ts';
+import { runMain, StartError } from '../platform/run-main.ts';
 import { BILLING_ROLE } from './billing-role.ts';
 import { migrate, prepareCluster } from './migrate.ts';
 

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Sql } from '../platform/database/db.ts';
 import { type Check, NotReady } from '../platform/process/readiness.ts';
-import { StartError } from '../platform/process/run-main.ts';
+import { StartError } from '../platform/run-main.ts';
 
 /** The table in which each of the two services records which of its migrations were run. */
 const TABLES = { messaging: 'migrations', billing: 'billing.migrations' } as const;

@@ -3,8 +3,8 @@ import { PLATFORM_COMPANY_ID } from '../access/superadmin.ts';
 import type { InstanceSettings } from '../instances/settings.ts';
 import { shardOf } from '../instances/shard.ts';
 import type { Bus } from '../platform/broker/bus.ts';
+import { type NotificationWaits, waitUntilFound } from '../platform/broker/notification-waits.ts';
 import type { Db } from '../platform/database/db.ts';
-import { type NotificationWaits, waitUntilFound } from '../platform/database/notification-waits.ts';
 import type { Clock } from '../platform/process/clock.ts';
 
 /** The one instance from which all playground messages are sent; it belongs to the platform. */

@@ -1,6 +1,6 @@
 import { buildEvent } from '../events/build-event.ts';
 import { type RecorderDeps, recordUnderLease } from '../instances/create-recorder.ts';
-import type { Lease, Recorded } from '../instances/hold-leases.ts';
+import type { Lease, Recorded } from '../instances/lock-leases.ts';
 import { readPhones } from '../lids/read-phones.ts';
 
 /** Who came, went or types, as the network said; the same shape as the port's PresenceUpdate. */

@@ -1,4 +1,4 @@
-import type { Lease } from '../instances/hold-leases.ts';
+import type { Lease } from '../instances/lock-leases.ts';
 import { SHARD_COUNT } from '../instances/shard.ts';
 import type { Sql } from '../platform/database/db.ts';
 

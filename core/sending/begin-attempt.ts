@@ -1,4 +1,4 @@
-import { type Lease, underLease } from '../instances/hold-leases.ts';
+import { type Lease, underLease } from '../instances/lock-leases.ts';
 import type { Db } from '../platform/database/db.ts';
 
 /**

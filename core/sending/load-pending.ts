@@ -1,7 +1,7 @@
 import { holdSql } from '../access/company-hold.ts';
 import { type InstanceSettings, settingsOf } from '../instances/settings.ts';
+import { type Coalescer, createCoalescer } from '../platform/database/coalesce.ts';
 import type { Db } from '../platform/database/db.ts';
-import { type Coalescer, createCoalescer } from '../platform/process/coalesce.ts';
 
 /** A task to dispatch, with the message it is about. */
 export interface PendingTask {

@@ -3,8 +3,8 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { CreatedWebhook, CreateWebhookBody } from '@posthorn/contract/messaging/webhooks.ts';
 import { FREE_LIMITS } from '../access/free-limits.ts';
-import { holdPrincipal } from '../access/hold-principal.ts';
 import { requireInstance } from '../access/instance-scope.ts';
+import { lockPrincipal } from '../access/lock-principal.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Orm } from '../platform/database/orm.ts';
 import type { Cipher } from '../platform/encryption.ts';
@@ -27,7 +27,7 @@ export async function createWebhook(
   checkWebhookHeaders(body.headers);
   const secret = newSecret();
   const webhook = await deps.orm.forCompany(companyId).transactional(async (em) => {
-    await holdPrincipal(em, input.principal);
+    await lockPrincipal(em, input.principal);
     await checkOwnInstance(em, companyId, body.instance_id);
     await checkLimit(em, companyId);
     const now = deps.clock.now();

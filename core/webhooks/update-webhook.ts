@@ -1,6 +1,6 @@
 import type { UpdateWebhookBody, Webhook as WebhookView } from '@posthorn/contract/messaging/webhooks.ts';
 import { reachOf } from '../access/company-scope.ts';
-import { holdPrincipal } from '../access/hold-principal.ts';
+import { lockPrincipal } from '../access/lock-principal.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Bus } from '../platform/broker/bus.ts';
 import type { Orm } from '../platform/database/orm.ts';
@@ -22,7 +22,7 @@ export async function updateWebhook(
 ): Promise<WebhookView> {
   const { body } = input;
   const webhook = await reachOf(deps.orm, input.principal).transactional(async (em) => {
-    await holdPrincipal(em, input.principal);
+    await lockPrincipal(em, input.principal);
     const webhook = await loadWebhook(em, input.webhookId);
     if (body.url !== undefined) {
       checkWebhookUrl(body.url, deps.policy);

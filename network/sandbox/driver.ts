@@ -1,6 +1,6 @@
 import { ABILITIES, type NetworkDriver } from '@posthorn/core/network/driver.ts';
 import { type Clock, systemClock } from '@posthorn/core/platform/process/clock.ts';
-import { openSession } from './client/session.ts';
+import { openSession } from './client/sandbox-session.ts';
 import { type SandboxLog, silentLog } from './log.ts';
 
 export interface SandboxDriverOptions {

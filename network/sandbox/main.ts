@@ -1,9 +1,9 @@
 /** `npm run sandbox`: the sandbox network as a process of its own. */
 import { join } from 'node:path';
-import { ConfigError } from '@posthorn/core/platform/process/config.ts';
+import { ConfigError } from '@posthorn/core/platform/config.ts';
 import { createLog } from '@posthorn/core/platform/process/log.ts';
-import { runMain } from '@posthorn/core/platform/process/run-main.ts';
 import { createShutdown } from '@posthorn/core/platform/process/shutdown.ts';
+import { runMain } from '@posthorn/core/platform/run-main.ts';
 import { z } from 'zod/v4';
 import { createSandboxServer } from './server.ts';
 

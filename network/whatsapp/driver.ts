@@ -1,8 +1,8 @@
 import { ABILITIES, type Ability, type NetworkDriver } from '@posthorn/core/network/driver.ts';
 import { type Clock, systemClock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
-import { openSession } from './session.ts';
 import { createUnreadableBook } from './unreadable.ts';
+import { openSession } from './whatsapp-session.ts';
 
 export interface WhatsAppDriverOptions {
   /** The network's WebSocket address. */

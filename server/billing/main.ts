@@ -1,9 +1,9 @@
+import { loadConfig } from '@posthorn/core/platform/config.ts';
 import { openDatabaseClock } from '@posthorn/core/platform/database/database-clock.ts';
-import { loadConfig } from '@posthorn/core/platform/process/config.ts';
 import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { createMetrics } from '@posthorn/core/platform/process/metrics.ts';
-import { runMain } from '@posthorn/core/platform/process/run-main.ts';
 import { createShutdown, shutdownTimes } from '@posthorn/core/platform/process/shutdown.ts';
+import { runMain } from '@posthorn/core/platform/run-main.ts';
 import { startBilling } from './start.ts';
 
 /** The billing role by itself: `npm run billing`. */

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { familyOf } from '@posthorn/core/access/session-holds.ts';
+import { familyOf } from '@posthorn/core/access/session-valid.ts';
 import type { SecretDigest } from '@posthorn/core/accounts/secret-digest.ts';
 
 export const REFRESH_COOKIE = 'svc_refresh_token';

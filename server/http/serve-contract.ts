@@ -1,7 +1,7 @@
 import { ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import { listRoutes, type NamedRoute } from '@posthorn/contract/list-routes.ts';
 import { type Issue, inputError } from '@posthorn/contract/validation-error.ts';
-import { DATABASE_WAIT_MS, inTime } from '@posthorn/core/platform/process/in-time.ts';
+import { DATABASE_WAIT_MS, inTime } from '@posthorn/core/platform/database/in-time.ts';
 import type { AppRoute, AppRouter } from '@ts-rest/core';
 import { createExpressEndpoints, type RequestValidationError } from '@ts-rest/express';
 import { type NextFunction, type Request, type Response, Router } from 'express';

@@ -1,10 +1,10 @@
 import type { messagingContract } from '@posthorn/contract/messaging/index.ts';
 import { createSchemaCheck } from '@posthorn/core/migrations/require-schema.ts';
+import type { Config } from '@posthorn/core/platform/config.ts';
 import { clockCheck } from '@posthorn/core/platform/database/database-clock.ts';
+import { answeringInTime } from '@posthorn/core/platform/database/in-time.ts';
 import { createWriteProbe } from '@posthorn/core/platform/database/write-probe.ts';
-import type { Config } from '@posthorn/core/platform/process/config.ts';
 import { createFolderProbe } from '@posthorn/core/platform/process/folder-probe.ts';
-import { answeringInTime } from '@posthorn/core/platform/process/in-time.ts';
 import type { Metrics } from '@posthorn/core/platform/process/metrics.ts';
 import type { Check } from '@posthorn/core/platform/process/readiness.ts';
 import type { Handlers } from '../http/handler.ts';

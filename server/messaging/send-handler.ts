@@ -1,7 +1,7 @@
 import type { Operation } from '@posthorn/contract/message-types.ts';
 import { sendRules } from '@posthorn/core/content/rules.ts';
 import type { UploadedFile } from '@posthorn/core/media/media-port.ts';
-import { DATABASE_WAIT_MS } from '@posthorn/core/platform/process/in-time.ts';
+import { DATABASE_WAIT_MS } from '@posthorn/core/platform/database/in-time.ts';
 import { type SendDeps, send } from '@posthorn/core/sending/send.ts';
 import type { AcceptedSend } from '@posthorn/core/sending/send-command.ts';
 import type { HandlerInput } from '../http/call.ts';

@@ -1,10 +1,10 @@
 import { openMedia } from '@posthorn/core/media/open-media.ts';
 import { type Bus, openBus } from '@posthorn/core/platform/broker/bus.ts';
+import type { Config } from '@posthorn/core/platform/config.ts';
 import { createDb } from '@posthorn/core/platform/database/db.ts';
+import { answeringInTime } from '@posthorn/core/platform/database/in-time.ts';
 import { createOrm } from '@posthorn/core/platform/database/orm.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
-import type { Config } from '@posthorn/core/platform/process/config.ts';
-import { answeringInTime } from '@posthorn/core/platform/process/in-time.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import type { Metrics } from '@posthorn/core/platform/process/metrics.ts';
 import type { Shutdown } from '@posthorn/core/platform/process/shutdown.ts';

@@ -1,5 +1,5 @@
 import type { tokens } from '@posthorn/contract/messaging/tokens.ts';
-import { holdPrincipal } from '@posthorn/core/access/hold-principal.ts';
+import { lockPrincipal } from '@posthorn/core/access/lock-principal.ts';
 import type { AccountDeps } from '@posthorn/core/accounts/deps.ts';
 import { createToken } from '@posthorn/core/accounts/tokens/create-token.ts';
 import { listTokens } from '@posthorn/core/accounts/tokens/list-tokens.ts';
@@ -21,7 +21,7 @@ export function tokensRoutes(deps: TokensRoutesDeps): Handlers<typeof tokens> {
     async create({ principal, body, traceId }) {
       const { companyId, userId, tokenId } = principal;
       const created = await deps.db.transaction(async (sql) => {
-        await holdPrincipal(sql, principal);
+        await lockPrincipal(sql, principal);
         return createToken(deps, sql, { companyId, userId, name: body.name, byTokenId: tokenId, traceId });
       });
       return {

@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module';
 import { createLog } from '@posthorn/core/platform/process/log.ts';
-import { runMain } from '@posthorn/core/platform/process/run-main.ts';
 import { createShutdown, shutdownTimes } from '@posthorn/core/platform/process/shutdown.ts';
+import { runMain } from '@posthorn/core/platform/run-main.ts';
 import { announce } from './announce.ts';
 import { readSettings } from './settings.ts';
 import { startStandalone } from './start.ts';

@@ -1,4 +1,4 @@
-import type { Config } from '@posthorn/core/platform/process/config.ts';
+import type { Config } from '@posthorn/core/platform/config.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import type { Shutdown } from '@posthorn/core/platform/process/shutdown.ts';
 import { startEmbeddedPostgres } from './embedded-postgres/start.ts';

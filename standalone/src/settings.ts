@@ -1,4 +1,4 @@
-import { type Config, loadConfig } from '@posthorn/core/platform/process/config.ts';
+import { type Config, loadConfig } from '@posthorn/core/platform/config.ts';
 import type { Secrets } from './secrets.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { findAccountUser } from '@posthorn/core/accounts/account-user.ts';
 import { takeOver } from '@posthorn/core/accounts/mailbox/take-over.ts';
-import { findAccountUser } from '@posthorn/core/accounts/users/account-user.ts';
 import { waitFor } from '../support/process.ts';
 import type { AccountServer } from './support/account-server.ts';
 import { cookiesOf, refused } from './support/api-client.ts';

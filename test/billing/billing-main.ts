@@ -1,8 +1,8 @@
 import { openBilling } from '@posthorn/core/billing/open-billing.ts';
 import { createBus } from '@posthorn/core/platform/broker/bus.ts';
 import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
+import { loadConfig } from '@posthorn/core/platform/config.ts';
 import { systemClock } from '@posthorn/core/platform/process/clock.ts';
-import { loadConfig } from '@posthorn/core/platform/process/config.ts';
 import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { createMetrics } from '@posthorn/core/platform/process/metrics.ts';
 import { createShutdown } from '@posthorn/core/platform/process/shutdown.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { runDueTask } from '@posthorn/core/billing/provider/run-tasks.ts';
 import { crc16 } from '@posthorn/core/billing/provider/simulated/br-code.ts';
+import { runDueTask } from '@posthorn/core/billing/run-provider-tasks.ts';
 import { drainEvents, startTestBilling, type TestBilling, withSubscription } from './billing-harness.ts';
 import { paymentEvent } from './provider-payloads.ts';
 

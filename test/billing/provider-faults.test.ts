@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { undoDueIntents } from '@posthorn/core/billing/provider/provider-intents.ts';
-import { runDueTask } from '@posthorn/core/billing/provider/run-tasks.ts';
+import { runDueTask } from '@posthorn/core/billing/run-provider-tasks.ts';
 import type { Answer } from '../support/messaging.ts';
 import { waitFor } from '../support/process.ts';
 import type { SeededCompany } from '../support/seed.ts';

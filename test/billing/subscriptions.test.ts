@@ -468,7 +468,7 @@ describe('the items of a subscription', () => {
   it('tells the provider the price of the next invoice', async () => {
     const { apiKey, subscription } = await withSubscription(billing);
     await add(apiKey, subscription.id, { addon_code: 'extra_user', quantity: 2 });
-    const { runDueTask } = await import('@posthorn/core/billing/provider/run-tasks.ts');
+    const { runDueTask } = await import('@posthorn/core/billing/run-provider-tasks.ts');
     while (await runDueTask(billing.billing));
     const { data } = (await billing.call('GET', '/v1/billing/charges', { key: apiKey })).body;
     assert.equal(data.length, 1);

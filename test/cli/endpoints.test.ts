@@ -13,7 +13,7 @@ import { createProgram } from '@posthorn/cli/program.ts';
 import { billingContract } from '@posthorn/contract/billing/index.ts';
 import { listRoutes } from '@posthorn/contract/list-routes.ts';
 import { messagingContract } from '@posthorn/contract/messaging/index.ts';
-import { configSchema } from '@posthorn/core/platform/process/config.ts';
+import { configSchema } from '@posthorn/core/platform/config.ts';
 import { type Answer, type HttpServer, json, startHttp } from '../sdk/http-server.ts';
 import { projectRoot } from '../support/process.ts';
 import { type Cli, createCli } from './run-cli.ts';

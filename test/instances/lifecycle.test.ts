@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type EventType, eventPayloads } from '@posthorn/contract/events.ts';
-import { LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
+import { LeaseLost } from '@posthorn/core/instances/lock-leases.ts';
 import { shardOf } from '@posthorn/core/instances/shard.ts';
 import { type InstanceTransition, transitionInstance } from '@posthorn/core/instances/transition-instance.ts';
 import { type InstanceState, mayTransition } from '@posthorn/core/instances/transitions.ts';

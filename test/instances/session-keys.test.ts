@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
 import { createSessionKeys } from '@posthorn/core/instances/keep-session-keys.ts';
+import { LeaseLost } from '@posthorn/core/instances/lock-leases.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';

@@ -3,13 +3,13 @@ import { after, before, describe, test } from 'node:test';
 import { LABEL_COLOR_MAX } from '@posthorn/contract/limits.ts';
 import type { NetworkFact } from '@posthorn/core/network/facts.ts';
 import {
-  tameChat,
-  tameContact,
-  tameLabel,
-  tameLabelLink,
-  tamePastChat,
-  tameSaved,
-} from '@posthorn/worker/sessions/tame-facts.ts';
+  sanitizeChat,
+  sanitizeContact,
+  sanitizeLabel,
+  sanitizeLabelLink,
+  sanitizePastChat,
+  sanitizeSaved,
+} from '@posthorn/worker/sessions/sanitize-facts.ts';
 import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
 import { settled } from './label-state.ts';
 
@@ -33,33 +33,33 @@ describe('facts that a network makes up', () => {
       undefined,
       2 ** 60,
     ]) {
-      assert.equal(tameLabel(fact('label', { labelId: '1', revision }), NOW), null, String(revision));
-      assert.equal(tameChat(fact('chat', { chat: CHAT, revision }), NOW), null);
-      assert.equal(tameSaved(fact('blocked', { jid: CHAT, revision })), null);
+      assert.equal(sanitizeLabel(fact('label', { labelId: '1', revision }), NOW), null, String(revision));
+      assert.equal(sanitizeChat(fact('chat', { chat: CHAT, revision }), NOW), null);
+      assert.equal(sanitizeSaved(fact('blocked', { jid: CHAT, revision })), null);
     }
     for (const labelId of ['', ' ', '1 2', 'a\0', '\ud800', '1'.repeat(17), 5, null]) {
-      assert.equal(tameLabel(fact('label', { labelId }), NOW), null, String(labelId));
-      assert.equal(tameLabelLink(fact('label_chat', { labelId, chat: CHAT }), NOW), null);
+      assert.equal(sanitizeLabel(fact('label', { labelId }), NOW), null, String(labelId));
+      assert.equal(sanitizeLabelLink(fact('label_chat', { labelId, chat: CHAT }), NOW), null);
     }
     for (const chat of ['', long, 'a b', 5, null, undefined, 'status@broadcast']) {
-      assert.equal(tameChat(fact('chat', { chat }), NOW), null, String(chat));
-      assert.equal(tamePastChat({ chat } as never), null);
+      assert.equal(sanitizeChat(fact('chat', { chat }), NOW), null, String(chat));
+      assert.equal(sanitizePastChat({ chat } as never), null);
       if (chat === 'status@broadcast') continue;
-      assert.equal(tameLabelLink(fact('label_chat', { labelId: '1', chat }), NOW), null);
-      assert.equal(tameSaved(fact('contact', { jid: chat })), null);
-      assert.equal(tameContact({ jid: chat } as never), null);
+      assert.equal(sanitizeLabelLink(fact('label_chat', { labelId: '1', chat }), NOW), null);
+      assert.equal(sanitizeSaved(fact('contact', { jid: chat })), null);
+      assert.equal(sanitizeContact({ jid: chat } as never), null);
     }
     for (const target of [undefined, null, {}, { id: '' }, { id: 'x'.repeat(129) }]) {
       const link = fact('label_message', { labelId: '1', chat: CHAT, target });
-      assert.equal(tameLabelLink(link, NOW), null);
+      assert.equal(sanitizeLabelLink(link, NOW), null);
     }
   });
 
   test('become what can be stored', () => {
     for (const color of [LABEL_COLOR_MAX + 1, -1, 1.5, 'red', null]) {
-      assert.equal(tameLabel(fact('label', { labelId: '1', color }), NOW)?.color, 0, String(color));
+      assert.equal(sanitizeLabel(fact('label', { labelId: '1', color }), NOW)?.color, 0, String(color));
     }
-    const label = tameLabel(
+    const label = sanitizeLabel(
       fact('label', {
         labelId: '1',
         name: `\0\ud800${'x'.repeat(5000)}`,
@@ -74,14 +74,17 @@ describe('facts that a network makes up', () => {
       [1024, '\ufffd\ufffdx', false],
     );
     assert.equal(label?.at, NOW);
-    const chat = tameChat(fact('chat', { chat: CHAT, archived: 'yes', pinned: true, mutedUntil: -5 }), NOW);
+    const chat = sanitizeChat(
+      fact('chat', { chat: CHAT, archived: 'yes', pinned: true, mutedUntil: -5 }),
+      NOW,
+    );
     assert.deepEqual(
       { ...chat, at: 0 },
       { kind: 'chat', revision: 1, chat: CHAT, pinned: true, mutedUntil: null, at: 0 },
     );
-    assert.equal(tameChat(fact('chat', { chat: CHAT, mutedUntil: 9e15 }), NOW)?.mutedUntil, 0);
+    assert.equal(sanitizeChat(fact('chat', { chat: CHAT, mutedUntil: 9e15 }), NOW)?.mutedUntil, 0);
     const past = { chat: CHAT, name: 5, unreadCount: 1e12, archived: 1, pinned: true, mutedUntil: 'x' };
-    assert.deepEqual(tamePastChat(past as never), {
+    assert.deepEqual(sanitizePastChat(past as never), {
       chat: CHAT,
       name: '',
       unreadCount: 2_000_000_000,

@@ -88,9 +88,9 @@ test('of those that waited for the session and those that come right behind them
   await first.session.close();
   for (const text of numbered(0, TEXTS)) friend.text(own, text);
   const { device } = own;
-  const handOver = device.handOver.bind(device);
-  device.handOver = () => {
-    handOver();
+  const taking = device.taking.bind(device);
+  device.taking = () => {
+    taking();
     for (const text of numbered(TEXTS, 2 * TEXTS)) friend.text(own, text);
   };
   startAnew();

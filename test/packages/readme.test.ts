@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
-import { configSchema, loadConfig } from '@posthorn/core/platform/process/config.ts';
+import { configSchema, loadConfig } from '@posthorn/core/platform/config.ts';
 import { projectRoot } from '@posthorn/test/support/process.ts';
 
 const read = (file: string) => readFileSync(path.join(projectRoot, file), 'utf8');

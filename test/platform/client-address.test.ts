@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { ConfigError, loadConfig } from '@posthorn/core/platform/config.ts';
 import {
   addressGroup,
   createAddressReader,
   isLocal,
   parseAddressRange,
 } from '@posthorn/core/platform/http/client-address.ts';
-import { ConfigError, loadConfig } from '@posthorn/core/platform/process/config.ts';
 
 function request(peer: string | undefined, forwarded?: string) {
   return {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ConfigError, loadConfig } from '@posthorn/core/platform/process/config.ts';
+import { ConfigError, loadConfig } from '@posthorn/core/platform/config.ts';
 
 const REQUIRED = {
   DATABASE_URL: 'postgres://127.0.0.1/x',

@@ -13,7 +13,8 @@ import {
   requireSchema,
 } from '@posthorn/core/migrations/require-schema.ts';
 import { createDb, type Db } from '@posthorn/core/platform/database/db.ts';
-import { atMostEvery, createWriteProbe } from '@posthorn/core/platform/database/write-probe.ts';
+import { createWriteProbe } from '@posthorn/core/platform/database/write-probe.ts';
+import { atMostEvery } from '@posthorn/core/platform/process/at-most-every.ts';
 import { createFolderProbe } from '@posthorn/core/platform/process/folder-probe.ts';
 import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { createTestDatabase, type PostgresServer, startPostgres } from '../support/postgres.ts';

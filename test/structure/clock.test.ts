@@ -6,7 +6,7 @@ import { readSources } from './sources.ts';
 const OWN_TIME: readonly string[] = [
   'core/platform/process/clock.ts',
   'core/platform/database/database-clock.ts',
-  'core/platform/database/notification-waits.ts',
+  'core/platform/broker/notification-waits.ts',
   'worker/media/media-retention-job.ts',
   'worker/ownership/membership.ts',
 ];

@@ -1,4 +1,4 @@
-import { type Config, loadConfig } from '@posthorn/core/platform/process/config.ts';
+import { type Config, loadConfig } from '@posthorn/core/platform/config.ts';
 
 /** Settings for a server inside a test; the parts that have addresses are handed over apart. */
 export function testConfig(env: Record<string, string> = {}): Config {

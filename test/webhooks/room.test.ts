@@ -16,7 +16,7 @@ test('an endpoint has room for what is being written unless older deliveries may
   assert.equal(roomOf(readyEndpoint(), NOW_MS), ROOM);
   const table: [name: string, change: Partial<Endpoint>, room: number][] = [
     ['two are under way', { inFlight: 2 }, ROOM - 2],
-    ['some are being written', { offered: 3 }, ROOM - 3],
+    ['some are being written', { reserved: 3 }, ROOM - 3],
     ['nothing is known of its webhook', { config: null }, 0],
     ['its webhook is being disabled', { changedAtMs: Number.POSITIVE_INFINITY }, 0],
     ['some wait in the database', { moreFresh: true }, 0],
@@ -41,7 +41,7 @@ test('what an endpoint is given directly moves the place where claims look from,
 
 test('an endpoint is not forgotten while it has given room away or was passed over', () => {
   for (const [name, change] of [
-    ['room', { offered: 1 }],
+    ['room', { reserved: 1 }],
     ['passed over', { passedOver: 1 }],
     ['waiting', { holding: Promise.resolve() }],
     ['idle', {}],

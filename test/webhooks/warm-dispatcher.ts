@@ -63,7 +63,9 @@ export async function startWarm(
   const event = (and: Partial<NewEvent> = {}) => newEvent(companyId, { createdAt: clock.now(), ...and });
   await emitEvents(parts, companyId, 1, { createdAt: clock.now() });
   await waitFor(async () => (await logsOf(parts.db, webhook.id)).length === 1, SOON_MS);
-  await waitFor(() => offersRoom(dispatcher, event(), webhook), SOON_MS, { what: 'nothing is under way' });
+  await waitFor(() => hasRoomToReserve(dispatcher, event(), webhook), SOON_MS, {
+    what: 'nothing is under way',
+  });
   begun.splice(0);
   receiver.received.splice(0);
   const bus = { hint: (channel: string) => void notified.push(channel) } as unknown as Bus;
@@ -88,10 +90,10 @@ export async function startWarm(
   };
 }
 
-function offersRoom({ direct }: TestDispatcher, event: NewEvent, { id }: SeededWebhook): boolean {
-  const offer = direct.offer([event]);
-  offer?.take({ claimed: [], unclaimed: [] });
-  return offer?.webhookIds.includes(id) ?? false;
+function hasRoomToReserve({ direct }: TestDispatcher, event: NewEvent, { id }: SeededWebhook): boolean {
+  const reservation = direct.reserve([event]);
+  reservation?.take({ claimed: [], unclaimed: [] });
+  return reservation?.webhookIds.includes(id) ?? false;
 }
 
 /** Notes which events of a company are sent, in the order of the attempts and not of their arrival. */

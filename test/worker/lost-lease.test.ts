@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { announceQr } from '@posthorn/core/instances/announce-qr.ts';
-import { type Lease, LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
+import { type Lease, LeaseLost } from '@posthorn/core/instances/lock-leases.ts';
 import { answerPairingCode, endPairing } from '@posthorn/core/instances/pairing.ts';
 import { DEFAULT_SETTINGS } from '@posthorn/core/instances/settings.ts';
 import { shardOf } from '@posthorn/core/instances/shard.ts';
@@ -196,7 +196,7 @@ test('nothing but the two doors asks for leases, so nothing can drop what it was
     const text = readFileSync(path.join(projectRoot, file), 'utf8');
     return /FOR SHARE/.test(text) && /\bshards\b/.test(text) && !file.includes('node_modules');
   });
-  assert.deepEqual(asking, ['core/instances/hold-leases.ts']);
+  assert.deepEqual(asking, ['core/instances/lock-leases.ts']);
 });
 
 test('whatever a session is told after its lease has passed is not acknowledged, and the instance gets a new session', async (t) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
+import type { Lease } from '@posthorn/core/instances/lock-leases.ts';
 import { SHARD_COUNT } from '@posthorn/core/instances/shard.ts';
 import { fairShare } from '@posthorn/worker/ownership/fair-share.ts';
 import { type Membership, newWorkerTag, startMembership } from '@posthorn/worker/ownership/membership.ts';

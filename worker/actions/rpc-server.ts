@@ -1,4 +1,4 @@
-import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
+import type { Lease } from '@posthorn/core/instances/lock-leases.ts';
 import { shardOf } from '@posthorn/core/instances/shard.ts';
 import type { NetworkActions } from '@posthorn/core/network/actions.ts';
 import { type NetworkSession, SendRefused } from '@posthorn/core/network/driver.ts';

@@ -6,11 +6,11 @@ import {
   requeueLostUpdates,
 } from '@posthorn/core/billing/entitlements/publish-updates.ts';
 import { undoDueIntents } from '@posthorn/core/billing/provider/provider-intents.ts';
-import { runDueTask } from '@posthorn/core/billing/provider/run-tasks.ts';
 import { passTime } from '@posthorn/core/billing/provider/simulated/pass-time.ts';
 import { sendNextWebhook } from '@posthorn/core/billing/provider/simulated/send-webhooks.ts';
 import { listDueEvents, processEvent } from '@posthorn/core/billing/provider-events/process-event.ts';
 import { purgeCompanies } from '@posthorn/core/billing/purge-companies.ts';
+import { runDueTask } from '@posthorn/core/billing/run-provider-tasks.ts';
 import { cancelDeleted } from '@posthorn/core/billing/subscriptions/cancel-deleted.ts';
 import { moveByClock } from '@posthorn/core/billing/subscriptions/move-by-clock.ts';
 import type { Broker } from '@posthorn/core/platform/broker/broker.ts';

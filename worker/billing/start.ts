@@ -1,10 +1,10 @@
 import { hasProvider, openBilling } from '@posthorn/core/billing/open-billing.ts';
 import type { Broker } from '@posthorn/core/platform/broker/broker.ts';
 import type { Bus } from '@posthorn/core/platform/broker/bus.ts';
+import type { Config } from '@posthorn/core/platform/config.ts';
 import type { Db } from '@posthorn/core/platform/database/db.ts';
 import { withoutTrailingSlashes } from '@posthorn/core/platform/http/base-url.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
-import type { Config } from '@posthorn/core/platform/process/config.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import type { Shutdown } from '@posthorn/core/platform/process/shutdown.ts';
 import type { Pulse } from '@posthorn/core/workers/pulse.ts';

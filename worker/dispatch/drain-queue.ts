@@ -27,7 +27,7 @@ export async function drain(queue: QueueContext): Promise<void> {
       if (!mayReadMore) await nextEvent(queue);
       else {
         const page = await readPage(queue, readSeq);
-        readSeq = await handOver(queue, page, readSeq);
+        readSeq = await taking(queue, page, readSeq);
         mayReadMore = page.length === PENDING_PAGE;
         if (readSeq === null) break;
       }
@@ -82,7 +82,7 @@ function takeKnown(queue: QueueContext, afterSeq: number): PendingTask[] {
 }
 
 /** The seq of the last one that was handed over; null when there is no session to hand it to. */
-async function handOver(
+async function taking(
   queue: QueueContext,
   tasks: readonly PendingTask[],
   afterSeq: number,

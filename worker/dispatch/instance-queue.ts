@@ -1,4 +1,4 @@
-import { LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
+import { LeaseLost } from '@posthorn/core/instances/lock-leases.ts';
 import type { NetworkSession } from '@posthorn/core/network/driver.ts';
 import { startLoop } from '@posthorn/core/platform/process/loop.ts';
 import type { PendingPage } from '@posthorn/core/sending/local-queues.ts';

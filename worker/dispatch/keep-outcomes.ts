@@ -1,4 +1,4 @@
-import { type Lease, LeaseLost, type Recorded } from '@posthorn/core/instances/hold-leases.ts';
+import { type Lease, LeaseLost, type Recorded } from '@posthorn/core/instances/lock-leases.ts';
 import type { EndedChange } from '@posthorn/core/messages/record-change-task.ts';
 import type { ProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
 import { isUnavailable } from '@posthorn/core/platform/database/db.ts';

@@ -1,4 +1,4 @@
-import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
+import type { Lease } from '@posthorn/core/instances/lock-leases.ts';
 import type { NetworkSession } from '@posthorn/core/network/driver.ts';
 import type { PendingLoader } from '@posthorn/core/sending/load-pending.ts';
 import type { PendingPage } from '@posthorn/core/sending/local-queues.ts';

@@ -1,5 +1,5 @@
 import { isUserJid } from '@posthorn/contract/jid.ts';
-import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
+import type { Lease } from '@posthorn/core/instances/lock-leases.ts';
 import { MediaUnusable } from '@posthorn/core/media/media-port.ts';
 import type { Progress } from '@posthorn/core/messages/record-progress.ts';
 import { type NetworkSession, SendDeferred, SendRefused } from '@posthorn/core/network/driver.ts';

@@ -1,5 +1,5 @@
 import { ApiError } from '@posthorn/contract/api-error.ts';
-import { LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
+import { LeaseLost } from '@posthorn/core/instances/lock-leases.ts';
 import { SendUnavailable } from '@posthorn/core/network/driver.ts';
 import { isUnavailable } from '@posthorn/core/platform/database/db.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';

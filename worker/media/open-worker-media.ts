@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { createInboundStore } from '@posthorn/core/media/inbound-store.ts';
 import type { OpenedMedia } from '@posthorn/core/media/open-media.ts';
-import type { Config } from '@posthorn/core/platform/process/config.ts';
+import type { Config } from '@posthorn/core/platform/config.ts';
 import { createLimiter } from '@posthorn/core/platform/process/limiter.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { findFfmpeg } from './find-ffmpeg.ts';

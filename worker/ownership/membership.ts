@@ -54,7 +54,7 @@ export function newWorkerTag(): string {
 }
 
 /** What the functions of one membership share. */
-interface Context {
+interface MembershipContext {
   deps: MembershipDeps;
   handlers: Record<'lost' | 'fenced' | 'alive', Set<() => void>>;
   client: LockConnection | null;
@@ -71,7 +71,7 @@ interface Context {
  * keeps its connection, and a killed one is known to be dead long before its time is over.
  */
 export function startMembership(deps: MembershipDeps): Membership {
-  const member: Context = {
+  const member: MembershipContext = {
     deps,
     handlers: { lost: new Set(), fenced: new Set(), alive: new Set() },
     client: null,
@@ -115,11 +115,11 @@ export function startMembership(deps: MembershipDeps): Membership {
   };
 }
 
-function isAlive({ id, beats }: Context): boolean {
+function isAlive({ id, beats }: MembershipContext): boolean {
   return id !== null && provesLife(beats, now());
 }
 
-async function round(member: Context): Promise<void> {
+async function round(member: MembershipContext): Promise<void> {
   // Frozen, or without an answer for too long: others may have our shards. Said before anything is asked.
   if (member.client && !isAlive(member)) drop(member, member.client);
   member.client ??= await connect(member);
@@ -135,7 +135,7 @@ async function round(member: Context): Promise<void> {
   if (isSteady(member.beats, now())) await fenceOthers(member.deps, client, id);
 }
 
-async function connect(member: Context): Promise<LockConnection> {
+async function connect(member: MembershipContext): Promise<LockConnection> {
   const { deps } = member;
   const next = await connectForLocks({ ...deps, name: `${deps.tag} shards ${deps.name}` }, (which) =>
     lose(member, which),
@@ -161,28 +161,28 @@ async function endFormer(deps: MembershipDeps, next: LockConnection): Promise<vo
   );
 }
 
-async function enter(member: Context, next: LockConnection): Promise<void> {
+async function enter(member: MembershipContext, next: LockConnection): Promise<void> {
   const sent = now();
   member.id = await enterWorker(next, member.deps);
   member.beats = afterHeartbeat(member.beats, sent, now());
 }
 
 /** False when the worker was declared dead. */
-async function sendBeat(member: Context, on: LockConnection, id: number): Promise<boolean> {
+async function sendBeat(member: MembershipContext, on: LockConnection, id: number): Promise<boolean> {
   const sent = now();
   const stands = await beat(on, id);
   if (stands) member.beats = afterHeartbeat(member.beats, sent, now());
   return stands;
 }
 
-function fenced(member: Context): void {
+function fenced(member: MembershipContext): void {
   member.deps.log.warn({ worker: member.id }, 'this worker was declared dead by another, and begins anew');
   member.id = null;
   member.isToldAlive = false;
   call(member.handlers.fenced);
 }
 
-function lose(member: Context, which: LockConnection): void {
+function lose(member: MembershipContext, which: LockConnection): void {
   if (member.client !== which) return;
   member.client = null;
   member.deps.log.warn('the connection that holds the locks is lost');
@@ -190,7 +190,7 @@ function lose(member: Context, which: LockConnection): void {
   member.wake();
 }
 
-function drop(member: Context, which: LockConnection): void {
+function drop(member: MembershipContext, which: LockConnection): void {
   lose(member, which);
   void which.end();
 }

@@ -1,4 +1,4 @@
-import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
+import type { Lease } from '@posthorn/core/instances/lock-leases.ts';
 import { SHARD_COUNT } from '@posthorn/core/instances/shard.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { startLoop } from '@posthorn/core/platform/process/loop.ts';
@@ -39,7 +39,7 @@ export interface ShardOwner {
  */
 export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {
   const { membership } = deps;
-  const owner: Context = { deps, leases: new Map(), closing: new Map() };
+  const owner: ShardContext = { deps, leases: new Map(), closing: new Map() };
   const { leases } = owner;
   const loop = startLoop({
     everyMs: ROUND_MS,
@@ -81,14 +81,14 @@ export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {
 }
 
 /** What the functions of one shard owner share. */
-interface Context {
+interface ShardContext {
   deps: ShardOwnerDeps;
   leases: Map<number, Lease>;
   /** Shards whose sessions are still closing: not to be opened again before. */
   closing: Map<number, Promise<void>>;
 }
 
-async function round(owner: Context): Promise<void> {
+async function round(owner: ShardContext): Promise<void> {
   const { membership } = owner.deps;
   const current = membership.connection();
   const self = membership.id();
@@ -102,7 +102,7 @@ async function round(owner: Context): Promise<void> {
 }
 
 /** Releases what is above the fair share, or acquires what is missing to it. */
-async function share(owner: Context, current: LockConnection, self: number): Promise<void> {
+async function share(owner: ShardContext, current: LockConnection, self: number): Promise<void> {
   const { leases, closing } = owner;
   const { workers, taken } = await readLocks(current);
   const quota = fairShare(SHARD_COUNT, workers, self);
@@ -114,7 +114,12 @@ async function share(owner: Context, current: LockConnection, self: number): Pro
   for (const shard of desired) await acquire(owner, current, self, shard);
 }
 
-async function acquire(owner: Context, current: LockConnection, self: number, shard: number): Promise<void> {
+async function acquire(
+  owner: ShardContext,
+  current: LockConnection,
+  self: number,
+  shard: number,
+): Promise<void> {
   const { deps } = owner;
   const got = await current.query<{ ok: boolean }>('SELECT pg_try_advisory_lock($1, $2) AS ok', [
     SHARD_LOCK,
@@ -136,16 +141,16 @@ async function acquire(owner: Context, current: LockConnection, self: number, sh
   deps.onAcquire(lease);
 }
 
-async function release(owner: Context, current: LockConnection, shard: number): Promise<void> {
+async function release(owner: ShardContext, current: LockConnection, shard: number): Promise<void> {
   const lease = owner.leases.get(shard);
   owner.leases.delete(shard);
   await close(owner, shard);
   if (owner.deps.membership.connection() !== current) return;
-  if (lease) await handOver(current, lease);
+  if (lease) await taking(current, lease);
   await unlock(current, shard);
 }
 
-function close({ deps, closing }: Context, shard: number): Promise<void> {
+function close({ deps, closing }: ShardContext, shard: number): Promise<void> {
   const closed = deps
     .onRelease(shard)
     .catch((err) => deps.log.warn({ err, shard }, 'closing the sessions of a shard failed'))
@@ -179,7 +184,7 @@ interface Raised {
 }
 
 /** A shard without an owner was handed over; the next owner of one that still names its last is careful. */
-async function handOver(client: LockConnection, { shard, epoch }: Lease): Promise<void> {
+async function taking(client: LockConnection, { shard, epoch }: Lease): Promise<void> {
   await client.query('UPDATE shards SET owner = NULL, owner_id = NULL WHERE shard = $1 AND epoch = $2', [
     shard,
     epoch,

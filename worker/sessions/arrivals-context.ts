@@ -1,4 +1,4 @@
-import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
+import type { Lease } from '@posthorn/core/instances/lock-leases.ts';
 import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
 import type { InboundMediaStore } from '@posthorn/core/media/media-port.ts';
 import type { InboundRecorder } from '@posthorn/core/messages/record-inbound.ts';

@@ -1,5 +1,5 @@
 import { isGroupJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
-import { LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
+import { LeaseLost } from '@posthorn/core/instances/lock-leases.ts';
 import { RECEIVED_BATCH_MAX, type Received } from '@posthorn/core/messages/record-inbound.ts';
 import { recordNetworkChanges } from '@posthorn/core/messages/record-network-change.ts';
 import type {
@@ -18,9 +18,9 @@ import { createEarlyReceipts, type EarlyReceipts } from './early-receipts.ts';
 import { mapBounded, split } from './lists.ts';
 import { recordFacts } from './record-facts.ts';
 import { recordHistory } from './record-history.ts';
+import { sanitizeChange, sanitizeMessage, sanitizeReceipt } from './sanitize.ts';
 import { createStepChain } from './step-chain.ts';
 import { createInboundStorer, type StoredInbound } from './store-inbound.ts';
-import { tameChange, tameMessage, tameReceipt } from './tame.ts';
 import { createPresenceTeller } from './tell-presence.ts';
 
 /** Media of one batch that is fetched at the same time. */
@@ -33,7 +33,7 @@ export type Arrivals = Pick<
 >;
 
 /** What the functions of one instance's arrivals share. */
-interface Context {
+interface ArrivalsPipeline {
   deps: ArrivalsDeps;
   scope: ArrivalsScope;
   store: ReturnType<typeof createInboundStorer>;
@@ -48,7 +48,7 @@ interface Context {
 export function createArrivals(deps: ArrivalsDeps, scope: ArrivalsScope): Arrivals {
   const { companyId, instanceId, lease } = scope;
   const bounded = createBoundedTries(deps, { companyId, instanceId, afterCrash: lease.afterCrash ?? false });
-  const context: Context = {
+  const context: ArrivalsPipeline = {
     deps,
     scope,
     store: createInboundStorer(deps, scope),
@@ -58,7 +58,7 @@ export function createArrivals(deps: ArrivalsDeps, scope: ArrivalsScope): Arriva
   function pipeline<T>(
     kind: string,
     named: (item: T) => readonly unknown[],
-    record: (context: Context, items: readonly T[], care: Care) => Promise<void>,
+    record: (context: ArrivalsPipeline, items: readonly T[], care: Care) => Promise<void>,
   ): (items: readonly T[]) => Promise<void> {
     const subjectOf = (item: T) =>
       hashKey(instanceId, kind, ...named(item).map((part) => (typeof part === 'object' ? '' : String(part))));
@@ -122,10 +122,14 @@ export function createArrivals(deps: ArrivalsDeps, scope: ArrivalsScope): Arriva
   };
 }
 
-async function recordReceipts(context: Context, items: readonly NetworkReceipt[], care: Care): Promise<void> {
-  if (care === 'husk') return;
+async function recordReceipts(
+  context: ArrivalsPipeline,
+  items: readonly NetworkReceipt[],
+  care: Care,
+): Promise<void> {
+  if (care === 'envelope') return;
   const { deps, scope } = context;
-  const [views, progress] = split(tamed(context, 'receipt', items, tameReceipt), isView);
+  const [views, progress] = split(sanitizeItems(context, 'receipt', items, sanitizeReceipt), isView);
   await Promise.all([
     recordStatusFacts(deps, scope, views.map(viewOf)),
     ...progress.map((receipt) => recordReceipt(context, receipt)),
@@ -133,12 +137,12 @@ async function recordReceipts(context: Context, items: readonly NetworkReceipt[]
 }
 
 /** Holds it when its message is not there yet; of one that was recorded and is not there, it is told to nobody. */
-async function recordReceipt(context: Context, receipt: NetworkReceipt): Promise<void> {
+async function recordReceipt(context: ArrivalsPipeline, receipt: NetworkReceipt): Promise<void> {
   if ((await isOfUnknown(context, receipt)) && context.early.hold(receipt))
     await isOfUnknown(context, receipt);
 }
 
-async function isOfUnknown(context: Context, receipt: NetworkReceipt): Promise<boolean> {
+async function isOfUnknown(context: ArrivalsPipeline, receipt: NetworkReceipt): Promise<boolean> {
   const { deps, scope } = context;
   const { instanceId, lease } = scope;
   const { networkId, kind, by, at } = receipt;
@@ -151,11 +155,15 @@ async function isOfUnknown(context: Context, receipt: NetworkReceipt): Promise<b
   return isUnknown;
 }
 
-async function recordMessages(context: Context, items: readonly InboundMessage[], care: Care): Promise<void> {
+async function recordMessages(
+  context: ArrivalsPipeline,
+  items: readonly InboundMessage[],
+  care: Care,
+): Promise<void> {
   const { deps, scope } = context;
   const { companyId, instanceId, lease } = scope;
   const settings = await scope.loadSettings();
-  const readable = tamed(context, 'message', items, tameMessage);
+  const readable = sanitizeItems(context, 'message', items, sanitizeMessage);
   const heeded = readable.filter(({ chat }) => !(settings.ignore_groups && isGroupJid(chat)));
   const stored = await mapBounded(heeded, DOWNLOADS, (message) => context.store(message, care));
   const received = stored
@@ -183,10 +191,14 @@ async function recordMessages(context: Context, items: readonly InboundMessage[]
   if (settings.auto_read) void markRead(deps, scope, readNow);
 }
 
-async function recordChanges(context: Context, items: readonly NetworkChange[], care: Care): Promise<void> {
-  if (care === 'husk') return;
+async function recordChanges(
+  context: ArrivalsPipeline,
+  items: readonly NetworkChange[],
+  care: Care,
+): Promise<void> {
+  if (care === 'envelope') return;
   const { deps, scope } = context;
-  const readable = tamed(context, 'change', items, tameChange);
+  const readable = sanitizeItems(context, 'change', items, sanitizeChange);
   const [others, messages] = split(readable, ({ chat, fromMe }) => chat === STATUS_BROADCAST && !fromMe);
   if (messages.length > 0) await recordNetworkChanges(deps, scope, messages);
   const statuses = [...others, ...messages.filter(({ chat }) => chat === STATUS_BROADCAST)];
@@ -197,18 +209,18 @@ async function recordChanges(context: Context, items: readonly NetworkChange[], 
   await recordStatusFacts(deps, scope, deleted);
 }
 
-/** What can be stored of these; what cannot even be named is told to the log alone. */
-function tamed<T, Out>(
-  { deps, scope }: Pick<Context, 'deps' | 'scope'>,
+/** Makes items storable. Items without a valid id are dropped and counted in the log. */
+function sanitizeItems<T, Out>(
+  { deps, scope }: Pick<ArrivalsPipeline, 'deps' | 'scope'>,
   kind: string,
   items: readonly T[],
-  tame: (item: T, now: Date) => Out | null,
+  sanitize: (item: T, now: Date) => Out | null,
 ): Out[] {
   const now = deps.clock.now();
-  const told = items.map((item) => tame(item, now)).filter((item) => item !== null);
+  const told = items.map((item) => sanitize(item, now)).filter((item) => item !== null);
   if (told.length < items.length) {
     const about = { kind, refused: items.length - told.length, instance_id: scope.instanceId };
-    deps.log.warn(about, 'what arrived names nothing and was refused');
+    deps.log.warn(about, 'dropped inbound items without a valid id');
   }
   return told;
 }

@@ -1,13 +1,13 @@
-import { LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
+import { LeaseLost } from '@posthorn/core/instances/lock-leases.ts';
 import { isUnavailable } from '@posthorn/core/platform/database/db.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import type { TriesScope, WorkTries } from '@posthorn/core/sending/work-tries.ts';
 
 /**
- * How an item is recorded: `whole`; `bare`, without what has to be fetched for it; `husk`, that it came and
- * nothing of what it says.
+ * How much of an item is recorded: `whole`; `bare`, without anything that must be fetched; `envelope`, only its id,
+ * chat, sender and time.
  */
-export type Care = 'whole' | 'bare' | 'husk';
+export type Care = 'whole' | 'bare' | 'envelope';
 
 /** What is recorded by this pipeline: receipts, messages or changes. */
 export interface Pipeline<T> {
@@ -18,13 +18,13 @@ export interface Pipeline<T> {
 }
 
 /** Tries of each sort; after the last the item is acknowledged and forgotten. */
-const LADDER: readonly Care[] = ['whole', 'whole', 'whole', 'bare', 'husk'];
+const LADDER: readonly Care[] = ['whole', 'whole', 'whole', 'bare', 'envelope'];
 /** What came before a crash comes again first: the network has this much of it on the way at most. */
 const COUNTED_AFTER_CRASH = 4096;
 
-/** Something of ours does not work at the moment: nothing is known to be wrong with the item. */
-export class OurTrouble extends Error {
-  override name = 'OurTrouble';
+/** A failure of this process or of what it depends on. The item itself may be fine, so the try does not count. */
+export class LocalFailure extends Error {
+  override name = 'LocalFailure';
 }
 
 /**
@@ -77,7 +77,7 @@ export function createBoundedTries(
       if (isOutage(err)) throw err;
       deps.log.warn(
         { err, kind: pipeline.kind, items: items.length },
-        'what arrived was not recorded; one by one',
+        'recording a batch of inbound items failed; recording them one by one',
       );
       return false;
     }
@@ -98,15 +98,11 @@ export function createBoundedTries(
         await pipeline.record([item], care);
       } catch (err) {
         if (isOutage(err)) excused.set(subject, (excused.get(subject) ?? 0) + 1);
-        else
-          deps.log.warn({ err, kind: pipeline.kind, tries: nth }, 'one thing that arrived was not recorded');
+        else deps.log.warn({ err, kind: pipeline.kind, tries: nth }, 'recording an inbound item failed');
         throw err;
       }
     } else {
-      deps.log.error(
-        { kind: pipeline.kind, subject, tries: nth },
-        'given up: what arrived could not be recorded',
-      );
+      deps.log.error({ kind: pipeline.kind, subject, tries: nth }, 'gave up recording an inbound item');
     }
     settled.add(subject);
     excused.delete(subject);
@@ -118,5 +114,5 @@ export function createBoundedTries(
 }
 
 function isOutage(err: unknown): boolean {
-  return isUnavailable(err) || err instanceof OurTrouble || err instanceof LeaseLost;
+  return isUnavailable(err) || err instanceof LocalFailure || err instanceof LeaseLost;
 }

@@ -1,6 +1,6 @@
 import { announceQr } from '@posthorn/core/instances/announce-qr.ts';
-import { type Lease, LeaseLost } from '@posthorn/core/instances/hold-leases.ts';
 import { loadSessionRows, type SessionRow } from '@posthorn/core/instances/load-sessions.ts';
+import { type Lease, LeaseLost } from '@posthorn/core/instances/lock-leases.ts';
 import {
   type DisconnectReason,
   type NetworkSession,

@@ -7,7 +7,7 @@ import { isUnavailable } from '@posthorn/core/platform/database/db.ts';
 import { hashKey } from '@posthorn/core/platform/hashes.ts';
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
 import { split } from './lists.ts';
-import { tameDate } from './tame.ts';
+import { sanitizeDate } from './sanitize.ts';
 
 type CallFact = Extract<NetworkFact, { kind: 'call' }>;
 
@@ -122,6 +122,6 @@ function dataOf({ callId, from, video, group, at }: CallFact, rejected: boolean,
     group_jid: group,
     is_video: video,
     rejected,
-    timestamp: tameDate(at, now).toISOString(),
+    timestamp: sanitizeDate(at, now).toISOString(),
   };
 }

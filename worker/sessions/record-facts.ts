@@ -7,7 +7,13 @@ import type { Care } from './bounded-tries.ts';
 import { recordCalls } from './record-calls.ts';
 import { groupRecorders } from './record-group-facts.ts';
 import { lidRecorders } from './record-lids.ts';
-import { tameCall, tameChat, tameLabel, tameLabelLink, tameSaved } from './tame-facts.ts';
+import {
+  sanitizeCall,
+  sanitizeChat,
+  sanitizeLabel,
+  sanitizeLabelLink,
+  sanitizeSaved,
+} from './sanitize-facts.ts';
 
 type Kind = NetworkFact['kind'];
 type FactOf<K extends Kind> = Extract<NetworkFact, { kind: K }>;
@@ -19,25 +25,25 @@ type Record<K extends Kind> = (
 
 /** Who records which facts. */
 const RECORDERS: { [K in Kind]?: Record<K> } = {
-  label: tamed(tameLabel, recordLabelFacts),
-  label_chat: tamed(tameLabelLink<FactOf<'label_chat'>>, recordLabelFacts),
-  label_message: tamed(tameLabelLink<FactOf<'label_message'>>, recordLabelFacts),
-  chat: tamed(tameChat, recordChatFacts),
-  contact: tamed(tameSaved<FactOf<'contact'>>, recordContactFacts),
-  blocked: tamed(tameSaved<FactOf<'blocked'>>, recordContactFacts),
-  call: tamed(tameCall, recordCalls),
+  label: sanitizeThen(sanitizeLabel, recordLabelFacts),
+  label_chat: sanitizeThen(sanitizeLabelLink<FactOf<'label_chat'>>, recordLabelFacts),
+  label_message: sanitizeThen(sanitizeLabelLink<FactOf<'label_message'>>, recordLabelFacts),
+  chat: sanitizeThen(sanitizeChat, recordChatFacts),
+  contact: sanitizeThen(sanitizeSaved<FactOf<'contact'>>, recordContactFacts),
+  blocked: sanitizeThen(sanitizeSaved<FactOf<'blocked'>>, recordContactFacts),
+  call: sanitizeThen(sanitizeCall, recordCalls),
   ...groupRecorders,
   ...lidRecorders,
 };
 
 /** Records what can be stored of the facts; what names nothing is told to the log alone. */
-function tamed<K extends Kind>(
-  tame: (fact: FactOf<K>, now: Date) => FactOf<K> | null,
+function sanitizeThen<K extends Kind>(
+  sanitize: (fact: FactOf<K>, now: Date) => FactOf<K> | null,
   record: (deps: ArrivalsDeps, scope: ArrivalsScope, facts: readonly FactOf<K>[]) => Promise<unknown>,
 ): Record<K> {
   return async (deps, scope, facts) => {
     const now = deps.clock.now();
-    const storable = facts.map((fact) => tame(fact, now)).filter((fact) => fact !== null);
+    const storable = facts.map((fact) => sanitize(fact, now)).filter((fact) => fact !== null);
     const refused = facts.length - storable.length;
     if (refused > 0) {
       const about = { kind: facts[0]?.kind, refused, instance_id: scope.instanceId };
@@ -72,7 +78,7 @@ export async function recordFacts(
   facts: readonly NetworkFact[],
   care: Care,
 ): Promise<void> {
-  if (care === 'husk') return;
+  if (care === 'envelope') return;
   for (let at = 0; at < facts.length; ) {
     const { kind } = facts[at]!;
     const others = facts.slice(at).findIndex((fact) => fact.kind !== kind);

@@ -3,7 +3,7 @@ import { groupChange, groupFacts, peopleOf } from '@posthorn/core/groups/group.t
 import { type GroupFact, recordGroupFacts } from '@posthorn/core/groups/record-group-facts.ts';
 import type { NetworkFact } from '@posthorn/core/network/facts.ts';
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
-import { isId, tameDate } from './tame.ts';
+import { isId, sanitizeDate } from './sanitize.ts';
 
 type Told = Extract<NetworkFact, { kind: 'group' | 'group_changed' | 'group_participants' }>;
 
@@ -12,7 +12,7 @@ async function record(deps: ArrivalsDeps, scope: ArrivalsScope, facts: readonly 
   return recordGroupFacts(
     deps,
     scope,
-    facts.map((fact) => tame(fact, now)).filter((fact) => fact !== null),
+    facts.map((fact) => sanitize(fact, now)).filter((fact) => fact !== null),
   );
 }
 
@@ -20,8 +20,8 @@ async function record(deps: ArrivalsDeps, scope: ArrivalsScope, facts: readonly 
 export const groupRecorders = { group: record, group_changed: record, group_participants: record };
 
 /** What of it can be stored; null when it names no group, or says nothing. */
-function tame(fact: Told, now: Date): GroupFact | null {
-  const at = tameDate(fact.at, now);
+function sanitize(fact: Told, now: Date): GroupFact | null {
+  const at = sanitizeDate(fact.at, now);
   if (fact.kind === 'group') {
     const group = groupFacts.safeParse(fact.group);
     return group.success ? { kind: 'group', group: group.data, at } : null;

@@ -5,8 +5,8 @@ import type { HistoryBatch } from '@posthorn/core/network/facts.ts';
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
 import type { Care } from './bounded-tries.ts';
 import { isPair } from './record-lids.ts';
-import { tameMessage } from './tame.ts';
-import { tameContact, tamePastChat } from './tame-facts.ts';
+import { sanitizeMessage } from './sanitize.ts';
+import { sanitizeContact, sanitizePastChat } from './sanitize-facts.ts';
 
 /** Messages of one statement at most. */
 const BATCH_MAX = 500;
@@ -22,13 +22,13 @@ export async function recordHistory(
   care: Care,
 ): Promise<void> {
   for (const { chats, contacts, lids, messages, position, isLast } of batches) {
-    const isHusk = care === 'husk';
-    if (!isHusk && lids.length > 0) await recordLids(deps, scope, lids.filter(isPair));
+    const isEnvelope = care === 'envelope';
+    if (!isEnvelope && lids.length > 0) await recordLids(deps, scope, lids.filter(isPair));
     const known = await addressesOf(deps, scope, [
       ...[...chats, ...messages].map(({ chat }) => chat),
       ...contacts.map(({ jid }) => jid),
     ]);
-    const past = isHusk
+    const past = isEnvelope
       ? []
       : messages
           .flatMap((message) => pastOf(message, deps.clock.now()))
@@ -43,16 +43,16 @@ export async function recordHistory(
     }
     const rest = Math.max(0, Math.ceil(past.length / BATCH_MAX) - 1) * BATCH_MAX;
     await recordPastBatch(deps, scope, {
-      chats: isHusk
+      chats: isEnvelope
         ? []
         : chats
-            .map(tamePastChat)
+            .map(sanitizePastChat)
             .filter((chat) => chat !== null)
             .map((chat) => ({ ...chat, chat: known(chat.chat) })),
-      contacts: isHusk
+      contacts: isEnvelope
         ? []
         : contacts
-            .map(tameContact)
+            .map(sanitizeContact)
             .filter((contact) => contact !== null)
             .map((contact) => ({ ...contact, jid: known(contact.jid) })),
       messages: past.slice(rest),
@@ -76,9 +76,9 @@ async function addressesOf(
 }
 
 function pastOf(message: HistoryBatch['messages'][number], now: Date): PastMessage[] {
-  const tame = tameMessage(message, now);
-  if (!tame) return [];
-  const { media, incomplete = media && 'media_unavailable', ...kept } = tame;
+  const sanitized = sanitizeMessage(message, now);
+  if (!sanitized) return [];
+  const { media, incomplete = media && 'media_unavailable', ...kept } = sanitized;
   const status = STATUSES.has(message.status) ? message.status : undefined;
   return [{ ...kept, incomplete, fromMe: message.fromMe === true, status }];
 }

@@ -1,6 +1,6 @@
-import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
 import type { SessionRow } from '@posthorn/core/instances/load-sessions.ts';
 import type { SettingsLoader } from '@posthorn/core/instances/load-settings.ts';
+import type { Lease } from '@posthorn/core/instances/lock-leases.ts';
 import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
 import type { InboundRecorder } from '@posthorn/core/messages/record-inbound.ts';
 import type { ProgressRecorder } from '@posthorn/core/messages/record-progress.ts';

@@ -1,5 +1,5 @@
-import type { Lease } from '@posthorn/core/instances/hold-leases.ts';
 import { loadSessionRows, type SessionRow } from '@posthorn/core/instances/load-sessions.ts';
+import type { Lease } from '@posthorn/core/instances/lock-leases.ts';
 import { shardQueue } from '@posthorn/core/instances/shard.ts';
 import type { Broker, Consumer } from '@posthorn/core/platform/broker/broker.ts';
 import { startLoop } from '@posthorn/core/platform/process/loop.ts';

@@ -4,15 +4,15 @@ import { type InboundMediaStore, MediaUnusable } from '@posthorn/core/media/medi
 import { type NetworkSession, SendRefused } from '@posthorn/core/network/driver.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { isStorageTrouble } from '@posthorn/core/platform/storage/storage.ts';
-import { type Care, OurTrouble } from './bounded-tries.ts';
-import type { Tamed } from './tame.ts';
+import { type Care, LocalFailure } from './bounded-tries.ts';
+import type { SanitizedMessage } from './sanitize.ts';
 
 /** Messages wait so long for a storage that takes nothing; then they are told without their media. */
 const STORAGE_PATIENCE_MS = 10 * 60_000;
 
 /** A received message with what became of its media. */
 export interface StoredInbound {
-  message: Tamed;
+  message: SanitizedMessage;
   mediaId?: string | undefined;
   mimeType?: string | undefined;
   animated?: boolean | undefined;
@@ -31,16 +31,16 @@ export interface StoreScope {
 export function createInboundStorer(
   deps: { inboundMedia: InboundMediaStore | null; log: Log },
   scope: StoreScope,
-): (message: Tamed, care: Care) => Promise<StoredInbound> {
+): (message: SanitizedMessage, care: Care) => Promise<StoredInbound> {
   /** When our storage began to fail, by the process's own clock. */
   let storageFailsSinceMs: number | null = null;
 
   /** Without an id when it is not to be stored, or can't be: the message is told without it. */
-  async function keep(message: Tamed, care: Care): Promise<Kept> {
+  async function keep(message: SanitizedMessage, care: Care): Promise<Kept> {
     if (!scope.settings().store_media || !deps.inboundMedia) return {};
     if (care !== 'whole') return { missing: 'media_unavailable' };
     const session = scope.session();
-    if (!session) throw new OurTrouble('the session has ended');
+    if (!session) throw new LocalFailure('the session has ended');
     const { networkId: key, chat: remoteJid } = message;
     const media = message.media!;
     try {
@@ -59,7 +59,7 @@ export function createInboundStorer(
   }
 
   return async (message, care) => {
-    if (care === 'husk')
+    if (care === 'envelope')
       return { message: { ...message, type: 'unknown', content: {}, incomplete: 'content_unreadable' } };
     const { media } = message;
     if (!media) return { message, incomplete: message.incomplete };
@@ -91,7 +91,7 @@ function missingBecause(err: unknown, failingMs: number): string | null {
   if (err instanceof ApiError && err.code === 'PLAN_LIMIT_REACHED') return 'media_storage_full';
   if (!isStorageTrouble(err)) return null;
   if (failingMs < STORAGE_PATIENCE_MS) {
-    throw new OurTrouble('received media could not be stored', { cause: err });
+    throw new LocalFailure('received media could not be stored', { cause: err });
   }
   return 'media_not_stored';
 }

@@ -1,7 +1,7 @@
 import type { PresenceUpdate } from '@posthorn/core/network/facts.ts';
 import { type Presence, recordPresence } from '@posthorn/core/presence/record-presence.ts';
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
-import { isId, tameDate } from './tame.ts';
+import { isId, sanitizeDate } from './sanitize.ts';
 
 /** Told so often at most, and so many at a time: of more than that the oldest go untold. */
 const EVERY_MS = 1_000;
@@ -49,11 +49,11 @@ export function createPresenceTeller(
   return (updates) => {
     const now = deps.clock.now();
     for (const update of updates.slice(-AT_ONCE_MAX)) {
-      const tamed = tame(update, now);
-      if (!tamed) continue;
-      const key = `${tamed.jid} ${tamed.chat}`;
+      const sanitized = sanitize(update, now);
+      if (!sanitized) continue;
+      const key = `${sanitized.jid} ${sanitized.chat}`;
       waiting.delete(key);
-      waiting.set(key, tamed);
+      waiting.set(key, sanitized);
       const [oldest] = waiting.keys();
       if (waiting.size > AT_ONCE_MAX && oldest !== undefined) waiting.delete(oldest);
     }
@@ -61,7 +61,7 @@ export function createPresenceTeller(
   };
 }
 
-function tame({ jid, chat, state, lastSeen, at }: PresenceUpdate, now: Date): Presence | null {
+function sanitize({ jid, chat, state, lastSeen, at }: PresenceUpdate, now: Date): Presence | null {
   if (!isId(jid) || (chat !== null && !isId(chat)) || !STATES.has(state)) return null;
-  return { jid, chat, state, lastSeen: lastSeen && tameDate(lastSeen, now), at: tameDate(at, now) };
+  return { jid, chat, state, lastSeen: lastSeen && sanitizeDate(lastSeen, now), at: sanitizeDate(at, now) };
 }

@@ -47,7 +47,7 @@ const ENDPOINT_TURN = 4;
 const TICK_MS = 250;
 
 /** What the functions of the attempts of one dispatcher share. */
-interface Context {
+interface AttemptsContext {
   deps: AttemptsDeps;
   /** In the order they began: the first to time out stands first. */
   underWay: Map<PostAttempt, HeldDelivery>;
@@ -60,7 +60,7 @@ interface Context {
 
 /** Makes attempts: signs, sends, and says what came of each and when to try again (WHK-5 to WHK-9). */
 export function createAttempts(deps: AttemptsDeps): Attempts {
-  const context: Context = {
+  const context: AttemptsContext = {
     deps,
     underWay: new Map(),
     slow: new Set(),
@@ -89,14 +89,14 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
   };
 }
 
-function begin(context: Context, endpoint: Endpoint): void {
+function begin(context: AttemptsContext, endpoint: Endpoint): void {
   context.ready.add(endpoint);
   if (context.isTurnDue) return;
   context.isTurnDue = true;
   setImmediate(() => takeTurn(context));
 }
 
-function takeTurn(context: Context): void {
+function takeTurn(context: AttemptsContext): void {
   context.isTurnDue = false;
   let left = TURN;
   for (const endpoint of context.ready) {
@@ -110,7 +110,7 @@ function takeTurn(context: Context): void {
   }
 }
 
-function beginUpTo(context: Context, endpoint: Endpoint, most: number): number {
+function beginUpTo(context: AttemptsContext, endpoint: Endpoint, most: number): number {
   const { deps } = context;
   if (!deps.isAlive()) return 0;
   const { released, config, allowed } = planBegin(endpoint, most, context.isStopped, performance.now());
@@ -127,7 +127,7 @@ function beginUpTo(context: Context, endpoint: Endpoint, most: number): number {
 
 /** However it ends, it does so in a later turn of the event loop: until then it holds its slot. */
 function beginOne(
-  context: Context,
+  context: AttemptsContext,
   endpoint: Endpoint,
   config: EndpointConfig,
   delivery: HeldDelivery,
@@ -152,7 +152,7 @@ function beginOne(
 }
 
 function onAnswer(
-  context: Context,
+  context: AttemptsContext,
   endpoint: Endpoint,
   config: EndpointConfig,
   delivery: HeldDelivery,
@@ -177,7 +177,7 @@ function onAnswer(
 }
 
 /** Ends attempts whose time is up, and counts those that have become slow. */
-function tick({ deps, underWay, slow }: Context): void {
+function tick({ deps, underWay, slow }: AttemptsContext): void {
   const { timeoutMs } = deps;
   const before = slow.size;
   const judged = judgeAges(underWay.keys(), timeoutMs, performance.now());

@@ -131,12 +131,12 @@ export function afterClaim(
 }
 
 /** So many deliveries are expected more, of events that are being written; below 0: they were, or were not. */
-export function afterOffer(state: ClaimState, change: number): ClaimState {
+export function afterReserving(state: ClaimState, change: number): ClaimState {
   return { ...state, asked: state.asked + change };
 }
 
 /** First attempts came without a claim. */
-export function afterTaking(state: ClaimState, nowMs: number): ClaimState {
+export function afterHandOver(state: ClaimState, nowMs: number): ClaimState {
   return { ...state, freshAtMs: nowMs };
 }
 

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type {
-  DeliveryOffer,
+  DeliveryReservation,
   DirectDelivery,
   WrittenDelivery,
 } from '@posthorn/core/events/direct-delivery.ts';
 import { releaseWritten } from './claim-deliveries.ts';
-import { afterHolding, afterOffer, afterTaking } from './claim-state.ts';
+import { afterHandOver, afterHolding, afterReserving } from './claim-state.ts';
 import { budgetNow, hold, leaseFrom, wantClaim } from './claim-work.ts';
 import { type DispatcherContext, endpointOf, isStillOurs, release, workerId } from './dispatcher-context.ts';
 import { noteNew, noteTaken, roomOf } from './endpoint-room.ts';
@@ -18,13 +18,16 @@ const RELEASE_RETRY_MS = 500;
 /** Offers the room of idle endpoints to the events that this process writes. */
 export function createDirectDelivery(context: DispatcherContext): DirectDelivery {
   return {
-    offer(events) {
+    reserve(events) {
       if (context.isStopping) return null;
       const startedAtMs = performance.now();
       const given = giveRoom(context, countByCompany(events), startedAtMs);
-      return makeOffer(context, given, { startedAtMs, eventIds: () => events.map(({ eventId }) => eventId) });
+      return makeReservation(context, given, {
+        startedAtMs,
+        eventIds: () => events.map(({ eventId }) => eventId),
+      });
     },
-    notice: context.notice,
+    ownNotification: context.ownNotification,
   };
 }
 
@@ -37,7 +40,7 @@ function countByCompany(events: readonly { companyId: number }[]): Map<number, n
 /** Which endpoints of the companies that are written to have something of it. */
 interface GivenRoom {
   /** Those that can take a delivery of each event of their company, and how many that makes. */
-  offered: Map<Endpoint, number>;
+  reserved: Map<Endpoint, number>;
   /** All others. */
   passedOver: Endpoint[];
 }
@@ -48,7 +51,7 @@ interface GivenRoom {
  */
 function giveRoom(context: DispatcherContext, counts: ReadonlyMap<number, number>, nowMs: number): GivenRoom {
   const { endpoints, state } = context;
-  const given: GivenRoom = { offered: new Map(), passedOver: [] };
+  const given: GivenRoom = { reserved: new Map(), passedOver: [] };
   let left = budgetNow(context, nowMs)?.all ?? 0;
   for (const [companyId, count] of counts) {
     let share = endpoints.areShared() ? Math.min(left, FULL_SHARE) : left;
@@ -56,7 +59,7 @@ function giveRoom(context: DispatcherContext, counts: ReadonlyMap<number, number
     for (const endpoint of endpoints.ofCompany(companyId)) {
       if (count > share || roomOf(endpoint, nowMs) < count) given.passedOver.push(endpoint);
       else {
-        given.offered.set(endpoint, count);
+        given.reserved.set(endpoint, count);
         share -= count;
         left -= count;
       }
@@ -65,27 +68,27 @@ function giveRoom(context: DispatcherContext, counts: ReadonlyMap<number, number
   return given;
 }
 
-function makeOffer(
+function makeReservation(
   context: DispatcherContext,
-  { offered, passedOver }: GivenRoom,
+  { reserved, passedOver }: GivenRoom,
   of: { startedAtMs: number; eventIds: () => string[] },
-): DeliveryOffer {
+): DeliveryReservation {
   const { deps, leaseMs } = context;
   const claimedBy = workerId(context);
   const leasedUntil = new Date(deps.clock.now().getTime() + leaseMs);
-  const expected = [...offered.values()].reduce((sum, count) => sum + count, 0);
-  context.state = afterOffer(context.state, expected);
-  for (const [endpoint, count] of offered) endpoint.offered += count;
+  const expected = [...reserved.values()].reduce((sum, count) => sum + count, 0);
+  context.state = afterReserving(context.state, expected);
+  for (const [endpoint, count] of reserved) endpoint.reserved += count;
   for (const endpoint of passedOver) endpoint.passedOver += 1;
 
   function settle(): void {
-    context.state = afterOffer(context.state, -expected);
-    for (const [endpoint, count] of offered) endpoint.offered -= count;
+    context.state = afterReserving(context.state, -expected);
+    for (const [endpoint, count] of reserved) endpoint.reserved -= count;
     for (const endpoint of passedOver) endpoint.passedOver -= 1;
   }
 
   return {
-    webhookIds: [...offered.keys()].map(({ webhookId }) => webhookId),
+    webhookIds: [...reserved.keys()].map(({ webhookId }) => webhookId),
     claimedBy,
     leasedUntil,
     take({ claimed, unclaimed }) {
@@ -94,12 +97,12 @@ function makeOffer(
       for (const { webhookId, companyId } of unclaimed) noteNew(context.endpoints.get(webhookId, companyId));
       take(context, claimed, { startedAtMs: of.startedAtMs, claimedBy });
       if (unclaimed.length > 0) wantClaim(context);
-      else if (claimed.length < expected) claimWithRoom(context, offered);
+      else if (claimed.length < expected) claimWithRoom(context, reserved);
     },
     withdraw() {
       settle();
-      claimWithRoom(context, offered);
-      if (offered.size > 0) freeLater(context, of.eventIds(), { until: leasedUntil, worker: claimedBy });
+      claimWithRoom(context, reserved);
+      if (reserved.size > 0) freeLater(context, of.eventIds(), { until: leasedUntil, worker: claimedBy });
     },
   };
 }
@@ -109,7 +112,7 @@ function take(
   deliveries: readonly WrittenDelivery[],
   { startedAtMs, claimedBy }: { startedAtMs: number; claimedBy: number | null },
 ): void {
-  const { deps, finder, takings } = context;
+  const { deps, finder, handOvers } = context;
   const lease = leaseFrom(context, startedAtMs, claimedBy);
   const held = deliveries
     .map((delivery) => ({ ...delivery, attempts: 0, ...lease }))
@@ -120,23 +123,23 @@ function take(
     finder.sawId(id);
     noteTaken(endpointOf(context, webhookId), id, nowMs);
   }
-  context.state = afterTaking(context.state, nowMs);
+  context.state = afterHandOver(context.state, nowMs);
   if (context.isStopping) {
     context.state = afterHolding(context.state, held.length);
     release(context, held);
     return;
   }
-  const taking = hold(context, held, startedAtMs)
+  const handOver = hold(context, held, startedAtMs)
     .catch((err) => deps.log.warn({ err }, 'reading webhooks failed, their deliveries were released'))
-    .finally(() => takings.delete(taking));
-  takings.add(taking);
+    .finally(() => handOvers.delete(handOver));
+  handOvers.add(handOver);
 }
 
 /** Room came back: what was not claimed for want of it is claimed now. */
-function claimWithRoom(context: DispatcherContext, offered: ReadonlyMap<Endpoint, number>): void {
+function claimWithRoom(context: DispatcherContext, reserved: ReadonlyMap<Endpoint, number>): void {
   const now = { clockMs: context.deps.clock.now().getTime(), monotonicMs: performance.now() };
   const isStarved = context.state.starvedAt !== null;
-  if (isStarved || [...offered.keys()].some((endpoint) => desiredOf(endpoint, now) !== null))
+  if (isStarved || [...reserved.keys()].some((endpoint) => desiredOf(endpoint, now) !== null))
     wantClaim(context);
 }
 

@@ -41,9 +41,9 @@ export interface DispatcherContext {
   state: ClaimState;
   claims: Set<Promise<void>>;
   /** Deliveries that were claimed as they were written, on their way to their endpoints. */
-  takings: Set<Promise<void>>;
+  handOvers: Set<Promise<void>>;
   /** Names this dispatcher in notifications of what it knows by itself. */
-  notice: string;
+  ownNotification: string;
   releases: Set<Promise<void>>;
   isClaimDue: boolean;
   isStopping: boolean;

@@ -37,7 +37,7 @@ export interface Endpoint {
   retries: HeldDelivery[];
   retriesInFlight: number;
   /** Room given away to deliveries that are being written. */
-  offered: number;
+  reserved: number;
   /** Writes under way of events for whose deliveries it gave no room. */
   passedOver: number;
   /** First attempts were released since a claim last asked for it: they stand before those that are written now. */
@@ -186,7 +186,7 @@ function newEndpoint(webhookId: number, companyId: number): Endpoint {
     fresh: [],
     retries: [],
     retriesInFlight: 0,
-    offered: 0,
+    reserved: 0,
     passedOver: 0,
     hasReleased: false,
     holding: null,
@@ -228,7 +228,7 @@ function isIdle(endpoint: Endpoint, monotonicMs: number): boolean {
 
 /** Room that is taken. */
 export function heldOf(endpoint: Endpoint): number {
-  return endpoint.inFlight + endpoint.fresh.length + endpoint.retries.length + endpoint.offered;
+  return endpoint.inFlight + endpoint.fresh.length + endpoint.retries.length + endpoint.reserved;
 }
 
 /** What an endpoint could take now; null when it has no work or no room worth a claim. */

@@ -1,3 +1,27 @@
+/**
+ * The delivery of webhooks (WHK-5 to WHK-13). This file starts and stops it; the other files of the folder hold one step each.
+ *
+ * A delivery is a row of `webhook_deliveries`, written with its event. Its states:
+ *
+ *   due       `leased_until` is null or past, `next_attempt_at` is null (first attempt) or past (retry).
+ *   claimed   leased to this worker (`claim-deliveries.ts`), waiting here for a slot of its endpoint.
+ *   attempted the request is under way (`attempts.ts`, `post-attempt.ts`).
+ *
+ *   due -> claimed        a claim found it (`find-work.ts`, `claim-work.ts`), or it was claimed as it was
+ *                         written (the short way, `core/events/direct-delivery.ts`).
+ *   claimed -> attempted  its endpoint has a free slot (`attempt-decisions.ts`).
+ *   claimed -> due        released: the worker stops, the webhook changed, the company was suspended, or the lease
+ *                         would end during an attempt. A worker that dies releases by the end of its lease.
+ *   attempted -> due      the attempt failed and another follows (`outcome.ts`, `record-attempts.ts`).
+ *   attempted -> deleted  it succeeded, or no attempt follows. Its log rows stay.
+ *
+ * An endpoint is what this process knows of one webhook (`endpoints.ts`). Its states, by `endpoint-control.ts`:
+ *
+ *   closed    gets up to `cap` attempts at once; an answer raises the cap, a fault halves it.
+ *   open      five slow faults in a row: gets nothing for 10 s, then 20 s, up to 120 s.
+ *   probing   the wait is over: gets one attempt. An answer closes it, a slow fault opens it for longer.
+ *   gone      it answered 410: the webhook is disabled until its owner enables it.
+ */
 import { randomUUID } from 'node:crypto';
 import type { DirectDelivery } from '@posthorn/core/events/direct-delivery.ts';
 import {
@@ -54,7 +78,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
     },
     async stop() {
       context.isStopping = true;
-      await Promise.all([finder.stop(), ...context.claims, ...context.takings]);
+      await Promise.all([finder.stop(), ...context.claims, ...context.handOvers]);
       release(context, removeWaiting(context));
       const cutOff = await attempts.stop(STOP_MS);
       await recorder.stop();
@@ -92,8 +116,8 @@ function createContext(deps: WebhookDispatcherDeps): DispatcherContext {
     }),
     state: NOTHING_CLAIMED,
     claims: new Set(),
-    takings: new Set(),
-    notice: directNotification(randomUUID()),
+    handOvers: new Set(),
+    ownNotification: directNotification(randomUUID()),
     releases: new Set(),
     isClaimDue: false,
     isStopping: false,
@@ -102,7 +126,7 @@ function createContext(deps: WebhookDispatcherDeps): DispatcherContext {
 }
 
 function onNotification(context: DispatcherContext, notification?: string): void {
-  if (context.isStopping || notification === context.notice) return;
+  if (context.isStopping || notification === context.ownNotification) return;
   const changed = notification === undefined ? null : changedWebhook(notification);
   const company = notification === undefined ? null : changedCompany(notification);
   if (changed !== null) forgetConfig(context, changed);

@@ -1,7 +1,7 @@
 import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import { DEFAULT_REQUESTS_PER_MINUTE } from '@posthorn/contract/limits.ts';
 import type { Principal, Role } from '../../access/principal.ts';
-import { familyOf, SESSION_HOLDS } from '../../access/session-holds.ts';
+import { familyOf, SESSION_IS_VALID } from '../../access/session-valid.ts';
 import { isSuperadmin, PLATFORM_COMPANY_ID } from '../../access/superadmin.ts';
 import type { Db } from '../../platform/database/db.ts';
 import { oneRow } from '../../platform/database/one-row.ts';
@@ -103,7 +103,7 @@ export async function proveJwt(
     deps,
     'auth-jwt',
     `SELECT ${ACCOUNT_COLUMNS}, claim.company_id, u.password_changed_jti,
-            ${SESSION_HOLDS} AS holds
+            ${SESSION_IS_VALID} AS holds
      FROM (SELECT $1::int AS user_id, $2::int AS company_id, $3::text AS jti, $4::uuid AS family) claim
      LEFT JOIN users u ON u.id = claim.user_id AND u.company_id = claim.company_id
      LEFT JOIN companies c ON c.id = claim.company_id`,

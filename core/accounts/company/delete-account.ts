@@ -7,10 +7,10 @@ import { recordAudit } from '../../audit/record-audit.ts';
 import { mails } from '../../mail/mails.ts';
 import { DAY_MS } from '../../platform/durations.ts';
 import { companyNotification } from '../../webhooks/notifications.ts';
+import type { AccountUser } from '../account-user.ts';
+import { findAccountUser } from '../account-user.ts';
+import { checkCurrentPassword } from '../check-current-password.ts';
 import type { AccountDeps } from '../deps.ts';
-import { checkCurrentPassword } from '../passwords/check-current-password.ts';
-import type { AccountUser } from '../users/account-user.ts';
-import { findAccountUser } from '../users/account-user.ts';
 import type { BillingClient } from './billing-client.ts';
 
 type DeleteDeps = Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'mails' | 'forget'> & {

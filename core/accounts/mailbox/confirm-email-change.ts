@@ -1,10 +1,10 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
+import { findAccountUser } from '../account-user.ts';
 import type { AccountDeps } from '../deps.ts';
 import { isApiErrorOf } from '../is-api-error.ts';
-import { uniqueError } from '../registration/create-company.ts';
 import { endSessions } from '../sessions/end-sessions.ts';
-import { findAccountUser } from '../users/account-user.ts';
+import { uniqueError } from '../unique-error.ts';
 import { tryEmailCode } from './email-code.ts';
 
 /**

@@ -1,10 +1,10 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { EMAIL_CODE_COOLDOWN_S } from '@posthorn/contract/limits.ts';
 import { mails } from '../../mail/mails.ts';
+import { findAccountUser } from '../account-user.ts';
 import type { AccountDeps } from '../deps.ts';
-import { findAccountUser } from '../users/account-user.ts';
+import { mailboxFull } from '../mailbox-full.ts';
 import { writeEmailCode } from './email-code.ts';
-import { mailboxFull } from './mailbox-full.ts';
 
 /**
  * Sends a new verification code, which voids the earlier one (ACC-18, ACC-19). Throws 409 EMAIL_ALREADY_VERIFIED;

@@ -1,10 +1,10 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import { mails } from '../../mail/mails.ts';
+import { checkCurrentPassword } from '../check-current-password.ts';
 import type { AccountDeps } from '../deps.ts';
-import { checkCurrentPassword } from '../passwords/check-current-password.ts';
+import { mailboxFull } from '../mailbox-full.ts';
 import { writeEmailCode } from './email-code.ts';
-import { mailboxFull } from './mailbox-full.ts';
 
 /**
  * Begins the change to another e-mail: a code to the new address, a notice to the old one; a second start

@@ -2,10 +2,10 @@ import { forgetCached } from '../../access/forget-cached.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import { mails } from '../../mail/mails.ts';
 import type { Sql } from '../../platform/database/db.ts';
+import { type AccountUser, findAccountUser } from '../account-user.ts';
 import { type ClearedCompany, clearCompany } from '../company/clear-company.ts';
 import type { AccountDeps } from '../deps.ts';
 import { endSessions } from '../sessions/end-sessions.ts';
-import { type AccountUser, findAccountUser } from '../users/account-user.ts';
 
 /** How the mailbox was proven: by a provider, or by a link that was mailed. */
 export type Arrival = 'google' | 'github' | 'reset' | 'invite';

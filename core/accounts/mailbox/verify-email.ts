@@ -1,9 +1,9 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { forgetCached } from '../../access/forget-cached.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
+import { findAccountUser } from '../account-user.ts';
 import type { AccountDeps } from '../deps.ts';
 import { issueSession, type SessionGrant } from '../sessions/issue-session.ts';
-import { findAccountUser } from '../users/account-user.ts';
 import { tryEmailCode } from './email-code.ts';
 
 /**

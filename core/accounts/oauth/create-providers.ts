@@ -1,5 +1,5 @@
+import type { Config } from '../../platform/config.ts';
 import { withoutTrailingSlashes } from '../../platform/http/base-url.ts';
-import type { Config } from '../../platform/process/config.ts';
 import { createGithubProvider } from './github-provider.ts';
 import { createOpenIdProvider } from './openid-provider.ts';
 import type { OAuthProviders, ProviderCredentials, ProviderName } from './provider.ts';

@@ -1,9 +1,9 @@
 import { forgetCached } from '../../access/forget-cached.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import type { Sql } from '../../platform/database/db.ts';
+import type { AccountUser } from '../account-user.ts';
 import type { AccountDeps } from '../deps.ts';
 import { takeOver } from '../mailbox/take-over.ts';
-import type { AccountUser } from '../users/account-user.ts';
 import type { ProviderName } from './provider.ts';
 
 /**

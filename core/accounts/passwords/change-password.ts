@@ -1,9 +1,9 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import { mails } from '../../mail/mails.ts';
+import { findAccountUser } from '../account-user.ts';
+import { checkCurrentPassword } from '../check-current-password.ts';
 import type { AccountDeps } from '../deps.ts';
-import { findAccountUser } from '../users/account-user.ts';
-import { checkCurrentPassword } from './check-current-password.ts';
 import { setPassword } from './set-password.ts';
 
 /**

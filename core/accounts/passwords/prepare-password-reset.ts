@@ -2,9 +2,9 @@ import type { MailContent } from '../../mail/mail-content.ts';
 import { mails } from '../../mail/mails.ts';
 import type { Sql } from '../../platform/database/db.ts';
 import { MINUTE_MS } from '../../platform/durations.ts';
+import { ACCOUNT_USER_COLUMNS, type AccountUser } from '../account-user.ts';
 import type { AccountDeps } from '../deps.ts';
 import { endsSomething } from '../mailbox/take-over.ts';
-import { ACCOUNT_USER_COLUMNS, type AccountUser } from '../users/account-user.ts';
 import { writePasswordLink } from './password-link.ts';
 
 /**

@@ -2,10 +2,10 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import { mails } from '../../mail/mails.ts';
 import { oneRow } from '../../platform/database/one-row.ts';
+import { findAccountUser } from '../account-user.ts';
 import type { AccountDeps } from '../deps.ts';
 import { takeOver } from '../mailbox/take-over.ts';
 import { hashSecret } from '../secret-digest.ts';
-import { findAccountUser } from '../users/account-user.ts';
 import { setPassword } from './set-password.ts';
 
 /**

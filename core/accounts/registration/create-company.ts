@@ -2,8 +2,9 @@ import { ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import { isUnavailable, type Sql } from '../../platform/database/db.ts';
 import { oneRow } from '../../platform/database/one-row.ts';
+import type { AccountUser } from '../account-user.ts';
 import type { AccountDeps } from '../deps.ts';
-import type { AccountUser } from '../users/account-user.ts';
+import { uniqueError } from '../unique-error.ts';
 import { slugOf } from './company-slug.ts';
 
 export interface NewCompany {
@@ -77,22 +78,6 @@ export async function createCompany(
   } catch (cause) {
     throw uniqueError(cause) ?? cause;
   }
-}
-
-/** Reports early what the unique index would refuse, before a password is hashed in vain. */
-export async function refuseKnownEmail(sql: Sql, email: string): Promise<void> {
-  const { rows } = await sql.query('SELECT 1 FROM users WHERE lower(email) = $1', [email]);
-  if (rows.length > 0) throw apiError('EMAIL_ALREADY_REGISTERED');
-}
-
-/** The 409 behind a violated unique index of companies or users; null for any other error. */
-export function uniqueError(cause: unknown): ApiError | null {
-  const { code, constraint } = cause as { code?: string; constraint?: string };
-  if (code !== '23505') return null;
-  if (constraint === 'users_email') return apiError('EMAIL_ALREADY_REGISTERED', { cause });
-  if (constraint === 'companies_name' || constraint === 'companies_slug_key')
-    return apiError('CONFLICT', { cause, message: 'a company of this name exists' });
-  return null;
 }
 
 /** Runs a registration; an unexpected error becomes 500 REGISTRATION_FAILED, an unreachable database stays 503. */

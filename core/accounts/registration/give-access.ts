@@ -1,8 +1,8 @@
 import type { Sql } from '../../platform/database/db.ts';
+import type { AccountUser } from '../account-user.ts';
 import type { AccountDeps } from '../deps.ts';
 import { writeEmailCode } from '../mailbox/email-code.ts';
 import { type CreatedKey, createToken } from '../tokens/create-token.ts';
-import type { AccountUser } from '../users/account-user.ts';
 
 /** The name of the key that a registration gives. */
 const BOOTSTRAP_TOKEN_NAME = 'Bootstrap key';

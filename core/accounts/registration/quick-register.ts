@@ -4,7 +4,8 @@ import { mails } from '../../mail/mails.ts';
 import { beforeFirst } from '../../platform/before-first.ts';
 import type { AccountDeps } from '../deps.ts';
 import { isApiErrorOf } from '../is-api-error.ts';
-import { createCompany, refuseKnownEmail } from './create-company.ts';
+import { refuseKnownEmail } from '../unique-error.ts';
+import { createCompany } from './create-company.ts';
 import { giveAccess } from './give-access.ts';
 
 /**

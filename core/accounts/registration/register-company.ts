@@ -1,7 +1,8 @@
 import type { RegisterBody, Registered } from '@posthorn/contract/messaging/auth.ts';
 import { mails } from '../../mail/mails.ts';
 import type { AccountDeps } from '../deps.ts';
-import { asRegistration, createCompany, refuseKnownEmail } from './create-company.ts';
+import { refuseKnownEmail } from '../unique-error.ts';
+import { asRegistration, createCompany } from './create-company.ts';
 import { giveAccess } from './give-access.ts';
 
 /**

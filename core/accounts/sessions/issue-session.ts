@@ -2,9 +2,9 @@ import type { Session } from '@posthorn/contract/messaging/auth.ts';
 import type { Sql } from '../../platform/database/db.ts';
 import { DAY_MS } from '../../platform/durations.ts';
 import { newId } from '../../platform/ids.ts';
+import { type AccountUser, isUsersSuperadmin, sessionPayload } from '../account-user.ts';
 import type { AccountDeps } from '../deps.ts';
 import { hashSecret, newSecret } from '../secret-digest.ts';
-import { type AccountUser, isUsersSuperadmin, sessionPayload } from '../users/account-user.ts';
 
 /** What a login gives: the payload of the answer, and the refresh token for the cookie. */
 export interface SessionGrant {

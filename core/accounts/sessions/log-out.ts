@@ -1,11 +1,11 @@
 import { JWT_LIFETIME_S } from '@posthorn/contract/limits.ts';
 import { forgetCached } from '../../access/forget-cached.ts';
 import type { Principal } from '../../access/principal.ts';
-import { familyOf } from '../../access/session-holds.ts';
+import { familyOf } from '../../access/session-valid.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
+import { findAccountUser } from '../account-user.ts';
 import type { AccountDeps } from '../deps.ts';
 import { hashSecret } from '../secret-digest.ts';
-import { findAccountUser } from '../users/account-user.ts';
 import { endSession } from './end-sessions.ts';
 
 /**

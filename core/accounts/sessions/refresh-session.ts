@@ -1,9 +1,9 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import type { Sql } from '../../platform/database/db.ts';
+import { ACCOUNT_USER_COLUMNS, type AccountUser, isUsersSuperadmin } from '../account-user.ts';
 import type { AccountDeps } from '../deps.ts';
 import { hashSecret } from '../secret-digest.ts';
-import { ACCOUNT_USER_COLUMNS, type AccountUser, isUsersSuperadmin } from '../users/account-user.ts';
 import { endSession } from './end-sessions.ts';
 import { refreshExpiry, type SessionGrant, sessionFor } from './issue-session.ts';
 

@@ -1,7 +1,7 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { CreateUserBody, UserDto } from '@posthorn/contract/messaging/users.ts';
 import { FREE_LIMITS } from '../../access/free-limits.ts';
-import { holdPrincipal } from '../../access/hold-principal.ts';
+import { lockPrincipal } from '../../access/lock-principal.ts';
 import type { Principal } from '../../access/principal.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import { mails } from '../../mail/mails.ts';
@@ -9,9 +9,9 @@ import type { Sql } from '../../platform/database/db.ts';
 import { oneRow } from '../../platform/database/one-row.ts';
 import { DAY_MS } from '../../platform/durations.ts';
 import type { AccountDeps } from '../deps.ts';
-import { mailboxFull } from '../mailbox/mailbox-full.ts';
+import { mailboxFull } from '../mailbox-full.ts';
 import { INVITE_LINK_DAYS, writePasswordLink } from '../passwords/password-link.ts';
-import { refuseKnownEmail, uniqueError } from '../registration/create-company.ts';
+import { refuseKnownEmail, uniqueError } from '../unique-error.ts';
 import { USER_COLUMNS, type UserRow, userView } from './user-view.ts';
 
 type CreateUserDeps = Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'mails' | 'settings'>;
@@ -43,7 +43,7 @@ async function create(
   const { principal, passwordHash, traceId } = input;
   const { companyId } = principal;
   const now = deps.clock.now();
-  await holdPrincipal(sql, principal);
+  await lockPrincipal(sql, principal);
   const companyName = await takePlace(sql, companyId);
   const { rows } = await sql.query<UserRow>(
     `INSERT INTO users (company_id, email, name, role, password_hash, password_changed_at, email_verified_at,

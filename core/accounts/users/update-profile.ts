@@ -2,9 +2,9 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import type { Me } from '@posthorn/contract/messaging/auth.ts';
 import type { Principal } from '../../access/principal.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
+import { findAccountUser } from '../account-user.ts';
 import type { AccountDeps } from '../deps.ts';
-import { uniqueError } from '../registration/create-company.ts';
-import { findAccountUser } from './account-user.ts';
+import { uniqueError } from '../unique-error.ts';
 
 /**
  * A user's own name, and for the owner the company's; the slug stays (ACC-3, ACC-21). No field at all changes

@@ -1,6 +1,6 @@
 import type { UpdateUserBody, UserDto } from '@posthorn/contract/messaging/users.ts';
 import { forgetCached } from '../../access/forget-cached.ts';
-import { holdPrincipal } from '../../access/hold-principal.ts';
+import { lockPrincipal } from '../../access/lock-principal.ts';
 import type { Principal } from '../../access/principal.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import { oneRow } from '../../platform/database/one-row.ts';
@@ -21,7 +21,7 @@ export async function updateUser(
   const updated = await deps.db.transaction(async (sql) => {
     const at = deps.clock.now();
     const before = await keepAnOwner(sql, { companyId, userId, newRole: input.role });
-    await holdPrincipal(sql, principal);
+    await lockPrincipal(sql, principal);
     const { rows } = await sql.query<UserRow>(
       `UPDATE users SET name = coalesce($3, name), role = coalesce($4, role), updated_at = $5
        WHERE id = $2 AND company_id = $1 RETURNING ${USER_COLUMNS}`,

@@ -58,7 +58,7 @@ interface Outgoing extends Notification {
 }
 
 /** What the functions of one bus share. */
-interface Context {
+interface BusContext {
   options: BusOptions;
   handlers: Map<BusChannel, Set<(payload: string) => void>>;
   resetHandlers: Set<(up: boolean) => void>;
@@ -86,7 +86,7 @@ export interface BusOptions {
 }
 
 export async function createBus(options: BusOptions): Promise<Bus> {
-  const bus: Context = {
+  const bus: BusContext = {
     options,
     handlers: new Map(),
     resetHandlers: new Set(),
@@ -130,7 +130,7 @@ export async function openBus({ shutdown, ...options }: BusOptions & { shutdown:
   return bus;
 }
 
-async function connect(bus: Context): Promise<void> {
+async function connect(bus: BusContext): Promise<void> {
   const { options, handlers } = bus;
   const next = new pg.Client({
     ...connectionWith(options.url, KEEP_ALIVE_SETTINGS),
@@ -158,7 +158,7 @@ async function connect(bus: Context): Promise<void> {
   for (const handler of bus.resetHandlers) handler(true);
 }
 
-function lost(bus: Context, which: pg.Client): void {
+function lost(bus: BusContext, which: pg.Client): void {
   if (bus.client !== which && bus.client !== null) return;
   const wasUp = bus.client === which;
   bus.client = null;
@@ -171,11 +171,11 @@ function lost(bus: Context, which: pg.Client): void {
   reconnectLater(bus);
 }
 
-function reconnectLater(bus: Context): void {
+function reconnectLater(bus: BusContext): void {
   if (!bus.isClosed) bus.reconnectTimer.start(RECONNECT_MS);
 }
 
-function listen(bus: Context, channel: BusChannel, handler: (payload: string) => void): void {
+function listen(bus: BusContext, channel: BusChannel, handler: (payload: string) => void): void {
   let set = bus.handlers.get(channel);
   if (!set) {
     set = new Set();
@@ -185,21 +185,21 @@ function listen(bus: Context, channel: BusChannel, handler: (payload: string) =>
   set.add(handler);
 }
 
-function hear(bus: Context, { channel, payload }: Notification): void {
+function hear(bus: BusContext, { channel, payload }: Notification): void {
   if (bus.isClosed) return;
   for (const handler of bus.handlers.get(channel) ?? []) handler(payload);
 }
 
 /** Those who heard nobody for a while hear that they are not alone. */
-function hello(bus: Context): void {
+function hello(bus: BusContext): void {
   if (bus.client) send(bus, `NOTIFY ${HELLO_CHANNEL}`);
 }
 
-function isAlone({ options, othersHeardAtMs }: Context): boolean {
+function isAlone({ options, othersHeardAtMs }: BusContext): boolean {
   return performance.now() - othersHeardAtMs > (options.hello?.aloneAfterMs ?? ALONE_AFTER_MS);
 }
 
-function say(bus: Context, outgoing: Outgoing): void {
+function say(bus: BusContext, outgoing: Outgoing): void {
   const key = `${outgoing.channel} ${outgoing.payload}`;
   // What must be told stays so when it is hinted at as well.
   if (!outgoing.isHint || !bus.pending.has(key)) bus.pending.set(key, outgoing);
@@ -214,7 +214,7 @@ function say(bus: Context, outgoing: Outgoing): void {
   bus.flushTimer.start(Math.max(0, dueInMs));
 }
 
-function flush(bus: Context): void {
+function flush(bus: BusContext): void {
   bus.flushedAtMs = performance.now();
   const alone = isAlone(bus);
   const batch = [...bus.pending.values()].filter(({ isHint }) => !alone || !isHint);
@@ -228,7 +228,7 @@ function flush(bus: Context): void {
 }
 
 /** One statement at a time, as the driver wants it; one that fails is a notification that is lost. */
-function send(bus: Context, statement: string | pg.QueryConfig): void {
+function send(bus: BusContext, statement: string | pg.QueryConfig): void {
   const current = bus.client;
   bus.sending = bus.sending
     .then(() => (current === bus.client ? current?.query(statement) : undefined))

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Config } from '../process/config.ts';
+import type { Config } from '../config.ts';
 
 /** How slow a peer may be. */
 export interface TransferLimits {

@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path';
-import type { Config } from '../process/config.ts';
+import type { Config } from '../config.ts';
 import type { Log } from '../process/log.ts';
 import { createFileMailer } from './file.ts';
 import type { Mailer } from './mail.ts';

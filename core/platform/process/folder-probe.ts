@@ -1,6 +1,6 @@
 import { mkdir, open, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { atMostEvery } from '../database/write-probe.ts';
+import { atMostEvery } from './at-most-every.ts';
 import { NotReady } from './readiness.ts';
 
 const REPEAT_AFTER_MS = 5_000;

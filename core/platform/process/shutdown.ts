@@ -1,4 +1,4 @@
-import type { Config } from './config.ts';
+import type { Config } from '../config.ts';
 import type { Log } from './log.ts';
 
 /** An orderly shutdown: announce it, stop taking work, finish what was taken, close what was opened. */

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { Config } from '../process/config.ts';
+import type { Config } from '../config.ts';
 import { createDiskStorage } from './disk.ts';
 import type { Storage } from './storage.ts';
 

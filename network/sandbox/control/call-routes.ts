@@ -1,10 +1,10 @@
 /** A virtual phone calls somebody, and shows what became of its calls. */
 import { z } from 'zod/v4';
+import { phoneNumber } from '../phone-number.ts';
 import { placeCall, shownCall } from '../state/phone-calls.ts';
 import { phoneFor } from '../state/phones.ts';
 import type { World } from '../state/world.ts';
 import { parseWith, type Route } from './http.ts';
-import { phoneNumber } from './phone-number.ts';
 import { knownPhone } from './phone-routes.ts';
 
 const callBody = z.object({ to: phoneNumber, video: z.boolean().default(false) });

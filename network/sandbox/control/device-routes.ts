@@ -2,6 +2,7 @@
 import { parseRecipient } from '@posthorn/contract/jid.ts';
 import { LABEL_COLOR_MAX } from '@posthorn/contract/limits.ts';
 import { z } from 'zod/v4';
+import { phoneNumber } from '../phone-number.ts';
 import { changeDevice } from '../state/device.ts';
 import { chatStatesOf, freeSlot, hasAllPins, labelOf, labelsOf, linksOf } from '../state/device-state.ts';
 import type { Message, Phone } from '../state/model.ts';
@@ -9,7 +10,6 @@ import { phoneFor } from '../state/phones.ts';
 import { chatOf } from '../state/recipients.ts';
 import type { World } from '../state/world.ts';
 import { ControlError, parseWith, type Route } from './http.ts';
-import { phoneNumber } from './phone-number.ts';
 
 const labelBody = z.object({
   label_id: z.coerce.string().min(1).max(16).optional(),

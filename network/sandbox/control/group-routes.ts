@@ -1,5 +1,6 @@
 /** What a tester has a virtual phone do with groups. */
 import { z } from 'zod/v4';
+import { phoneNumber } from '../phone-number.ts';
 import {
   changeGroup,
   changeParticipants,
@@ -14,7 +15,6 @@ import type { Group, Phone } from '../state/model.ts';
 import { phoneFor } from '../state/phones.ts';
 import type { World } from '../state/world.ts';
 import { ControlError, parseWith, type Route } from './http.ts';
-import { phoneNumber } from './phone-number.ts';
 import { shownGroup } from './shown.ts';
 
 const numbers = z.array(phoneNumber).default([]);

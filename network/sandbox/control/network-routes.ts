@@ -4,13 +4,13 @@ import { z } from 'zod/v4';
 import { FAULT_KINDS, faultOrder } from '../faults/fault.ts';
 import type { Fault } from '../faults/fault-book.ts';
 import { clearFaults, orderFault } from '../faults/order-fault.ts';
+import { phoneNumber } from '../phone-number.ts';
 import { completePairing, type PairingDesk } from '../sessions/pairing.ts';
 import { makeGroup } from '../state/groups.ts';
 import type { Account, Message, Session } from '../state/model.ts';
 import { pushRawEvent } from '../state/receipts.ts';
 import type { World } from '../state/world.ts';
 import { ControlError, parseWith, type Route } from './http.ts';
-import { phoneNumber } from './phone-number.ts';
 import { shownGroup } from './shown.ts';
 
 const pairBody = z.union(

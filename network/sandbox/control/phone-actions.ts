@@ -2,6 +2,7 @@
 import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { z } from 'zod/v4';
 import { families } from '../families/registry.ts';
+import { phoneNumber } from '../phone-number.ts';
 import { openMessage, readMessage } from '../state/deliver.ts';
 import { changeDevice } from '../state/device.ts';
 import type { Message, Phone } from '../state/model.ts';
@@ -10,7 +11,6 @@ import { recordReceipt } from '../state/receipts.ts';
 import { chatOf, reachedBy } from '../state/recipients.ts';
 import type { World } from '../state/world.ts';
 import { ControlError, parseWith, type Route } from './http.ts';
-import { phoneNumber } from './phone-number.ts';
 import { inChat, knownPhone } from './phone-routes.ts';
 import { sendFromPhone } from './send-from-phone.ts';
 import { shownMessage } from './shown.ts';

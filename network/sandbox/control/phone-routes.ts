@@ -1,13 +1,13 @@
 /** What a tester sets on a virtual phone and sees on it; what the phone does is in phone-actions.ts. */
 import { parseRecipient, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { z } from 'zod/v4';
+import { phoneNumber } from '../phone-number.ts';
 import { changeBlock, changeContacts, changeDefaults, changePhone } from '../state/change-phone.ts';
 import type { Message, Phone } from '../state/model.ts';
 import { phoneFor } from '../state/phones.ts';
 import { chatOf } from '../state/recipients.ts';
 import type { World } from '../state/world.ts';
 import { ControlError, parseWith, type Route } from './http.ts';
-import { phoneNumber } from './phone-number.ts';
 import { shownMessage, shownPhone } from './shown.ts';
 
 const delayMs = z.int().min(0).max(3_600_000);

@@ -2,13 +2,13 @@
 import { isGroupJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { z } from 'zod/v4';
 import { families } from '../families/registry.ts';
+import { phoneNumber } from '../phone-number.ts';
 import { newNetworkId, takeMessage } from '../state/deliver.ts';
 import { maySend } from '../state/groups.ts';
 import type { Message, Phone } from '../state/model.ts';
 import { phoneFor } from '../state/phones.ts';
 import type { World } from '../state/world.ts';
 import { ControlError, parseWith } from './http.ts';
-import { phoneNumber } from './phone-number.ts';
 
 const sendBody = z.looseObject({
   /** A phone, a group's JID, or `status`. */

@@ -1,6 +1,7 @@
 /** What a tester sets and does beside messages: a business's shelves, anonymous ids, typing. */
 import { isGroupJid, jidOfPhone } from '@posthorn/contract/jid.ts';
 import { z } from 'zod/v4';
+import { phoneNumber } from '../phone-number.ts';
 import { revealLid } from '../state/lids.ts';
 import { phoneFor } from '../state/phones.ts';
 import { tellPresence } from '../state/presence.ts';
@@ -8,7 +9,6 @@ import { phoneRecord } from '../state/records.ts';
 import type { World } from '../state/world.ts';
 import { CDN_PATH } from './cdn-http.ts';
 import { ControlError, parseWith, type Route } from './http.ts';
-import { phoneNumber } from './phone-number.ts';
 import { knownPhone } from './phone-routes.ts';
 
 const words = z.string().max(4096).default('');

@@ -1,6 +1,6 @@
 /** The faults that a tester can order, and what each does (ERR-20, `POST /faults`). */
 import { z } from 'zod/v4';
-import { phoneNumber } from '../control/phone-number.ts';
+import { phoneNumber } from '../phone-number.ts';
 
 /** Where in the pipeline of a send a fault is injected. */
 const STAGES = ['before_ledger', 'after_ledger', 'after_ack'] as const;

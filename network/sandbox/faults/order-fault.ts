@@ -1,6 +1,6 @@
 /** Ordering a fault and calling it off: what happens at once, besides what happens on later sends. */
 
-import { cutSession, endSession } from '../sessions/session.ts';
+import { cutSession, endSession } from '../state/account-session.ts';
 import { unpairAccount } from '../state/accounts.ts';
 import { catchUp } from '../state/change-phone.ts';
 import type { Session } from '../state/model.ts';

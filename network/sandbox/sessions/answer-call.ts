@@ -1,9 +1,10 @@
 /** Questions of a driver that have one answer. A new one is a line in this table. */
 import { phoneOf } from '@posthorn/contract/jid.ts';
 import { z } from 'zod/v4';
-import { phoneNumber } from '../control/phone-number.ts';
 import { target } from '../families/family.ts';
 import type { ServerFrame } from '../frames.ts';
+import { phoneNumber } from '../phone-number.ts';
+import { sendFrame } from '../state/account-session.ts';
 import { unpairAccount } from '../state/accounts.ts';
 import { arriveAtInstance, newNetworkId, readMessage, takeMessage } from '../state/deliver.ts';
 import type { Session } from '../state/model.ts';
@@ -18,7 +19,6 @@ import { groupCalls } from './group-calls.ts';
 import { lidCalls } from './lid-calls.ts';
 import { presenceCalls } from './presence-calls.ts';
 import { profileCalls } from './profile-calls.ts';
-import { sendFrame } from './session.ts';
 
 const pinArgs = z.object({ chat: z.string(), target, pin: z.boolean(), duration_s: z.int().min(0) });
 const voteArgs = z.object({ chat: z.string(), target, options: z.array(z.string()) });

@@ -2,15 +2,15 @@
 import { phoneOf } from '@posthorn/contract/jid.ts';
 import type { WebSocket } from 'ws';
 import { type ClientFrame, clientFrame } from '../frames.ts';
+import { createSession, cutSession, endSession, leave } from '../state/account-session.ts';
 import { arriveAtInstance } from '../state/deliver.ts';
 import type { Session } from '../state/model.ts';
 import { phoneFor } from '../state/phones.ts';
 import type { World } from '../state/world.ts';
-import { acceptSend } from './accept-send.ts';
 import { answerCall } from './answer-call.ts';
 import { confirmPairing, greet } from './login.ts';
 import type { PairingDesk } from './pairing.ts';
-import { createSession, cutSession, endSession, leave } from './session.ts';
+import { acceptSend } from './receive-send.ts';
 
 const HELLO_TIMEOUT_MS = 10_000;
 

@@ -1,8 +1,8 @@
 /** Questions of a driver about what an account's devices share: labels, chats, contacts. */
 import { phoneOf } from '@posthorn/contract/jid.ts';
 import { z } from 'zod/v4';
-import { phoneNumber } from '../control/phone-number.ts';
 import { target } from '../families/family.ts';
+import { phoneNumber } from '../phone-number.ts';
 import { changeBlock } from '../state/change-phone.ts';
 import { arriveAtInstance, readMessage } from '../state/deliver.ts';
 import { changeDevice } from '../state/device.ts';

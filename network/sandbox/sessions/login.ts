@@ -1,9 +1,9 @@
 /** A driver's first word: who it is, and whether the network lets it in. */
 import type { ClientFrame } from '../frames.ts';
+import { cutSession, endSession, sendFrame } from '../state/account-session.ts';
 import type { Account, Session } from '../state/model.ts';
 import type { World } from '../state/world.ts';
 import type { PairingDesk } from './pairing.ts';
-import { cutSession, endSession, sendFrame } from './session.ts';
 
 type Hello = Extract<ClientFrame, { t: 'hello' }>;
 

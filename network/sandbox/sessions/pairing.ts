@@ -1,9 +1,9 @@
 /** Pairing: the QR that a driver shows, the code that it asks for, and the phone that answers either. */
 import { randomBytes, randomInt } from 'node:crypto';
+import { sendFrame } from '../state/account-session.ts';
 import { freshNumber, pairAccount } from '../state/accounts.ts';
 import type { PairingOffer, Session } from '../state/model.ts';
 import type { World } from '../state/world.ts';
-import { sendFrame } from './session.ts';
 
 export interface PairingSettings {
   qrTtlMs: number;

@@ -1,6 +1,6 @@
 /** Pairing a phone with an instance, and ending it. */
 import { randomBytes } from 'node:crypto';
-import { endSession } from '../sessions/session.ts';
+import { endSession } from './account-session.ts';
 import { catchUp } from './change-phone.ts';
 import { deliver, pushMessage } from './deliver.ts';
 import { createEventQueue } from './event-queue.ts';

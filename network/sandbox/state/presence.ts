@@ -1,7 +1,7 @@
 /** Who is online and who types: told at the moment to sessions that asked for it, and never again. */
 import { isGroupJid, type Jid } from '@posthorn/contract/jid.ts';
 import type { PresenceBody } from '../fact-frames.ts';
-import { sendFrame } from '../sessions/session.ts';
+import { sendFrame } from './account-session.ts';
 import type { Phone } from './model.ts';
 import { sharedJid } from './phones.ts';
 import type { World } from './world.ts';

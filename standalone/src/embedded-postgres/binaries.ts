@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { StartError } from '@posthorn/core/platform/process/run-main.ts';
+import { StartError } from '@posthorn/core/platform/run-main.ts';
 import { type ServerUser, userMay } from './server-user.ts';
 
 interface Link {

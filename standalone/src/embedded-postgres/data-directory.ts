@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { StartError } from '@posthorn/core/platform/process/run-main.ts';
+import { StartError } from '@posthorn/core/platform/run-main.ts';
 import { chooseServerUser, type ServerUser, userMay } from './server-user.ts';
 
 export interface DataDirectory {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { chownSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { StartError } from '@posthorn/core/platform/process/run-main.ts';
+import { StartError } from '@posthorn/core/platform/run-main.ts';
 import type { DataDirectory } from './data-directory.ts';
 
 const run = promisify(execFile);

@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
-import { StartError } from '@posthorn/core/platform/process/run-main.ts';
+import { StartError } from '@posthorn/core/platform/run-main.ts';
 
 /** Who runs the server: PostgreSQL refuses root. An empty object is "the user we are". */
 export interface ServerUser {

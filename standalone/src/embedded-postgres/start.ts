@@ -4,7 +4,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { StartError } from '@posthorn/core/platform/process/run-main.ts';
+import { StartError } from '@posthorn/core/platform/run-main.ts';
 import pg from 'pg';
 import { findBinaries } from './binaries.ts';
 import { type DataDirectory, prepareDataDirectory } from './data-directory.ts';

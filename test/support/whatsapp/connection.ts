@@ -127,7 +127,7 @@ export class Connection implements LiveConnection {
       }),
     );
     if (device.pending.length === 0) {
-      this.#handOver(device);
+      this.#taking(device);
       return;
     }
     const count = String(device.pending.length);
@@ -138,9 +138,9 @@ export class Connection implements LiveConnection {
     );
   }
 
-  #handOver(device: LinkedDevice): void {
+  #taking(device: LinkedDevice): void {
     const count = String(device.pending.length);
-    device.handOver();
+    device.taking();
     this.send(node('ib', { from: '@s.whatsapp.net' }, [node('offline', { count })]));
   }
 
@@ -161,7 +161,7 @@ export class Connection implements LiveConnection {
     else if (stanza.tag === 'presence') takePresence(world, device, stanza);
     else if (stanza.tag === 'chatstate') takeChatState(world, device, stanza);
     else if (stanza.tag === 'ib') {
-      if (children(stanza, 'offline_batch').length > 0 && !device.isCaughtUp) this.#handOver(device);
+      if (children(stanza, 'offline_batch').length > 0 && !device.isCaughtUp) this.#taking(device);
     } else world.problems.push(`An unknown stanza: ${stanza.tag}`);
   }
 

@@ -91,7 +91,7 @@ export class LinkedDevice {
   }
 
   /** The queue, as it is handed over after a login. */
-  handOver(): void {
+  taking(): void {
     for (const stanza of this.pending) {
       this.connection?.send({ ...stanza, attrs: { ...stanza.attrs, offline: '0' } });
     }

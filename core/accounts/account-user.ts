@@ -1,8 +1,8 @@
 import type { Session } from '@posthorn/contract/messaging/auth.ts';
 import type { QueryResultRow } from 'pg';
-import type { Role } from '../../access/principal.ts';
-import { isSuperadmin } from '../../access/superadmin.ts';
-import type { Sql } from '../../platform/database/db.ts';
+import type { Role } from '../access/principal.ts';
+import { isSuperadmin } from '../access/superadmin.ts';
+import type { Sql } from '../platform/database/db.ts';
 
 /** A user with the little of its company that sessions depend on. */
 export interface AccountUser extends QueryResultRow {

@@ -1,17 +1,17 @@
 import type { BillingCycle } from '@posthorn/contract/billing/catalog.ts';
 import type { SubscriptionStatus } from '@posthorn/contract/billing/subscriptions.ts';
-import { oneRow } from '../../platform/database/one-row.ts';
-import { holderIsGone, type Pulse } from '../../workers/pulse.ts';
-import { addonPriceCents } from '../catalog/prices.ts';
-import { writeCharge } from '../charges/write-charge.ts';
-import type { BillingDeps } from '../deps.ts';
-import { ProfileSchema } from '../entities.ts';
-import { lockCompany } from '../lock-company.ts';
-import { customerFields } from '../payers/tokenize-card.ts';
-import { endByProvider } from '../provider-events/process-event.ts';
-import { settleSubscription } from '../subscriptions/settle-subscription.ts';
-import { ProviderError } from './port.ts';
-import type { TaskKind } from './provider-tasks.ts';
+import { oneRow } from '../platform/database/one-row.ts';
+import { holderIsGone, type Pulse } from '../workers/pulse.ts';
+import { addonPriceCents } from './catalog/prices.ts';
+import { writeCharge } from './charges/write-charge.ts';
+import type { BillingDeps } from './deps.ts';
+import { ProfileSchema } from './entities.ts';
+import { lockCompany } from './lock-company.ts';
+import { customerFields } from './payers/tokenize-card.ts';
+import { ProviderError } from './provider/port.ts';
+import type { TaskKind } from './provider/provider-tasks.ts';
+import { endByProvider } from './provider-events/process-event.ts';
+import { settleSubscription } from './subscriptions/settle-subscription.ts';
 
 type TaskDeps = Pick<BillingDeps, 'db' | 'orm' | 'clock' | 'provider' | 'log'> & {
   /** Absent: others can take over this worker's claims only when they expire. */

@@ -1,4 +1,4 @@
-import type { Bus, BusChannel } from '../broker/bus.ts';
+import type { Bus, BusChannel } from './bus.ts';
 
 /** Waits of requests for something that another process writes and then notifies of. */
 export interface NotificationWaits {

@@ -14,7 +14,7 @@ export function familyOf(credential: string): string | null {
  * A condition of SQL: the session of a JWT goes on. `u` is the row of its user, `claim` has its `jti` and the `family` of
  * that. The JWT that changed the password goes on without its family (ACC-10), until it is logged out.
  */
-export const SESSION_HOLDS = `(NOT EXISTS (SELECT 1 FROM revoked_jwts r WHERE r.jti = claim.jti)
+export const SESSION_IS_VALID = `(NOT EXISTS (SELECT 1 FROM revoked_jwts r WHERE r.jti = claim.jti)
   AND (u.password_changed_jti IS NOT DISTINCT FROM claim.jti
     OR EXISTS (SELECT 1 FROM refresh_families f
                WHERE f.id = claim.family AND f.user_id = u.id AND f.revoked_at IS NULL)))`;

@@ -1,7 +1,7 @@
 /**
- * What strangers send, made into what can be stored. A network hands on whatever a phone wrote: dates that
- * are none, characters that PostgreSQL refuses in text, numbers beyond a column, texts of megabytes. Each
- * would fail in the statement that records it, and with it everything behind it.
+ * Makes what strangers send storable. A network passes on whatever a phone wrote: invalid dates, characters that
+ * PostgreSQL refuses in text, numbers too large for their column, texts of megabytes. Each of them would fail the
+ * statement that records it, and everything behind it.
  */
 import { CONTENT_MAX_BYTES } from '@posthorn/core/messages/apply-change.ts';
 import type {
@@ -13,7 +13,7 @@ import type {
 import { DAY_MS } from '@posthorn/core/platform/durations.ts';
 
 /** A message as it is recorded; what had to be left out of it is named. */
-export type Tamed = InboundMessage & { incomplete?: 'content_cut' | 'content_unreadable' };
+export type SanitizedMessage = InboundMessage & { incomplete?: 'content_cut' | 'content_unreadable' };
 
 /** Ids and addresses stand in indexes, whose entries have a bound; no network has longer ones. */
 const ID = /^[\x21-\x7e]{1,128}$/;
@@ -29,37 +29,37 @@ const AHEAD_MS = DAY_MS;
 const FORWARDS_MAX = 1_000_000;
 
 /** Null when it says neither what it is called nor where it belongs: nothing of it could be found again. */
-export function tameMessage(message: InboundMessage, now: Date): Tamed | null {
+export function sanitizeMessage(message: InboundMessage, now: Date): SanitizedMessage | null {
   if (!isId(message.networkId) || !isId(message.chat) || !isId(message.from)) return null;
-  const { content, incomplete } = tameContent(message.content);
+  const { content, incomplete } = sanitizeContent(message.content);
   const lost = message.unreadable ? 'content_unreadable' : incomplete;
   return {
     networkId: message.networkId,
     chat: message.chat,
     from: message.from,
-    pushName: tameText(message.pushName, NAME_MAX_CHARS),
+    pushName: sanitizeText(message.pushName, NAME_MAX_CHARS),
     ...(message.fromMe === true ? { fromMe: true } : {}),
-    type: tameText(message.type, TYPE_MAX_CHARS),
+    type: sanitizeText(message.type, TYPE_MAX_CHARS),
     content,
     ...(isId(message.quotedId) ? { quotedId: message.quotedId } : {}),
     ...(isId(message.statusId) ? { statusId: message.statusId } : {}),
-    ...(message.media ? { media: tameMedia(message.media) } : {}),
+    ...(message.media ? { media: sanitizeMedia(message.media) } : {}),
     ...forwardsOf(message.forwardingScore),
-    at: tameDate(message.at, now),
+    at: sanitizeDate(message.at, now),
     ...(lost ? { incomplete: lost } : {}),
   };
 }
 
-export function tameReceipt(receipt: NetworkReceipt, now: Date): NetworkReceipt | null {
+export function sanitizeReceipt(receipt: NetworkReceipt, now: Date): NetworkReceipt | null {
   if (!isId(receipt.networkId) || !isId(receipt.chat) || !isId(receipt.by)) return null;
-  return { ...receipt, at: tameDate(receipt.at, now) };
+  return { ...receipt, at: sanitizeDate(receipt.at, now) };
 }
 
-export function tameChange(change: NetworkChange, now: Date): NetworkChange | null {
+export function sanitizeChange(change: NetworkChange, now: Date): NetworkChange | null {
   if (!isId(change.networkId) || !isId(change.chat) || !isId(change.from)) return null;
-  const at = tameDate(change.at, now);
+  const at = sanitizeDate(change.at, now);
   if (change.kind !== 'edited') return { ...change, at };
-  const { content, incomplete } = tameContent(change.content);
+  const { content, incomplete } = sanitizeContent(change.content);
   // New words that can't be read are none: the message keeps those that it has.
   return incomplete === 'content_unreadable' ? null : { ...change, content, at };
 }
@@ -70,12 +70,12 @@ export function isId(value: unknown): value is string {
 }
 
 /** A date that is none, or of another age, is now: that is when it came. */
-export function tameDate(at: Date, now: Date): Date {
+export function sanitizeDate(at: Date, now: Date): Date {
   const ms = at instanceof Date ? at.getTime() : Number.NaN;
   return ms >= EARLIEST_MS && ms <= now.getTime() + AHEAD_MS ? at : now;
 }
 
-export function tameText(value: unknown, maxChars: number): string {
+export function sanitizeText(value: unknown, maxChars: number): string {
   if (typeof value !== 'string') return '';
   // Cut before it is looked at, and once more: a pair may have been cut in two.
   return storable(value.slice(0, maxChars));
@@ -91,17 +91,17 @@ function forwardsOf(score: unknown): { forwardingScore?: number } {
   return { forwardingScore: Math.min(Math.trunc(score), FORWARDS_MAX) };
 }
 
-function tameMedia(media: InboundMedia): InboundMedia {
+function sanitizeMedia(media: InboundMedia): InboundMedia {
   return {
     ref: media.ref,
-    mimeType: tameText(media.mimeType, TYPE_MAX_CHARS) || 'application/octet-stream',
-    fileName: tameText(media.fileName, FILE_NAME_MAX_CHARS),
+    mimeType: sanitizeText(media.mimeType, TYPE_MAX_CHARS) || 'application/octet-stream',
+    fileName: sanitizeText(media.fileName, FILE_NAME_MAX_CHARS),
     sizeBytes: Number.isSafeInteger(media.sizeBytes) && media.sizeBytes >= 0 ? media.sizeBytes : 0,
     ...(media.animated === true ? { animated: true } : {}),
   };
 }
 
-function tameContent(value: unknown): {
+function sanitizeContent(value: unknown): {
   content: Record<string, unknown>;
   incomplete?: 'content_cut' | 'content_unreadable';
 } {

@@ -1,7 +1,7 @@
 import type { EventSink } from './event-sink.ts';
 
 /** What the connections of this process were handed and have not taken yet, by company. */
-export interface HeldBytes {
+export interface BufferedBytes {
   /** After a write: the bytes that this connection holds back now. */
   note(companyId: number, sink: EventSink, bytes: number): void;
   /**
@@ -18,7 +18,7 @@ const PROCESS_MAX_BYTES = 64 * 1024 * 1024;
 const NOTED_MIN_BYTES = 64 * 1024;
 
 /** `onTaken` is called whenever a connection has taken what it held back. */
-export function createHeldBytes(onTaken: () => void): HeldBytes {
+export function createBufferedBytes(onTaken: () => void): BufferedBytes {
   const bySink = new Map<EventSink, number>();
   const byCompany = new Map<number, number>();
   let total = 0;

@@ -6,7 +6,7 @@ import {
   PASSWORD_RESET_LIFETIME_MINUTES,
 } from '@posthorn/contract/limits.ts';
 import { z } from 'zod/v4';
-import { type AddressRange, parseAddressRange } from '../http/client-address.ts';
+import { type AddressRange, parseAddressRange } from './http/client-address.ts';
 
 const flag = z.stringbool();
 const port = z.coerce.number().int().min(0).max(65535);

@@ -1,4 +1,4 @@
-import { isUnavailable } from '../database/db.ts';
+import { isUnavailable } from './db.ts';
 import { noAnswerInTime } from './in-time.ts';
 
 /**

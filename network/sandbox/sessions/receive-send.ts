@@ -3,12 +3,12 @@ import { isGroupJid, isUserJid, STATUS_BROADCAST } from '@posthorn/contract/jid.
 import { families } from '../families/registry.ts';
 import type { SendPlan } from '../faults/fault.ts';
 import type { SendItem } from '../frames.ts';
+import { cutSession } from '../state/account-session.ts';
 import { takeMessage } from '../state/deliver.ts';
 import { maySend } from '../state/groups.ts';
 import type { Account, Session } from '../state/model.ts';
 import { phoneForJid } from '../state/phones.ts';
 import type { World } from '../state/world.ts';
-import { cutSession } from './session.ts';
 
 /**
  * Takes a send and answers it: an ack once it is in the ledger (or was: the same id of this account

@@ -2,7 +2,7 @@
 import { LABEL_COLOR_MAX } from '@posthorn/contract/limits.ts';
 import type { PastBatch, PastChat } from '@posthorn/core/messages/record-history.ts';
 import type { HistoryChat, NetworkFact } from '@posthorn/core/network/facts.ts';
-import { isId, tameDate, tameText } from './tame.ts';
+import { isId, sanitizeDate, sanitizeText } from './sanitize.ts';
 
 const NAME_MAX_CHARS = 1024;
 const LABEL_ID_MAX_CHARS = 16;
@@ -10,27 +10,27 @@ const COUNT_MAX = 2_000_000_000;
 
 type FactOf<K extends NetworkFact['kind']> = Extract<NetworkFact, { kind: K }>;
 
-export function tameLabel(fact: FactOf<'label'>, now: Date): FactOf<'label'> | null {
+export function sanitizeLabel(fact: FactOf<'label'>, now: Date): FactOf<'label'> | null {
   if (!isRevision(fact.revision) || !isLabelId(fact.labelId)) return null;
   return {
     ...fact,
-    name: tameText(fact.name, NAME_MAX_CHARS),
+    name: sanitizeText(fact.name, NAME_MAX_CHARS),
     color: isCount(fact.color) && fact.color <= LABEL_COLOR_MAX ? fact.color : 0,
     deleted: fact.deleted === true,
-    at: tameDate(fact.at, now),
+    at: sanitizeDate(fact.at, now),
   };
 }
 
-export function tameLabelLink<F extends FactOf<'label_chat'> | FactOf<'label_message'>>(
+export function sanitizeLabelLink<F extends FactOf<'label_chat'> | FactOf<'label_message'>>(
   fact: F,
   now: Date,
 ): F | null {
   if (!isRevision(fact.revision) || !isLabelId(fact.labelId) || !isId(fact.chat)) return null;
   if (fact.kind === 'label_message' && !isId(fact.target?.id)) return null;
-  return { ...fact, associated: fact.associated === true, at: tameDate(fact.at, now) };
+  return { ...fact, associated: fact.associated === true, at: sanitizeDate(fact.at, now) };
 }
 
-export function tameChat(fact: FactOf<'chat'>, now: Date): FactOf<'chat'> | null {
+export function sanitizeChat(fact: FactOf<'chat'>, now: Date): FactOf<'chat'> | null {
   const { revision, chat, archived, pinned, read, mutedUntil } = fact;
   if (!isRevision(revision) || !isId(chat) || chat.endsWith('@broadcast')) return null;
   return {
@@ -40,47 +40,49 @@ export function tameChat(fact: FactOf<'chat'>, now: Date): FactOf<'chat'> | null
     ...(typeof archived === 'boolean' ? { archived } : {}),
     ...(typeof pinned === 'boolean' ? { pinned } : {}),
     ...(typeof read === 'boolean' ? { read } : {}),
-    ...(mutedUntil === undefined ? {} : { mutedUntil: tameMute(mutedUntil) }),
-    at: tameDate(fact.at, now),
+    ...(mutedUntil === undefined ? {} : { mutedUntil: sanitizeMute(mutedUntil) }),
+    at: sanitizeDate(fact.at, now),
   };
 }
 
-export function tameSaved<F extends FactOf<'contact'> | FactOf<'blocked'>>(fact: F): F | null {
+export function sanitizeSaved<F extends FactOf<'contact'> | FactOf<'blocked'>>(fact: F): F | null {
   if (!isRevision(fact.revision) || !isId(fact.jid)) return null;
   if (fact.kind === 'blocked') return { ...fact, blocked: fact.blocked === true };
-  return { ...fact, name: tameText(fact.name, NAME_MAX_CHARS) };
+  return { ...fact, name: sanitizeText(fact.name, NAME_MAX_CHARS) };
 }
 
-export function tameCall(fact: FactOf<'call'>, now: Date): FactOf<'call'> | null {
+export function sanitizeCall(fact: FactOf<'call'>, now: Date): FactOf<'call'> | null {
   const { callId, from, group } = fact;
   if (!isId(callId) || !isId(from) || (group !== null && !isId(group))) return null;
-  return { kind: 'call', callId, from, group, video: fact.video === true, at: tameDate(fact.at, now) };
+  return { kind: 'call', callId, from, group, video: fact.video === true, at: sanitizeDate(fact.at, now) };
 }
 
-export function tamePastChat(chat: HistoryChat): PastChat | null {
+export function sanitizePastChat(chat: HistoryChat): PastChat | null {
   if (!isId(chat.chat) || chat.chat.endsWith('@broadcast')) return null;
   return {
     chat: chat.chat,
-    name: tameText(chat.name, NAME_MAX_CHARS),
+    name: sanitizeText(chat.name, NAME_MAX_CHARS),
     unreadCount: isCount(chat.unreadCount) ? Math.min(chat.unreadCount, COUNT_MAX) : 0,
     archived: chat.archived === true,
     pinned: chat.pinned === true,
-    mutedUntil: tameMute(chat.mutedUntil),
+    mutedUntil: sanitizeMute(chat.mutedUntil),
   };
 }
 
-export function tameContact(contact: PastBatch['contacts'][number]): PastBatch['contacts'][number] | null {
+export function sanitizeContact(
+  contact: PastBatch['contacts'][number],
+): PastBatch['contacts'][number] | null {
   if (!isId(contact.jid)) return null;
   const { name, pushName } = contact;
   return {
     jid: contact.jid,
-    name: tameText(name, NAME_MAX_CHARS),
-    pushName: tameText(pushName, NAME_MAX_CHARS),
+    name: sanitizeText(name, NAME_MAX_CHARS),
+    pushName: sanitizeText(pushName, NAME_MAX_CHARS),
   };
 }
 
 /** What is neither a time nor "without an end" mutes nothing. */
-function tameMute(until: unknown): number | null {
+function sanitizeMute(until: unknown): number | null {
   if (!isCount(until)) return null;
   // A date that JavaScript cannot tell has no end that anybody will see.
   return until > 8.64e15 ? 0 : until;

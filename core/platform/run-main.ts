@@ -1,5 +1,5 @@
-import { isUnavailable } from '../database/db.ts';
 import { ConfigError } from './config.ts';
+import { isUnavailable } from './database/db.ts';
 
 /** What stops a start in one line; anything else is a fault of ours, told with its stack. */
 export class StartError extends Error {

@@ -1,6 +1,6 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import type { AccountDeps } from '../deps.ts';
-import { type AccountUser, findAccountUser } from '../users/account-user.ts';
+import { type AccountUser, findAccountUser } from './account-user.ts';
+import type { AccountDeps } from './deps.ts';
 
 /** The user, once the current password has been checked. Throws 401 INVALID_CURRENT_PASSWORD. */
 export async function checkCurrentPassword(

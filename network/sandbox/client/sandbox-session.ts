@@ -53,7 +53,7 @@ const UPLOAD_MS = 120_000;
 const envelope = sendItem.omit({ n: true, after: true });
 
 /** What the functions of one session share. */
-interface Context {
+interface Client {
   deps: SessionDeps;
   request: OpenRequest;
   sink: SessionSink;
@@ -103,9 +103,9 @@ export function openSession(deps: SessionDeps, request: OpenRequest, sink: Sessi
   };
 }
 
-function createContext(deps: SessionDeps, request: OpenRequest, sink: SessionSink): Context {
+function createContext(deps: SessionDeps, request: OpenRequest, sink: SessionSink): Client {
   const { credentials } = request;
-  const session: Context = {
+  const session: Client = {
     deps,
     request,
     sink,
@@ -130,7 +130,7 @@ function createContext(deps: SessionDeps, request: OpenRequest, sink: SessionSin
   return session;
 }
 
-function listen(session: Context): void {
+function listen(session: Client): void {
   const { socket, request, deps } = session;
   socket.on('open', () => {
     write(session, { t: 'hello', instance: request.instanceId, epoch: request.epoch, token: session.token });
@@ -161,23 +161,23 @@ function listen(session: Context): void {
   socket.on('close', () => end(session, 'connection_lost'));
 }
 
-function write({ socket }: Context, frame: ClientFrame): void {
+function write({ socket }: Client, frame: ClientFrame): void {
   if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(frame));
 }
 
-function flushSoon(session: Context): void {
+function flushSoon(session: Client): void {
   if (session.isFlushDue) return;
   session.isFlushDue = true;
   setImmediate(() => flush(session));
 }
 
-function flush(session: Context): void {
+function flush(session: Client): void {
   session.isFlushDue = false;
   const flow = session.flow.take();
   if (flow) write(session, flow);
 }
 
-function end(session: Context, reason: DisconnectReason): void {
+function end(session: Client, reason: DisconnectReason): void {
   const { state, sends, calls } = session;
   session.state = afterEnd(state, reason);
   if (session.state === state) return;
@@ -190,7 +190,7 @@ function end(session: Context, reason: DisconnectReason): void {
   session.sink.disconnected(reason);
 }
 
-function handle(session: Context, frame: ReadFrame): void {
+function handle(session: Client, frame: ReadFrame): void {
   const { deps, sink, sends, calls } = session;
   switch (frame.t) {
     case 'flow':
@@ -227,7 +227,7 @@ function handle(session: Context, frame: ReadFrame): void {
 }
 
 /** The network sends nothing before it hears that the credentials are kept. */
-async function storePairing(session: Context, frame: Extract<ServerFrame, { t: 'paired' }>): Promise<void> {
+async function storePairing(session: Client, frame: Extract<ServerFrame, { t: 'paired' }>): Promise<void> {
   const { phone, jid } = frame;
   const identity = { credentials: { token: frame.token }, phone, jid, pushName: frame.push_name };
   while (session.state.phase !== 'ended') {
@@ -242,7 +242,7 @@ async function storePairing(session: Context, frame: Extract<ServerFrame, { t: '
   }
 }
 
-async function send(session: Context, message: OutboundMessage): Promise<{ at: Date }> {
+async function send(session: Client, message: OutboundMessage): Promise<{ at: Date }> {
   if (session.state.phase !== 'live') throw new SendUnavailable('the session is not connected');
   const media = message.media && (await uploadMedia(mediaDeps(session), message.media));
   const item = envelopeOf(message, media);
@@ -257,24 +257,24 @@ async function send(session: Context, message: OutboundMessage): Promise<{ at: D
   return { at };
 }
 
-async function call(session: Context, op: string, args: Record<string, unknown>): Promise<unknown> {
+async function call(session: Client, op: string, args: Record<string, unknown>): Promise<unknown> {
   if (!(await session.opened.promise)) throw new SendUnavailable('the session is not connected');
   const answer = await session.calls.ask((n) => write(session, { t: 'call', n, op, args }));
   return withCdnAddresses(answer, session.deps.url);
 }
 
-function mediaDeps({ deps, token }: Context) {
+function mediaDeps({ deps, token }: Client) {
   if (token === undefined) throw new SendUnavailable('the session is not paired');
   return { cdnUrl: cdnUrlOf(deps.url), token, timeoutMs: UPLOAD_MS };
 }
 
-function expireUnanswered({ deps, sends, calls }: Context): void {
+function expireUnanswered({ deps, sends, calls }: Client): void {
   const late = () => new SendUnavailable(`the network did not answer within ${deps.sendTimeoutMs} ms`);
   sends.expire(late);
   calls.expire(late);
 }
 
-function checkConnection(session: Context): void {
+function checkConnection(session: Client): void {
   const { socket } = session;
   if (socket.readyState !== WebSocket.OPEN) return;
   const { state, does } = afterHeartbeat(session.state);
@@ -283,7 +283,7 @@ function checkConnection(session: Context): void {
   else socket.terminate();
 }
 
-async function closeGently(session: Context): Promise<void> {
+async function closeGently(session: Client): Promise<void> {
   const { socket } = session;
   if (session.state.phase !== 'ended') {
     session.state = onClose(session.state);

@@ -3,7 +3,7 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import type { Sql } from '../platform/database/db.ts';
 import { readRows } from '../platform/database/read-rows.ts';
 import type { Principal } from './principal.ts';
-import { familyOf, SESSION_HOLDS } from './session-holds.ts';
+import { familyOf, SESSION_IS_VALID } from './session-valid.ts';
 
 interface UserRow {
   changed_at_ms: number;
@@ -11,15 +11,15 @@ interface UserRow {
 }
 
 /** Waits for whatever ends all sessions, or logs out; what it reads afterwards is the state that this left. */
-const HOLD_USER = `SELECT floor(extract(epoch FROM password_changed_at) * 1000)::bigint AS changed_at_ms,
+const LOCK_USER = `SELECT floor(extract(epoch FROM password_changed_at) * 1000)::bigint AS changed_at_ms,
     password_changed_jti
   FROM users WHERE id = $1 FOR SHARE`;
 /** A separate statement: one that waited for a lock would still see the key as it was before. */
-const KEY_HOLDS = 'SELECT 1 AS holds FROM api_tokens WHERE id = $1 AND revoked_at IS NULL';
+const VALID_KEY = 'SELECT 1 AS holds FROM api_tokens WHERE id = $1 AND revoked_at IS NULL';
 /** The session of a refresh token that was stolen ends without the user's row. */
-const HOLD_FAMILY = 'SELECT 1 FROM refresh_families WHERE id = $1 FOR SHARE';
+const LOCK_FAMILY = 'SELECT 1 FROM refresh_families WHERE id = $1 FOR SHARE';
 const SESSION_OF = `SELECT 1 AS holds FROM (SELECT $1::int AS user_id, $2::text AS jti, $3::uuid AS family) claim
-  JOIN users u ON u.id = claim.user_id WHERE ${SESSION_HOLDS}`;
+  JOIN users u ON u.id = claim.user_id WHERE ${SESSION_IS_VALID}`;
 
 /**
  * Asserts that an authenticated principal is still valid, and keeps it valid until the transaction ends. For what
@@ -27,11 +27,11 @@ const SESSION_OF = `SELECT 1 AS holds FROM (SELECT $1::int AS user_id, $2::text 
  * session ends would leave its author a way in. Must be called before any lock but those on users is taken. Throws
  * 401 TOKEN_INVALID or PASSWORD_CHANGED.
  */
-export async function holdPrincipal(sql: Sql | EntityManager, principal: Principal): Promise<void> {
-  const [user] = await readRows<UserRow>(sql, HOLD_USER, [principal.userId]);
+export async function lockPrincipal(sql: Sql | EntityManager, principal: Principal): Promise<void> {
+  const [user] = await readRows<UserRow>(sql, LOCK_USER, [principal.userId]);
   if (!user) throw apiError('TOKEN_INVALID');
   if (principal.tokenId !== null) {
-    const [key] = await readRows(sql, KEY_HOLDS, [principal.tokenId]);
+    const [key] = await readRows(sql, VALID_KEY, [principal.tokenId]);
     if (!key) throw apiError('TOKEN_INVALID');
     return;
   }
@@ -40,7 +40,7 @@ export async function holdPrincipal(sql: Sql | EntityManager, principal: Princip
     if (jti === null || user.password_changed_jti !== jti) throw apiError('PASSWORD_CHANGED');
   if (jti === null) return;
   const family = familyOf(jti);
-  await readRows(sql, HOLD_FAMILY, [family]);
+  await readRows(sql, LOCK_FAMILY, [family]);
   const [session] = await readRows(sql, SESSION_OF, [principal.userId, jti, family]);
   if (!session) throw apiError('TOKEN_INVALID');
 }

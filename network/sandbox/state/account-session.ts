@@ -1,8 +1,8 @@
 /** One connection of a driver, and the ways it ends. */
 import type { WebSocket } from 'ws';
 import type { ByeReason, ServerFrame } from '../frames.ts';
-import type { Session } from '../state/model.ts';
-import type { World } from '../state/world.ts';
+import type { Session } from './model.ts';
+import type { World } from './world.ts';
 
 export function createSession(socket: WebSocket): Session {
   return {

@@ -1,5 +1,5 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import type { Db } from '../database/db.ts';
+import type { Db } from './db.ts';
 
 /** How long a request waits for a database that does not answer. */
 export const DATABASE_WAIT_MS = 10_000;

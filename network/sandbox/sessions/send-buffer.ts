@@ -3,10 +3,10 @@
  * An ack is thus never ahead of the file, and a delivery receipt rides in the frame of its ack.
  */
 import type { SandboxLog } from '../log.ts';
+import { leave } from '../state/account-session.ts';
 import type { Journal } from '../state/journal.ts';
 import type { PendingEvent, Session } from '../state/model.ts';
 import type { World } from '../state/world.ts';
-import { leave } from './session.ts';
 
 /** Events in one frame, and events on the way unacked, at most: a long absence is replayed in portions. */
 const FRAME_EVENTS = 500;

@@ -40,7 +40,7 @@ export async function underLease<T>(
   work: (client: Transaction) => Promise<T>,
 ): Promise<T> {
   return db.transaction(async (client) => {
-    const stands = await holdLeases(client, [lease]);
+    const stands = await lockLeases(client, [lease]);
     if (!stands(lease)) throw new LeaseLost(lease);
     return work(client);
   });
@@ -62,7 +62,7 @@ export async function underLeases<In extends { lease: Lease }, Read, T>(
 ): Promise<{ outcomes: (Recorded | LeaseLost)[]; result: T | null }> {
   return db.transaction(async (client) => {
     const leases = entries.map((entry) => entry.lease);
-    const [stands, read] = await Promise.all([holdLeases(client, leases), options.read(client, entries)]);
+    const [stands, read] = await Promise.all([lockLeases(client, leases), options.read(client, entries)]);
     const current = entries.filter((entry) => stands(entry.lease));
     const result = current.length > 0 ? await options.work(client, current, read) : null;
     const outcomes = entries.map(({ lease }) => (stands(lease) ? 'recorded' : new LeaseLost(lease)));
@@ -71,10 +71,10 @@ export async function underLeases<In extends { lease: Lease }, Read, T>(
 }
 
 /** Which of these leases stand. One worker may ask for a shard under two epochs, its present and a former one. */
-async function holdLeases(sql: Sql, leases: readonly Lease[]): Promise<(lease: Lease) => boolean> {
+async function lockLeases(sql: Sql, leases: readonly Lease[]): Promise<(lease: Lease) => boolean> {
   const shards = [...new Set(leases.map((lease) => lease.shard))];
   const held = await sql.query<{ shard: number; epoch: number }>({
-    name: 'shards-hold-leases',
+    name: 'shards-lock-leases',
     text: `SELECT shard, epoch FROM shards WHERE shard = ANY ($1::smallint[]) ORDER BY shard FOR SHARE`,
     values: [shards],
   });
