@@ -32,6 +32,7 @@ const TOOLS = new Set([
   'openapi',
   'openapi:publish',
   'test',
+  'test:slow',
   'test:faults',
   'bench',
   'release:version',

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { projectRoot } from './process.ts';
 
@@ -16,7 +16,7 @@ export interface FileTimes {
   longestFirst(files: readonly string[]): string[];
   /** The slowest files of this run, a line each. */
   slowest(): string[];
-  /** Keeps the times of this run for the next ones. */
+  /** Keeps the times of this run for the next ones, and the times of files that did not run. */
   record(): void;
 }
 
@@ -33,7 +33,10 @@ export function createFileTimes(): FileTimes {
         .slice(0, SHOWN)
         .map(([name, seconds]) => `${seconds.toFixed(1).padStart(7)} s  ${name}`),
     record() {
-      const slow = bySeconds(taken).filter(([, seconds]) => seconds >= SLOW_S);
+      const others = Object.entries(recorded).filter(
+        ([name]) => !taken.has(name) && existsSync(path.join(projectRoot, name)),
+      );
+      const slow = bySeconds(new Map([...others, ...taken])).filter(([, seconds]) => seconds >= SLOW_S);
       writeFileSync(RECORDED, `${JSON.stringify(Object.fromEntries(slow), null, 2)}\n`);
     },
   };

@@ -15,8 +15,9 @@ import { ensureWhatsAppLibrary } from './whatsapp/library-install.ts';
 
 /**
  * `npm test [-- files...]`: starts one PostgreSQL and one RabbitMQ for all, runs the test files, and
- * stops what it started. `--faults-full` runs test/faults/** in full size instead of everything. `--record` keeps the
- * times of the files, by which the next runs begin with the longest.
+ * stops what it started. Files named `*.slow.test.ts` take long and rarely break: `--slow` runs those, and a run
+ * without `--slow` runs all others. Files that are named run in any case. `--faults-full` runs test/faults/** in full
+ * size. `--record` keeps the times of the files, by which the next runs begin with the longest.
  *
  * A skipped test, a todo or a run without tests counts as a failure: green means that all promises hold.
  */
@@ -40,6 +41,7 @@ const AMQP_TIMEOUT_MS = 30_000;
 const { values, positionals } = parseArgs({
   options: {
     'faults-full': { type: 'boolean', default: false },
+    slow: { type: 'boolean', default: false },
     record: { type: 'boolean', default: false },
   },
   allowPositionals: true,
@@ -81,9 +83,16 @@ async function main(): Promise<number> {
     const counts: Counts = { passed: 0, failed: 0, skipped: 0 };
     const times = createFileTimes();
     const { signal } = ending;
+    const since = performance.now();
     await runFiles(times.longestFirst(together), { atOnce: concurrency(), signal, times }, counts);
+    const togetherTook = secondsSince(since);
     if (together.length > 0 && alone.length > 0) await startDatabase(stops, { fsync: true });
+    const sinceAlone = performance.now();
     await runFiles(alone, { atOnce: 1, signal, times }, counts);
+    if (files.length > 1)
+      console.log(
+        `${together.length} files side by side took ${togetherTook}, ${alone.length} alone ${secondsSince(sinceAlone)}`,
+      );
     if (files.length > 1) console.log(`the slowest files:\n${times.slowest().join('\n')}`);
     if (values.record) times.record();
     console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
@@ -102,13 +111,21 @@ function chooseFiles(): string[] {
   const files = patterns.flatMap((pattern) =>
     globSync(pattern.endsWith('.ts') ? pattern : [pattern, `${pattern}/**`], { cwd: projectRoot }),
   );
-  const tests = files.filter((file) => file.endsWith('.test.ts') && !file.includes('node_modules'));
+  const takesAll = full || positionals.length > 0;
+  const tests = files.filter(
+    (file) =>
+      file.endsWith('.test.ts') &&
+      !file.includes('node_modules') &&
+      (takesAll || file.endsWith('.slow.test.ts') === values.slow),
+  );
   return [...new Set(tests)].sort().map((file) => path.resolve(projectRoot, file));
 }
 
 /** Tests that hurt servers or measure time want the machine for themselves. */
 function runsAlone(file: string): boolean {
-  return file.endsWith('.serial.test.ts') || file.startsWith(path.join(projectRoot, 'test', 'faults'));
+  return (
+    /\.serial\.(slow\.)?test\.ts$/.test(file) || file.startsWith(path.join(projectRoot, 'test', 'faults'))
+  );
 }
 
 /** Tests wait more than they compute: one more than there are cores. A shared AMQP_URL has one set of queues. */

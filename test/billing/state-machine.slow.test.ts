@@ -1,0 +1,3 @@
+import { testStateMachine } from './state-machine.ts';
+
+testStateMachine(1_000);
