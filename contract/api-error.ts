@@ -1,6 +1,6 @@
 import { type ErrorCode, type ErrorStatus, errorCatalogue } from './errors.ts';
 
-/** Of a 503 whose thrower knows no better. */
+/** The answer's Retry-After when the thrower of a 503 gives none. */
 const RETRY_AFTER = { 'retry-after': '5' };
 
 export interface ApiErrorOptions {
@@ -10,7 +10,7 @@ export interface ApiErrorOptions {
   fields?: Record<string, unknown>;
   /** Response headers, e.g. `{ 'retry-after': '30' }`, which a 503 has in any case. */
   headers?: Record<string, string>;
-  /** What really happened, for the log only. */
+  /** The real cause, for the log only. */
   cause?: unknown;
   /** One of the code's `alsoStatuses`, when that is the one meant. */
   status?: ErrorStatus;

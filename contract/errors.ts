@@ -18,11 +18,11 @@ export interface ErrorSpec {
   planned?: string;
 }
 
-/** What passes passive mode and the guard. */
+/** The hint of refusals by passive mode and by the guard. */
 const FORCE = 'the header X-Force-Send: true sends it all the same';
 
 export const errorCatalogue = {
-  // What each status says when no other code fits better
+  // The default code and message of each status
   BAD_REQUEST: { status: 400, message: 'the request is not valid' },
   UNAUTHORIZED: { status: 401, message: 'authentication is required' },
   FORBIDDEN: { status: 403, message: 'access denied' },

@@ -24,7 +24,7 @@ const messageFamily = z.object({
   forwarding_score: z.int().optional(),
 });
 
-/** What events tell of a content besides itself. */
+/** Fields of events beside the content of a message. */
 const contentDetails = {
   mime_type: z.string().optional(),
   quoted_id: z
@@ -99,7 +99,7 @@ export const labelAssociation = z
   .object({ label_id: z.string(), chat: z.string().optional(), message_id: z.string().optional(), timestamp })
   .meta({ id: 'LabelAssociationEvent' });
 
-/** What was taken of the time before the pairing. */
+/** How much of the time before the pairing was taken over. */
 export const historySynced = z
   .object({ chats: z.int(), contacts: z.int(), messages: z.int(), timestamp })
   .meta({ id: 'HistorySyncedEvent' });

@@ -79,7 +79,7 @@ export function isEventType(type: string): type is EventType {
   return Object.hasOwn(eventPayloads, type);
 }
 
-/** What every consumer receives: the body of a webhook, the data of an SSE frame. */
+/** The envelope that every consumer receives: the body of a webhook, the data of an SSE frame. */
 export const eventEnvelope = z
   .object({
     event_id: uuid,

@@ -178,7 +178,7 @@ export function cappedLogsOf<T extends z.ZodType>(item: T) {
   return z.object({ logs: z.array(item), total: z.int(), total_capped: totalCapped });
 }
 
-/** Of what is read without the network otherwise. */
+/** A query for resources that are read without the network unless the caller asks for a refresh. */
 export const refreshQuery = z
   .stringbool()
   .default(false)

@@ -59,7 +59,7 @@ export const SYNC_ACTION_TIMEOUT_MS = 15_000;
 
 // Bounds that keep what a request may cost known in advance
 export const SCHEDULE_AHEAD_MAX_DAYS = 366;
-/** Of a company, until they are sent, refused or cancelled. */
+/** Maximum scheduled sends of a company that are neither sent, refused nor cancelled. */
 export const SCHEDULED_WAITING_MAX = 10_000;
 export const TEXT_MAX_CHARS = 65_536;
 /** Names, titles, addresses and the like. */
@@ -90,7 +90,7 @@ export const QUERY_REPEATS_MAX = 100;
 /** A chat rarely has more notes than one page shows. */
 export const NOTES_LIMIT = { default: 1000, max: 1000 } as const;
 export const CONTACTS_CHECK_MAX = 50;
-/** Of a media_url in the playground, which everybody shares. */
+/** Maximum size of a media_url in the playground, which everybody shares. */
 export const PLAYGROUND_MEDIA_MAX_BYTES = 1024 * 1024;
 export const CURSOR_MAX_CHARS = 2048;
 /** As the networks have it. */
@@ -102,6 +102,6 @@ export const PICTURE_MAX_BYTES = 2 * 1024 * 1024;
 export const GROUP_PARTICIPANTS_PER_REQUEST_MAX = 256;
 /** The largest id that a column of the type `integer` holds. */
 export const INTEGER_ID_MAX = 2_147_483_647;
-/** Of the rows of a page of any list together; one row comes at any rate. */
+/** Maximum size of the rows of one page of any list; a page has at least one row. */
 export const LIST_PAGE_MAX_BYTES = 1024 * 1024;
 export const LIST_LIMIT = { default: 50, max: 200 } as const;

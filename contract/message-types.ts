@@ -1,6 +1,6 @@
 /** The kinds of content, in one place: send routes, message records and event names use these words. */
 
-/** What is sent, received and asked for alike. */
+/** Types that can be sent, received and asked for. */
 const COMMON_TYPES = [
   'text',
   'image',
@@ -47,7 +47,7 @@ export const OPERATIONS = [
 ] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
-/** What `POST .../messages/scheduled` takes: all but the reply, whose status is gone within a day. */
+/** Operations that `POST .../messages/scheduled` takes: all but the reply, whose status is gone within a day. */
 export const SCHEDULABLE = OPERATIONS.filter((name) => name !== 'status_reply') as Exclude<
   Operation,
   'status_reply'

@@ -12,7 +12,7 @@ export const c = initContract();
  */
 export type RouteAuth = 'none' | 'jwt' | 'any' | 'refresh' | 'jwt_or_cookie';
 
-/** Who may call it. `superadmin` passes everywhere. */
+/** The callers that a route admits. `superadmin` passes everywhere. */
 export type RouteAccess = 'public' | 'all' | 'owner_admin' | 'owner' | 'superadmin';
 
 export interface RouteMeta {
@@ -20,7 +20,7 @@ export interface RouteMeta {
   access: RouteAccess;
   /** Codes of this route beyond those that `errorsOf` derives from the rest of this record. */
   errors: readonly ErrorCode[];
-  /** What an unknown, foreign or misshapen id in the path answers, all the same bytes. */
+  /** The code for an unknown, foreign or malformed id in the path; the answer is the same byte for byte. */
   notFound?: ErrorCode;
   /** By parameter: what that answer says where it is not the catalogue's message. */
   notFoundMessages?: Readonly<Record<string, string>>;
@@ -30,7 +30,7 @@ export interface RouteMeta {
   requiresVerifiedEmail?: true;
   /** With the refresh cookie, X-CSRF-Token is recommended and not required: logging out. */
   csrf?: 'optional';
-  /** What a body of a wrong shape answers where that is not MISSING_FIELD, BAD_REQUEST and INVALID_JSON. */
+  /** The codes for a malformed body where they are not MISSING_FIELD, BAD_REQUEST and INVALID_JSON. */
   bodyCodes?: InputCodes;
   /**
    * Its handler tells a browser by a redirect that the database is away. So a request that could not be counted
@@ -97,7 +97,7 @@ const OPERATION_ERRORS = [
   'NOT_IMPLEMENTED',
 ] as const;
 
-/** What any question to the network of an instance can answer. */
+/** Errors of every question to the network of an instance. */
 export const NETWORK_ERRORS = [
   'INSTANCE_NOT_CONNECTED',
   'INSTANCE_BANNED',
@@ -137,7 +137,7 @@ type ErrorResponses<Status extends number> = { [S in Status]: typeof errorEnvelo
 
 type Route<M extends MetaInput, D extends RouteDef> = Omit<D, 'responses'> & {
   responses: D['responses'] & ErrorResponses<Exclude<StatusOf<CodesOf<M, D>>, keyof D['responses']>>;
-  /** What clients tell apart in types stays visible: which routes take a key, which are not JSON. */
+  /** Two facts stay visible in types, since clients need them: which routes take a key, and which are not JSON. */
   metadata: RouteMeta & Pick<M, ('operation' | 'raw') & keyof M>;
   strictStatusCodes: true;
   summary: string;

@@ -12,9 +12,9 @@ export interface InputCodes {
   invalid: ErrorCode;
   /** A body that is no JSON, or has text that can't be stored; INVALID_JSON and BAD_REQUEST without it. */
   malformed?: ErrorCode;
-  /** Of single fields, whatever is wrong with them. */
+  /** Codes of single fields, for any fault of the field. */
   fields?: Readonly<Record<string, ErrorCode>>;
-  /** What the use case gets in place of a body that is none or of a wrong shape, where it is to judge that too. */
+  /** The value that the use case gets for a missing or malformed body, where the use case judges the body. */
   fallback?: unknown;
 }
 

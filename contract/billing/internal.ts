@@ -3,7 +3,7 @@ import { z } from 'zod/v4';
 import { c } from '../route-meta.ts';
 import { billingRoute } from './route.ts';
 
-/** What the messaging service asks of billing; the header X-Internal-Secret proves it. Not for users. */
+/** Requests of the messaging service to billing; the header X-Internal-Secret proves them. Not for users. */
 export const billingInternal = {
   cancelSubscriptions: billingRoute(
     {

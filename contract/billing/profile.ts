@@ -34,7 +34,7 @@ export const address = z
   .meta({ id: 'BillingAddress' });
 export type AddressDto = z.infer<typeof address>;
 
-/** Who pays. The document is shown as digits and never changes. */
+/** The payer. The document is shown as digits and never changes. */
 export const billingProfile = z
   .object({
     id: integerId,

@@ -2,7 +2,7 @@ import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
 import { billingRoute } from './route.ts';
 
-/** What every provider event carries; the rest varies by event and is kept as it came. */
+/** The fields that every provider event carries; the rest varies by event and is kept as it came. */
 export const providerEventBody = z
   .looseObject({
     id: z.string().min(1).max(255),

@@ -11,7 +11,7 @@ import { errorsOf, type RouteMeta, route } from '../route-meta.ts';
 type BillingMeta = Omit<RouteMeta, 'errors'> & { errors?: readonly ErrorCode[] };
 type BillingDef = Parameters<typeof route>[1];
 
-/** What the gate refuses has the full envelope, what a handler refuses the reduced one `{error_code, message}`. */
+/** The gate refuses with the full envelope, a handler with the reduced one `{error_code, message}`. */
 const GATE_STATUSES = [401, 403, 408, 429] as const;
 type GateStatus = (typeof GATE_STATUSES)[number];
 

@@ -1,4 +1,4 @@
-/** What a field means, and a value that it might have: `null` and lists are values too. */
+/** The meaning of a field, and an example value: `null` and lists are values too. */
 export type FieldDoc = readonly [description: string, example?: unknown];
 
 /** By `Schema.field`, `Schema.field.inner` or `field`; the longer name wins. */

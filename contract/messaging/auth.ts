@@ -84,7 +84,7 @@ export const loginBody = z
   .object({ email: anyEmail, password: currentPassword })
   .meta({ id: 'LoginRequest' });
 
-/** What every way of logging in answers, beside the session cookies. */
+/** The answer to every way of logging in, beside the session cookies. */
 export const session = z
   .object({
     token: z.string().meta({ description: 'JWT, HS256, 15 minutes' }),
@@ -112,13 +112,13 @@ export const resetPasswordBody = z
   .object({ token: z.string().min(1).max(256), password: newPassword })
   .meta({ id: 'ResetPasswordRequest' });
 
-/** Whatever is not six digits counts as a wrong code, nothing at all included, so it reaches the use case. */
+/** Anything but six digits counts as a wrong code, also nothing at all, so it reaches the use case. */
 const typedCode = z
   .string()
   .max(256)
   .meta({ description: 'Six digits', examples: ['042137'] });
 
-/** What is judged, and counted, where no code came. */
+/** The body that is judged, and counted, when no code came. */
 const NO_CODE = { code: '' };
 
 export const verifyEmailBody = z.object({ code: typedCode }).meta({ id: 'VerifyEmailRequest' });

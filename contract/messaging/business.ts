@@ -65,7 +65,7 @@ const jid = personQuery.meta({ description: 'Whose; without it the own one of th
 const IMAGES =
   'Pictures are fetched from the network and kept for 7 days; one that fails leaves image_url empty.';
 
-/** What businesses show; read only. */
+/** The public data of businesses; read only. */
 export const business = {
   profile: route(
     { ...READ, errors: [...READ.errors, 'NOT_FOUND'], summary: 'Read a business profile' },

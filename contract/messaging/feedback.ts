@@ -37,7 +37,7 @@ export type FeedbackEntry = z.infer<typeof feedbackEntry>;
 
 const CODES = { missing: 'FEEDBACK_INVALID', invalid: 'FEEDBACK_INVALID' } as const;
 
-/** What users tell the platform. */
+/** Feedback of users to the platform. */
 export const feedback = {
   give: route(
     {

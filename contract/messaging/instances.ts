@@ -71,7 +71,7 @@ const instanceName = z
   )
   .meta({ description: '3 to 80 characters, unique in the company' });
 
-/** What users may choose for an instance. Only what was chosen is stored. */
+/** The settings that users may choose for an instance. Only chosen values are stored. */
 export const settings = z
   .object({
     passive_mode_enabled: z

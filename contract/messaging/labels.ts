@@ -34,7 +34,7 @@ export type LabelledMessage = z.infer<typeof labelledMessage>;
 
 const INSTANCE = '/v1/instances/:instanceId' as const;
 const READ = { auth: 'any', access: 'owner_admin', notFound: 'INSTANCE_NOT_FOUND' } as const;
-/** What a change that the device has to make as well can answer. */
+/** Errors of a change that the device has to make as well. */
 const DEVICE_ERRORS = [
   'INSTANCE_NOT_CONNECTED',
   'INSTANCE_BANNED',

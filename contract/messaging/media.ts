@@ -4,7 +4,7 @@ import { pageOf, pageQuery, saysExactly, timestamp, uuid } from '../fields.ts';
 import { FIELD_MAX_CHARS, MEDIA_LIST_LIMIT, URL_MAX_CHARS } from '../limits.ts';
 import { c, route } from '../route-meta.ts';
 
-/** What an upload without a file and without an address is told. */
+/** The message for an upload without a file and without an address. */
 export const FILE_OR_URL = 'media_url or file upload required';
 
 /** The JSON form; in a multipart form the file stands in the field `file`. */

@@ -1,4 +1,4 @@
-/** What every send answers, and the message as it is read back. */
+/** The answer to every send, and the message as it is read back. */
 import { z } from 'zod/v4';
 import { timestamp, uuid } from '../fields.ts';
 import { IDEMPOTENCY_KEY_MAX_CHARS } from '../limits.ts';

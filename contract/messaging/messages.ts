@@ -31,7 +31,7 @@ import {
 
 const INSTANCE = '/v1/instances/:instanceId' as const;
 
-/** What every asynchronous send can answer before it queues. */
+/** Errors of every asynchronous send before it is queued. */
 export const SEND_ERRORS = [
   'INVALID_PHONE',
   'INVALID_RECIPIENT',
@@ -45,7 +45,7 @@ export const SEND_ERRORS = [
   'BLOCKED_TEMPERATURE_LIMIT',
 ] as const;
 
-/** What a send with media adds. NOT_FOUND is an unknown media_id. */
+/** Errors that a send with media adds. NOT_FOUND is an unknown media_id. */
 export const MEDIA_SEND_ERRORS = [
   ...SEND_ERRORS,
   'NOT_FOUND',
@@ -55,7 +55,7 @@ export const MEDIA_SEND_ERRORS = [
   'UNSUPPORTED_MEDIA_TYPE',
 ] as const;
 
-/** What an action that the network answers at once can answer. */
+/** Errors of an action that the network answers at once. */
 const ACTION_ERRORS = [
   'INVALID_PHONE',
   'INVALID_RECIPIENT',

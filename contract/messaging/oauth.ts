@@ -14,7 +14,7 @@ export const completeSignupBody = z
 
 const parameter = z.union([z.string(), boundedArray(z.string(), { max: QUERY_REPEATS_MAX })]).optional();
 
-/** Whatever the provider sends along, its `iss` included; the use case judges it, since every fault is a redirect. */
+/** All parameters that the provider sends, its `iss` included; the use case judges them, since every fault is a redirect. */
 const callbackQuery = z.looseObject({ state: parameter, code: parameter, error: parameter });
 
 export const oauth = {

@@ -42,7 +42,7 @@ const ALL = {
   errors: [...NETWORK_ERRORS, 'NOT_FOUND', 'INVALID_PHONE', 'INVALID_RECIPIENT'],
 } as const;
 
-/** Who is online and who types. */
+/** Presence: online contacts and typing. */
 export const presence = {
   set: route(
     { ...ALL, summary: 'Say whether the account is online, or what is done in a chat' },

@@ -31,7 +31,7 @@ export type UpdateProfileBody = z.infer<typeof updateProfileBody>;
 const PROFILE = '/v1/instances/:instanceId/profile' as const;
 const ALL = { auth: 'any', access: 'all', notFound: 'INSTANCE_NOT_FOUND' } as const;
 
-/** What the account shows of itself. */
+/** The profile that the account shows. */
 export const profile = {
   get: route(
     { ...ALL, errors: NETWORK_ERRORS, summary: 'Read the profile of the account' },

@@ -25,7 +25,7 @@ const QUEUE = { auth: 'any', access: 'owner_admin', notFound: 'INSTANCE_NOT_FOUN
 const CANCELLED =
   'Each cancelled send fails: <type>.delivery_failed with reason cancelled and wire_state not_sent.';
 
-/** What was accepted and is not sent yet. */
+/** Messages that are accepted and not sent yet. */
 export const queue = {
   list: route(
     { ...QUEUE, summary: 'List the queue of an instance', description: 'In the order of sending.' },

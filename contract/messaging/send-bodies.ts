@@ -29,7 +29,7 @@ export const quotedId = optionalMessageRef.meta({
   description: 'The message answered: its UUID or network id',
 });
 
-/** What quotes and mentions. */
+/** Fields of messages that quote or mention. */
 export const answering = { quoted_id: quotedId, mentions: mentions.optional() };
 
 export const sendTextBody = z.object({ to: recipient, text, ...answering }).meta({ id: 'SendTextRequest' });
@@ -77,7 +77,7 @@ export type ContactItem = z.infer<typeof contactItem>;
 const INCOMPLETE = 'valid contact_name and contact_phone (or a vcard) are required';
 const BAD_VCARD = 'vcard must be a vCard 3.0 string under 8 KB';
 
-/** What is wrong with one contact, in words that are promised; a vcard goes before name and phone. */
+/** The fault of one contact, in the promised words; a vcard is checked before name and phone. */
 function contactFault({ vcard, contact_name, contact_phone }: ContactItem): string | null {
   if (vcard) {
     const whole = vcard.includes('BEGIN:VCARD') && vcard.includes('END:VCARD');

@@ -1,6 +1,6 @@
 import type { Sql } from '../platform/database/db.ts';
 
-/** What the authenticators of all processes may have to drop from their caches. */
+/** The cache entries that the authenticators of all processes may have to drop. */
 export type AuthSubject = `company:${number}` | `user:${number}` | `token:${number}`;
 
 /**

@@ -1,4 +1,4 @@
-/** What a company without a subscription may have; a plan writes other numbers into its row (LIM-4). */
+/** The limits of a company without a subscription; a plan writes other numbers into the company's row (LIM-4). */
 export const FREE_LIMITS = Object.freeze({
   instances: 5,
   users: 5,

@@ -2,7 +2,7 @@ import type { Role } from '@posthorn/contract/fields.ts';
 
 export type { Role };
 
-/** Who is asking: what every route needs to know. Made by the authenticator and cached for seconds. */
+/** The authenticated caller, as every route needs it. Made by the authenticator and cached for seconds. */
 export interface Principal {
   companyId: number;
   userId: number;

@@ -12,7 +12,7 @@ import type { AccountDeps } from './deps.ts';
 import { createPasswordHasher } from './passwords/password.ts';
 import { createSecretDigest } from './secret-digest.ts';
 
-/** What accounts need in one process: the authenticator, and the dependencies of the use cases. */
+/** The parts of accounts in one process: the authenticator, and the dependencies of the use cases. */
 export interface Accounts {
   authenticator: LocalAuthenticator;
   deps: AccountDeps;

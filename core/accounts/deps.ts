@@ -8,7 +8,7 @@ import type { Jwt } from './authentication/jwt.ts';
 import type { PasswordHasher } from './passwords/password.ts';
 import type { SecretDigest } from './secret-digest.ts';
 
-/** What the use cases of accounts share. Each names what it uses with `Pick`. */
+/** Dependencies that the use cases of accounts share. Each names the ones that it uses with `Pick`. */
 export interface AccountDeps {
   db: Db;
   clock: Clock;

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 
-/** What people see of a user; hashes and sessions are read and written by plain SQL. */
+/** The visible fields of a user; plain SQL reads and writes hashes and sessions. */
 export const UserSchema = defineEntity({
   name: 'User',
   tableName: 'users',

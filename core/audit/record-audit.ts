@@ -1,6 +1,6 @@
 import type { Sql } from '../platform/database/db.ts';
 
-/** What is worth a line in the audit log. Names only: `detail` carries ids and names, never a secret. */
+/** A line of the audit log. Names only: `detail` carries ids and names, never a secret. */
 export interface AuditEntry {
   companyId: number;
   /** Null when nobody was logged in, e.g. a password reset by link. */

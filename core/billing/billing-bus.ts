@@ -1,6 +1,6 @@
 import type { Sql } from '../platform/database/db.ts';
 
-/** What the billing worker may have to look at. */
+/** The kinds of work that wake the billing worker. */
 export type BillingWork = 'events' | 'intents' | 'tasks' | 'moves' | 'news' | 'webhooks';
 
 /** Notifies the worker when the caller's transaction commits. It may be lost: the worker also looks by timer. */

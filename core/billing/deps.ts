@@ -5,7 +5,7 @@ import type { Clock } from '../platform/process/clock.ts';
 import type { Log } from '../platform/process/log.ts';
 import type { PaymentProvider } from './provider/port.ts';
 
-/** What the use cases of billing share. Each names what it uses with `Pick`. */
+/** Dependencies that the use cases of billing share. Each names the ones that it uses with `Pick`. */
 export interface BillingDeps {
   db: Db;
   orm: Orm;

@@ -105,7 +105,7 @@ async function findUnread(
 interface Change {
   op: string;
   args: Record<string, unknown>;
-  /** What is set: $3 is the revision, $4 and on are `values`. Nothing when `unless` has come to it already. */
+  /** The values to set: $3 is the revision, $4 and on are `values`. Does nothing when `unless` holds already. */
   store: { text: string; unless: string; values: unknown[] };
   refuse?: () => void;
 }

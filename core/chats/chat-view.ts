@@ -24,7 +24,7 @@ export interface ChatRow {
 
 const PREVIEW_CHARS = 100;
 
-/** What is shown of the chats of a query named `page`, which has rows of `chats`. By primary keys alone. */
+/** The shown columns of the chats of a query named `page`, which has rows of `chats`. Reads by primary keys alone. */
 export const SHOWN_CHATS = `
 SELECT page.chat_jid, coalesce(nullif(page.name, ''), circle.name, '') AS name, page.unread_count, page.marked_unread, page.archived, page.pinned, page.muted_until,
   page.active_at, page.updated_at, page.last_message_at, person.name AS contact_name, person.push_name,

@@ -8,7 +8,7 @@ interface Scope {
   lease: Lease;
 }
 
-/** What the network says of a chat: only what changed. As `core/network/facts.ts` has it. */
+/** A change of a chat as the network told it: only the changed fields. Same shape as in `core/network/facts.ts`. */
 export interface ChatFact {
   revision: number;
   chat: Jid;

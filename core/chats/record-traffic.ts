@@ -66,7 +66,7 @@ function chatsOf(traffic: readonly ChatTraffic[]): Touched[] {
   return [...touched.values()];
 }
 
-/** Who wrote, with the name that they gave last. */
+/** The senders, with the name that each gave last. */
 function peopleOf(traffic: readonly ChatTraffic[]) {
   const people = new Map<string, object>();
   for (const { companyId, instanceId, received } of traffic) {

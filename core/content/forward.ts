@@ -3,7 +3,7 @@ import { sendForwardBody } from '@posthorn/contract/messaging/send-bodies.ts';
 import { jidOf, type KnownMessage, rule } from './rule.ts';
 import { reachedNetwork, wireTarget } from './target.ts';
 
-/** What is about another message, or not understood, means nothing elsewhere. */
+/** Types that refer to another message, or that nobody understands, mean nothing in another chat. */
 const NOT_FORWARDED = new Set([
   'reaction',
   'poll_vote',

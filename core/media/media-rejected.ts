@@ -1,13 +1,13 @@
 import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
 
-/** What is wrong with media that somebody gave us; each way in has its own words for it. */
+/** Faults of media that somebody gave us; each way in has its own words for them. */
 export type MediaFlaw = 'empty' | 'too_large' | 'unsupported' | 'unreadable' | 'not_base64';
 
 export class MediaRejected extends Error {
   override name = 'MediaRejected';
   readonly flaw: MediaFlaw;
 
-  /** What it was found to be, of media that is unsupported. */
+  /** The type that was found, for unsupported media. */
   readonly mimeType: string | undefined;
 
   constructor(flaw: MediaFlaw, { mimeType, ...options }: ErrorOptions & { mimeType?: string } = {}) {

@@ -13,7 +13,7 @@ import { requireStorage } from './require-storage.ts';
 import { saveMedia } from './save-media.ts';
 import { requireRoom } from './storage-quota.ts';
 
-/** Of base64 text decoded at once: what goes through memory beside the text itself. */
+/** Base64 text decoded at once: the memory that decoding takes beside the text itself. */
 const SLICE_CHARS = 1 << 20;
 
 /** The sources of a send's media (MED-1). */
@@ -159,7 +159,7 @@ export async function fetchToSpool(
   }
 }
 
-/** What was fetched from this address into this instance within 7 days. */
+/** The media fetched from this address into this instance within 7 days. */
 async function findCached(
   { db, clock }: Pick<MediaDeps, 'db' | 'clock'>,
   scope: MediaScope,

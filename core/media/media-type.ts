@@ -5,7 +5,7 @@ import { type MimeType, parseMimeType } from './mime-type.ts';
 import { isSvgText } from './svg.ts';
 import { isAnimatedWebp } from './webp.ts';
 
-/** What the first bytes of a file say about it. */
+/** The type of a file by its first bytes. */
 export interface DetectedType {
   /** Without parameters, except the codecs of OGG. */
   mimeType: string;

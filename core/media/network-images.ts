@@ -23,7 +23,7 @@ export interface NetworkImages {
 const ONE_TIMEOUT_MS = 5_000;
 const ALL_TIMEOUT_MS = 10_000;
 const MAX_BYTES = 5 * 1024 * 1024;
-/** Of one answer; what a network tells beyond that has no picture. */
+/** Pictures of one answer; further entries of the network have none. */
 const PER_ANSWER_MAX = 200;
 /** Fetches of one company, and of the process: servers that hang hold up the pictures of who asked for them. */
 const AT_ONCE = 6;
@@ -36,7 +36,7 @@ export function createNetworkImages(
   deps: MediaDeps & { finder: MediaFinder },
   config: Pick<Config, 'MEDIA_PRIVATE_HOSTS' | 'NETWORK_DRIVERS' | 'SANDBOX_URL'>,
 ): NetworkImages {
-  // What users name may not lead to a network's own servers; what the network itself names does nothing else.
+  // Names from users must not lead to a network's own servers; names from the network lead nowhere else.
   const outbound = createOutbound({
     allowPrivate: false,
     allowHosts: [...config.MEDIA_PRIVATE_HOSTS, ...sandboxHosts(config)],

@@ -19,9 +19,9 @@ export interface SharedBudget {
 }
 
 const RETRY_AFTER_S = 2;
-/** Of what is free once it has been taken, the part that one company may hold. */
+/** A company's maximum share of the remaining budget. */
 const SHARE = 1 / 4;
-/** Of all, the part that is for the first request of a company. */
+/** The share of the whole budget that is reserved for the first request of a company. */
 const FOR_FIRSTS = 1 / 4;
 
 export function createSharedBudget(limit: number): SharedBudget {

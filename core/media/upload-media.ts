@@ -42,7 +42,7 @@ export async function uploadMedia(deps: MediaDeps, input: UploadInput): Promise<
         file,
         declaredType,
         fileName: input.fileName || fileName,
-        // What is uploaded is sent later, as a document if as nothing else.
+        // An upload is there to be sent later, at least as a document.
         takes: (mimeType) => canBeSentAs(mimeType, 'document'),
       },
     );

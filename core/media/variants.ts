@@ -12,7 +12,7 @@ import { requireRoom, roomSql } from './storage-quota.ts';
 /** `plain`: the media itself, measured. `voice`: a voice note. `loop`: a GIF as a video. */
 export type VariantName = 'plain' | 'voice' | 'loop';
 
-/** What was measured, or produced with it. */
+/** Measurements of a variant, or of its source. */
 export interface VariantDetails {
   widthPx?: number;
   heightPx?: number;

@@ -16,7 +16,7 @@ import { isUuid } from '../platform/ids.ts';
 import { type RpcDeps, RpcRefused, requestOwner } from '../rpc/request-owner.ts';
 import { findReferenced } from './find-referenced.ts';
 
-/** What the network answers to pin and poll_vote: the id of the message that did it. */
+/** The network's answer to pin and poll_vote: the id of the message that did it. */
 interface Envelope {
   envelope_id: string;
 }

@@ -40,7 +40,7 @@ export function changedFamily(message: ChangedMessage, at: Date): Record<string,
   return { ...data, from, phone: message.lid_phone ?? phoneOf(from), is_from_me: false };
 }
 
-/** Of a received content as JSON. It goes into the message, its events and each delivery of them. */
+/** Maximum size of a received content as JSON. The message, its events and their deliveries carry it. */
 export const CONTENT_MAX_BYTES = 256 * 1024;
 
 /**

@@ -3,7 +3,7 @@ import { buildEvent, subjectOf } from '../events/build-event.ts';
 import type { NewEvent } from '../events/insert-events.ts';
 import type { Step } from './progress.ts';
 
-/** What an event about an outbound message tells, as the recorder reads it from the message's row. */
+/** The data of an event about an outbound message, as the recorder reads it from the message's row. */
 export interface OutboundFacts {
   id: string;
   company_id: number;

@@ -46,7 +46,7 @@ export interface Received {
   at: Date;
 }
 
-/** What one instance received, in its order: recorded whole or not at all, so that nothing overtakes. */
+/** The messages that one instance received, in order. Recorded whole or not at all, so that nothing overtakes. */
 export interface ReceivedBatch {
   lease: Lease;
   messages: readonly Received[];
@@ -120,7 +120,7 @@ type Stored = Received & { id: string };
 /** Answers to statuses are told by these types (STA-12). */
 const ANSWERS: ReadonlySet<string> = new Set(['text', 'image', 'video', 'sticker']);
 
-/** What is stored otherwise of a message that another device sent. */
+/** The columns that differ for a message that another device sent. */
 function ofDevice({ type, content, statusId, chatJid, networkId }: Stored) {
   const { status_reply: _, ...said } = content;
   const answered = { status_message_id: statusId, phone: phoneOfJid(chatJid) };
@@ -132,7 +132,7 @@ function ofDevice({ type, content, statusId, chatJid, networkId }: Stored) {
   };
 }
 
-/** Whoever writes in a chat on another device has read what stood there, as the phone shows it. */
+/** Writing in a chat on another device marks the chat as read, as the phone shows it. */
 function trafficOf(message: Stored, phoneOf: PhoneBook): ChatTraffic {
   const { companyId, instanceId, chatJid, id: messageId, type, at, senderJid, pushName } = message;
   const traffic = { companyId, instanceId, chatJid, messageId, type, at };
@@ -141,7 +141,7 @@ function trafficOf(message: Stored, phoneOf: PhoneBook): ChatTraffic {
   return { ...traffic, isRead: message.isRead, received: { senderJid: sender, pushName } };
 }
 
-/** What the status feed takes of them. */
+/** The entries of the status feed among them. */
 function storiesOf(message: Stored): PostedStory[] {
   if (!message.fromMe) return [];
   const row = { ...outboundRow(message), trace_id: null, content: message.content };
@@ -171,7 +171,7 @@ function deviceSentEvent(message: Stored, now: Date): NewEvent {
   return buildEvent(message, { type: 'message.sent', data, now });
 }
 
-/** What events tell of a content besides itself, where there is something to tell. */
+/** Details of a content that events carry beside it; empty when there are none. */
 function detailsOf(message: Received): Record<string, unknown> {
   const { quotedId, mimeType, animated, incomplete } = message;
   return {

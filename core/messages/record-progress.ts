@@ -73,7 +73,7 @@ async function record(
       const story = step === 'sent' ? storyOf(row, progress.at) : null;
       if (story) stories.push(story);
       if (step === 'sent') traffic.push(trafficOf(row, progress.at));
-      // What another device sent has no key, and counts for no usage.
+      // A message that another device sent has no key, and counts for no usage.
       const isCounted = step === 'sent' || step === 'delivered' || step === 'failed';
       if (isCounted && row.idempotency_key !== null) {
         usage.push({ companyId: row.company_id, instanceId: row.instance_id, what: step });
@@ -93,7 +93,7 @@ function trafficOf(row: OutboundFacts, at: Date): ChatTraffic {
   return { companyId, instanceId, chatJid, messageId, type, at };
 }
 
-/** Who received, read or played what. */
+/** The readers of each message: received, read or played it. */
 function readersOf(current: readonly Progress[], rows: KnownMessages): Person[] {
   return current.flatMap((progress) => {
     const { by } = progress;

@@ -90,7 +90,7 @@ export async function deleteNote(deps: { db: Db }, input: NoteInput & { noteId: 
   if (gone.rowCount === 0) throw apiError('NOT_FOUND');
 }
 
-/** What is no number names no note. */
+/** A text that is no number names no note. */
 function noteIdOf(text: string): number {
   const id = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : 0;
   return id <= INTEGER_ID_MAX ? id : 0;

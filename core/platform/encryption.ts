@@ -4,7 +4,7 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } f
 export interface Cipher {
   /** Any JSON value, sealed: one version byte, 12 bytes of nonce, 16 of tag, then the ciphertext. */
   seal(value: unknown): Buffer;
-  /** What {@link Cipher.seal} was given. Throws when the bytes were altered or sealed with another key. */
+  /** Gives the value that {@link Cipher.seal} was given. Throws when the bytes were altered or sealed with another key. */
   open<T = unknown>(sealed: Uint8Array): T;
   /** 32 bytes that are the same for the same text and purpose, and tell nothing of it to who lacks the key. */
   digest(purpose: string, text: string): Buffer;

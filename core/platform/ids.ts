@@ -13,7 +13,7 @@ const RANDOM_BYTES = 16;
 /** Random bytes for many ids: drawn one by one they are three quarters of what an id costs. */
 const pool = new Uint8Array(256 * RANDOM_BYTES);
 let poolAt = pool.length;
-/** Of the last id. */
+/** The time of the last id. */
 let msecs = 0;
 let seq = 0;
 /** Whose time new ids carry. */

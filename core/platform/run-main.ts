@@ -1,7 +1,7 @@
 import { ConfigError } from './config.ts';
 import { isUnavailable } from './database/db.ts';
 
-/** What stops a start in one line; anything else is a fault of ours, told with its stack. */
+/** A fault that ends a start with one line; any other error is a fault of ours and is printed with its stack. */
 export class StartError extends Error {
   override name = 'StartError';
 }

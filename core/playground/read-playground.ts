@@ -12,7 +12,7 @@ import { dayEndMs, readSpent, SENDS_PER_DAY } from './budget.ts';
 import { type PlaygroundDeps, requireEnabled } from './send-in-playground.ts';
 import { PLAYGROUND_INSTANCE_ID } from './shared-instance.ts';
 
-/** What the playground takes, and what is left to the user today. */
+/** The operations of the playground, and the user's remaining sends of today. */
 export async function readPlayground(
   deps: Pick<PlaygroundDeps, 'db' | 'clock' | 'playground'>,
   principal: Principal,

@@ -1,10 +1,10 @@
 import { z } from 'zod/v4';
 
-/** What the playground asks of the sandbox network, whose control API it speaks. */
+/** Questions of the playground to the sandbox network, by its control API. */
 export interface SandboxPhones {
   /** Whether an instance is paired with this number. Rejects when the network cannot be asked. */
   isPaired(phone: string): Promise<boolean>;
-  /** What this phone shows under a network id; null when it shows no such message, or cannot be asked. */
+  /** The message that this phone shows under a network id; null when it shows none, or cannot be asked. */
   shown(phone: string, networkId: string): Promise<Record<string, unknown> | null>;
 }
 

@@ -100,7 +100,7 @@ async function accept(
   if (prepared.mediaId) await limitMedia(deps, prepared.mediaId);
 }
 
-/** Who sends, as far as the pipeline asks: the platform, without a user. */
+/** The sender as the pipeline sees it: the platform, without a user. */
 const PLATFORM: Principal = {
   companyId: PLATFORM_COMPANY_ID,
   userId: 0,

@@ -3,7 +3,7 @@ import { type RecorderDeps, recordUnderLease } from '../instances/create-recorde
 import type { Lease, Recorded } from '../instances/lock-leases.ts';
 import { readPhones } from '../lids/read-phones.ts';
 
-/** Who came, went or types, as the network said; the same shape as the port's PresenceUpdate. */
+/** A contact came, went or types, as the network said; the same shape as the port's PresenceUpdate. */
 export interface Presence {
   jid: string;
   chat: string | null;

@@ -7,7 +7,7 @@ import { askNetwork } from '../rpc/ask-network.ts';
 import { requireCapable } from '../rpc/require-capable.ts';
 import { type ProfileCaller, type ProfileDeps, profileAnswer, viewProfile } from './view-profile.ts';
 
-/** What every network takes as the picture of a profile; found in the bytes when the media was stored. */
+/** Picture types that every network takes; detected in the bytes when the media was stored. */
 const PICTURE_TYPES: ReadonlySet<string> = new Set(['image/jpeg', 'image/png']);
 
 /**

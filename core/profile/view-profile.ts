@@ -27,7 +27,7 @@ const text = (maxChars: number) =>
     .transform((value) => value.slice(0, maxChars))
     .catch('');
 
-/** What the network says of the account's own profile. */
+/** The account's own profile, as the network answers it. */
 export const profileAnswer = z.object({
   name: text(NAME_MAX_CHARS),
   about: text(ABOUT_MAX_CHARS),

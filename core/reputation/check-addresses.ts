@@ -68,7 +68,7 @@ async function askZone(resolver: Resolver, name: string): Promise<ZoneAnswer> {
   }
 }
 
-/** What the list says for people to read; many say nothing. */
+/** The list's explanation for people; many lists give none. */
 async function reasonOf(resolver: Resolver, name: string): Promise<string | null> {
   const records = await resolver.resolveTxt(name).catch(() => []);
   const text = records.map((parts) => parts.join('')).join(' ');

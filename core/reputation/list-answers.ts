@@ -1,7 +1,7 @@
-/** What is asked of a list of bad addresses, and what its answers mean: names and numbers, without I/O. */
+/** Questions to a list of bad addresses, and the meaning of its answers: names and numbers, without I/O. */
 import ipaddr from 'ipaddr.js';
 
-/** What one list says of one address. `listed` null: it did not say, and `reason` tells why. */
+/** The answer of one list for one address. `listed` null: it gave none, and `reason` tells why. */
 export interface ZoneAnswer {
   listed: boolean | null;
   /** The addresses that it answered, which stand for what the address is listed for. */
@@ -25,7 +25,7 @@ export function nameInZone(ip: string, zone: string): string {
   return `${labels.reverse().join('.')}.${zone}`;
 }
 
-/** What the A records of an answer mean: 127.0.0.x is a listing, anything else says nothing of the address. */
+/** Reads the A records of an answer: 127.0.0.x is a listing, anything else says nothing of the address. */
 export function readListing(addresses: readonly string[]): ZoneAnswer {
   if (addresses.length === 0) return CLEAN;
   const codes = addresses.filter((address) => address.startsWith('127.0.0.')).sort();
@@ -40,7 +40,7 @@ export function readListing(addresses: readonly string[]): ZoneAnswer {
   };
 }
 
-/** What a failed look-up means, by the code of `node:dns`. */
+/** Reads a failed look-up, by the code of `node:dns`. */
 export function readFailure(code: string | undefined): ZoneAnswer {
   if (code === 'ENOTFOUND' || code === 'ENODATA') return CLEAN;
   const late = code === 'ETIMEOUT' || code === 'ECANCELLED';

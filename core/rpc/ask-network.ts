@@ -5,7 +5,7 @@ import { type OwnerRequest, type RpcDeps, RpcRefused, requestOwner } from './req
 /** By the network's reason: what the caller is told. */
 export type Refusals = Readonly<Record<string, () => ApiError>>;
 
-/** What a change of the account's own state is answered with. */
+/** The answer to a change of the account's own state. */
 const changed = z.object({ revision: z.int() });
 
 /** Has the network make a change that the account's devices share, and gives its revision. Throws as {@link askNetwork}. */

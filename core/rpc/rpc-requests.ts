@@ -84,7 +84,7 @@ function storable(_key: string, value: unknown): unknown {
   return typeof value === 'string' ? value.toWellFormed().replaceAll('\u0000', '\ufffd') : value;
 }
 
-/** What was asked and answered by processes that are gone. */
+/** Deletes questions and answers of processes that are gone. */
 export async function forgetRequests(sql: Sql, before: Date): Promise<void> {
   await sql.query('DELETE FROM network_calls WHERE expires_at < $1', [before]);
 }

@@ -236,7 +236,7 @@ function unfitness({ state, hold }: { state: string; hold: CompanyHold | null })
   return instanceRefusal(state) ?? holdRefusal(hold);
 }
 
-/** What the guard says against a send; null for nothing. */
+/** The guard's objection to a send; null when it has none. */
 function block(
   send: { operation: string; chatJid: string; content: IdentifiedSend['content'] },
   known: AcceptKnowledge,
@@ -281,7 +281,7 @@ function countContact(
   known.contacts.set(key, contact.state);
 }
 
-/** What a forced send went past, for the audit log (SND-12). */
+/** The audit entry of a forced send: the rules that it bypassed (SND-12). */
 function forcedAudit(
   { principal, instanceId, traceId, operation }: SendCommand,
   chatJid: string,

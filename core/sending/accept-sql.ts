@@ -8,7 +8,7 @@ import type { Sql } from '../platform/database/db.ts';
 import type { SendCommand } from './send-command.ts';
 import { type KnownContent, readContents, type SentContent } from './sent-contents.ts';
 
-/** What the database knows that decides a batch of sends, read under the instances' locks. */
+/** The rows that decide a batch of sends, read under the instances' locks. */
 export interface AcceptKnowledge {
   instances: Map<string, InstanceRow>;
   keys: Map<string, EarlierSend>;
@@ -29,7 +29,7 @@ interface InstanceRow {
   state: string;
   /** Why its company may not use it, or null. */
   hold: CompanyHold | null;
-  /** What its network cannot do. */
+  /** The abilities that its network lacks. */
   lacks: string[] | null;
   settings: Partial<InstanceSettings>;
   /** It has a task above the seq that was asked for. */
@@ -60,7 +60,7 @@ export interface NewTask {
   message: NewMessage;
   companyId: number;
   shard: number;
-  /** Of the instance, as they are at the accept. */
+  /** The instance's settings at the accept. */
   settings: InstanceSettings;
   keyId: string;
   bodyHash: string;
@@ -69,7 +69,7 @@ export interface NewTask {
   contentId?: string;
 }
 
-/** What a batch writes. */
+/** The rows that a batch writes. */
 export interface AcceptRows {
   sends: NewTask[];
   /** Deletes and edits: tasks without a message of their own. */

@@ -2,7 +2,7 @@ import type { AcceptRows, NewTask } from './accept-sql.ts';
 import type { PendingTask } from './load-pending.ts';
 import type { AcceptedFor, LocalQueues } from './local-queues.ts';
 
-/** What the queues of this process have handled, of those that wait for something to do. */
+/** The queues of this process that wait for work, with the tasks that each has handled. */
 export function idleQueues(
   queues: LocalQueues | undefined,
   batch: readonly { instanceId: string }[],

@@ -1,6 +1,6 @@
 import type { Sql } from '../platform/database/db.ts';
 
-/** What an instance queue has handled: tasks up to this seq. */
+/** The tasks that an instance queue has handled: all up to this seq. */
 export interface Handled {
   instanceId: string;
   seq: number;

@@ -152,7 +152,7 @@ function requestOf(row: Due): SendRequest & { traceId: string; messageId: string
   };
 }
 
-/** Who scheduled it, as far as the accept needs to know. */
+/** The user who scheduled it, as far as the accept needs to know. */
 function principalOf(row: Due): Principal {
   return {
     companyId: row.company_id,

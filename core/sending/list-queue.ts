@@ -10,7 +10,7 @@ interface QueueInput {
   instanceId: string;
 }
 
-/** What was accepted and is not done, in the order of sending. 404 INSTANCE_NOT_FOUND. */
+/** Lists accepted messages that are not finished, in the order of sending. 404 INSTANCE_NOT_FOUND. */
 export async function listQueue(
   deps: { db: Db },
   input: QueueInput & { page: number; limit: number },

@@ -17,11 +17,11 @@ export interface PendingTask {
   content: Record<string, unknown>;
   quotedId: string | null;
   mediaId: string | null;
-  /** What the accept recorded for the dispatch: the target of a change, the source of a forward. */
+  /** Data that the accept recorded for the dispatch: the target of a change, the source of a forward. */
   payload: Record<string, unknown> | null;
   companyId: number;
   createdAt: Date;
-  /** Of the instance, read with the task: those of a task that was accepted after a change are the changed ones. */
+  /** The instance's settings, read with the task: a task that was accepted after a change has the changed ones. */
   settings: InstanceSettings;
 }
 

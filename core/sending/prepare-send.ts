@@ -20,7 +20,7 @@ export interface PrepareDeps {
 
 /** A request with its message made, or with what is wrong with it. */
 export type PreparedSend = {
-  /** What is compared when the idempotency key is used again: digests in place of files. */
+  /** The body that is compared when the idempotency key is used again: digests in place of files. */
   body: unknown;
 } & (
   | { message: NewMessage; mediaId?: string | undefined; refusal?: undefined }

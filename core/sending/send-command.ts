@@ -2,7 +2,7 @@ import type { Principal } from '../access/principal.ts';
 import type { PreparedSend } from './prepare-send.ts';
 import type { SendRequest } from './send-request.ts';
 
-/** What the acceptor takes: a {@link SendRequest} and what was prepared for it. */
+/** The input of the acceptor: a {@link SendRequest} and the data prepared for it. */
 export type SendCommand = {
   principal: Principal;
   instanceId: string;

@@ -17,7 +17,7 @@ export interface KnownContent {
 /** Sends of one content that wait and count: each is read by every further accept of that content. */
 const COUNTED_MAX = 8;
 
-/** Of contents that are known: those that count. As rare as a key that is used again. */
+/** Reads the known contents that count. As rare as a key that is used again. */
 export async function readContents(
   client: Sql,
   known: readonly KnownContent[],

@@ -79,7 +79,7 @@ export async function findStatus(
   return oneRow(await statusItems(deps.db, instanceId, [row]));
 }
 
-/** What a reply has to know of the status that it answers; null for one that is not in the feed. */
+/** The data of a status that a reply needs; null for one that is not in the feed. */
 export async function findReferencedStatus(
   sql: Sql,
   instanceId: string,

@@ -5,7 +5,7 @@ import { readPhones } from '../lids/read-phones.ts';
 import type { Db } from '../platform/database/db.ts';
 import { findStatusKey } from './find-status.ts';
 
-/** Who viewed a status, one row a contact; nobody for a status that nobody knows (STA-9). */
+/** Lists the viewers of a status, one row a contact; empty for an unknown status (STA-9). */
 export async function listStatusViews(
   deps: { db: Db },
   input: { principal: Principal; instanceId: string; statusId: string },

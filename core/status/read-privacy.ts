@@ -3,7 +3,7 @@ import { type StatusPrivacy, statusPrivacy } from '@posthorn/contract/messaging/
 import type { Principal } from '../access/principal.ts';
 import { type RpcDeps, RpcRefused, requestOwner } from '../rpc/request-owner.ts';
 
-/** Who sees the statuses of this account, as the network has it (STA-8). Throws as requestOwner does. */
+/** Reads the audience of this account's statuses from the network (STA-8). Throws as requestOwner does. */
 export async function readStatusPrivacy(
   deps: RpcDeps,
   input: { principal: Principal; instanceId: string; signal: AbortSignal },

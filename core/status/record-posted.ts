@@ -3,7 +3,7 @@ import type { NewEvent } from '../events/insert-events.ts';
 import type { Sql } from '../platform/database/db.ts';
 import { newId } from '../platform/ids.ts';
 
-/** What the feed takes of an outbound message. */
+/** The fields of an outbound message that the feed takes. */
 export interface PostedMessage {
   id: string;
   company_id: number;

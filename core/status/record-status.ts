@@ -11,12 +11,12 @@ import { statusKey } from './find-status.ts';
 interface Fact {
   /** The network's id of the status. */
   statusId: string;
-  /** Who posted, viewed, reacted or replied. */
+  /** The contact who posted, viewed, reacted or replied. */
   from: string;
   at: Date;
 }
 
-/** What happens around statuses, as a session learns it (STA-12). */
+/** An event around a status, as a session learns it (STA-12). */
 export type StatusFact = Fact &
   (
     | {

@@ -6,7 +6,7 @@ import { oneRow } from '../platform/database/one-row.ts';
 import { DAY_MS } from '../platform/durations.ts';
 import type { Clock } from '../platform/process/clock.ts';
 
-/** What an instance sent and received in the last 24 hours: a sum over at most 1,441 rows (INS-21). */
+/** Counts the messages of an instance in the last 24 hours: a sum over at most 1,441 rows (INS-21). */
 export async function readUsage(
   deps: { db: Db; clock: Clock },
   input: { principal: Principal; instanceId: string },

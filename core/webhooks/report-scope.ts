@@ -6,7 +6,7 @@ import { isUuid } from '../platform/ids.ts';
 /** Totals of logs are counted up to this; above it the answer says so. */
 const TOTAL_MAX = 10_000;
 
-/** What a count reads: one more than is reported, to know that there are more. */
+/** Rows that a count reads: one more than is reported, to know that there are more. */
 export const COUNTED_MAX = TOTAL_MAX + 1;
 
 /** The total of a count over {@link COUNTED_MAX} rows at most. */

@@ -5,7 +5,7 @@ import { errors, jwtVerify, SignJWT } from 'jose';
 import type { Role } from '../../access/principal.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 
-/** Who issues our JWTs; the messaging and billing services accept no other. */
+/** The issuer of our JWTs; the messaging and billing services accept no other. */
 export const JWT_ISSUER = 'posthorn';
 
 /** See ACC-9. */

@@ -18,7 +18,7 @@ export interface ProofDeps {
   log: Log;
   jwt: Jwt;
   superadminEmails: readonly string[];
-  /** Of a company without a plan (LIM-1). */
+  /** The limit of a company without a plan (LIM-1). */
   requestsPerMinute?: number;
   /** False in a service that may only read these tables: the use of keys is not noted then. */
   notesKeyUse?: boolean;

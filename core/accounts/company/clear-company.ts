@@ -5,7 +5,7 @@ import { oneRow } from '../../platform/database/one-row.ts';
 import { webhookNotification } from '../../webhooks/notifications.ts';
 import type { AccountDeps } from '../deps.ts';
 
-/** What {@link clearCompany} ended. */
+/** The counts of what {@link clearCompany} ended. */
 export interface ClearedCompany {
   users: number;
   webhooks: number;
@@ -29,7 +29,7 @@ export async function clearCompany(
 ): Promise<ClearedCompany> {
   const { companyId, keepUserId, traceId } = input;
   const at = deps.clock.now();
-  // Whoever creates a user, webhook or instance locks this row too, so none can appear meanwhile.
+  // Creating a user, webhook or instance locks this row too, so none can appear meanwhile.
   const company = await sql.query<{ name: string }>('SELECT name FROM companies WHERE id = $1 FOR UPDATE', [
     companyId,
   ]);

@@ -41,7 +41,7 @@ export async function beginOAuthLogin(
   return { redirectTo: url.href, browserSecret };
 }
 
-/** What a row of `oauth_states` seals. */
+/** The sealed content of a row of `oauth_states`. */
 export interface StateSecrets {
   nonce: string;
   codeVerifier: string;

@@ -125,7 +125,7 @@ async function findUser(sql: Sql, where: string, values: unknown[]): Promise<Acc
   return rows[0] ?? null;
 }
 
-/** What a row of `oauth_pending` seals. */
+/** The sealed content of a row of `oauth_pending`. */
 export interface PendingProfile {
   email: string;
   name: string;

@@ -1,6 +1,6 @@
 export type ProviderName = 'google' | 'github';
 
-/** Who logged in, according to the provider. */
+/** The user who logged in, according to the provider. */
 export interface ProviderIdentity {
   /** The provider's own id of the person, which does not change as e-mails do. */
   subject: string;

@@ -1,4 +1,4 @@
-/** Who asks for a password to be hashed or verified. */
+/** The asker of a hash or a verification. */
 export interface PasswordAsker {
   /**
    * Whose turns it takes: an address, a user. Jobs of one key wait for each other, not for those of other keys.
@@ -16,7 +16,7 @@ export interface FairQueue<Job> {
   size(): number;
 }
 
-/** Of four turns in a row three are of the trusted, while there are any. */
+/** Three of four turns in a row go to trusted askers, while there are any. */
 const TURNS = 4;
 interface Waiting<Job> {
   job: Job;

@@ -16,7 +16,7 @@ const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
  */
 if (process.platform === 'linux') setPriority(10);
 
-/** What is computed for accounts without a hash, so that they take the same time. */
+/** The hash that is verified for accounts without one, so that they take the same time. */
 const nobodys = hashSync(randomBytes(32), COST);
 
 parentPort!.on('message', (job: PasswordJob) => {

@@ -7,7 +7,7 @@ import { type CreatedKey, createToken } from '../tokens/create-token.ts';
 /** The name of the key that a registration gives. */
 const BOOTSTRAP_TOKEN_NAME = 'Bootstrap key';
 
-/** What a new owner begins with: a first API key, and the code that proves the mailbox. Part of the caller's transaction. */
+/** Gives a new owner a first API key and the code that proves the mailbox. Part of the caller's transaction. */
 export async function giveAccess(
   deps: Pick<AccountDeps, 'clock' | 'digest'>,
   sql: Sql,

@@ -6,7 +6,7 @@ import { type AccountUser, isUsersSuperadmin, sessionPayload } from '../account-
 import type { AccountDeps } from '../deps.ts';
 import { hashSecret, newSecret } from '../secret-digest.ts';
 
-/** What a login gives: the payload of the answer, and the refresh token for the cookie. */
+/** The result of a login: the payload of the answer, and the refresh token for the cookie. */
 export interface SessionGrant {
   session: Session;
   refreshToken: string;

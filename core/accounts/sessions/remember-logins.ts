@@ -7,7 +7,7 @@ export const LOGIN_REMEMBERED_DAYS = 30;
 /** An entry older than this is written again: not at every login. */
 const FRESH_DAYS = 15;
 
-/** What a login is recognized by. Known or not, both are keyed hashes: the table names nobody. */
+/** The keys by which a login is recognized. Known or not, both are keyed hashes: the table names nobody. */
 export function loginKeys(
   deps: Pick<AccountDeps, 'digest'>,
   login: { email: string; address: string },

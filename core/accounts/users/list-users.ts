@@ -21,7 +21,7 @@ export async function listUsers(
       email: user.email,
       name: user.name,
       role: user.role,
-      // Whoever has proven the mailbox has chosen a password or logged in at a provider.
+      // A proven mailbox means that the user has chosen a password or logged in at a provider.
       status: user.hasPassword || user.emailVerifiedAt ? 'active' : 'invited',
       email_verified: user.emailVerifiedAt !== null,
       created_at: user.createdAt.toISOString(),

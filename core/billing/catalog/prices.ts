@@ -1,6 +1,6 @@
 import type { BillingCycle } from '@posthorn/contract/billing/catalog.ts';
 
-/** What one unit of an add-on costs on an invoice of a plan: a year has twelve monthly ones. */
+/** The price of one unit of an add-on on an invoice of a plan: a year has twelve monthly ones. */
 export function addonPriceCents(
   addon: { priceCents: number; cycle: BillingCycle },
   planCycle: BillingCycle,

@@ -1,6 +1,6 @@
 import type { ChargeStatus } from '@posthorn/contract/billing/charges.ts';
 
-/** What each provider event says of its charge (BIL-13). */
+/** The status of a charge after each provider event (BIL-13). */
 export const CHARGE_STATUS_OF = {
   PAYMENT_CREATED: 'pending',
   PAYMENT_CONFIRMED: 'confirmed',
@@ -33,7 +33,7 @@ const STAGE: Record<ChargeStatus, number> = {
   deleted: 3,
 };
 
-/** Of two in the same stage and second. */
+/** Decides between two statuses of the same stage and second. */
 const RANK: Record<ChargeStatus, number> = {
   pending: 0,
   overdue: 0,

@@ -56,7 +56,7 @@ async function wasReceived(sql: Sql, chargeId: number): Promise<boolean> {
   return rowCount === 1;
 }
 
-/** What the payload leaves out is as it was, or as the subscription says. */
+/** Details that the payload leaves out stay as they were, or as the subscription says. */
 async function writeDetails(
   sql: Sql,
   input: { subscription: EventSubscription; payment: EventPayment; fact: Fact; time: CompanyTime },

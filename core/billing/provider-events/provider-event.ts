@@ -8,7 +8,7 @@ const BILLING_TYPES: Record<string, BillingType> = {
   CREDIT_CARD: 'credit_card',
 };
 
-/** What an event says of its payment; a part is null when the payload does not say it. */
+/** The payment of an event; a part is null when the payload lacks it. */
 export interface EventPayment {
   id: string;
   subscriptionId: string | null;

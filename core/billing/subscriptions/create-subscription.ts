@@ -105,7 +105,7 @@ async function clearIntents(deps: CreateDeps, companyId: number): Promise<void> 
 
 interface Begun {
   request: SubscriptionToCreate;
-  /** Of now, when there is none or it is over. */
+  /** The present time when there is no trial, or it is over. */
   trialEndsAt: Date;
   beginsTrial: boolean;
 }

@@ -46,7 +46,7 @@ export interface DerivedState {
   periodClosed: boolean;
   /** When the clock alone changes the state next; null: never. */
   nextMoveAt: Date | null;
-  /** Of each charge that facts are known of, by its id. */
+  /** Known facts of each charge, by its id. */
   charges: ReadonlyMap<number, StatusFact>;
 }
 
@@ -134,7 +134,7 @@ function settle(story: Story, receipt: ChargeFact): void {
     if (id === chargeId || !isLater(overdue, paid)) story.owed.delete(id);
   const { chargeback } = story;
   if (!chargeback) return;
-  // Of the same charge in the same second the chargeback came after, whatever order they were told in.
+  // In the same charge and second the chargeback came last, in whatever order the events came.
   const isHealed =
     chargeback.chargeId === chargeId ? seconds(receipt) > seconds(chargeback) : !isLater(chargeback, paid);
   if (isHealed) story.chargeback = null;

@@ -57,7 +57,7 @@ interface Outgoing extends Notification {
   isHint: boolean;
 }
 
-/** What the functions of one bus share. */
+/** State that the functions of one bus share. */
 interface BusContext {
   options: BusOptions;
   handlers: Map<BusChannel, Set<(payload: string) => void>>;
@@ -140,7 +140,7 @@ async function connect(bus: BusContext): Promise<void> {
   });
   let backendId: number | undefined;
   next.on('notification', ({ processId, channel, payload = '' }) => {
-    // What this process said its own handlers have heard already.
+    // This process's own notifications have reached its handlers already.
     if (processId === backendId) return;
     bus.othersHeardAtMs = performance.now();
     hear(bus, { channel: channel as BusChannel, payload });
@@ -201,7 +201,7 @@ function isAlone({ options, othersHeardAtMs }: BusContext): boolean {
 
 function say(bus: BusContext, outgoing: Outgoing): void {
   const key = `${outgoing.channel} ${outgoing.payload}`;
-  // What must be told stays so when it is hinted at as well.
+  // A notification that must be told stays so when a hint for the same key follows.
   if (!outgoing.isHint || !bus.pending.has(key)) bus.pending.set(key, outgoing);
   if (!bus.heardHere.has(key)) {
     bus.heardHere.add(key);

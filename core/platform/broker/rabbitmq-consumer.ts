@@ -67,7 +67,7 @@ export async function startConsumer(options: ConsumerOptions): Promise<Consumer>
       // Somebody deleted the queue: begin again, which makes it anew.
       channel.once('basic.cancel', () => void channel.close());
       const started = await channel.basicConsume({ queue }, ({ deliveryTag, body }) => {
-        // What arrives after the cancellation stays unanswered and goes back when the channel closes.
+        // Messages that arrive after the cancellation stay unanswered and go back when the channel closes.
         if (closing.signal.aborted || !channel.active) return;
         const run = work(channel, deliveryTag, body).finally(() => running.delete(run));
         running.add(run);

@@ -53,7 +53,7 @@ export function createRabbitBroker(options: RabbitBrokerOptions): Broker {
 
   return {
     async declare(queues) {
-      // Whoever has declared a queue may publish to it.
+      // Declaring a queue comes before publishing to it.
       await publisher.ready;
       // Over the one that is never blocked: a worker that starts during an alarm declares too.
       await persist(() => declareQueues(unblocked(), queues), closing.signal);

@@ -141,7 +141,7 @@ async function runTransaction<T>(
     await transaction.commit();
     return result;
   } catch (cause) {
-    // Who gives no answer to a statement gives none to ROLLBACK: with the connection, the transaction ends.
+    // A server that does not answer a statement does not answer ROLLBACK: the connection ends, and its transaction with it.
     if (isUnanswered(cause)) broken = cause;
     else
       await transaction.rollback().catch((err: Error) => {
@@ -160,7 +160,7 @@ async function runTransaction<T>(
 function openTransaction(client: pg.PoolClient, opening: pg.QueryConfig | undefined) {
   const statements = gatherStatements(client);
   let failure: unknown;
-  /** What nobody waits for fails the transaction. */
+  /** A rejected statement that nobody awaits fails the transaction. */
   const watch = (sent: Promise<unknown>) => {
     sent.catch((err) => {
       if (err !== NEVER_SENT) failure ??= err;
@@ -231,7 +231,7 @@ function gatherStatements(client: pg.PoolClient) {
       if (gathered.length === 0) process.nextTick(flush);
       return new Promise((resolve, reject) => gathered.push({ query, resolve, reject }));
     },
-    /** What was not sent yet never is. */
+    /** Drops the statements that were not sent yet. */
     forget(): void {
       for (const { reject } of gathered.splice(0)) reject(NEVER_SENT);
     },

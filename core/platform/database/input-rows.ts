@@ -33,7 +33,7 @@ const FEW = 2;
  * that are invalid or past the year 9999, and what is no text in a column of text.
  */
 export function statementOfRows<Sets extends SetsOfColumns, Value extends string>(options: {
-  /** Of the prepared statement, or its beginning. */
+  /** The name of the prepared statement, or the beginning of it. */
   name: string;
   sets: Sets;
   values: readonly Value[];

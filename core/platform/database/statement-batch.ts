@@ -94,7 +94,7 @@ class Part {
   failure: Error | undefined;
   readonly #query: ProtocolQuery;
   #shapes: Shapes | undefined;
-  /** What its rows consist of; null: it returns none. */
+  /** The columns of its rows; null: it returns none. */
   #shape: RowDescription | null = null;
 
   constructor({ query, resolve, reject }: BatchedStatement, types: pg.CustomTypesConfig) {
@@ -141,7 +141,7 @@ class Part {
   }
 }
 
-/** What named statements return, as PostgreSQL described it on a connection: it refuses one whose answer has changed since. */
+/** The row descriptions of named statements on a connection: PostgreSQL refuses one whose answer has changed since. */
 type Shapes = Map<string, RowDescription | null>;
 
 interface Facade {
@@ -169,7 +169,7 @@ interface RowDescription {
   fields: pg.FieldDef[];
 }
 
-/** What a query of node-postgres is told, which its types do not show. */
+/** Fields of a query of node-postgres that its types do not show. */
 interface ProtocolQuery {
   submit(connection: pg.Connection): Error | null;
   handleRowDescription(message: RowDescription): void;

@@ -38,7 +38,7 @@ const BLOCKED_IPV4 = [...SPECIAL_IPV4, ...OTHER_IPV4].map((range) => ipaddr.IPv4
  * prefix, segment routing, local, link-local and multicast addresses lie outside of it.
  */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
-/** What the IANA IPv6 special-purpose address registry has within it. */
+/** The ranges of the IANA IPv6 special-purpose address registry. */
 const BLOCKED_IPV6 = [
   // Protocol assignments: Teredo, benchmarks, ORCHID, drone identifiers and others.
   '2001::/23',

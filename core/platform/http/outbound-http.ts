@@ -159,7 +159,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   };
 }
 
-/** What went wrong with a request, by the client's error. */
+/** Maps an error of the HTTP client to the fault of the request. */
 export function faultOf(err: unknown): OutboundFault {
   for (let cause = err; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof OutboundError) return cause.fault;

@@ -7,7 +7,7 @@ import type { Config } from '../config.ts';
 export interface TransferLimits {
   /** Time that a transfer may stand still, ms. */
   graceMs: number;
-  /** What it must make on average beyond that, bytes a second, in either direction. */
+  /** Minimum average rate beyond that, bytes a second, in either direction. */
   minBytesPerS: number;
 }
 
@@ -19,12 +19,12 @@ interface Exchange {
   readBefore: number;
   /** Time that we have waited for the rest of the body, ms. */
   waitedMs: number;
-  /** What has to be taken by the peer next, as a value of `socket.bytesWritten`; null: nothing waits. */
+  /** The value of `socket.bytesWritten` that the peer has to reach next; null: nothing waits. */
   target: number | null;
   /** How long that has been waiting, and how long it may, ms. */
   unreadMs: number;
   unreadMaxMs: number;
-  /** What waits in the process and in the kernel's queue, and how long that has not changed, ms. */
+  /** The bytes that wait in the process and in the kernel's queue, and for how long that has not changed, ms. */
   queued: string;
   stillMs: number;
   cut: boolean;
@@ -121,7 +121,7 @@ export function limitTransfers(
 
   function checkBody(exchange: Exchange, passedMs: number): void {
     const { request, socket } = exchange;
-    // What is in our buffers is ours to read.
+    // We read the bytes in our buffers ourselves.
     if (request.complete || request.readableLength > 0) return;
     exchange.waitedMs += passedMs;
     const received = socket.bytesRead - exchange.readBefore;

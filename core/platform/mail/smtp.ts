@@ -17,7 +17,7 @@ export function createSmtpMailer(options: { url: string; from: string }): Mailer
     connectionTimeout: 10_000,
     greetingTimeout: 10_000,
     socketTimeout: 30_000,
-    // What we render is all there is to it: no files, no fetching.
+    // A mail consists of the text that we render: no files, no fetching.
     disableFileAccess: true,
     disableUrlAccess: true,
   });

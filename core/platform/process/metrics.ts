@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Gauge, type Metric, type MetricObject, Registry } from 'prom-client';
 
-/** What a process counts about itself, in the Prometheus text format. */
+/** The counters of a process, in the Prometheus text format. */
 export interface Metrics {
   /** Where each part registers its own counters and gauges: `new Counter({registers: [metrics.registry]})`. */
   readonly registry: Registry;

@@ -8,7 +8,7 @@ export interface Storage {
   readonly name: 'disk' | 'gcs';
   /** A folder for incoming files, on the same file system as the objects where those are files. */
   readonly spoolDir: string;
-  /** What one write holds in memory at most. */
+  /** Maximum memory of one write. */
   readonly writeMemoryBytes: number;
   /**
    * Stores a file under `key`, durably once it resolves. The file may be moved away by it. Throws

@@ -19,7 +19,7 @@ export async function advanceClock(
       'UPDATE billing.accounts SET clock_offset_ms = clock_offset_ms + $2 WHERE company_id = $1',
       [companyId, input.seconds * 1000],
     );
-    // What was to be done in three days' time is due three days earlier.
+    // A task that was due in three days' time is due three days earlier.
     await sql.query(
       `UPDATE billing.provider_tasks SET next_attempt_at = next_attempt_at - $2 * interval '1 second' WHERE company_id = $1`,
       [companyId, input.seconds],

@@ -15,7 +15,7 @@ import {
 } from './simulated-records.ts';
 
 interface Rule {
-  /** What it can happen to; of several, the first status named wins. */
+  /** The statuses that the action applies to; of several, the first one named wins. */
   from: readonly SimulatedStatus[];
   to: SimulatedStatus;
   events: (payment: SimulatedPayment) => string[];

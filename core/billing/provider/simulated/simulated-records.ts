@@ -55,7 +55,7 @@ export function newProviderId(prefix: 'cus' | 'sub' | 'pay' | 'evt'): string {
   return `${prefix}_${digits}`;
 }
 
-/** What time it is at the provider for a customer: the clock of its company (see advance-clock.ts). */
+/** The time at the provider for a customer: the clock of its company (see advance-clock.ts). */
 export async function customerNow(sql: Sql, clock: Clock, customerId: string): Promise<Date> {
   const { rows } = await sql.query<{ clock_offset_ms: number }>(
     `SELECT clock_offset_ms FROM billing.accounts JOIN billing.profiles USING (company_id) WHERE asaas_customer_id = $1`,
@@ -117,7 +117,7 @@ export async function makePayment(sql: Sql, subscription: SimulatedSubscription,
   await queuePaymentEvent(sql, 'PAYMENT_CREATED', payment!, at);
 }
 
-/** What the provider shows of a charge, by its API and in its webhooks. */
+/** A charge as the provider shows it, by its API and in its webhooks. */
 export function paymentObject(payment: SimulatedPayment): Record<string, unknown> {
   const key = payment.id.replace('pay_', '');
   return {
