@@ -13,8 +13,8 @@ const DOCS: ReadonlyMap<string, FieldDoc> = new Map(
 );
 
 /**
- * What documents and editors say of a field whose own schema says nothing: most names mean the same wherever they
- * stand, so they are described once. `owner` is the id of the schema, with the names on the way inside it:
+ * The description of a field whose own schema has none, for documents and editors: most names mean the same wherever
+ * they stand, so they are described once. `owner` is the id of the schema, with the names on the way inside it:
  * `Me` or `Me.company`. The field's own record goes before the one of its name.
  */
 export function docOfField(owner: string, name: string): FieldDoc | undefined {

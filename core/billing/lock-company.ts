@@ -9,7 +9,7 @@ export interface CompanyTime {
 }
 
 /**
- * Whoever changes anything of a company's billing locks its row until the end of the transaction: requests,
+ * Locks a company's row for a change of its billing, until the end of the transaction: requests,
  * provider events and the clock are serialized, and nobody works on a state that another is about to replace.
  */
 export async function lockCompany(sql: Sql, companyId: number, clock: Clock): Promise<CompanyTime> {

@@ -21,7 +21,7 @@ export interface OpenBilling extends BillingDeps {
 }
 
 /**
- * What the server and the worker of billing are made of: connections as billing's own database role, and
+ * Opens the parts that the server and the worker of billing share: connections as billing's own database role, and
  * the payment provider that the settings choose. Closed by `shutdown`. Throws {@link ConfigError}.
  */
 export async function openBilling(deps: {

@@ -46,7 +46,7 @@ function isMarked(source: KnownMessage): boolean {
   return source.direction === 'inbound' || source.isForwarded;
 }
 
-/** What was said to the people of the other chat stays there. */
+/** The forwarded content, without what was addressed to people of the other chat. */
 function contentOf(source: KnownMessage): Record<string, unknown> {
   const { mentions: _, status_reply: __, ...content } = source.content;
   return content;

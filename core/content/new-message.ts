@@ -10,7 +10,7 @@ export interface NewMessage {
   mediaHash?: string | undefined;
   /** On a forward that carries the forwarded mark: how often the content was forwarded. */
   forwardingScore?: number | undefined;
-  /** What the dispatch needs besides the message; kept until the task is done. */
+  /** Data for the dispatch besides the message; kept until the task is done. */
   payload?: Record<string, unknown> | undefined;
   /** Delete and edit make no message of their own: the id of the one that they change. */
   changes?: string | undefined;

@@ -7,7 +7,7 @@ import type { NewMessage } from './new-message.ts';
 /** A message of the instance's history, as far as sends that refer to it need to know. */
 export interface KnownMessage {
   id: string;
-  /** What the network calls it; null for an inbound one of a network without ids. */
+  /** The network's id of the message; null for an inbound one of a network without ids. */
   networkId: string | null;
   direction: 'inbound' | 'outbound';
   type: string;
@@ -27,11 +27,11 @@ export interface KnownMessage {
 export interface KnownStatus {
   /** The network's id of it. */
   networkId: string;
-  /** Who posted it, by the phone where that is known; null for one of the account's own. */
+  /** The poster, by phone where it is known; null for a status of the account's own. */
   poster: Jid | null;
 }
 
-/** What was looked up for a send. `undefined`: not asked for; null: not there. */
+/** The results of the look-ups for a send. `undefined`: not looked up; null: not there. */
 export interface Found {
   media?: MediaRecord | undefined;
   target?: KnownMessage | null | undefined;
@@ -48,7 +48,7 @@ export interface SendRule<Body = Record<string, unknown>> {
   body: z.ZodType<Body>;
   /** Sends with media: what the text fields of a multipart form come to. */
   form?: z.ZodType;
-  /** What the media is sent as; null when this body has none. */
+  /** The kind of media that this body sends; null when it has none. */
   media?: (body: Body) => MediaKind | null;
   /** UUID or network id of the message that it is about. */
   target?: (body: Body) => string;

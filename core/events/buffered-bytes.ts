@@ -1,6 +1,6 @@
 import type { EventSink } from './event-sink.ts';
 
-/** What the connections of this process were handed and have not taken yet, by company. */
+/** Bytes that the connections of this process were handed and have not taken yet, by company. */
 export interface BufferedBytes {
   /** After a write: the bytes that this connection holds back now. */
   note(companyId: number, sink: EventSink, bytes: number): void;

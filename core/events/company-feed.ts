@@ -47,7 +47,7 @@ export interface CompanyFeed {
 const LIVE_PAGE = 500;
 const RETRY_MS = 500;
 
-/** What the functions of one company's feed share. */
+/** State that the functions of one company's feed share. */
 interface FeedContext extends CatchUpCompany {
   deps: CompanyFeedDeps;
   readers: Set<FeedReader>;
@@ -113,7 +113,7 @@ function goLive(feed: FeedContext, reader: FeedReader): void {
   reader.state = 'live';
   feed.live.add(reader);
   feed.position ??= reader.position;
-  // What came while nobody was live is looked for now.
+  // Events that came while no reader was live are read now.
   feed.wake();
 }
 

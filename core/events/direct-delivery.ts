@@ -22,7 +22,7 @@ export interface WrittenDelivery {
   body: string;
 }
 
-/** What became of the deliveries of events that are committed. */
+/** The deliveries of committed events, claimed and unclaimed. */
 export interface WrittenDeliveries {
   /** In the order of their ids. */
   claimed: WrittenDelivery[];

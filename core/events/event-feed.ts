@@ -52,7 +52,7 @@ export interface EventFeedDeps {
   stallMs?: number;
 }
 
-/** Of the pool that the accept uses as well; catching up has two more. */
+/** Reads take connections of the pool that the accept uses as well; catching up has two more. */
 const CONCURRENT_READS = 2;
 /** Notifications are lost while the bus is away: look often then. */
 const SWEEP_BLIND_MS = 500;

@@ -74,7 +74,7 @@ export function batchFor(
 }
 
 /**
- * What each reader of a group gets of a page, and where it stands then. The readers have equal filters and share
+ * The events of a page that each reader of a group gets, and its position afterwards. The readers have equal filters and share
  * one batch; one that met the others ahead of `head` has seen some of these already and gets one of its own.
  */
 export function shareBatch<R extends Pick<FeedReader, 'wants' | 'position'>>(

@@ -107,7 +107,7 @@ const EVENTS = {
   created_at: 'timestamptz',
 } as const;
 
-// What `event_tx()` gives, without the call, which costs as much as inserting an event.
+// The value of `event_tx()` without the call, which costs as much as inserting an event.
 const EVENT_TX = '(SELECT pg_current_xact_id()::text::bigint + tx_base FROM event_clock)';
 
 const logSql = (input: string) => `

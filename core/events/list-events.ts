@@ -10,7 +10,7 @@ import { type LoggedEvent, readEvents, readEventsBefore } from './read-events.ts
 /** A rare filter looks at this many pages of the log before the answer goes out with what was found. */
 const PAGES_MAX = 20;
 
-/** What a page may still take; null when it is full, of rows or of bytes. */
+/** The room that a page still has; null when it is full, by rows or by bytes. */
 function roomBeside(
   found: readonly LoggedEvent[],
   limit: number,

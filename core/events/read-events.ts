@@ -31,7 +31,7 @@ export interface EventPage {
 
 /** Bytes of the bodies on one page for a stream, one event at any rate: more is read at once, and waits for nobody. */
 export const FEED_PAGE_BYTES = 256 * 1024;
-/** What the body of an event has beside its data. */
+/** Size of an event's body beside its data. */
 const ENVELOPE_BYTES = 256;
 /** Rows that a filtered page may look at for each one it may return: bounds what a rare filter costs. */
 const SCAN_FACTOR = 10;
@@ -41,7 +41,7 @@ const SKEW_MS = DAY_MS;
 interface PageQuery extends EventFilter {
   companyId: number;
   limit: number;
-  /** Of all bodies together; the first event comes at any rate. */
+  /** Maximum size of all bodies together; the first event is read at any size. */
   maxBytes: number;
 }
 

@@ -16,7 +16,7 @@ export interface FeedbackDeps {
   settings: { superadminEmails: readonly string[] };
 }
 
-/** Of one user. */
+/** Feedback that one user may give in a day. */
 const PER_DAY = 100;
 
 /**

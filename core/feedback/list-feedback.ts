@@ -5,7 +5,7 @@ import type { Db, Sql } from '../platform/database/db.ts';
 import { cutPage, shortened } from '../platform/database/paging.ts';
 import type { Clock } from '../platform/process/clock.ts';
 
-/** What users of all companies said, newest first, as far as LIM-10 goes: for superadmins. `next_before` null: that was all. */
+/** Lists feedback of all companies, newest first (LIM-10): for superadmins. `next_before` null: no more. */
 export async function listFeedback(
   deps: { db: Db },
   filter: {

@@ -1,4 +1,4 @@
-/** What the devices of an account share, as far as one instance has it stored: labels, states of chats, contacts. */
+/** The state that the devices of an account share, as stored for one instance: labels, states of chats, contacts. */
 import type { Jid } from '@posthorn/contract/jid.ts';
 import { ADVISORY_LOCKS } from '../platform/database/advisory-locks.ts';
 import type { Db, Sql } from '../platform/database/db.ts';

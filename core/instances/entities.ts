@@ -50,7 +50,7 @@ export const InstanceTransitionSchema = defineEntity({
   },
 });
 
-/** What there is to scan or to type while an instance pairs. */
+/** The code to scan or to type while an instance pairs. */
 export const InstancePairingSchema = defineEntity({
   name: 'InstancePairing',
   tableName: 'instance_pairings',

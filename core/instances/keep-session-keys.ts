@@ -32,7 +32,7 @@ interface Scope {
 }
 
 /**
- * What the session of one instance remembers, sealed one by one as credentials are. Everything happens under the
+ * The keys of one instance's session, sealed one by one as credentials are. Everything happens under the
  * lease of the owner: a write that comes late throws LeaseLost and has written nothing (INS-17), and a read of a
  * worker that lost its shard gets no keys to go on with.
  */

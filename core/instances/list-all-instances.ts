@@ -20,7 +20,7 @@ export async function listAllInstances(
   deps: { db: Db },
   filter: InstanceFilter,
 ): Promise<{ data: AdminInstance[]; next_cursor: string | null }> {
-  // What looks like no phone is none: a name may have digits.
+  // A search that looks like no phone is no phone: a name may have digits.
   const digits = /^[+\d\s().-]*$/.test(filter.search ?? '') ? filter.search?.replace(/\D/g, '') : '';
   const { rows } = await deps.db.query<Row>(LIST, [
     filter.before ?? null,

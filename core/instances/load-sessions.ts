@@ -3,7 +3,7 @@ import type { Sql } from '../platform/database/db.ts';
 import { type InstanceSettings, settingsOf } from './settings.ts';
 import type { DesiredState, InstanceState } from './transitions.ts';
 
-/** What the owner of an instance has to know to bring its session where the users want it. */
+/** The data that the owner of an instance needs to bring its session where the users want it. */
 export interface SessionRow {
   id: string;
   companyId: number;
@@ -11,7 +11,7 @@ export interface SessionRow {
   driver: string;
   shard: number;
   state: InstanceState;
-  /** What the users asked for; under a hold `disconnected`, except that a logout is finished. */
+  /** The state that the users asked for; under a hold `disconnected`, except that a logout is finished. */
   desired: DesiredState;
   /** Why the company may hold no session, or null. */
   hold: CompanyHold | null;
@@ -21,7 +21,7 @@ export interface SessionRow {
   credentials: Buffer | null;
   /** The way out to the network, sealed; null: directly. */
   proxy: Buffer | null;
-  /** What users are told of why it is not connected. */
+  /** The reason that users see for a session that is not connected. */
   lastError: string | null;
   /** A phone for which a pairing code was asked and not answered yet. */
   codePhone: string | null;

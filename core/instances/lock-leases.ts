@@ -22,8 +22,7 @@ export class LeaseLost extends Error {
 }
 
 /**
- * What a recorder answers. A literal and not `void`: what was not recorded cannot pass for recorded by way of
- * an `undefined`.
+ * The answer of a recorder. A literal and not `void`, so that an `undefined` cannot pass for recorded.
  */
 export type Recorded = 'recorded';
 

@@ -3,7 +3,7 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import type { Cipher } from '../platform/encryption.ts';
 import { isPrivateAddress } from '../platform/http/address-ranges.ts';
 
-/** What the way out of an instance is judged and sealed by. */
+/** The rules for an instance's proxy, and the cipher that seals it. */
 export interface ProxyRules {
   cipher: Cipher;
   /** Proxies may stand at private addresses. A name is judged again by the driver, when it is resolved. */

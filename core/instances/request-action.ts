@@ -35,7 +35,7 @@ export async function requestAction(
     if (row.desired !== rule.desired || rule.raisesGeneration || hasFailed) {
       row.desired = rule.desired;
       if (rule.raisesGeneration || hasFailed) row.generation += 1;
-      // Who asks again before the try has ended asks for the same one.
+      // A second request before the first try has ended asks for the same try.
       if (hasFailed) row.lastError = null;
       row.updatedAt = deps.clock.now();
       await em.flush();

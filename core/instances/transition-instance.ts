@@ -99,7 +99,7 @@ async function write(
   return 'moved';
 }
 
-/** What a transition changes by itself. */
+/** The columns that a transition changes by itself. */
 function columnsOf(to: InstanceState, now: Date): Record<string, unknown> {
   const columns = { state: to, state_since: now };
   if (to === 'CONNECTED') return { ...columns, connected_at: now, last_error: null, restriction: null };

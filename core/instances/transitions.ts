@@ -1,7 +1,7 @@
 /** Where an instance stands with its network (INS-5). */
 export type InstanceState = 'CREATED' | 'PAIRING' | 'CONNECTED' | 'DISCONNECTED' | 'HARD_PAUSED' | 'BANNED';
 
-/** What the users last asked for; the worker that owns the shard brings the session there. */
+/** The state that the users asked for last; the worker that owns the shard brings the session there. */
 export type DesiredState = 'connected' | 'disconnected' | 'logged_out';
 
 /**
@@ -21,7 +21,7 @@ export function mayTransition(from: InstanceState, to: InstanceState): boolean {
   return TRANSITIONS[from].includes(to);
 }
 
-/** What users may ask of an instance. */
+/** Actions that users may ask of an instance. */
 export type LifecycleAction = 'connect' | 'disconnect' | 'restart' | 'logout';
 
 interface ActionRule {

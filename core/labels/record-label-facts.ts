@@ -14,7 +14,7 @@ import {
   storeLink,
 } from './store-label.ts';
 
-/** What the network echoes of labels. */
+/** The network's echo of a label. */
 export type LabelFact = { revision: number; at: Date; labelId: string } & (
   | ({ kind: 'label' } & LabelState)
   | { kind: 'label_chat'; chat: string; associated: boolean }

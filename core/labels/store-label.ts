@@ -1,4 +1,4 @@
-/** What is stored of labels. All of it is called under `lockDeviceState`. */
+/** Stores labels. Every function is called under `lockDeviceState`. */
 import type { Sql } from '../platform/database/db.ts';
 
 export interface LabelScope {
@@ -13,7 +13,7 @@ export interface LabelState {
   deleted: boolean;
 }
 
-/** What bears a label: a chat, or a message of one. */
+/** A chat, or a message of one, that bears a label. */
 export interface LabelBearer {
   labelId: string;
   chat: string;

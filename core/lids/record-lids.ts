@@ -5,7 +5,7 @@ import type { Lease, Recorded } from '../instances/lock-leases.ts';
 import type { Sql } from '../platform/database/db.ts';
 import { moveChats } from './move-chats.ts';
 
-/** Who is behind an anonymous id. */
+/** An anonymous id and the phone behind it. */
 export interface LidPair {
   lid: Jid;
   phone: string;

@@ -28,7 +28,7 @@ export interface AddressLimiter {
   takeLocal(address: string, name: string, limit: number): AddressSlot;
   /** Counts something that has happened, and tells how often it has in this minute. */
   note(address: string, name: string): Promise<number>;
-  /** Of `take` and of whoever counts failures. */
+  /** The limit of `take` and of those who count failures. */
   readonly limit: number;
   readonly minutes: Minutes;
 }

@@ -25,7 +25,7 @@ interface ProofWindow extends Window {
 }
 
 const NAME = 'proofs';
-/** Of one address; those beyond it are refused at once. */
+/** Requests of one address that may wait; further ones are refused at once. */
 const WAITING_MAX = 500;
 const ADDRESSES_MAX = 50_000;
 
@@ -63,7 +63,7 @@ export function createProofLimiter(deps: { addresses: AddressLimiter }): ProofLi
   function fail(address: string, window: ProofWindow): void {
     window.failures += 1;
     const { minute } = window;
-    // What the other processes have seen of this address; when the count fails, only ours is known.
+    // Adds the counts of the other processes; when that fails, only this process's count is known.
     addresses.note(address, NAME).then(
       (failures) => {
         if (window.minute === minute) window.failures = Math.max(window.failures, failures);

@@ -19,7 +19,7 @@ export function createMinutes(clock: Clock): Minutes {
   };
 }
 
-/** What one process remembers of a key in one minute. */
+/** The counts of one key in one minute, in one process. */
 export interface Window {
   /** Minutes since 1970. May be ahead of our clock: another process's can be. */
   minute: number;
@@ -44,7 +44,7 @@ export function createWindows<Key, W extends Window>(options: {
   /** True while requests wait on the window: it is kept. */
   isBusy?: (window: W) => boolean;
   max?: number;
-  /** Of windows of the running minute; the default is all that are not busy. */
+  /** Windows of the running minute that may be forgotten; the default is all that are not busy. */
   mayForget?: (window: W) => boolean;
 }): Windows<Key, W> {
   const { minutes, open, renew, max = Number.POSITIVE_INFINITY } = options;

@@ -13,7 +13,7 @@ export interface RateSlot {
   allowed: boolean;
   /** Requests a minute. */
   limit: number;
-  /** What is left of this minute, as far as this process knows. */
+  /** Requests left in this minute, as far as this process knows. */
   remaining: number;
   /** Unix seconds at which the next minute begins. */
   resetAtS: number;

@@ -1,4 +1,4 @@
-/** What a mail says, in both forms. */
+/** The content of a mail, in both forms. */
 export interface MailContent {
   subject: string;
   text: string;

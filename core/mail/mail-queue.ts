@@ -4,7 +4,7 @@ import type { Clock } from '../platform/process/clock.ts';
 import { takeMailSlot } from './mail-budget.ts';
 import type { MailContent } from './mail-content.ts';
 
-/** What a sealed row of `mails` holds. */
+/** The content of a sealed row of `mails`. */
 export interface SealedMail extends MailContent {
   to: string;
 }

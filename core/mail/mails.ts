@@ -1,7 +1,7 @@
 import { type MailContent, type MailPart, renderMail } from './mail-content.ts';
 import { mailLines, mailName } from './mail-name.ts';
 
-/** Of what a user wrote; the whole of it is kept with the feedback. */
+/** Characters of feedback that a mail shows; the feedback keeps the whole text. */
 const FEEDBACK_MAIL_CHARS = 1_000;
 
 /**

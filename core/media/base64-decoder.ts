@@ -10,7 +10,7 @@ export interface Base64Decoder {
   push(text: string): Buffer;
   /** The last bytes; throws when the text ended in the middle of something. */
   end(): Buffer;
-  /** What the data URI says it is; '' for bare base64. Known once bytes have come. */
+  /** The type that the data URI names; '' for bare base64. Known once bytes have come. */
   mimeType(): string;
 }
 

@@ -20,7 +20,7 @@ const REDIRECTS_MAX = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const HEADERS = {
   accept: '*/*',
-  // What is packed could unpack to any size.
+  // A compressed body could unpack to any size.
   'accept-encoding': 'identity',
   'user-agent': 'posthorn-media/1',
 };

@@ -34,7 +34,7 @@ export function createInboundStore(
           file,
           declaredType: media.mimeType,
           fileName: media.fileName,
-          // Whatever people send each other, the instance's owner can have.
+          // The instance's owner can have all that people send each other.
           takes: () => true,
           inboundKey: media.key,
           remoteJid: media.remoteJid,

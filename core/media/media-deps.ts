@@ -6,7 +6,7 @@ import type { SharedBudget } from './shared-budget.ts';
 import type { Spool } from './spool.ts';
 import type { TypeDetector } from './type-detector.ts';
 
-/** What the use cases of media share. */
+/** Dependencies that the use cases of media share. */
 export interface MediaDeps {
   db: Db;
   clock: Clock;
@@ -20,8 +20,8 @@ export interface MediaDeps {
   room: SharedBudget;
   outbound: Outbound;
   retentionDays: number;
-  /** Of a fetch by URL, all in all (HTTP_TIMEOUT, MED-2). */
+  /** Time of a whole fetch by URL (HTTP_TIMEOUT, MED-2). */
   fetchTimeoutMs: number;
-  /** Of what a fetch gives; MEDIA_MAX_BYTES without it. */
+  /** Maximum size of a fetched file; MEDIA_MAX_BYTES by default. */
   fetchMaxBytes?: number;
 }

@@ -1,10 +1,10 @@
-/** What the send and receive pipelines need of media: they take these ports, and core/media implements them. */
+/** The ports of the send and receive pipelines for media. core/media implements them. */
 
 import type { Readable } from 'node:stream';
 import type { InstanceScope } from '../access/instance-scope.ts';
 import type { SpooledFile } from './spool.ts';
 
-/** What a send will make of the media: decides which MIME types may pass. */
+/** The kind of message that a send makes of the media: decides which MIME types may pass. */
 export type MediaKind = 'image' | 'video' | 'audio' | 'document' | 'sticker' | 'ptv' | 'gif';
 
 export type MediaScope = InstanceScope;
@@ -66,7 +66,7 @@ export class MediaUnusable extends Error {
   }
 }
 
-/** What arrived from the network: stored, so that its event can carry a media_id (MED-15). */
+/** Stores media that arrived from the network, so that its event can carry a media_id (MED-15). */
 export interface InboundMediaStore {
   /**
    * `key` names the received message within its instance: the same key again answers the same media, so

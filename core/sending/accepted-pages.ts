@@ -17,7 +17,7 @@ export function idleQueues(
 }
 
 /**
- * What a batch has accepted, by instance. `idleAt` has the instances that had no task above this seq before, as read
+ * The accepted tasks of a batch, by instance. `idleAt` has the instances that had no task above this seq before, as read
  * under the lock of their accept order: what was accepted now is then all that there is.
  */
 export function acceptedFor(

@@ -7,7 +7,7 @@ export interface Handled {
 }
 
 /**
- * Of these instance queues, those that have tasks which they have not handled, and up to which seq. One probe of an
+ * The instance queues among these that have unhandled tasks, and up to which seq. One probe of an
  * index for each of them, however long the queues are.
  */
 export async function findWaiting(sql: Sql, queues: readonly Handled[]): Promise<Handled[]> {

@@ -1,6 +1,6 @@
 import type { PendingTask } from './load-pending.ts';
 
-/** The next page of a queue, as `createPendingLoader` reads it: all tasks of its instance above `afterSeq`, in accept order. */
+/** The next page of a queue, as `createPendingLoader` reads it: all its tasks above `afterSeq`, in accept order. */
 export interface PendingPage {
   afterSeq: number;
   /** Before anything was read that it was made of; monotonic. */

@@ -1,5 +1,5 @@
 /**
- * What a worker knows of its own standing. A process can be frozen between any two of its statements and
+ * A worker's knowledge of its own standing. A process can be frozen between any two of its statements and
  * does not notice by itself, so it asks before each thing that it does to the world outside.
  */
 export interface Pulse {

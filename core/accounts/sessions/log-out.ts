@@ -22,7 +22,7 @@ export async function logOut(
     const now = deps.clock.now();
     // Nobody holds the JWT meanwhile (hold-principal.ts).
     await findAccountUser(sql, userId, { lock: true });
-    // Of a JWT that outlives its family (ACC-10) this is the only end.
+    // This is the only end of a JWT that outlives its family (ACC-10).
     // Longer than a JWT can live: its own expiry is not known here, and a minute more does no harm.
     await sql.query(
       `INSERT INTO revoked_jwts (jti, company_id, expires_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,

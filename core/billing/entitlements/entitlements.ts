@@ -16,7 +16,7 @@ export interface PlanLimits {
 }
 
 /**
- * What a company may do, complete: a consumer that missed or repeated any number of updates is right after the one
+ * All entitlements of a company: a consumer that missed or repeated any number of updates is right after the one
  * with the highest version. `limits` null: the free limits.
  */
 export interface EntitlementUpdate {

@@ -3,7 +3,7 @@ import type { AddressDto } from '@posthorn/contract/billing/profile.ts';
 import type { BillingType } from '@posthorn/contract/billing/subscriptions.ts';
 
 /**
- * What is known after a failed call. `refused`: the provider said no and did nothing. `unavailable`: the
+ * The outcome of a failed call. `refused`: the provider said no and did nothing. `unavailable`: the
  * call did not reach it. `unknown`: it may have been done (timeout, 5xx, half an answer).
  */
 export type ProviderFault = 'refused' | 'unavailable' | 'unknown';

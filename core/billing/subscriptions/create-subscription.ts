@@ -70,7 +70,7 @@ export async function createSubscription(
 }
 
 /**
- * What can be checked without the company's state comes first, so that an invalid request always gets the same
+ * Checks first what needs no state of the company, so that an invalid request always gets the same
  * answer.
  */
 async function readOrder(deps: CreateDeps, companyId: number, body: CreateSubscriptionBody): Promise<Order> {

@@ -21,10 +21,10 @@ export async function decidePaidPlan(sql: Sql, chargeId: number): Promise<string
 }
 
 /**
- * What a payment brings about on the items: a scheduled plan takes its place (BIL-8), add-ons are priced by its cycle,
+ * Applies a payment to the items: a scheduled plan takes its place (BIL-8), add-ons are priced by its cycle,
  * and those that waited for an invoice have had it. A card that paid for the present plan, and whose money comes after
- * another one was scheduled, leaves that to the payment after it. Nothing on a subscription that was over when it was
- * paid.
+ * another one was scheduled, leaves that to the payment after it. Changes nothing on a subscription that was over when it
+ * was paid.
  */
 export async function swapPlan(
   sql: Sql,

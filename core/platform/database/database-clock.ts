@@ -24,7 +24,7 @@ export interface Measurement {
 }
 
 /**
- * What to add to the monotonic time to have the database's. The middle of the round trip at first; from then on a
+ * The offset from the monotonic time to the database's. The middle of the round trip at first; from then on a
  * measurement moves it only as far as it proves it wrong, so that a slow answer spoils nothing that a fast one found.
  * The error is at most the shortest round trip so far, and what the clocks drifted since.
  */

@@ -48,7 +48,7 @@ export function createAddressReader(trusted: readonly AddressRange[]): AddressRe
 }
 
 /**
- * What a client is counted by: an IPv4 address, or the /64 of an IPv6 one. One line gets a /64, and with it 2^64
+ * The key by which a client is counted: an IPv4 address, or the /64 of an IPv6 one. One line gets a /64, and with it 2^64
  * addresses.
  */
 export function addressGroup(address: string): string {

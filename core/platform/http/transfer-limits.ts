@@ -181,7 +181,7 @@ export function limitTransfers(
 }
 
 /**
- * What of the write under way has not been taken, as Node's own socket timeout looks at it: an answer in one piece
+ * The bytes of the write under way that the peer has not taken, as Node's own socket timeout looks at it: an answer in one piece
  * shows no other progress. Without it such an answer has its time by the rate alone.
  */
 function writeQueueOf(socket: Socket): number {

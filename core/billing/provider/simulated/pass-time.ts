@@ -8,7 +8,7 @@ import { customerNow, loadPayments } from './simulated-records.ts';
 const NOON_MS = 12 * HOUR_MS;
 
 /**
- * What days bring at a provider: cards are charged on the due date, what nobody paid is overdue the day
+ * Lets days pass at the provider: cards are charged on the due date, an unpaid charge is overdue the day
  * after. Repeats until nothing is due, since each charge brings the next. Gives the number of charges moved.
  */
 export async function passTime(deps: { db: Db; clock: Clock }): Promise<number> {
