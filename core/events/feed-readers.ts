@@ -74,8 +74,9 @@ export function batchFor(
 }
 
 /**
- * The events of a page that each reader of a group gets, and its position afterwards. The readers have equal filters and share
- * one batch; one that met the others ahead of `head` has seen some of these already and gets one of its own.
+ * The events of a page that each reader of a group gets, and its position afterwards. The readers have equal
+ * filters and share one batch; one that met the others ahead of `head` has seen some of these already and gets
+ * one of its own.
  */
 export function shareBatch<R extends Pick<FeedReader, 'wants' | 'position'>>(
   group: Iterable<R>,

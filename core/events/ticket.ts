@@ -14,10 +14,10 @@ import type { Clock } from '../platform/process/clock.ts';
 export interface Tickets {
   issue(principal: Principal): Promise<{ ticket: string; expires_at: string }>;
   /**
-   * Gives the principal that the ticket was issued to, once. Throws TOKEN_INVALID (forged, or used before), TOKEN_EXPIRED (older than a
-   * minute, or than the JWT it was issued to) and, for what happened since it was issued, COMPANY_SUSPENDED,
-   * FORBIDDEN (company gone), PASSWORD_CHANGED and TOKEN_INVALID (session ended, key revoked, user gone);
-   * SERVICE_UNAVAILABLE when that can't be looked up.
+   * Gives the principal that the ticket was issued to, once. Throws TOKEN_INVALID (forged, or used before),
+   * TOKEN_EXPIRED (older than a minute, or than the JWT it was issued to) and, for what happened since it was
+   * issued, COMPANY_SUSPENDED, FORBIDDEN (company gone), PASSWORD_CHANGED and TOKEN_INVALID (session ended, key
+   * revoked, user gone); SERVICE_UNAVAILABLE when that can't be looked up.
    */
   redeem(ticket: string): Promise<Principal>;
 }

@@ -181,8 +181,8 @@ export function limitTransfers(
 }
 
 /**
- * The bytes of the write under way that the peer has not taken, as Node's own socket timeout looks at it: an answer in one piece
- * shows no other progress. Without it such an answer has its time by the rate alone.
+ * The bytes of the write under way that the peer has not taken, as Node's own socket timeout looks at it: an
+ * answer in one piece shows no other progress. Without it such an answer has its time by the rate alone.
  */
 function writeQueueOf(socket: Socket): number {
   return (socket as { _handle?: { writeQueueSize?: number } | null })._handle?.writeQueueSize ?? 0;
