@@ -3,18 +3,18 @@ import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { type Loop, startLoop } from '@posthorn/core/platform/process/loop.ts';
 
-/** A job that comes round again and again, in one process at a time. */
+/** A periodic job that runs in one process at a time. */
 export interface LoneJob<T> {
   start(): void;
-  /** Tells the round under way to end, and resolves when it has. */
+  /** Tells the current round to end; resolves when it has. */
   stop(): Promise<void>;
-  /** One round now; null when another process is at it. */
+  /** Runs one round now; null if another process is running it. */
   runOnce(): Promise<T | null>;
 }
 
 /**
- * Runs `round` every `everyMs` of the clock, behind the advisory lock `lock`: a process that finds it held
- * leaves the round to the other. A round that throws is logged and comes again at its time.
+ * Runs `round` every `everyMs` of the clock while holding the advisory lock `lock`; a process that finds it
+ * held skips the round. A round that throws is logged and runs again at its next time.
  */
 export function createLoneJob<T>(
   deps: { db: Db; clock: Clock; log: Log },
@@ -25,7 +25,7 @@ export function createLoneJob<T>(
   let loop: Loop | null = null;
 
   async function runOnce(): Promise<T | null> {
-    // The lock lives on a connection of its own; the database frees it when this process dies.
+    // The lock has its own connection; the database frees it when this process dies.
     const client = await db.pool.connect();
     let failed = true;
     try {
@@ -33,12 +33,12 @@ export function createLoneJob<T>(
         job.lock,
       ]);
       const outcome = rows[0]!.mine ? await job.round(stopping.signal) : null;
-      // Freed before the connection goes back: closing it frees the lock too, but some time later.
+      // Unlock before returning the connection: closing it would free the lock too, but later.
       if (rows[0]!.mine) await client.query('SELECT pg_advisory_unlock($1)', [job.lock]);
       failed = false;
       return outcome;
     } finally {
-      // After a failure it is closed, which frees the lock whatever happened.
+      // After a failure the connection is closed, which always frees the lock.
       client.release(failed);
     }
   }
@@ -49,7 +49,7 @@ export function createLoneJob<T>(
         clock,
         everyMs: job.everyMs,
         run: async () => void (await runOnce()),
-        onError: (err) => log.warn({ err }, `${job.name} failed, will be tried again`),
+        onError: (err) => log.warn({ err }, `${job.name} failed, will be retried`),
       });
     },
     async stop() {

@@ -9,7 +9,7 @@ import { createShutdown, shutdownTimes } from '@posthorn/core/platform/process/s
 import { runMain } from '@posthorn/core/platform/run-main.ts';
 import { openWorkerRoles } from './roles.ts';
 
-/** The roles that consume, by themselves: `npm run worker`. */
+/** The consuming roles in their own process: `npm run worker`. */
 await runMain('worker', async () => {
   const config = loadConfig(process.env);
   const log = createLog({ level: config.LOG_LEVEL, role: 'worker' });

@@ -6,15 +6,15 @@ import { createSandboxDriver } from '@posthorn/network/sandbox/driver.ts';
 import { createWhatsAppDriver } from '@posthorn/network/whatsapp/driver.ts';
 import { loadLibrary } from '@posthorn/network/whatsapp/library.ts';
 
-/** Where the setting names none: real networks watch for accounts that send like machines (SND-39). */
+/** Defaults by driver: real networks look for accounts that send like machines (SND-39). */
 const PACING_MIN_MS: Record<string, number> = { sandbox: 0, whatsapp: 1_000 };
 
-/** The least distance between two sends of one instance on this network. */
+/** Minimum time between two sends of one instance on this network. */
 export function pacingMinMsOf(config: Pick<Config, 'PACING_MIN_MS'>, driver: string): number {
   return config.PACING_MIN_MS ?? PACING_MIN_MS[driver] ?? 0;
 }
 
-/** The longest time that a text is typed (SND-38). */
+/** Maximum typing time for a text (SND-38). */
 export function typingMaxMsOf({
   HUMANIZE_MAX_SECONDS: seconds,
 }: Pick<Config, 'HUMANIZE_MAX_SECONDS'>): number {
@@ -26,12 +26,12 @@ type DriverConfig = Pick<
   'NETWORK_DRIVERS' | 'SANDBOX_URL' | 'SANDBOX_WINDOW' | 'WHATSAPP_URL' | 'ALLOW_PRIVATE_PROXIES'
 >;
 
-/** The drivers that NETWORK_DRIVERS names, the default one first. */
+/** The drivers in NETWORK_DRIVERS, the default one first. */
 export async function createNetworkDrivers(
   parts: { clock: Clock; log: Log },
   config: DriverConfig,
 ): Promise<{ driver: NetworkDriver; otherDrivers: NetworkDriver[] }> {
-  // Told once, and not a reason to stop: the other networks work without it.
+  // Logged once, not fatal: the other networks work without the library.
   if (config.NETWORK_DRIVERS.includes('whatsapp'))
     await loadLibrary().catch((err: Error) => parts.log.warn(err.message));
   const [driver, ...otherDrivers] = config.NETWORK_DRIVERS.map((name) => createDriver(parts, config, name));

@@ -38,28 +38,28 @@ export interface WorkerRolesDeps {
   clock: Clock;
   log: Log;
   metrics: Metrics;
-  /** What is opened here is closed by it. */
+  /** Closes everything opened here. */
   shutdown: Shutdown;
-  /** Of the process, where others in it have one; by default one of its own. */
+  /** The process's bus, if it has one; otherwise this opens one. */
   bus?: Bus;
 }
 
 export interface WorkerRoles {
-  /** What /ready looks at. */
+  /** The checks of /ready. */
   checks: Record<string, Check>;
   /** Resolves when all roles run. Waits for a broker that is away; draining ends that wait. */
   start(): Promise<void>;
-  /** See `RunningWorker`; none while the pipeline does not run. */
+  /** See `RunningWorker`; empty while the pipeline does not run. */
   queues: LocalQueues;
 }
 
-/** Messages of connected instances that get on no more for so long: this worker does not do its work. */
+/** If messages of connected instances make no progress for this long, this worker counts as failed. */
 const LATE_MS = 30_000;
 
 /**
- * Every role of a worker, the same set in `npm run worker` and in standalone. Any number of processes may
- * run them: shards are owned, mails and deliveries are claimed row by row, and the jobs that clean up
- * take a lock. Rejects when the database is not there.
+ * Every role of a worker, the same set in `npm run worker` and in standalone. Any number of processes may run
+ * them: shards are owned, mails and deliveries are claimed row by row, and clean-up jobs take a lock. Rejects
+ * if the database is not there.
  */
 export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRoles> {
   const { config, broker, log, shutdown } = deps;
@@ -81,7 +81,7 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
       tag,
       onOthersFenced: () => tellOfFreeClaims(bus),
     });
-    // Closed after everything that claims: with its end all claims are free.
+    // Closed after everything that claims: ending it frees all claims.
     shutdown.add('membership', () => membership.stop());
     const parts: Parts = {
       ...deps,
@@ -108,7 +108,7 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
     });
     await startBillingRoles(parts);
     startJobs(parts, stored);
-    // Closed first: other workers wait for these shards, and nobody for an attempt under way.
+    // Closed first: other workers wait for these shards, while nobody waits for the attempts in progress.
     shutdown.add('pipeline', () => pipeline.stop());
     running = { membership, pipeline };
     addGauges(deps.metrics, pipeline);
@@ -131,7 +131,7 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
     },
     start: () =>
       start().catch((err) => {
-        // The broker was closed while we waited for it: nothing to complain of.
+        // Shutdown closed the broker while we waited for it: not an error.
         if (!shutdown.isDraining()) throw err;
       }),
     queues: {
@@ -158,14 +158,14 @@ function addGauges(metrics: Metrics, pipeline: RunningWorker): void {
 type Parts = WorkerRolesDeps &
   Omit<Parameters<typeof createWebhookDispatcher>[0], 'outbound'> & { pulse: Membership; tag: string };
 
-/** Those of workers that are no more: looked for at once, everywhere. */
+/** Wakes all processes to take over the claims of dead workers. */
 function tellOfFreeClaims(bus: Bus): void {
   bus.notify('deliveries', RETRIES_NOTIFICATION);
   bus.notify('mail');
   bus.notify('billing', 'tasks');
 }
 
-/** Events to webhooks, and mails to their receivers. */
+/** Starts the delivery of events to webhooks and of mails to their recipients. */
 async function startDelivery(parts: Parts): Promise<DirectDelivery> {
   const { config, log, metrics, shutdown } = parts;
   const outbound = createOutbound({
@@ -199,7 +199,7 @@ async function startDelivery(parts: Parts): Promise<DirectDelivery> {
 /** A job holds its lock on one connection and works on another. */
 const JOB_CONNECTIONS = 6;
 
-/** What cleans up, over connections of its own: its statements may take their time. */
+/** Starts the clean-up jobs, over their own connections: their statements may take long. */
 function startJobs(shared: Parts, media: OpenedMedia): void {
   const { log } = shared;
   const url = shared.config.DATABASE_URL;

@@ -39,40 +39,45 @@ export interface WorkerDeps {
   clock: Clock;
   log: Log;
   driver: NetworkDriver;
-  /** Who makes deliveries in this process. */
+  /** Makes deliveries in this process. */
   deliveries?: DirectDelivery;
-  /** The further networks of this installation; an instance is on the one that it names. */
+  /** The other networks of this installation; each instance's row says which one it is on. */
   otherDrivers?: readonly NetworkDriver[];
-  /** Absent: this installation stores no media. */
+  /** Without it, this installation stores no media. */
   media?: WorkerMedia;
-  /** How long, and how often, what the network cannot take now is tried again. */
+  /** How long and how often a task the network cannot take now is retried. */
   deferral?: InstanceQueueDeps['deferral'];
-  /** The least distance between two sends of an instance; without it none. */
+  /** Minimum time between two sends of an instance; default: none. */
   pacingMinMs?: (driver: string) => number;
-  /** The longest time that a text is typed; 0: none is, and without it there is no limit. */
+  /** Maximum typing time for a text; 0: no typing; default: no limit. */
   typingMaxMs?: number;
-  /** In place of {@link OPENING_LIMITS}. */
+  /** Replaces {@link OPENING_LIMITS}. */
   openings?: OpeningLimits;
   /** Names this worker to operators, e.g. host and process id. */
   name: string;
-  /** Its place among the living, kept by the caller; without it the worker keeps one of its own. */
+  /** Its registration as a live worker, if the caller keeps one; otherwise the worker keeps its own. */
   membership?: Membership;
 }
 
 export interface RunningWorker {
-  /** For the acceptor in this very process: wakes the queues of those instances that this worker owns, else the relay. */
+  /**
+   * For the acceptor in this process: wakes the queues of instances this worker owns, otherwise the relay.
+   */
   queues: LocalQueues;
   counts(): { shards: number; sessions: number };
-  /** The longest time that a connected instance here has had something to send that does not get on. */
+  /** The longest time that a connected instance here has had a pending send without progress. */
   lateMs(): number;
-  /** Hands its shards over, records what is under way, and ends. */
+  /** Hands over its shards, records the work in progress, and ends. */
   stop(): Promise<void>;
 }
 
-/** Whoever owns this shard relays the outbox: one worker at a time, without another election. */
+/** The owner of this shard relays the outbox: one worker at a time, without a separate election. */
 const RELAY_SHARD = 0;
 
-/** The consumers of the pipeline: the relay, and the sessions and instance queues of the shards this worker owns. */
+/**
+ * Starts the pipeline's consumers: the relay, and the sessions and instance queues of the shards this worker
+ * owns.
+ */
 export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
   const drivers = [deps.driver, ...(deps.otherDrivers ?? [])];
   for (const { name, can } of drivers)

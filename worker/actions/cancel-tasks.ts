@@ -11,8 +11,9 @@ export interface CancelTasksDeps extends Pick<OutcomeDeps, 'recorder' | 'recordC
 }
 
 /**
- * Cancels tasks of an instance, all of them without `taskIds`. Run by the owner alone: its instance queue knows
- * what is being sent; without one nothing is. Rejects when the end of a task could not be recorded.
+ * Cancels tasks of an instance; without `taskIds`, all of them. Only the shard's owner may run it: its
+ * instance queue knows which tasks are being sent, and without a queue none are. Rejects if the end of a task
+ * could not be recorded.
  */
 export async function cancelTasks(
   deps: CancelTasksDeps,

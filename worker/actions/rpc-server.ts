@@ -24,27 +24,27 @@ export interface RpcServerDeps extends CancelTasksDeps {
   bus: Bus;
   clock: Clock;
   log: Log;
-  /** The shards that this worker owns at this moment. */
+  /** The shards this worker owns right now. */
   leases(): readonly Lease[];
-  /** What it holds of an instance; null when there is nothing. */
+  /** The queue and session this worker holds for an instance, or null. */
   instance(instanceId: string): HeldInstance | null;
 }
 
 export interface HeldInstance {
   queue: InstanceQueue;
   session: NetworkSession | null;
-  /** Keeps what an answer of the network means for others than who asked. Rejects when it could not. */
+  /** Stores the effects of a network answer on anyone other than the caller. Rejects if that fails. */
   noteAnswer(answer: NetworkAnswer): Promise<void>;
 }
 
-/** Notifications may be lost: the requests are looked for this often anyway. */
+/** Notifications can be lost, so requests are also polled at this interval. */
 const LOOK_EVERY_MS = 1_000;
 const FORGET_AFTER_MS = 60_000;
 
 /**
- * Answers the rpc requests of API processes about the instances of this worker
- * (docs/decisions/0013-calls-to-owners.md): pin, vote, star and whatever else the network answers at once, and the
- * cancelling of queued tasks. `stop` answers what it has claimed, and claims nothing more.
+ * Answers RPC requests from API processes about this worker's instances
+ * (docs/decisions/0013-calls-to-owners.md): network calls with an immediate answer, such as pin, vote and
+ * star, and cancelling queued tasks. `stop` answers the requests already claimed and claims no more.
  */
 export function startRpcServer(deps: RpcServerDeps): Pick<Loop, 'stop'> {
   const answering = new Set<Promise<void>>();
@@ -54,7 +54,7 @@ export function startRpcServer(deps: RpcServerDeps): Pick<Loop, 'stop'> {
     everyMs: LOOK_EVERY_MS,
     waitsFirst: true,
     run: claimAndAnswer,
-    onError: (err) => deps.log.warn({ err }, 'looking for rpc requests failed'),
+    onError: (err) => deps.log.warn({ err }, 'reading rpc requests failed'),
   });
   deps.bus.on('calls', (shard) => {
     if (deps.leases().some((lease) => String(lease.shard) === shard)) loop.wake();
@@ -86,10 +86,10 @@ async function answer(deps: RpcServerDeps, request: RpcRequest): Promise<void> {
     await answerRequest(deps.db, request.id, await perform(deps, request));
     deps.bus.notify('answers', request.id);
   } catch (err) {
-    // Who asked gets no answer, and says so when its time is over.
+    // The caller gets no answer and reports a timeout.
     deps.log.warn(
       { err, instance_id: request.instanceId, op: request.op },
-      'an rpc request was not answered',
+      'answering an rpc request failed',
     );
   }
 }
@@ -111,7 +111,7 @@ async function perform(deps: RpcServerDeps, { instanceId, op, args }: RpcRequest
     return { value };
   } catch (err) {
     if (err instanceof SendRefused) return { error: err.reason };
-    deps.log.debug({ err, instance_id: instanceId, op }, 'the network could not be asked');
+    deps.log.debug({ err, instance_id: instanceId, op }, 'an rpc call to the network failed');
     return { error: UNAVAILABLE };
   }
 }

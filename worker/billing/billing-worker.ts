@@ -22,7 +22,7 @@ import type { Pulse } from '@posthorn/core/workers/pulse.ts';
 export interface BillingWorkerDeps extends BillingDeps {
   bus: Bus;
   broker: Broker;
-  /** Where the simulated provider sends its webhooks; without it they wait. */
+  /** Target URL of the simulated provider's webhooks; without it they are not sent. */
   ingestionUrl: string | undefined;
   webhookSecret: string;
   pulse?: Pulse;
@@ -32,16 +32,16 @@ export interface BillingWorker {
   stop(): Promise<void>;
 }
 
-/** Notifications may be lost: everything is looked at by timer as well. */
+/** Notifications can be lost, so every kind of work is also polled. */
 const LOOK_EVERY_MS = 1_000;
 
 const EVENTS_AT_ONCE = 20;
 
 /**
- * Everything of billing that happens without a request: provider events, what the provider has still to be
- * told, half-done creations, the clock, and entitlement updates for messaging. Each kind of work has a loop of its own, so
- * that a provider that does not answer stops nothing but what waits for it. Any number of processes may
- * run this: rows are claimed.
+ * Runs all billing work that no request triggers: provider events, calls to the provider, half-done
+ * creations, time-based changes, and entitlement updates for messaging. Each kind has its own loop, so a
+ * provider that does not answer blocks only the work that needs it. Any number of processes may run this:
+ * rows are claimed.
  */
 export async function startBillingWorker(deps: BillingWorkerDeps): Promise<BillingWorker> {
   await deps.broker.declare([ENTITLEMENT_UPDATES_QUEUE]);
@@ -49,8 +49,8 @@ export async function startBillingWorker(deps: BillingWorkerDeps): Promise<Billi
     startLoop({
       everyMs,
       run: round,
-      // Whatever it works on is still in the database.
-      onError: (err) => deps.log.warn({ err, loop: `billing ${name}` }, 'a round failed, will be run again'),
+      // The work is still in the database.
+      onError: (err) => deps.log.warn({ err, loop: `billing ${name}` }, 'a billing round failed, retrying'),
     });
   const loops: Partial<Record<BillingWork | 'deleted' | 'lost' | 'purge' | 'time', Loop>> = {
     events: loop('events', () => processDueEvents(deps)),
@@ -59,14 +59,14 @@ export async function startBillingWorker(deps: BillingWorkerDeps): Promise<Billi
     moves: loop('moves', async () => (await moveByClock(deps)) > 0),
     news: loop('news', async () => (await publishEntitlementUpdates(deps)) > 0),
     deleted: loop('deleted', async () => (await cancelDeleted(deps)) > 0, MINUTE_MS),
-    // Never at once again: what was queued needs a moment to arrive.
+    // Never repeated immediately: queued updates need a moment to arrive.
     lost: loop('lost', () => requeueLostUpdates(deps).then(() => false), 5 * MINUTE_MS),
     purge: loop('purge', async () => (await purgeCompanies(deps)) > 0, HOUR_MS),
     ...simulatedLoops(deps, loop),
   };
   deps.bus.on('billing', (work) => {
     loops[work as BillingWork]?.wake();
-    // A moved clock is told as webhooks to send: dues pass with it.
+    // The 'webhooks' notification also reports a moved clock, which makes dues expire.
     if (work === 'webhooks') loops.time?.wake();
   });
   deps.bus.onReset((up) => {
@@ -91,7 +91,7 @@ function simulatedLoops(
   };
 }
 
-/** Of a batch, each in a transaction of its own; those of one company take turns at its row. */
+/** Processes a batch, each event in its own transaction; events of one company take turns at its row. */
 async function processDueEvents(deps: BillingWorkerDeps): Promise<boolean> {
   const ids = await listDueEvents(deps, EVENTS_AT_ONCE);
   let processed = 0;

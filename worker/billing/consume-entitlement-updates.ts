@@ -8,7 +8,7 @@ import type { Db } from '@posthorn/core/platform/database/db.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 
-/** Messaging's ear for billing: what a company may do now, applied to its row and its instances. */
+/** Consumes entitlement updates from billing: applies a company's limits to its row and its instances. */
 export async function consumeEntitlementUpdates(deps: {
   db: Db;
   broker: Broker;
@@ -19,6 +19,6 @@ export async function consumeEntitlementUpdates(deps: {
   return deps.broker.consume(ENTITLEMENT_UPDATES_QUEUE, { prefetch: 8 }, async (body) => {
     const update = body as EntitlementUpdate;
     const applied = await applyPlanLimits(deps, update);
-    deps.log.info({ company_id: update.company_id, kind: update.kind, applied }, 'heard from billing');
+    deps.log.info({ company_id: update.company_id, kind: update.kind, applied }, 'received entitlements');
   });
 }

@@ -12,9 +12,9 @@ import { startBillingWorker } from './billing-worker.ts';
 import { consumeEntitlementUpdates } from './consume-entitlement-updates.ts';
 
 /**
- * The billing roles of a worker: billing's own work, over connections of its own role, and messaging's
- * consumer of its entitlement updates, over `db`. Without a payment provider, as where no billing is run at all, billing's
- * work is left alone. What is opened is closed by `shutdown`.
+ * Starts the billing roles of a worker: billing's own work, over connections with its own database role, and
+ * messaging's consumer of entitlement updates, over `db`. Without a payment provider (also where billing is
+ * not run) billing's work does not start. `shutdown` closes everything opened here.
  */
 export async function startBillingRoles(deps: {
   config: Config;
@@ -25,7 +25,7 @@ export async function startBillingRoles(deps: {
   log: Log;
   shutdown: Shutdown;
   pulse: Pulse;
-  /** Stands in the name of each connection. */
+  /** Part of each connection's name. */
   tag: string;
 }): Promise<void> {
   const { shutdown } = deps;

@@ -6,9 +6,12 @@ import * as progress from './queue-progress.ts';
 import { isReady, sendTask, type TaskOutcome } from './send-task.ts';
 import { afterOutcome } from './task-book.ts';
 
-/** Sends whose outcome is not recorded yet, of one instance, at most. */
+/** Maximum sends of one instance whose outcome is not recorded yet. */
 const MAX_UNRECORDED = 256;
-/** For so long a page is used as the acceptor knew it: settings, and whether the company may send, are of the accept. */
+/**
+ * A page from the acceptor stays usable this long: it has the settings, and whether the company may send, as
+ * of the accept.
+ */
 const KNOWN_MS = 100;
 
 export async function retryDeferred(queue: QueueContext): Promise<void> {
@@ -17,7 +20,7 @@ export async function retryDeferred(queue: QueueContext): Promise<void> {
   }
 }
 
-/** Hands over all that waits; returns when the network has answered it. */
+/** Hands over all waiting tasks; returns once the network has answered them. */
 export async function drain(queue: QueueContext): Promise<void> {
   const { inFlight, book } = queue;
   try {
@@ -32,7 +35,7 @@ export async function drain(queue: QueueContext): Promise<void> {
         if (readSeq === null) break;
       }
       if (book.due(queue.deps.clock.now().getTime()).length > 0) {
-        // What was deferred is older than all that can be read; the rest is read after it.
+        // Deferred tasks are older than anything still to be read; the rest is read after them.
         queue.state = progress.afterInterruption(queue.state);
         break;
       }
@@ -60,20 +63,20 @@ async function nextEvent(queue: QueueContext): Promise<void> {
 }
 
 async function readPage(queue: QueueContext, afterSeq: number): Promise<PendingTask[]> {
-  // Before anything is forgotten that was cancelled: the page may still have it.
+  // Read this before forgetting cancelled tasks: the page may still contain them.
   const known = takeKnown(queue, afterSeq);
   if (known.length > 0) return known;
   queue.book.forgetCancelled();
   try {
     return await queue.deps.loader.push({ instanceId: queue.options.instanceId, afterSeq });
   } catch (err) {
-    // What the network has taken meanwhile is kept, whatever the database says.
+    // Keep the outcomes of sends the network took meanwhile, even though the database failed.
     await concludeUntil(queue, 0);
     throw err;
   }
 }
 
-/** What the acceptor said there is to read, if that still holds. */
+/** The tasks the acceptor reported, if that report is still valid. */
 function takeKnown(queue: QueueContext, afterSeq: number): PendingTask[] {
   const { page } = queue;
   queue.page = null;
@@ -81,7 +84,7 @@ function takeKnown(queue: QueueContext, afterSeq: number): PendingTask[] {
   return page.tasks.filter(({ seq }) => seq > afterSeq);
 }
 
-/** The seq of the last one that was handed over; null when there is no session to hand it to. */
+/** Hands tasks over in order. Returns the seq of the last one, or null if there is no session. */
 async function taking(
   queue: QueueContext,
   tasks: readonly PendingTask[],
@@ -105,7 +108,7 @@ async function taking(
   return readSeq;
 }
 
-/** Concludes the oldest sends, in their order, until `left` are without an answer. */
+/** Records the outcomes of the oldest sends, in order, until only `left` are unanswered. */
 async function concludeUntil(queue: QueueContext, left: number): Promise<void> {
   const { inFlight, outcomes } = queue;
   while (inFlight.size > left) {
@@ -116,14 +119,14 @@ async function concludeUntil(queue: QueueContext, left: number): Promise<void> {
   }
 }
 
-/** Without a session, what could be sent now is looked for again when there is one. */
+/** Without a session, pending tasks are looked up again once there is one. */
 function canSend(queue: QueueContext): boolean {
   if (queue.session && !queue.stopping.signal.aborted) return true;
   queue.state = progress.afterInterruption(queue.state);
   return false;
 }
 
-/** False when there is no session to hand it to; throws when it has to be tried again. */
+/** False if there is no session; throws if the task must be tried again. */
 async function handle(queue: QueueContext, task: PendingTask): Promise<boolean> {
   if (!canSend(queue)) return false;
   queue.state = progress.onPrepare(queue.state);
@@ -141,7 +144,7 @@ async function handle(queue: QueueContext, task: PendingTask): Promise<boolean> 
   return true;
 }
 
-/** Runs up to the network before it returns where nothing has to be done before (`isReady`). */
+/** If the task needs no preparation (`isReady`), runs up to the network call before returning. */
 async function attempt(
   queue: QueueContext,
   session: NetworkSession,
@@ -170,6 +173,6 @@ async function conclude(queue: QueueContext, task: PendingTask, outcome: TaskOut
   if (next === null) return;
   if ('retryAtMs' in next) return queue.book.defer(task, next.retryAtMs);
   const recorded = queue.outcomes.keep(task, next.end);
-  // Nor may the events of what follows overtake it.
+  // The events of later messages must not overtake this change.
   if (isChange(task)) await recorded;
 }

@@ -1,15 +1,15 @@
 import type { PendingTask } from '@posthorn/core/sending/load-pending.ts';
 import type { TaskOutcome } from './send-task.ts';
 
-/** Sends of one instance that the network has got and not answered, in the order in which it got them. */
+/** The sends of one instance that the network has received and not yet answered, in sending order. */
 export interface InFlight {
   readonly size: number;
   push(task: PendingTask, outcome: Promise<TaskOutcome>): void;
-  /** Waits for the oldest and takes it out. Rejects as its send does. */
+  /** Waits for the oldest send and removes it. Rejects if that send rejects. */
   next(): Promise<{ task: PendingTask; outcome: TaskOutcome }>;
-  /** Resolves when the oldest has its outcome or has failed; at once when there is none. */
+  /** Resolves when the oldest send succeeds or fails; immediately if there is none. */
   settled(): Promise<void>;
-  /** Resolves, with what was in flight, when nothing is any more; their outcomes are dropped. */
+  /** Waits until all sends have settled, then returns their tasks and drops the outcomes. */
   drop(): Promise<PendingTask[]>;
 }
 
@@ -20,7 +20,7 @@ export function createInFlight(): InFlight {
       return sends.length;
     },
     push(task, outcome) {
-      // Whoever waits for it hears of it; until then it is nobody's.
+      // The rejection is handled by the caller of next(); until then, avoid an unhandled rejection.
       outcome.catch(() => undefined);
       sends.push({ task, outcome });
     },

@@ -14,39 +14,39 @@ import * as progress from './queue-progress.ts';
 import type { TaskRef } from './task-book.ts';
 
 const RETRY_MS = 1_000;
-/** Whoever looks for the work of all instance queues wakes this one (look-for-work.ts). */
+/** look-for-work.ts wakes every queue; this is only a fallback. */
 const IDLE_MS = 60_000;
 
 /** The dispatch of one instance: its tasks in accept order (SND-32). */
 export interface InstanceQueue {
-  /** There is work up to this seq; without one, look anyway. */
+  /** Work exists up to this seq; without a seq, look anyway. */
   wake(upToSeq?: number): void;
-  /** There is just this to do, if it was idle at the seq that the page begins after. */
+  /** If the queue was idle at the seq before this page, the page is all there is to do. */
   wakeWith(page: PendingPage): void;
-  /** The seq that is handled, while it knows of nothing to do; null while it is at work or has no session. */
+  /** The last handled seq while the queue knows of no work; null while it is working or has no session. */
   idleAt(): number | null;
-  /** For how long it has known of work and got nowhere; waits that are meant, as for typing, do not count. */
+  /** How long it has known of work without making progress. Intended waits, such as typing, do not count. */
   lateMs(): number;
   attach(session: NetworkSession): void;
   detach(): void;
   /**
-   * Takes tasks out that wait: recorded as cancelled when it resolves, and never sent. `underWay` are those
-   * that the network has or is getting. Rejects when some could not be recorded: they may still be sent.
+   * Cancels waiting tasks: when this resolves they are recorded as cancelled and will never be sent.
+   * `underWay` lists those the network has or is receiving. Rejects if some could not be recorded: they may
+   * still be sent.
    */
   cancel(tasks: readonly TaskRef[]): Promise<{ cancelled: string[]; underWay: string[] }>;
-  /** Stops after the sends that are under way; resolves when their outcomes are recorded. */
+  /** Stops after the sends in progress; resolves when their outcomes are recorded. */
   stop(): Promise<void>;
 }
 
 /**
- * Reads pages of tasks above the last seq it handled and hands them to the session. Accepts of one
- * instance commit in the order of their seq, so nothing ever appears below it.
- *
- * Up to `window` sends are with the network at a time, and the outcome of one is recorded while the next are under
- * way: a crash in between sends them again under the same network ids, and the network drops what it has. When
- * the outcome of one is not known, it and all that were handed over after it go again, in their order. What has to
- * be prepared (media, typing) waits until the network has answered what came before. What the network cannot
- * take now steps aside, so that nothing else waits for it.
+ * Reads pages of tasks above the last handled seq and hands them to the session. Accepts of one instance
+ * commit in seq order, so no task ever appears below it.
+ * Up to `window` sends are at the network at a time, and the outcome of one is recorded while the next are in
+ * progress: after a crash they are sent again under the same network ids, and the network drops duplicates.
+ * If the outcome of a send is unknown, it and all sends after it are repeated in order. Tasks that need
+ * preparation (media, typing) wait until the network has answered the earlier ones. A task that the network
+ * cannot take now is deferred, so it does not block others.
  */
 export function startInstanceQueue(deps: InstanceQueueDeps, options: InstanceQueueOptions): InstanceQueue {
   const queue = createQueueContext(deps, options);
@@ -67,7 +67,7 @@ export function startInstanceQueue(deps: InstanceQueueDeps, options: InstanceQue
     const before = queue.state;
     queue.state = progress.afterWake(before, upToSeq, performance.now());
     if (queue.state === before) return;
-    // There may be more than the acceptor knew.
+    // There may be more than the acceptor knew of.
     queue.page = null;
     queue.woken.resolve();
     loop.wake();
@@ -99,7 +99,7 @@ export function startInstanceQueue(deps: InstanceQueueDeps, options: InstanceQue
   };
 }
 
-/** Does what there is to do; true when there is more. */
+/** Handles the pending work; true if more is left. */
 async function work(queue: QueueContext): Promise<boolean> {
   const hasMore = () =>
     progress.hasWork(queue.state, queue.book.due(queue.deps.clock.now().getTime()).length > 0);

@@ -17,18 +17,18 @@ export interface OutcomeDeps {
   log: Log;
 }
 
-/** Records how tasks of one instance ended, while it goes on with others. */
+/** Records how the tasks of one instance ended while the queue goes on with others. */
 export interface OutcomeKeeper {
-  /** Resolves to whether it was recorded. Never rejects. */
+  /** Resolves to whether the end was recorded. Never rejects. */
   keep(task: TaskRef, end: TaskEnd): Promise<boolean>;
-  /** Ends that are not recorded yet. */
+  /** Number of ends not recorded yet. */
   pending(): number;
-  /** Resolves when one of them is. */
+  /** Resolves when one of them is recorded. */
   any(): Promise<unknown>;
   all(): Promise<unknown>;
 }
 
-/** Tries until it is recorded: a database that is away delays the record, it does not repeat the send. */
+/** Retries until the end is recorded: a database outage delays the record and does not repeat the send. */
 export function createOutcomeKeeper(
   deps: OutcomeDeps,
   scope: { instanceId: string; lease: Lease; book: TaskBook; stopping: AbortSignal; onLeaseLost(): void },
@@ -36,7 +36,7 @@ export function createOutcomeKeeper(
   const unrecorded = new Set<Promise<boolean>>();
 
   async function attempt(task: TaskRef, end: TaskEnd, before: readonly Promise<boolean>[]): Promise<boolean> {
-    // The events of a change come after those of the messages before it.
+    // The events of a change come after those of the earlier messages.
     await Promise.all(before);
     for (let refusals = 0; ; ) {
       try {
@@ -52,7 +52,7 @@ export function createOutcomeKeeper(
         );
         if (next.to === 'let_go') scope.onLeaseLost();
         if (next.to === 'give_up') {
-          deps.log.error({ err, instance_id: scope.instanceId }, 'given up: progress that is not taken');
+          deps.log.error({ err, instance_id: scope.instanceId }, 'gave up recording progress');
         }
         if (next.to !== 'retry') return false;
         refusals = next.refusals;
@@ -78,7 +78,7 @@ export function createOutcomeKeeper(
   };
 }
 
-/** Records the end of one task. Rejects with LeaseLost, or as the database does. */
+/** Records the end of one task. Rejects with LeaseLost or with the database's error. */
 export function recordEnd(
   deps: Pick<OutcomeDeps, 'recorder' | 'recordChange'>,
   lease: Lease,

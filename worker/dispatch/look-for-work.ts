@@ -4,14 +4,14 @@ import { type Loop, startLoop } from '@posthorn/core/platform/process/loop.ts';
 import { findWaiting } from '@posthorn/core/sending/find-waiting.ts';
 import type { InstanceQueue } from './instance-queue.ts';
 
-/** How late an instance queue learns of work that nobody told it of. */
+/** Maximum delay before an instance queue learns of work without a wake-up. */
 const LOOK_EVERY_MS = 2_000;
-/** Instance queues asked for in one statement: 10 ms of an index. */
+/** Instance queues per statement: 10 ms of index reads. */
 const QUEUES_MAX = 2_000;
 
 /**
- * Looks for the tasks of all idle instance queues of this worker, in one statement. Wake-ups make a send quick;
- * this makes it certain, with the relay frozen, the broker away or its message at a consumer that is dead.
+ * Looks for tasks of all idle instance queues of this worker, in one statement. Wake-ups make sends fast;
+ * this makes them certain if the relay is frozen, the broker is away, or its message is at a dead consumer.
  */
 export function startLookingForWork(deps: {
   db: Sql;
@@ -35,6 +35,6 @@ export function startLookingForWork(deps: {
     everyMs: LOOK_EVERY_MS,
     waitsFirst: true,
     run: look,
-    onError: (err) => deps.log.warn({ err }, 'looking for work failed, will be tried again'),
+    onError: (err) => deps.log.warn({ err }, 'looking for work failed, will be retried'),
   });
 }

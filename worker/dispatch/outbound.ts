@@ -3,24 +3,24 @@ import type { MessageTarget, OutboundMedia, OutboundMessage } from '@posthorn/co
 import { networkIdOf } from '@posthorn/core/platform/ids.ts';
 import type { PendingTask } from '@posthorn/core/sending/load-pending.ts';
 
-/** What the accept left in the task for the dispatch (core/messages/content). */
+/** The data that accepting a send stored in its task (core/messages/content). */
 interface Payload {
-  /** Reaction, edit, delete. */
+  /** The message of a reaction, edit or delete. */
   target?: MessageTarget;
-  /** Forward. */
+  /** The message being forwarded. */
   source?: MessageTarget & { chat: string };
-  /** Answer to a status. */
+  /** The status being answered. */
   status?: { id: string; author: string };
-  /** Edit: the new words. */
+  /** The new content of an edit. */
   change?: Record<string, unknown>;
 }
 
-/** Delete and edit: tasks with an id of their own, about a message that is there. */
+/** Deletes and edits: tasks with their own id about an existing message. */
 export function isChange(task: Pick<PendingTask, 'operation'>): boolean {
   return task.operation === 'delete' || task.operation === 'edit';
 }
 
-/** The media that has to be prepared before this task can be sent; the network copies a forward's itself. */
+/** The media to prepare before this task can be sent; the network itself copies the media of a forward. */
 export function mediaOf(
   task: PendingTask,
 ): { mediaId: string; type: string; voice: boolean; remoteJid?: string } | null {
@@ -31,8 +31,8 @@ export function mediaOf(
 }
 
 /**
- * A task as the network takes it. Its id is made of the task's, which for a send is the message's: a
- * repeat after a crash is the same message.
+ * Converts a task to the network's format. The network id derives from the task id, which for a send is the
+ * message id: a repeat after a crash is the same message.
  */
 export function outboundOf(task: PendingTask, media?: OutboundMedia): OutboundMessage {
   const { target, source, status, change } = payloadOf(task);

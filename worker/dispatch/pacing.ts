@@ -1,8 +1,8 @@
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 
 /**
- * How long to wait before a send, so that `minMs` and up to half of it at random lie between it and the one before
- * (SND-39). `random` in [0, 1). A clock that was set back makes nobody wait longer than a whole pause.
+ * How long to wait before a send, so that `minMs` plus a random 0 to 50 % separates it from the previous one
+ * (SND-39). `random` in [0, 1). A clock set back never causes more than one whole pause.
  */
 export function pauseMs(send: { lastAtMs: number; nowMs: number; minMs: number; random: number }): number {
   const pause = send.minMs * (1 + send.random / 2);
@@ -10,19 +10,19 @@ export function pauseMs(send: { lastAtMs: number; nowMs: number; minMs: number; 
   return Math.max(0, pause - passed);
 }
 
-/** The distance between two sends of one instance. */
+/** Keeps the minimum distance between two sends of one instance. */
 export interface Pacer {
-  /** False: sends follow each other at once, as many at a time as the window of the driver. */
+  /** If false, sends follow each other immediately, with as many in flight as the driver's window. */
   readonly isOn: boolean;
   /** Resolves when the next send may go. */
   turn(signal: AbortSignal): Promise<void>;
-  /** A send has just gone to the network, whatever came of it. */
+  /** Notes that a send has just reached the network, whatever its outcome. */
   sent(): void;
 }
 
 /**
- * A new pacer waits as if a send had just been made: nobody knows what the owner before it sent last, and so the
- * distance also holds when a worker is restarted or an instance moves to another one.
+ * A new pacer waits as if a send had just been made: the previous owner's last send is unknown, so the
+ * distance also holds across worker restarts and moves between workers.
  */
 export function createPacer(deps: { clock: Clock; random(): number }, minMs: number): Pacer {
   const nowMs = () => deps.clock.now().getTime();

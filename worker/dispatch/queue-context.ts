@@ -14,9 +14,9 @@ import { createTaskTries } from './task-tries.ts';
 export interface InstanceQueueDeps extends SendTaskDeps, OutcomeDeps {
   loader: PendingLoader;
   tries: WorkTries;
-  /** Something could not be recorded, because another worker owns the shard by now: let go of it. */
+  /** A record failed because another worker now owns the shard: release it. */
   onLeaseLost(lease: Lease): void;
-  /** In place of {@link DEFERRAL}. */
+  /** Replaces {@link DEFERRAL}. */
   deferral?: Deferral;
 }
 
@@ -26,15 +26,15 @@ export interface InstanceQueueOptions {
   lease: Lease;
   /** Whether the network drops a second message with the same id. */
   dedupes: boolean;
-  /** How many sends the network may have without an answer. */
+  /** How many unanswered sends the network may have. */
   window: number;
-  /** The least distance between two sends; 0: none. */
+  /** Minimum time between two sends; 0: none. */
   pacingMinMs: number;
-  /** The longest time that a text is typed; 0: none is. */
+  /** Maximum typing time for a text; 0: no typing. */
   typingMaxMs: number;
 }
 
-/** What the functions of one instance queue share. */
+/** State shared by the functions of one instance queue. */
 export interface QueueContext {
   deps: InstanceQueueDeps;
   options: InstanceQueueOptions;
@@ -46,14 +46,14 @@ export interface QueueContext {
   outcomes: OutcomeKeeper;
   inFlight: InFlight;
   session: NetworkSession | null;
-  /** What is being prepared for the network, which goes one at a time, and what tells it that it was cancelled. */
+  /** The one task being prepared for the network, and the signal that cancels it. */
   preparing: { taskId: string; cancelling: AbortController } | null;
   state: progress.QueueProgress;
-  /** What the acceptor knows to be all that is to be read next. */
+  /** A page the acceptor knows to be everything that comes next. */
   page: PendingPage | null;
-  /** Ends the wait of a queue that has sends in flight and nothing to hand over. */
+  /** Ends the wait of a queue with sends in flight and nothing to hand over. */
   woken: PromiseWithResolvers<void>;
-  /** What is still here to be sent is the new owner's. */
+  /** Releases the shard: its new owner sends the remaining tasks. */
   letGo(): void;
 }
 

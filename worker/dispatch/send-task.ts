@@ -12,9 +12,9 @@ import type { Pacer } from './pacing.ts';
 export interface SendTaskDeps {
   clock: Clock;
   media: MediaPreparer;
-  /** Notes durably that a send begins, for networks that don't drop duplicates. */
+  /** Durably notes that a send begins, for networks that don't drop duplicates. */
   beginAttempt(attempt: { taskId: string; lease: Lease }): Promise<void>;
-  /** Notes for how long a task is being typed. */
+  /** Notes how long a task is being typed. */
   noteTyping(typing: { taskId: string; lease: Lease; forMs: number }): Promise<void>;
   /** A number in [0, 1), for the humanize delay. */
   random(): number;
@@ -26,22 +26,22 @@ export interface SendTaskScope {
   /** Whether the network drops a second message with the same id. */
   dedupes: boolean;
   pacer: Pacer;
-  /** The longest time that a text is typed; 0: none is. */
+  /** Maximum typing time for a text; 0: no typing. */
   typingMaxMs: number;
   signal: AbortSignal;
-  /** It was cancelled while it was being prepared. */
+  /** Aborted when the task is cancelled during its preparation. */
   cancelled: AbortSignal | undefined;
-  /** Said right before the network gets it; false when it was cancelled meanwhile. */
+  /** Called right before the network gets the task; false if it was cancelled meanwhile. */
   begin(): boolean;
 }
 
-/** How a task ended; `deferred`: the network may take it later, `cancelled`: it never saw it. */
+/** How a task ended; `deferred`: the network may take it later, `cancelled`: the network never saw it. */
 export type TaskOutcome =
   | (Pick<Progress, 'at' | 'reason' | 'wireState'> & { to: 'sent' | 'failed' })
   | { to: 'deferred'; reason: string }
   | { to: 'cancelled' };
 
-/** Sends one task. Throws when the outcome is not known and the send may be repeated. */
+/** Sends one task. Throws if the outcome is unknown and the send may be repeated. */
 export async function sendTask(
   deps: SendTaskDeps,
   scope: SendTaskScope,
@@ -78,8 +78,8 @@ export async function sendTask(
 }
 
 /**
- * Whether nothing has to be done or awaited before the network gets it: then {@link sendTask} hands it over before it
- * returns, so that sends are in the order of the calls.
+ * Whether the task can go to the network without preparation or waiting: then {@link sendTask} hands it over
+ * before it returns, so sends keep the order of the calls.
  */
 export function isReady(
   task: PendingTask,
@@ -89,12 +89,14 @@ export function isReady(
   return !isChange(task) && mediaOf(task) === null && !isTyped(task, scope);
 }
 
-/** Characters times 0.1 to 0.5 seconds, and no more than the installation lets it be (SND-38); `random` in [0, 1). */
+/** Characters times 0.1 to 0.5 seconds, at most the installation's limit (SND-38); `random` in [0, 1). */
 export function typingMs(text: string, random: number, maxMs: number): number {
   return Math.min(maxMs, [...text].length * (0.1 + 0.4 * random) * 1_000);
 }
 
-/** Shows typing, and takes as long as it lasts; what was cancelled meanwhile lets go of what waits behind it. */
+/**
+ * Shows typing and waits for its duration; cancelling the task ends the wait and frees the tasks behind it.
+ */
 async function type(
   deps: SendTaskDeps,
   scope: SendTaskScope,
@@ -105,14 +107,14 @@ async function type(
   const { signal, cancelled, lease } = scope;
   const ends = cancelled ? AbortSignal.any([signal, cancelled]) : signal;
   const forMs = typingMs(String(task.content.text ?? ''), deps.random(), scope.typingMaxMs);
-  // It is told to whoever asks, and decides nothing: no send waits for it, nor fails because it could not be noted.
+  // Informational only: no send waits for this note or fails because of it.
   deps.noteTyping({ taskId: task.taskId, lease, forMs }).catch(() => undefined);
   await deps.clock.sleep(forMs, ends).catch((err) => {
     if (signal.aborted || !cancelled?.aborted) throw err;
   });
 }
 
-/** One-to-one texts, link previews too; a forward or an edit is nothing that a person types. */
+/** One-to-one texts, also with link previews; nobody types a forward or an edit. */
 function isTyped(
   { operation, type, chatJid, settings }: PendingTask,
   { typingMaxMs }: Pick<SendTaskScope, 'typingMaxMs'>,

@@ -1,13 +1,13 @@
 import type { PendingTask } from '@posthorn/core/sending/load-pending.ts';
 import type { TaskOutcome } from './send-task.ts';
 
-/** What the network could not take is tried again until it is this old (SND-28). */
+/** A task the network could not take is retried until it is this old (SND-28). */
 const SEND_EXPIRES_MS = 10 * 60_000;
 const DEFERRED_RETRY_MS = 5_000;
-/** Of a record that the database refuses, which is not there to refuse it while it is away. */
+/** Tries for a record that the database refuses; an unreachable database does not count. */
 const RECORD_TRIES = 10;
 
-/** How long, and how often, what the network cannot take now is tried again. */
+/** How long and how often a task the network cannot take now is retried. */
 export interface Deferral {
   expiresMs: number;
   retryMs: number;
@@ -15,13 +15,13 @@ export interface Deferral {
 
 export const DEFERRAL: Deferral = { expiresMs: SEND_EXPIRES_MS, retryMs: DEFERRED_RETRY_MS };
 
-/** A task by the ids that recording its end takes. */
+/** The ids of a task that recording its end needs. */
 export type TaskRef = Pick<PendingTask, 'taskId' | 'messageId' | 'operation'>;
 
 /** An outcome that ends a task. */
 export type TaskEnd = Extract<TaskOutcome, { at: Date }>;
 
-/** What follows from the outcome of an attempt. Null: nothing, it was cancelled meanwhile. */
+/** The next step after the outcome of an attempt. Null: none, the task was cancelled meanwhile. */
 export function afterOutcome(
   task: Pick<PendingTask, 'createdAt'>,
   outcome: TaskOutcome,
@@ -36,9 +36,9 @@ export function afterOutcome(
 }
 
 /**
- * What to do when an end could not be recorded, for the time after `refusals` of them by the database.
- * `leave`: the next owner sends it again, under the same network id. `let_go`: the same, and the shard is another
- * worker's.
+ * The next step when an end could not be recorded after `refusals` refusals by the database. `leave`: the
+ * next owner sends the task again under the same network id. `let_go`: the same, and another worker owns the
+ * shard.
  */
 export function afterRecordFailure(
   failure: { isStopping: boolean; isLeaseLost: boolean; isUnavailable: boolean },
@@ -50,32 +50,35 @@ export function afterRecordFailure(
   return counted >= RECORD_TRIES ? { to: 'give_up' } : { to: 'retry', refusals: counted };
 }
 
-/** Where the tasks of an instance queue stand that are neither waiting in the database nor done. */
+/** The state of an instance queue's tasks that are neither waiting in the database nor done. */
 export interface TaskBook {
-  /** Right before the network gets it; false when it was cancelled meanwhile. From here on it is under way. */
+  /**
+   * Called right before the network gets the task; false if it was cancelled meanwhile. From here on it is in
+   * progress.
+   */
   begin(taskId: string): boolean;
-  /** The attempt came to nothing that is known. */
+  /** The attempt ended without a known outcome. */
   abandon(taskId: string): void;
-  /** It has ended, and that is to be recorded: too late to cancel. */
+  /** The task has ended and its end will be recorded: too late to cancel. */
   end(taskId: string): void;
-  /** Its end is recorded, or never will be by this worker. */
+  /** Its end is recorded, or this worker will never record it. */
   settle(taskId: string): void;
   defer(task: PendingTask, retryAtMs: number): void;
   hasDeferred(): boolean;
   due(nowMs: number): PendingTask[];
   isCancelled(taskId: string): boolean;
-  /** Splits tasks into those that are under way, and those that from now on are never sent. */
+  /** Splits tasks into those in progress and those that from now on are never sent. */
   cancel<T extends TaskRef>(tasks: readonly T[]): { underWay: T[]; cancelled: T[] };
-  /** The cancelling of this task is recorded. */
+  /** Notes that the cancellation of this task is recorded. */
   cancelRecorded(taskId: string): void;
-  /** Before reading anew: what is recorded as cancelled is gone from the table, so no read brings it again. */
+  /** Called before a new read: recorded cancellations are gone from the table, so no read returns them. */
   forgetCancelled(): void;
 }
 
 export function createTaskBook(): TaskBook {
-  /** Tasks at the network or behind it whose end is not recorded. */
+  /** Tasks at the network or already answered whose end is not recorded. */
   const underWay = new Set<string>();
-  /** Tasks that must not be sent, and whether that is recorded. */
+  /** Tasks that must not be sent, and whether their cancellation is recorded. */
   const cancelled = new Map<string, 'recorded' | 'unrecorded'>();
   const deferred = new Map<string, { task: PendingTask; retryAtMs: number }>();
   return {

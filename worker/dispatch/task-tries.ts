@@ -8,15 +8,18 @@ import type { PendingTask } from '@posthorn/core/sending/load-pending.ts';
 import type { TriesScope, WorkTries } from '@posthorn/core/sending/work-tries.ts';
 import type { TaskOutcome } from './send-task.ts';
 
-/** A task that fails for no known reason, or that its worker dies of, is tried this often. */
+/** Tries of a task that fails for an unknown reason or crashes its worker. */
 const TRIES = 5;
-/** An instance queue that died had sent this many without a record at most, and then met the one that killed it. */
+/**
+ * A crashed instance queue had sent at most this many without a record, and then met the task that crashed
+ * it.
+ */
 const COUNTED_AFTER_CRASH = 300;
 
 /**
- * Ends tasks that would otherwise be tried for ever, with everything behind them waiting: those that fail
- * in a way that nobody foresaw, and those that kill their worker. Tries are counted in the database, after
- * the first unforeseen failure and for the first tasks of a shard whose last owner did not hand it over.
+ * Ends tasks that would otherwise be retried forever and block all tasks behind them: those that fail in an
+ * unforeseen way and those that crash their worker. Tries are counted in the database after the first
+ * unforeseen failure, and for the first tasks of a shard whose last owner did not hand it over.
  */
 export function createTaskTries(
   deps: { tries: WorkTries; clock: Clock },
@@ -26,9 +29,9 @@ export function createTaskTries(
   let toCount = scope.afterCrash ? COUNTED_AFTER_CRASH : 0;
 
   return {
-    /** Whether the tries of this task are counted, which takes a statement before it. */
+    /** Whether the tries of this task are counted, which needs an extra statement first. */
     counts: (taskId: string): boolean => toCount > 0 || suspects.has(taskId),
-    /** Runs `send`, or says that the task has failed. Throws what `send` throws: try again. */
+    /** Runs `send`, or returns that the task has failed. Throws the error of `send`: try again. */
     async attempt(task: PendingTask, send: () => Promise<TaskOutcome>): Promise<TaskOutcome> {
       const { taskId } = task;
       const counted = this.counts(taskId);
@@ -41,20 +44,20 @@ export function createTaskTries(
     },
   };
 
-  /** It may have reached the network before whatever went wrong did. */
+  /** The task may have reached the network before the failure. */
   function givenUp(): TaskOutcome {
     return { to: 'failed', at: deps.clock.now(), reason: 'send_failed', wireState: 'unknown' };
   }
 
   async function fail(taskId: string, counted: boolean, err: unknown): Promise<never> {
     if (!isForeseen(err)) suspects.add(taskId);
-    // It was somebody else's fault: the count begins anew.
+    // The task was not to blame: its count starts again.
     else if (counted) await deps.tries.end(scope, [taskId]).catch(() => undefined);
     throw err;
   }
 }
 
-/** The network, the database or the storage is away, or we are stopping: no task is to blame. */
+/** The network, the database or the storage is away, or this worker is stopping: no task is to blame. */
 function isForeseen(err: unknown): boolean {
   return (
     err instanceof SendUnavailable ||

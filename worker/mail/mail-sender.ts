@@ -31,28 +31,28 @@ export interface MailSenderDeps {
   cipher: Cipher;
   mailer: Mailer;
   settings: Pick<AccountSettings, 'frontendUrl' | 'passwordResetTtlMinutes'>;
-  /** Absent: nobody can claim this worker's mails but by time. */
+  /** Without it, claims on this worker's mails end by time only. */
   pulse?: Pulse;
 }
 
 export interface MailSender {
   start(): void;
-  /** Ends after the mails that are under way. */
+  /** Ends after the mails in progress. */
   stop(): Promise<void>;
-  /** One round over what is due; how many it took. */
+  /** Handles the due mails once; returns how many it took. */
   runOnce(): Promise<number>;
 }
 
-/** After the first, second, ... failed try. The last one repeats until the mail is a day old. */
+/** Delays after the first, second, ... failed try. The last one repeats until the mail is a day old. */
 const BACKOFF_S = [5, 30, 120, 600, 1800, 3600];
 const GIVE_UP_AFTER_MS = DAY_MS;
 const BATCH = 5;
-/** Looked for by timer as well: a notification may be lost. */
+/** Notifications can be lost, so mails are also polled. */
 const LOOK_EVERY_MS = 2_000;
 
 /**
- * Sends what stands in the mail outbox. A mail server that is down delays mails and fails no request; a
- * mail may be sent twice after a crash (with the same Message-ID), and is never lost.
+ * Sends the mails of the outbox. If the mail server is down, mails are late but no request fails. After a
+ * crash a mail may be sent twice (with the same Message-ID); none is lost.
  */
 export function createMailSender(deps: MailSenderDeps): MailSender {
   const { db, bus, clock, log } = deps;
@@ -67,7 +67,7 @@ export function createMailSender(deps: MailSenderDeps): MailSender {
   }
 
   async function settle(mail: ClaimedMail): Promise<void> {
-    // Frozen since it was claimed: it is another's by now, or soon.
+    // The process was frozen since the claim: another worker has the mail, or soon will.
     if (!isAlive(deps)) return;
     try {
       if (mail.kind === RESET_REQUEST) {
@@ -77,7 +77,7 @@ export function createMailSender(deps: MailSenderDeps): MailSender {
     } catch (err) {
       if (!isAlive(deps)) return;
       await postpone(deps, mail, err).catch((failure) =>
-        log.warn({ err: failure, mail_id: mail.id }, 'mail lost track of'),
+        log.warn({ err: failure, mail_id: mail.id }, 'recording the failure of a mail failed'),
       );
     }
   }
@@ -87,7 +87,7 @@ export function createMailSender(deps: MailSenderDeps): MailSender {
       loop = startLoop({
         everyMs: LOOK_EVERY_MS,
         run: async () => (await runOnce()) > 0,
-        onError: (err) => log.warn({ err }, 'mails could not be looked up'),
+        onError: (err) => log.warn({ err }, 'looking for mails failed'),
       });
       bus.on('mail', loop.wake);
     },
@@ -110,7 +110,7 @@ async function send({ cipher, mailer, db, log }: MailSenderDeps, mail: ClaimedMa
   log.info({ mail_id: mail.id, kind: mail.kind, trace_id: mail.trace_id }, 'mail sent');
 }
 
-/** The request goes and the mail comes in one transaction; the next round sends it. */
+/** One transaction removes the request and queues the mail; the next round sends it. */
 async function prepareReset(deps: MailSenderDeps, request: ClaimedMail): Promise<void> {
   const { db, clock, cipher } = deps;
   const queue = createMailQueue({ cipher, clock });
@@ -127,7 +127,7 @@ async function prepareReset(deps: MailSenderDeps, request: ClaimedMail): Promise
         companyId: prepared.companyId,
         traceId: request.trace_id,
       });
-      // Nobody would ever get the link: it is undone with all the rest.
+      // The link would never arrive, so the whole transaction is rolled back.
       if (refused) throw new MailboxFull();
     })
     .catch((err) => {
@@ -148,15 +148,15 @@ async function postpone({ db, clock, log }: MailSenderDeps, mail: ClaimedMail, e
   };
   if (err instanceof MailRefused || now.getTime() - mail.created_at.getTime() >= GIVE_UP_AFTER_MS) {
     await failMail(db, { id: mail.id, at: now, error });
-    log.error(entry, 'mail given up');
+    log.error(entry, 'gave up sending a mail');
     return;
   }
   const delayS = BACKOFF_S[Math.min(mail.attempts, BACKOFF_S.length) - 1]!;
   await retryMail(db, { id: mail.id, at: new Date(now.getTime() + delayS * 1000), error });
-  log.warn({ ...entry, retry_in_s: delayS }, 'mail not sent, will be tried again');
+  log.warn({ ...entry, retry_in_s: delayS }, 'sending a mail failed, will be retried');
 }
 
-/** The mailbox has had its share of reset links. */
+/** The mailbox has reached its limit of reset links. */
 class MailboxFull extends Error {}
 
 /** Unique beyond this database: two installations may write to one mailbox. */
@@ -164,7 +164,7 @@ function mailId(mail: ClaimedMail): string {
   return `${mail.created_at.toISOString().replace(/\D/g, '')}-${String(mail.id).padStart(6, '0')}`;
 }
 
-/** What the server said may quote the address: only its kind goes to the log. */
+/** The server's text may quote the address, so only the kind of error is logged. */
 function describe(err: unknown): string {
   const { code, responseCode, command } = err as { code?: string; responseCode?: number; command?: string };
   return (

@@ -3,12 +3,12 @@ import { runFfmpeg } from './run-ffmpeg.ts';
 
 export const LOOP_TYPE = 'video/mp4';
 
-/** By how much it is made smaller: 640 wide and 4096 high at most, which the tallest of strips is not. */
+/** Scales down to at most 640 wide and 4096 high; only extremely tall images reach the height limit. */
 const SCALE = 'min(1,min(640/iw,4096/ih))';
-/** yuv420p has even sides alone, so the smallest is 2 x 2, also of a picture of one pixel. */
+/** yuv420p needs even sides, so the minimum is 2 x 2, even for a picture of one pixel. */
 const SIDES = `w='2*max(1,trunc(iw*${SCALE}/2))':h='2*max(1,round(ih*${SCALE}/2))'`;
 
-/** What phones play in a loop: H.264 without sound, with even sides, the index in front. */
+/** The format phones play in a loop: H.264 without sound, with even sides, the index in front. */
 const LOOP = [
   ...['-map', '0:v:0', '-an', '-sn', '-dn', '-map_metadata', '-1', '-t', '60'],
   ...['-vf', `scale=${SIDES}:flags=bilinear`, '-r', '25'],

@@ -22,9 +22,9 @@ export interface Voice {
 }
 
 /**
- * Makes a voice note: OGG Opus, mono, 16 kHz, 32 kbps, with the waveform that phones draw (MED-18).
- * Any file with sound will do. Without `output` only the waveform is made, of what is OGG Opus already.
- * Throws {@link ConversionFailed} when there is no sound in it.
+ * Makes a voice note: OGG Opus, mono, 16 kHz, 32 kbps, with the waveform that phones draw (MED-18). Accepts
+ * any file with sound. Without `output`, only computes the waveform of a file that already is OGG Opus.
+ * Throws {@link ConversionFailed} if the file has no sound.
  */
 export async function convertVoice(
   ffmpeg: Ffmpeg,

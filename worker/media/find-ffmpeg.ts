@@ -6,28 +6,31 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const TIMEOUT_MS = 10_000;
 
-/** An ffmpeg that may be given what strangers made. */
+/** An ffmpeg that may read files made by strangers. */
 export interface Ffmpeg {
   path: string;
-  /** What it runs in, before its own path; empty where this machine has nothing of the kind. */
+  /** The command that isolates it, placed before its own path; empty if this machine has none. */
   wrap: readonly string[];
 }
 
 export interface FoundFfmpeg {
   ffmpeg: Ffmpeg | null;
-  /** Why there is none, in words that an operator can act on. */
+  /** Why there is none, as a message an operator can act on. */
   problem?: string;
 }
 
-/** Of ffmpeg 5.1, which distributions still mend. Its library tells it for development builds as well. */
+/**
+ * The libavutil of ffmpeg 5.1, which distributions still patch. Unlike ffmpeg's version, it also identifies
+ * development builds.
+ */
 const LIBAVUTIL_MIN = [57, 28] as const;
 const NEEDED = 'ffmpeg 5.1 or newer (Debian and Ubuntu: apt-get install ffmpeg; macOS: brew install ffmpeg)';
 
 /**
- * The ffmpeg program: FFMPEG_PATH, else the one on PATH, else the one that npm's ffmpeg-static downloaded. That one is the
- * last, since it is a build of some year, which nobody mends, and ffmpeg reads the files of strangers. A
- * FFMPEG_PATH that does not run, or is too old, throws: somebody meant it. `from` is the module beside which
- * ffmpeg-static is looked for.
+ * Finds the ffmpeg program: FFMPEG_PATH, else the one on PATH, else the one that npm's ffmpeg-static
+ * downloaded. The last is an old build that gets no fixes, and ffmpeg reads files made by strangers. Throws
+ * if FFMPEG_PATH does not run or is too old, because someone set it on purpose. ffmpeg-static is looked up
+ * beside the module `from`.
  */
 export async function findFfmpeg(options: {
   path?: string | undefined;
@@ -47,7 +50,7 @@ export async function findFfmpeg(options: {
   return { ffmpeg: null, problem };
 }
 
-/** Absolute, since the program runs without an environment. */
+/** Absolute paths, because the program runs without an environment. */
 function onPath(): string[] {
   const folders = (process.env.PATH ?? '').split(path.delimiter).filter(Boolean);
   const name = process.platform === 'win32' ? 'ffmpeg.exe' : 'ffmpeg';
@@ -55,8 +58,8 @@ function onPath(): string[] {
 }
 
 /**
- * An optional dependency: npm leaves it out when its download failed, and keeps it without a program where install scripts
- * do not run.
+ * ffmpeg-static is an optional dependency: npm omits it if its download failed, and installs it without the
+ * program where install scripts do not run.
  */
 function fromNpm(from: string): string[] {
   try {
@@ -67,7 +70,7 @@ function fromNpm(from: string): string[] {
   }
 }
 
-/** What it says of itself; null when it does not run. */
+/** The program's version output; null if it does not run. */
 async function versionOf(program: string): Promise<string | null> {
   return run(program, ['-hide_banner', '-version'], { timeout: TIMEOUT_MS }).then(
     ({ stdout }) => stdout,
@@ -75,7 +78,7 @@ async function versionOf(program: string): Promise<string | null> {
   );
 }
 
-/** `libavutil      57. 28.100 / 57. 28.100`: what runs is the second. */
+/** In `libavutil      57. 28.100 / 57. 28.100`, the second version is the one that runs. */
 export function isRecent(version: string): boolean {
   const found = /^libavutil .*\/ *(\d+)\. *(\d+)\./m.exec(version);
   if (!found) return false;
@@ -85,7 +88,9 @@ export function isRecent(version: string): boolean {
 
 const UNSHARE = ['/usr/bin/unshare', '--user', '--map-root-user', '--net', '--'];
 
-/** A network namespace with nothing in it, where the kernel gives one to everybody; many containers don't. */
+/**
+ * An empty network namespace, if the kernel lets unprivileged processes create one; many containers don't.
+ */
 async function withoutNetwork(): Promise<readonly string[]> {
   if (process.platform !== 'linux') return [];
   const [program, ...args] = UNSHARE as [string, ...string[]];

@@ -9,28 +9,32 @@ export interface ImageLook {
 }
 
 const THUMBNAIL_PX = 200;
-/** Read from the head, before anything is unpacked: 30 megapixels are 120 MB, of whatever a few kilobytes claim. */
+/**
+ * Checked from the header before decoding: 30 megapixels take 120 MB, and a file of a few kilobytes can claim
+ * that.
+ */
 const PIXELS_MAX = 30_000_000;
 const TIMEOUT_S = 20;
-/** What this build of the library reads; of the others, e.g. HEIC, nothing can be told. */
+/** The formats this build of the library reads; others, e.g. HEIC, cannot be inspected. */
 const READABLE = /^image\/(jpeg|png|webp|gif|tiff|avif)$/;
 
 export function isReadableImage(mimeType: string): boolean {
   return READABLE.test(mimeType);
 }
 
-// Files are looked at once; memory kept for a second look is memory lost.
+// Each file is read once, so a cache would only waste memory.
 sharp.cache(false);
 sharp.concurrency(1);
-// The library goes by the content, whatever we took it for. Just these: SVG and its like can name other files.
+// The library detects the format from the content, not from our type. Only these: SVG and similar formats can
+// refer to other files.
 sharp.block({ operation: ['VipsForeignLoad'] });
 sharp.unblock({
   operation: ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Tiff', 'Heif'].map((format) => `VipsForeignLoad${format}`),
 });
 
 /**
- * The size of a picture as it is shown, and a small one of it. The whole of it is decoded: one that is cut
- * off or broken is found here and not by its recipient. Throws {@link ConversionFailed}.
+ * The displayed size of a picture and a thumbnail. Decodes all of it, so a truncated or broken picture fails
+ * here and not at its recipient. Throws {@link ConversionFailed}.
  */
 export async function inspectImage(path: string): Promise<ImageLook> {
   try {
@@ -40,7 +44,7 @@ export async function inspectImage(path: string): Promise<ImageLook> {
       sequentialRead: true,
     }).timeout({ seconds: TIMEOUT_S });
     const { autoOrient } = await picture.metadata();
-    // The library looks too, but not in every format before it has begun.
+    // The library checks too, but for some formats only after it has started decoding.
     if (autoOrient.width * autoOrient.height > PIXELS_MAX) throw new ConversionFailed('too many pixels');
     const thumbnail = await picture
       .rotate()

@@ -12,7 +12,7 @@ export interface VideoLook {
 const THUMBNAIL_PX = 200;
 const THUMBNAIL_MAX_BYTES = 64 * 1024;
 
-/** The first frame: there in the shortest of films. */
+/** The first frame, which even the shortest video has. */
 const THUMBNAIL = [
   ...['-map', '0:v:0', '-an', '-sn', '-dn', '-frames:v', '1'],
   ...[
@@ -23,8 +23,7 @@ const THUMBNAIL = [
 ];
 
 /**
- * The size, length and first picture of a video. Throws {@link ConversionFailed} when there is no picture
- * in it that can be decoded.
+ * The size, length and first frame of a video. Throws {@link ConversionFailed} if no frame can be decoded.
  */
 export async function inspectVideo(ffmpeg: Ffmpeg, input: string, signal: AbortSignal): Promise<VideoLook> {
   const chunks: Buffer[] = [];
@@ -41,13 +40,13 @@ export async function inspectVideo(ffmpeg: Ffmpeg, input: string, signal: AbortS
   };
 }
 
-/** The length of sound that is sent as it is. */
+/** The length of an audio file that is sent unconverted. */
 export async function inspectSound(
   ffmpeg: Ffmpeg,
   input: string,
   signal: AbortSignal,
 ): Promise<{ durationS?: number }> {
-  // Packets are copied to nowhere: that counts them, which is right where the head of the file is not.
+  // Copies the packets to nowhere to count them, which is right even if the file's header is not.
   const { report } = await runFfmpeg(
     ffmpeg,
     { input, output: ['-map', '0:a:0', '-c', 'copy', '-f', 'null', '-'] },
@@ -60,8 +59,8 @@ export async function inspectSound(
 const VIDEO = ': Video: ';
 
 /**
- * Width and height of the first video stream, read line by line: what a file says of itself (its title) is in the
- * report too, and one pattern over all of it could be kept busy for minutes.
+ * Width and height of the first video stream. Read line by line: the report also contains text from the file,
+ * such as its title, and one pattern over all of it could run for minutes.
  */
 function sizeOf(input: string): RegExpExecArray | null {
   for (const line of input.split('\n')) {
@@ -73,7 +72,7 @@ function sizeOf(input: string): RegExpExecArray | null {
   return null;
 }
 
-/** What ffmpeg prints of its input, turned as it is shown. */
+/** Parses ffmpeg's report of its input; width and height are those after rotation. */
 export function readReport(report: string): Omit<VideoLook, 'thumbnail'> {
   const input = report.split(/^Output #0/m, 1)[0]!;
   const size = sizeOf(input);

@@ -11,7 +11,7 @@ import { inspectSound, inspectVideo } from './inspect-video.ts';
 import type { PreparerDeps } from './preparer-deps.ts';
 import { ConversionFailed } from './run-ffmpeg.ts';
 
-/** Which form of a media a message of this type needs. */
+/** The variant of a media that a message of this type needs. */
 export function variantFor(
   stored: Pick<StoredMedia, 'mimeType'>,
   desired: { type: string; voice: boolean },
@@ -29,8 +29,8 @@ interface Making {
 }
 
 /**
- * Makes a variant of a media in files of its own, which it leaves to the caller only if it succeeds. Throws
- * ConversionFailed, {@link MediaUnusable}, or what the storage says.
+ * Makes a variant of a media in its own files, which the caller owns only on success. Throws
+ * ConversionFailed, {@link MediaUnusable}, or the storage's error.
  */
 export async function makeVariant(
   deps: PreparerDeps,
@@ -38,10 +38,10 @@ export async function makeVariant(
   signal: AbortSignal,
 ): Promise<NewVariant> {
   const { stored, name } = making;
-  // Nothing of a document is looked at: it goes as it is.
+  // Documents are sent unchanged, without inspection.
   if (name === 'plain' && !isLookedAt(stored.mimeType, making.type)) return plain(stored, {});
   const source = await deps.media.storage.open(stored.storageKey);
-  // What a bucket gave is a file now: programs seek in it.
+  // Copied from the bucket to a local file, because ffmpeg and the image library seek in it.
   const input = await deps.media.spool.write(source).finally(() => source.destroy());
   const output = `${input.path}.${name}`;
   try {
@@ -71,7 +71,7 @@ async function makeVoice(
   signal: AbortSignal,
 ): Promise<NewVariant> {
   const ffmpeg = requireFfmpeg(deps);
-  // Opus in OGG is what is needed: only the waveform is missing (MED-18).
+  // It is already OGG Opus: only the waveform is missing (MED-18).
   if (stored.mimeType === VOICE_TYPE) {
     const details = await convertVoice(ffmpeg, { input: files.input }, signal);
     return { name: 'voice', mimeType: VOICE_TYPE, sizeBytes: stored.sizeBytes, details };
@@ -112,7 +112,7 @@ async function inspect(
     const look = await inspectImage(path);
     return stored.animated ? { ...look, animated: true } : look;
   }
-  // Without ffmpeg a video still arrives, just without its picture.
+  // Without ffmpeg a video is sent without its thumbnail.
   if (!deps.ffmpeg) return {};
   if (mimeType.startsWith('audio/') || type === 'audio') return inspectSound(deps.ffmpeg, path, signal);
   return inspectVideo(deps.ffmpeg, path, signal);

@@ -8,10 +8,10 @@ import { createLoneJob, type LoneJob } from '../lone-job.ts';
 
 const EVERY_MS = 600_000;
 
-/** A round tells how many rows and how many objects went. */
+/** A round returns how many rows and how many objects it removed. */
 export type MediaRetentionJob = LoneJob<{ rows: number; objects: number }>;
 
-/** Removes media past its time, that of deleted instances, and what left no row (MED-16). */
+/** Removes expired media, media of deleted instances, and objects without a row (MED-16). */
 export function createMediaRetentionJob(deps: {
   db: Db;
   clock: Clock;
@@ -34,8 +34,8 @@ async function round(
   const rows = (await removeExpired({ ...deps, signal })) + (await removeOrphans({ ...deps, signal }));
   if (!storage) return { rows, objects: 0 };
   const { removed, failed } = await emptyTrash({ ...deps, storage, signal });
-  if (failed > 0) deps.log.warn({ failed }, 'objects could not be removed, will be tried again');
-  // Not the clock of the tests: files are as old as the machine says.
+  if (failed > 0) deps.log.warn({ failed }, 'removing objects failed, will be retried');
+  // The machine's clock, not the one tests move: file times come from the machine.
   await spool.sweep(new Date());
   return { rows, objects: removed };
 }

@@ -8,13 +8,15 @@ import { findFfmpeg } from './find-ffmpeg.ts';
 import { createMediaPreparer } from './prepare-media.ts';
 import { noWorkerMedia, type WorkerMedia } from './worker-media.ts';
 
-/** Half of the machine at most: the pipeline of texts runs on the same one. */
+/** At most half of the cores: text messages are processed on the same machine. */
 const CONVERSIONS_MAX = Math.max(1, Math.floor(availableParallelism() / 2));
 
-/** A download from the network that brings nothing for so long is given up; what follows it waits for it. */
+/**
+ * A download from the network is aborted after this long without data, because later messages wait for it.
+ */
 const SILENCE_MS = 10_000;
 
-/** What a worker does with media: converts what is sent and stores what arrives. */
+/** Opens the media functions of a worker: converting media to send and storing received media. */
 export async function openWorkerMedia(deps: {
   config: Pick<Config, 'FFMPEG_PATH'>;
   media: OpenedMedia;
@@ -27,7 +29,7 @@ export async function openWorkerMedia(deps: {
   if (ffmpeg === null)
     log.warn(`${problem}. Until then voice notes and GIFs fail: media_conversion_unavailable`);
   else if (ffmpeg.wrap.length === 0)
-    log.info('ffmpeg runs with a network: user namespaces are not allowed here');
+    log.info('ffmpeg runs with network access: user namespaces are not allowed here');
   const opened = { ...media, storage };
   return {
     sources,

@@ -12,14 +12,17 @@ import type { PreparerDeps } from './preparer-deps.ts';
 import { ConversionFailed } from './run-ffmpeg.ts';
 import type { MediaPreparer } from './worker-media.ts';
 
-/** What failed is not tried again for this long: a send to a thousand chats fails once, not a thousand times. */
+/**
+ * A failed conversion is not retried for this long: a send to a thousand chats fails once, not a thousand
+ * times.
+ */
 const FAILURES_MS = 600_000;
 const FAILURES_MAX = 1_000;
 
 /**
- * Reads what is about to be sent, in the form in which the network takes it. That form is made once for each
- * media and kept with it: a send that is repeated, or to many chats, finds it. Throws {@link MediaUnusable}
- * `media_not_found`, `media_invalid` or `media_conversion_failed`.
+ * Prepares media for sending, in the form the network takes. That form is made once per media and stored with
+ * it, for repeated sends and sends to many chats. Throws {@link MediaUnusable} `media_not_found`,
+ * `media_invalid` or `media_conversion_failed`.
  */
 export function createMediaPreparer(deps: PreparerDeps): MediaPreparer {
   const { media, limiter } = deps;
@@ -46,7 +49,7 @@ export function createMediaPreparer(deps: PreparerDeps): MediaPreparer {
     if (running) {
       return running.catch((err) => {
         if (err instanceof MediaUnusable) throw err;
-        // Whoever began it was stopped, or met a storage that was away: that is not our end.
+        // The task that started it was stopped, or the storage was away: this task tries again.
         signal.throwIfAborted();
         return variantOf(stored, desired, signal);
       });
@@ -57,7 +60,7 @@ export function createMediaPreparer(deps: PreparerDeps): MediaPreparer {
       .catch((err) => {
         const unusable = unusableOf(err, desired.type);
         if (!unusable) throw err;
-        deps.log.debug({ err, media_id: stored.mediaId }, 'media cannot be sent');
+        deps.log.debug({ err, media_id: stored.mediaId }, 'preparing media failed for good');
         remember(key, unusable);
         throw unusable;
       })
@@ -77,7 +80,7 @@ export function createMediaPreparer(deps: PreparerDeps): MediaPreparer {
   };
 }
 
-/** Pictures and stickers that cannot be read are the sender's; the rest failed on the way. */
+/** Unreadable pictures and stickers are the sender's fault; other failures are ours. */
 function unusableOf(err: unknown, type: string): MediaUnusable | null {
   if (err instanceof MediaUnusable) return err;
   if (err instanceof StorageMissing) return new MediaUnusable('media_not_found', { cause: err });

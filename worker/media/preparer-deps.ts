@@ -6,9 +6,9 @@ import type { Ffmpeg } from './find-ffmpeg.ts';
 
 export interface PreparerDeps {
   media: OpenedMedia & { storage: Storage };
-  /** Null: there is none on this machine. */
+  /** Null: this machine has none. */
   ffmpeg: Ffmpeg | null;
-  /** How much is converted at a time, in this process. */
+  /** Limits concurrent conversions in this process. */
   limiter: Limiter;
   log: Log;
 }

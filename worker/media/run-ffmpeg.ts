@@ -4,23 +4,23 @@ import type { Readable } from 'node:stream';
 import { MEDIA_MAX_BYTES } from '@posthorn/contract/limits.ts';
 import type { Ffmpeg } from './find-ffmpeg.ts';
 
-/** ffmpeg gave up on its input, or we on it. */
+/** ffmpeg rejected its input, or took too long. */
 export class ConversionFailed extends Error {
   override name = 'ConversionFailed';
 }
 
 export interface FfmpegRun {
-  /** What it says of its input: streams, sizes, duration. */
+  /** ffmpeg's report on its input: streams, sizes, duration. */
   report: string;
 }
 
 const TIMEOUT_MS = 120_000;
 const REPORT_MAX_CHARS = 64 * 1024;
-/** One allocation of the program, e.g. of a frame: a picture of 40,000 x 40,000 pixels ends here. */
+/** Limit of one allocation by ffmpeg, e.g. for a frame: a picture of 40,000 x 40,000 pixels fails here. */
 const ALLOCATION_MAX_BYTES = 256 * 1024 * 1024;
 /**
- * What the system holds it to, where there is a `ulimit`: address space, time on the processor, the size of
- * a file it writes (in blocks of 512 bytes: twice what a network takes), open files, no core dumps.
+ * Limits set with `ulimit`, where the system has it: address space, CPU time, size of a written file (in
+ * blocks of 512 bytes: twice the network's maximum), open files, no core dumps.
  */
 const LIMITS = {
   v: 2 * 1024 * 1024,
@@ -29,11 +29,11 @@ const LIMITS = {
   n: 64,
   c: 0,
 };
-/** Containers and raw streams that people send. No playlists and nothing that names other files. */
+/** Containers and raw streams that people send. No playlists and no formats that refer to other files. */
 const FORMATS =
   'mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,ogg,mp3,aac,wav,w64,flac,amr,avi,asf,flv,mpeg,mpegts,mpegvideo,m4v,gif,caf,aiff,ac3,ape,dsf,wv,au';
 
-/** Decoders of what those hold. Each one left out is one less that a stranger's file can attack. */
+/** Decoders for these formats. Each one left out is one less that a stranger's file can attack. */
 const CODECS =
   'h264,hevc,libdav1d,libaom-av1,av1,vp8,vp9,libvpx,libvpx-vp9,mpeg4,mpeg1video,mpeg2video,h263,msmpeg4,msmpeg4v1,' +
   'msmpeg4v2,wmv1,wmv2,wmv3,vc1,flv,theora,mjpeg,gif,png,' +
@@ -43,10 +43,10 @@ const CODECS =
   'pcm_s24le,pcm_s24be,pcm_s32le,pcm_s32be,pcm_f32le,pcm_f32be,pcm_f64le,pcm_f64be';
 
 /**
- * Runs ffmpeg on a file that a stranger made: it reads that one file and no other, as one of the formats and
- * codecs we know, on one thread, bounded in memory and time, without our environment, and where the kernel
- * has it without a network, and after everybody else. `onData` gets what it writes to
- * its standard output. Throws {@link ConversionFailed}, or what `signal` says.
+ * Runs ffmpeg on a file made by a stranger. It reads only that file, in the formats and codecs listed above,
+ * on one thread, at low priority, with limited memory and time, without our environment and, where the kernel
+ * allows, without a network. `onData` gets its standard output. Throws {@link ConversionFailed}, or the
+ * reason of `signal`.
  */
 export async function runFfmpeg(
   ffmpeg: Ffmpeg,
@@ -55,7 +55,9 @@ export async function runFfmpeg(
     /** Options and outputs, after the input. */
     output: readonly string[];
     onData?: (chunk: Buffer) => void;
-    /** An output of nothing, for the report alone, ends with an error that is none. */
+    /**
+     * Set for runs that only need the report: without an output ffmpeg exits with an error, which is ignored.
+     */
     reportOnly?: boolean;
   },
   signal: AbortSignal,
@@ -96,15 +98,15 @@ export async function runFfmpeg(
 type Child = ChildProcess & { stdout: Readable; stderr: Readable };
 
 function start({ path, wrap }: Ffmpeg, args: readonly string[]): Child {
-  // Our environment holds secrets, and its messages are read as they are in English.
+  // Our environment holds secrets. LC_ALL=C because we parse its messages in English.
   const options: SpawnOptionsWithStdioTuple<'ignore', 'pipe', 'pipe'> = {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { LC_ALL: 'C' },
     cwd: '/',
   };
   if (process.platform === 'win32') return spawn(path, args, { ...options, cwd: undefined });
-  // The shell sets the limits and becomes the program: the process id stays the same. A limit that the
-  // system does not know, or that is lower already, is passed over.
+  // The shell sets the limits and then becomes the program, so the process id stays the same. A limit that
+  // the system does not know, or that is already lower, is skipped.
   const limits = Object.entries(LIMITS).map(([name, value]) => `ulimit -${name} ${value} 2>/dev/null;`);
   return spawn('/bin/sh', ['-c', `${limits.join(' ')} exec "$0" "$@"`, ...wrap, path, ...args], options);
 }
@@ -113,14 +115,14 @@ function lowerPriority(pid: number): void {
   try {
     setPriority(pid, 10);
   } catch {
-    // Ended already, or not allowed: then it runs like the rest.
+    // It has already ended, or changing the priority is not allowed: it runs at normal priority.
   }
 }
 
 function ended(child: Child): Promise<number | null> {
   return new Promise((resolve, reject) => {
     child.once('error', (cause) => reject(new ConversionFailed('ffmpeg does not start', { cause })));
-    // `close`, not `exit`: its output is whole by then.
+    // `close`, not `exit`: only then is its output complete.
     child.once('close', (code) => resolve(code));
   });
 }

@@ -1,13 +1,13 @@
-/** How many bars a voice note shows (MED-18). */
+/** Number of bars a voice note shows (MED-18). */
 const BARS = 64;
 const LOUDEST = 100;
-/** Windows kept while the length is not known; a longer note merges them in pairs. */
+/** Windows kept while the length is unknown; a longer note merges them in pairs. */
 const WINDOWS_MAX = 4096;
 
-/** Takes mono 16-bit little-endian samples as they come, in constant memory. */
+/** Takes mono 16-bit little-endian samples in chunks, in constant memory. */
 export interface WaveformMeter {
   push(chunk: Buffer): void;
-  /** 64 bytes of 0 to 100, the loudest bar 100 unless all is silent. */
+  /** 64 bytes of 0 to 100; the loudest bar is 100 unless all is silent. */
   waveform(): Buffer;
   samples(): number;
 }
@@ -18,7 +18,7 @@ export function createWaveformMeter(): WaveformMeter {
   let sum = 0;
   let inWindow = 0;
   let total = 0;
-  /** The first half of a sample that two chunks share. */
+  /** The first byte of a sample that two chunks share. */
   let odd: number | null = null;
 
   function add(sample: number): void {

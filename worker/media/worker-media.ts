@@ -3,11 +3,11 @@ import { MediaUnusable } from '@posthorn/core/media/media-port.ts';
 import { noMediaSources } from '@posthorn/core/media/no-storage.ts';
 import type { OutboundMedia } from '@posthorn/core/network/driver.ts';
 
-/** Reads and converts what is about to be sent. */
+/** Reads and converts media for sending. */
 export interface MediaPreparer {
   /**
-   * `type` is the message's type (`audio`, `status_video`, ...); with `voice` anything becomes OGG Opus
-   * with a waveform (MED-18). Throws {@link MediaUnusable} for good, anything else to be tried
+   * `type` is the message's type (`audio`, `status_video`, ...); with `voice` any sound becomes OGG Opus with
+   * a waveform (MED-18). Throws {@link MediaUnusable} if it can never be sent; after any other error, try
    * again.
    */
   prepare(
@@ -16,23 +16,25 @@ export interface MediaPreparer {
       mediaId: string;
       type: string;
       voice: boolean;
-      /** The chat it is sent to: media that belongs to none yet is linked to it (MED-13). */
+      /** The chat it is sent to: media without a chat is linked to it (MED-13). */
       remoteJid?: string;
     },
     signal: AbortSignal,
   ): Promise<OutboundMedia>;
 }
 
-/** All that a worker needs of media. */
+/** The media functions a worker uses. */
 export interface WorkerMedia {
-  /** For scheduled sends, which are prepared when their time has come. */
+  /** For scheduled sends, which are prepared when they are due. */
   sources: MediaSources;
   preparer: MediaPreparer;
-  /** Null where nothing that arrives is stored. */
+  /** Null if received media is not stored. */
   inbound: InboundMediaStore | null;
 }
 
-/** Without media storage what is queued with media fails, and what arrives is told without it (MED-17). */
+/**
+ * Without media storage, queued media fails and received messages are reported without their media (MED-17).
+ */
 export const noWorkerMedia: WorkerMedia = {
   sources: noMediaSources,
   preparer: {

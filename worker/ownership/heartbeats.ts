@@ -1,15 +1,16 @@
 /**
- * What a worker's own heartbeats prove. Nothing here sends one or reads a clock: the moment is handed in.
+ * Rules on what a worker's own heartbeats prove. They send nothing and read no clock: the caller passes the
+ * time.
  */
 
 /**
- * A heartbeat proves that one is alive for so long, counted from before it was sent. Well below the time
- * after which others declare one dead (FROZEN_AFTER_MS), which they count from after it arrived.
+ * A heartbeat proves its sender alive for this long, counted from before it was sent. Well below the time
+ * after which others declare the sender dead (FROZEN_AFTER_MS), which they count from its arrival.
  */
 const ALIVE_MS = 5_000;
 /**
- * Who has not been beating without a gap for so long declares nobody dead: after the database was away,
- * everybody's last heartbeat is old, and they all need a moment to send the next.
+ * A worker must have sent heartbeats without a gap for this long before it declares others dead: after a
+ * database outage all last heartbeats are old, and every worker needs a moment to send the next.
  */
 const STEADY_MS = 3_000;
 const GAP_MS = 2_000;
@@ -20,9 +21,9 @@ export interface Moment {
 }
 
 export interface Heartbeats {
-  /** When the last one that arrived was sent. */
+  /** Send time of the last heartbeat that arrived. */
   readonly last: Moment;
-  /** Since when they come without a gap, monotonic. */
+  /** Monotonic start of the current series without a gap. */
   readonly steadySinceMs: number;
 }
 
@@ -31,23 +32,23 @@ export const NO_HEARTBEATS: Heartbeats = {
   steadySinceMs: 0,
 };
 
-/** One that was sent at `sent` has arrived, as is known `now`. */
+/** A heartbeat sent at `sent` has arrived by `now`. */
 export function afterHeartbeat(beats: Heartbeats, sent: Moment, now: Moment): Heartbeats {
   const isGap = ageMs(beats.last, now) > GAP_MS;
   return { last: sent, steadySinceMs: isGap ? sent.monotonicMs : beats.steadySinceMs };
 }
 
-/** Nobody can have declared its sender dead. */
+/** No other worker can have declared the sender dead. */
 export function provesLife({ last }: Heartbeats, now: Moment): boolean {
   return ageMs(last, now) < ALIVE_MS;
 }
 
-/** Its sender may judge by the age of other workers' heartbeats. */
+/** The sender may judge others by the age of their heartbeats. */
 export function isSteady({ steadySinceMs }: Heartbeats, now: Moment): boolean {
   return now.monotonicMs - steadySinceMs >= STEADY_MS;
 }
 
-/** The monotonic clock stands still while the whole machine is asleep, and the wall clock may be set back. */
+/** Uses both clocks: the monotonic one stops while the machine sleeps, and the wall clock may be set back. */
 function ageMs(moment: Moment, now: Moment): number {
   return Math.max(now.monotonicMs - moment.monotonicMs, now.wallMs - moment.wallMs);
 }

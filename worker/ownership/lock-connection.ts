@@ -6,20 +6,20 @@ import {
 import { pgTypes, type Sql } from '@posthorn/core/platform/database/db.ts';
 import pg from 'pg';
 
-/** A statement that takes longer means that the database, or the way to it, is gone. */
+/** A longer statement means that the database, or the connection to it, is gone. */
 const ANSWER_MS = 3_000;
-/** A shard whose former owner is still writing is tried again in the next round. */
+/** A shard whose former owner is still writing is retried in the next round. */
 const LOCK_MS = 1_000;
 
-/** Statements take turns: heartbeats, and what the shards need. */
+/** Runs one statement at a time: heartbeats and shard statements. */
 export interface LockConnection extends Sql {
-  /** Never rejects. With it every lock is free. */
+  /** Never rejects. Ending the connection frees all its locks. */
   end(): Promise<void>;
 }
 
 /**
- * The one connection that holds a worker's locks and carries its heartbeats. Its statements are short, so
- * that a heartbeat never waits long behind another one.
+ * The one connection that holds a worker's locks and sends its heartbeats. Its statements are short, so that
+ * a heartbeat never waits long.
  */
 export async function connectForLocks(
   deps: { databaseUrl: string; name: string },

@@ -21,7 +21,7 @@ import {
 import { connectForLocks, type LockConnection } from './lock-connection.ts';
 
 const BEAT_MS = 500;
-/** After a connection that could not be made. */
+/** Delay after a failed connection attempt. */
 const RETRY_MS = 250;
 
 export interface MembershipDeps {
@@ -29,45 +29,45 @@ export interface MembershipDeps {
   log: Log;
   /** Names this worker to operators. */
   name: string;
-  /** Stands in the application_name of each connection of this process; see {@link newWorkerTag}. */
+  /** Part of the application_name of each connection of this process; see {@link newWorkerTag}. */
   tag: string;
-  /** Others were declared dead: what they had claimed is free. */
+  /** Called when other workers were declared dead: their claims are free. */
   onOthersFenced?(): void;
 }
 
-/** A worker's place among the living. */
+/** This worker's registration among the live workers. */
 export interface Membership extends Pulse {
   readonly name: string;
-  /** The connection that holds our locks; null while there is none, or while we are not alive. */
+  /** The connection that holds our locks; null while there is none or this worker is not alive. */
   connection(): LockConnection | null;
-  /** Gives up a connection that does not answer, and with it every lock. */
+  /** Closes a connection that does not answer, which frees all its locks. */
   drop(connection: LockConnection): void;
-  /** The locks are gone: others may hold them by now. */
+  /** Called when the locks are lost: other workers may hold them by now. */
   onLost(handler: () => void): void;
-  /** Leaves the living: claims and locks are free at once. */
+  /** Unregisters this worker: its claims and locks are free immediately. */
   stop(): Promise<void>;
 }
 
-/** Tells the connections of this process from those of every other. */
+/** Distinguishes this process's connections from those of all others. */
 export function newWorkerTag(): string {
   return `#${randomBytes(6).toString('hex')}`;
 }
 
-/** What the functions of one membership share. */
+/** State shared by the functions of one membership. */
 interface MembershipContext {
   deps: MembershipDeps;
   handlers: Record<'lost' | 'fenced' | 'alive', Set<() => void>>;
   client: LockConnection | null;
   id: number | null;
   beats: Heartbeats;
-  /** As it was last told to the handlers. */
+  /** The value last reported to the handlers. */
   isToldAlive: boolean;
   wake(): void;
 }
 
 /**
- * Keeps this worker among the living: holds its lock, sends its heartbeats, and declares dead those that send
- * none. Proof of life is the connection as well as time, since either alone is not enough: a frozen process
+ * Keeps this worker registered: holds its lock, sends its heartbeats, and declares workers dead that send
+ * none. Both the connection and the time count as proof of life, because neither suffices: a frozen process
  * keeps its connection, and a killed one is known to be dead long before its time is over.
  */
 export function startMembership(deps: MembershipDeps): Membership {
@@ -89,7 +89,7 @@ export function startMembership(deps: MembershipDeps): Membership {
     },
     onError(err) {
       deps.log.warn({ err }, 'a heartbeat failed');
-      // A shard that somebody still holds is no fault of the connection.
+      // A shard that another worker still holds is not the connection's fault.
       if (member.client && !isLockTimeout(err)) drop(member, member.client);
       if (!isAlive(member)) member.isToldAlive = false;
     },
@@ -120,7 +120,8 @@ function isAlive({ id, beats }: MembershipContext): boolean {
 }
 
 async function round(member: MembershipContext): Promise<void> {
-  // Frozen, or without an answer for too long: others may have our shards. Said before anything is asked.
+  // This process was frozen or got no answer for too long, so others may have our shards. Report that before
+  // any query.
   if (member.client && !isAlive(member)) drop(member, member.client);
   member.client ??= await connect(member);
   const { client, id } = member;
@@ -152,7 +153,7 @@ async function connect(member: MembershipContext): Promise<LockConnection> {
   return next;
 }
 
-/** A connection of ours that only the database still believes in holds our lock. */
+/** If the database still believes in an old connection of ours, that one holds our lock. */
 async function endFormer(deps: MembershipDeps, next: LockConnection): Promise<void> {
   await next.query(
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -167,7 +168,7 @@ async function enter(member: MembershipContext, next: LockConnection): Promise<v
   member.beats = afterHeartbeat(member.beats, sent, now());
 }
 
-/** False when the worker was declared dead. */
+/** False if this worker was declared dead. */
 async function sendBeat(member: MembershipContext, on: LockConnection, id: number): Promise<boolean> {
   const sent = now();
   const stands = await beat(on, id);
@@ -176,7 +177,7 @@ async function sendBeat(member: MembershipContext, on: LockConnection, id: numbe
 }
 
 function fenced(member: MembershipContext): void {
-  member.deps.log.warn({ worker: member.id }, 'this worker was declared dead by another, and begins anew');
+  member.deps.log.warn({ worker: member.id }, 'another worker declared this one dead; registering again');
   member.id = null;
   member.isToldAlive = false;
   call(member.handlers.fenced);

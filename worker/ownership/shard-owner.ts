@@ -12,30 +12,29 @@ const ROUND_MS = 500;
 export interface ShardOwnerDeps {
   membership: Membership;
   log: Log;
-  /** A shard is ours: open its sessions. */
+  /** Called when this worker has acquired a shard: open its sessions. */
   onAcquire(lease: Lease): void;
   /**
-   * A shard is no longer ours, released or lost: resolves when its sessions are closed. What is released
-   * is another's only then; what was lost may be another's already.
+   * Called when a shard was released or lost; resolves when its sessions are closed. A released shard stays
+   * ours until then; a lost one may already belong to another worker.
    */
   onRelease(shard: number): Promise<void>;
 }
 
 export interface ShardOwner {
   owned(): Lease[];
-  /** Something could not be recorded under this lease: whoever has the shard, we don't. */
+  /** A record under this lease was refused: another worker owns the shard. */
   giveUp(lease: Lease): void;
-  /** Hands all shards over, then lets go. */
+  /** Hands over all shards, then stops. */
   stop(): Promise<void>;
 }
 
 /**
  * Owns this worker's fair share of the shards.
- *
- * A shard is owned by holding a session-level advisory lock on the connection of our membership: PostgreSQL
- * itself releases it the moment the process dies, and whoever declares a frozen one dead ends its connection
- * (docs/decisions/0015-owners-prove-life-by-time.md). The epoch, raised at each acquisition, fences writes of
- * a worker that does not know yet that it lost its shard.
+ * A worker owns a shard by holding a session-level advisory lock on its membership connection: PostgreSQL
+ * releases the lock the moment the process dies, and a worker that declares a frozen one dead ends that
+ * connection (docs/decisions/0015-owners-prove-life-by-time.md). The epoch increases at each acquisition and
+ * fences writes of a worker that does not know yet that it lost its shard.
  */
 export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {
   const { membership } = deps;
@@ -44,7 +43,7 @@ export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {
   const loop = startLoop({
     everyMs: ROUND_MS,
     run: () => round(owner),
-    onError: (err) => deps.log.warn({ err }, 'shard round failed'),
+    onError: (err) => deps.log.warn({ err }, 'a round of sharing out the shards failed'),
   });
   membership.onAlive(loop.wake);
   membership.onLost(() => {
@@ -58,7 +57,7 @@ export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {
     giveUp(lease) {
       const current = membership.connection();
       if (leases.get(lease.shard)?.epoch !== lease.epoch) return;
-      deps.log.warn(lease, 'a shard was taken from us');
+      deps.log.warn(lease, 'another worker took a shard from this one');
       if (!current) {
         leases.delete(lease.shard);
         void close(owner, lease.shard);
@@ -80,11 +79,11 @@ export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {
   };
 }
 
-/** What the functions of one shard owner share. */
+/** State shared by the functions of one shard owner. */
 interface ShardContext {
   deps: ShardOwnerDeps;
   leases: Map<number, Lease>;
-  /** Shards whose sessions are still closing: not to be opened again before. */
+  /** Shards whose sessions are still closing; they must not be opened again before that. */
   closing: Map<number, Promise<void>>;
 }
 
@@ -101,7 +100,7 @@ async function round(owner: ShardContext): Promise<void> {
   }
 }
 
-/** Releases what is above the fair share, or acquires what is missing to it. */
+/** Releases shards above the fair share, or acquires those missing from it. */
 async function share(owner: ShardContext, current: LockConnection, self: number): Promise<void> {
   const { leases, closing } = owner;
   const { workers, taken } = await readLocks(current);
@@ -128,13 +127,13 @@ async function acquire(
   if (!got.rows[0]?.ok) return;
   const raised = await raiseEpoch(current, { name: deps.membership.name, id: self }, shard).catch(
     async (err) => {
-      // A writer of its former owner is still at it: not ours yet.
+      // A writer of the former owner is still active: try again later.
       await unlock(current, shard);
       deps.log.debug({ err, shard }, 'a shard could not be acquired yet');
       return null;
     },
   );
-  // The connection may have ended in between: then the lock is gone too.
+  // If the connection ended in between, the lock is gone too.
   if (raised === null || deps.membership.connection() !== current) return;
   const lease = { shard, epoch: raised.epoch, afterCrash: raised.after_crash };
   owner.leases.set(shard, lease);
@@ -183,7 +182,9 @@ interface Raised {
   after_crash: boolean;
 }
 
-/** A shard without an owner was handed over; the next owner of one that still names its last is careful. */
+/**
+ * A shard without an owner was handed over; if it still names its last owner, the next one assumes a crash.
+ */
 async function taking(client: LockConnection, { shard, epoch }: Lease): Promise<void> {
   await client.query('UPDATE shards SET owner = NULL, owner_id = NULL WHERE shard = $1 AND epoch = $2', [
     shard,

@@ -7,13 +7,13 @@ import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { createLoneJob, type LoneJob } from '../lone-job.ts';
 
-/** More often than daily (ACC-26): nobody's data is kept a day longer than promised. */
+/** More often than daily (ACC-26), so that no data stays a day longer than promised. */
 const EVERY_MS = HOUR_MS;
 
-/** A round tells how many companies it purged. */
+/** A round returns how many companies it purged. */
 export type PurgeJob = LoneJob<number>;
 
-/** Drops the data of companies that were deleted 30 days ago, and sessions that are past their time. */
+/** Removes the data of companies deleted 30 days ago, and expired sessions. */
 export function createPurgeJob(deps: { db: Db; clock: Clock; log: Log }): PurgeJob {
   return createLoneJob(deps, {
     name: 'the purge',
@@ -32,10 +32,10 @@ async function purge(deps: { db: Db; clock: Clock; log: Log }, signal: AbortSign
     try {
       await purgeCompany(deps, companyId);
       purged++;
-      deps.log.info({ company_id: companyId }, 'data of a deleted company removed');
+      deps.log.info({ company_id: companyId }, 'removed the data of a deleted company');
     } catch (err) {
-      // The others' turn all the same; this one is begun again in the next round.
-      deps.log.error({ err, company_id: companyId }, 'a deleted company could not be purged');
+      // Continue with the others; this company is retried in the next round.
+      deps.log.error({ err, company_id: companyId }, 'purging a deleted company failed');
     }
   }
   return purged;

@@ -14,14 +14,14 @@ import {
 } from '@posthorn/core/sending/publish-outbox.ts';
 
 const BATCH = 1_000;
-/** What is published is marked so when it is still there after this long: most of it is finished by then. */
+/** A published row is marked as such if it still exists after this time: most are finished by then. */
 const MARK_AFTER_MS = 250;
-/** A notification may be lost: what was there at one look and still is at the next, nobody else has woken for. */
+/** Notifications can be lost: a row seen in two successive looks was announced by nobody else. */
 const POLL_MS = 500;
-/** Published and still not finished after this long: published again (SND-37). */
+/** A row published this long ago and still not finished is published again (SND-37). */
 const REPUBLISH_AFTER_MS = 30_000;
 const SWEEP_MS = 10_000;
-/** After a failed round: the broker is away; its return wakes us anyway. */
+/** After a failed round the broker is away; its return wakes the relay anyway. */
 const BACK_OFF_MS = 500;
 
 export interface Relay {
@@ -36,15 +36,14 @@ export interface RelayDeps {
   bus: Bus;
   clock: Clock;
   log: Log;
-  /** One worker relays at a time. Two for a moment is harmless: a wake-up is published twice. */
+  /** One worker relays at a time. Two at once is harmless: a wake-up is published twice. */
   isLeader(): boolean;
 }
 
 /**
- * Moves the outbox to the broker. A message there is a wake-up: which instances have work, and up to
- * which row. Order and content stay in the database, so a broker that loses, repeats or reorders
- * messages changes nothing but the time of a wake-up, which the sweep repeats
- * (docs/decisions/0004-wake-ups.md).
+ * Moves the outbox to the broker. A broker message is a wake-up: it lists the instances that have work, and
+ * up to which row. Order and content stay in the database, so a broker that loses, repeats or reorders
+ * messages only changes when a wake-up arrives, and the sweep repeats it (docs/decisions/0004-wake-ups.md).
  */
 export function startRelay(deps: RelayDeps): Relay {
   let sweepAll = true;
@@ -52,7 +51,7 @@ export function startRelay(deps: RelayDeps): Relay {
   let isUrgent = true;
   /** The highest seq at the last look. */
   let seenSeq = 0;
-  /** Published by us and not marked yet, by seq, with when. */
+  /** Rows we published and have not marked yet: seq to publishing time. */
   const unmarked = new Map<number, number>();
 
   const loop = startLoop({
@@ -66,7 +65,7 @@ export function startRelay(deps: RelayDeps): Relay {
       const looked = await publishNew(deps, { upToSeq, unmarked });
       seenSeq = looked.lastSeq;
       isUrgent ||= looked.mayBeMore;
-      // With a backlog each look would read all that is not marked again.
+      // With a backlog, each look would read all unmarked rows again.
       await markOld(deps, unmarked, looked.mayBeMore ? 0 : MARK_AFTER_MS);
       return looked.mayBeMore;
     },
@@ -77,7 +76,7 @@ export function startRelay(deps: RelayDeps): Relay {
     },
   });
 
-  /** Publishes again what was published long ago and is not finished, or everything that is not. */
+  /** Publishes rows again that were published long ago and are not finished, or all unfinished rows. */
   async function sweep(): Promise<void> {
     const nowMs = deps.clock.now().getTime();
     if (!sweepAll && nowMs - lastSweepMs < SWEEP_MS) return;
@@ -94,7 +93,7 @@ export function startRelay(deps: RelayDeps): Relay {
 
   deps.bus.on('outbox', wake);
   deps.bus.onReset((up) => up && wake());
-  // The broker came back, perhaps empty: everything unfinished is published again.
+  // The broker came back and may be empty: publish everything unfinished again.
   deps.broker.onUp(() => {
     sweepAll = true;
     unmarked.clear();
@@ -103,7 +102,7 @@ export function startRelay(deps: RelayDeps): Relay {
   return { wake, stop: loop.stop };
 }
 
-/** Publishes what is unpublished and not above `upToSeq`, and notes it in `unmarked`; forgets there what is gone. */
+/** Publishes unpublished rows up to `upToSeq` and adds them to `unmarked`; removes finished rows from it. */
 async function publishNew(
   deps: { db: Db; broker: Broker },
   { upToSeq, unmarked }: { upToSeq: number; unmarked: Map<number, number> },
@@ -122,7 +121,7 @@ async function publishNew(
   return { lastSeq, mayBeMore: !isAll };
 }
 
-/** A relay that comes after this one publishes again what is not marked: a wake-up more, which finds nothing to do. */
+/** The next relay publishes unmarked rows again: one extra wake-up, which finds nothing to do. */
 async function markOld(
   deps: { db: Db; clock: Clock },
   unmarked: Map<number, number>,
@@ -139,7 +138,7 @@ async function markOld(
   for (const seq of old) unmarked.delete(seq);
 }
 
-/** One broker message a shard, all in flight at once. Rejects when any was not confirmed. */
+/** Publishes one broker message per shard, all concurrently. Rejects if any was not confirmed. */
 async function publish(broker: Broker, wakeUps: readonly WakeUp[]): Promise<void> {
   const byShard = new Map<number, WakeUp[]>();
   for (const wakeUp of wakeUps) {

@@ -20,35 +20,35 @@ import { createLoneJob, type LoneJob } from '../lone-job.ts';
 
 const EVERY_MS = 600_000;
 const AHEAD_DAYS = 7;
-/** Payloads are the events themselves (LIM-8: 14 days); the views of logs reach back 7 days at most. */
+/** Payloads are the events themselves (LIM-8: 14 days); the log views reach back at most 7 days. */
 const LOGS: readonly DayPartitionedTable[] = [
   { name: 'events', retentionDays: WEBHOOK_PAYLOAD_RETENTION_DAYS },
   { name: 'webhook_delivery_logs', retentionDays: 30 },
 ];
-/** What is kept for a time only: table, the column (or expression) that tells its age, and the time. */
+/** Rows with a retention time: table, the column (or expression) with their age, and the time. */
 const ROWS = [
   { table: 'idempotency_keys', column: 'created_at', keepMs: IDEMPOTENCY_KEY_LIFETIME_S * 1000 },
   { table: 'finished_changes', column: 'finished_at', keepMs: IDEMPOTENCY_KEY_LIFETIME_S * 1000 },
   { table: 'sent_contents', column: 'first_sent_at', keepMs: DUPLICATE_CONTENT_WINDOW_S * 1000 },
-  // A delivery without its event can't be made: its webhook was disabled all the time.
+  // A delivery without its event can't be made; its webhook was disabled all that time.
   {
     table: 'webhook_deliveries',
     column: 'event_created_at',
     keepMs: WEBHOOK_PAYLOAD_RETENTION_DAYS * DAY_MS,
   },
-  // Its message is kept as others are; this has its body, under which it may be asked for for a while.
+  // The message itself is kept like others; this row holds its body, which can be read for a while.
   {
     table: 'scheduled_sends',
     column: "(CASE WHEN status IN ('queued', 'failed', 'cancelled') THEN coalesce(finished_at, send_at) END)",
     keepMs: WEBHOOK_PAYLOAD_RETENTION_DAYS * DAY_MS,
   },
-  // Of what was begun and never came again.
+  // Tries of tasks that began and never came back.
   { table: 'work_tries', column: 'first_at', keepMs: 7 * DAY_MS },
-  // Today's are counted, and the older ones can still be looked at.
+  // Today's rows are counted, and older ones can still be viewed.
   { table: 'playground_sends', column: 'created_at', keepMs: WEBHOOK_PAYLOAD_RETENTION_DAYS * DAY_MS },
-  // What quotes, forwards and votes refer to; keys are kept as long as the pairing.
+  // Data that quotes, forwards and votes refer to; keys are kept as long as the pairing.
   { table: 'session_keys', column: 'temporary_since', keepMs: 30 * DAY_MS },
-  // The counters answer for the last 24 hours.
+  // The counters cover the last 24 hours.
   { table: 'usage_minutes', column: 'minute', keepMs: 2 * DAY_MS },
 ];
 
@@ -60,7 +60,7 @@ interface Deps {
 
 export type RetentionJob = LoneJob<true>;
 
-/** Prepares the partitions of the days to come and removes what is past its retention (LIM-8). */
+/** Creates the partitions of the coming days and removes data past its retention (LIM-8). */
 export function createRetentionJob(deps: Deps): RetentionJob {
   return createLoneJob(deps, {
     name: 'the retention job',
@@ -74,7 +74,7 @@ async function cleanUp(deps: Deps, signal: AbortSignal): Promise<true> {
   const { db, clock, log } = deps;
   const step = (what: string, work: () => Promise<unknown>) => runStep(what, work, { log, signal });
   const now = clock.now();
-  // Each step by itself: one that is blocked for now must not keep the others from being done.
+  // Each step runs on its own: a blocked one must not prevent the others.
   for (const table of LOGS) {
     await step(`partitions of ${table.name}`, () =>
       ensurePartitions(db, table, { now, aheadDays: AHEAD_DAYS }),
@@ -91,7 +91,7 @@ async function cleanUp(deps: Deps, signal: AbortSignal): Promise<true> {
       }),
     );
   await step('retention of the playground', () => removePlaygroundMessages(db, now));
-  await step('what is left of deleted instances', () => sweepDeviceState(db));
+  await step('removing the remains of deleted instances', () => sweepDeviceState(db));
   return true;
 }
 
@@ -104,6 +104,6 @@ async function runStep(
   try {
     await work();
   } catch (err) {
-    if (!signal.aborted) log.warn({ err }, `${what} failed, will be tried again`);
+    if (!signal.aborted) log.warn({ err }, `${what} failed, will be retried`);
   }
 }

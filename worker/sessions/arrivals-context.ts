@@ -18,24 +18,24 @@ export interface ArrivalsDeps {
   recorder: ProgressRecorder;
   inbound: InboundRecorder;
   tries: WorkTries;
-  /** Null where media is not stored at all. */
+  /** Null if media is not stored at all. */
   inboundMedia: InboundMediaStore | null;
-  /** Something could not be recorded, because another worker owns the shard by now: let go of it. */
+  /** A record failed because another worker now owns the shard: release it. */
   onLeaseLost(lease: Lease): void;
 }
 
-/** The instance that things arrive at; asked each time, since settings and session change. */
+/** The instance that receives the items; settings and session are read each time because they change. */
 export interface ArrivalsScope {
   companyId: number;
   instanceId: string;
   lease: Lease;
   settings(): InstanceSettings;
-  /** Reads them anew: what arrives now follows what was answered before. */
+  /** Reads the settings again: items received after a settings change was answered must follow it. */
   loadSettings(): Promise<InstanceSettings>;
   session(): NetworkSession | null;
   /**
-   * Does, in order among its like, what nothing else that arrives waits for. It is done before the instance is let go
-   * of; its failure is told to the log.
+   * Runs work, in order, that no other received item waits for. It finishes before the instance is released;
+   * a failure is logged.
    */
   aside(what: string, work: () => Promise<void>): void;
 }

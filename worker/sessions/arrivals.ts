@@ -23,16 +23,16 @@ import { createStepChain } from './step-chain.ts';
 import { createInboundStorer, type StoredInbound } from './store-inbound.ts';
 import { createPresenceTeller } from './tell-presence.ts';
 
-/** Media of one batch that is fetched at the same time. */
+/** Media downloads of one batch that run at the same time. */
 const DOWNLOADS = 4;
 
-/** What a session hears, as it hands it over. Rejects when it could not be recorded. */
+/** Records what a session receives. Rejects if an item could not be recorded. */
 export type Arrivals = Pick<
   SessionSink,
   'receipts' | 'inbound' | 'changes' | 'facts' | 'history' | 'presence'
 >;
 
-/** What the functions of one instance's arrivals share. */
+/** State shared by the functions of one instance's arrivals. */
 interface ArrivalsPipeline {
   deps: ArrivalsDeps;
   scope: ArrivalsScope;
@@ -41,9 +41,9 @@ interface ArrivalsPipeline {
 }
 
 /**
- * Records what a session hears: receipts, messages, statuses and changes. When it could not, the driver does not
- * acknowledge, and the network tells again, a new owner if there is one. Whatever is wrong with one of them
- * ends with that one (`createBoundedTries`).
+ * Records what a session receives: receipts, messages, statuses and changes. If that fails, the driver does
+ * not acknowledge, and the network sends the item again, possibly to a new owner. A bad item affects only
+ * itself (`createBoundedTries`).
  */
 export function createArrivals(deps: ArrivalsDeps, scope: ArrivalsScope): Arrivals {
   const { companyId, instanceId, lease } = scope;
@@ -77,7 +77,7 @@ export function createArrivals(deps: ArrivalsDeps, scope: ArrivalsScope): Arriva
     };
   }
 
-  /** The driver calls these one at a time; what was learnt by asking comes between its calls. */
+  /** The driver makes these calls one at a time; facts learnt from API answers arrive between them. */
   const order = createStepChain(() => undefined);
   function inOrder<T>(what: string, record: (items: readonly T[]) => Promise<void>): typeof record {
     return (items) => order.tryStep(what, () => record(items));
@@ -136,7 +136,10 @@ async function recordReceipts(
   ]);
 }
 
-/** Holds it when its message is not there yet; of one that was recorded and is not there, it is told to nobody. */
+/**
+ * Holds the receipt if its message is not stored yet. If the message was recorded and is gone since, nobody
+ * is notified.
+ */
 async function recordReceipt(context: ArrivalsPipeline, receipt: NetworkReceipt): Promise<void> {
   if ((await isOfUnknown(context, receipt)) && context.early.hold(receipt))
     await isOfUnknown(context, receipt);
@@ -177,7 +180,7 @@ async function recordMessages(
         isRead: settings.auto_read,
       };
     });
-  // One after the other: what follows a message that is refused must not overtake it.
+  // One after the other: messages behind a refused one must not overtake it.
   for (let at = 0; at < received.length; at += RECEIVED_BATCH_MAX) {
     await deps.inbound.push({ lease, messages: received.slice(at, at + RECEIVED_BATCH_MAX) });
   }
@@ -187,7 +190,7 @@ async function recordMessages(
   }
   await recordStatusFacts(deps, scope, stored.flatMap(statusFactOf));
   const readNow = heeded.filter(({ chat, fromMe }) => chat !== STATUS_BROADCAST && !fromMe);
-  // What arrives next does not wait for the network's answer.
+  // The next items do not wait for the network's answer.
   if (settings.auto_read) void markRead(deps, scope, readNow);
 }
 
@@ -203,13 +206,13 @@ async function recordChanges(
   if (messages.length > 0) await recordNetworkChanges(deps, scope, messages);
   const statuses = [...others, ...messages.filter(({ chat }) => chat === STATUS_BROADCAST)];
   const deleted = statuses.flatMap(({ kind, networkId, from, fromMe, at }): StatusFact[] =>
-    // Our own have no author in the feed.
+    // Our own statuses have no author in the feed.
     kind === 'deleted' ? [{ kind, statusId: networkId, from: fromMe ? '' : from, at }] : [],
   );
   await recordStatusFacts(deps, scope, deleted);
 }
 
-/** Makes items storable. Items without a valid id are dropped and counted in the log. */
+/** Makes items storable. Drops items without a valid id and logs their number. */
 function sanitizeItems<T, Out>(
   { deps, scope }: Pick<ArrivalsPipeline, 'deps' | 'scope'>,
   kind: string,
@@ -225,7 +228,7 @@ function sanitizeItems<T, Out>(
   return told;
 }
 
-/** Opening a status is told as a view, not as a step of a message (STA-11). */
+/** Opening a status is reported as a view, not as a step of a message (STA-11). */
 function isView({ chat, kind }: NetworkReceipt): boolean {
   return chat === STATUS_BROADCAST && kind !== 'delivered';
 }
@@ -234,7 +237,9 @@ function viewOf({ networkId, kind, by, at }: NetworkReceipt): StatusFact {
   return { kind: 'viewed', statusId: networkId, from: by, receipt: kind as 'read' | 'played', at };
 }
 
-/** Statuses of others, and reactions to statuses, are no messages of a chat. Our own are messages that we sent. */
+/**
+ * Statuses of others and reactions to statuses are not chat messages. Our own statuses are messages we sent.
+ */
 function isMessage({ message: { chat, type, fromMe, statusId } }: StoredInbound): boolean {
   if (chat === STATUS_BROADCAST) return fromMe === true && STORIES.has(type);
   return !(type === 'reaction' && statusId);
@@ -258,12 +263,12 @@ function statusFactOf({ message, mediaId }: StoredInbound): StatusFact[] {
   return [{ kind: 'reply', statusId, from, at, pushName, replyId: networkId, replyType: type, words }];
 }
 
-/** Anything may stand where words should. */
+/** The network may send any value where a text belongs. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Best effort: a message that stays unread at the network is recorded all the same. */
+/** Best effort: a message that stays unread at the network is recorded anyway. */
 async function markRead(
   deps: ArrivalsDeps,
   scope: ArrivalsScope,

@@ -4,45 +4,47 @@ import type { Log } from '@posthorn/core/platform/process/log.ts';
 import type { TriesScope, WorkTries } from '@posthorn/core/sending/work-tries.ts';
 
 /**
- * How much of an item is recorded: `whole`; `bare`, without anything that must be fetched; `envelope`, only its id,
- * chat, sender and time.
+ * How much of an item to record: `whole`; `bare`, without anything that must be downloaded; `envelope`, only
+ * its id, chat, sender and time.
  */
 export type Care = 'whole' | 'bare' | 'envelope';
 
-/** What is recorded by this pipeline: receipts, messages or changes. */
+/** Records one kind of item: receipts, messages, changes, facts or history. */
 export interface Pipeline<T> {
   kind: string;
-  /** A UUID that names the item, the same whenever the network repeats it. */
+  /** A UUID that identifies the item, the same each time the network repeats it. */
   subjectOf(item: T): string;
   record(items: readonly T[], care: Care): Promise<void>;
 }
 
-/** Tries of each sort; after the last the item is acknowledged and forgotten. */
+/** The care used in each try; after the last one the item is acknowledged and dropped. */
 const LADDER: readonly Care[] = ['whole', 'whole', 'whole', 'bare', 'envelope'];
-/** What came before a crash comes again first: the network has this much of it on the way at most. */
+/** After a crash the items before it arrive first; the network has at most this many in transit. */
 const COUNTED_AFTER_CRASH = 4096;
 
-/** A failure of this process or of what it depends on. The item itself may be fine, so the try does not count. */
+/**
+ * A failure of this process or of a service it depends on. The item itself may be fine, so the try does not
+ * count.
+ */
 export class LocalFailure extends Error {
   override name = 'LocalFailure';
 }
 
 /**
- * Records batches so that an item that fails, or that its worker dies of, costs itself alone. Batches go
+ * Records batches so that an item that fails or crashes its worker affects only itself. Batches are recorded
  * whole and uncounted as long as nothing fails. After a failure, and for a while in a shard whose last owner
- * did not hand it over, tries are counted in the database first; what was begun before goes alone, and comes
- * off the ladder after a few tries.
- *
- * A database that is away counts nothing. Rejects when the batch has to be handed over again: what was
- * recorded of it is then passed over.
+ * did not hand it over, tries are first counted in the database; an item begun before is recorded alone and
+ * dropped after a few tries.
+ * A database outage counts nothing. Rejects if the batch has to be handed over again; the items already
+ * recorded are then skipped.
  */
 export function createBoundedTries(
   deps: { tries: WorkTries; log: Log },
   scope: TriesScope & { afterCrash: boolean },
 ) {
-  /** Recorded or given up, of a batch that will be handed over again. */
+  /** Items recorded or given up, of a batch that will be handed over again. */
   const settled = new Set<string>();
-  /** Tries that ended for a reason that is none of the item's. */
+  /** Tries that failed for a reason other than the item. */
   const excused = new Map<string, number>();
   let toCount = scope.afterCrash ? COUNTED_AFTER_CRASH : 0;
 
@@ -59,7 +61,7 @@ export function createBoundedTries(
     for (const item of items) settled.delete(pipeline.subjectOf(item));
   }
 
-  /** Counts the batch when it might be what the last owner died of; true when one of it was begun before. */
+  /** Counts the batch if it may have crashed the last owner; true if one of its items was begun before. */
   async function isSuspect<T>(pipeline: Pipeline<T>, items: readonly T[]): Promise<boolean> {
     if (toCount <= 0) return false;
     const subjects = items.map(pipeline.subjectOf);
@@ -68,7 +70,7 @@ export function createBoundedTries(
     return false;
   }
 
-  /** False when it failed and nothing is known of which item it was. */
+  /** False if the batch failed without a hint at the faulty item. */
   async function recordBatch<T>(pipeline: Pipeline<T>, items: readonly T[]): Promise<boolean> {
     const counted = toCount > 0;
     try {

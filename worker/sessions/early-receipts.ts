@@ -1,20 +1,20 @@
 import type { NetworkReceipt } from '@posthorn/core/network/driver.ts';
 
-/** Receipts of one instance that are held at most, and messages recorded last that are remembered. */
+/** Maximum held receipts of one instance, and maximum remembered messages. */
 const HELD_MAX = 10_000;
 const RECORDED_MAX = 1000;
 
 /**
- * Receipts that came before their message. Receipts and messages take ways of their own, and a message of another device
- * with media is recorded only once that is fetched, when its recipient may have read it long ago. Held in memory: a
- * receipt that dies with its worker is made good by the next one of the same message.
+ * Receipts that arrived before their message. Receipts and messages are handled separately, and a message of
+ * another device with media is recorded only after its download, when the recipient may have read it long
+ * ago. Held in memory: a receipt lost with its worker is made up for by the next receipt of the same message.
  */
 export interface EarlyReceipts {
-  /** Holds a receipt of a message that is not known. True: the message was recorded meanwhile, so try again. */
+  /** Holds a receipt of an unknown message. True: the message was recorded meanwhile, so try again. */
   hold(receipt: NetworkReceipt): boolean;
-  /** A message is recorded: the receipts that are held for it, in their order. */
+  /** Notes that a message is recorded and returns the receipts held for it, in order. */
   of(networkId: string): NetworkReceipt[];
-  /** They are recorded, too. */
+  /** Drops the message's receipts after they are recorded. */
   forget(networkId: string): void;
 }
 
@@ -34,7 +34,7 @@ export function createEarlyReceipts(): EarlyReceipts {
       size += others.has(`${kind} ${by}`) ? 0 : 1;
       others.set(`${kind} ${by}`, receipt);
       held.set(networkId, others);
-      // Anybody may send receipts of messages that never come.
+      // Anyone can send receipts of messages that never arrive.
       if (size > HELD_MAX) forget(held.keys().next().value!);
       return false;
     },

@@ -2,9 +2,9 @@ import { type NetworkDriver, type NetworkSession, SendUnavailable } from '@posth
 import type { Pulse } from '@posthorn/core/workers/pulse.ts';
 
 /**
- * The driver of a worker that can be declared dead without noticing: whatever it is asked, it looks at the
- * pulse first, so that a process that was frozen says nothing to the network under a lease that has passed.
- * It throws what a network that can't be reached throws: nothing was sent, and the new owner sends it.
+ * Wraps the driver of a worker that may have been declared dead without noticing: every call checks the pulse
+ * first, so a process that was frozen sends nothing under an expired lease. A failed check throws the same
+ * error as an unreachable network: nothing was sent, and the new owner sends it.
  */
 export function fencedDriver(driver: NetworkDriver, pulse: Pick<Pulse, 'isAlive'>): NetworkDriver {
   function checkPulse(): void {
@@ -23,7 +23,7 @@ export function fencedDriver(driver: NetworkDriver, pulse: Pick<Pulse, 'isAlive'
 }
 
 function fencedSession(session: NetworkSession, checkPulse: () => void): NetworkSession {
-  /** One that is added to the port without a word here does not compile. */
+  /** Typed so that adding a method to the port without adding it here does not compile. */
   const fenced: { [Verb in keyof NetworkSession]: NetworkSession[Verb] } = {
     async send(message) {
       checkPulse();
@@ -53,7 +53,7 @@ function fencedSession(session: NetworkSession, checkPulse: () => void): Network
       checkPulse();
       return session.logout();
     },
-    // Always: to let go is what is desired then.
+    // Always allowed: the lease is lost, so closing is right.
     close: () => session.close(),
   };
   return fenced;

@@ -5,12 +5,12 @@ import { record } from './record-transition.ts';
 import type { SessionContext } from './session-context.ts';
 import { planForgetting } from './session-decisions.ts';
 
-/** What the instance's session remembers. */
+/** The session keys stored for the instance. */
 export function keysOf({ deps, row, lease }: SessionContext): SessionKeys {
   return createSessionKeys(deps, { companyId: row.companyId, instanceId: row.id, lease });
 }
 
-/** Removes what belongs to a pairing that has ended, and tells users once. */
+/** Removes the data of an ended pairing and notifies users once. */
 export async function forgetPairing(held: SessionContext): Promise<void> {
   await endPairing(held.deps.db, { id: held.row.id, lease: held.lease });
   await keysOf(held).clear();

@@ -2,7 +2,7 @@ import { answerPairingCode } from '@posthorn/core/instances/pairing.ts';
 import type { NetworkSession } from '@posthorn/core/network/driver.ts';
 import type { SessionContext } from './session-context.ts';
 
-/** Asks the network for the code that somebody waits for, and hands it over, or why there is none. */
+/** Requests the pairing code a user waits for, and stores the code or the reason why there is none. */
 export async function giveCode(held: SessionContext, session: NetworkSession, phone: string): Promise<void> {
   const { deps, lease } = held;
   held.row = { ...held.row, codePhone: null };

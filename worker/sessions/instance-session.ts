@@ -29,7 +29,7 @@ import {
 } from './session-decisions.ts';
 import { createStepChain } from './step-chain.ts';
 
-/** A connection that comes back within this time was never away, as far as users are told. */
+/** If the connection comes back within this time, users are not told that it was lost. */
 const GRACE_MS = 10_000;
 
 export function startInstanceSession(deps: SessionDeps, lease: Lease, first: SessionRow): InstanceSession {
@@ -44,7 +44,7 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
     lateMs: () => (held.row.state === 'CONNECTED' ? queue.lateMs() : 0),
     reconcile: () =>
       steps.step('reconcile', async () => {
-        // Read among the steps: a row read outside could be older than what a step just wrote.
+        // Read as a step: a row read outside could be older than the last step's write.
         const [current] = await loadSessionRows(deps.db, { instanceId: first.id });
         held.row = current ?? { ...held.row, desired: 'disconnected', state: 'DISCONNECTED' };
         await settle(held);
@@ -54,7 +54,7 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
       held.isStopped = true;
       stopRetrying(held);
       const closing = takeSession(held);
-      // The queue's last outcome arrives over the session: the queue ends first.
+      // The queue ends first, because the outcome of its last send arrives over the session.
       await queue.stop();
       await closing?.close();
       await Promise.all([steps.settled(), held.asides.settled()]);
@@ -161,9 +161,9 @@ async function open(held: SessionContext): Promise<void> {
   } catch (err) {
     held.turn.end();
     if (err instanceof LeaseLost) deps.onLeaseLost(lease);
-    // What a driver cannot do is told to users; anything else that is wrong here is ours, such as another ENCRYPTION_KEY.
+    // Users see errors of the driver; other failures are ours, such as a different ENCRYPTION_KEY.
     else if (err instanceof SendUnavailable) await showError(held, err.message);
-    else held.log.warn({ err }, 'opening the session failed, will be tried again');
+    else held.log.warn({ err }, 'opening the session failed, will be retried');
     retryLater(held);
   }
 }
@@ -172,9 +172,9 @@ function createSink(held: SessionContext, opening: number): SessionSink {
   const { steps, queue } = held;
   let hasEnded = false;
   const isOurs = () => !held.isStopped && opening === held.opening;
-  /** Asked again when a step begins: while it waited for its turn, the session may have been closed or cut. */
+  /** Checked again when a step begins: the session may have been closed or cut while the step waited. */
   const isCurrent = () => isOurs() && !hasEnded;
-  // Whatever the network says first, the next one may open its session.
+  // Any first event from the network lets the next instance open its session.
   const heard = () => {
     if (isCurrent()) held.turn.end();
   };
@@ -256,11 +256,11 @@ function stopRetrying(held: SessionContext): void {
   held.graceTimer.stop();
 }
 
-/** Ends the pairing at the network too; a session is opened for that when there is none. */
+/** Also ends the pairing at the network; opens a session for that if there is none. */
 async function logOut(held: SessionContext): Promise<void> {
   if (!held.session && held.row.credentials && held.row.state !== 'BANNED') await open(held);
   const leaving = takeSession(held);
-  await leaving?.logout().catch((err) => held.log.debug({ err }, 'the network did not take the logout'));
+  await leaving?.logout().catch((err) => held.log.debug({ err }, 'logging out at the network failed'));
   await leaving?.close();
   await forgetPairing(held);
 }
@@ -269,7 +269,7 @@ async function closeSession(held: SessionContext): Promise<void> {
   await takeSession(held)?.close();
 }
 
-/** The session, no longer ours: what it says from now on is not heard. */
+/** Detaches the session: its later events are ignored. */
 function takeSession(held: SessionContext): NetworkSession | null {
   held.queue.detach();
   held.turn.end();

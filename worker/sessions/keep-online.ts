@@ -1,13 +1,13 @@
 import type { NetworkDriver, NetworkSession } from '@posthorn/core/network/driver.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 
-/** Shows an account as online, or no longer, as its setting says (INS-14). */
+/** Shows an account as online or offline, according to its setting (INS-14). */
 export interface OnlineKeeper {
-  /** Returns at once. What the network did not take is asked again the next time. */
+  /** Returns immediately. A failed request is repeated at the next call. */
   apply(session: NetworkSession, wanted: boolean): void;
 }
 
-/** A session begins as not online, so there is nothing to take back in one that never said otherwise. */
+/** A session begins offline, so there is nothing to undo in a session that never went online. */
 export function createOnlineKeeper(driver: Pick<NetworkDriver, 'can'>, log: Log): OnlineKeeper {
   let shownBy: NetworkSession | null = null;
   return {
@@ -17,7 +17,7 @@ export function createOnlineKeeper(driver: Pick<NetworkDriver, 'can'>, log: Log)
       shownBy = wanted ? session : null;
       const said = shownBy;
       session.act('presence_set', { state: wanted ? 'available' : 'unavailable' }).catch((err) => {
-        log.debug({ err }, 'the network did not take whether the account is online');
+        log.debug({ err }, 'setting the online state at the network failed');
         if (shownBy === said) shownBy = before;
       });
     },

@@ -3,17 +3,17 @@ import { type NetworkSession, SendRefused } from '@posthorn/core/network/driver.
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 
 /**
- * Whose presence was subscribed to, until the instance disconnects. The network forgets that with the connection, so one
- * that came back asks again.
+ * The contacts whose presence was subscribed to, until the instance disconnects. The network drops
+ * subscriptions with the connection, so they are renewed when it comes back.
  */
 export interface PresenceWatch {
   add(jid: Jid): void;
-  /** Returns at once; whom the network does not tell of any more is let go. */
+  /** Returns immediately; contacts the network refuses are dropped. */
   renew(session: NetworkSession): void;
   clear(): void;
 }
 
-/** Of each instance; the oldest go. */
+/** Maximum per instance; the oldest are dropped. */
 const MAX = 1_000;
 
 export function createPresenceWatch(log: Log): PresenceWatch {
@@ -39,7 +39,7 @@ export function createPresenceWatch(log: Log): PresenceWatch {
     renew(session) {
       if (watched.size === 0) return;
       askAgain(session, [...watched]).catch((err) => {
-        log.debug({ err }, 'the network was not asked again whose presence to tell');
+        log.debug({ err }, 'renewing presence subscriptions failed');
       });
     },
     clear: () => watched.clear(),

@@ -1,4 +1,4 @@
-/** Those that `first` picks, and the others, each in their order. */
+/** Splits into the items that `first` picks and the others, keeping their order. */
 export function split<T>(items: readonly T[], first: (item: T) => boolean): [T[], T[]] {
   const matching: T[] = [];
   const others: T[] = [];
@@ -6,7 +6,7 @@ export function split<T>(items: readonly T[], first: (item: T) => boolean): [T[]
   return [matching, others];
 }
 
-/** The results in order, `limit` at work at a time. */
+/** Returns the results in order, with `limit` calls running at a time. */
 export async function mapBounded<In, Out>(
   items: readonly In[],
   limit: number,

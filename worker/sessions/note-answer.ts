@@ -2,7 +2,7 @@ import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Arrivals } from './arrivals.ts';
 import type { PresenceWatch } from './keep-watching.ts';
 
-/** What the network answered to a question of the API. */
+/** The network's answer to an API request. */
 export interface NetworkAnswer {
   op: string;
   args: Record<string, unknown>;
@@ -10,8 +10,9 @@ export interface NetworkAnswer {
 }
 
 /**
- * Keeps what an answer means for others than who asked: a phone that was told of an anonymous id is recorded in order with
- * what arrives, and a subscription is renewed when the connection was lost. Rejects when it could not be recorded.
+ * Stores the effects of an answer on anyone other than the caller: a phone returned for an anonymous id is
+ * recorded in order with the arrivals, and a subscription is renewed after a lost connection. Rejects if
+ * recording fails.
  */
 export async function noteAnswer(
   held: { arrivals: Arrivals; watch: PresenceWatch; clock: Clock },

@@ -1,8 +1,8 @@
 import { type NetworkDriver, SendUnavailable } from '@posthorn/core/network/driver.ts';
 
 /**
- * The drivers of this installation by their names. An instance may be on a network that is no longer among
- * NETWORK_DRIVERS: nothing can be opened for it, and its users are told why.
+ * The drivers of this installation by name. An instance may be on a network that is no longer among
+ * NETWORK_DRIVERS: its session cannot be opened, and its users see the reason.
  */
 export function offeredDrivers(drivers: readonly NetworkDriver[]): (name: string) => NetworkDriver {
   const offered = new Map(drivers.map((driver) => [driver.name, driver]));

@@ -1,27 +1,27 @@
 /**
- * How many network sessions a worker opens at a time. One that starts, or takes over, with hundreds of instances, or
- * whose network comes back, would otherwise open all of them in the same moment (INS-22).
+ * Limits on opening network sessions. Without them, a worker that starts or takes over hundreds of instances,
+ * or whose network comes back, would open all sessions at once (INS-22).
  */
 export interface OpeningLimits {
-  /** Sessions that are being opened and have not heard from the network yet. */
+  /** Sessions being opened that have received nothing from the network yet. */
   atOnce: number;
-  /** Openings begun, on average. */
+  /** Openings started, on average. */
   perSecond: number;
 }
 
 export const OPENING_LIMITS: OpeningLimits = { atOnce: 32, perSecond: 100 };
 
-/** An opening of which nothing is heard for so long no longer keeps others waiting. */
+/** An opening without any event for this long stops blocking others. */
 const OPENING_MAX_MS = 20_000;
 
 export interface OpeningState {
   readonly underWay: number;
-  /** Openings that may begin without a wait; it grows with the time, up to `atOnce`. */
+  /** Openings that may start without a wait; grows with time, up to `atOnce`. */
   readonly credit: number;
   readonly atMs: number;
 }
 
-/** Whether another session may be opened now; `waitMs` null: not before one of those under way has ended. */
+/** Whether another session may be opened now; `waitMs` null: only after an opening in progress has ended. */
 export function decideOpening(
   state: OpeningState,
   limits: OpeningLimits,
@@ -36,12 +36,15 @@ export function decideOpening(
   return { opens: true, state: { underWay: state.underWay + 1, credit: credit - 1, atMs: nowMs } };
 }
 
-/** The turn of one instance among those that want to open their session. */
+/** One instance's turn in the queue for opening sessions. */
 export interface OpeningTurn {
-  /** True when it is this one's turn: it is under way from now on. Else it waits, and `onTurn` is called later. */
+  /**
+   * True: it is this instance's turn, and the opening counts as in progress. Otherwise it waits, and `onTurn`
+   * is called later.
+   */
   take(): boolean;
   isWaiting(): boolean;
-  /** The opening came to something, or is no longer wanted. May be called at any time. */
+  /** The opening has ended or is no longer wanted. May be called at any time. */
   end(): void;
 }
 
@@ -49,7 +52,7 @@ export interface OpeningGate {
   turn(onTurn: () => void): OpeningTurn;
 }
 
-/** Turns go by in the order in which they were asked for. */
+/** Gives turns in the order of the requests. */
 export function createOpeningGate(
   limits: OpeningLimits,
   nowMs: () => number = () => performance.now(),
@@ -88,7 +91,7 @@ export function createOpeningGate(
 
   return {
     turn(onTurn) {
-      /** `granted`: it counts as under way, and who asked has not begun yet. */
+      /** `granted`: it counts as in progress, but the requester has not begun yet. */
       let stage: 'idle' | 'waiting' | 'granted' | 'under_way' = 'idle';
       let limit: NodeJS.Timeout | undefined;
       function begin(next: 'granted' | 'under_way'): void {

@@ -22,15 +22,15 @@ interface Told {
   rejected: boolean;
 }
 
-/** No phone rings longer: a call of which we hear later is over. */
+/** No phone rings longer: a call reported later than this is over. */
 const RINGS_MS = 120_000;
-/** Until then the network takes a refusal, or it is told as not refused. */
+/** Maximum wait for the network to accept a refusal; after that the call is reported as not refused. */
 const ANSWER_MS = 5_000;
 const RETRY_MS = 1_000;
 
 /**
- * Tells of each call once (INS-14), and refuses it first where the setting says so. What arrives behind it does not
- * wait for the network's answer. A call that cannot be refused is told of all the same.
+ * Reports each call once (INS-14) and first refuses it if the setting says so. Later items do not wait for
+ * the network's answer. A call that cannot be refused is still reported.
  */
 export async function recordCalls(
   deps: CallDeps,
@@ -52,7 +52,7 @@ async function refuse(deps: CallDeps, scope: CallScope, calls: readonly CallFact
   const told = await Promise.all(
     calls.map(async (call) => ({ call, rejected: await reject(deps, scope, call) })),
   );
-  // Nobody hands it over again: a database that is away for a moment must not cost the event.
+  // The driver does not hand the call over again, so a short database outage must not lose the event.
   for (let waitedMs = 0; ; waitedMs += RETRY_MS) {
     try {
       return await tellCalls(deps, scope, told);
@@ -68,7 +68,7 @@ async function tellCalls(deps: CallDeps, scope: CallScope, told: readonly Told[]
   const now = deps.clock.now();
   await recordUnderLease(deps, scope.lease, async ({ client, tell }) => {
     const events = new Map(told.map((each) => [eventIdOf(scope, each.call), each]));
-    // The event, whose id is made of the call, is all that is kept of it.
+    // The event, whose id derives from the call, is the only record of the call.
     const known = await client.query<{ event_id: string }>(
       'SELECT event_id FROM events WHERE event_id = ANY ($1::uuid[])',
       [[...events.keys()]],
@@ -103,7 +103,7 @@ async function reject(deps: CallDeps, scope: CallScope, call: CallFact): Promise
     await Promise.race([session.act('reject_call', { call_id: call.callId, from: call.from }), tooLate]);
     return true;
   } catch (err) {
-    deps.log.debug({ err, instance_id: scope.instanceId }, 'a call could not be refused');
+    deps.log.debug({ err, instance_id: scope.instanceId }, 'refusing a call failed');
     return false;
   } finally {
     tooLate.catch(() => undefined);

@@ -23,7 +23,7 @@ type Record<K extends Kind> = (
   facts: readonly FactOf<K>[],
 ) => Promise<unknown>;
 
-/** Who records which facts. */
+/** The function that records each kind of fact. */
 const RECORDERS: { [K in Kind]?: Record<K> } = {
   label: sanitizeThen(sanitizeLabel, recordLabelFacts),
   label_chat: sanitizeThen(sanitizeLabelLink<FactOf<'label_chat'>>, recordLabelFacts),
@@ -36,7 +36,7 @@ const RECORDERS: { [K in Kind]?: Record<K> } = {
   ...lidRecorders,
 };
 
-/** Records what can be stored of the facts; what names nothing is told to the log alone. */
+/** Records the storable facts; drops facts without a valid id and logs their number. */
 function sanitizeThen<K extends Kind>(
   sanitize: (fact: FactOf<K>, now: Date) => FactOf<K> | null,
   record: (deps: ArrivalsDeps, scope: ArrivalsScope, facts: readonly FactOf<K>[]) => Promise<unknown>,
@@ -47,13 +47,13 @@ function sanitizeThen<K extends Kind>(
     const refused = facts.length - storable.length;
     if (refused > 0) {
       const about = { kind: facts[0]?.kind, refused, instance_id: scope.instanceId };
-      deps.log.warn(about, 'what arrived names nothing and was refused');
+      deps.log.warn(about, 'dropped facts without a valid id');
     }
     if (storable.length > 0) await record(deps, scope, await underKnownAddresses(deps, scope, storable));
   };
 }
 
-/** Devices speak of chats and people by anonymous ids as well: those whose phone is known are the phone's. */
+/** Devices also refer to chats and people by anonymous ids: replaces those whose phone is known. */
 async function underKnownAddresses<K extends Kind>(
   deps: ArrivalsDeps,
   { instanceId }: ArrivalsScope,
@@ -72,7 +72,7 @@ async function underKnownAddresses<K extends Kind>(
   }));
 }
 
-/** Records facts in their order; those of one kind that follow each other go together. */
+/** Records facts in order; consecutive facts of one kind are recorded together. */
 export async function recordFacts(
   { deps, scope }: { deps: ArrivalsDeps; scope: ArrivalsScope },
   facts: readonly NetworkFact[],

@@ -16,10 +16,10 @@ async function record(deps: ArrivalsDeps, scope: ArrivalsScope, facts: readonly 
   );
 }
 
-/** Who records what is told of groups. */
+/** The functions that record facts about groups. */
 export const groupRecorders = { group: record, group_changed: record, group_participants: record };
 
-/** What of it can be stored; null when it names no group, or says nothing. */
+/** The storable part of the fact; null if it has no group id or no content. */
 function sanitize(fact: Told, now: Date): GroupFact | null {
   const at = sanitizeDate(fact.at, now);
   if (fact.kind === 'group') {

@@ -8,13 +8,13 @@ import { isPair } from './record-lids.ts';
 import { sanitizeMessage } from './sanitize.ts';
 import { sanitizeContact, sanitizePastChat } from './sanitize-facts.ts';
 
-/** Messages of one statement at most. */
+/** Maximum messages per statement. */
 const BATCH_MAX = 500;
 const STATUSES: ReadonlySet<unknown> = new Set(['sent', 'delivered', 'read', 'played']);
 
 /**
- * Stores what was before the pairing: chats, contacts and messages, without events of their own. Media stays where it
- * is: it is said to be missing. Of a part that could not be recorded again and again only its end is kept.
+ * Stores chats, contacts and messages from before the pairing, without their own events. Media is not
+ * downloaded but marked as missing. A part that fails repeatedly is recorded only as ended.
  */
 export async function recordHistory(
   { deps, scope }: { deps: ArrivalsDeps; scope: ArrivalsScope },
@@ -33,7 +33,7 @@ export async function recordHistory(
       : messages
           .flatMap((message) => pastOf(message, deps.clock.now()))
           .map((message) => ({ ...message, chat: known(message.chat) }));
-    // Messages first: the last one of all tells how many there were.
+    // Messages first: the last statement reports how many there were.
     for (let at = 0; at + BATCH_MAX < past.length; at += BATCH_MAX) {
       const part = past.slice(at, at + BATCH_MAX);
       await recordPastBatch(deps, scope, {
@@ -62,7 +62,7 @@ export async function recordHistory(
   }
 }
 
-/** The address of the phone, for an anonymous id whose phone is known. */
+/** Maps an anonymous id to the phone's address if that is known. */
 async function addressesOf(
   { db }: ArrivalsDeps,
   { instanceId }: ArrivalsScope,

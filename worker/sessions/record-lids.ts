@@ -7,13 +7,13 @@ type Told = Extract<NetworkFact, { kind: 'lid' }>;
 
 const PHONE = /^\d{7,15}$/;
 
-/** Who records what is told of anonymous ids; a pair that is none is passed over. */
+/** Records pairs of anonymous id and phone; skips invalid ones. */
 export const lidRecorders = {
   lid: (deps: ArrivalsDeps, scope: ArrivalsScope, facts: readonly Told[]): Promise<unknown> =>
     recordLids(deps, scope, facts.filter(isPair)),
 };
 
-/** Whether it names somebody: a pair that is none is passed over. */
+/** Whether both ids are valid. */
 export function isPair({ lid, phone }: { lid: unknown; phone: unknown }): boolean {
   return typeof lid === 'string' && isLidJid(lid) && typeof phone === 'string' && PHONE.test(phone);
 }

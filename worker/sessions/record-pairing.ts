@@ -4,7 +4,7 @@ import type { PairedIdentity } from '@posthorn/core/network/driver.ts';
 import { record } from './record-transition.ts';
 import type { SessionContext } from './session-context.ts';
 
-/** Keeps what the pairing gave, before the network takes the pairing for done. Throws when it cannot be kept. */
+/** Stores the credentials and identity before the network takes the pairing as done. Throws if that fails. */
 export async function onPaired(held: SessionContext, identity: PairedIdentity): Promise<void> {
   const { deps, lease } = held;
   const credentials = deps.cipher.seal(identity.credentials);
@@ -15,7 +15,7 @@ export async function onPaired(held: SessionContext, identity: PairedIdentity): 
     reason: 'paired',
     fields: { credentials, phone: identity.phone, jid: identity.jid, push_name: identity.pushName },
   });
-  // The network must not take the pairing for done: the credentials are kept nowhere.
+  // The network must not take the pairing as done, because the credentials are stored nowhere.
   if (outcome === 'refused') throw new Error(`a ${held.row.state} instance was paired`);
   held.row = { ...held.row, credentials };
 }

@@ -2,21 +2,21 @@ import { type TransitionOutcome, transitionInstance } from '@posthorn/core/insta
 import type { SessionContext } from './session-context.ts';
 import type { PlannedTransition } from './session-decisions.ts';
 
-/** Records a transition of the instance, or what changes with its state. */
+/** Records a transition of the instance, or fields that change with its state. */
 export async function record(held: SessionContext, planned: PlannedTransition): Promise<TransitionOutcome> {
   const { deps, lease, row } = held;
   const outcome = await transitionInstance(deps, { instanceId: row.id, lease, ...planned });
   if (planned.to !== 'CONNECTED') held.watch.clear();
   if (outcome === 'moved') {
     const { last_error: told } = planned.fields;
-    // Connecting forgets the error by itself.
+    // Connecting clears the error.
     const lastError = told === undefined ? (planned.to === 'CONNECTED' ? null : row.lastError) : told;
     held.row = { ...held.row, state: planned.to, lastError };
   }
   return outcome;
 }
 
-/** Tells users why it is not connected, once for each reason. */
+/** Shows users why the instance is not connected, once per reason. */
 export async function showError(held: SessionContext, error: string): Promise<void> {
   const { state, lastError } = held.row;
   if (lastError === error) return;
@@ -25,7 +25,7 @@ export async function showError(held: SessionContext, error: string): Promise<vo
   await record(held, { to, reason, fields: { last_error: error } });
 }
 
-/** The account may not do everything at present; it stays connected. */
+/** Records that the network restricts the account; the instance stays connected. */
 export async function onRestricted(held: SessionContext, restriction: string | null): Promise<void> {
   if (held.row.state !== 'CONNECTED') return;
   await record(held, { to: 'CONNECTED', reason: null, fields: { restriction } });

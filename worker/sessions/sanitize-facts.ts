@@ -1,4 +1,4 @@
-/** Facts made into what can be stored, as messages are (tame.ts): null for one that names nothing. */
+/** Makes facts storable, like messages (sanitize.ts): null for a fact without a valid id. */
 import { LABEL_COLOR_MAX } from '@posthorn/contract/limits.ts';
 import type { PastBatch, PastChat } from '@posthorn/core/messages/record-history.ts';
 import type { HistoryChat, NetworkFact } from '@posthorn/core/network/facts.ts';
@@ -81,10 +81,10 @@ export function sanitizeContact(
   };
 }
 
-/** What is neither a time nor "without an end" mutes nothing. */
+/** A value that is neither a time nor "no end" does not mute. */
 function sanitizeMute(until: unknown): number | null {
   if (!isCount(until)) return null;
-  // A date that JavaScript cannot tell has no end that anybody will see.
+  // A date beyond JavaScript's range means no end in practice.
   return until > 8.64e15 ? 0 : until;
 }
 

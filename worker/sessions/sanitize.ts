@@ -1,7 +1,7 @@
 /**
- * Makes what strangers send storable. A network passes on whatever a phone wrote: invalid dates, characters that
- * PostgreSQL refuses in text, numbers too large for their column, texts of megabytes. Each of them would fail the
- * statement that records it, and everything behind it.
+ * Makes data from strangers storable. A network passes on anything a phone wrote: invalid dates, characters
+ * that PostgreSQL refuses in text, numbers too large for their column, texts of megabytes. Each of them would
+ * fail the statement that records it, and block all later items.
  */
 import { CONTENT_MAX_BYTES } from '@posthorn/core/messages/apply-change.ts';
 import type {
@@ -12,15 +12,15 @@ import type {
 } from '@posthorn/core/network/driver.ts';
 import { DAY_MS } from '@posthorn/core/platform/durations.ts';
 
-/** A message as it is recorded; what had to be left out of it is named. */
+/** A message as it is recorded, with the reason if parts had to be left out. */
 export type SanitizedMessage = InboundMessage & { incomplete?: 'content_cut' | 'content_unreadable' };
 
-/** Ids and addresses stand in indexes, whose entries have a bound; no network has longer ones. */
+/** Ids and addresses are indexed, and index entries have a maximum size; no network has longer ones. */
 const ID = /^[\x21-\x7e]{1,128}$/;
 const NAME_MAX_CHARS = 256;
 const FILE_NAME_MAX_CHARS = 1024;
 const TYPE_MAX_CHARS = 128;
-/** Where a content is larger: what is left of each text in it. A phone sends 65,536 characters at most. */
+/** If a content is too large, each text in it is cut to this. A phone sends at most 65,536 characters. */
 const TEXT_MAX_CHARS = 16 * 1024;
 const DEPTH_MAX = 32;
 const NODES_MAX = 20_000;
@@ -28,7 +28,7 @@ const EARLIEST_MS = Date.UTC(2000);
 const AHEAD_MS = DAY_MS;
 const FORWARDS_MAX = 1_000_000;
 
-/** Null when it says neither what it is called nor where it belongs: nothing of it could be found again. */
+/** Null if the id, chat or sender is invalid: the message could never be found again. */
 export function sanitizeMessage(message: InboundMessage, now: Date): SanitizedMessage | null {
   if (!isId(message.networkId) || !isId(message.chat) || !isId(message.from)) return null;
   const { content, incomplete } = sanitizeContent(message.content);
@@ -60,16 +60,16 @@ export function sanitizeChange(change: NetworkChange, now: Date): NetworkChange 
   const at = sanitizeDate(change.at, now);
   if (change.kind !== 'edited') return { ...change, at };
   const { content, incomplete } = sanitizeContent(change.content);
-  // New words that can't be read are none: the message keeps those that it has.
+  // If the new content is unreadable, the message keeps its old content.
   return incomplete === 'content_unreadable' ? null : { ...change, content, at };
 }
 
-/** An id or an address as it can stand in an index. */
+/** Whether an id or address fits in an index. */
 export function isId(value: unknown): value is string {
   return typeof value === 'string' && ID.test(value);
 }
 
-/** A date that is none, or of another age, is now: that is when it came. */
+/** Replaces an invalid or implausible date by now, the time of arrival. */
 export function sanitizeDate(at: Date, now: Date): Date {
   const ms = at instanceof Date ? at.getTime() : Number.NaN;
   return ms >= EARLIEST_MS && ms <= now.getTime() + AHEAD_MS ? at : now;
@@ -77,11 +77,11 @@ export function sanitizeDate(at: Date, now: Date): Date {
 
 export function sanitizeText(value: unknown, maxChars: number): string {
   if (typeof value !== 'string') return '';
-  // Cut before it is looked at, and once more: a pair may have been cut in two.
+  // Cut before processing; storable() then replaces a surrogate pair that the cut split.
   return storable(value.slice(0, maxChars));
 }
 
-/** PostgreSQL takes no NUL in text and neither NUL nor half a surrogate pair in JSON. */
+/** PostgreSQL accepts no NUL in text, and neither NUL nor half a surrogate pair in JSON. */
 function storable(text: string): string {
   return text.toWellFormed().replaceAll('\u0000', '\ufffd');
 }
@@ -116,7 +116,7 @@ function sizeOf(content: Record<string, unknown>): number {
   return Buffer.byteLength(JSON.stringify(content));
 }
 
-/** Null for what is no object, or is too deep or too much of one. */
+/** Null if the value is not an object, or is too deep or too large. */
 function copyOf(value: unknown, textMaxChars: number): Record<string, unknown> | null {
   let nodes = 0;
   const text = (from: string) => storable(from.slice(0, textMaxChars));
@@ -128,7 +128,7 @@ function copyOf(value: unknown, textMaxChars: number): Record<string, unknown> |
     if (typeof from === 'boolean' || from === null) return from;
     if (Array.isArray(from)) return from.map((each) => copy(each, depth + 1));
     if (typeof from !== 'object') return undefined;
-    // Not by assignment: a key named __proto__ is a key like any other.
+    // Not by assignment: a key named __proto__ is an ordinary key.
     return Object.fromEntries(
       Object.entries(from).map(([key, each]) => [text(key), copy(each, depth + 1)] as const),
     );

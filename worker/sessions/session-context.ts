@@ -25,11 +25,11 @@ export interface SessionDeps extends InstanceQueueDeps, ArrivalsDeps {
   db: Db;
   bus: Bus;
   cipher: Cipher;
-  /** The network of an instance by its name; one that is not offered here cannot be opened. */
+  /** The driver with this name; a driver that is not offered here cannot open sessions. */
   driverOf(name: string): NetworkDriver;
-  /** The least distance between two sends of an instance on this network. */
+  /** Minimum time between two sends of an instance on this network. */
   pacingMinMs(driver: string): number;
-  /** The longest time that a text is typed; 0: none is. */
+  /** Maximum typing time for a text; 0: no typing. */
   typingMaxMs: number;
   inbound: InboundRecorder;
   settings: SettingsLoader;
@@ -39,43 +39,45 @@ export interface SessionDeps extends InstanceQueueDeps, ArrivalsDeps {
   log: Log;
 }
 
-/** One owned instance: its network session, kept where the users want it, and its queue. */
+/** One owned instance: its queue, and its network session, which is kept in the state users asked for. */
 export interface InstanceSession {
   readonly queue: InstanceQueue;
-  /** The session, while one is open. */
+  /** The network session, or null while none is open. */
   network(): NetworkSession | null;
-  /** Keeps what an answer of the network means for others than who asked. Rejects when it could not. */
+  /** Stores the effects of a network answer on anyone other than the caller. Rejects if that fails. */
   noteAnswer(answer: NetworkAnswer): Promise<void>;
-  /** For how long there has been work that does not get on, while users are told that it is connected. */
+  /** How long work has made no progress while users see the instance as connected. */
   lateMs(): number;
-  /** Reads the row again and moves toward what it asks for. */
+  /** Reads the row again and moves toward its desired state. */
   reconcile(): void;
-  /** Whether the row asks for something that this session has not seen. */
+  /** Whether the row has a request that this session has not seen. */
   differsFrom(row: SessionRow): boolean;
-  /** Closes the session without touching the row: the instance stays as it is for the next owner. */
+  /** Closes the session without touching the row: the next owner finds the instance as it is. */
   stop(): Promise<void>;
 }
 
-/** What the functions of one instance session share. They change it in steps, of which one runs at a time. */
+/**
+ * State shared by the functions of one instance session. They change it in steps, which run one at a time.
+ */
 export interface SessionContext {
   deps: SessionDeps;
   lease: Lease;
   log: Log;
   row: SessionRow;
-  /** As they were when something last arrived. */
+  /** The settings as of the last received item. */
   settings: InstanceSettings;
   driver: NetworkDriver;
   session: NetworkSession | null;
-  /** The generation of the row at the last try to open a session. */
+  /** The row's generation at the last try to open a session. */
   triedGeneration: number;
-  /** Counts openings: what an earlier session still says is not about the one there now. */
+  /** Counts openings: events of an earlier session do not concern the current one. */
   opening: number;
   failures: number;
-  /** Since when the present session is connected. */
+  /** When the current session connected. */
   connectedAt: Date | null;
   isStopped: boolean;
   steps: StepChain;
-  /** What arrivals set off and do not wait for. */
+  /** Work started by received items that they do not wait for. */
   asides: StepChain;
   turn: OpeningTurn;
   retryTimer: LoneTimer;

@@ -1,35 +1,35 @@
-/** What a session does at which moment: decisions alone, made of what is known, without I/O and without a clock. */
+/** Decides the next step of a session from known state alone, without I/O or a clock. */
 import type { SessionRow } from '@posthorn/core/instances/load-sessions.ts';
 import type { TransitionFields } from '@posthorn/core/instances/transition-instance.ts';
 import type { DisconnectReason } from '@posthorn/core/network/driver.ts';
 
 const BACK_OFF_MS = [0, 250, 500, 1_000, 2_000, 5_000, 10_000, 30_000];
-/** A session that was connected for so long was not in trouble. */
+/** A session connected for this long was healthy. */
 const STEADY_MS = 60_000;
-/** A throttled account is looked at this often. */
+/** Retry interval for a throttled account. */
 const HARD_PAUSED_RETRY_MS = 60_000;
-/** A network that refuses our version says so until somebody installs a newer one. */
+/** A network that refuses our version does so until someone installs a newer one. */
 const VERSION_RETRY_MS = 60 * 60_000;
 
-/** A transition of the instance that is to be recorded. */
+/** A transition of the instance to record. */
 export interface PlannedTransition {
   to: SessionRow['state'];
   reason: string | null;
   fields: TransitionFields;
 }
 
-/** How to get an instance to where its row wants it. */
+/** How to bring an instance to its row's desired state. */
 export type SettlePlan =
   | { to: 'connected'; closes: boolean; opens: boolean }
   | { to: 'logged_out' }
   | { to: 'disconnected'; transition: PlannedTransition | null };
 
-/** The session that is held now, and the last try to open one. */
+/** The current session, and the last try to open one. */
 export interface HeldSession {
   isOpen: boolean;
-  /** The row's generation at the last try. A newer one means that a person has asked since. */
+  /** The row's generation at the last try. A newer one means that a person has made a request since. */
   triedGeneration: number;
-  /** The next try waits for its time, or for its turn. */
+  /** The next try waits for its time or its turn. */
   isRetrying: boolean;
 }
 
@@ -39,7 +39,7 @@ export function planSettling(
 ): SettlePlan {
   if (row.desired === 'connected') {
     const isAsked = held.triedGeneration !== row.generation;
-    // A person who asks does not wait for the time of the next try.
+    // A person's request does not wait for the next retry.
     const opens = isAsked || (!held.isOpen && !held.isRetrying);
     return { to: 'connected', closes: held.isOpen && isAsked, opens };
   }
@@ -49,14 +49,17 @@ export function planSettling(
   return { to: 'disconnected', transition: isUp ? transition : null };
 }
 
-/** What follows when a session has ended. */
+/** The next steps after a session has ended. */
 export interface AfterEnd {
   transition?: PlannedTransition;
   /** The network ended the pairing. */
   forgetsPairing?: true;
-  /** Opens again after this time, or after that of the back-off. */
+  /** Opens again after this time, or after the back-off's. */
   retry?: number | 'back_off';
-  /** Users are told that it is away only if it does not come back soon. Else a wait for that ends. */
+  /**
+   * `starts`: users learn of the loss only if the connection does not come back soon. `ends`: stops that
+   * wait.
+   */
   grace: 'starts' | 'goes_on' | 'ends';
 }
 
@@ -86,8 +89,8 @@ export function afterEnd(reason: DisconnectReason, state: SessionRow['state']): 
       };
     }
     case 'replaced': {
-      // Another login has the account, and opening again would end that one in turn. It stays away, in every
-      // process, until a person connects it.
+      // Another login uses the account, and opening again would end that one. No process opens it until a
+      // person connects it.
       const fields = {
         last_error: 'another session of this account was opened; connect again when that one has stopped',
         wanted: 'disconnected',
@@ -97,21 +100,24 @@ export function afterEnd(reason: DisconnectReason, state: SessionRow['state']): 
   }
 }
 
-/** Whether users are told why it ended. While they are told that it is connected, a cut is none that they need to know of. */
+/**
+ * Whether users see why the session ended. A cut is hidden from them as long as they see the instance as
+ * connected.
+ */
 export function isErrorTold(reason: DisconnectReason, state: SessionRow['state']): boolean {
   return reason === 'failed' || (reason === 'connection_lost' && state !== 'CONNECTED');
 }
 
 /**
- * Whether the tries before count no more. Having been connected is enough, unless what ended the session may end the
- * next one as soon as it is connected.
+ * Whether the count of failed tries starts again. Having been connected is enough, unless the cause may end
+ * the next session right after it connects.
  */
 export function startsAnew(reason: DisconnectReason, connectedAt: Date | null, now: Date): boolean {
   if (connectedAt === null) return false;
   return reason !== 'failed' || now.getTime() - connectedAt.getTime() >= STEADY_MS;
 }
 
-/** How the end of a pairing is told; null where nothing of it is left to tell. */
+/** The transition that reports the end of a pairing; null if there is nothing left to report. */
 export function planForgetting(row: Pick<SessionRow, 'credentials' | 'state'>): PlannedTransition | null {
   if (row.credentials === null && row.state === 'DISCONNECTED') return null;
   const pairing = { credentials: null, phone: null, jid: null, push_name: null };
@@ -122,17 +128,17 @@ export function planForgetting(row: Pick<SessionRow, 'credentials' | 'state'>): 
   };
 }
 
-/** The wait before the next try, after so many that failed in a row. */
+/** The wait before the next try, after `failures` failures in a row. */
 export function backOffMs(failures: number): number {
   return BACK_OFF_MS[Math.min(failures, BACK_OFF_MS.length - 1)]!;
 }
 
-/** Spreads the tries of many that failed in the same moment by a quarter; `random` in [0, 1). */
+/** Spreads tries that failed at the same moment by a quarter; `random` in [0, 1). */
 export function withJitter(ms: number, random: number): number {
   return ms * (0.75 + random / 2);
 }
 
-/** Whether `other` asks for something that `row` did not. */
+/** Whether `other` has a request that `row` does not have. */
 export function asksForMore(
   row: Pick<SessionRow, 'desired' | 'generation' | 'codePhone' | 'settings'>,
   other: Pick<SessionRow, 'desired' | 'generation' | 'codePhone' | 'settings'>,

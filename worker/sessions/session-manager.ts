@@ -9,7 +9,7 @@ import { startLookingForWork } from '../dispatch/look-for-work.ts';
 import { startInstanceSession } from './instance-session.ts';
 import type { InstanceSession, SessionDeps } from './session-context.ts';
 
-/** Notifications can be lost: rows are compared this often anyway. */
+/** Notifications can be lost, so rows are also compared at this interval. */
 const COMPARE_MS = 5_000;
 const PREFETCH = 64;
 
@@ -20,14 +20,14 @@ export interface SessionManagerDeps extends SessionDeps {
 /** The sessions of every shard this worker owns. */
 export interface SessionManager {
   acquire(lease: Lease): void;
-  /** Resolves when the shard's sessions are closed and what they did is recorded. */
+  /** Resolves when the shard's sessions are closed and their results are recorded. */
   release(shard: number): Promise<void>;
   counts(): { shards: number; sessions: number };
-  /** The longest time that an instance here has had work that does not get on. */
+  /** The longest time that an instance here has had work without progress. */
   lateMs(): number;
-  /** What is held of an instance, or null. */
+  /** This worker's session of an instance, or null. */
   find(instanceId: string): InstanceSession | null;
-  /** Wakes the queues of these instances; true when all of them are here. */
+  /** Wakes the queues of these instances; true if all of them are here. */
   wakeQueues(accepted: readonly AcceptedFor[]): boolean;
   stop(): Promise<void>;
 }
@@ -40,8 +40,8 @@ interface OwnedShard {
 }
 
 /**
- * Whether there is something to do for an instance that has no session here. One that says it is connected and
- * may not be was left so by a worker that is gone: it would take sends that nobody makes.
+ * Whether an instance without a session here needs one. A row that still says connected may have been left by
+ * a crashed worker: it would accept sends that nobody makes.
  */
 function needsAttention({ desired, state, credentials }: SessionRow): boolean {
   if (desired === 'connected') return true;
@@ -49,7 +49,7 @@ function needsAttention({ desired, state, credentials }: SessionRow): boolean {
   return state === 'CONNECTED' || state === 'PAIRING';
 }
 
-/** The shards that are owned, each with its sessions. */
+/** The owned shards with their sessions. */
 type Shards = Map<number, OwnedShard>;
 
 export function startSessionManager(deps: SessionManagerDeps): SessionManager {
@@ -58,7 +58,7 @@ export function startSessionManager(deps: SessionManagerDeps): SessionManager {
     everyMs: COMPARE_MS,
     waitsFirst: true,
     run: () => compareAll(deps, shards),
-    onError: (err) => deps.log.warn({ err }, 'comparing the instances failed, will be tried again'),
+    onError: (err) => deps.log.warn({ err }, 'comparing the instances failed, will be retried'),
   });
   const looking = startLookingForWork({ ...deps, queues: () => queuesOf(shards) });
   deps.bus.on('instance', (instanceId) => void lookAt(deps, shards, instanceId));
@@ -91,8 +91,8 @@ export function startSessionManager(deps: SessionManagerDeps): SessionManager {
 
 function openShard(deps: SessionManagerDeps, lease: Lease): OwnedShard {
   const sessions = new Map<string, InstanceSession>();
-  // The wake-up is acked at once: from here on the database says what is to be done, and a new
-  // owner looks at all of it. A queue that can't be consumed yet costs time, not messages.
+  // The wake-up is acked immediately: from here on the database holds the pending work, and a new owner reads
+  // all of it. If the queue cannot be consumed yet, that costs time, not messages.
   const consumer = deps.broker
     .consume(shardQueue(lease.shard), { prefetch: PREFETCH }, async (body) => {
       for (const wakeUp of (body as { instances: WakeUp[] }).instances) {
@@ -127,7 +127,7 @@ async function compareAll(deps: SessionManagerDeps, shards: Shards): Promise<voi
   adopt(deps, shards, rows);
 }
 
-/** Rows of shards that are owned now; a database that is away means that nothing changes. */
+/** Rows of shards owned now; null if the database is away: then nothing changes. */
 async function load(
   deps: SessionManagerDeps,
   where: Parameters<typeof loadSessionRows>[1],
@@ -162,7 +162,7 @@ async function dropDeleted(
   for (const owned of shards.values()) {
     for (const [id, session] of owned.sessions) {
       if (there.has(id)) continue;
-      // A shard acquired since these rows were read has newer sessions: ask for this one alone.
+      // A shard acquired since these rows were read has newer sessions: read this one alone.
       const found = await load(deps, { instanceId: id });
       if (!found || found.length > 0) continue;
       owned.sessions.delete(id);

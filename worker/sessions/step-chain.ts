@@ -1,10 +1,10 @@
-/** Runs steps one at a time, in the order they were asked for. */
+/** Runs steps one at a time, in the order they were requested. */
 export interface StepChain {
-  /** Rejects as `work` does, for those who must know; the failure is told and holds up no later step. */
+  /** Rejects if `work` does, for callers that must know; the failure is reported and blocks no later step. */
   tryStep(what: string, work: () => Promise<void>): Promise<void>;
-  /** For steps that nobody waits for: the next look at the row tries again. */
+  /** For steps without a waiting caller: the next look at the row tries again. */
   step(what: string, work: () => Promise<void>): void;
-  /** Resolves when every step asked for so far has ended. */
+  /** Resolves when every step requested so far has ended. */
   settled(): Promise<void>;
 }
 

@@ -7,16 +7,16 @@ import { isStorageTrouble } from '@posthorn/core/platform/storage/storage.ts';
 import { type Care, LocalFailure } from './bounded-tries.ts';
 import type { SanitizedMessage } from './sanitize.ts';
 
-/** Messages wait so long for a storage that takes nothing; then they are told without their media. */
+/** Messages wait this long for a failing storage; then they are reported without their media. */
 const STORAGE_PATIENCE_MS = 10 * 60_000;
 
-/** A received message with what became of its media. */
+/** A received message and the result of storing its media. */
 export interface StoredInbound {
   message: SanitizedMessage;
   mediaId?: string | undefined;
   mimeType?: string | undefined;
   animated?: boolean | undefined;
-  /** Why it is not whole. */
+  /** Why it is incomplete. */
   incomplete?: string | undefined;
 }
 
@@ -27,15 +27,15 @@ export interface StoreScope {
   session(): NetworkSession | null;
 }
 
-/** Gives the function that stores the media of what one instance receives, with as much care as is told. */
+/** Creates the function that stores the media of one instance's received messages, with the given care. */
 export function createInboundStorer(
   deps: { inboundMedia: InboundMediaStore | null; log: Log },
   scope: StoreScope,
 ): (message: SanitizedMessage, care: Care) => Promise<StoredInbound> {
-  /** When our storage began to fail, by the process's own clock. */
+  /** When our storage began to fail, on the monotonic clock. */
   let storageFailsSinceMs: number | null = null;
 
-  /** Without an id when it is not to be stored, or can't be: the message is told without it. */
+  /** No id if the media is not to be stored or cannot be: the message is reported without it. */
   async function keep(message: SanitizedMessage, care: Care): Promise<Kept> {
     if (!scope.settings().store_media || !deps.inboundMedia) return {};
     if (care !== 'whole') return { missing: 'media_unavailable' };
@@ -53,7 +53,7 @@ export function createInboundStorer(
       if (isStorageTrouble(err)) storageFailsSinceMs ??= performance.now();
       const missing = missingBecause(err, performance.now() - (storageFailsSinceMs ?? 0));
       if (missing === null) throw err;
-      deps.log.debug({ err, instance_id: scope.instanceId }, 'received media is not kept');
+      deps.log.debug({ err, instance_id: scope.instanceId }, 'storing received media failed');
       return { missing };
     }
   }
@@ -74,7 +74,7 @@ export function createInboundStorer(
   };
 }
 
-/** What became of a message's media. */
+/** The result of storing a message's media. */
 interface Kept {
   mediaId?: string;
   mimeType?: string;
@@ -83,7 +83,10 @@ interface Kept {
   missing?: string;
 }
 
-/** Why media will never be had; null when it is to be tried again. `failingMs`: for how long our storage fails. */
+/**
+ * Why the media will never be stored; null if it is to be tried again. `failingMs`: how long our storage has
+ * been failing.
+ */
 function missingBecause(err: unknown, failingMs: number): string | null {
   if (err instanceof SendRefused || err instanceof MediaUnusable) {
     return err.reason.startsWith('media_') ? err.reason : 'media_unavailable';

@@ -3,7 +3,10 @@ import { type Presence, recordPresence } from '@posthorn/core/presence/record-pr
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
 import { isId, sanitizeDate } from './sanitize.ts';
 
-/** Told so often at most, and so many at a time: of more than that the oldest go untold. */
+/**
+ * Presence is reported at most this often, in batches of this size; in a larger batch the oldest updates are
+ * dropped.
+ */
 const EVERY_MS = 1_000;
 const AT_ONCE_MAX = 50;
 
@@ -16,8 +19,8 @@ const STATES: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * Tells of presence as events. Nothing waits for it and nothing is repeated: of somebody who comes and goes faster than it
- * is told the newest counts, and a flood costs this instance one statement a second.
+ * Reports presence as events. Nothing waits for it and nothing is repeated: if someone changes faster than
+ * the interval, the newest state counts, and a flood costs this instance one statement a second.
  */
 export function createPresenceTeller(
   deps: ArrivalsDeps,
@@ -40,7 +43,7 @@ export function createPresenceTeller(
     try {
       await recordPresence(deps, scope, updates);
     } catch (err) {
-      deps.log.debug({ err, instance_id: scope.instanceId }, 'presence was not told');
+      deps.log.debug({ err, instance_id: scope.instanceId }, 'recording presence failed');
     }
     timer = undefined;
     if (waiting.size > 0) schedule();

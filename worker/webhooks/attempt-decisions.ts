@@ -1,4 +1,4 @@
-/** What to attempt next at an endpoint, and what came of an attempt: decisions alone, without I/O or a clock. */
+/** Decides what to attempt next at an endpoint and how to record the result, without I/O or a clock. */
 import type { ErrorClass } from '@posthorn/contract/messaging/webhooks.ts';
 import { faultOf } from '@posthorn/core/platform/http/outbound-http.ts';
 import type { EndpointConfig } from './endpoint-config.ts';
@@ -8,24 +8,26 @@ import { classOfStatus, parseRetryAfterMs, retryDelayMs } from './outcome.ts';
 import type { PostAnswer } from './post-attempt.ts';
 import type { AttemptResult } from './record-attempts.ts';
 
-/** First attempts go before retries, but one retry is begun after so many: a long backlog would starve them. */
+/**
+ * First attempts precede retries, but one retry begins after this many: a long backlog would starve retries.
+ */
 const FRESH_IN_ROW = 7;
 const SLOW_MS = 1_000;
 
-/** Takes out of the endpoint what is to be released, and says what may be begun of the rest. */
+/** Removes the deliveries to release from the endpoint, and says which of the rest may begin. */
 export interface BeginPlan {
-  /** Not to be attempted here any more. */
+  /** Deliveries this process will no longer attempt. */
   released: HeldDelivery[];
-  /** The configuration to attempt with; null: nothing is begun. */
+  /** The configuration to attempt with; null: nothing may begin. */
   config: EndpointConfig | null;
-  /** Attempts under way at this endpoint, at most. */
+  /** Maximum attempts in progress at this endpoint. */
   allowed: number;
 }
 
-/** `most`: attempts that may be begun now. */
+/** `most`: attempts that may begin now. */
 export function planBegin(endpoint: Endpoint, most: number, isStopped: boolean, nowMs: number): BeginPlan {
   const { config, control } = endpoint;
-  // Kept here they would fill its room, and nothing would ever ask it again. Without a configuration the
+  // Kept here they would fill its room, and no attempt would ever free it. Without a configuration the
   // webhook was deleted a moment ago: the next claim discards its deliveries.
   if (!config || isStopped || isBroken(control, nowMs))
     return { released: takeAll(endpoint), config: null, allowed: 0 };
@@ -33,12 +35,15 @@ export function planBegin(endpoint: Endpoint, most: number, isStopped: boolean, 
   return { released: takeLate(endpoint, nowMs), config, allowed };
 }
 
-/** Everything that waits at the endpoint. */
+/** Removes and returns all deliveries waiting at the endpoint. */
 export function takeAll(endpoint: Endpoint): HeldDelivery[] {
   return [...endpoint.fresh.splice(0), ...endpoint.retries.splice(0)];
 }
 
-/** What waited for so long that its lease might end during the attempt; the first ones were claimed first. */
+/**
+ * Removes and returns deliveries that waited so long that their lease might end during the attempt; the
+ * queues are in claim order.
+ */
 function takeLate(endpoint: Endpoint, nowMs: number): HeldDelivery[] {
   const late: HeldDelivery[] = [];
   for (const queue of [endpoint.fresh, endpoint.retries])
@@ -46,7 +51,7 @@ function takeLate(endpoint: Endpoint, nowMs: number): HeldDelivery[] {
   return late;
 }
 
-/** First attempts before retries, but for one retry after {@link FRESH_IN_ROW}. */
+/** The next delivery: first attempts before retries, except for one retry after {@link FRESH_IN_ROW}. */
 export function nextOf(endpoint: Endpoint): HeldDelivery | undefined {
   const isRetrysTurn = endpoint.freshInRow >= FRESH_IN_ROW && endpoint.retries.length > 0;
   const first = isRetrysTurn ? undefined : endpoint.fresh.shift();
@@ -58,7 +63,7 @@ export function nextOf(endpoint: Endpoint): HeldDelivery | undefined {
   return endpoint.retries.shift();
 }
 
-/** Of attempts in the order in which they began: those whose time is up, and those that have become slow. */
+/** Finds the attempts that timed out and those that became slow. `underWay` is in starting order. */
 export function judgeAges<T extends { startedAt: number }>(
   underWay: Iterable<T>,
   timeoutMs: number,
@@ -74,7 +79,7 @@ export function judgeAges<T extends { startedAt: number }>(
   return { late, slow };
 }
 
-/** What is recorded of an attempt, and when to try again. `random` in [0, 1), for the jitter. */
+/** The record of an attempt, with the time of the next one. `random` in [0, 1), for the jitter. */
 export function resultOf(
   config: Pick<EndpointConfig, 'webhookUrl'>,
   delivery: HeldDelivery,
@@ -109,8 +114,8 @@ export function resultOf(
 }
 
 /**
- * An answer whose status came has told the outcome, even if its body was cut off after that: sent again, a 2xx
- * would be a duplicate. Only time counts the body in (WHK-7).
+ * Once the status arrived the outcome is known, even if the body was cut off: repeating a 2xx would be a
+ * duplicate. Only the timeout includes the body (WHK-7).
  */
 function classOf({ err, statusCode }: PostAnswer): ErrorClass {
   const fault = err && faultOf(err);

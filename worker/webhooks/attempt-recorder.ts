@@ -6,13 +6,15 @@ import { type AttemptResult, recordAttempts } from './record-attempts.ts';
 
 const BATCH_MAX = 500;
 const RETRY_MS = 500;
-/** Nobody waits for what gathers meanwhile, and one in a statement of four costs half of one alone. */
+/**
+ * Nobody waits for the results that gather meanwhile, and one in a statement of four costs half of one alone.
+ */
 const GATHER_MS = 20;
 
 /**
- * Writes results in batches: the first at once, and while that is on its way and for a moment after it the next
- * gather, so that the busier it is the fewer statements a result costs. Keeps trying while the database is away; what is
- * never written is attempted again under the same number once the lease ends.
+ * Writes results in batches: the first immediately; the next gather while it is being written and for a
+ * moment after, so a result costs fewer statements the busier it is. Retries while the database is away; an
+ * attempt that is never written is repeated under the same number once the lease ends.
  */
 export function createAttemptRecorder(deps: { db: Db; log: Log }) {
   let waiting: AttemptResult[] = [];
@@ -20,15 +22,15 @@ export function createAttemptRecorder(deps: { db: Db; log: Log }) {
 
   const loop = startLoop({
     everyMs: Number.POSITIVE_INFINITY,
-    // Whatever comes meanwhile, a database that is away is not asked more often.
+    // A database that is away is not queried more often, however many results arrive.
     gapMs: () => (isAway ? RETRY_MS : GATHER_MS),
     retryMs: 0,
     waitsFirst: true,
     async run() {
-      // What ends in the same turn of the event loop goes together.
+      // Results from the same turn of the event loop are written together.
       await immediate();
       await writeBatch();
-      // What is left of more than one statement takes: nobody may come any more to wake for it.
+      // More results are left than one statement takes, and perhaps none will arrive to wake the loop.
       if (waiting.length > 0) loop.wake();
       return waiting.length >= BATCH_MAX;
     },
@@ -58,13 +60,13 @@ export function createAttemptRecorder(deps: { db: Db; log: Log }) {
     },
     /** Results not written yet: a claim while many wait would only add to them. */
     backlog: () => waiting.length,
-    /** Resolves when everything given so far is written, or given up: once more is tried, and no further. */
+    /** Tries once more to write everything; resolves when it is written or given up. */
     async stop(): Promise<void> {
       await loop.stop();
       try {
         while (waiting.length > 0) await writeBatch();
       } catch (err) {
-        deps.log.warn({ err, attempts: waiting.length }, 'recording webhook attempts failed, given up');
+        deps.log.warn({ err, attempts: waiting.length }, 'gave up recording webhook attempts');
         waiting = [];
       }
     },

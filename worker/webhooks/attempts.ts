@@ -14,42 +14,50 @@ export interface AttemptsDeps {
   outbound: Outbound;
   /** In [0, 1); for the jitter of retries. */
   random: () => number;
-  /** For an attempt in all, body read included. */
+  /** Timeout of a whole attempt, including reading the body. */
   timeoutMs: number;
-  /** False: what is held here may be another's by now. Nothing is begun; {@link Attempts.begin} is called again. */
+  /**
+   * False: another worker may hold these deliveries by now. Nothing begins; {@link Attempts.begin} is called
+   * again later.
+   */
   isAlive(): boolean;
-  /** How one ended. Not told of those that end with the process: they were none. */
+  /**
+   * Called with the result of each attempt, except those cut off by the end of the process: they do not
+   * count.
+   */
   onResult(endpoint: Endpoint, result: AttemptResult): void;
-  /** An attempt has become slow: it no longer counts among what is held for the quick ones. */
+  /** An attempt has become slow: it no longer counts toward the limit for quick ones. */
   onSlow(): void;
-  /** Deliveries that will not be attempted now. */
+  /** Returns deliveries that will not be attempted now. */
   release(deliveries: HeldDelivery[]): void;
 }
 
 export interface Attempts {
-  /** Deliveries wait at this endpoint: begins as many as it has slots for, in turns with the other endpoints. */
+  /**
+   * Begins as many waiting deliveries of this endpoint as it has slots for, in turns with other endpoints.
+   */
   begin(endpoint: Endpoint): void;
   inFlight(): number;
-  /** Of them, those that have been waiting for an answer for a second or more. */
+  /** Attempts among them that have waited a second or more for an answer. */
   slow(): number;
   start(): void;
-  /** Lets what is under way end for so long, then cuts it off; those deliveries come back. */
+  /** Gives attempts in progress this long to end, then aborts them and returns their deliveries. */
   stop(graceMs: number): Promise<HeldDelivery[]>;
 }
 
 /**
- * Attempts begun in one turn of the event loop, and of one endpoint before the next one's: a claim of a
- * hundred would keep the answers and claims of the others waiting for milliseconds.
+ * Attempts begun in one turn of the event loop, and per endpoint before the next one's turn: a hundred at
+ * once would delay the answers and claims of others by milliseconds.
  */
 const TURN = 8;
 const ENDPOINT_TURN = 4;
-/** How often the ages of attempts are looked at, at least. */
+/** Maximum interval between checks of the attempts' ages. */
 const TICK_MS = 250;
 
-/** What the functions of the attempts of one dispatcher share. */
+/** State shared by the functions of one dispatcher's attempts. */
 interface AttemptsContext {
   deps: AttemptsDeps;
-  /** In the order they began: the first to time out stands first. */
+  /** In starting order: the first to time out is first. */
   underWay: Map<PostAttempt, HeldDelivery>;
   slow: Set<PostAttempt>;
   /** Endpoints with deliveries to begin, first come first served. */
@@ -58,7 +66,7 @@ interface AttemptsContext {
   isStopped: boolean;
 }
 
-/** Makes attempts: signs, sends, and says what came of each and when to try again (WHK-5 to WHK-9). */
+/** Makes attempts: signs, sends, and reports each result and when to try again (WHK-5 to WHK-9). */
 export function createAttempts(deps: AttemptsDeps): Attempts {
   const context: AttemptsContext = {
     deps,
@@ -104,7 +112,7 @@ function takeTurn(context: AttemptsContext): void {
     const most = Math.min(left, ENDPOINT_TURN);
     const begun = beginUpTo(context, endpoint, most);
     left -= begun;
-    // Those that may have more go to the end of the line.
+    // Endpoints that may have more go to the end of the line.
     if (begun === most) begin(context, endpoint);
     if (left === 0) return;
   }
@@ -125,7 +133,7 @@ function beginUpTo(context: AttemptsContext, endpoint: Endpoint, most: number): 
   return begun;
 }
 
-/** However it ends, it does so in a later turn of the event loop: until then it holds its slot. */
+/** The attempt always ends in a later turn of the event loop: until then it holds its slot. */
 function beginOne(
   context: AttemptsContext,
   endpoint: Endpoint,
@@ -163,20 +171,21 @@ function onAnswer(
   if (delivery.attempts > 0) endpoint.retriesInFlight -= 1;
   if (answer.err === STOPPED) return;
   const result = resultOf(config, delivery, answer, { at: deps.clock.now(), random: deps.random });
-  // It wants nothing more: what waits here is released, and stays there once the webhook is disabled.
+  // The endpoint wants nothing more: its waiting deliveries are released, and stay released once the webhook
+  // is disabled.
   if (result.statusCode === 410 && endpoint.config === config) endpoint.config = null;
   learn(endpoint.control, {
     errorClass: result.errorClass,
     latencyMs: result.latencyMs,
     nowMs: performance.now(),
   });
-  // Its own slots, one for one: only beside others does it wait for its turn.
+  // An answer frees a slot for the same endpoint; it waits for its turn only if other endpoints do.
   if (ready.size === 0 || (ready.size === 1 && ready.has(endpoint))) beginUpTo(context, endpoint, 2);
   else begin(context, endpoint);
   deps.onResult(endpoint, result);
 }
 
-/** Ends attempts whose time is up, and counts those that have become slow. */
+/** Aborts attempts that timed out, and counts those that became slow. */
 function tick({ deps, underWay, slow }: AttemptsContext): void {
   const { timeoutMs } = deps;
   const before = slow.size;
@@ -187,7 +196,7 @@ function tick({ deps, underWay, slow }: AttemptsContext): void {
   if (slow.size > before) deps.onSlow();
 }
 
-/** An attempt that ends with the process is no attempt: it is made again under the same number. */
+/** An attempt aborted by the end of the process does not count: it is repeated under the same number. */
 const STOPPED = new Error('the worker stops');
 
 function signedHeaders(config: EndpointConfig, eventId: string, body: Buffer, nowMs: number): string[] {

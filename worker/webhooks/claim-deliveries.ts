@@ -3,34 +3,33 @@ import { eventBodySql } from '@posthorn/core/events/event-body.ts';
 import type { Sql } from '@posthorn/core/platform/database/db.ts';
 import { holderIsGone } from '@posthorn/core/workers/pulse.ts';
 
-/** What may be claimed for one endpoint now. */
+/** Maximum deliveries to claim for one endpoint now. */
 export interface Quota {
   webhookId: number;
-  /** First attempts at most. */
+  /** Maximum first attempts. */
   fresh: number;
-  /** Retries at most. */
+  /** Maximum retries. */
   retries: number;
-  /** First attempts with an id below are not looked at. */
+  /** First attempts with a lower id are skipped. */
   fromId: number;
 }
 
-/** A claimed delivery, held by this process until its lease ends: one attempt is to be made. */
+/** A claimed delivery, held by this process until its lease ends, for one attempt. */
 export interface ClaimedDelivery extends Omit<WrittenDelivery, 'webhookVersion' | 'body'> {
   /** Attempts recorded before this one. */
   attempts: number;
-  /** Changes whenever the webhook's row does; null when the webhook is gone. */
+  /** Changes with the webhook's row; null if the webhook is gone. */
   webhookVersion: string | null;
-  /** The body as it is sent and signed; null once the event is past its retention. */
+  /** The body to sign and send; null once the event is past its retention. */
   body: string | null;
 }
 
 /**
- * Claims due deliveries, by endpoint, and leases them to a worker. Those of a worker that dies are free as soon as
- * it is declared dead, and in any case when the lease ends. The caller states the limit of each endpoint, so that
- * one at its cap or with an open breaker is not even looked at, however much waits for it.
- *
- * The lease moves no index entry (a HOT update), and the statement does not wait for the disk: a lease lost in a
- * power cut only means that the delivery is claimed again.
+ * Claims due deliveries by endpoint and leases them to a worker. A dead worker's deliveries are free as soon
+ * as it is declared dead, and at the latest when the lease ends. The caller sets each endpoint's limit, so
+ * that an endpoint at its cap or with an open breaker is not even read, however many deliveries wait for it.
+ * The lease changes no index entry (a HOT update), and the statement does not wait for the disk: after a
+ * power cut, a lost lease only means that the delivery is claimed again.
  */
 export async function claimDeliveries(
   sql: Sql,
@@ -73,12 +72,11 @@ interface ClaimedRow {
   body: string | null;
 }
 
-// Only enabled webhooks of active companies are claimed for; deliveries of others wait until the webhook is
-// enabled or the company reactivated, or their events are dropped. Deliveries of a deleted one are claimed,
-// to be discarded.
-//
-// First attempts are bounded by a row comparison and not by `webhook_id =`: the planner would take the
-// order by id from the primary key and walk the deliveries of everybody else.
+// Claims only for enabled webhooks of active companies; deliveries of others wait until the webhook is
+// enabled, the company is reactivated, or their events are dropped. Deliveries of a deleted webhook are
+// claimed in order to discard them.
+// First attempts are bounded by a row comparison and not by `webhook_id =`: otherwise the planner would take
+// the order by id from the primary key and read everyone else's deliveries.
 const HOLDER_IS_GONE = holderIsGone('claimed_by');
 const CLAIM = `
 WITH quota AS (
@@ -115,8 +113,8 @@ LEFT JOIN LATERAL (
 ORDER BY c.id`;
 
 /**
- * Releases leased deliveries untried: at shutdown, or when the breaker of their endpoint has opened. Only those
- * that `worker` holds.
+ * Releases leased deliveries without an attempt: at shutdown, or when their endpoint's breaker has opened.
+ * Only those held by `worker`.
  */
 export async function releaseDeliveries(
   sql: Sql,
@@ -133,8 +131,8 @@ export async function releaseDeliveries(
 }
 
 /**
- * Releases what was claimed as these events were written, if that was committed; false: it was not, or not yet. A claim
- * made since has another lease, and stands.
+ * Releases deliveries that were claimed as their events were written, if that transaction committed; false:
+ * it has not, or not yet. A later claim has another lease and stays.
  */
 export async function releaseWritten(
   sql: Sql,
@@ -149,7 +147,7 @@ export async function releaseWritten(
   return rowCount !== 0;
 }
 
-/** Removes deliveries that cannot be made any more: their webhook or their event is gone. */
+/** Removes deliveries that are impossible by now: their webhook or their event is gone. */
 export async function discardDeliveries(sql: Sql, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return;
   await sql.query({

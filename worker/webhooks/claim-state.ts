@@ -4,41 +4,40 @@ import { FULL_SHARE } from './endpoints.ts';
 /** Maximum deliveries held, excluding those stuck on slow endpoints. */
 const HELD_MAX = 1024;
 /**
- * Maximum deliveries held in all: what bounds the memory and the sockets when hundreds of endpoints hang. The
- * outbound connections to one host must be as many, or endpoints that hang there keep those of others waiting
- * for one.
+ * Maximum deliveries held in all: limits memory and sockets when hundreds of endpoints hang. The outbound
+ * connections per host must be as many, or hanging endpoints on a host block the others there.
  */
 export const HELD_WITH_SLOW_MAX = 4096;
-/** Small claims: the attempts of others wait while what came of one is begun. */
+/** Claims are small, because other attempts wait while a claim's deliveries begin. */
 const CLAIM_MAX = 128;
-/** Retries in one claim, over all endpoints. */
+/** Maximum retries in one claim, over all endpoints. */
 const RETRIES_MAX = 32;
 /**
- * While first attempts are about, a claim of retries is followed by a cooldown of so many times as long as it
- * took: a replay of thousands takes a fraction of the machine, however fast that is.
+ * While first attempts are active, a claim of retries is followed by a cooldown of this many times its
+ * duration: a replay of thousands takes a fraction of the machine, however fast it is.
  */
 const RETRY_COOLDOWN = 5;
-/** The same for a company that took its full share while others were active: its burst leaves them air. */
+/** The same for a company that took its full share while others were active: leaves room for them. */
 const BURST_COOLDOWN = 2;
 const LIVE_MS = 1_000;
 const STARVED_STEP = 64;
 
 /**
- * What the dispatcher has claimed and may claim. Each function gives the state that follows; none of them does
- * I/O or reads a clock. Times are monotonic, in ms.
+ * The dispatcher's claims and limits. Each function returns the next state, without I/O and without reading a
+ * clock. Times are monotonic, in ms.
  */
 export interface ClaimState {
   /** Deliveries claimed and not ended. */
   readonly held: number;
-  /** Deliveries asked for by the claims under way. */
+  /** Deliveries requested by the claims in progress. */
   readonly asked: number;
-  /** Companies that a claim is under way for, or that cool down after one. */
+  /** Companies with a claim in progress or a cooldown after one. */
   readonly asking: ReadonlySet<number>;
-  /** Work had to be left out for want of budget: held deliveries at that time. */
+  /** Number of held deliveries when work was left out for lack of budget; null: none was. */
   readonly starvedAt: number | null;
-  /** When a claim last brought first attempts. */
+  /** When a claim last returned first attempts. */
   readonly freshAtMs: number;
-  /** No retries are claimed before; infinite while a claim of some is under way. */
+  /** No retries are claimed before this time; infinite while a claim of retries is in progress. */
   readonly retriesFromMs: number;
 }
 
@@ -51,7 +50,9 @@ export const NOTHING_CLAIMED: ClaimState = {
   retriesFromMs: 0,
 };
 
-/** What the next claim may bring; null: nothing. `slow`: those held that wait at slow endpoints. */
+/**
+ * The maximum of the next claim; null: claim nothing. `slow`: held deliveries that wait at slow endpoints.
+ */
 export function budgetOf(
   state: ClaimState,
   slow: number,
@@ -74,9 +75,9 @@ export function afterSharing(
 }
 
 /**
- * First attempts asked for, by company. What was asked for and not what came decides on a cooldown: a burst comes
- * in pieces, and without cooldowns between them the p99 of the others was 2.0 to 2.1 times the quiet one, not
- * 1.3 to 1.7.
+ * Requested first attempts by company. The request, not the result, decides on a cooldown: a burst comes in
+ * pieces, and without cooldowns between them the p99 of others was 2.0 to 2.1 times the quiet one, not 1.3 to
+ * 1.7.
  */
 export type Shares = ReadonlyMap<number, number>;
 
@@ -89,7 +90,7 @@ export function sharesOf(quotas: readonly Quota[], companyOf: (webhookId: number
   return shares;
 }
 
-/** A claim goes out. */
+/** A claim starts. */
 export function onClaim(state: ClaimState, quotas: readonly Quota[], shares: Shares): ClaimState {
   return {
     ...state,
@@ -99,7 +100,7 @@ export function onClaim(state: ClaimState, quotas: readonly Quota[], shares: Sha
   };
 }
 
-/** The database has answered a claim, or failed to (null). `cooldownMs`: that of the retries. */
+/** The database answered a claim, or failed (null). `cooldownMs`: cooldown of the retries. */
 export function afterAnswer(
   state: ClaimState,
   quotas: readonly Quota[],
@@ -113,7 +114,9 @@ export function afterAnswer(
   return { state: { ...state, freshAtMs, retriesFromMs: at.nowMs + cooldownMs }, cooldownMs };
 }
 
-/** A claim is over, whatever it brought. `cooling`: companies that are asked for again after `cooldownMs`. */
+/**
+ * A claim is over, with any result. `cooling`: companies that may be claimed for again after `cooldownMs`.
+ */
 export function afterClaim(
   state: ClaimState,
   claim: { quotas: readonly Quota[]; shares: Shares; tookMs: number; areShared: boolean },
@@ -130,12 +133,14 @@ export function afterClaim(
   };
 }
 
-/** So many deliveries are expected more, of events that are being written; below 0: they were, or were not. */
+/**
+ * `change` more deliveries are expected from events being written; negative: they were written, or were not.
+ */
 export function afterReserving(state: ClaimState, change: number): ClaimState {
   return { ...state, asked: state.asked + change };
 }
 
-/** First attempts came without a claim. */
+/** First attempts arrived without a claim. */
 export function afterHandOver(state: ClaimState, nowMs: number): ClaimState {
   return { ...state, freshAtMs: nowMs };
 }
@@ -146,14 +151,17 @@ export function afterCooldown(state: ClaimState, company: number): ClaimState {
   return { ...state, asking };
 }
 
-/** So many are held more; below 0: have ended, or are held no longer. */
+/** `change` more deliveries are held; negative: they ended or were released. */
 export function afterHolding(state: ClaimState, change: number): ClaimState {
   return { ...state, held: state.held + change };
 }
 
-/** Whether the end of an attempt for this company asks for a claim. `desires`: its endpoint has work and room. */
+/**
+ * Whether the end of an attempt for this company should start a claim. `desires`: its endpoint has work and
+ * room.
+ */
 export function wantsClaim(state: ClaimState, company: number, desires: () => boolean): boolean {
-  // The end of the claim that is under way asks again by itself.
+  // The claim in progress checks again when it ends.
   if (state.asking.has(company)) return false;
   return state.starvedAt === null ? desires() : state.held <= state.starvedAt - STARVED_STEP;
 }

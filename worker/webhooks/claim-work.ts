@@ -12,14 +12,16 @@ import {
 import { readEndpointConfigs } from './endpoint-config.ts';
 import { type HeldDelivery, learnFromClaim } from './endpoints.ts';
 
-/** Concurrent claims, each for different companies: a burst need not be claimed before the next company is asked for. */
+/**
+ * Concurrent claims, each for different companies: the next company need not wait until a burst is claimed.
+ */
 const CLAIMS_MAX = 2;
 const RECORD_BACKLOG_MAX = 4_000;
 const CLAIM_RETRY_MS = 500;
-/** For the result to be written. */
+/** Time reserved for writing the result. */
 const LEASE_MARGIN_MS = 5_000;
 
-/** What ends in the same turn of the event loop makes room for one claim, not for one each. */
+/** Attempts that end in the same turn of the event loop cause one claim, not one each. */
 export function wantClaim(context: DispatcherContext): void {
   if (context.isClaimDue) return;
   context.isClaimDue = true;
@@ -29,7 +31,9 @@ export function wantClaim(context: DispatcherContext): void {
   });
 }
 
-/** Claims for the companies that no claim is under way for; false when they want nothing or nothing is left. */
+/**
+ * Claims for the companies without a claim in progress; false if they need nothing or the budget is used up.
+ */
 function startClaim(context: DispatcherContext): boolean {
   const quotas = nextQuotas(context);
   if (quotas.length === 0) return false;
@@ -71,7 +75,7 @@ function nextQuotas(context: DispatcherContext): Quota[] {
   return quotas;
 }
 
-/** What may be claimed now; null: nothing. */
+/** The maximum of a claim now; null: claim nothing. */
 export function budgetNow(context: DispatcherContext, nowMs: number): ReturnType<typeof claiming.budgetOf> {
   const mayClaim = isAlive(context) && context.recorder.backlog() <= RECORD_BACKLOG_MAX;
   return mayClaim ? claiming.budgetOf(context.state, context.attempts.slow(), nowMs) : null;
@@ -79,7 +83,7 @@ export function budgetNow(context: DispatcherContext, nowMs: number): ReturnType
 
 async function claimFor(context: DispatcherContext, quotas: Quota[]): Promise<void> {
   const { deps, finder } = context;
-  // What is found while the claim is under way must not be taken for answered by it.
+  // Work found while the claim runs must not count as answered by it.
   for (const { webhookId, fresh, retries } of quotas) {
     const endpoint = endpointOf(context, webhookId);
     if (fresh > 0) {
@@ -87,7 +91,7 @@ async function claimFor(context: DispatcherContext, quotas: Quota[]): Promise<vo
       endpoint.hasReleased = false;
     }
     if (retries > 0) endpoint.retryAtMs = null;
-    // Nor may it be forgotten as idle meanwhile.
+    // The endpoint must not be forgotten as idle meanwhile.
     endpoint.askedAtMs = performance.now();
   }
   const startedAtMs = performance.now();
@@ -135,7 +139,7 @@ async function claimPaced(context: DispatcherContext, quotas: Quota[]): Promise<
   }
 }
 
-/** Of what was claimed at this time. */
+/** The lease of deliveries claimed at `startedAtMs`. */
 export function leaseFrom(
   { leaseMs, timeoutMs }: DispatcherContext,
   startedAtMs: number,
@@ -147,9 +151,9 @@ export function leaseFrom(
 }
 
 /**
- * Puts claimed deliveries to their endpoints, whose configuration is read anew where it has changed. Those of an endpoint
- * that changed since the claim began are released: the claim may have seen it enabled, and is not told again. What is
- * claimed later comes later, however long the reading takes.
+ * Adds claimed deliveries to their endpoints and reads changed configurations again. Deliveries of an
+ * endpoint that changed since the claim began are released: the claim may have seen it enabled, and gets no
+ * further notification. Later claims are added later, however long the reading takes.
  */
 export async function hold(
   context: DispatcherContext,
@@ -171,7 +175,7 @@ export async function hold(
   await holding;
 }
 
-/** The webhooks whose configuration is another one than the claim saw. */
+/** Webhooks whose configuration differs from the one the claim saw. */
 function staleOf(context: DispatcherContext, claimed: readonly HeldDelivery[]): number[] {
   const stale = new Set<number>();
   for (const { webhookId, webhookVersion } of claimed)
@@ -208,7 +212,7 @@ function putToEndpoints(context: DispatcherContext, claimed: HeldDelivery[], sta
   }
 }
 
-/** Its webhook is gone, or its event past its retention: it can't be made any more. */
+/** Its webhook is gone, or its event is past its retention: it can never be delivered. */
 function isLost(delivery: ClaimedDelivery): boolean {
   return delivery.body === null || delivery.webhookVersion === null;
 }

@@ -11,11 +11,11 @@ import { type DispatcherContext, endpointOf, isStillOurs, release, workerId } fr
 import { noteNew, noteTaken, roomOf } from './endpoint-room.ts';
 import { desiredOf, type Endpoint, FULL_SHARE } from './endpoints.ts';
 
-/** A commit whose answer was lost may still be on its way, for about this long. */
+/** A commit whose answer was lost may still take effect for about this long. */
 const LATE_COMMIT_MS = 5_000;
 const RELEASE_RETRY_MS = 500;
 
-/** Offers the room of idle endpoints to the events that this process writes. */
+/** Reserves room at idle endpoints for the events this process writes. */
 export function createDirectDelivery(context: DispatcherContext): DirectDelivery {
   return {
     reserve(events) {
@@ -37,18 +37,15 @@ function countByCompany(events: readonly { companyId: number }[]): Map<number, n
   return counts;
 }
 
-/** Which endpoints of the companies that are written to have something of it. */
+/** The result of sharing room among the endpoints of the companies being written to. */
 interface GivenRoom {
-  /** Those that can take a delivery of each event of their company, and how many that makes. */
+  /** Endpoints that can take a delivery of each of their company's events, and the number of those. */
   reserved: Map<Endpoint, number>;
-  /** All others. */
+  /** All other endpoints. */
   passedOver: Endpoint[];
 }
 
-/**
- * Of a company that a claim is under way for, or that cools down after one, no endpoint is given room: what is older
- * comes first.
- */
+/** Endpoints of a company with a claim in progress or a cooldown get no room: older deliveries come first. */
 function giveRoom(context: DispatcherContext, counts: ReadonlyMap<number, number>, nowMs: number): GivenRoom {
   const { endpoints, state } = context;
   const given: GivenRoom = { reserved: new Map(), passedOver: [] };
@@ -93,7 +90,7 @@ function makeReservation(
     leasedUntil,
     take({ claimed, unclaimed }) {
       settle();
-      // At once, and not when it is notified: what is written next must not overtake it.
+      // Immediately, not on the notification: the next deliveries written must not overtake these.
       for (const { webhookId, companyId } of unclaimed) noteNew(context.endpoints.get(webhookId, companyId));
       take(context, claimed, { startedAtMs: of.startedAtMs, claimedBy });
       if (unclaimed.length > 0) wantClaim(context);
@@ -130,12 +127,12 @@ function take(
     return;
   }
   const handOver = hold(context, held, startedAtMs)
-    .catch((err) => deps.log.warn({ err }, 'reading webhooks failed, their deliveries were released'))
+    .catch((err) => deps.log.warn({ err }, 'reading webhooks failed, released their deliveries'))
     .finally(() => handOvers.delete(handOver));
   handOvers.add(handOver);
 }
 
-/** Room came back: what was not claimed for want of it is claimed now. */
+/** Room became free: claims the deliveries that lacked it. */
 function claimWithRoom(context: DispatcherContext, reserved: ReadonlyMap<Endpoint, number>): void {
   const now = { clockMs: context.deps.clock.now().getTime(), monotonicMs: performance.now() };
   const isStarved = context.state.starvedAt !== null;
@@ -143,7 +140,10 @@ function claimWithRoom(context: DispatcherContext, reserved: ReadonlyMap<Endpoin
     wantClaim(context);
 }
 
-/** Nobody knows whether they are there, and claimed: without this their lease would have to end first. */
+/**
+ * It is unknown whether the deliveries exist; if they do, they are claimed, and without this their lease
+ * would have to end first.
+ */
 function freeLater(
   context: DispatcherContext,
   eventIds: string[],
@@ -151,7 +151,7 @@ function freeLater(
 ): void {
   const { deps } = context;
   const untilMs = performance.now() + context.leaseMs;
-  /** False: they are not there, or not yet. */
+  /** False: they do not exist, or not yet. */
   async function free(): Promise<boolean> {
     while (!context.isStopping && performance.now() < untilMs) {
       try {
@@ -164,7 +164,7 @@ function freeLater(
     }
     return true;
   }
-  // Nobody waits for it: when this worker ends, its claims are free.
+  // Nobody waits for this: when this worker ends, its claims are free.
   void free().then(async (areFree) => {
     if (areFree) return;
     await delay(LATE_COMMIT_MS, undefined, { ref: false });

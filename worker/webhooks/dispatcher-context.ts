@@ -19,17 +19,17 @@ export interface WebhookDispatcherDeps {
   log: Log;
   cipher: Cipher;
   outbound: Outbound;
-  /** Absent: its claims end by time alone. */
+  /** Without it, this worker's claims end by time alone. */
   pulse?: Pulse;
   /** In [0, 1); for the jitter of retries. */
   random?: () => number;
-  /** For an attempt in all, body read included. Default 15 s (WHK-7). */
+  /** Timeout of a whole attempt, including reading the body. Default 15 s (WHK-7). */
   timeoutMs?: number;
-  /** Default 60 s; must outlast a wait for a slot and an attempt. */
+  /** Default 60 s; must outlast the wait for a slot plus an attempt. */
   leaseMs?: number;
 }
 
-/** What the functions of one dispatcher share. */
+/** State shared by the functions of one dispatcher. */
 export interface DispatcherContext {
   deps: WebhookDispatcherDeps;
   leaseMs: number;
@@ -40,9 +40,9 @@ export interface DispatcherContext {
   attempts: Attempts;
   state: ClaimState;
   claims: Set<Promise<void>>;
-  /** Deliveries that were claimed as they were written, on their way to their endpoints. */
+  /** Deliveries claimed as they were written that are not at their endpoints yet. */
   handOvers: Set<Promise<void>>;
-  /** Names this dispatcher in notifications of what it knows by itself. */
+  /** Marks notifications from this dispatcher about deliveries it already knows. */
   ownNotification: string;
   releases: Set<Promise<void>>;
   isClaimDue: boolean;
@@ -61,7 +61,7 @@ export function endpointOf({ endpoints }: DispatcherContext, webhookId: number):
   return endpoints.all.get(webhookId)!;
 }
 
-/** Claimed under a name that was taken from us meanwhile: free again, and somebody else's to claim. */
+/** False if the delivery was claimed under a worker id we have lost since: it is free for others to claim. */
 export function isStillOurs(context: DispatcherContext, { claimedBy }: HeldDelivery): boolean {
   return claimedBy === workerId(context);
 }
@@ -70,13 +70,13 @@ export function release(context: DispatcherContext, deliveries: HeldDelivery[]):
   if (deliveries.length === 0) return;
   const { deps, releases } = context;
   context.state = afterHolding(context.state, -deliveries.length);
-  // They stand before what was claimed last.
+  // They come before the last claimed ones.
   for (const { webhookId, attempts } of deliveries) {
     const endpoint = endpointOf(context, webhookId);
     endpoint.freshFromId = 0;
     if (attempts === 0) endpoint.hasReleased = true;
   }
-  // Those whose lease is over may be another worker's by now.
+  // Deliveries whose lease has ended may belong to another worker by now.
   const now = performance.now();
   const ours = deliveries.filter(
     (delivery) => delivery.leasedUntilMs > now && isStillOurs(context, delivery) && isAlive(context),

@@ -3,26 +3,26 @@ import type { Sql } from '@posthorn/core/platform/database/db.ts';
 import type { Cipher } from '@posthorn/core/platform/encryption.ts';
 import { signingKey } from './sign.ts';
 
-/** All that a delivery needs of its webhook, ready to use. */
+/** The settings of a webhook that a delivery needs, ready to use. */
 export interface EndpointConfig {
-  /** Of the row that this was made of; a claim names the present one. */
+  /** Version of the row it was made from; a claim returns the current one. */
   version: string;
   url: URL;
   webhookUrl: string;
   /** Path and query. */
   path: string;
-  /** Name, value, name, value: what each request carries besides the signature. */
+  /** Name, value, name, value: the headers of each request besides the signature. */
   headers: readonly string[];
   keys: readonly KeyObject[];
-  /** When the secret before the last rotation ends to sign; the second key goes then. */
+  /** When the secret before the last rotation stops signing; the second key is dropped then. */
   previousKeyUntilMs: number | null;
-  /** Why nothing can be sent to it: its secret was sealed with another key. Fails its own deliveries only. */
+  /** Why nothing can be sent: the secret was sealed with another key. Only its own deliveries fail. */
   unusable: Error | null;
 }
 
 const USER_AGENT = 'Posthorn-Webhooks/1';
 
-/** Reads webhooks and opens their secrets; those that are gone are not in the answer. */
+/** Reads webhooks and opens their secrets; webhooks that are gone are missing from the result. */
 export async function readEndpointConfigs(
   deps: { db: Sql; cipher: Cipher },
   webhookIds: readonly number[],
@@ -86,7 +86,7 @@ function toConfig(cipher: Cipher, row: WebhookRow): EndpointConfig {
   };
 }
 
-/** Null when it cannot be opened: rotating repairs such a webhook, so the old secret must not block it. */
+/** Null if it cannot be opened: rotating repairs such a webhook, so the old secret must not block it. */
 function previousKeyOf(cipher: Cipher, sealed: Buffer): KeyObject | null {
   try {
     return signingKey(cipher.open<string>(sealed));
@@ -99,7 +99,7 @@ function headersOf(url: URL, custom: Record<string, string>): string[] {
   const headers = new Map<string, string>([
     ['content-type', 'application/json'],
     ['user-agent', USER_AGENT],
-    // A compressed answer would have to be unpacked to be read: none is requested, none is unpacked.
+    // Reading a compressed answer would mean unpacking it, so none is requested or unpacked.
     ['accept-encoding', 'identity'],
   ]);
   if (url.username !== '' || url.password !== '') {

@@ -1,10 +1,10 @@
 import type { ErrorClass } from '@posthorn/contract/messaging/webhooks.ts';
 
 /**
- * How much one endpoint may get concurrently, learnt from its answers. The cap starts low and grows with each
- * answer; a fault halves it, at most once a second, because concurrent attempts report the same fault. Failures
- * that cost time (timeouts) open a breaker: for a while the endpoint gets nothing, then one probe. Quick failures
- * do not: they cost little, and the retry schedule of each delivery paces them.
+ * Learns from an endpoint's answers how many concurrent attempts it may get. The cap starts low and grows
+ * with each answer; a fault halves it, at most once a second, because concurrent attempts report the same
+ * fault. Failures that cost time (timeouts) open a breaker: the endpoint gets nothing for a while, then one
+ * probe. Quick failures do not open it: they cost little, and each delivery's retry schedule paces them.
  */
 export interface EndpointControl {
   cap: number;
@@ -13,7 +13,7 @@ export interface EndpointControl {
   /** On the monotonic clock; 0 while the breaker is closed. */
   openUntilMs: number;
   timesOpened: number;
-  /** Moving average of what its answers took; infinite until it has answered. */
+  /** Moving average of its answer times; infinite until it has answered. */
   latencyMs: number;
 }
 
@@ -26,11 +26,12 @@ const BREAKER_FAULTS = 5;
 const OPEN_FIRST_MS = 10_000;
 const OPEN_MAX_MS = 120_000;
 /**
- * An endpoint that answers within this is given its next deliveries ahead, so that it never waits for them.
- * One that has not answered yet is not: what is held for it would be held back from others if it hangs.
+ * An endpoint that answers within this time gets its next deliveries in advance, so that it never waits for
+ * them. One that has not answered yet does not: if it hangs, deliveries held for it would take room from
+ * others.
  */
 const FAST_MS = 500;
-/** A fault that took this long counts for the breaker whatever its class: a connection cut after 14 s. */
+/** A fault that took this long counts for the breaker in any class, e.g. a connection cut after 14 s. */
 const SLOW_FAULT_MS = 5_000;
 
 const FAULTS: ReadonlySet<ErrorClass> = new Set<ErrorClass>([
@@ -61,7 +62,7 @@ export function learn(
     ? control.latencyMs + (attempt.latencyMs - control.latencyMs) * 0.1
     : attempt.latencyMs;
   if (!FAULTS.has(attempt.errorClass)) {
-    // It answered: a refusal is about the payload, not about the endpoint's health.
+    // It answered: a refusal concerns the payload, not the endpoint's health.
     control.cap = control.openUntilMs > 0 ? CAP_PROBED : Math.min(control.cap + 1, CAP_MAX);
     control.slowFaultsInRow = 0;
     control.openUntilMs = 0;
@@ -74,19 +75,19 @@ export function learn(
   }
   if (attempt.errorClass !== 'timeout' && attempt.latencyMs < SLOW_FAULT_MS) return;
   control.slowFaultsInRow += 1;
-  // Attempts that were in flight when it opened say nothing new.
+  // Attempts in flight when the breaker opened add no information.
   if (control.slowFaultsInRow < BREAKER_FAULTS || control.openUntilMs > attempt.nowMs) return;
   control.openUntilMs = attempt.nowMs + Math.min(OPEN_FIRST_MS * 2 ** control.timesOpened, OPEN_MAX_MS);
   control.timesOpened += 1;
 }
 
-/** Attempts that may be under way at this moment: none while the breaker is open, then one probe. */
+/** Maximum attempts in progress at this moment: none while the breaker is open, then one probe. */
 export function allowedInFlight(control: EndpointControl, nowMs: number): number {
   if (control.openUntilMs === 0) return control.cap;
   return nowMs < control.openUntilMs ? 0 : 1;
 }
 
-/** Deliveries that may be held for it, under way or waiting here. */
+/** Maximum deliveries held for it, in progress or waiting here. */
 export function allowedHeld(control: EndpointControl, nowMs: number): number {
   const inFlight = allowedInFlight(control, nowMs);
   return control.openUntilMs === 0 && control.latencyMs < FAST_MS ? inFlight * 4 : inFlight;

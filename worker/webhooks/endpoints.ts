@@ -4,77 +4,82 @@ import { allowedHeld, type EndpointControl, newEndpointControl } from './endpoin
 
 /** A claimed delivery while this process holds it; times are monotonic. */
 export interface HeldDelivery extends ClaimedDelivery {
-  /** Begun later, its attempt might outlast the lease, and another worker would make it too. */
+  /** If begun later, its attempt might outlast the lease, and another worker would make it too. */
   beginUntilMs: number;
   leasedUntilMs: number;
-  /** The id under which it was claimed; null: by time alone. */
+  /** The worker id under which it was claimed; null: by time alone. */
   claimedBy: number | null;
 }
 
-/** What this process knows of an endpoint and holds for it. */
+/** This process's state of an endpoint and the deliveries it holds for it. */
 export interface Endpoint {
   webhookId: number;
   companyId: number;
   control: EndpointControl;
   config: EndpointConfig | null;
-  /** When it was last heard that its webhook or company has changed, monotonic. */
+  /** When a change of its webhook or company was last reported, monotonic. */
   changedAtMs: number;
   /** First attempts may be waiting in the database. */
   moreFresh: boolean;
-  /** How many to ask for: grows while claims come back full, so that a trickle does not book a torrent's share. */
+  /**
+   * How many to request: grows while claims return full, so that a trickle does not reserve a torrent's
+   * share.
+   */
   freshExpected: number;
   /**
-   * Where claims look from, by id: what stood before is claimed. A queue leaves dead rows at its front until a
-   * vacuum comes by, and walking them would cost each claim of a busy endpoint more and more. The scan sets it
-   * back to 0 each second, for what was committed late, released, or lost by another worker.
+   * Claims start at this id: everything before it is claimed. A queue leaves dead rows at its front until a
+   * vacuum, and reading them would cost each claim of a busy endpoint more and more. The scan resets it to 0
+   * each second, for rows committed late, released, or lost by another worker.
    */
   freshFromId: number;
-  /** Retries are due, as far as is known, from this time on (ms of the clock); null: none known. */
+  /** Due time of the earliest known retry (ms of the clock); null: none known. */
   retryAtMs: number | null;
   inFlight: number;
   /** Claimed and waiting here for a slot. */
   fresh: HeldDelivery[];
   retries: HeldDelivery[];
   retriesInFlight: number;
-  /** Room given away to deliveries that are being written. */
+  /** Room reserved for deliveries being written. */
   reserved: number;
-  /** Writes under way of events for whose deliveries it gave no room. */
+  /** Writes in progress of events for which this endpoint reserved no room. */
   passedOver: number;
-  /** First attempts were released since a claim last asked for it: they stand before those that are written now. */
+  /** First attempts were released since the last claim for it: they precede those being written now. */
   hasReleased: boolean;
-  /** Settles when what was claimed is put here, while its configuration is being read for that. */
+  /** Settles when claimed deliveries are added here, while the configuration is being read for them. */
   holding: Promise<void> | null;
   /** First attempts begun since the last retry. */
   freshInRow: number;
-  /** When it was found to have work, monotonic; a claim that brought nothing is no activity. */
+  /** When it last had work, monotonic; a claim without a result is not activity. */
   activeAtMs: number;
-  /** When a claim last asked for it, monotonic. */
+  /** When a claim last included it, monotonic. */
   askedAtMs: number;
 }
 
-/** Deliveries given to one company before it is the next one's turn. */
+/** Deliveries given to one company before the next one's turn. */
 const TURN = 16;
 /**
- * Turns of one company in one claim while others are active too: what a claim brings is work that the next
- * event of theirs waits for.
+ * Turns of one company in a claim while others are active too: their next event waits for the work that this
+ * claim brings.
  */
 const TURNS_MAX = 2;
-/** What a company gets at most of a claim while others are active. */
+/** A company's maximum share of a claim while others are active. */
 export const FULL_SHARE = TURN * TURNS_MAX;
-/** Who had work so lately likely has it again. */
+/** A company with work this recently probably has more. */
 export const ACTIVE_MS = 2_000;
 const EXPECTED_MIN = 4;
 const EXPECTED_MAX = 256;
 
-/** Ids are given out in another order than their transactions commit in, by about this much. */
+/** Transactions commit out of id order by about this many ids. */
 export const ID_MARGIN = 200;
 
-/** Learns from what a claim brought where the next one looks, how much it asks for and whether to ask at all. */
+/**
+ * Learns from a claim's result where the next one starts, how much it requests and whether to claim at all.
+ */
 export function learnFromClaim(endpoint: Endpoint, asked: Quota, claimed: readonly ClaimedDelivery[]): void {
   const fresh = claimed.filter((delivery) => delivery.attempts === 0);
   const retries = claimed.length - fresh.length;
   if (asked.fresh > 0) {
-    // A full claim: there is more. A short one emptied the queue.
+    // A full claim means there is more. A short one emptied the queue.
     const isFull = fresh.length >= asked.fresh;
     if (isFull) endpoint.moreFresh = true;
     endpoint.freshExpected = isFull
@@ -87,7 +92,7 @@ export function learnFromClaim(endpoint: Endpoint, asked: Quota, claimed: readon
   if (claimed.length > 0) endpoint.activeAtMs = performance.now();
 }
 
-/** What a company could take of a claim now. */
+/** How much each company could take of a claim now. */
 type DesiredByCompany = Map<number, Desired[]>;
 
 export function createEndpoints() {
@@ -114,7 +119,7 @@ export function createEndpoints() {
     all.delete(endpoint.webhookId);
   }
 
-  /** Who may have something of a claim now; companies in `except` get nothing. Notes whether several are active. */
+  /** Companies that may get part of a claim now, without `except`. Notes whether several are active. */
   function desiredOfAll(
     now: { clockMs: number; monotonicMs: number },
     except: ReadonlySet<number>,
@@ -135,10 +140,9 @@ export function createEndpoints() {
   }
 
   /**
-   * Shares `budget` out among the endpoints that have work and room: companies take turns of a few
-   * deliveries each, so one with a thousand endpoints or a long backlog gets no more than the others.
-   * Retries get at most half of an endpoint's room, so first attempts always find some, and `budget.retries`
-   * over all. Companies in `except` get nothing.
+   * Shares `budget` among endpoints with work and room: companies take turns of a few deliveries each, so one
+   * with a thousand endpoints or a long backlog gets no more than the others. Retries get at most half of an
+   * endpoint's room, so first attempts always find some, and at most `budget.retries` in all.
    */
   function quotas(
     budget: { all: number; retries: number },
@@ -155,7 +159,7 @@ export function createEndpoints() {
     return granted;
   }
 
-  /** Forgets endpoints that have been idle for a minute; what they taught is learnt again. */
+  /** Forgets endpoints that have been idle for a minute; their state is learnt again. */
   function forgetIdle(now: { monotonicMs: number }): void {
     for (const endpoint of all.values()) if (isIdle(endpoint, now.monotonicMs)) forget(endpoint);
   }
@@ -166,7 +170,7 @@ export function createEndpoints() {
     ofCompany: (companyId: number): Iterable<Endpoint> => byCompany.get(companyId) ?? [],
     quotas,
     forgetIdle,
-    /** More than one company had work lately. */
+    /** Whether more than one company had work recently. */
     areShared: () => shared,
   };
 }
@@ -196,7 +200,7 @@ function newEndpoint(webhookId: number, companyId: number): Endpoint {
   };
 }
 
-/** Companies, each with what its endpoints desire, take up to `turns` turns in this order. */
+/** Gives companies up to `turns` turns, in this order, by the demand of their endpoints. */
 function shareOut(companies: Desired[][], budget: { all: number; retries: number }, turns: number): Quota[] {
   const granted = new Map<number, Quota>();
   const retries = { left: budget.retries };
@@ -226,19 +230,19 @@ function isIdle(endpoint: Endpoint, monotonicMs: number): boolean {
   return Math.max(activeAtMs, askedAtMs) < monotonicMs - 60_000 && control.openUntilMs < monotonicMs;
 }
 
-/** Room that is taken. */
+/** Room in use. */
 export function heldOf(endpoint: Endpoint): number {
   return endpoint.inFlight + endpoint.fresh.length + endpoint.retries.length + endpoint.reserved;
 }
 
-/** What an endpoint could take now; null when it has no work or no room worth a claim. */
+/** How much an endpoint could take now; null if it has no work or not enough room for a claim. */
 export function desiredOf(endpoint: Endpoint, now: { clockMs: number; monotonicMs: number }): Desired | null {
   const retriesDue = endpoint.retryAtMs !== null && endpoint.retryAtMs <= now.clockMs;
   if (!endpoint.moreFresh && !retriesDue) return null;
   const allowed = allowedHeld(endpoint.control, now.monotonicMs);
   const held = heldOf(endpoint);
   const room = allowed - held;
-  // A claim for each slot that falls free would be a query a delivery: wait for a handful of them.
+  // A claim for each freed slot would be a query per delivery: wait for a handful of them.
   if (room < 1 || (held > 0 && room < allowed / 4)) return null;
   const retriesRoom = Math.ceil(allowed / 2) - endpoint.retriesInFlight - endpoint.retries.length;
   const retries = retriesDue ? Math.max(0, Math.min(room, retriesRoom)) : 0;
@@ -246,7 +250,9 @@ export function desiredOf(endpoint: Endpoint, now: { clockMs: number; monotonicM
   return fresh + retries > 0 ? { webhookId: endpoint.webhookId, fresh, retries } : null;
 }
 
-/** Gives one company up to `turn` deliveries from the front of what it desires; served ones leave the list. */
+/**
+ * Gives one company up to `turn` deliveries from the front of its demand; served endpoints leave the list.
+ */
 function takeTurn(
   desired: Desired[],
   turn: number,
@@ -259,7 +265,7 @@ function takeTurn(
     const fresh = Math.min(first.fresh, left);
     const retries = Math.min(first.retries, left - fresh, retriesOfAll.left);
     retriesOfAll.left -= retries;
-    // What is over the retries of this claim comes with the next.
+    // Retries beyond this claim's limit come with the next one.
     if (retriesOfAll.left === 0) first.retries = retries;
     const quota = granted.get(first.webhookId);
     if (quota) {

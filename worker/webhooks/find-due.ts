@@ -8,8 +8,8 @@ export interface DueEndpoint {
 }
 
 /**
- * Endpoints that got deliveries lately: rows after `afterId`, which is the highest id seen so far less a
- * margin for transactions that commit out of order. What slips through is found by {@link findAllDue}.
+ * Endpoints that got deliveries recently: rows after `afterId`, which is the highest id seen so far minus a
+ * margin for transactions that commit out of order. {@link findAllDue} finds any rows this misses.
  */
 export async function findNewlyDue(
   sql: Sql,
@@ -29,9 +29,9 @@ export async function findNewlyDue(
 }
 
 /**
- * Every endpoint with deliveries, once for its first attempts and once for its retries: one index probe
- * an endpoint, however many rows it has (PostgreSQL before 18 has no skip scan, so a recursive query
- * walks from endpoint to endpoint).
+ * Every endpoint with deliveries, once for its first attempts and once for its retries: one index probe per
+ * endpoint, however many rows it has (PostgreSQL before 18 has no skip scan, so a recursive query steps from
+ * endpoint to endpoint).
  */
 export async function findAllDue(sql: Sql): Promise<DueEndpoint[]> {
   const { rows } = await sql.query<{ webhook_id: number; company_id: number; retry_at: Date | null }>({

@@ -7,9 +7,11 @@ import { ACTIVE_MS, type createEndpoints, ID_MARGIN } from './endpoints.ts';
 import { findAllDue, findNewlyDue } from './find-due.ts';
 
 const SCAN_MS = 1_000;
-/** The least time between two looks at which endpoints got deliveries. */
+/** Minimum time between two looks for endpoints with new deliveries. */
 const DISCOVER_MS = 20;
-/** With more active endpoints than this, asking which have work is cheaper than asking all of them for it. */
+/**
+ * With more active endpoints than this, a query for those with work is cheaper than claiming for all of them.
+ */
 const GUESSED_MAX = 64;
 
 export interface FindWorkDeps {
@@ -21,17 +23,17 @@ export interface FindWorkDeps {
   onFound(): void;
 }
 
-/** Marks the endpoints that have work: when notified, when a retry falls due, and by looking at all of them. */
+/** Marks the endpoints that have work: on notifications, when a retry is due, and by scanning all of them. */
 export interface WorkFinder {
-  /** There are new deliveries, of whom the notification does not say. */
+  /** There are new deliveries; the notification does not say for which endpoints. */
   onNew(): void;
-  /** Retries were made due at once, or what has waited for its company. */
+  /** Retries were made due immediately, or deliveries that waited for their company. */
   onRetries(): void;
-  /** A retry was scheduled: the scan need not find what this process knows. */
+  /** A retry was scheduled: this process knows its time, so the scan need not find it. */
   onRetryAt(atMs: number): void;
-  /** A claim brought this delivery: what comes after it is new. */
+  /** A claim returned this delivery: higher ids are new. */
   sawId(id: number): void;
-  /** To be awaited before {@link start}. Rejects when the database is not there. */
+  /** Must resolve before {@link start}. Rejects if the database is not there. */
   prepare(): Promise<void>;
   start(): void;
   stop(): Promise<void>;
@@ -49,7 +51,7 @@ export function createWorkFinder(deps: FindWorkDeps): WorkFinder {
     if (id > highestId) highestId = id;
   }
 
-  /** Which endpoints got deliveries lately. */
+  /** Finds the endpoints that got deliveries recently. */
   async function discover(): Promise<void> {
     const found = await findNewlyDue(deps.db, Math.max(0, highestId - ID_MARGIN));
     sawId(found.highestId);
@@ -57,11 +59,11 @@ export function createWorkFinder(deps: FindWorkDeps): WorkFinder {
     if (found.endpoints.length > 0) deps.onFound();
   }
 
-  /** Finds what no notification told of, and wakes the claims when a retry falls due. */
+  /** Finds work that no notification announced, and wakes the claims when a retry is due. */
   async function lookAtAll(): Promise<void> {
     const nowMs = clock.now().getTime();
     if (nowMs >= fullScanAtMs) {
-      // Before the scan: what is asked for while it runs must not be taken for seen by it.
+      // Set before the scan: a request made while it runs must not count as served by it.
       fullScanAtMs = Number.POSITIVE_INFINITY;
       const nextAtMs = nowMs + (await scan(deps));
       fullScanAtMs = Math.min(fullScanAtMs, nextAtMs);
@@ -117,7 +119,7 @@ export function createWorkFinder(deps: FindWorkDeps): WorkFinder {
   };
 }
 
-/** When to look next: at the full scan, or when the first retry falls due before it. Ms of the clock. */
+/** The time of the next look: the full scan, or an earlier retry. Ms of the clock. */
 function nextLookMs(endpoints: FindWorkDeps['endpoints'], fullScanAtMs: number, nowMs: number): number {
   let nextMs = fullScanAtMs;
   for (const { retryAtMs } of endpoints.all.values())
@@ -125,7 +127,10 @@ function nextLookMs(endpoints: FindWorkDeps['endpoints'], fullScanAtMs: number, 
   return nextMs;
 }
 
-/** The few that had work a moment ago likely have it again: claimed for without asking which. False: not so few. */
+/**
+ * The few endpoints that had work a moment ago probably have more: claim for them without a query. False: too
+ * many.
+ */
 function guessActive(endpoints: FindWorkDeps['endpoints']): boolean {
   const activeSince = performance.now() - ACTIVE_MS;
   const active = [...endpoints.all.values()].filter(({ activeAtMs }) => activeAtMs > activeSince);
@@ -134,7 +139,9 @@ function guessActive(endpoints: FindWorkDeps['endpoints']): boolean {
   return true;
 }
 
-/** Returns when to scan again: a scan of ten thousand endpoints takes a tenth of a second. */
+/**
+ * Returns how long to wait before the next scan: scanning ten thousand endpoints takes a tenth of a second.
+ */
 async function scan({ db, endpoints }: FindWorkDeps): Promise<number> {
   const startedAt = performance.now();
   for (const due of await findAllDue(db)) {

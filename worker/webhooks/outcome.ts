@@ -2,13 +2,13 @@ import { HARD_FAIL_ATTEMPTS } from '@posthorn/contract/limits.ts';
 import type { ErrorClass } from '@posthorn/contract/messaging/webhooks.ts';
 import { DAY_MS } from '@posthorn/core/platform/durations.ts';
 
-/** Waits before the attempts 2 to 8 (WHK-8). */
+/** Waits before attempts 2 to 8 (WHK-8). */
 export const RETRY_DELAYS_MS = [5_000, 60_000, 300_000, 900_000, 3_600_000, 21_600_000, 21_600_000] as const;
 const JITTER = 0.2;
-/** The longest wait that a receiver may ask for. */
+/** The longest wait a receiver may request. */
 const RETRY_AFTER_MAX_MS = DAY_MS;
 
-/** Classes that more attempts won't change: the receiver understood and refused (WHK-10). */
+/** Classes that further attempts won't change: the receiver understood and refused (WHK-10). */
 export const HARD_FAIL_CLASSES: readonly ErrorClass[] = ['permanent_4xx', 'payload_rejected'];
 
 /** The class of an answer; the empty string is success (WHK-9). */
@@ -33,7 +33,7 @@ export function classOfStatus(status: number): ErrorClass {
   }
 }
 
-/** True when an attempt of this class and number was the last by itself (WHK-10). */
+/** Whether an attempt of this class and number is the last one (WHK-10). */
 export function isHardFailed(errorClass: ErrorClass, attempt: number): boolean {
   return attempt >= HARD_FAIL_ATTEMPTS && HARD_FAIL_CLASSES.includes(errorClass);
 }
@@ -56,7 +56,7 @@ export function retryDelayMs(failed: {
   return Math.round(Math.max(jittered, Math.min(failed.retryAfterMs ?? 0, RETRY_AFTER_MAX_MS)));
 }
 
-/** `Retry-After` in seconds or as an HTTP date; null for what is neither. */
+/** Parses `Retry-After` in seconds or as an HTTP date; null for anything else. */
 export function parseRetryAfterMs(header: string | undefined, nowMs: number): number | null {
   if (header === undefined) return null;
   if (/^\d{1,9}$/.test(header.trim())) return Number(header) * 1000;

@@ -2,7 +2,7 @@ import { WEBHOOK_RESPONSE_STORED_MAX_BYTES } from '@posthorn/contract/limits.ts'
 import { OutboundError } from '@posthorn/core/platform/http/outbound-http.ts';
 import type { Dispatcher } from 'undici';
 
-/** What came back. `err` is null when the answer was read to its end, or as far as it is read. */
+/** The result of an attempt. `err` is null if the answer was read to its end, or to the limit. */
 export interface PostAnswer {
   statusCode: number | null;
   retryAfter: string | undefined;
@@ -17,14 +17,16 @@ export interface PostRequest {
   body: Buffer;
 }
 
-/** A short answer is read on so that its connection can be used again; a longer one is cut off. */
+/** Short answers are read to the end so that the connection can be reused; longer ones are cut off. */
 const READ_MAX_BYTES = 16 * 1024;
-/** A kept-alive connection that the other side was closing fails at once, and only such a failure is repeated. */
+/**
+ * A kept-alive connection that the other side was closing fails immediately; only such failures are repeated.
+ */
 const STALE_CONNECTION_MS = 100;
 
 /**
- * One POST, by `dispatch` rather than `request`: no promise, no stream and no abort signal for each, which
- * is a third of the time. A class for its one hidden shape.
+ * One POST, made with `dispatch` instead of `request`: without a promise, a stream and an abort signal each,
+ * which saves a third of the time. A class, so that all instances have one hidden shape.
  */
 export class PostAttempt implements Dispatcher.DispatchHandler {
   readonly startedAt = performance.now();
@@ -45,14 +47,14 @@ export class PostAttempt implements Dispatcher.DispatchHandler {
     this.#done = done;
   }
 
-  /** Once. */
+  /** Must be called only once. */
   send(dispatcher: Dispatcher, request: PostRequest): void {
     this.#dispatcher = dispatcher;
     this.#request = request;
     this.#dispatch();
   }
 
-  /** Ends it as failed for `err`: the time is up, or the process stops. */
+  /** Ends the attempt as failed with `err`: it timed out, or the process stops. */
   abort(err: Error): void {
     if (this.#ended) return;
     this.#end(err);
@@ -85,7 +87,7 @@ export class PostAttempt implements Dispatcher.DispatchHandler {
     if (this.#bytes === 0) return '';
     const bytes = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
     const text = bytes.toString('utf8', 0, WEBHOOK_RESPONSE_STORED_MAX_BYTES);
-    // PostgreSQL stores no NUL; and a character cut in two at the end is no part of the answer.
+    // PostgreSQL stores no NUL; a character cut in two at the end is dropped.
     return text.replaceAll('\0', '\uFFFD').replace(/\uFFFD$/, '');
   }
 
@@ -111,7 +113,7 @@ export class PostAttempt implements Dispatcher.DispatchHandler {
       this.#chunks.push(Buffer.from(chunk.subarray(0, WEBHOOK_RESPONSE_STORED_MAX_BYTES - this.#bytes)));
     this.#bytes += chunk.length;
     if (this.#bytes <= READ_MAX_BYTES || this.#ended) return;
-    // The status has told the outcome; the rest is of no interest.
+    // The status already decided the outcome; the rest does not matter.
     this.#end(null);
     controller.abort(new OutboundError('connection', 'enough was read'));
   }
@@ -126,7 +128,7 @@ export class PostAttempt implements Dispatcher.DispatchHandler {
       this.#repeated = true;
       this.#dispatch();
     } else if (this.#controller) this.#end(err);
-    // Refused before it began, and perhaps while `send` is still running.
+    // Refused before it began, perhaps while `send` is still running.
     else setImmediate(() => this.#end(err));
   }
 

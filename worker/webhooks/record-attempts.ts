@@ -2,7 +2,7 @@ import type { ErrorClass } from '@posthorn/contract/messaging/webhooks.ts';
 import type { Sql } from '@posthorn/core/platform/database/db.ts';
 import { statementOfRows } from '@posthorn/core/platform/database/input-rows.ts';
 
-/** What came of one attempt. */
+/** The result of one attempt, to record. */
 export interface AttemptResult {
   deliveryId: number;
   /** From 1. */
@@ -10,7 +10,7 @@ export interface AttemptResult {
   webhookUrl: string;
   eventType: string;
   instanceId: string | null;
-  /** Null when there was no answer. */
+  /** Null if there was no answer. */
   statusCode: number | null;
   /** Empty on success. */
   errorClass: ErrorClass;
@@ -23,18 +23,19 @@ export interface AttemptResult {
 }
 
 /**
- * Writes the log of many attempts and, in the same statement, removes their deliveries or sets when to
- * try again. The attempt number is the guard: a result of a worker whose lease had run out, and whose
- * attempt another one has made and recorded meanwhile, changes nothing and is not logged twice.
+ * Writes the log of many attempts and, in the same statement, removes their deliveries or sets their next
+ * attempt. The attempt number is the guard: if a worker's lease ran out and another one made and recorded the
+ * attempt, the late result changes nothing and is not logged twice.
  */
 export async function recordAttempts(sql: Sql, results: readonly AttemptResult[]): Promise<void> {
   const urls = distinct(results.map((result) => result.webhookUrl));
   const types = distinct(results.map((result) => result.eventType));
-  // Locked in the order in which a webhook's are deleted, and retries asked for: they would wait in a ring otherwise.
+  // Sorted so that rows are locked in the same order as when a webhook's deliveries are deleted or retried;
+  // otherwise they would deadlock.
   const sorted = results.toSorted((a, b) => a.deliveryId - b.deliveryId);
   const rows = sorted.map(({ webhookUrl, eventType, ...result }) => ({
     ...result,
-    // One text that PostgreSQL cannot store would keep all that come after it from being recorded.
+    // One text that PostgreSQL cannot store would block the recording of all later results.
     response: result.response.replaceAll('\0', '\uFFFD').toWellFormed(),
     urlAt: urls.indexOf(webhookUrl),
     typeAt: types.indexOf(eventType),
@@ -42,16 +43,16 @@ export async function recordAttempts(sql: Sql, results: readonly AttemptResult[]
   await sql.query(RECORD({ results: rows }, { urls: [...urls.values], types: [...types.values] }));
 }
 
-/** Texts that repeat go over the wire once, with their place in each row. */
+/** Repeated texts are sent once, and each row holds their index. */
 function distinct(texts: readonly string[]): { values: Iterable<string>; indexOf(text: string): number } {
   const places = new Map<string, number>();
-  // Arrays of PostgreSQL begin at 1.
+  // PostgreSQL arrays begin at 1.
   for (const text of texts) if (!places.has(text)) places.set(text, places.size + 1);
   return { values: places.keys(), indexOf: (text) => places.get(text)! };
 }
 
-// Each result comes out of the statement that touched its delivery: joining the two afterwards would be
-// n times n, for the planner can't know how many rows they return (10 of 17 ms for 256 results).
+// Each result comes out of the statement that touched its delivery: joining the two afterwards would take n
+// times n steps, because the planner can't know how many rows they return (10 of 17 ms for 256 results).
 const TOUCHED = `d.company_id, d.webhook_id, d.event_id, d.event_created_at, r.*`;
 const RECORD = statementOfRows({
   name: 'attempts-record',
@@ -92,8 +93,8 @@ ORDER BY "endedAt", "deliveryId"`,
 });
 
 /**
- * An endpoint that answered 410 gets nothing more until its owner enables it again (WHK-11). If the webhook
- * has another URL by now, the answer was not its endpoint's.
+ * Disables the webhook of an endpoint that answered 410, until its owner enables it again (WHK-11). If the
+ * webhook has another URL by now, the answer came from a different endpoint.
  */
 export async function disableGoneWebhook(
   sql: Sql,

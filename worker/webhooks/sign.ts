@@ -3,8 +3,8 @@ import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 const PREFIX = 'whsec_';
 
 /**
- * The HMAC key in a secret `whsec_<base64>` (Standard Webhooks). A KeyObject, made once: signing 1 KB
- * takes 2 µs with it and 10 µs with the key's bytes.
+ * The HMAC key of a secret `whsec_<base64>` (Standard Webhooks). A KeyObject, made once: signing 1 KB takes 2
+ * µs with it and 10 µs with the key's bytes.
  */
 export function signingKey(secret: string): KeyObject {
   const bytes = secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret;
@@ -12,8 +12,8 @@ export function signingKey(secret: string): KeyObject {
 }
 
 /**
- * The header `webhook-signature`: `v1,<base64 HMAC-SHA256 of "id.timestamp.body">` for each key, separated
- * by spaces. While a rotated secret is in its grace both sign, so receivers change at their leisure.
+ * The header `webhook-signature`: `v1,<base64 HMAC-SHA256 of "id.timestamp.body">` for each key, separated by
+ * spaces. During the grace of a rotated secret both keys sign, so receivers can change at any time.
  */
 export function signWebhook(
   keys: readonly KeyObject[],

@@ -48,20 +48,19 @@ import { type AttemptResult, disableGoneWebhook } from './record-attempts.ts';
 
 export interface WebhookDispatcher {
   start(): Promise<void>;
-  /** Ends what is under way (5 s), releases the rest, writes what is known. */
+  /** Lets attempts in progress end (5 s), releases the rest, writes the known results. */
   stop(): Promise<void>;
-  /** For those in this process who write events. */
+  /** For code in this process that writes events. */
   direct: DirectDelivery;
-  /** Attempts under way and deliveries held, for metrics. */
+  /** Attempts in progress and deliveries held, for metrics. */
   load(): { inFlight: number; held: number; endpoints: number };
 }
 
 const STOP_MS = 5_000;
 /**
  * Makes the due deliveries of `webhook_deliveries` (WHK-13). Any number of processes may run one.
- *
- * It works by endpoint: notifications and scans say which endpoints have work, claims are made for those that
- * have room, and results are written in batches. An endpoint that hangs holds only its own slots.
+ * Notifications and scans report which endpoints have work, claims are made for endpoints with room, and
+ * results are written in batches. An endpoint that hangs holds only its own slots.
  */
 export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDispatcher {
   const context = createContext(deps);
@@ -135,24 +134,31 @@ function onNotification(context: DispatcherContext, notification?: string): void
   else context.finder.onNew();
 }
 
-/** Suspended, it gets nothing more of what waits here; reactivated, it gets what has waited. */
+/**
+ * A suspended company's waiting deliveries are released; a reactivated company's waiting ones are claimed.
+ */
 function onCompany(context: DispatcherContext, companyId: number): void {
   for (const endpoint of context.endpoints.all.values())
     if (endpoint.companyId === companyId) forgetConfig(context, endpoint.webhookId);
   context.finder.onRetries();
 }
 
-/** What waits here for a webhook that was changed, disabled or deleted is claimed anew, if it still may. */
+/**
+ * Deliveries waiting here for a changed, disabled or deleted webhook are claimed again if they still may be.
+ */
 function forgetConfig({ endpoints, attempts }: DispatcherContext, webhookId: number): void {
   const endpoint = endpoints.all.get(webhookId);
   if (!endpoint) return;
-  // Also where none is known at present: a claim or a look at the configuration may be under way.
+  // Set even if no configuration is known: a claim or a read of the configuration may be in progress.
   endpoint.changedAtMs = Math.max(endpoint.changedAtMs, performance.now());
   endpoint.config = null;
   attempts.begin(endpoint);
 }
 
-/** Others make what waits here. What is under way ends here all the same, and is recorded if nobody was faster. */
+/**
+ * Other workers make the deliveries that wait here. Attempts in progress still end here, and are recorded
+ * unless another worker was faster.
+ */
 function onFenced(context: DispatcherContext): void {
   context.state = afterHolding(context.state, -removeWaiting(context).length);
   context.finder.onRetries();
@@ -178,7 +184,10 @@ function onResult(context: DispatcherContext, endpoint: Endpoint, result: Attemp
   if (wantsClaim(context.state, endpoint.companyId, desires)) wantClaim(context);
 }
 
-/** Until it is written that the webhook is disabled, a claim would still see it enabled: what such a claim brings is released. */
+/**
+ * Until the webhook is recorded as disabled, a claim would still see it as enabled; the deliveries of such a
+ * claim are released.
+ */
 function disableGone({ deps }: DispatcherContext, endpoint: Endpoint, result: AttemptResult): void {
   endpoint.changedAtMs = Number.POSITIVE_INFINITY;
   const { webhookId } = endpoint;
