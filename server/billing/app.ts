@@ -22,9 +22,9 @@ import { billingRoutes } from './routes.ts';
 import { simulatorRoutes } from './simulator-routes.ts';
 
 export interface BillingServerDeps extends BillingDeps {
-  /** Of the messaging service: billing accepts the same JWTs and keys (BIL-2). */
+  /** The messaging service's: billing accepts the same JWTs and keys (BIL-2). */
   authenticator: Authenticator;
-  /** Its cookies may come along: both services are often on one host. */
+  /** Browsers may send messaging's cookies too: both services are often on one host. */
   csrfTokenOf: CsrfTokenOf;
   rateLimiter: RateLimiter;
   strangers: StrangerLimits;
@@ -35,21 +35,21 @@ export interface BillingServerDeps extends BillingDeps {
   isProduction: boolean;
   metrics: Metrics;
   frontendUrl: string;
-  /** Where this service is reached from outside, without a slash at its end. */
+  /** The public URL of this service, without a trailing slash. */
   publicUrl: string;
   /** Authenticates the provider's webhooks (ASAAS_WEBHOOK_SECRET). */
   webhookSecret: string;
-  /** Authenticates messaging; without it the internal endpoint refuses everybody. */
+  /** Authenticates messaging; without it the internal endpoint refuses every request. */
   internalSecret: string | undefined;
   isDraining?: () => boolean;
-  /** Checks every answer against the contract: in tests. */
+  /** Checks every answer against the contract; on in tests. */
   validateResponses?: boolean;
 }
 
 export interface BillingServer {
-  /** Resolves with the port, which is a free one for port 0. */
+  /** Resolves with the port; port 0 picks a free one. */
   listen(port: number, host: string): Promise<number>;
-  /** Finishes the requests under way and resolves when nothing is left. */
+  /** Finishes the requests in progress; resolves when none is left. */
   close(): Promise<void>;
 }
 
@@ -91,7 +91,7 @@ export async function createBillingServer(deps: BillingServerDeps): Promise<Bill
       openapi: referenceHandlers({ service, publicUrl: deps.publicUrl, clock: deps.clock }),
       health: {
         health: () => ({ status: 200, body: { status: 'ok', service } }),
-        // Always 200, whatever the state of its dependencies; it reports that it drains, and a clock that is wrong.
+        // Always 200, whatever the state of its dependencies; reports draining and a wrong clock.
         ready: () => {
           const clock = clockRemark(deps.clock);
           const checks = clock === null ? {} : { clock: `ok, but ${clock}` };

@@ -6,7 +6,7 @@ import { createShutdown, shutdownTimes } from '@posthorn/core/platform/process/s
 import { runMain } from '@posthorn/core/platform/run-main.ts';
 import { startBilling } from './start.ts';
 
-/** The billing role by itself: `npm run billing`. */
+/** The billing role in its own process: `npm run billing`. */
 await runMain('billing', async () => {
   const config = loadConfig(process.env);
   const log = createLog({ level: config.LOG_LEVEL, role: 'billing' });

@@ -23,7 +23,7 @@ import type { Handlers } from '../http/handler.ts';
 
 type Routes = Omit<Handlers<typeof billingContract>, 'health' | 'openapi' | 'simulator'>;
 
-/** The endpoints of billing, the admin ones included (docs/reference/billing.md): parse, one use case, map. */
+/** The billing endpoints, including the admin ones (docs/reference/billing.md): parse, one use case, map. */
 export function billingRoutes(deps: BillingDeps): Routes {
   return {
     catalog: {

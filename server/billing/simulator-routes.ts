@@ -5,7 +5,7 @@ import { advanceClock } from '@posthorn/core/billing/provider/simulated/advance-
 import { simulateAction } from '@posthorn/core/billing/provider/simulated/simulate-action.ts';
 import type { Handlers } from '../http/handler.ts';
 
-/** The controls of the simulated provider, each for the caller's own company. With a real one there are none: 404. */
+/** The controls of the simulated provider, each for the caller's own company. With a real provider: 404. */
 export function simulatorRoutes(
   deps: Pick<BillingDeps, 'db' | 'clock' | 'provider'>,
 ): Handlers<typeof billingSimulator> {

@@ -18,8 +18,8 @@ import { createCsrfTokens } from '../http/csrf.ts';
 import { createBillingServer } from './app.ts';
 
 /**
- * The billing role, listening: the same in `npm run billing` and in standalone. What it opens is closed by
- * `shutdown`. Resolves with the port; rejects when the database is not there or the port is taken.
+ * Starts the billing role and listens: the same in `npm run billing` and in standalone. `shutdown` closes
+ * everything opened here. Resolves with the port; rejects if the database is not there or the port is taken.
  */
 export async function startBilling(deps: {
   config: Config;
@@ -27,7 +27,7 @@ export async function startBilling(deps: {
   log: Log;
   metrics: Metrics;
   shutdown: Shutdown;
-  /** Of the process, where others in it have one; by default one of its own. */
+  /** The process's bus, if it has one; otherwise this opens one. */
   bus?: Bus;
 }): Promise<number> {
   const { config, clock, log, shutdown } = deps;

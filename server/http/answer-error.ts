@@ -3,7 +3,7 @@ import { isUnavailable } from '@posthorn/core/platform/database/db.ts';
 import { type AnswerDeps, JSON_TYPE, send } from './answer.ts';
 import type { Call } from './call.ts';
 
-/** `full` is the envelope of ERR-2; `reduced` what billing handlers answer below 500. */
+/** `full` is the envelope of ERR-2; `reduced` the one billing handlers use below 500. */
 export type EnvelopeKind = 'full' | 'reduced';
 
 export interface ErrorDeps extends AnswerDeps {
@@ -11,8 +11,8 @@ export interface ErrorDeps extends AnswerDeps {
 }
 
 /**
- * The one mapper: whatever was thrown becomes a catalogued error, and its cause goes to the log with the
- * trace id, never into the answer (ERR-4).
+ * Maps anything thrown to a catalogued error; its cause goes to the log with the trace id, never into the
+ * answer (ERR-4).
  */
 export function sendError(deps: ErrorDeps, call: Call, thrown: unknown): void {
   const gone = call.response.destroyed;
@@ -23,7 +23,7 @@ export function sendError(deps: ErrorDeps, call: Call, thrown: unknown): void {
     });
     error = apiError('INTERNAL_ERROR', { cause });
   }
-  // What billing handlers call it (ERR-3).
+  // The name billing handlers use for it (ERR-3).
   if (deps.envelope === 'reduced' && !call.inGate && error.code === 'INTERNAL_ERROR')
     error = apiError('INTERNAL', { cause: error.cause ?? error });
   if (error.status >= 500 && !gone) {
@@ -45,30 +45,30 @@ const GATE_STATUSES: readonly number[] = [401, 403, 429];
 
 function envelopeOf(deps: ErrorDeps, call: Call, error: ApiError): Record<string, unknown> {
   const message = error.publicMessage;
-  // The gate's errors have the full envelope in both services, and so has what a handler says of the same kind: the
-  // contract has one shape for a status.
+  // The gate's errors have the full envelope in both services, and so do a handler's errors of the same
+  // status: the contract has one shape per status.
   const full = deps.envelope === 'full' || call.inGate || GATE_STATUSES.includes(error.status);
   const base = full
     ? { error_code: error.code, message, trace_id: call.traceId, error: message }
     : {
         error_code: error.code,
         message,
-        // Internal errors carry what support asks for; it is the trace id of the log (ERR-3).
+        // Internal errors carry an id for support: the trace id of the log (ERR-3).
         ...(error.status === 500 ? { incident_id: call.traceId } : {}),
       };
   return error.fields ? { ...error.fields, ...base } : base;
 }
 
-/** The framework's own refusals, the database's by their codes; the rest is a bug. */
+/** Maps the framework's own refusals, and database errors by their codes; anything else is a bug. */
 export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (isUnavailable(thrown))
     return apiError('SERVICE_UNAVAILABLE', { cause: thrown, headers: { 'retry-after': '2' } });
-  // The router could not decode a parameter of the path.
+  // The router could not decode a path parameter.
   if (thrown instanceof URIError && 'status' in thrown) return apiError('BAD_REQUEST');
   const code = (thrown as { code?: unknown } | null)?.code;
   switch (code) {
-    // Text that PostgreSQL cannot store: a NUL, or half a surrogate pair, that no check before has seen.
+    // Text that PostgreSQL cannot store and no earlier check caught: a NUL, or half a surrogate pair.
     case '22021':
     case '22P05':
       return apiError('BAD_REQUEST', {

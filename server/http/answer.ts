@@ -9,14 +9,14 @@ export const JSON_TYPE = 'application/json; charset=utf-8';
 
 export interface AnswerDeps {
   log: Log;
-  /** Checks every body against its schema: on in tests, where a lie of the contract must fail. */
+  /** Checks every body against its schema; on in tests, where a violated contract must fail. */
   validateResponses: boolean;
   isDraining: () => boolean;
 }
 
 /**
- * Validates what a handler returned and sets its headers on the answer. Throws when the contract does not declare
- * it: that is a 500.
+ * Validates a handler's answer and sets its headers. Throws if the contract does not declare it: that becomes
+ * a 500.
  */
 export function checkAnswer(deps: AnswerDeps, call: Call, answer: Answer): void {
   const declared = call.route.answers.get(answer.status);
@@ -27,11 +27,13 @@ export function checkAnswer(deps: AnswerDeps, call: Call, answer: Answer): void 
     checkBody(declared.schema, call, answer);
   if (headers !== undefined)
     for (const name in headers) call.answerHeaders[name.toLowerCase()] = headers[name]!;
-  // The adapter ends an answer without a body by itself.
+  // The adapter itself ends an answer without a body.
   if (body === undefined) setHead(deps, call, answer.status);
 }
 
-/** Sends an answer with a body, its head in one go: setting header by header costs Node twice as much. */
+/**
+ * Sends an answer with a body, with all headers at once: setting them one by one costs Node twice as much.
+ */
 export function send(
   deps: Pick<AnswerDeps, 'isDraining'>,
   call: Call,
@@ -66,7 +68,7 @@ function isJson(body: unknown): boolean {
   return body !== undefined && !Buffer.isBuffer(body);
 }
 
-/** The body as a client reads it must pass, and must hold nothing that the schema does not know. */
+/** The body as a client reads it must pass the schema, and must have no field the schema does not know. */
 function checkBody(schema: z.ZodType, call: Call, answer: Answer): void {
   const read: unknown = JSON.parse(JSON.stringify(answer.body));
   const parsed = schema.safeParse(read);

@@ -6,37 +6,40 @@ import { type AddressReader, addressGroup } from '@posthorn/core/platform/http/c
 import type { Request, Response } from 'express';
 import type { PreparedRoute } from './prepared-route.ts';
 
-/** What a handler sees of a request, typed by its route (see handler.ts). */
+/** The parts of a request that a handler gets, typed by its route (see handler.ts). */
 export interface HandlerInput {
   readonly method: string;
   readonly params: Record<string, string>;
   readonly query: unknown;
   readonly body: unknown;
-  /** What came as bytes with the body of a route that takes media (`raw: 'multipart'`). */
+  /** The file sent as bytes in the body of a route that takes media (`raw: 'multipart'`). */
   readonly file: UploadedFile | undefined;
   /** The authenticated caller. Reading it on a route without authentication throws. */
   readonly principal: Principal;
   readonly traceId: string;
-  /** When its head had come, before anything was looked up; monotonic, ms. */
+  /** When its headers had arrived, before any lookup; monotonic, ms. */
   readonly startedAt: number;
   readonly headers: IncomingHttpHeaders;
-  /** As it came in. */
+  /** The request as Node received it. */
   readonly incoming: IncomingMessage;
   readonly cookies: Readonly<Record<string, string | undefined>>;
-  /** Of the client, as far as the trusted proxies vouch for it. */
+  /** The client's address, as far as the trusted proxies vouch for it. */
   readonly ip: string;
-  /** Fires when the client goes away before it was answered. */
+  /** Aborts if the client leaves before it was answered. */
   readonly signal: AbortSignal;
-  /** For streams: the bare answer and the headers that every answer carries. Nothing else answers after. */
+  /**
+   * For streams: the raw response and the headers every answer carries. After this call only the handler
+   * writes to it.
+   */
   takeResponse(): { request: IncomingMessage; response: ServerResponse; headers: AnswerHeaders };
-  /** For WebSockets: the socket of an upgrade, or null when the request asked for none. */
+  /** For WebSockets: the socket of an upgrade, or null if the request asked for none. */
   takeUpgrade(): { request: IncomingMessage; socket: Socket; head: Buffer } | null;
 }
 
-/** The headers of an answer by their lower-case names; several values for `set-cookie` alone. */
+/** The headers of an answer by lower-case name; only `set-cookie` has several values. */
 export type AnswerHeaders = Record<string, string | string[]>;
 
-/** An upgrade that came in by the server's `upgrade` event and runs through the routes like any request. */
+/** An upgrade from the server's `upgrade` event; it runs through the routes like any request. */
 export interface Upgrade {
   socket: Socket;
   head: Buffer;
@@ -44,7 +47,10 @@ export interface Upgrade {
 
 export const UPGRADE = Symbol('upgrade');
 
-/** A class for its one hidden shape and lazy parts: most requests never look at cookies or the signal. */
+/**
+ * A class, so that all instances have one hidden shape and lazy parts: most requests never use cookies or the
+ * signal.
+ */
 export class Call implements HandlerInput {
   readonly request: Request;
   readonly response: Response;
@@ -57,11 +63,14 @@ export class Call implements HandlerInput {
   file: UploadedFile | undefined = undefined;
   /** Set by the gate. */
   admitted: Principal | null = null;
-  /** True until the gate has let it pass: its refusals have the full envelope everywhere (ERR-3). */
+  /**
+   * True until the gate admits the request: the gate's refusals have the full envelope in all services
+   * (ERR-3).
+   */
   inGate = true;
   readonly answerHeaders: AnswerHeaders;
   #release: (() => Promise<void>) | null = null;
-  /** Set while the handler has to check the credential itself: called with whether that failed. */
+  /** Set while the handler has to check the credential itself; called with whether that failed. */
   settleProof: ((failed: boolean) => void) | null = null;
   readonly #addressOf: AddressReader;
   #cookies: Record<string, string | undefined> | null = null;
@@ -109,7 +118,7 @@ export class Call implements HandlerInput {
     return this.#addressOf(this.request);
   }
 
-  /** What an unauthenticated client is counted by. */
+  /** The key under which unauthenticated clients are counted. */
   get addressGroup(): string {
     return addressGroup(this.ip);
   }
@@ -127,12 +136,12 @@ export class Call implements HandlerInput {
     return this.#controller.signal;
   }
 
-  /** `release` frees what the request holds, once, whatever the outcome. */
+  /** Registers `release`, which frees the request's resources once, whatever the outcome. */
   keep(release: () => Promise<void>): void {
     this.#release = release;
   }
 
-  /** True when `releaseAll` has something to free. */
+  /** Whether `releaseAll` has something to free. */
   get holds(): boolean {
     return this.#release !== null;
   }

@@ -1,19 +1,19 @@
 import type { SessionGrant } from '@posthorn/core/accounts/sessions/issue-session.ts';
 import { CSRF_COOKIE, type CsrfTokenOf, REFRESH_COOKIE } from './csrf.ts';
 
-/** How cookies are written: Secure everywhere but in development (ACC-11). */
+/** How cookies are written: Secure except in development (ACC-11). */
 export interface CookieSettings {
   secure: boolean;
   csrfTokenOf: CsrfTokenOf;
 }
 
-/** Ties a login at a provider to the browser that began it. */
+/** Ties a login at a provider to the browser that started it. */
 export const OAUTH_COOKIE = 'svc_oauth';
 const OAUTH_COOKIE_PATH = '/v1/auth/oauth';
 
 /**
- * The `Set-Cookie` values of a session. The refresh token is out of reach of scripts; the CSRF token is for
- * the console's scripts to read, and the same for as long as the session lasts: tabs that hold it go on.
+ * The `Set-Cookie` values of a session. Scripts cannot read the refresh token; the console's scripts read the
+ * CSRF token, which stays the same for the whole session, so that open tabs keep working.
  */
 export function sessionCookies(settings: CookieSettings, grant: SessionGrant): string[] {
   const maxAge = Math.max(
@@ -38,7 +38,7 @@ export function oauthCookie(settings: CookieSettings, secret: string, maxAge: nu
   return cookie(settings, OAUTH_COOKIE, secret, { maxAge, httpOnly: true, path: OAUTH_COOKIE_PATH });
 }
 
-/** Lax: sent when a provider redirects back, not with what other sites post. */
+/** Lax: sent when a provider redirects back, not with posts from other sites. */
 function cookie(
   settings: CookieSettings,
   name: string,

@@ -6,15 +6,15 @@ const EXPOSED_HEADERS =
   'X-Trace-ID, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Idempotent-Replayed';
 
 export interface Cors {
-  /** Adds what the answer to a request from `origin` needs; nothing when there was none. */
+  /** Adds the CORS headers for a request with an `origin`; does nothing without one. */
   apply(requestHeaders: IncomingHttpHeaders, answer: Record<string, string>): void;
   /** The headers of a preflight's answer. */
   preflight(requestHeaders: IncomingHttpHeaders): Record<string, string>;
 }
 
 /**
- * Any page may call the API with a key or a token (ERR-12). Cookies are for our own console alone:
- * only `frontendUrl` is told that it may send them.
+ * Any page may call the API with a key or a token (ERR-12). Cookies are only for our own console: only
+ * `frontendUrl` may send them.
  */
 export function createCors(frontendUrl: string): Cors {
   const own = new URL(frontendUrl).origin;

@@ -20,7 +20,7 @@ export interface AppDeps extends ErrorDeps {
   metrics: Metrics;
   addressOf: AddressReader;
   transfers: TransferLimits;
-  /** Behind TLS, so that browsers are told to use only that. */
+  /** Behind TLS: tells browsers to use only TLS. */
   isProduction: boolean;
 }
 
@@ -33,28 +33,33 @@ declare global {
   }
 }
 
-/** An Express application on a server of its own. */
+/** An Express application with its own server. */
 export interface HttpApp {
   readonly express: express.Express;
   readonly server: Server;
-  /** Resolves with the port, which is a free one for port 0. */
+  /** Resolves with the port; port 0 picks a free one. */
   listen(port: number, host: string): Promise<number>;
-  /** Takes no new connection. */
+  /** Accepts no new connections. */
   stopListening(): Promise<void>;
-  /** The same, and resolves when the last answer is out. */
+  /** Stops listening; resolves when the last answer is sent. */
   close(): Promise<void>;
 }
 
-/** How long an idle connection is kept: longer than load balancers keep theirs, so that they end it first. */
+/**
+ * How long an idle connection is kept: longer than load balancers keep theirs, so that they close it first.
+ */
 const KEEP_ALIVE_MS = 72_000;
-/** How often Node looks for heads that do not arrive. */
+/** How often Node checks for headers that do not arrive. */
 const CHECK_CONNECTIONS_MS = 1_000;
 
-/** An Express application that answers our way wherever it speaks: unknown routes, bad bodies, bad HTTP. */
+/**
+ * An Express application that gives every answer in our format, also for unknown routes, bad bodies and bad
+ * HTTP.
+ */
 export function createApp(deps: AppDeps): HttpApp {
   const app = createExpress(deps);
   const unmatched = unmatchedRoute(deps.metrics);
-  /** What no route answered, and what any of them threw. */
+  /** Answers requests that no route handled, and errors thrown by routes. */
   const finish = (request: Request, response: Response, err: unknown): void => {
     const call = request.call ?? openCall(deps, request, response, unmatched);
     const answer = () => sendError(deps, call, err ?? apiError('NOT_FOUND'));
@@ -65,11 +70,11 @@ export function createApp(deps: AppDeps): HttpApp {
     app(request, response, (err?: unknown) => finish(request, response, err));
   };
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
-    // Express would answer a preflight by itself, without our headers.
+    // Express would answer a preflight itself, without our headers.
     if (request.method === 'OPTIONS') answerPreflight(deps, request, response);
     else handle(request as Request, response as Response);
   };
-  // Not every `Upgrade` is ours to follow: HTTP/2 clients offer h2c with ordinary requests.
+  // Only WebSocket upgrades: HTTP/2 clients offer h2c with ordinary requests.
   const server = createServer(
     {
       ...classesOf(app),
@@ -85,7 +90,7 @@ export function createApp(deps: AppDeps): HttpApp {
   });
   const closer = createHttpServerCloser(server);
   server.on('clientError', answerBadHttp);
-  // Node's types say Duplex, since TLS servers may give one; a plain server gives the socket.
+  // Node's types say Duplex, because TLS servers may give one; a plain server gives the socket.
   server.on('upgrade', (request, socket, head) =>
     runUpgrade(serve, request, { socket: socket as Socket, head }),
   );
@@ -105,13 +110,13 @@ export function createApp(deps: AppDeps): HttpApp {
   };
 }
 
-/** Express without what the contract and our own answers already say. */
+/** Express without features that the contract or our own answers replace. */
 function createExpress(deps: AnswerDeps): express.Express {
   const app = express();
   for (const setting of ['case sensitive routing', 'strict routing'] as const) app.enable(setting);
   for (const setting of ['x-powered-by', 'etag'] as const) app.disable(setting);
-  // What ts-rest's adapter calls with the answer of a handler. Express's own would look for an entity tag,
-  // a charset and a JSON replacer, and write each header by itself.
+  // ts-rest's adapter calls these with a handler's answer. Express's versions would look for an entity tag, a
+  // charset and a JSON replacer, and set headers one by one.
   app.response.json = function json(this: Response, body: unknown) {
     if (Buffer.isBuffer(body)) return this.send(body);
     send(deps, this.req.call!, this.statusCode, JSON.stringify(body), JSON_TYPE);
@@ -125,8 +130,8 @@ function createExpress(deps: AnswerDeps): express.Express {
 }
 
 /**
- * Express gives every request and answer another prototype, and V8 then forgets what it knew of their shape. Made with
- * that prototype, they keep it.
+ * Express changes the prototype of every request and response, which makes V8 drop its optimized shapes.
+ * Created with that prototype, they keep them.
  */
 function classesOf(app: express.Express) {
   class AppRequest extends IncomingMessage {}
@@ -138,7 +143,7 @@ function classesOf(app: express.Express) {
   return { IncomingMessage: AppRequest, ServerResponse: AppResponse };
 }
 
-/** The record of a request, with the headers that every answer carries. */
+/** Creates the record of a request, with the headers every answer carries. */
 export function openCall(
   deps: Pick<AppDeps, 'cors' | 'addressOf' | 'isProduction'>,
   request: Request,
@@ -166,20 +171,20 @@ const ALWAYS = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store
 const ALWAYS_IN_PRODUCTION = { ...ALWAYS, 'strict-transport-security': 'max-age=31536000' };
 
 /**
- * No answer is cached, or read as another type than it says, unless its handler allows it (media): most contain
- * somebody's data, many a secret, and a list of exceptions would miss one.
+ * No answer is cached, or read as another type than declared, unless its handler allows it (media): most
+ * contain someone's data, many a secret, and a list of exceptions would miss one.
  */
 function alwaysHeaders({ isProduction }: { isProduction: boolean }): Record<string, string> {
   return isProduction ? ALWAYS_IN_PRODUCTION : ALWAYS;
 }
 
-/** Behind a request that is not answered yet, the socket still belongs to that answer. */
+/** Behind an unanswered request, the socket still belongs to that request's answer. */
 function isWebSocket(request: IncomingMessage): boolean {
   return request.headers.upgrade?.toLowerCase() === 'websocket' && !owesAnswer(request.socket);
 }
 
 /**
- * An upgrade runs through the routes like any request, so it meets the same gate and its refusals are
+ * An upgrade runs through the routes like any request, so it passes the same gate and its refusals are
  * ordinary answers; the handler of a WebSocket route takes the socket (`takeUpgrade`).
  */
 function runUpgrade(
@@ -206,7 +211,7 @@ function fullEnvelope(code: ErrorCode, message: string, traceId: string): object
   return { error_code: code, message, trace_id: traceId, error: message };
 }
 
-/** What Node could not parse never becomes a request; it is answered on the bare socket. */
+/** Input that Node cannot parse never becomes a request; it is answered on the raw socket. */
 function answerBadHttp(err: Error & { code?: string }, socket: import('node:stream').Duplex): void {
   if (err.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();

@@ -7,7 +7,10 @@ import type { SecretDigest } from '@posthorn/core/accounts/secret-digest.ts';
 export const REFRESH_COOKIE = 'svc_refresh_token';
 export const CSRF_COOKIE = 'svc_csrf_token';
 
-/** The CSRF token of the session that a refresh token belongs to, the same for all of them; null: it names none. */
+/**
+ * Returns the CSRF token of a refresh token's session, the same for all its refresh tokens; null if it has no
+ * session.
+ */
 export type CsrfTokenOf = (refreshToken: string) => string | null;
 
 export function createCsrfTokens(digest: SecretDigest): CsrfTokenOf {
@@ -18,11 +21,11 @@ export function createCsrfTokens(digest: SecretDigest): CsrfTokenOf {
 }
 
 /**
- * A browser that sends the refresh cookie must prove that our own page made the request: X-CSRF-Token equal
- * to the CSRF cookie, which other sites can't read, and both the token of this very session: a neighbour under the
- * same domain can write cookies, and would write the token of a session of its own. Where a key is taken, one is proof
- * enough: no browser adds it by itself, and the cookie then decides nothing. Elsewhere the mere header proves nothing.
- * Throws 403 CSRF_INVALID.
+ * A browser that sends the refresh cookie must prove that our own page made the request: X-CSRF-Token must
+ * equal the CSRF cookie, which other sites can't read, and both must be the token of this session, because a
+ * neighbour under the same domain can write cookies and would write the token of its own session. Where keys
+ * are accepted, a key is proof enough: no browser adds it by itself, and the cookie is then ignored. On other
+ * routes a key header proves nothing. Throws 403 CSRF_INVALID.
  */
 export function checkCsrf(
   tokenOf: CsrfTokenOf,
@@ -38,7 +41,7 @@ export function checkCsrf(
   const header = request.headers['x-csrf-token'];
   const cookie = request.cookies[CSRF_COOKIE];
   if (typeof header !== 'string' || !cookie || !sameText(header, cookie)) throw apiError('CSRF_INVALID');
-  // A refresh token of version 0.1.0 gets a name, and its session a token, with its next rotation.
+  // A refresh token of version 0.1.0 gets a name, and its session a token, at its next rotation.
   const token = tokenOf(refreshToken);
   if (token !== null && !sameText(header, token)) throw apiError('CSRF_INVALID');
 }

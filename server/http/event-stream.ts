@@ -9,7 +9,7 @@ import { cursorOf } from '@posthorn/core/events/list-events.ts';
 import type { Sql } from '@posthorn/core/platform/database/db.ts';
 import type { WatchedCredentials } from './live-connections.ts';
 
-/** What SSE and WebSocket ask for: the validated query of the contract. */
+/** The query of SSE and WebSocket requests, validated by the contract. */
 export interface LiveQuery {
   instance_id?: string | undefined;
   types?: string[] | undefined;
@@ -24,15 +24,15 @@ export interface LiveStreamDeps {
 export interface ResolvedQuery {
   companyId: number;
   after: Cursor;
-  /** It asked for no cursor: `after` is the end of the log before the answer began. */
+  /** The request had no cursor: `after` is the end of the log before the answer began. */
   isNew: boolean;
   filter: EventFilter;
 }
 
 /**
- * Resolves what a live connection asked for, before its answer has begun, so that faults are still
- * ordinary errors: BAD_REQUEST for a malformed cursor, INSTANCE_NOT_FOUND for a foreign instance. Where the
- * present is has to be known by then too: what commits after the head arrived is never missed.
+ * Resolves the query of a live connection before its answer begins, so that faults are still ordinary errors:
+ * BAD_REQUEST for a malformed cursor, INSTANCE_NOT_FOUND for a foreign instance. The current end of the log
+ * is read here too, so that no event committed after the headers arrived is missed.
  */
 export async function resolveLiveQuery(
   deps: LiveStreamDeps,
@@ -41,7 +41,7 @@ export async function resolveLiveQuery(
   const { principal, query } = request;
   if (query.instance_id !== undefined)
     await requireOwnInstance(deps.db, principal.companyId, query.instance_id);
-  // A browser that reconnects repeats the URL it began with; what it saw last is in the header.
+  // A reconnecting browser repeats its original URL; the last event it saw is in the header.
   const cursor = request.lastEventId || query.after;
   return {
     companyId: principal.companyId,
@@ -51,13 +51,13 @@ export async function resolveLiveQuery(
   };
 }
 
-/** The live routes show one company's events, to a superadmin too. Throws INSTANCE_NOT_FOUND. */
+/** The live routes show one company's events, also to a superadmin. Throws INSTANCE_NOT_FOUND. */
 export async function requireOwnInstance(sql: Sql, companyId: number, instanceId: string): Promise<void> {
   await requireInstance(sql, { companyId, isSuperadmin: false }, instanceId);
 }
 
 /**
- * Subscribes a connection whose head is out, until it closes or its credentials end. Rejects when the log
+ * Subscribes a connection whose headers are sent, until it closes or its credentials end. Rejects if the log
  * can't be read.
  */
 export async function serveReader(
@@ -81,7 +81,7 @@ export async function serveReader(
     close();
   });
   const subscription = await feed.subscribe({ ...resolved, sink });
-  // Cut before its first event, it can resume from here.
+  // If cut before its first event, the client can resume from here.
   if (resolved.isNew) sink.heartbeat(subscription.position());
   close = () => subscription.close();
   if (over) close();

@@ -12,25 +12,24 @@ export interface GateDeps {
   authenticator: Authenticator;
   rateLimiter: RateLimiter;
   csrfTokenOf: CsrfTokenOf;
-  /** What unauthenticated callers may do, by address. */
+  /** Limits for unauthenticated callers, by address. */
   strangers: StrangerLimits;
-  /** Spends a ticket of `POST /v1/events/ticket` in place of credentials; only routes with `ticket`. */
+  /** Redeems a ticket of `POST /v1/events/ticket` instead of credentials; only routes with `ticket`. */
   redeemTicket?: (ticket: string) => Promise<Principal>;
-  /** JWT, or the refresh cookie in its place; only routes with `jwt_or_cookie` (ACC-25). */
+  /** Accepts a JWT or the refresh cookie; only routes with `jwt_or_cookie` (ACC-25). */
   authenticateAccount?: (proof: {
     authorization: string | undefined;
     refreshToken: string | undefined;
   }) => Promise<Principal>;
-  /** Routes that other machines call with a secret, by name: throws what is wrong with it. */
+  /** Checks for routes that other machines call with a secret, by route name; each throws the refusal. */
   guards?: Readonly<Record<string, (request: IncomingMessage) => void>>;
 }
 
 /**
- * Everything that is decided from the head of a request, before its body is read: authentication, rate,
- * permissions, and required headers. Throws or rejects with the refusal. Stays synchronous when the caches have the
- * answers: the hot path never leaves its turn of the event loop.
- *
- * The rate is counted before the role is checked, so that refusals for a wrong role are counted too and every
+ * Decides everything that depends only on the headers, before the body is read: authentication, rate,
+ * permissions, and required headers. Throws or rejects with the refusal. Synchronous if the caches have the
+ * answers: the hot path stays in its turn of the event loop.
+ * The rate is counted before the role check, so that refusals for a wrong role count too and every
  * authenticated answer carries the rate headers (LIM-2).
  */
 export function admit(deps: GateDeps, call: Call): undefined | Promise<undefined> {
@@ -59,7 +58,7 @@ function authenticate(deps: GateDeps, call: Call, credentials: Credentials): Pro
     const { ticket } = call.request.query as { ticket?: unknown };
     if (call.route.meta.ticket && redeemTicket && typeof ticket === 'string')
       return asStranger(deps, call, () => redeemTicket(ticket));
-    // Without credentials, nothing is looked up.
+    // Without credentials, there is no lookup.
     return authenticator.authenticate(credentials);
   }
   const prove = () => authenticator.authenticate(credentials);
@@ -67,8 +66,8 @@ function authenticate(deps: GateDeps, call: Call, credentials: Credentials): Pro
 }
 
 /**
- * Routes without authentication, and those that do not authenticate an account: a secret that machines share is
- * checked here, the refresh cookie by its handler.
+ * Admits requests on routes that do not authenticate an account: checks machine secrets here; the refresh
+ * cookie is checked by its handler.
  */
 function admitStranger(deps: GateDeps, call: Call): undefined | Promise<undefined> {
   const { route } = call;
@@ -85,7 +84,7 @@ function admitStranger(deps: GateDeps, call: Call): undefined | Promise<undefine
   }
   const counted = deps.strangers.takeRoute(call.addressGroup, route.name);
   if (!route.meta.tellsOutages) return counted;
-  // A request that cannot be counted cannot be looked up either: the handler finds that out and says it on the
+  // If the request cannot be counted, its handler cannot look anything up either, and reports that on the
   // page.
   return counted?.catch((err) => {
     if (!(err instanceof ApiError) || err.code !== 'SERVICE_UNAVAILABLE') throw err;
@@ -94,7 +93,7 @@ function admitStranger(deps: GateDeps, call: Call): undefined | Promise<undefine
 }
 
 /**
- * Authenticates credentials that this process does not know: after so many failures in a minute, the address is
+ * Authenticates credentials unknown to this process. After too many failures in a minute the address is
  * refused.
  */
 async function asStranger<T>(deps: GateDeps, call: Call, prove: () => Promise<T>): Promise<T> {
@@ -110,8 +109,8 @@ async function asStranger<T>(deps: GateDeps, call: Call, prove: () => Promise<T>
 }
 
 /**
- * What a stranger could send without end. Not an expired token: it is genuine, costs no look-up and comes from
- * every browser each 15 minutes. Nor what could not be looked up.
+ * Failures a stranger could cause without limit. Excludes expired tokens, which are genuine, need no lookup
+ * and come from every browser each 15 minutes, and lookups that failed.
  */
 function isFailedProof(err: unknown): boolean {
   return (
@@ -122,9 +121,9 @@ function isFailedProof(err: unknown): boolean {
 async function enterRefresh(deps: GateDeps, call: Call): Promise<undefined> {
   const settle = await deps.strangers.enterProof(call.addressGroup);
   call.settleProof = settle;
-  // Whatever the outcome, its turn ends with the request.
+  // The request's turn always ends with the request.
   call.response.once('close', () => settle(false));
-  // It may have ended while it waited for its turn: nobody would give that back.
+  // The request may have ended while it waited for its turn; nothing else would give the turn back.
   if (call.response.destroyed) {
     settle(false);
     throw apiError('SERVICE_UNAVAILABLE');
@@ -148,8 +147,8 @@ function admitPrincipal(deps: GateDeps, call: Call, principal: Principal): undef
 }
 
 /**
- * A request that cannot be counted is refused: a limit that fails open is none, and a process that cannot reach its
- * database has nothing to answer with anyway.
+ * Refuses a request that cannot be counted: a limit that fails open is no limit, and without its database the
+ * process could not answer anyway.
  */
 function unavailable(cause: unknown): never {
   throw apiError('SERVICE_UNAVAILABLE', { cause, headers: { 'retry-after': '2' } });

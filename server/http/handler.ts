@@ -26,17 +26,17 @@ export type AnswerOf<R extends AppRoute> = {
   } & (R['responses'][S] extends z.ZodType ? { body: Input<R['responses'][S]> } : unknown);
 }[keyof R['responses'] & number];
 
-/** `undefined` says: taken over by hand (`takeResponse`, `takeUpgrade`). */
+/** Returns `undefined` if the handler took over the response (`takeResponse`, `takeUpgrade`). */
 export type Handler<R extends AppRoute> = (
   input: InputOf<R>,
 ) => AnswerOf<R> | undefined | Promise<AnswerOf<R> | undefined>;
 
-/** A handler for every route of a contract, in its shape: a missing one does not compile. */
+/** A handler for every route of a contract, in its shape; a missing one does not compile. */
 export type Handlers<C extends AppRouter> = {
   [K in keyof C]: C[K] extends AppRoute ? Handler<C[K]> : C[K] extends AppRouter ? Handlers<C[K]> : never;
 };
 
-/** What the binding calls, whatever the route. */
+/** The untyped handler and answer used by the route binding. */
 export interface Answer {
   status: number;
   body?: unknown;

@@ -11,7 +11,7 @@ export interface HealthDeps {
   metrics: Metrics;
 }
 
-/** /health says that the process runs, /ready that it can serve, /metrics how it does (ERR-13). */
+/** /health reports that the process runs, /ready that it can serve, /metrics its measurements (ERR-13). */
 export function healthHandlers(deps: HealthDeps): Handlers<typeof health> {
   return {
     health: () => ({ status: 200, body: { status: 'ok', service: deps.service } }),

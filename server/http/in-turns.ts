@@ -5,28 +5,28 @@ type Serve = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** The requests of one connection. */
 interface Line {
-  /** One is being answered, or the turn of the next is about to come. */
+  /** A request is being answered, or the next one is about to start. */
   isBusy: boolean;
   waiting: { request: IncomingMessage; response: ServerResponse }[];
-  /** Nothing that arrives from now on is answered: the connection ends with what was taken before. */
+  /** No later request is answered: the connection ends after the requests already accepted. */
   isEnding: boolean;
 }
 
 const LINE = Symbol('line');
 type LinedSocket = Socket & { [LINE]?: Line };
 
-/** One read of a socket (64 kB) holds about as many ordinary requests; who pipelines, sends a few. */
+/** About as many ordinary requests as one read of a socket (64 kB) holds; pipelining clients send a few. */
 export const PIPELINED_MAX = 128;
-/** Answers to those who may not, or too often: whoever pipelines behind one does not wait for answers. */
+/** Statuses for callers that may not call, or call too often: requests pipelined behind one are dropped. */
 const REFUSALS: readonly number[] = [401, 403, 429];
 
 /**
- * Serves the requests of a connection one after another, in their order. Node hands over all that one read of the
- * socket holds, thousands, in one turn of the event loop, and everybody else would wait for the last one. So each
- * after the first has a turn of its own, and the connection of a peer with more than {@link PIPELINED_MAX} unanswered
- * ones ends after these: HTTP lets a server close, and its client send the others again.
- *
- * A request on a connection without others is served at once, as if this was not there.
+ * Serves the requests of a connection one after another, in order. Node hands over all requests from one read
+ * of the socket, possibly thousands, in one turn of the event loop, and every other client would wait for the
+ * last one. So each one after the first gets its own turn, and a connection with more than {@link
+ * PIPELINED_MAX} unanswered requests ends after these: HTTP allows the server to close, and the client to
+ * repeat the others.
+ * A request without others on its connection is served immediately.
  */
 export function inTurns(serve: Serve): Serve {
   const begin = (line: Line, request: IncomingMessage, response: ServerResponse): void => {
@@ -38,7 +38,7 @@ export function inTurns(serve: Serve): Serve {
     serve(request, response);
   };
   const next = (line: Line, socket: Socket): void => {
-    // The answer before was the last one of the connection, or the peer is gone.
+    // The previous answer was the last of the connection, or the client is gone.
     if (!socket.writable) line.waiting.length = 0;
     const first = line.waiting.shift();
     if (first === undefined) {
@@ -57,20 +57,20 @@ export function inTurns(serve: Serve): Serve {
       begin(line, request, response);
       return;
     }
-    // Those that wait are complete: only of the one after them does anything remain to be read.
+    // Waiting requests are complete: only the one after them has data left to read.
     if (line.waiting.length < PIPELINED_MAX) line.waiting.push({ request, response });
     else endLine(line, socket);
   };
 }
 
-/** Whether a request of this connection has no whole answer yet. */
+/** Whether a request of this connection is not fully answered yet. */
 export function owesAnswer(socket: Socket): boolean {
   return (socket as LinedSocket)[LINE]?.isBusy === true;
 }
 
 /**
- * To be called before the head of an answer is written: a refusal is the last answer of a connection on which more
- * requests wait. They are dropped unserved.
+ * Must be called before an answer's headers are written: if more requests wait on the connection, a refusal
+ * is its last answer, and they are dropped.
  */
 export function endAtRefusal({ socket }: IncomingMessage, response: ServerResponse, status: number): void {
   const line = (socket as LinedSocket)[LINE];
@@ -80,7 +80,10 @@ export function endAtRefusal({ socket }: IncomingMessage, response: ServerRespon
   endLine(line, socket);
 }
 
-/** Reading stops, too: what is not read is parsed for nobody. Node resumes a socket after each request that it parsed. */
+/**
+ * Also stops reading, so that no further requests are parsed. Node resumes a socket after each parsed
+ * request.
+ */
 function endLine(line: Line, socket: Socket): void {
   line.isEnding = true;
   socket.pause();

@@ -8,33 +8,33 @@ export type CredentialsEnd = 'credentials_changed' | 'credentials_expired';
 
 /** The credentials of a live connection, from the moment they were checked. */
 export interface WatchedCredentials {
-  /** `end` is called once, when something about them changes or they expire; at once when they already have. */
+  /** Calls `end` once, when the credentials change or expire; immediately if they already have. */
   onEnd(end: (reason: CredentialsEnd) => void): void;
-  /** To be called when the connection is closed. */
+  /** Must be called when the connection is closed. */
   forget(): void;
 }
 
-/** How many may be open at the same time, in this process. */
+/** Maximum concurrent streams in this process. */
 export interface StreamLimits {
   perCompany: number;
-  /** Of one key, or of one user with a JWT. */
+  /** Per key, or per user with a JWT. */
   perCredential: number;
 }
 
-/** The live connections of this process by who opened them. */
+/** The live connections of this process, by credentials. */
 export interface LiveConnections {
   /**
-   * `sinceMs` is a moment before the credentials were looked up, monotonic: what changed after it has ended them already.
-   * Throws 429 RATE_LIMITED when the company or the credential has as many open as it may.
+   * `sinceMs` must be before the credentials were looked up, monotonic: a change after it has already ended
+   * them. Throws 429 RATE_LIMITED if the company or the credential is at its limit.
    */
   watch(principal: Principal, sinceMs: number): WatchedCredentials;
 }
 
-/** After the bus was away, connections are ended within this time, not all at once. */
+/** After a bus outage, connections end spread over this time, not all at once. */
 const SPREAD_MS = 1_000;
-/** Changes are remembered for so long: a request is let in within less. */
+/** Changes are remembered this long: admitting a request takes less. */
 const REMEMBERED_MS = 60_000;
-/** A stream that is in the way ends when its client wants: nobody knows when. */
+/** Nobody knows when another client closes its stream, so this is a guess. */
 const RETRY_AFTER_S = 10;
 
 interface Watched {
@@ -42,14 +42,14 @@ interface Watched {
   change(): void;
 }
 
-/** What changed a moment ago: a look-up that was under way then may have seen it as it was before. */
+/** Recent changes: a lookup in progress at that time may have seen the old state. */
 function createRecentChanges() {
   const changedAtMs = new Map<string, number>();
   let missedAtMs = Number.NEGATIVE_INFINITY;
   return {
     note(owner: string): void {
       const nowMs = performance.now();
-      // The newest stands last.
+      // Inserted again, so that the newest is last.
       changedAtMs.delete(owner);
       changedAtMs.set(owner, nowMs);
       for (const [oldest, atMs] of changedAtMs) {
@@ -57,7 +57,7 @@ function createRecentChanges() {
         changedAtMs.delete(oldest);
       }
     },
-    /** Changes may have gone unheard until now. */
+    /** Changes up to now may have been missed. */
     noteMissed(): void {
       missedAtMs = performance.now();
     },
@@ -68,16 +68,16 @@ function createRecentChanges() {
 }
 
 /**
- * Closes the connections of a company, user or key when something about it changed (suspended, revoked, logged out,
- * password changed), and those of a JWT when it expires: a client that is still allowed reconnects at once with its
- * cursor and authenticates again. Changes that happened while the bus was down are unknown, so then every
- * connection is closed.
+ * Closes the connections of a company, user or key when it changes (suspended, revoked, logged out, password
+ * changed), and those of a JWT when it expires: a client that is still allowed reconnects immediately with
+ * its cursor and authenticates again. Changes during a bus outage are unknown, so every connection is closed
+ * after one.
  */
 // long: three indexes of the same connections, which change together
 export function createLiveConnections(deps: {
   bus: Bus;
   clock: Clock;
-  /** Absent: without limits. */
+  /** Without it, there are no limits. */
   limits?: StreamLimits;
 }): LiveConnections {
   const { clock, limits } = deps;

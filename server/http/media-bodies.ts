@@ -2,18 +2,18 @@ import type { IncomingMessage } from 'node:http';
 import type { UploadedFile } from '@posthorn/core/media/media-port.ts';
 import type { PreparedRoute } from './prepared-route.ts';
 
-/** What a service that takes media (`raw: 'multipart'`) gives the pipeline to read such bodies with. */
+/** Reads media bodies (`raw: 'multipart'`) for a service that takes them. */
 export interface MediaBodies {
-  /** Throws ApiError with the codes of the route; nothing is left of the file then. */
+  /** Throws ApiError with the codes of the route; the file is removed in that case. */
   read(route: PreparedRoute, request: IncomingMessage, companyId: number): Promise<MediaBody>;
-  /** Takes out of a body that was judged what stood in it for the file. */
+  /** Removes the file's placeholder from a validated body. */
   forgetPlaceholder(body: Record<string, unknown>): void;
 }
 
 export interface MediaBody {
-  /** For the contract to judge; a placeholder stands in its source field for the file. */
+  /** For validation by the contract; its source field holds a placeholder for the file. */
   body: unknown;
   file: UploadedFile | undefined;
-  /** Removes the file, unless it was stored, and releases its memory. */
+  /** Removes the file unless it was stored, and releases its memory. */
   release(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** The 200 of a list by pages: what was found, and which page of it this is. */
+/** The 200 of a paged list: the items, page and limit. */
 export function paged<Found extends object>(
   { page, limit }: { page: number; limit: number },
   found: Found,

@@ -2,12 +2,12 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import { JSON_DEPTH_MAX, JSON_FIELDS_MAX } from '@posthorn/contract/limits.ts';
 
 /**
- * The JSON text of a request as a value: 400 INVALID_JSON when it is none, BAD_REQUEST when
- * - it is nested deeper than JSON_DEPTH_MAX: what writes JSON again, here and in PostgreSQL, calls itself for each
+ * Parses the JSON text of a request. Throws 400 INVALID_JSON if it is not JSON, BAD_REQUEST if
+ * - it is nested deeper than JSON_DEPTH_MAX: serializing JSON, here and in PostgreSQL, recurses for each
  *   level;
  * - it has more fields than JSON_FIELDS_MAX: a hundred thousand names cost half a second to parse and count;
- * - it holds text that PostgreSQL cannot store (a NUL, or half a surrogate pair): one such row would spoil a whole
- *   batch of accepted messages.
+ * - it holds text that PostgreSQL cannot store (a NUL, or half a surrogate pair): one such row would fail a
+ *   whole batch of accepted messages.
  */
 export function parseJson(text: string): unknown {
   if (text === '') return undefined;
@@ -19,7 +19,7 @@ export function parseJson(text: string): unknown {
   } catch {
     throw apiError('INVALID_JSON');
   }
-  // Such characters arrive only as escapes: raw ones are no valid JSON or no valid UTF-8.
+  // Such characters arrive only as escapes: raw ones are invalid JSON or invalid UTF-8.
   const hasEscapes = text.includes('\\u');
   if (hasEscapes && SUSPICIOUS.test(text) && !isStorable(value))
     throw apiError('BAD_REQUEST', { message: 'the body has characters that cannot be stored' });
@@ -31,9 +31,9 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 
-/** What is wrong with the shape of a text, by its brackets and colons outside of strings, before it is parsed. */
+/** Checks the shape of a text before parsing, by its brackets and colons outside of strings. */
 function shapeFault(text: string): string | null {
-  // Nearly every body ends here, without a look at each character.
+  // Nearly every body returns here, without a look at each character.
   if (text.length <= JSON_FIELDS_MAX && !hasMore(text, '{', '[', JSON_DEPTH_MAX)) return null;
   let depth = 0;
   let fields = 0;
@@ -59,7 +59,7 @@ function hasMore(text: string, one: string, other: string, max: number): boolean
   return false;
 }
 
-/** Where the quote is that ends the string that begins here. */
+/** The index of the closing quote of the string that begins at `from`. */
 function endOfString(text: string, from: number): number {
   let at = from + 1;
   while (at < text.length && text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1;
@@ -80,14 +80,14 @@ function isStorable(root: unknown): boolean {
 const UNDERSCORE = /\\u005f/i;
 
 /**
- * Drops fields named `__proto__`: no request has one, and where an object is copied field by field it would become
- * the copy's prototype and stand in for the fields that are missing.
+ * Drops fields named `__proto__`: no request has one, and in an object copied field by field it would become
+ * the copy's prototype and replace missing fields.
  */
 function forgetPrototypes(root: unknown): void {
   for (const value of valuesIn(root)) if (isObject(value)) Reflect.deleteProperty(value, '__proto__');
 }
 
-/** A value and all within it. */
+/** A value and all values within it. */
 function* valuesIn(root: unknown): Iterable<unknown> {
   const open: unknown[] = [root];
   while (open.length > 0) {

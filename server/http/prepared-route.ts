@@ -7,26 +7,26 @@ import type { Metrics } from '@posthorn/core/platform/process/metrics.ts';
 import { type AppRoute, isAppRouteOtherResponse } from '@ts-rest/core';
 import type { z } from 'zod/v4';
 
-/** What the pipeline needs of a route, computed once so that a request only reads it. */
+/** Data about a route, computed once so that a request only reads it. */
 export interface PreparedRoute {
-  /** Dotted name in the contract, e.g. `messages.sendText`; the label of its metrics. */
+  /** Dotted name in the contract, e.g. `messages.sendText`; also its label in the metrics. */
   name: string;
   path: string;
   meta: RouteMeta;
-  /** False: the handler authenticates, or nobody has to. */
+  /** False: the handler authenticates, or no authentication is needed. */
   authenticates: boolean;
   takesKey: boolean;
   /** Null: every role. */
   roles: ReadonlySet<Role> | null;
-  /** Anything but GET: guarded by the CSRF token when the browser's cookie comes along (ACC-12). */
+  /** All methods but GET: the CSRF token is required if the browser's cookie is sent (ACC-12). */
   checksCsrf: boolean;
   params: readonly PreparedParam[];
   body: z.ZodType | null;
-  /** Its body may bring media as `media_base64`. */
+  /** Its body may contain media as `media_base64`. */
   takesBase64: boolean;
   query: z.ZodType | null;
   answers: ReadonlyMap<number, PreparedAnswer>;
-  /** Every code that the contract lets this route answer. */
+  /** Every code the contract allows for this route. */
   errors: ReadonlySet<ErrorCode>;
   observe: (status: number, durationMs: number) => void;
 }
@@ -34,7 +34,7 @@ export interface PreparedRoute {
 export interface PreparedParam {
   name: string;
   fits: Shape;
-  /** The answer for a value of another shape: the same as for an unknown id. */
+  /** The answer to a malformed value: the same as for an unknown id. */
   notFound: ErrorCode;
   notFoundMessage: string | undefined;
 }
@@ -49,15 +49,15 @@ type Shape = (value: string) => boolean;
 
 const isUuid: Shape = (value) => UUID_FORM.test(value);
 const isInteger = integerUpTo(INTEGER_ID_MAX);
-/** Of a column of the type `bigint`, as far as a number of JavaScript goes. */
+/** Ids of `bigint` columns, up to JavaScript's largest safe integer. */
 const isBigInteger = integerUpTo(Number.MAX_SAFE_INTEGER);
 
 /** PostgreSQL stores no NUL. */
 const isStorable: Shape = (value) => !value.includes('\0');
 
 /**
- * Ids that are looked up by their type; one of another shape is answered like an unknown one. A parameter that is
- * not listed (a message's id, a JID, a phone) is left to its use case, unless no column can hold it.
+ * Ids looked up by type; a malformed one is answered like an unknown one. Other parameters (a message id, a
+ * JID, a phone) are left to their use case, unless no column can hold them.
  */
 const SHAPES: Record<string, Shape> = {
   instanceId: isUuid,
@@ -108,9 +108,9 @@ export function prepareRoute(name: string, route: AppRoute, metrics: Metrics): P
 }
 
 /**
- * The parameters whose shape is checked. The metadata's `notFound` is for the first one, the resource at the
- * beginning of the path; a later one answers its own code (`messageId`: MESSAGE_NOT_FOUND) or NOT_FOUND, whichever
- * the route documents.
+ * The parameters whose shape is checked. The metadata's `notFound` applies to the first one, the resource at
+ * the beginning of the path; later ones answer with their own code (`messageId`: MESSAGE_NOT_FOUND) or
+ * NOT_FOUND, whichever the route documents.
  */
 function paramsOf(route: AppRoute): PreparedParam[] {
   const { notFound, notFoundMessages = {} } = metaOf(route);
@@ -118,11 +118,11 @@ function paramsOf(route: AppRoute): PreparedParam[] {
   const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
   return names.flatMap((name, at) => {
     const own = [`${name.replace(/Id$/, '').toUpperCase()}_NOT_FOUND`, 'NOT_FOUND'] as ErrorCode[];
-    // INVALID_ID is about the shape itself, of every id (billing, ERR-9).
+    // INVALID_ID concerns the shape itself, for every id (billing, ERR-9).
     const ofAll = at === 0 || notFound === 'INVALID_ID';
     const code = ofAll ? notFound : own.find((candidate) => documented.includes(candidate));
     const fits = SHAPES[name] ?? isStorable;
-    // A login provider has codes of its own, and its name has none of these shapes.
+    // A login provider has its own codes, and its name has none of these shapes.
     if (fits === isStorable && code === undefined && notFound === undefined) return [];
     return [
       { name, fits, notFound: code ?? notFound ?? 'NOT_FOUND', notFoundMessage: notFoundMessages[name] },

@@ -3,7 +3,7 @@ import type { RateSlot } from '@posthorn/core/limits/take-rate-slots.ts';
 import type { Call } from './call.ts';
 
 /**
- * Puts the rate headers on the answer (LIM-1, LIM-2) and throws 429 RATE_LIMITED when there was no slot left.
+ * Sets the rate headers of the answer (LIM-1, LIM-2) and throws 429 RATE_LIMITED if no slot was left.
  * X-RateLimit-Reset is in Unix seconds, Retry-After in seconds from now.
  */
 export function applyRateSlot(call: Call, slot: RateSlot): void {

@@ -7,8 +7,8 @@ import { parseJson } from './parse-json.ts';
 const JSON_TYPE = 'application/json';
 
 /**
- * The JSON body of a request; undefined when there is none. Rejects with ApiError: 400 BAD_REQUEST for another
- * content type, 413 PAYLOAD_TOO_LARGE, and what `parseJson` says.
+ * Reads the JSON body of a request; undefined if there is none. Rejects with ApiError: 400 BAD_REQUEST for
+ * another content type, 413 PAYLOAD_TOO_LARGE, and the errors of `parseJson`.
  */
 export async function readJson(request: IncomingMessage): Promise<unknown> {
   const type = request.headers['content-type'];
@@ -18,7 +18,7 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
   return parseJson(await readText(request));
 }
 
-/** The text of a body of at most JSON_BODY_MAX_BYTES. Rejects with 413, and when the client leaves. */
+/** Reads the text of a body of at most JSON_BODY_MAX_BYTES. Rejects with 413, and if the client leaves. */
 export function readText(request: IncomingMessage): Promise<string> {
   return new Promise((resolve, reject) => {
     if (Number(request.headers['content-length'] ?? 0) > JSON_BODY_MAX_BYTES) {
@@ -36,7 +36,8 @@ export function readText(request: IncomingMessage): Promise<string> {
       bytes += chunk.length;
       if (bytes <= JSON_BODY_MAX_BYTES) chunks.push(chunk);
       else {
-        // The rest flows into nothing until the answer is out; Node then closes what is still being sent.
+        // The rest is discarded until the answer is sent; Node then closes a connection that is still
+        // sending.
         settle(apiError('PAYLOAD_TOO_LARGE'));
         request.resume();
       }
@@ -47,7 +48,7 @@ export function readText(request: IncomingMessage): Promise<string> {
   });
 }
 
-/** True when the head says that no body follows. */
+/** Whether the headers say that no body follows. */
 export function isEmpty({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
 }

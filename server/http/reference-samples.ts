@@ -1,7 +1,7 @@
 import { AHEAD } from '@posthorn/contract/field-docs/sample-values.ts';
 import { DAY_MS } from '@posthorn/core/platform/durations.ts';
 
-/** A document as text, with a time a week ahead wherever its examples need one to come. */
+/** Replaces the document's placeholder for a future time by a time a week ahead. */
 export function withTimesAhead(text: string, day: number): string {
   return text.replaceAll(AHEAD, new Date((day + 7) * DAY_MS).toISOString());
 }
@@ -17,11 +17,10 @@ interface ReferenceDocument {
 }
 
 /**
- * Marks the optional parameters so that Scalar leaves them out of its samples: it would else set them to the first of
- * their values, and so pass the guard or list the instances in one state. Other readers of a document take an example
- * for what is usually sent, so the published one has no such mark.
- *
- * It runs in the page, which gets its source: it can't use anything outside itself.
+ * Marks the optional parameters so that Scalar leaves them out of its samples: otherwise it would set them to
+ * their first value, and so bypass the guard or list only instances in one state. Other readers take an
+ * example as the usual value, so the published document has no such mark.
+ * The page runs the source of this function, so it can't use anything outside itself.
  */
 export function leaveOptionalOut<D>(document: D): D {
   const { paths, components } = document as unknown as ReferenceDocument;

@@ -9,14 +9,14 @@ import type { HandlerInput } from './call.ts';
 import type { Handlers } from './handler.ts';
 import { leaveOptionalOut, withTimesAhead } from './reference-samples.ts';
 
-/** A file that is the same for everybody, compressed once. */
+/** A file that is the same for every client, compressed once. */
 interface Asset {
   bytes: Buffer;
   gzipped: Buffer;
   tag: string;
 }
 
-/** Where the files are, and where this installation is reached. */
+/** The document to serve, and the URL of this installation. */
 export interface ReferenceDeps {
   service: keyof typeof DOCUMENTS;
   publicUrl: string;
@@ -24,7 +24,7 @@ export interface ReferenceDeps {
 }
 
 const SETTINGS = JSON.stringify({
-  // Nothing is asked of anybody else: no fonts, no telemetry, no proxy, no assistant.
+  // No requests to third parties: no fonts, no telemetry, no proxy, no assistant.
   withDefaultFonts: false,
   telemetry: false,
   agent: { disabled: true },
@@ -32,14 +32,14 @@ const SETTINGS = JSON.stringify({
   showDeveloperTools: 'never',
   hideClientButton: true,
 });
-/** The document is asked for below whatever prefix the page itself is served. */
+/** The page's URL may have any prefix; the document is fetched relative to it. */
 const START = `${leaveOptionalOut}
 fetch('openapi.json')
   .then((response) => response.json())
   .then((document) =>
     Scalar.createApiReference('#reference', { content: leaveOptionalOut(document), ...${SETTINGS} }));`;
 
-/** `GET /openapi.json`, and the page that shows it with Scalar, all from this server (ERR-25). */
+/** Serves `GET /openapi.json` and a page that shows it with Scalar, all from this server (ERR-25). */
 export function referenceHandlers({ service, publicUrl, clock }: ReferenceDeps): Handlers<typeof openapi> {
   const document = daily(clock, (day) => readDocument(service, publicUrl, day));
   const page = once(async () => assetOf(pageOf(service)));
@@ -58,13 +58,13 @@ const DOCUMENTS = {
   billing: import.meta.resolve('@posthorn/openapi/billing.json'),
 };
 
-/** The committed document, with this installation in place of the default as its server, and times to come. */
+/** The committed document, with this installation as its server and with future times in its examples. */
 async function readDocument(service: keyof typeof DOCUMENTS, publicUrl: string, day: number): Promise<Asset> {
   const text = withTimesAhead(await readFile(new URL(DOCUMENTS[service]), 'utf8'), day);
   return assetOf(JSON.stringify({ ...JSON.parse(text), servers: [{ url: publicUrl }] }));
 }
 
-/** Scalar with everything it needs; its package exports the parts of it and not this file. */
+/** Scalar with all dependencies; its package exports only parts, not this file. */
 function scriptFile(): URL {
   return new URL('browser/standalone.js', import.meta.resolve('@scalar/api-reference'));
 }
@@ -87,7 +87,7 @@ function pageOf(service: string): string {
 `;
 }
 
-/** Scalar writes styles into the page; requests that are tried out go to this installation and nowhere else. */
+/** Scalar writes styles into the page; requests tried out may go only to this installation. */
 function policyFor(publicUrl: string): string {
   const start = createHash('sha256').update(START).digest('base64');
   return [
@@ -111,7 +111,7 @@ async function assetOf(content: string | Buffer): Promise<Asset> {
   return { bytes, gzipped: await compress(bytes), tag };
 }
 
-/** Made when it is first asked for: most processes never are. A failure is not kept. */
+/** Made at the first request: most processes never get one. A failure is not cached. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {
@@ -123,7 +123,7 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** The same for one day, counted from 1970: all processes of an installation have the same ETag. */
+/** Like `once`, but per day since 1970, so that all processes of an installation have the same ETag. */
 function daily<T>(clock: Clock, make: (day: number) => Promise<T>): () => Promise<T> {
   let made: { day: number; get: () => Promise<T> } | undefined;
   return () => {
@@ -141,7 +141,7 @@ function answer(
 ): { status: 304 } | { status: 200; body: never } {
   const always = {
     etag: asset.tag,
-    // Asked for again each time, and sent again only when it has changed.
+    // Clients ask each time, and get the file again only if it changed.
     'cache-control': 'private, max-age=0, must-revalidate',
     vary: 'Origin, Accept-Encoding',
     ...more,
@@ -151,7 +151,7 @@ function answer(
   const compressed = /\bgzip\b/.test(String(headers['accept-encoding'] ?? ''));
   return {
     status: 200,
-    // Bytes of what the contract declares, made once.
+    // The bytes of the declared document, made once.
     body: (compressed ? asset.gzipped : asset.bytes) as never,
     headers: { ...always, 'content-type': type, ...(compressed ? { 'content-encoding': 'gzip' } : {}) },
   } as { status: 200; body: never };

@@ -22,7 +22,7 @@ export interface ServeDeps extends AppDeps, GateDeps {
 
 type Middleware = (request: Request, response: Response, next: NextFunction) => void;
 
-/** The routes of one part of the path, as ts-rest's adapter takes them. */
+/** The routes of one area of the paths, in the form ts-rest's adapter takes. */
 interface Area {
   router: Router;
   contract: Record<string, AppRoute>;
@@ -36,12 +36,11 @@ interface AdapterInput {
 }
 
 /**
- * Serves every route of a contract through ts-rest's Express adapter. A request passes, in this order: trace id and
- * CORS, authentication, rate limit, role, verified e-mail, Idempotency-Key (all in gate.ts, before the body is
- * read), the shape of its path, query and body, the handler, and the check of its answer.
- *
- * Express tries routes one after another, which costs a request at the end of our list twice what the framework
- * costs otherwise (measured: docs/decisions/0001). So each area of the paths has a router of its own.
+ * Serves every route of a contract through ts-rest's Express adapter. A request passes, in this order: trace
+ * id and CORS, authentication, rate limit, role, verified e-mail, Idempotency-Key (all in gate.ts, before the
+ * body is read), the shape of its path, query and body, the handler, and the check of its answer.
+ * Express tries routes one after another, which for a route at the end of our list costs twice as much as the
+ * rest of the framework (measured: docs/decisions/0001). So each area of the paths has its own router.
  */
 export function serveContract<C extends AppRouter>(
   app: HttpApp,
@@ -63,7 +62,7 @@ export function serveContract<C extends AppRouter>(
     createExpressEndpoints(area.contract, area.handlers as never, area.router, {
       logInitialization: false,
       jsonQuery: false,
-      // `checkAnswer` is stricter: fields that the schema does not have fail too.
+      // `checkAnswer` is stricter: it also refuses fields that the schema does not have.
       responseValidation: false,
       requestValidationErrorHandler: (err, request, _response, next) =>
         next(errorOfInput(err, request as Request)),
@@ -87,17 +86,20 @@ function areaFor(areas: Map<string, Area>, path: string): Area {
   return area;
 }
 
-/** `/v1/webhooks/...`: webhooks; `/v1/instances/{id}/messages/...`: instances/messages. */
+/**
+ * The area of `/v1/webhooks/...` is `webhooks`; of `/v1/instances/{id}/messages/...`, `instances/messages`.
+ */
 function areaOf(path: string): string {
   const [, first = '', second = '', , fourth = ''] = path.split('/', 5);
   if (first !== 'v1') return first;
   return second === 'instances' ? `instances/${fourth}` : second;
 }
 
-/** Express takes the first route that fits: `/webhooks/events` has to stand before `/webhooks/:webhookId`. */
+/** Express takes the first matching route: `/webhooks/events` must come before `/webhooks/:webhookId`. */
 function fixedBeforeParam({ route: a }: NamedRoute, { route: b }: NamedRoute): number {
   const [own, others] = [a.path.split('/'), b.path.split('/')];
-  // To the end of the longer one: an order that depends on which of the two is asked is none, and sorts at random.
+  // Compares up to the end of the longer path: otherwise the comparison would not be symmetric, and the order
+  // random.
   for (let at = 0; at < Math.max(own.length, others.length); at += 1) {
     const difference = isParam(own[at]) - isParam(others[at]);
     if (difference !== 0) return difference;
@@ -122,7 +124,8 @@ function openGate(deps: ServeDeps, prepared: PreparedRoute): Middleware {
     // A HEAD of an endless answer would never end.
     if (isEndless && request.method === 'HEAD') return next('route');
     const call = openCall(deps, request, response, prepared);
-    // From here on errors are the handler's, those of its body included: billing answers these in the reduced form.
+    // From here on errors are the handler's, including those of its body: billing answers these in the
+    // reduced form.
     const pass = (): void => {
       call.inGate = false;
       next();
@@ -143,8 +146,8 @@ function openGate(deps: ServeDeps, prepared: PreparedRoute): Middleware {
 }
 
 /**
- * Reads the body for the adapter to validate, and validates the path. A body with media is received and validated
- * here, since its file has to be released whatever the outcome.
+ * Reads the body for the adapter to validate, and validates the path. A body with media is received and
+ * validated here, because its file must always be released.
  */
 function readBody(deps: ServeDeps, prepared: PreparedRoute): Middleware {
   const received = (request: Request, body: unknown, next: NextFunction): void => {
@@ -154,7 +157,7 @@ function readBody(deps: ServeDeps, prepared: PreparedRoute): Middleware {
       next(err);
       return;
     }
-    // An absent body counts as an empty one, so the answer names the first field that is missing.
+    // An absent body counts as an empty one, so the answer names the first missing field.
     request.body = body === undefined ? {} : body;
     next();
   };
@@ -179,12 +182,12 @@ function readBody(deps: ServeDeps, prepared: PreparedRoute): Middleware {
   };
 }
 
-/** True for a body that is no JSON or cannot be stored, for which a route may have its own code. */
+/** Whether the body is not JSON or cannot be stored; a route may have its own code for that. */
 function isUnreadable(err: unknown): err is ApiError {
   return err instanceof ApiError && (err.code === 'INVALID_JSON' || err.code === 'BAD_REQUEST');
 }
 
-/** Where the use case is to judge an invalid body too, the adapter passes it the fallback. */
+/** If the use case also judges invalid bodies, makes the adapter pass it the fallback. */
 function withFallback(route: AppRoute, { body, meta }: PreparedRoute): AppRoute {
   const fallback = meta.bodyCodes?.fallback;
   return body && fallback !== undefined ? ({ ...route, body: body.catch(fallback) } as AppRoute) : route;
@@ -202,10 +205,10 @@ async function receiveMedia(
   return media.body;
 }
 
-/** The id of a whole chat or of a network message fits; a longer one names nothing. */
+/** Fits the longest chat id and network message id; no longer id exists. */
 const PARAM_MAX_CHARS = 256;
 
-/** Throws what is wrong with the path; an id of the wrong shape answers like an unknown one. */
+/** Throws if the path is invalid; a malformed id is answered like an unknown one. */
 function checkPath(prepared: PreparedRoute, call: Call): void {
   for (const { name, fits, notFound, notFoundMessage } of prepared.params) {
     const value = call.params[name]!;
@@ -224,15 +227,15 @@ function runHandler(deps: ServeDeps, handler: AnyHandler) {
     if (call.file) deps.mediaBodies?.forgetPlaceholder(body as Record<string, unknown>);
     const answer = await handler(call);
     await call.releaseAll();
-    // The handler took the response over: the adapter waits for a promise that never resolves and that nothing
-    // references.
+    // The handler took over the response: the adapter waits for a promise that never resolves and that
+    // nothing references.
     if (answer === undefined) return new Promise(() => undefined);
     checkAnswer(deps, call, answer);
     return answer;
   };
 }
 
-/** The adapter's validation errors, with the contract's codes; the query comes before the body. */
+/** Maps the adapter's validation errors to the contract's codes; the query comes before the body. */
 function errorOfInput({ query, body }: RequestValidationError, { call }: Request): Error {
   const part = query ? 'query' : 'body';
   const { issues } = (query ?? body) as unknown as { issues: readonly Issue[] };

@@ -6,16 +6,15 @@ import type { AnswerHeaders, HandlerInput } from './call.ts';
 import { type LiveQuery, type LiveStreamDeps, resolveLiveQuery, serveReader } from './event-stream.ts';
 import type { LiveConnections } from './live-connections.ts';
 
-/** How long a reader may take for what is left after the stream was ended. */
+/** How long a reader may take to receive the rest after the stream has ended. */
 const LINGER_MS = 5_000;
 /** Asks clients to reconnect this soon after a cut. */
 const RETRY_MS = 1_000;
 
 /**
- * `GET /v1/events/stream`. Frames: `id` the cursor, `event` the type, `data` the event. Also `reset`
- * (the cursor had expired or is of another log: what lay between is lost), `end` (the stream is closed, come
- * back with the cursor) and, each 15 s, a comment with the `id` reached.
- *
+ * `GET /v1/events/stream`. Frames: `id` the cursor, `event` the type, `data` the event. Also `reset` (the
+ * cursor has expired or belongs to another log: the events in between are lost), `end` (the stream is closed,
+ * reconnect with the cursor) and, every 15 s, a comment with the current `id`.
  * Throws ApiError before anything is written; afterwards the answer belongs to the stream.
  */
 export async function openEventStream(
@@ -39,15 +38,15 @@ export async function openEventStream(
   const sink = createSseSink(session, response);
   const isClosed = response.destroyed;
   if (isClosed) credentials.forget();
-  // The head is out: cutting the connection makes the client reconnect with its cursor.
+  // The headers are sent: cutting the connection makes the client reconnect with its cursor.
   await serveReader(deps.feed, { resolved, sink, credentials, connection: response, isClosed }).catch(() =>
     response.destroy(),
   );
 }
 
 /**
- * better-sse's own connection makes a Request, a Response and two header copies for each reader and
- * hides what `write` returns. This one keeps to what a session uses.
+ * better-sse's own connection creates a Request, a Response and two header copies for each reader, and hides
+ * the result of `write`. This one has only the parts a session uses.
  */
 class StreamConnection extends Connection {
   readonly url: URL;
@@ -63,7 +62,7 @@ class StreamConnection extends Connection {
     this.#headers = headers;
     req.socket.setNoDelay(true);
     this.url = STREAM_URL;
-    // A session reads the signal and the header last-event-id of its request, nothing else.
+    // A session reads only the signal and the header last-event-id of its request.
     this.request = { headers: NO_HEADERS, signal: this.#gone.signal } as Request;
     this.response = NO_RESPONSE;
     res.once('close', () => this.#gone.abort());
@@ -132,7 +131,7 @@ function control(name: string, data: Record<string, unknown>, cursor: Cursor): E
   return plainBuffer().push(JSON.stringify({ ...data, cursor: id }), name, id);
 }
 
-/** What goes in is JSON on one line already: the bodies come from jsonb, the rest from JSON.stringify. */
+/** All input is JSON on one line already: the bodies come from jsonb, the rest from JSON.stringify. */
 function plainBuffer(): EventBuffer {
   return createEventBuffer({ serializer: String, sanitizer: (text) => text });
 }

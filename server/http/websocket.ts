@@ -10,7 +10,7 @@ import type { LiveConnections } from './live-connections.ts';
 const INBOUND_MAX_BYTES = 1024;
 const LINGER_MS = 5_000;
 const PONG_WITHIN_MS = 10_000;
-/** Private close codes (RFC 6455 7.4.2); the reason of each is the cursor to come back with. */
+/** Private close codes (RFC 6455 7.4.2); the close reason is the cursor to reconnect with. */
 const CLOSE_CODES = {
   shutdown: 1012,
   slow_reader: 4008,
@@ -28,14 +28,17 @@ export interface EventSockets {
 }
 
 /**
- * The event log over WebSocket. Text frames: an event with its `cursor`; `{"reset": ...}` when the
- * cursor had expired or is of another log; and each 15 s `{"heartbeat": {"cursor"}}` with a ping. A peer that does not answer it is
- * dropped at a later one: not at the next at any rate, which may come right after it connected.
+ * The event log over WebSocket. Text frames: an event with its `cursor`; `{"reset": ...}` if the cursor has
+ * expired or belongs to another log; and every 15 s `{"heartbeat": {"cursor"}}` with a ping. A peer that does
+ * not answer the ping is dropped at a later heartbeat, but not necessarily at the next, which may follow
+ * right after it connected.
  */
 export function createEventSockets(
   deps: LiveStreamDeps & {
     connections: LiveConnections;
-    /** How long a peer may leave a ping unanswered. Default 10 s: less than the time between two heartbeats. */
+    /**
+     * How long a peer may leave a ping unanswered. Default 10 s: less than the time between two heartbeats.
+     */
     pongWithinMs?: number;
   },
 ): EventSockets {
@@ -52,7 +55,7 @@ export function createEventSockets(
         const resolved = await resolveLiveQuery(deps, input);
         const upgrade = input.takeUpgrade();
         if (!upgrade) throw apiError('BAD_REQUEST', { message: 'a WebSocket handshake is expected here' });
-        // A handshake that fails closes the socket and calls nobody.
+        // A failed handshake closes the socket without any callback.
         upgrade.socket.once('close', credentials.forget);
         server.handleUpgrade(upgrade.request, upgrade.socket, upgrade.head, (ws) => {
           ws.on('error', () => ws.terminate());
@@ -70,7 +73,7 @@ export function createEventSockets(
 }
 
 function createSocketSink(ws: WebSocket, pongWithinMs: number): EventSink {
-  /** When the ping went out that is not answered yet, monotonic; null: none. */
+  /** When the unanswered ping was sent, monotonic; null: none. */
   let pingedAtMs: number | null = null;
   ws.on('pong', () => {
     pingedAtMs = null;
@@ -84,7 +87,7 @@ function createSocketSink(ws: WebSocket, pongWithinMs: number): EventSink {
       for (const frame of frames(batch)) send(frame);
       return ws.bufferedAmount;
     },
-    // An empty ping behind the data: its callback comes when everything before it was written.
+    // Sends an empty ping behind the data: its callback runs when everything before it was written.
     drained: () =>
       new Promise((resolve) => {
         if (ws.bufferedAmount === 0 || ws.readyState !== ws.OPEN) return resolve();
@@ -99,7 +102,8 @@ function createSocketSink(ws: WebSocket, pongWithinMs: number): EventSink {
     heartbeat(cursor) {
       const now = performance.now();
       if (pingedAtMs !== null && now - pingedAtMs >= pongWithinMs) {
-        // When this process itself stood still, the pong is here and was not read yet: that comes before the next turn.
+        // If this process itself was paused, the pong may have arrived unread; it is read before this
+        // callback runs.
         setImmediate(() => pingedAtMs !== null && now - pingedAtMs >= pongWithinMs && ws.terminate());
         return;
       }
@@ -120,7 +124,7 @@ function createSocketSink(ws: WebSocket, pongWithinMs: number): EventSink {
 function frames(batch: EventBatch): Buffer[] {
   let made = batch.memo.get('ws') as Buffer[] | undefined;
   if (!made) {
-    // The event's JSON with one more member, without parsing it.
+    // Appends a member to the event's JSON without parsing it.
     made = batch.events.map((event) =>
       Buffer.from(`${event.body.slice(0, -1)},"cursor":"${encodeCursor(event.cursor)}"}`),
     );

@@ -11,7 +11,7 @@ export interface AdminRoutesDeps extends Pick<AccountDeps, 'db' | 'clock' | 'for
   reputation: ReputationSettings;
 }
 
-/** The platform's own view of its companies (ACC-43), their instances and its addresses (CHT-12). */
+/** The platform's view of its companies (ACC-43), their instances and its addresses (CHT-12). */
 export function adminRoutes(deps: AdminRoutesDeps): Handlers<typeof admin> {
   return {
     async listCompanies({ query }) {

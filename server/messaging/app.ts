@@ -35,34 +35,34 @@ import { createEventSockets } from '../http/websocket.ts';
 import { messagingHandlers } from './handlers.ts';
 import { createMediaBodies } from './media/media-body.ts';
 
-/** Buffers of one body on its way into the spool. */
+/** Buffers for writing one body into the spool. */
 const SPOOL_MEMORY_BYTES = 512 * 1024;
 
 export interface MessagingDeps {
   config: Config;
   db: Db;
-  /** The pool of the hot statements, made with `plans: 'indexed'`. */
+  /** The pool for hot statements, created with `plans: 'indexed'`. */
   hotDb: Db;
-  /** Over `messagingEntities`. */
+  /** Created with `messagingEntities`. */
   orm: Orm;
   bus: Bus;
   clock: Clock;
   log: Log;
   metrics: Metrics;
-  /** Of the worker, where one runs in the same process. */
+  /** The worker's queues, if it runs in the same process. */
   queues?: LocalQueues;
-  /** Absent: this installation stores no media, and what needs it answers 503. */
+  /** Without it, this installation stores no media, and requests that need it get 503. */
   media?: OpenedMedia;
   /** True while the process drains: /ready answers 503 and connections are not kept. */
   isDraining?: () => boolean;
-  /** Checks every answer against the contract: in tests. */
+  /** Checks every answer against the contract; on in tests. */
   validateResponses?: boolean;
 }
 
 export interface MessagingServer {
-  /** Resolves with the port, which is a free one for port 0. */
+  /** Resolves with the port; port 0 picks a free one. */
   listen(port: number, host: string): Promise<number>;
-  /** Ends the live streams, answers what is under way, and resolves when nothing is left. */
+  /** Ends the live streams and answers requests in progress; resolves when none is left. */
   close(): Promise<void>;
 }
 
@@ -137,7 +137,7 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     drivers: config.NETWORK_DRIVERS,
     proxies: { cipher: accounts.deps.cipher, allowPrivate: config.ALLOW_PRIVATE_PROXIES },
     playground: {
-      // Its phones are the sandbox's.
+      // The playground's phones belong to the sandbox.
       enabled: config.PLAYGROUND_ENABLED && config.NETWORK_DRIVERS.includes('sandbox'),
       phones: createSandboxPhones(config.SANDBOX_URL),
       media: createMediaSources({ ...media, fetchMaxBytes: PLAYGROUND_MEDIA_MAX_BYTES }),
@@ -162,7 +162,7 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     listen: app.listen,
     async close() {
       closing = true;
-      // Stops accepting first: a stream that ends here must reconnect elsewhere.
+      // Stop accepting first: a stream that ends here must reconnect elsewhere.
       await app.stopListening();
       await feed.close();
       sockets.close();

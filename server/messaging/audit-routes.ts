@@ -3,7 +3,7 @@ import { listAudit } from '@posthorn/core/audit/list-audit.ts';
 import type { Orm } from '@posthorn/core/platform/database/orm.ts';
 import type { Handlers } from '../http/handler.ts';
 
-/** What happened in the company that matters for its security. */
+/** The security-relevant events of the company. */
 export function auditRoutes(deps: { orm: Orm }): Handlers<typeof audit> {
   return {
     async list({ principal, query }) {

@@ -120,7 +120,7 @@ export function authRoutes(deps: AuthRoutesDeps): Handlers<typeof auth> {
   };
 }
 
-/** A session as an answer: the payload, and the cookies for browsers. Never to be kept by a cache. */
+/** A session as an answer: the payload, and the cookies for browsers. Caches must never keep it. */
 export function withSession(
   deps: { cookies: CookieSettings },
   grant: SessionGrant,

@@ -5,7 +5,7 @@ import type { RpcDeps } from '@posthorn/core/rpc/request-owner.ts';
 import type { Handlers } from '../http/handler.ts';
 import type { MediaRoutesDeps } from './media-routes.ts';
 
-/** What businesses show (CHT-8, CHT-9). */
+/** The public profiles and catalogs of businesses (CHT-8, CHT-9). */
 export function businessRoutes(given: RpcDeps & MediaRoutesDeps): Handlers<typeof business> {
   const deps = { ...given, images: given.storedMedia.networkImages };
   return {

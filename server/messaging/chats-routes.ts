@@ -37,7 +37,7 @@ export function chatsRoutes(deps: RpcDeps): Handlers<typeof chats> {
   };
 }
 
-/** Whom the phone has saved, and who has written to it. */
+/** The phone's saved contacts, and people who have written to it. */
 export function contactsRoutes(deps: RpcDeps): Handlers<typeof contacts> {
   return {
     list: async ({ principal, params, query }) => {

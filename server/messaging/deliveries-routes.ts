@@ -16,7 +16,7 @@ export interface DeliveriesRoutesDeps {
   clock: Clock;
 }
 
-/** How the deliveries of a company went, and trying them again (WHK-16 to WHK-25). */
+/** The results of a company's deliveries, and retrying them (WHK-16 to WHK-25). */
 export function deliveriesRoutes(deps: DeliveriesRoutesDeps): Handlers<typeof deliveries> {
   return {
     async instanceEvents({ principal, query }) {

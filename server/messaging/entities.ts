@@ -7,7 +7,7 @@ import {
 } from '@posthorn/core/instances/entities.ts';
 import { WebhookSchema } from '@posthorn/core/webhooks/entities.ts';
 
-/** Every entity that the messaging routes reach through the ORM; each belongs to a company. */
+/** All entities that the messaging routes access through the ORM; each belongs to a company. */
 export const messagingEntities = [
   UserSchema,
   ApiTokenSchema,

@@ -6,7 +6,7 @@ import type { Handlers } from '../http/handler.ts';
 
 export type FeedbackRoutesDeps = Pick<AccountDeps, 'db' | 'clock' | 'mails' | 'settings'>;
 
-/** What users tell the platform (CHT-11). */
+/** Users' feedback to the platform (CHT-11). */
 export function feedbackRoutes(deps: FeedbackRoutesDeps): Handlers<typeof feedback> {
   return {
     async give({ principal, body, traceId }) {

@@ -54,7 +54,7 @@ export interface HandlersDeps
   isDraining: () => boolean;
 }
 
-/** A handler for every route of the messaging contract, one file a resource. */
+/** A handler for every route of the messaging contract, one file per resource. */
 export function messagingHandlers(deps: HandlersDeps): Handlers<typeof messagingContract> {
   // A send is answered in time whatever the database does.
   const sends = { ...deps, db: answeringInTime(deps.db) };
@@ -96,13 +96,16 @@ export function messagingHandlers(deps: HandlersDeps): Handlers<typeof messaging
   };
 }
 
-/** What messaging can't serve without. The folder of media is one of them even where a bucket keeps them. */
+/**
+ * The checks without which messaging is not ready. The local media folder is checked even if a bucket stores
+ * the media.
+ */
 function readinessChecks(deps: HandlersDeps): Record<string, Check> {
   const takesWrites = createWriteProbe(deps);
   const hasSchema = createSchemaCheck(deps.db, 'messaging');
   const { storage } = deps.storedMedia;
   return {
-    // Asked anew each time.
+    // Queried each time, not cached.
     database: async () => {
       await hasSchema();
       await deps.db.query('SELECT 1 FROM companies LIMIT 1');

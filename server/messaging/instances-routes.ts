@@ -98,7 +98,7 @@ export function instancesRoutes(deps: InstancesRoutesDeps): Handlers<typeof inst
   };
 }
 
-/** JSON when it is asked for by name and no image is; a browser's or curl's `Accept` gets the picture. */
+/** JSON if `Accept` names it and no image type; browsers and curl get the picture. */
 function wantsJson(accept: string | undefined): boolean {
   const types = (accept ?? '').split(',').map((type) => beforeFirst(type, ';').trim().toLowerCase());
   return types.includes('application/json') && !types.includes('image/png') && !types.includes('image/*');

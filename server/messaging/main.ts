@@ -6,7 +6,7 @@ import { createShutdown, shutdownTimes } from '@posthorn/core/platform/process/s
 import { runMain } from '@posthorn/core/platform/run-main.ts';
 import { startMessaging } from './start.ts';
 
-/** The messaging role by itself: `npm run messaging`. */
+/** The messaging role in its own process: `npm run messaging`. */
 await runMain('messaging', async () => {
   const config = loadConfig(process.env);
   const log = createLog({ level: config.LOG_LEVEL, role: 'messaging' });

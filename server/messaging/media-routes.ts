@@ -11,7 +11,7 @@ import { sendFile } from './media/send-file.ts';
 
 export interface MediaRoutesDeps {
   storedMedia: OpenedMedia;
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   publicUrl: string;
 }
 

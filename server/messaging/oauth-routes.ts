@@ -16,7 +16,7 @@ import { withSession } from './auth-routes.ts';
 export interface OAuthRoutesDeps extends AccountDeps {
   cookies: CookieSettings;
   providers: OAuthProviders;
-  /** Where the pages /login, /oauth/callback and /oauth/complete stand. */
+  /** The base URL of the pages /login, /oauth/callback and /oauth/complete. */
   oauthFrontendUrl: string;
 }
 
@@ -36,7 +36,7 @@ export function oauthRoutes(deps: OAuthRoutesDeps): Handlers<typeof oauth> {
         const cookie = oauthCookie(deps.cookies, begun.browserSecret, OAUTH_STATE_TTL_MINUTES * 60);
         return redirect(begun.redirectTo, [cookie]);
       } catch (err) {
-        // A person in a browser is sent to a page; a program gets the JSON.
+        // A browser is redirected to a page; a program gets the JSON.
         if (!wantsPage(headers) || !isForPeople(err)) throw err;
         return redirect(page('/login', { oauth_error: toApiError(err).code }));
       }
@@ -54,7 +54,8 @@ export function oauthRoutes(deps: OAuthRoutesDeps): Handlers<typeof oauth> {
           return redirect(page('/oauth/complete', { provider, token: outcome.token }));
         return redirect(page('/oauth/callback', { provider }), sessionCookies(deps.cookies, outcome.grant));
       } catch (err) {
-        // Without a database nothing is known of the login: a browser is told on the page, as at the start.
+        // Without a database the state of the login is unknown: a browser is told on the page, as at the
+        // start.
         if (!(err instanceof ApiError) && !(wantsPage(headers) && isForPeople(err))) throw err;
         const error = toApiError(err);
         if (error.cause)
@@ -73,12 +74,14 @@ function wantsPage(headers: IncomingHttpHeaders): boolean {
   return headers.accept?.includes('text/html') ?? false;
 }
 
-/** What was foreseen, a database that is away included; the rest is a bug and goes to the log as one. */
+/**
+ * Whether the error is expected, including an unreachable database; any other is a bug and is logged as one.
+ */
 function isForPeople(err: unknown): boolean {
   return err instanceof ApiError || isUnavailable(err);
 }
 
-/** Never to be kept by a cache: it carries a state or a session. */
+/** Caches must never keep it: it carries a state or a session. */
 function redirect(
   location: string,
   cookies: string[] = [],
@@ -93,7 +96,7 @@ function redirect(
   };
 }
 
-/** A parameter that came twice stays twice: the protocol forbids it, and whoever checks must see it. */
+/** Repeated parameters stay repeated: the protocol forbids them, and the check must see them. */
 function paramsOf(query: Record<string, unknown>): URLSearchParams {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query))

@@ -5,7 +5,7 @@ import type { Handlers } from '../http/handler.ts';
 
 export type PlaygroundRoutesDeps = PlaygroundDeps;
 
-/** Sends that cost nothing (CHT-10). */
+/** Sends without cost (CHT-10). */
 export function playgroundRoutes(deps: PlaygroundRoutesDeps): Handlers<typeof playground> {
   return {
     async show({ principal }) {

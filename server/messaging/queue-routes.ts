@@ -5,7 +5,7 @@ import { countQueue, listQueue } from '@posthorn/core/sending/list-queue.ts';
 import type { Handlers } from '../http/handler.ts';
 import { paged } from '../http/paged.ts';
 
-/** What waits to be sent (SND-46). */
+/** The tasks waiting to be sent (SND-46). */
 export function queueRoutes(deps: RpcDeps): Handlers<typeof queue> {
   return {
     list: async ({ principal, params, query }) => {

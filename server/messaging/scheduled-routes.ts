@@ -8,7 +8,7 @@ import type { Handlers } from '../http/handler.ts';
 import { paged } from '../http/paged.ts';
 import { isForced, keyOf, replayHeaders } from './send-handler.ts';
 
-/** Sends with a time of their own (SND-44, SND-45). */
+/** Sends at a given time (SND-44, SND-45). */
 export function scheduledRoutes(deps: PrepareDeps & { orm: Orm }): Handlers<typeof scheduled> {
   return {
     create: async (input) => {

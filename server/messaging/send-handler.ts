@@ -6,18 +6,18 @@ import { type SendDeps, send } from '@posthorn/core/sending/send.ts';
 import type { AcceptedSend } from '@posthorn/core/sending/send-command.ts';
 import type { HandlerInput } from '../http/call.ts';
 
-/** What the handler of any send reads of its HTTP request. */
+/** The parts of an HTTP request that the handler of any send reads. */
 export interface SendHandlerInput
   extends Pick<HandlerInput, 'principal' | 'traceId' | 'headers' | 'signal' | 'startedAt'> {
   readonly params: { readonly instanceId: string };
   readonly body: object;
-  /** What came with the request: a multipart form's file, or `media_base64`. */
+  /** The file of a multipart form, or `media_base64`. */
   readonly file?: UploadedFile | undefined;
 }
 
 const REPLAYED = { 'idempotent-replayed': 'true' };
 
-/** The 202 of an operation that creates a message (SND-3, SND-6). `more`: what the path names. */
+/** The 202 of an operation that creates a message (SND-3, SND-6). `more`: fields from the path. */
 export function sendHandler<Params>(
   deps: SendDeps,
   operation: Operation,
@@ -38,7 +38,7 @@ export function sendHandler<Params>(
   };
 }
 
-/** The 202 of delete and edit, which name no message of their own. */
+/** The 202 of delete and edit, which create no message. */
 export function changeHandler<Params>(
   deps: SendDeps,
   operation: 'delete' | 'edit',
@@ -70,7 +70,7 @@ async function sendAs(
     force: isForced(input),
     body: more ? { ...body, ...more } : body,
     file: input.file,
-    // Reading it costs a controller: only what fetches needs one.
+    // Reading it creates a controller, so only operations that fetch media do.
     signal: sendRules[operation].media ? input.signal : undefined,
     acceptByMs: sendRules[operation].media ? undefined : input.startedAt + DATABASE_WAIT_MS,
     traceId: input.traceId,
@@ -78,7 +78,7 @@ async function sendAs(
   return { accepted, idempotencyKey };
 }
 
-/** The gate has seen that it is there and well-formed. */
+/** The gate has checked that the key is present and well-formed. */
 export function keyOf(input: Pick<HandlerInput, 'headers'>): string {
   return input.headers['idempotency-key'] as string;
 }

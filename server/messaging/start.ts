@@ -12,12 +12,12 @@ import type { LocalQueues } from '@posthorn/core/sending/local-queues.ts';
 import { createMessagingServer } from './app.ts';
 import { messagingEntities } from './entities.ts';
 
-/** Accepts share one connection; the rate limiter and the event feeds take the others. */
+/** All accepts share one connection; the rate limiter and the event feeds use the others. */
 const HOT_POOL_SIZE = 4;
 
 /**
- * The messaging role, listening: the same in `npm run messaging` and in standalone. What it opens is closed
- * by `shutdown`. Resolves with the port; rejects when the database is not there or the port is taken.
+ * Starts the messaging role and listens: the same in `npm run messaging` and in standalone. `shutdown` closes
+ * everything opened here. Resolves with the port; rejects if the database is not there or the port is taken.
  */
 export async function startMessaging(deps: {
   config: Config;
@@ -25,9 +25,9 @@ export async function startMessaging(deps: {
   log: Log;
   metrics: Metrics;
   shutdown: Shutdown;
-  /** Of the process, where others in it have one; by default one of its own. */
+  /** The process's bus, if it has one; otherwise this opens one. */
   bus?: Bus;
-  /** Of the worker, where one runs in the same process. */
+  /** The worker's queues, if it runs in the same process. */
   queues?: LocalQueues;
 }): Promise<number> {
   const { config, log, shutdown } = deps;

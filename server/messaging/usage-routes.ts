@@ -5,7 +5,7 @@ import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import { readUsage } from '@posthorn/core/usage/read-usage.ts';
 import type { Handlers } from '../http/handler.ts';
 
-/** What an instance sent and received (INS-21). */
+/** Counts of an instance's sent and received messages (INS-21). */
 export function usageRoutes(deps: { orm: Orm; db: Db; clock: Clock }): Handlers<typeof usage> {
   return {
     get: async ({ principal, params }) => ({

@@ -2,11 +2,10 @@ import { boundOf } from '@posthorn/contract/bounded.ts';
 import type { z } from 'zod/v4';
 
 /**
- * The text fields of a form as the values that JSON would have, by the types of the body's schema: `ptt` a
- * boolean, `mentions` a list that may repeat, be CSV or a JSON array. What is no value of its type stays text,
- * for the schema to refuse. An empty field is one that was not filled in.
- *
- * Of a list no more is built than the schema needs to refuse it for its length: a million commas are one field.
+ * Converts the text fields of a form to the values JSON would have, by the types of the body's schema: `ptt`
+ * is a boolean, `mentions` a list that may be repeated, CSV or a JSON array. A text that is no value of its
+ * type stays text, and the schema refuses it. An empty field counts as not filled in.
+ * Lists are built only up to the length at which the schema refuses them: a million commas are one field.
  */
 export function bodyOfForm(
   schema: z.ZodType,
@@ -39,7 +38,7 @@ const BOOLEANS = new Map([
   ['0', false],
 ]);
 
-/** The items of all fields of one name, up to one more than may be. */
+/** The items of all fields with one name, up to one more than allowed. */
 function listOf(given: readonly string[], max: number): unknown[] {
   const items: unknown[] = [];
   for (const text of given) {
@@ -52,7 +51,7 @@ function listOf(given: readonly string[], max: number): unknown[] {
 }
 
 function* itemsOf(text: string): Iterable<unknown> {
-  // No longer than any other JSON that is parsed at once.
+  // No longer than any other JSON parsed in one go.
   if (text.trimStart().startsWith('[')) yield* jsonItems(text);
   else yield* commaSeparated(text);
 }
@@ -75,7 +74,7 @@ function* commaSeparated(text: string): Iterable<string> {
   }
 }
 
-/** Beneath what may be absent or has a default. */
+/** The schema inside an optional one or one with a default. */
 function valueSchema(field: z.ZodType): z.ZodType {
   const { innerType } = field.def as { innerType?: z.ZodType };
   return innerType ? valueSchema(innerType) : field;

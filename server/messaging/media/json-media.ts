@@ -14,14 +14,14 @@ export interface MediaJson {
   file: { spooled: SpooledFile; mimeType: string } | null;
 }
 
-/** The largest file in base64, with line breaks and escapes at their most, and the fields. */
+/** The largest file in base64, with the most line breaks and escapes possible, plus the fields. */
 const BODY_MAX_BYTES = 2 * MEDIA_MAX_BYTES + JSON_BODY_MAX_BYTES;
 
 /**
- * Reads a JSON body and decodes its `media_base64` into the spool while it arrives: 64 MB in base64 cost the memory
- * of a chunk, where the string, its parsed copy and its bytes would cost 200 MB. The rest of the body is kept as
- * text, up to the size of any other JSON body. Throws errors of the decoder and the spool, ApiError 413
- * PAYLOAD_TOO_LARGE; then the file is removed, and the rest of the request is unread.
+ * Reads a JSON body and decodes its `media_base64` into the spool while it arrives: 64 MB in base64 cost the
+ * memory of a chunk, where the string, its parsed copy and its bytes would cost 200 MB. The rest of the body
+ * is kept as text, up to the size of any other JSON body. Throws errors of the decoder and the spool, and
+ * ApiError 413 PAYLOAD_TOO_LARGE; the file is then removed, and the rest of the request stays unread.
  */
 export async function readMediaJson(
   { spool, openMedia }: { spool: Spool; openMedia: () => void },
@@ -55,7 +55,7 @@ export async function readMediaJson(
     if (sink.write(bytes)) return;
     const target = sink;
     const drained = new Promise((resolve) => target.once('drain', resolve));
-    // A spool that has failed reads no more, so nothing would drain.
+    // A failed spool reads no more, so `drain` would never come.
     await Promise.race([drained, spooling]);
   }
 
@@ -71,7 +71,7 @@ export async function readMediaJson(
     }
     if (scanner.found()) {
       await pass(decoder.end());
-      // An empty data URI: the field is not empty, yet it contains no media.
+      // An empty data URI: the field is not empty, but it contains no media.
       if (hadText && !sink) throw new MediaRejected('empty');
       (sink as PassThrough | null)?.end();
     }

@@ -16,17 +16,17 @@ import { readMediaJson } from './json-media.ts';
 import { FORM_MAX_BYTES, readMultipart } from './multipart.ts';
 import { PLACEHOLDER } from './placeholder.ts';
 
-/** What bodies with media need of the process; null: no media storage is configured. */
+/** The resources for receiving bodies with media; null: no media storage is configured. */
 export type MediaIntake = {
   spool: Spool;
-  /** Bytes of memory, and of the spool. */
+  /** Budgets in bytes: of memory, and of the spool. */
   budget: SharedBudget;
   room: SharedBudget;
-  /** The memory that receiving and storing one file takes at most. */
+  /** The maximum memory for receiving and storing one file. */
   bodyMemoryBytes: number;
 } | null;
 
-/** How the routes of this service receive media. */
+/** Reads media for the routes of this service. */
 export function createMediaBodies(intake: MediaIntake): MediaBodies {
   return {
     read: (route, request, companyId) => readMediaBody(intake, route, request, companyId),
@@ -34,13 +34,13 @@ export function createMediaBodies(intake: MediaIntake): MediaBodies {
   };
 }
 
-/** Memory of parsers and the like, for a body that is nearly empty. */
+/** Memory for parsers etc., for a nearly empty body. */
 const SMALL_BODY_BYTES = 64 * 1024;
 
 /**
- * Reads the body of a route that takes media: JSON, with the bytes in it or without, or a multipart form. Throws
- * ApiError with the codes of the route: the sends have codes of their own for media errors, the upload answers all
- * of them with 400 (MED-6, MED-10). 503 with Retry-After when no memory is left.
+ * Reads the body of a route that takes media: JSON, with or without the bytes in it, or a multipart form.
+ * Throws ApiError with the codes of the route: sends have their own codes for media errors, the upload
+ * answers all of them with 400 (MED-6, MED-10). 503 with Retry-After if no memory is left.
  */
 async function readMediaBody(
   intake: MediaIntake,
@@ -79,7 +79,7 @@ async function readMediaBody(
       return { body, file: file ? uploadOf(file, {}) : undefined, release };
     }
     if (type !== 'application/json') {
-      // Without a body, its type says nothing; the contract then reports what is missing.
+      // Without a body, its type does not matter; the contract then reports the missing field.
       if (type === '' && isEmpty(request)) return { body: undefined, file: undefined, release };
       throw badRequest('the content type must be application/json or multipart/form-data');
     }
@@ -100,7 +100,7 @@ async function readMediaBody(
   }
 }
 
-/** What reserving refuses before it is ever asked. */
+/** Never used: reserving fails before anything is written to it. */
 const NO_SPOOL: Spool = {
   write: () => Promise.reject(apiError('SERVICE_UNAVAILABLE')),
   sweep: async () => 0,
@@ -119,12 +119,12 @@ function placeholderInto(route: PreparedRoute, body: Record<string, unknown>): v
   else body.media_url = PLACEHOLDER;
 }
 
-/** The file is passed separately: no handler takes the placeholder for a source. */
+/** The file is passed separately: no handler may take the placeholder for a source. */
 function forgetPlaceholder(body: Record<string, unknown>): void {
   for (const name of ['media_base64', 'media_url']) if (body[name] === PLACEHOLDER) delete body[name];
 }
 
-/** The upload answers a bad request, as for everything else (MED-10). */
+/** The upload has its own code for invalid JSON (MED-10). */
 function parse(route: PreparedRoute, text: string): unknown {
   try {
     return parseJson(text);
@@ -135,19 +135,19 @@ function parse(route: PreparedRoute, text: string): unknown {
   }
 }
 
-/** Refused before a byte is read, where the head of the request gives the size. */
+/** Refuses the request before reading a byte if the headers give too large a size. */
 function refuseTooLong(request: IncomingMessage): void {
   const length = Number(request.headers['content-length'] ?? 0);
   if (length > FORM_MAX_BYTES) throw new MediaRejected('too_large');
 }
 
-/** A small body fills no buffer of those that a large one does: it comes in once, and goes out once. */
+/** A small body does not fill the buffers of a large one: it is received once and written once. */
 function memoryFor({ headers }: IncomingMessage): number {
   const length = Number(headers['content-length'] ?? 0);
   return length > 0 ? 2 * length + SMALL_BODY_BYTES : Number.POSITIVE_INFINITY;
 }
 
-/** The most that it may take in the spool: only the sender knows the size, and may not give it. */
+/** Its maximum size in the spool: only the client knows the actual size, and may not send it. */
 function spooledBytes({ headers }: IncomingMessage): number {
   const length = Number(headers['content-length'] ?? 0);
   return length > 0 ? Math.min(length, MEDIA_MAX_BYTES) : MEDIA_MAX_BYTES;
@@ -160,7 +160,7 @@ function inWordsOf(route: PreparedRoute, err: unknown): unknown {
 
 const DRAIN_MS = 20_000;
 
-/** Lets the client finish sending, so that it reads the answer rather than a reset; not forever, though. */
+/** Lets the client finish sending, so that it reads the answer instead of a reset, but not forever. */
 function drain(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
   request.on('error', () => undefined);

@@ -1,17 +1,17 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { PLACEHOLDER } from './placeholder.ts';
 
-/** A piece of a JSON text: as it is, or of the value of `media_base64`, its escapes undone. */
+/** A piece of a JSON text, unchanged, or of the value of `media_base64`, unescaped. */
 export type Piece = { kind: 'json'; bytes: Uint8Array } | { kind: 'media'; text: string };
 
 /**
  * Splits a JSON text that arrives in chunks into the value of the top-level field `media_base64` and the
- * rest, in which a placeholder stands for it. It knows strings and nesting and no more: whether the rest is
- * JSON is for the parser to say.
+ * rest, with a placeholder for that value. It only knows strings and nesting: the parser decides whether the
+ * rest is JSON.
  */
 export interface MediaScanner {
   scan(chunk: Buffer): Piece[];
-  /** Whether the field was there, as a string. */
+  /** Whether the field was present, as a string. */
   found(): boolean;
 }
 
@@ -29,17 +29,17 @@ export function createMediaScanner(): MediaScanner {
   let depth = 0;
   let inString = false;
   let escaped = false;
-  /** Of the string that is being read, as far as it could be the key. */
+  /** The current string, as far as it could be the key. */
   let name: number[] = [];
   /** A key of the outermost object may begin here. */
   let keyNext = false;
   let readingKey = false;
-  /** `media_base64` was read as a key: after the colon its value follows. */
+  /** `media_base64` was read as a key: its value follows after the colon. */
   let armed: 'no' | 'key' | 'value' = 'no';
   let inMedia = false;
   let found = false;
   let hasText = false;
-  /** An escape in the value that is not complete yet. */
+  /** An incomplete escape in the value. */
   let escapeSoFar: string | null = null;
 
   function* scanJson(chunk: Buffer, from: number): Generator<Piece, number> {
@@ -65,7 +65,7 @@ export function createMediaScanner(): MediaScanner {
           found = true;
           inMedia = true;
           armed = 'no';
-          // Up to and with the quote.
+          // Up to and including the quote.
           yield { kind: 'json', bytes: chunk.subarray(from, at + 1) };
           return at + 1;
         }
@@ -79,7 +79,7 @@ export function createMediaScanner(): MediaScanner {
         armed = armed === 'key' ? 'value' : 'no';
         continue;
       }
-      // White space changes nothing; anything else is a value that is no string.
+      // White space changes nothing; anything else is a value that is not a string.
       if (byte > 0x20) armed = armed === 'key' ? 'key' : 'no';
       if (OPENING.has(byte)) {
         depth += 1;
@@ -93,7 +93,7 @@ export function createMediaScanner(): MediaScanner {
 
   function* scanMedia(chunk: Buffer, from: number): Generator<Piece, number> {
     let at = from;
-    // Looked for once: an escape every few characters must not search the rest of the chunk every time.
+    // Searched once: escapes every few characters must not search the rest of the chunk each time.
     const quoteAt = indexOrEnd(chunk, QUOTE, at);
     while (at < chunk.length) {
       if (escapeSoFar !== null) {
@@ -125,7 +125,7 @@ export function createMediaScanner(): MediaScanner {
     return { kind: 'media', text };
   }
 
-  /** The character of an escape that this one completes. Others than these are no base64 and no JSON. */
+  /** The character of the escape that `char` completes. Any other escape is neither base64 nor JSON. */
   function takeEscape(char: string): string | null {
     escapeSoFar += char;
     const soFar = escapeSoFar!;

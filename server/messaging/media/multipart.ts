@@ -7,7 +7,7 @@ import type { Spool, SpooledFile } from '@posthorn/core/media/spool.ts';
 import busboy from 'busboy';
 import { upTo } from './up-to.ts';
 
-/** A form as it came: text fields in order, and the file of the field `file`. */
+/** A received form: text fields in order, and the file of the field `file`. */
 export interface Form {
   fields: [name: string, value: string][];
   file: { spooled: SpooledFile; fileName: string; mimeType: string } | null;
@@ -22,13 +22,14 @@ const LIMITS = {
   headerPairs: 50,
 };
 
-/** The file, and room for the fields and what stands between them. */
+/** The file, plus room for the fields and the separators. */
 export const FORM_MAX_BYTES = MEDIA_MAX_BYTES + 2 * 1024 * 1024;
 
 /**
- * Reads a multipart form to its end, its file straight into the spool: the memory of a chunk, whatever its
- * size. Files of other fields are passed over. Fields are bounded together, while they arrive. Throws {@link MediaRejected}, ApiError 400 BAD_REQUEST; then
- * nothing is left of the file, and the rest of the request is unread.
+ * Reads a multipart form to its end and writes its file straight into the spool, with the memory of one
+ * chunk. Files of other fields are skipped. Fields have a common size limit, checked while they arrive.
+ * Throws {@link MediaRejected} or ApiError 400 BAD_REQUEST; the file is then removed, and the rest of the
+ * request stays unread.
  */
 export async function readMultipart({ spool }: { spool: Spool }, request: IncomingMessage): Promise<Form> {
   const fields: Form['fields'] = [];
@@ -65,7 +66,7 @@ export async function readMultipart({ spool }: { spool: Spool }, request: Incomi
     }
     named = { fileName: filename ?? '', mimeType };
     spooling = spool.write(stream.iterator({ destroyOnReturn: false })).catch((err: unknown) => {
-      // What a browser sends for a file input that nobody has filled.
+      // Browsers send this for a file input left empty.
       if (!filename && err instanceof MediaRejected && err.flaw === 'empty') return null;
       return fail(err);
     });
@@ -76,7 +77,7 @@ export async function readMultipart({ spool }: { spool: Spool }, request: Incomi
   try {
     await pipeline(upTo(request, FORM_MAX_BYTES), parser, { signal: stop.signal });
   } catch (cause) {
-    // Not the reason if the file itself was refused: that is why the parser was stopped.
+    // If the file itself was refused, that error stopped the parser and takes precedence over this one.
     fail(cause instanceof MediaRejected ? cause : refusal('failed to parse multipart form', cause));
   }
   const spooled = await spooling;

@@ -1,2 +1,2 @@
-/** Stands in a body for the media that came as bytes, so that the contract can judge the whole of it. */
+/** Stands in a body for media received as bytes, so that the contract can validate the whole body. */
 export const PLACEHOLDER = 'data';

@@ -9,7 +9,7 @@ export interface SentFile {
   sizeBytes: number;
   /** Hex; the entity tag. */
   sha256: string;
-  /** Both ends included. Throws what should be answered in place of the file. */
+  /** Both ends included. Throws the error to answer instead of the file. */
   open(range: { start: number; end: number } | undefined): Promise<Readable>;
 }
 
@@ -19,16 +19,16 @@ interface Taken {
   headers: AnswerHeaders;
 }
 
-/** What keeps a file that a stranger made from being run as a page of ours, whatever its type. */
+/** Prevents a stranger's file of any type from running as a page of ours. */
 const SAFETY = {
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
 };
 
 /**
- * Answers with a file: 200, one range of it as 206, 416 for a range beyond it, 304 for who has it. `open` is
- * called before the head is written, so what it throws can still become an answer; `take` then takes the
- * response over. HEAD reads nothing.
+ * Answers with a file: 200, one range of it as 206, 416 for a range beyond it, 304 if the client has it.
+ * `open` is called before the headers are written, so its errors can still become an answer; `take` then
+ * takes over the response. HEAD reads nothing.
  */
 export async function sendFile(
   incoming: { method: string; headers: IncomingMessage['headers'] },
@@ -48,7 +48,7 @@ export async function sendFile(
   }
   const isHead = incoming.method === 'HEAD';
   const ifRange = incoming.headers['if-range'];
-  // Ranges are for GET alone (RFC 9110 14.2).
+  // Ranges are for GET only (RFC 9110 14.2).
   const isWhole = isHead || (typeof ifRange === 'string' && ifRange !== tag);
   const range = isWhole ? undefined : parseRange(incoming.headers.range, file.sizeBytes);
   if (range === 'beyond') {
@@ -65,7 +65,7 @@ export async function sendFile(
     'content-length': range ? range.end - range.start + 1 : file.sizeBytes,
     ...(range ? { 'content-range': `bytes ${range.start}-${range.end}/${file.sizeBytes}` } : {}),
   };
-  // The client left while the file was being opened: its `close` has been and does not come again.
+  // The client left while the file was being opened: `close` was already emitted.
   if (response.destroyed) {
     source?.destroy();
     return undefined;
@@ -76,9 +76,9 @@ export async function sendFile(
   return undefined;
 }
 
-/** By hand: `pipe` leaks the source when the client leaves and hangs when the source breaks. */
+/** By hand: `pipe` leaks the source if the client leaves and hangs if the source fails. */
 function stream(source: Readable, response: ServerResponse): void {
-  // The length was promised: a short answer must look broken, not finished.
+  // The length was announced: a short answer must look broken, not finished.
   source.on('error', () => response.destroy());
   response.on('close', () => source.destroy());
   source.pipe(response);
@@ -94,7 +94,7 @@ function matches(header: string | undefined, tag: string): boolean {
   return header === '*' || header.split(',').some((each) => each.trim().replace(/^W\//, '') === tag);
 }
 
-/** `inline; filename="..."`, and the same in UTF-8 where ASCII cannot say it (RFC 6266). */
+/** `inline; filename="..."`, plus a UTF-8 form if the name is not ASCII (RFC 6266). */
 function inlineAs(fileName: string): string {
   const ascii = fileName.replace(/[^\x20-\x7e]/g, '_').replace(/["\\]/g, '_');
   if (ascii === fileName) return `inline; filename="${ascii}"`;

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { MediaRejected } from '@posthorn/core/media/media-rejected.ts';
 
 /**
- * The bytes of a request with media, up to a bound that holds for all of them: what is passed over (the file of
- * another field, blanks between letters of base64) has no bound of its own, and a chunked request names no length.
+ * The bytes of a request with media, with one limit on all of them: skipped parts (the file of another field,
+ * blanks between base64 characters) have no limit of their own, and a chunked request states no length.
  * Throws {@link MediaRejected} `too_large`; the request stays open for its answer.
  */
 export async function* upTo(request: IncomingMessage, maxBytes: number): AsyncGenerator<Buffer> {
