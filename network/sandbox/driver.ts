@@ -8,21 +8,21 @@ export interface SandboxDriverOptions {
   url: string;
   log?: SandboxLog;
   clock?: Clock;
-  /** A send without an answer for so long is `SendUnavailable`. */
+  /** A send unanswered for this long fails with `SendUnavailable`. */
   sendTimeoutMs?: number;
-  /** A connection that is silent for between one and two of these is lost. */
+  /** A connection counts as lost after one to two of these without data. */
   heartbeatMs?: number;
-  /** Sends of a session without an answer at the same time; default {@link WINDOW}. */
+  /** Maximum unanswered sends per session; default {@link WINDOW}. */
   window?: number;
 }
 
-/** At a round trip of 50 ms, some 600 messages a second of one instance. */
+/** With a round trip of 50 ms, about 600 messages a second per instance. */
 const WINDOW = 32;
 
 /**
- * The driver of the sandbox network: one WebSocket a session, no reconnecting inside (the owner opens
- * anew when it hears `disconnected`). The network drops a network id that it has, so an unknown
- * outcome may simply be repeated.
+ * The driver of the sandbox network: one WebSocket per session, without reconnecting (the owner opens a new
+ * session after `disconnected`). The network drops repeated network ids, so a send with an unknown outcome
+ * may simply be repeated.
  */
 export function createSandboxDriver(options: SandboxDriverOptions): NetworkDriver {
   const deps = {

@@ -1,4 +1,7 @@
-/** The parts of frames that tell of chats, contacts, labels, groups and presence: the wire of `core/network/facts.ts`. */
+/**
+ * The parts of frames about chats, contacts, labels, groups and presence: the wire format of
+ * `core/network/facts.ts`.
+ */
 import { z } from 'zod/v4';
 
 const jid = z.string().max(64);

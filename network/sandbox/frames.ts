@@ -1,14 +1,13 @@
 /**
- * What driver and sandbox say to each other over the WebSocket: JSON text frames, told apart by `t`.
- *
- * The hot path is one frame kind a direction, `flow`, that carries whatever the tick gathered. Its
- * `type` and `content` are opaque to the transport: a new content family adds nothing here, a new
- * question and answer (groups, profile, ...) is a new `op` of `call`.
+ * The WebSocket protocol of driver and sandbox: JSON text frames, distinguished by `t`. On the hot path there
+ * is one frame kind per direction, `flow`, with everything gathered in a tick. Its `type` and `content` are
+ * opaque to the transport: a new content family adds nothing here, a new request and answer (groups, profile,
+ * ...) is a new `op` of `call`.
  */
 import { z } from 'zod/v4';
 import { factBody, historyBody, presenceBody } from './fact-frames.ts';
 
-/** Why the network ends a session; the driver turns it into a `DisconnectReason`. */
+/** Why the network ends a session; the driver maps it to a `DisconnectReason`. */
 const BYE_REASONS = [
   'replaced',
   'stale_epoch',
@@ -22,10 +21,10 @@ export type ByeReason = (typeof BYE_REASONS)[number];
 
 const content = z.record(z.string(), z.unknown());
 
-/** One envelope: `n` numbers it within the connection, `id` is the duplicate key within the account. */
+/** One envelope: `n` numbers it within the connection, `id` detects duplicates within the account. */
 export const sendItem = z.object({
   n: z.int(),
-  /** The send before it that has no answer yet: without that one, this one is not to be taken. */
+  /** The previous unanswered send: the network must not take this one without that one. */
   after: z.int().optional(),
   id: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
   to: z.string().max(64),
@@ -50,7 +49,7 @@ export const clientFrame = z.discriminatedUnion('t', [
 ]);
 export type ClientFrame = z.infer<typeof clientFrame>;
 
-/** What the network stores for an account until acked; `s` counts up by one within the account. */
+/** Events the network stores for an account until acked; `s` increases by one within the account. */
 const receiptEvent = z.object({
   s: z.int(),
   k: z.enum(['delivered', 'read', 'played']),
@@ -66,7 +65,7 @@ const messageEvent = z.object({
   chat: z.string(),
   from: z.string(),
   name: z.string(),
-  /** The account sent it on its phone. */
+  /** Sent by the account on its phone. */
   from_me: z.literal(true).optional(),
   type: z.string(),
   content,
@@ -77,7 +76,7 @@ const messageEvent = z.object({
   status: z.string().optional(),
   at: z.number(),
 });
-/** `env` is the envelope that made the change, `id` the message that was changed. */
+/** `env` is the envelope that made the change, `id` the changed message. */
 const changeEvent = z.object({
   s: z.int(),
   k: z.enum(['edited', 'deleted']),
@@ -99,7 +98,7 @@ const starEvent = z.object({
   starred: z.boolean(),
   at: z.number(),
 });
-/** What else the account's devices and the network say; `fact` says of which kind. */
+/** Other news from the account's devices and the network; `fact` says which kind. */
 const factEvent = z.object({ s: z.int(), k: z.literal('fact'), fact: factBody, at: z.number() });
 const historyEvent = z.object({ s: z.int(), k: z.literal('history'), batch: historyBody, at: z.number() });
 export const networkEvent = z.discriminatedUnion('k', [
@@ -117,7 +116,7 @@ export type EventBody = NetworkEvent extends infer E
     : never
   : never;
 
-/** `[n, at]` the network has it since `at` (Unix ms); `[n, 0, reason]` it refused for good. */
+/** `[n, at]`: the network has had it since `at` (Unix ms); `[n, 0, reason]`: refused permanently. */
 export const ackItem = z.union([
   z.tuple([z.int(), z.number()]),
   z.tuple([z.int(), z.literal(0), z.string()]),

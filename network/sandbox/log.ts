@@ -1,4 +1,4 @@
-/** What the sandbox says while it runs; a pino logger fits. Never a body, a phone number or a token. */
+/** The sandbox's log; a pino logger fits. Never logs a body, a phone number or a token. */
 export interface SandboxLog {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

@@ -1,4 +1,4 @@
-/** `npm run sandbox`: the sandbox network as a process of its own. */
+/** `npm run sandbox`: the sandbox network in its own process. */
 import { join } from 'node:path';
 import { ConfigError } from '@posthorn/core/platform/config.ts';
 import { createLog } from '@posthorn/core/platform/process/log.ts';

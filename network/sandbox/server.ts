@@ -1,6 +1,6 @@
 /**
- * The sandbox network: a messaging network of one process, with virtual phones, that instances reach
- * over a real connection and testers over a control API (ERR-20).
+ * The sandbox network: a messaging network in one process, with virtual phones. Instances connect to it over
+ * a real connection, testers over a control API (ERR-20).
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -32,23 +32,25 @@ import { createTimerWheel } from './state/timer-wheel.ts';
 import type { World } from './state/world.ts';
 
 export interface SandboxOptions {
-  /** 0 or absent takes a free one. */
+  /** 0 or absent picks a free one. */
   port?: number;
   host?: string;
-  /** Names besides those of this machine by which the control API may be asked. */
+  /** Host names, besides those of this machine, that requests to the control API may use. */
   allowedHosts?: readonly string[];
-  /** Instances pair by themselves, with a fresh number, shortly after their QR is shown. Default true. */
+  /** Instances pair automatically, with a fresh number, shortly after their QR is shown. Default true. */
   autoPair?: boolean;
   autoPairDelayMs?: number;
-  /** Where accounts, messages and ledger outlive a restart; memory only without it. */
+  /**
+   * The folder in which accounts, messages and ledger survive a restart; without it they are in memory only.
+   */
   dataDir?: string;
   compactAboveBytes?: number;
-  /** The newest messages that it holds, and those under way; default 20,000. */
+  /** The number of newest messages it keeps, besides those in transit; default 20,000. */
   keepMessages?: number;
   qrTtlMs?: number;
   codeTtlMs?: number;
   log?: SandboxLog;
-  /** How slow those may be who ask over HTTP. */
+  /** How slow HTTP clients may be. */
   transfers?: TransferLimits;
 }
 
@@ -65,14 +67,14 @@ export interface SandboxServer {
 const KEEP_MESSAGES = 20_000;
 const HEARTBEAT_MS = 30_000;
 /**
- * An idle connection is kept for longer than clients keep theirs, so that they end it first: one that is ended here while
- * a request is on its way costs that request.
+ * Longer than clients keep idle connections, so that they close them first: closing one here while a request
+ * is in transit would lose that request.
  */
 const HTTP_OPTIONS = { connectionsCheckingInterval: 1_000, keepAliveTimeout: 72_000 };
 const TRANSFERS: TransferLimits = { graceMs: 15_000, minBytesPerS: 16 * 1024 };
 const MAX_FRAME_BYTES = 8 * 1024 * 1024;
 
-/** Starts the network. Rejects when the port is taken or the data folder cannot be read. */
+/** Starts the network. Rejects if the port is taken or the data folder cannot be read. */
 export async function createSandboxServer(options: SandboxOptions = {}): Promise<SandboxServer> {
   const log = options.log ?? silentLog;
   const sessions = new Set<Session>();
@@ -85,7 +87,7 @@ export async function createSandboxServer(options: SandboxOptions = {}): Promise
   });
   const host = options.host ?? '127.0.0.1';
   const guard = createGuard({ host, allowedHosts: options.allowedHosts ?? [] });
-  // The port is the lock: who does not get it must not touch the journal of the one who holds it.
+  // The port is the lock: without it, this process must not touch another one's journal.
   const port = await listen(http, options.port ?? 0, host);
   try {
     if (options.dataDir) await openWorld(world, options.dataDir, options, outbox.schedule);
@@ -139,7 +141,7 @@ export async function createSandboxServer(options: SandboxOptions = {}): Promise
     const closed = new Promise((resolve) => http.close(resolve));
     sockets.close();
     http.closeAllConnections();
-    // What does not answer the closing handshake within a moment is cut.
+    // Cuts connections that do not answer the closing handshake within a moment.
     const cut = setTimeout(() => [...sessions].forEach(cutSession), 500);
     await closed;
     clearTimeout(cut);
@@ -153,7 +155,7 @@ export async function createSandboxServer(options: SandboxOptions = {}): Promise
   };
 }
 
-/** A network without anybody in it. */
+/** An empty network. */
 function createWorld(options: SandboxOptions, log: SandboxLog, outbox: Outbox): World {
   return {
     phones: new Map(),
@@ -186,13 +188,13 @@ async function openWorld(
   resumeWorld(world);
 }
 
-/** While the journal is read: the port is taken, and nothing can be said yet. */
+/** Answers while the journal is being read: the port is taken, but nothing else is ready. */
 function answerStarting(_request: IncomingMessage, response: ServerResponse) {
   response.writeHead(503, { 'content-type': 'application/json', 'retry-after': '1' });
   response.end('{"error_code":"SERVICE_UNAVAILABLE","message":"the sandbox is starting"}');
 }
 
-/** Cuts who did not answer the last ping, and asks the others again. */
+/** Cuts sessions that did not answer the last ping, and pings the others. */
 function pingAll(sessions: ReadonlySet<Session>) {
   for (const session of sessions) {
     if (!session.heard) cutSession(session);

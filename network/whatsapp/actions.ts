@@ -1,4 +1,4 @@
-/** What a session is asked and answers at once: the network's queries and changes of the account's shared state. */
+/** Calls with an immediate answer: the network's queries, and changes of the account's shared state. */
 import type { NetworkActions } from '@posthorn/core/network/driver.ts';
 import type { Actions } from './actions/action.ts';
 import { chatActions } from './actions/chats.ts';
@@ -9,7 +9,7 @@ import { type Context, requireLive } from './session-context.ts';
 
 const ACTIONS: Actions = { ...messageActions, ...chatActions, ...groupActions, ...personActions };
 
-/** Throws as the port says. */
+/** Throws as described in the port. */
 export async function act<Op extends keyof NetworkActions>(
   session: Context,
   op: Op,

@@ -1,4 +1,4 @@
-/** Whom a status goes to: who is saved on the phone, as its privacy setting has it. */
+/** The audience of a status: saved contacts, filtered by the phone's privacy setting. */
 import { isUserJid } from '@posthorn/contract/jid.ts';
 import type { SessionKey } from '@posthorn/core/network/driver.ts';
 import { KINDS } from './keys.ts';
@@ -8,7 +8,7 @@ import { withoutDevice } from './wire/jids.ts';
 
 export type AudienceType = 'contacts' | 'blacklist' | 'whitelist';
 
-/** The setting as the phone keeps it. */
+/** The setting as stored on the phone. */
 export interface Audience {
   type: AudienceType;
   list: string[];
@@ -19,7 +19,7 @@ const EVERYBODY: Audience = { type: 'contacts', list: [] };
 /** `StatusDistributionMode` of the network. */
 const MODES: Readonly<Record<number, AudienceType>> = { 0: 'whitelist', 1: 'blacklist', 2: 'contacts' };
 
-/** What the phone says of the setting, made a row. */
+/** Converts the phone's setting to a row. */
 export function audienceChange(value: unknown): SessionKey | null {
   const { mode, userJid } = (value ?? {}) as { mode?: number; userJid?: string[] };
   const type = MODES[mode ?? -1];
@@ -33,7 +33,7 @@ export async function readAudience(session: Context): Promise<Audience> {
   return (rows.get(AUDIENCE_ID) as Audience | undefined) ?? EVERYBODY;
 }
 
-/** The addresses that get a status, our own other devices among them. */
+/** The addresses that receive a status, including our own other devices. */
 export async function audienceOf(session: Context): Promise<string[]> {
   const [{ type, list }, contacts] = await Promise.all([
     readAudience(session),

@@ -1,21 +1,23 @@
-/** Why a connection ended, by what the library says of it. No I/O. */
+/** Maps the library's error to the reason why a connection ended. No I/O. */
 import type { DisconnectReason } from '@posthorn/core/network/driver.ts';
 
-/** What the library's error has in it. */
+/** The contents of the library's error. */
 export interface Ending {
   message: string;
   statusCode: number | undefined;
-  /** Of the error of the socket itself. */
+  /** From the error of the socket itself. */
   cause: string | undefined;
 }
 
-/** `relogin`: the network ends the connection on purpose after a pairing, and wants us back at once. */
+/**
+ * `relogin`: the network ends the connection on purpose after a pairing, and expects an immediate new login.
+ */
 export type EndingRead = { to: 'relogin' } | { to: 'end'; reason: DisconnectReason; error?: string };
 
 const RELOGIN = 515;
 const REASONS: Readonly<Record<number, DisconnectReason>> = {
   401: 'logged_out',
-  /** For a time. */
+  /** Temporary. */
   402: 'hard_paused',
   403: 'banned',
   405: 'version_refused',
@@ -24,7 +26,7 @@ const REASONS: Readonly<Record<number, DisconnectReason>> = {
   440: 'replaced',
 };
 
-/** The library tells errors of the WebSocket, whose codes are those of HTTP and of proxies, with these words. */
+/** The library reports WebSocket errors, whose codes are those of HTTP and of proxies, with these words. */
 const OF_SOCKET = /^WebSocket Error/;
 const QR_OVER = /^QR refs attempts ended/;
 
@@ -36,12 +38,12 @@ export function readEnding(ending: Ending | undefined): EndingRead {
   if (statusCode === RELOGIN) return { to: 'relogin' };
   const reason = REASONS[statusCode];
   if (reason) return { to: 'end', reason };
-  // Nobody has scanned in time: that is no error, the next session has new codes.
+  // Nobody scanned in time, which is no error: the next session has new codes.
   if (QR_OVER.test(ending.message)) return { to: 'end', reason: 'connection_lost' };
   return { to: 'end', reason: 'connection_lost', error: 'the connection to the WhatsApp network was lost' };
 }
 
-/** Codes of sockets and of DNS. Nothing else of the cause is told: it may have addresses and passwords in it. */
+/** Codes of sockets and of DNS. The rest of the cause is hidden: it may contain addresses and passwords. */
 const CODE = /\b(E[A-Z]{3,20}|[A-Z]{3,12}_[A-Z_]{3,30})\b/;
 const STATUS = /\bresponse: (\d{3})\b/;
 
@@ -52,7 +54,7 @@ function unreachable({ message, cause = '' }: Ending): string {
   return `the WhatsApp network cannot be reached${why ? ` (${why})` : ''}; it is tried again`;
 }
 
-/** What the library's error has, whatever it is. */
+/** Extracts the contents of any error of the library. */
 export function endingOf(error: unknown): Ending | undefined {
   if (!(error instanceof Error)) return undefined;
   const { output, data } = error as { output?: { statusCode?: number }; data?: unknown };

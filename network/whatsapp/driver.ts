@@ -9,23 +9,24 @@ export interface WhatsAppDriverOptions {
   url: string;
   log: Pick<Log, 'debug' | 'warn' | 'error'>;
   clock?: Clock;
-  /** A certificate to trust besides those of the system, in PEM: of a simulated network. */
+  /** A certificate to trust besides the system's, in PEM, e.g. of a simulated network. */
   ca?: string;
-  /** Proxies of instances may stand at private addresses. */
+  /** Whether instances may use proxies at private addresses. */
   allowPrivateProxies?: boolean;
   sendTimeoutMs?: number;
 }
 
-/** What it does not do; asking for it answers 501 (docs/guides/whatsapp.md). */
+/** Unsupported abilities; requests for them get 501 (docs/guides/whatsapp.md). */
 const LACKS: ReadonlySet<Ability> = new Set<Ability>([
-  // The network shows buttons of approved business senders only.
+  // The network shows buttons only from approved business senders.
   'template',
 ]);
 
 /**
- * The driver of WhatsApp, by the library in `library/`: one WebSocket a session, no reconnecting inside but the one
- * that the network asks for after a pairing. Nobody promises that a message sent twice under one id is shown once, so
- * an unknown outcome is never repeated (docs/decisions/0027-whatsapp.md).
+ * The driver of WhatsApp, using the library in `library/`: one WebSocket per session, without reconnecting
+ * except when the network requires it after a pairing. The network does not guarantee that a message sent
+ * twice under one id is shown once, so a send with an unknown outcome is never repeated
+ * (docs/decisions/0027-whatsapp.md).
  */
 export function createWhatsAppDriver(options: WhatsAppDriverOptions): NetworkDriver {
   const clock = options.clock ?? systemClock;

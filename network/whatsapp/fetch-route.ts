@@ -1,4 +1,7 @@
-/** The way out of an instance for what the library fetches by itself: histories, and large parts of the account's state. */
+/**
+ * The network route of an instance for the library's own fetches: histories, and large parts of the account's
+ * state.
+ */
 import { EventEmitter, once } from 'node:events';
 import type { Agent } from 'node:http';
 import type { Socket } from 'node:net';
@@ -6,23 +9,26 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
 import { buildConnector, type Dispatcher, Dispatcher1Wrapper, Agent as FetchAgent } from 'undici';
 
-/** An agent that goes by a proxy: it makes one connection at a time, TLS included. */
+/** An agent that uses a proxy: it opens one connection at a time, including TLS. */
 interface ProxyAgent {
   connect(request: unknown, options: object): Promise<Socket>;
 }
 
 const CONNECT_MS = 20_000;
-/** Of what is fetched, which the library keeps whole: far above what a history or the state of an account takes. */
+/**
+ * Maximum size of a fetch, which the library holds in memory: far above the size of any history or account
+ * state.
+ */
 export const FETCHED_MAX_BYTES = 64 * 1024 * 1024;
 /** The network's media servers. */
 const HOST = /(?:^|\.)whatsapp\.net$/;
 
 /**
- * What `fetch` is given as its `dispatcher` to go where `agent` goes. It leads to the network's media servers alone, by
- * TLS: where a history lies is said by the phone that was paired, which may be anybody's program, and what a server
- * answers may lead on. The agent is asked for connections, so that proxies, their passwords and the refusal of private
- * addresses are in one place. An answer of more than {@link FETCHED_MAX_BYTES} fails. Wrapped, because the `fetch` of
- * Node.js may be older than this dispatcher.
+ * Creates the `dispatcher` that makes `fetch` use `agent`. It connects only to the network's media servers,
+ * by TLS: the paired phone, which may run any program, says where a history is, and a server may redirect.
+ * Connections are made by the agent, so that proxies, their passwords and the refusal of private addresses
+ * are handled in one place. An answer of more than {@link FETCHED_MAX_BYTES} fails. Wrapped, because the
+ * `fetch` of Node.js may be older than this dispatcher.
  */
 export function createFetchRoute(route: {
   agent: Agent | undefined;
@@ -43,7 +49,7 @@ export function createFetchRoute(route: {
 function toMediaServers(connector: buildConnector.connector): buildConnector.connector {
   return (options, done) => {
     if (options.protocol !== 'https:' || !HOST.test(options.hostname))
-      return done(new Error('only media servers of the network are asked, and over TLS'), null);
+      return done(new Error('only media servers of the network may be fetched from, over TLS'), null);
     connector(options, done);
   };
 }
@@ -68,13 +74,13 @@ async function connectBy(
   agent: ProxyAgent,
   to: { host: string; port: number; servername: string | undefined },
 ): Promise<Socket> {
-  // Agents know requests of `node:http`, of which they need this much.
+  // Agents expect requests of `node:http`, of which they use this much.
   const request = Object.assign(new EventEmitter(), { destroy() {} });
   const socket = await agent.connect(request, {
     ...{ host: to.host, port: to.port, secureEndpoint: true },
     ...(to.servername ? { servername: to.servername } : {}),
   });
-  // A proxy that says no is told by a socket without TLS, for the request to read the refusal from.
+  // A refusing proxy yields a socket without TLS, from which the request could read the refusal.
   if (!(socket instanceof TLSSocket)) throw new Error('the proxy refused the connection');
   await once(socket, 'secureConnect');
   return socket;

@@ -1,19 +1,18 @@
 /**
- * Holds back what goes to the network until what it depends on is stored. The library encrypts frames one after the
- * other and acknowledges by itself, so no single frame can be told from the others: each waits for whatever was
- * being stored when it was written, in order.
- *
- * When something could not be stored, nothing more goes out: the network then tells the next session again, from
- * where this one stood.
+ * Holds back outgoing frames until the data they depend on is stored. The library encrypts frames one after
+ * the other and acknowledges by itself, so single frames cannot be told apart: each waits, in order, for
+ * everything that was being stored when it was written.
+ * If storing fails, nothing more is sent: the network then repeats everything from this point to the next
+ * session.
  */
 import type { RawSocket } from './library-types.ts';
 
 export interface FrameGate {
-  /** Frames that are written from now on wait for this. */
+  /** Frames written from now on wait for `work`. */
   hold(work: Promise<unknown>): void;
-  /** Puts the gate before the socket's `send`. */
+  /** Puts the gate in front of the socket's `send`. */
   guard(socket: RawSocket): void;
-  /** Nothing goes out any more. */
+  /** Nothing more is sent. */
   close(): void;
 }
 

@@ -1,8 +1,8 @@
 /**
- * Messages between the ratchet and the record. To decrypt a message is to use up its key: after that the network's
- * copy of it is worth nothing, and the library acknowledges it by itself. So the plain text is stored together with
- * the ratchet that it moved, in one write, and goes when the owner has recorded the message. Whatever is left when a
- * session begins is handed over again.
+ * Keeps messages between decryption and recording. Decrypting a message uses up its key: after that the
+ * network's copy is worthless, and the library acknowledges it by itself. So the plain text is stored
+ * together with the advanced ratchet, in one write, and deleted when the owner has recorded the message.
+ * Texts left over when a session begins are handed over again.
  */
 import { createHash } from 'node:crypto';
 import type { SessionKeys } from '@posthorn/core/network/driver.ts';
@@ -24,36 +24,36 @@ import { MappingCache } from './mapping-cache.ts';
 interface Plain {
   attrs: Record<string, string>;
   bytes: Uint8Array;
-  /** Grows from part to part, over sessions too. Absent in what an older version has stored. */
+  /** Increases from part to part, also across sessions. Absent in data stored by an older version. */
   turn?: number;
 }
 
 export interface Inbox {
   /** The library's repository of sessions, with each decryption stored. */
   makeRepository: MakeSignalRepository;
-  /** A message comes in: which parts it has. Said before the library decrypts them. */
+  /** Notes the parts of an incoming message. Called before the library decrypts them. */
   announce(node: WireNode): void;
-  /** The library made a message of it, which will be recorded. */
+  /** The library produced this message, which will be recorded. */
   claim(messageId: string): void;
-  /** What an earlier session decrypted and nobody recorded. */
+  /** Messages that an earlier session decrypted and nobody recorded. */
   leftOver(me: { id: string; lid: string }): Promise<LibraryMessage[]>;
   /** The message is recorded. */
   done(messageId: string): void;
 }
 
-/** What is recorded stays for so long: the network may send it again when the acknowledgement was lost. */
+/** Recorded texts are kept this long: the network may repeat a message if the acknowledgement was lost. */
 const KEEP_MS = 5 * 60_000;
 const SWEEP_MS = 60_000;
 const PARTS: ReadonlySet<string> = new Set(['msg', 'pkmsg', 'skmsg']);
 
-/** The parts that are known: those that come in, those that were decrypted, and those that are recorded by now. */
+/** The known parts: incoming ones, decrypted ones, and recorded ones. */
 function createParts(keys: SessionKeys, nowMs: () => number) {
-  /** Parts that were decrypted, by the hash of their cipher text. */
+  /** Decrypted parts, by the hash of their cipher text. */
   const plains = new Map<string, Plain>();
-  /** Of what is coming in: the stanza by the hash of its parts. */
+  /** Incoming parts: their stanza's attributes, by the hash of their cipher text. */
   const announced = new Map<string, Record<string, string>>();
   const partsOf = new Map<string, string[]>();
-  /** Messages that were decrypted and of which the library has told nothing, the oldest first. */
+  /** Decrypted messages that the library has not emitted yet, the oldest first. */
   const unclaimed = new Map<string, number>();
   const recorded: { ids: string[]; atMs: number }[] = [];
   let sweptAtMs = nowMs();
@@ -66,7 +66,7 @@ function createParts(keys: SessionKeys, nowMs: () => number) {
     recorded.push({ ids, atMs: nowMs() });
   }
 
-  /** The library fails with some messages and tells nothing of them: nobody would ever let go of their text. */
+  /** The library fails on some messages without emitting them: their text would never be dropped. */
   function giveUpUnclaimed(now: number): void {
     for (const [messageId, atMs] of unclaimed) {
       if (now - atMs <= KEEP_MS) return;
@@ -91,7 +91,7 @@ function createParts(keys: SessionKeys, nowMs: () => number) {
     },
     claim: (messageId: string) => unclaimed.delete(messageId),
     done,
-    /** Removes in one write for many: a row that stays too long costs a repeat, which the owner drops. */
+    /** Removes many in one write: a row kept too long only costs a repeat, which the owner drops. */
     sweep(): void {
       const now = nowMs();
       if (now - sweptAtMs < SWEEP_MS) return;
@@ -101,7 +101,7 @@ function createParts(keys: SessionKeys, nowMs: () => number) {
       while (recorded[0] && now - recorded[0].atMs > KEEP_MS) gone.push(...recorded.shift()!.ids);
       if (gone.length === 0) return;
       for (const id of gone) plains.delete(id);
-      // A failure is told by whatever is written next; the rows are handed over again at worst.
+      // The next write reports the failure; at worst the rows are handed over again.
       keys.write(gone.map((id) => ({ kind: KINDS.plain, id, value: null }))).catch(() => undefined);
     },
   };
@@ -119,7 +119,7 @@ export function createInbox(deps: {
   const { library, keys, store } = deps;
   const parts = createParts(keys, deps.nowMs);
 
-  /** Decrypts once: what was decrypted before is taken from the store, and what is new is stored with its ratchet. */
+  /** Decrypts once: returns a stored text, or decrypts and stores the text with its ratchet. */
   async function once(
     transactional: TransactionalKeyStore,
     ciphertext: Uint8Array,
@@ -142,8 +142,8 @@ export function createInbox(deps: {
 
   return {
     makeRepository(auth, log, askLids) {
-      // Transactions of its own: the library sends a message within one of its transactions, and what it encrypted
-      // with must be stored before that, not after it.
+      // Separate transactions: the library sends within one of its own, and the keys used must be stored
+      // before the message is sent, not after it.
       const transactional = inOneLine(library.addTransactionCapability(store, log, deps.commits));
       const repository = library.DEFAULT_CONNECTION_CONFIG.makeSignalRepository(
         { creds: auth.creds, keys: transactional },
@@ -176,7 +176,7 @@ export function createInbox(deps: {
       for (const each of Map.groupBy(parts.plains.values(), nameOfStanza).values()) {
         const message = rebuilt(library, each, me);
         if (message) messages.push(message);
-        // It will never be recorded: it must not be read at the beginning of every session.
+        // It will never be recorded, so drop it instead of reading it at the start of every session.
         else parts.done(each[0]!.attrs.id ?? '');
       }
       return messages;
@@ -187,7 +187,7 @@ export function createInbox(deps: {
   };
 }
 
-/** In the order in which they were opened. */
+/** In the order of decryption. */
 async function readPlains(keys: SessionKeys): Promise<[id: string, plain: Plain][]> {
   const rows = await keys.read(KINDS.plain);
   return [...rows]
@@ -195,7 +195,7 @@ async function readPlains(keys: SessionKeys): Promise<[id: string, plain: Plain]
     .sort(([, one], [, other]) => (one.turn ?? 0) - (other.turn ?? 0));
 }
 
-/** Parts of one message have all of these in common. Its id alone may be another sender's as well, who chose the same. */
+/** All parts of a message share these. The id alone may also be used by another sender. */
 function nameOfStanza({ attrs: { from, participant, id } }: Plain): string {
   return JSON.stringify([from, participant, id]);
 }
@@ -203,15 +203,17 @@ function nameOfStanza({ attrs: { from, participant, id } }: Plain): string {
 const ONE_LOCK = 'signal';
 
 /**
- * One transaction after the other. The library locks what is sent to a contact by its number and what comes from it by
- * its anonymous id, though both move the same ratchet: each would write back what the other has not seen, and the
- * contact could not read what is then sent with keys that were used.
+ * Runs one transaction after the other. The library locks sends to a contact by its number and receipts from
+ * it by its anonymous id, though both move the same ratchet: each would overwrite the other's change, and the
+ * contact could not read later messages sent with used keys.
  */
 function inOneLine(store: TransactionalKeyStore): TransactionalKeyStore {
   return { ...store, transaction: (work) => store.transaction(work, ONE_LOCK) };
 }
 
-/** The message as the library would have told it. Null for what it could not make a message of either. */
+/**
+ * Rebuilds the message as the library would have emitted it. Null if the library could not build one either.
+ */
 function rebuilt(
   library: WhatsAppLibrary,
   parts: readonly Plain[],
@@ -235,7 +237,7 @@ function rebuilt(
   }
 }
 
-/** Who we are, in the two names that the network has for us. */
+/** The network's two names for our own account. */
 export function namesOf(creds: LibraryCreds): { id: string; lid: string } {
   return { id: creds.me?.id ?? '', lid: creds.me?.lid ?? '' };
 }

@@ -1,4 +1,4 @@
-/** The library's keys in our store: its kinds are ours, its bytes are base64. */
+/** The library's keys in our store: its kinds are kept, its bytes become base64. */
 import { types } from 'node:util';
 import type { SessionKey, SessionKeys } from '@posthorn/core/network/driver.ts';
 import type { KeyStore, LibraryCreds, WhatsAppLibrary } from './library-types.ts';
@@ -7,20 +7,22 @@ import type { KeyStore, LibraryCreds, WhatsAppLibrary } from './library-types.ts
 export const KINDS = {
   /** The account's identity and counters, one row. */
   creds: 'creds',
-  /** A message as it went over the wire: for quotes, forwards, edits of captions, votes and what devices ask for again. */
+  /**
+   * A message in wire format: for quotes, forwards, caption edits, votes, and devices that request it again.
+   */
   message: 'message',
-  /** The last message of a chat, which changes of the chat have to name. */
+  /** The last message of a chat; changes of the chat must name it. */
   tail: 'tail',
-  /** What was decrypted and is not recorded yet. */
+  /** Decrypted texts that are not recorded yet. */
   plain: 'plain',
-  /** Who is saved on the phone: the audience of statuses. */
+  /** The contacts saved on the phone: the audience of statuses. */
   contact: 'contact',
-  /** Whom statuses go to. */
+  /** The privacy setting of statuses. */
   audience: 'audience',
 } as const;
 
 const CREDS_ID = 'me';
-/** Comes back as an object of the library's own. */
+/** Must be restored as an object of the library. */
 const SYNC_KEY = 'app-state-sync-key';
 
 export async function readCreds(keys: SessionKeys): Promise<LibraryCreds | null> {
@@ -33,22 +35,22 @@ export function credsChange(creds: LibraryCreds): SessionKey {
 }
 
 /**
- * Names of keys that the store takes. The library makes some of what senders write, such as the group of a sender key,
- * and a name with which the database fails would end the session each time that the message comes. No person, group or
- * device has such a name: there is nothing to read or to keep.
+ * Key names the store accepts. The library builds some of them from senders' data, such as the group of a
+ * sender key, and a name that the database refuses would end the session each time the message arrives. No
+ * person, group or device has such a name, so there is nothing to read or store.
  */
 const NAME = /^[\x20-\x7e]{1,512}$/;
 
 /** The keys of one connection. */
 export interface ConnectionKeys extends KeyStore {
   /**
-   * Takes nothing more, and resolves when what is being written is written: the library may be decrypting when its
-   * connection ends, and the next one reads what this one leaves.
+   * Rejects further writes, and resolves when those in progress are done: the library may be decrypting when
+   * its connection ends, and the next connection reads what this one stored.
    */
   close(): Promise<void>;
 }
 
-/** `onFailure` is told of a read or a write that failed, before the library is. */
+/** `onFailure` is called with a failed read or write before the library gets the error. */
 export function createKeyStore(
   library: WhatsAppLibrary,
   keys: SessionKeys,
@@ -58,7 +60,7 @@ export function createKeyStore(
   let isClosed = false;
   return {
     async get(kind, ids) {
-      // Without its keys the library would refuse what arrived, and the network forgets what was refused.
+      // Without its keys the library would refuse the message, and the network forgets refused messages.
       const names = ids.filter((id) => NAME.test(id));
       if (names.length === 0) return {};
       const found = await keys.read(kind, names).catch((err) => {
@@ -106,7 +108,7 @@ interface Packed {
   $bytes: string;
 }
 
-/** Any value of the library as JSON has it: bytes as base64, its objects by their own fields. */
+/** Converts any value of the library to JSON: bytes become base64, objects their own fields. */
 export function pack(value: unknown): unknown {
   if (types.isUint8Array(value)) return { $bytes: Buffer.from(value).toString('base64') } satisfies Packed;
   if (Array.isArray(value)) return value.map(pack);

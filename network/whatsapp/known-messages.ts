@@ -1,4 +1,4 @@
-/** Messages as they went over the wire, kept for what refers to them. */
+/** Stores messages in wire format for later references to them. */
 import type { SessionKey, SessionKeys } from '@posthorn/core/network/driver.ts';
 import { KINDS } from './keys.ts';
 import type { WhatsAppLibrary } from './library-types.ts';
@@ -7,7 +7,7 @@ import { isId } from './wire/ids.ts';
 import type { KnownMessage } from './wire/outbound.ts';
 import type { WireMessage } from './wire/wire-types.ts';
 
-/** What a row has in it; `wire` is the network's own encoding, as base64. */
+/** A stored row; `wire` is the network's own encoding, as base64. */
 interface Kept {
   from: string;
   fromMe: boolean;
@@ -15,7 +15,7 @@ interface Kept {
   wire: string;
 }
 
-/** Its row, and that of the chat whose last message it is. */
+/** The message's row, and the row of its chat's last message. */
 export function keepMessage(
   library: WhatsAppLibrary,
   known: KnownMessage,
@@ -30,7 +30,10 @@ export function keepMessage(
   ];
 }
 
-/** New words in a message that is kept; null for one that was deleted, of which only the author stays. Nothing for one that is not kept. */
+/**
+ * Replaces the text of a stored message; null: it was deleted, and only its author stays. Does nothing if the
+ * message is not stored.
+ */
 export async function keepWords(
   deps: { library: WhatsAppLibrary; keys: SessionKeys },
   chat: string,
@@ -44,7 +47,7 @@ export async function keepWords(
   await deps.keys.write([{ kind: KINDS.message, id: idOf(chat, id), value, temporary: true }]);
 }
 
-/** Those of these messages of a chat that are kept, by their ids. */
+/** The stored ones of these messages of a chat, by id. */
 export async function readMessages(
   deps: { library: WhatsAppLibrary; keys: SessionKeys },
   chat: string,
@@ -63,7 +66,7 @@ function encode(library: WhatsAppLibrary, message: WireMessage): string {
   return Buffer.from(library.proto.Message.encode(message).finish()).toString('base64');
 }
 
-/** Null where it fails, as it may with what is nested too deeply: there is nothing that could be tried again. */
+/** Null if decoding fails, e.g. because of too deep nesting: a retry would fail too. */
 function decode(library: WhatsAppLibrary, wire: string): WireMessage | null {
   try {
     return library.proto.Message.decode(Buffer.from(wire, 'base64'));
@@ -72,7 +75,7 @@ function decode(library: WhatsAppLibrary, wire: string): WireMessage | null {
   }
 }
 
-/** Who wrote a message of a chat; null for one that is not kept. */
+/** The author of a message; null if it is not stored. */
 export async function readAuthor(
   keys: SessionKeys,
   chat: string,
@@ -81,7 +84,7 @@ export async function readAuthor(
   return (await readRows(keys, chat, [id])).get(id) ?? null;
 }
 
-/** Rows by the ids of their messages. Strangers name messages, too: what is no id is nothing that is kept. */
+/** The rows of these messages, by id. Strangers choose ids too: an invalid id is never stored. */
 async function readRows(keys: SessionKeys, chat: string, ids: readonly string[]): Promise<Map<string, Kept>> {
   const named = ids.filter(isId);
   if (named.length === 0) return new Map();
@@ -105,7 +108,7 @@ export async function readMessage(
   return (await readMessages(deps, chat, [id])).get(id) ?? null;
 }
 
-/** The last message of a chat, as changes of the chat name it. */
+/** The last message of a chat, as chat changes name it. */
 export async function readTail(
   keys: SessionKeys,
   chat: string,

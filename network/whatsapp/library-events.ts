@@ -1,11 +1,11 @@
-/** The edge to the library: what it makes of that which others send, before it does anything with it. */
+/** Intercepts the library's events about data from others, before the library processes them further. */
 import type { LibraryEvents, LibraryMessage, LibrarySocket } from './library-types.ts';
 
 /**
- * Hands over messages as they come, past the library's buffer. The buffer knows a message by its chat and its id alone,
- * and applies edits and deletions to what it holds, whoever sent them: while an instance catches up, any member of a
- * group could give the messages of the others new words under their names. Of its updates of messages only stars are
- * passed on, which come from the account's own devices. Calls without an id or a caller are dropped.
+ * Hands over messages as they arrive, bypassing the library's buffer. The buffer identifies a message only by
+ * chat and id, and applies edits and deletions to buffered messages without checking the sender: while an
+ * instance catches up, any group member could put new text under the names of others. Of its message updates
+ * only stars pass, which come from the account's own devices. Calls without an id or a caller are dropped.
  */
 export function passBuffer(ev: LibrarySocket['ev'], onMessage: (message: LibraryMessage) => void): void {
   const emit = ev.emit.bind(ev) as (event: string, told: unknown) => boolean;

@@ -1,4 +1,4 @@
-/** What the library tells of businesses; see `library-types.ts`. */
+/** The library's types about businesses; see `library-types.ts`. */
 export interface LibraryBusinessProfile {
   address?: string;
   description?: string;

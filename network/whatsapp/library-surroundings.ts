@@ -1,7 +1,7 @@
 /**
- * What the library gets in place of the globals and of `events`: the same, with each listener and each timer guarded. A
- * stanza that one of them does not expect then fails in the name of its session (`unheard.ts`), and no listener keeps
- * the others from hearing the event.
+ * Replaces the globals and `events` for the library: the same API, with each listener and timer guarded. An
+ * unexpected stanza then fails as an error of its session (`unheard.ts`), and no listener prevents the others
+ * from getting the event.
  */
 import { EventEmitter } from 'node:events';
 import { callHeard, currentlyResponsible } from './unheard.ts';
@@ -38,8 +38,9 @@ export const setImmediate = (work: Work, ...told: unknown[]): NodeJS.Immediate =
   globalThis.setImmediate(guarded(work), ...told);
 
 /**
- * Reads the whole answer, which the library keeps whole anyway. It pipes a body without listening for its errors: a
- * server that breaks off would end the process, and what waits for the file would wait for ever.
+ * Reads the whole answer, which the library holds in memory anyway. The library pipes a body without
+ * listening for its errors: a server that breaks off would end the process, and the file's reader would wait
+ * forever.
  */
 export async function fetch(...request: Parameters<typeof globalThis.fetch>): Promise<Response> {
   const response = await globalThis.fetch(...request);

@@ -1,6 +1,6 @@
 /**
- * What we use of the library, declared by ourselves: types must check without the library, and its own say more than
- * we rely on.
+ * The parts of the library we use, declared by us: types must check without the library, and its own types
+ * promise more than we rely on.
  */
 import type { EventEmitter } from 'node:events';
 import type { Agent } from 'node:http';
@@ -46,7 +46,7 @@ export interface LibraryConfig {
   browser: [string, string, string];
   agent?: Agent | undefined;
   fetchAgent?: Agent | undefined;
-  /** Of the `fetch` of what it downloads. */
+  /** The dispatcher of `fetch` for its downloads. */
   options: { dispatcher: Dispatcher };
   connectTimeoutMs: number;
   keepAliveIntervalMs: number;
@@ -66,7 +66,7 @@ export interface CommitTries {
   delayBetweenTriesMs: number;
 }
 
-/** Silent: what the library logs has bodies and numbers in it. */
+/** Silent, because the library logs bodies and numbers. */
 export interface LibraryLog {
   level: string;
   child(about: object): LibraryLog;
@@ -138,7 +138,7 @@ export interface LibrarySocket {
   };
   signalRepository: SignalRepository;
   authState: { creds: LibraryCreds };
-  /** What it remembers of messages that devices ask for again. */
+  /** Its memory of messages that devices may request again. */
   messageRetryManager?: { addRecentMessage(chat: string, id: string, message: WireMessage): void } | null;
   end(error: Error | undefined): unknown;
   query(node: WireNode): Promise<WireNode>;
@@ -187,7 +187,7 @@ export interface LibrarySocket {
   groupAcceptInvite(code: string): Promise<string | undefined>;
 }
 
-/** The WebSocket below, whose `send` we put a gate before. */
+/** The underlying WebSocket; we put a gate in front of its `send`. */
 export interface RawSocket {
   send(data: Uint8Array | string, done?: (error?: Error) => void): void;
 }

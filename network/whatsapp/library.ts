@@ -10,12 +10,10 @@ const LIBRARY = '@whiskeysockets/baileys';
 const ownFolder = new URL('./library/', import.meta.url);
 
 /**
- * The library that speaks the network's protocol, from `library/node_modules` or from the root's. It is not among our
- * dependencies (its libsignal is GPL-3.0), so it is only here where somebody has asked for it. With our checks of
- * signatures in place of its own.
- *
- * Throws an error of one line that says what to install: when it is missing, and when it is another version than the
- * one that was tested.
+ * Loads the library that speaks the network's protocol, from `library/node_modules` or from the root's. It is
+ * not one of our dependencies (its libsignal is GPL-3.0), so it is only present if someone installed it. Our
+ * checks of signatures replace its own.
+ * Throws a one-line error that says what to install if the library is missing or is not the tested version.
  */
 export async function loadLibrary(folder: URL = ownFolder): Promise<WhatsAppLibrary> {
   const wanted = wantedVersion(folder);
@@ -32,7 +30,7 @@ export async function loadLibrary(folder: URL = ownFolder): Promise<WhatsAppLibr
       `The WhatsApp driver needs ${LIBRARY} ${wanted}, but ${found} is installed: run "npm run whatsapp:install"`,
     );
   }
-  // Before the library is loaded: it takes the functions as they are then.
+  // Before loading the library, which copies the functions as they are at that time.
   const fromLibrary = createRequire(packageFile);
   loadQuietly(() => {
     mendSignalSessions(fromLibrary);
@@ -46,14 +44,14 @@ export async function loadLibrary(folder: URL = ownFolder): Promise<WhatsAppLibr
   return library as WhatsAppLibrary;
 }
 
-/** Trusts servers whose certificate `publicKey` (32 bytes) has signed, and no others: for simulated networks. */
+/** Trusts only servers whose certificate is signed by `publicKey` (32 bytes): for simulated networks. */
 export function trustRoot(library: WhatsAppLibrary, publicKey: Uint8Array): void {
   library.WA_CERT_DETAILS.PUBLIC_KEY = Buffer.from(publicKey);
 }
 
 const NO_CONSOLE = "'use strict'; const console = { log() {}, info() {}, warn() {}, error() {} }; ";
 
-/** Loads the signal library without a console: it prints whole sessions, with their private keys. */
+/** Loads the signal library without a console: it prints whole sessions, including their private keys. */
 function loadQuietly(load: () => void): void {
   const hooks = registerHooks({
     load(url, context, nextLoad) {
@@ -70,7 +68,7 @@ function loadQuietly(load: () => void): void {
   }
 }
 
-/** Modules of ours in place of those of Node.js. */
+/** Modules of Node.js that the library gets ours instead of. */
 const REPLACED: Readonly<Record<string, string>> = {
   zlib: new URL('./bounded-inflate.ts', import.meta.url).href,
   events: new URL('./library-surroundings.ts', import.meta.url).href,
@@ -78,8 +76,8 @@ const REPLACED: Readonly<Record<string, string>> = {
 const GLOBALS = `import { setTimeout, setInterval, setImmediate, fetch } from '${REPLACED.events}'; `;
 
 /**
- * Loads the library with an unpacking of ours, which has an end (`bounded-inflate.ts`), and with emitters, timers and
- * a `fetch` whose errors are heard (`library-surroundings.ts`).
+ * Loads the library with limited unpacking (`bounded-inflate.ts`), and with emitters, timers and a `fetch`
+ * whose errors are handled (`library-surroundings.ts`).
  */
 async function loadGuarded(url: string): Promise<unknown> {
   const isOfLibrary = (module: string | undefined) => module?.includes(`/${LIBRARY}/lib/`) === true;

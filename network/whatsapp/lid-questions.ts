@@ -1,21 +1,21 @@
 /**
- * Questions for anonymous ids. The library needs that of a contact to begin a session with it, and asks for it with
- * each step of each send, however often the network has named none.
+ * Limits queries for anonymous ids. The library needs a contact's id to begin a session with it, and queries
+ * for it at each step of each send, however often the network has returned none.
  */
 
-/** The library's question: the ids of those that the network names. */
+/** The library's query; returns the ids the network knows. */
 export type AskLids = (phoneJids: string[]) => Promise<{ pn: string; lid: string }[]>;
 
 export interface LidQuestions {
-  /** The same question, asked only for those of whom an answer may be expected by now. */
+  /** The same query, limited to contacts for whom an answer can be expected by now. */
   around(ask: AskLids): AskLids;
-  /** How often in a row the network has named none for this contact. */
+  /** How often in a row the network has returned no id for this contact. */
   failures(phoneJid: string): number;
 }
 
 const FIRST_WAIT_MS = 5_000;
 const LAST_WAIT_MS = 10 * 60_000;
-/** Contacts without an id that are remembered. */
+/** Maximum contacts without an id to remember. */
 const ENTRIES_MAX = 1_000;
 
 export function createLidQuestions(nowMs: () => number): LidQuestions {

@@ -1,10 +1,10 @@
-/** Whom it holds at most, by both of their names. */
+/** Maximum entries; each contact has two, one per name. */
 const ENTRIES_MAX = 10_000;
 
 /**
- * Phones by anonymous ids and the reverse, those that were asked for last. In place of the library's own: that one
- * begins a timer of three days with each look-up, and a timer holds on to the transaction in which it was begun, with
- * all keys that were read there.
+ * Maps phones to anonymous ids and the reverse; keeps the last used. Replaces the library's cache, which
+ * starts a timer of three days at each lookup; a timer keeps the transaction in which it was started in
+ * memory, with all keys read there.
  */
 export class MappingCache {
   readonly #entries = new Map<string, string>();

@@ -1,19 +1,19 @@
 /**
- * The order of what arrives. The library begins with a frame or a message before it has ended with the one before:
- * what is packed is overtaken while it is unpacked, a message whose sender it looks up by those of known ones, and what
- * waited for the session by what comes live.
+ * Keeps the order of arrival. The library starts on a frame or a message before finishing the previous one,
+ * so packed frames are overtaken while they are unpacked, messages whose sender must be looked up by those of
+ * known senders, and messages that waited for the session by live ones.
  */
 import type { LibrarySocket, WireNode } from './library-types.ts';
 
-/** Has the library handle frames, and what is sealed of messages, one after the other. */
+/** Makes the library handle frames, and the encrypted parts of messages, one after the other. */
 export function handleOneByOne(ws: LibrarySocket['ws']): void {
   lineUp<unknown>(ws, 'message');
   lineUp<WireNode>(ws, 'CB:message', sealedPartsOf);
 }
 
 /**
- * The library keeps a line of its own for what is marked as `offline`, beside that of the others. And it takes plain
- * words, which channels alone have, for those of any sender: whoever runs the network could write in any name.
+ * The library queues messages marked as `offline` separately from the others. It also accepts plain text,
+ * which only channels use, from any sender: the operator of the network could write in any name.
  */
 function sealedPartsOf(node: WireNode): WireNode {
   const { offline: _, ...attrs } = node.attrs;
@@ -22,7 +22,7 @@ function sealedPartsOf(node: WireNode): WireNode {
   return { ...node, attrs, content };
 }
 
-/** Each listener is done with what it was told before it is told the next. */
+/** Each listener finishes one event before it gets the next. */
 function lineUp<T>(ws: LibrarySocket['ws'], event: string, prepare = (told: T): T => told): void {
   const listeners = ws.rawListeners(event);
   ws.removeAllListeners(event);

@@ -1,4 +1,4 @@
-/** The way out of an instance: directly, or by a proxy, for its socket and its media both. */
+/** The network route of an instance, direct or by a proxy, for both its socket and its media. */
 import { lookup } from 'node:dns';
 import type { Agent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
@@ -9,13 +9,13 @@ import { SocksProxyAgent } from 'socks-proxy-agent';
 
 export interface RouteOptions {
   proxy: string | null;
-  /** A certificate to trust besides those of the system: of simulated networks. */
+  /** A certificate to trust besides the system's, e.g. of simulated networks. */
   ca?: string | undefined;
-  /** Whether proxies may stand at private addresses. */
+  /** Whether proxies may be at private addresses. */
   allowPrivate: boolean;
 }
 
-/** What connections are made with; undefined: as Node.js does by itself. */
+/** The agent for connections; undefined: the default of Node.js. */
 export function createRoute({ proxy, ca, allowPrivate }: RouteOptions): Agent | undefined {
   if (proxy === null) return ca === undefined ? undefined : new HttpsAgent({ ca, keepAlive: false });
   const { protocol, hostname } = new URL(proxy);
@@ -25,7 +25,7 @@ export function createRoute({ proxy, ca, allowPrivate }: RouteOptions): Agent | 
   const resolve = allowPrivate ? {} : { lookup: publicLookup };
   const trust = ca === undefined ? {} : { ca };
   if (protocol === 'socks5:') {
-    // Names are for the proxy to resolve: this machine may not be able to, and should not be seen to ask.
+    // The proxy resolves names: this machine may not be able to, and its DNS queries should not reveal them.
     const agent = new SocksProxyAgent(proxy.replace(/^socks5:/, 'socks5h:'), {
       socketOptions: resolve as never,
       ...trust,
@@ -35,7 +35,10 @@ export function createRoute({ proxy, ca, allowPrivate }: RouteOptions): Agent | 
   return withTrust(new HttpsProxyAgent(proxy, resolve), trust);
 }
 
-/** The options of the connection behind the proxy are those of the request: what it trusts has to be among them. */
+/**
+ * The connection behind the proxy uses the options of the request, so the trusted certificate must be among
+ * them.
+ */
 function withTrust(agent: Agent & { connect?: unknown }, trust: { ca?: string }): Agent {
   if (trust.ca === undefined) return agent;
   const { connect } = agent as { connect: (request: unknown, options: object) => Promise<unknown> };
@@ -44,7 +47,7 @@ function withTrust(agent: Agent & { connect?: unknown }, trust: { ca?: string })
   });
 }
 
-/** Resolves names to public addresses alone: a name may lead anywhere. */
+/** Resolves names only to public addresses: a name may resolve to anything. */
 const publicLookup: LookupFunction = (hostname, options, done) => {
   lookup(hostname, { ...options, all: true }, (err, addresses) => {
     if (err) return done(err, '', 0);

@@ -1,10 +1,10 @@
-/** Hands what arrives to the owner, one after the other, and repeats what it could not record. */
+/** Hands items to the owner one after the other, and retries those it could not record. */
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface Pump {
-  /** Resolves when the owner has recorded it; rejects when the session ended before. */
+  /** Resolves when the owner has recorded the item; rejects if the session ended before. */
   run(job: () => Promise<void>): Promise<void>;
-  /** Nothing more is begun; resolves when what is under way has settled. */
+  /** Starts nothing more; resolves when the job in progress has settled. */
   stop(): Promise<void>;
 }
 

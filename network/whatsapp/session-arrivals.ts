@@ -1,4 +1,4 @@
-/** What comes in of messages and receipts: told to the owner, and acknowledged when it is stored. */
+/** Reports received messages and receipts to the owner, and acknowledges them once stored. */
 import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import type { HistoryMessage, InboundMessage, NetworkReceipt } from '@posthorn/core/network/driver.ts';
 import { keepMessage, readMessage } from './known-messages.ts';
@@ -13,7 +13,7 @@ import { isOurChat, withoutDevice } from './wire/jids.ts';
 import { dateOfSeconds } from './wire/numbers.ts';
 import { openVote, optionsOf } from './wire/votes.ts';
 
-/** Hands over one message, and lets go of its plain text when it is recorded. */
+/** Hands over one message, and drops its plain text when it is recorded. */
 export function onMessage(session: Context, connection: Connection, message: LibraryMessage): void {
   const id = message.key.id ?? '';
   connection.inbox.claim(id);
@@ -47,9 +47,12 @@ async function record(session: Context, message: LibraryMessage): Promise<void> 
   if (told) await sink.inbound([told]);
 }
 
-/** Keeps it, unless it is kept already. False when somebody else has sent a message of the same chat under its id. */
+/**
+ * Stores the message unless it is stored already. False if someone else has sent a message of the same chat
+ * under its id.
+ */
 async function keep(session: Context, { id, chat, from, fromMe, message, at }: Arrived): Promise<boolean> {
-  // The owner is told of it, and refuses it.
+  // The owner gets the message and refuses it.
   if (!isId(id)) return true;
   const author = await authorOf(session, chat, id);
   if (author) return author === from;
@@ -58,29 +61,29 @@ async function keep(session: Context, { id, chat, from, fromMe, message, at }: A
   return true;
 }
 
-/** A message that came and of which no more can be said. */
+/** A message with unreadable content. */
 function unreadable(arrived: Arrived): Read {
   const said = { type: 'unknown', content: {}, unreadable: true };
   return { kind: 'message', message: { ...envelopeOf(arrived, {}), ...said } };
 }
 
-/** Null when it fails. What a message is made of can make any code fail, and would do so again with each try. */
+/** Null if `work` fails. A message's content can make any code fail, and would do so again at each retry. */
 function attempt<T>(session: Context, work: () => T): T | null {
   try {
     return work();
   } catch (err) {
-    session.deps.log.warn({ err, instance_id: session.request.instanceId }, 'a message could not be read');
+    session.deps.log.warn({ err, instance_id: session.request.instanceId }, 'reading a message failed');
     return null;
   }
 }
 
-/** The message under the names that we have for its chat and its author; null for what is none of ours. */
+/** The message with our names for its chat and author; null if it is not for us. */
 async function arrivedOf(session: Context, message: LibraryMessage): Promise<Arrived | null> {
   const { key, message: wire, messageTimestamp, pushName } = message;
   if (!wire || !key.id || !key.remoteJid || !isOurChat(withoutDevice(key.remoteJid))) return null;
-  // The account's devices speak to each other.
+  // Internal messages between the account's devices.
   if (message.category === 'peer') return null;
-  // The library knows us by our number alone in statuses.
+  // In statuses the library knows us only by our number.
   const fromMe = key.fromMe === true || (!!key.participant && isOwn(session, key.participant));
   const alt = key.participantAlt ?? otherNameOfChat(session, key);
   const chat = await nameOf(session, key.remoteJid, otherNameOfChat(session, key));
@@ -90,13 +93,13 @@ async function arrivedOf(session: Context, message: LibraryMessage): Promise<Arr
   return { id: key.id, chat, from, fromMe, pushName: pushName ?? '', at, message: wire };
 }
 
-/** With what we sent ourselves, the other name may be our own instead of the chat's. */
+/** For our own messages, the other name may be our own instead of the chat's. */
 function otherNameOfChat(session: Context, key: LibraryMessage['key']): string | null | undefined {
   const { remoteJid, remoteJidAlt: alt } = key;
   return alt && isOwn(session, alt) && !isOwn(session, key.participant || (remoteJid ?? '')) ? null : alt;
 }
 
-/** The phone behind an anonymous id, once a session. */
+/** Reports the phone of an anonymous id, once per session. */
 async function tellLid(session: Context, one: string, other: string | null | undefined): Promise<void> {
   if (!other) return;
   const [a, b] = [withoutDevice(one), withoutDevice(other)];
@@ -109,10 +112,10 @@ async function tellLid(session: Context, one: string, other: string | null | und
   session.known.add(name);
 }
 
-/** The network's own apps make no poll with more options. Each costs a hash with every vote. */
+/** The network's own apps create no polls with more options. Each costs a hash per vote. */
 const OPTIONS_MAX = 100;
 
-/** A vote in words; null when the poll, its secret or the voter's key is not there, and for what is no vote. */
+/** A decrypted vote; null if the poll, its secret or the voter's key is missing, or if it is not a vote. */
 async function readVote(session: Context, arrived: Arrived, read: Extract<Read, { kind: 'vote' }>) {
   const { PollVoteMessage } = session.library.proto.Message;
   const pollId = read.pollKey.id!;
@@ -126,7 +129,7 @@ async function readVote(session: Context, arrived: Arrived, read: Extract<Read, 
   const { options } = bodyOf(unwrap(poll.message).message, false).content;
   // Other messages have a secret, too.
   if (!Array.isArray(options) || options.length > OPTIONS_MAX) return null;
-  // Either side may have been spoken of by phone or by anonymous id when the vote was sealed.
+  // When the vote was sealed, either side may have been named by phone or by anonymous id.
   for (const pollAuthor of await namesFor(session, poll.from, poll.fromMe)) {
     for (const voter of await namesFor(session, arrived.from, arrived.fromMe)) {
       const opened = openVote(read.vote, { pollId, pollAuthor, voter, secret });
@@ -152,8 +155,8 @@ const KINDS: Readonly<Record<string, NetworkReceipt['kind']>> = {
 };
 
 /**
- * A receipt for what we sent. The library acknowledges it right after this; its acknowledgement waits until the
- * receipt is recorded.
+ * Handles a receipt for our message. The library acknowledges it right after this call; the frame gate holds
+ * that back until the receipt is recorded.
  */
 export function onReceipt(session: Context, { gate }: Connection, node: WireNode): void {
   const { attrs } = node;
@@ -180,7 +183,7 @@ const STATUSES: Readonly<Record<number, NonNullable<HistoryMessage['status']>>> 
   5: 'played',
 };
 
-/** Messages of before, oldest first within a chat; what is not understood, or changes others, is left out. */
+/** Past messages, oldest first within a chat; without unreadable ones and those that change others. */
 export async function readHistory(
   session: Context,
   messages: readonly LibraryMessage[],
@@ -195,7 +198,7 @@ export async function readHistory(
     past.push({ ...read.message, fromMe: arrived.fromMe, ...(status ? { status } : {}) });
     await keepPast(session, arrived);
   }
-  // The newest stands first in a history, and many have the same second.
+  // A history begins with the newest message, and many have the same second.
   return past.reverse().sort((one, other) => one.at.getTime() - other.at.getTime());
 }
 

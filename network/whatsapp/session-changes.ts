@@ -1,17 +1,20 @@
-/** Who may change which message. The network cannot tell, since what a change names is sealed: whoever receives it judges. */
+/**
+ * Decides which changes of messages are allowed. The network cannot, because the change is encrypted: the
+ * receiver must.
+ */
 import { isGroupJid, isUserJid } from '@posthorn/contract/jid.ts';
 import type { NetworkChange } from '@posthorn/core/network/driver.ts';
 import { keepWords, readAuthor } from './known-messages.ts';
 import { type Context, nameOf, namesFor, ownJid } from './session-context.ts';
 
-/** Admins of a group are asked for at most so often, whoever sends how many deletions. */
+/** Minimum interval between queries for a group's admins, however many deletions arrive. */
 const ADMINS_FRESH_MS = 60_000;
 const GROUPS_MAX = 100;
 
 /**
- * True for the author of the message, and for the deletion of a message by an admin of its group. A message that is
- * not kept here cannot be changed any more: the network's own apps edit for minutes and delete for days, and what
- * arrived is kept for 30 days.
+ * True for the author of the message, and for a deletion by an admin of its group. A message that is not
+ * stored here cannot be changed any more: the network's own apps edit for minutes and delete for days, and
+ * received messages are stored for 30 days.
  */
 export async function mayChange(session: Context, change: NetworkChange): Promise<boolean> {
   const { chat, networkId, fromMe } = change;
@@ -22,7 +25,7 @@ export async function mayChange(session: Context, change: NetworkChange): Promis
   return change.kind === 'deleted' && isGroupJid(chat) && (await isAdmin(session, chat, change.from));
 }
 
-/** New words of a message that is kept: whoever quotes or forwards it gives these. Null when it was deleted. */
+/** Replaces the text of a stored message, which later quotes and forwards use. Null if it was deleted. */
 export async function keepWordsOf(
   session: Context,
   chat: string,
@@ -35,14 +38,14 @@ export async function keepWordsOf(
   for (const name of names) await keepWords(stored, name, id, words);
 }
 
-/** By the name that we have for the author today; null for a message that is not kept. */
+/** The author, by our current name; null if the message is not stored. */
 export async function authorOf(session: Context, chat: string, id: string): Promise<string | null> {
   const author = await readAuthor(session.request.keys, chat, id);
   if (!author) return null;
   return author.fromMe ? ownJid(session) : nameOf(session, author.from);
 }
 
-/** The chat may have been known by its anonymous id alone when the message came. */
+/** When the message arrived, the chat may have been known only by its anonymous id. */
 async function authorUnderLid(session: Context, chat: string, id: string): Promise<string | null> {
   if (!isUserJid(chat)) return null;
   const [, lid] = await namesFor(session, chat, false);
@@ -60,7 +63,9 @@ async function isAdmin(session: Context, chat: string, person: string): Promise<
   return jids.has(person);
 }
 
-/** Empty where the network does not tell. Throws when the session is not connected: then it is asked again. */
+/**
+ * Empty if the network does not answer. Throws if the session is not connected: then the query is repeated.
+ */
 async function readAdmins(session: Context, chat: string): Promise<Set<string>> {
   if (session.phase !== 'live' || !session.connection) throw new Error('the session is not connected');
   const group = await session.connection.socket.groupMetadata(chat).catch((err) => {

@@ -1,4 +1,4 @@
-/** What the functions of one session share. */
+/** Dependencies of a session. */
 import type { Agent } from 'node:http';
 import { type OpenRequest, SendUnavailable, type SessionSink } from '@posthorn/core/network/driver.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
@@ -21,13 +21,13 @@ export interface SessionDeps {
   log: Pick<Log, 'debug' | 'warn' | 'error'>;
   ca: string | undefined;
   allowPrivateProxies: boolean;
-  /** A send that is not acknowledged for so long has an unknown outcome. */
+  /** A send unacknowledged for this long has an unknown outcome. */
   sendTimeoutMs: number;
-  /** Over the sessions of each instance. */
+  /** Shared by successive sessions of each instance. */
   unreadable: UnreadableBook;
 }
 
-/** One connection; after a pairing there are two in one session. */
+/** One connection; a session with a pairing has two in succession. */
 export interface Connection {
   socket: LibrarySocket;
   gate: FrameGate;
@@ -36,7 +36,7 @@ export interface Connection {
   mediaServers: FindMediaServers;
 }
 
-/** Sends that wait for the network's answer, by their id. */
+/** Sends waiting for the network's answer, by id. */
 export type Waiting = Map<string, { resolve(at: Date): void; reject(err: Error): void }>;
 
 export interface Context {
@@ -46,39 +46,39 @@ export interface Context {
   sink: SessionSink;
   creds: LibraryCreds;
   agent: Agent | undefined;
-  /** The same way for what the library fetches. */
+  /** The same route for the library's own fetches. */
   fetchRoute: Dispatcher;
   connection: Connection | null;
-  /** `live`: logged in. Once ended it stays so. */
+  /** `live`: logged in. `ended` is final. */
   phase: 'opening' | 'live' | 'closing' | 'ended';
   isPaired: boolean;
   qrsShown: number;
   waiting: Waiting;
-  /** Hands over what arrives, one after the other. */
+  /** Hands received items over, one after the other. */
   arrivals: Pump;
   receipts: Pump;
-  /** The last number given to a change of the account's state; see {@link nextRevision}. */
+  /** The last revision given to a change of the account's state; see {@link nextRevision}. */
   revision: number;
-  /** People who are known to have an account. */
+  /** People known to have an account. */
   known: Set<string>;
   lids: LidQuestions;
   isRestricted: boolean;
-  /** Admins of groups, by the group's JID, and when they were asked for. */
+  /** Admins of groups, by group JID, and when they were read. */
   admins: Map<string, { atMs: number; jids: ReadonlySet<string> }>;
-  /** Who calls, as the network named them, by the call's id: a call is rejected under that name. */
+  /** The network's name of each caller, by call id: a call is rejected under that name. */
   callers: Map<string, string>;
   /** Resolves when the owner was told of the end. */
   told: PromiseWithResolvers<void>;
 }
 
-/** The connection of a session that is logged in. Throws SendUnavailable without one. */
+/** The connection of a logged-in session. Throws SendUnavailable without one. */
 export function requireLive(session: Context): Connection {
   if (session.phase !== 'live' || !session.connection)
     throw new SendUnavailable('the session is not connected');
   return session.connection;
 }
 
-/** Our own address, as chats of phones know it. */
+/** Our own address by phone number. */
 export function ownJid({ creds }: Context): string {
   return withoutDevice(creds.me?.id ?? '');
 }
@@ -93,7 +93,7 @@ export function isOwn(session: Context, jid: string): boolean {
   return plain !== '' && (plain === ownJid(session) || plain === ownLid(session));
 }
 
-/** The name of a person or chat as we tell it: a phone's where it is known. */
+/** Our name for a person or chat: the phone's, if it is known. */
 export async function nameOf(session: Context, jid: string, other?: string | null): Promise<string> {
   const found = preferPhone(jid, other);
   if (!found.endsWith('@lid')) return found;
@@ -102,11 +102,11 @@ export async function nameOf(session: Context, jid: string, other?: string | nul
     .getPNForLID(found)
     .catch(() => null);
   const named = phone ? withoutDevice(phone) : found;
-  // The library takes the other name of whom we write to for ours, as long as it does not know our own.
+  // Until the library knows our own other name, it takes that of the recipient for ours.
   return named === ownJid(session) ? found : named;
 }
 
-/** Both names of a person or chat, as far as they are known. */
+/** Both names of a person or chat, if known. */
 export async function namesFor(session: Context, jid: string, isMe: boolean): Promise<string[]> {
   if (isMe) return [ownJid(session), ownLid(session)].filter((name) => name !== '');
   const lid = await session.connection?.socket.signalRepository.lidMapping.getLIDForPN(jid).catch(() => null);
@@ -114,8 +114,8 @@ export async function namesFor(session: Context, jid: string, isMe: boolean): Pr
 }
 
 /**
- * The network numbers changes of the account's state by collection, and tells the number to nobody. The time in
- * milliseconds grows with each change as well, over sessions and workers.
+ * The network numbers changes of the account's state per collection, but reveals the numbers to nobody. The
+ * time in milliseconds also grows with each change, across sessions and workers.
  */
 export function nextRevision(session: Context): number {
   session.revision = Math.max(session.revision + 1, session.deps.clock.now().getTime());

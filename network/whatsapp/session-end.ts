@@ -1,4 +1,4 @@
-/** How a session ends, which it does once, whoever ends it. */
+/** Ends a session, exactly once. */
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type DisconnectReason,
@@ -9,22 +9,22 @@ import type { Context } from './session-context.ts';
 
 const CLOSE_MS = 5_000;
 
-/** The socket's own event. Its listener opens and decodes what the network sends, before anything is made of it. */
+/** The socket's own event. Its listener decrypts and decodes the network's frames. */
 const FRAMES = 'message';
 
 /**
- * Something of the library failed, and nobody heard of it. A stanza that one of its listeners cannot handle costs
- * itself alone. A frame that cannot be read ends the session (but see `unreadable.ts`), as does what leaves the library
- * in a state that nobody knows: the network tells the next session what it has not heard from us.
+ * Handles an error that the library left unhandled. If a listener fails on a stanza, only that stanza is
+ * lost. An unreadable frame (except as in `unreadable.ts`) ends the session, as does any failure that leaves
+ * the library in an unknown state: the network repeats everything unacknowledged to the next session.
  */
 export function onUnheard(session: Context, err: unknown, event: string | symbol | null): void {
   const { deps, request, connection } = session;
   const about = { instance_id: request.instanceId };
-  deps.log.debug({ ...about, err, event: event?.toString() }, 'what the network sent could not be handled');
+  deps.log.debug({ ...about, err, event: event?.toString() }, 'handling data from the network failed');
   if ((event !== null && event !== FRAMES) || session.phase === 'ended') return;
   if (event === FRAMES && deps.unreadable.passesOver(request.instanceId, err)) {
-    deps.log.warn(about, 'the network sent a stanza that cannot be read; it is passed over');
-    // The library has stopped at it; frames that came with it are still to be read.
+    deps.log.warn(about, 'skipped an unreadable stanza from the network');
+    // The library stopped at this frame; the frames received with it still have to be read.
     connection?.socket.ws.emit(FRAMES, Buffer.alloc(0));
     return;
   }
@@ -34,11 +34,14 @@ export function onUnheard(session: Context, err: unknown, event: string | symbol
   end(session, 'failed', error);
 }
 
-/** Something could not be stored: what the network has not heard from us, it tells the next session. */
+/**
+ * Ends the session because data could not be stored: the network repeats everything unacknowledged to the
+ * next session.
+ */
 export function fail(session: Context, err: unknown): void {
   session.deps.log.warn(
     { err, instance_id: session.request.instanceId },
-    'keys could not be stored; closing the session',
+    'storing keys failed; closing the session',
   );
   end(session, 'connection_lost', 'the keys of the session could not be stored');
 }
@@ -55,7 +58,7 @@ export function end(session: Context, reason: DisconnectReason, error?: string):
   void session.receipts.stop();
   void connection?.socket.end(undefined);
   void session.fetchRoute.destroy().catch(() => undefined);
-  // Whoever hears of it may open the next session at once.
+  // The owner may open the next session immediately.
   void Promise.resolve(connection?.keys.close()).then(() => {
     session.sink.disconnected(reason, error);
     session.told.resolve();
@@ -65,14 +68,14 @@ export function end(session: Context, reason: DisconnectReason, error?: string):
 export async function closeGently(session: Context): Promise<void> {
   if (session.phase === 'ended') return session.told.promise;
   session.phase = 'closing';
-  // What the owner is recording right now is still recorded.
+  // Items the owner is recording now are still recorded.
   const recorded = Promise.all([session.arrivals.stop(), session.receipts.stop()]);
   await Promise.race([recorded, delay(CLOSE_MS, undefined, { ref: false })]);
   end(session, 'closed');
   await session.told.promise;
 }
 
-/** One that never began. */
+/** A session that never began. */
 export function endedSession(): NetworkSession {
   const over = async () => {
     throw new SendUnavailable('the session is not paired');

@@ -1,4 +1,4 @@
-/** What the account's other devices and the network say beside messages. */
+/** Facts from the account's other devices and the network, besides messages. */
 import { isGroupJid, isLidJid, isUserJid } from '@posthorn/contract/jid.ts';
 import type { NetworkFact, PresenceUpdate } from '@posthorn/core/network/driver.ts';
 import { audienceChange } from './audience.ts';
@@ -19,7 +19,7 @@ import { mutedUntil, numberOf } from './wire/numbers.ts';
 
 type Making = (session: Context) => Promise<NetworkFact[]>;
 
-/** Facts are told best effort: what was lost with a connection is told by the next state of the same thing. */
+/** Best effort: a fact lost with a connection is replaced by the next state of the same thing. */
 export function tell(session: Context, make: Making): void {
   session.arrivals
     .run(async () => {
@@ -29,13 +29,16 @@ export function tell(session: Context, make: Making): void {
     .catch(() => undefined);
 }
 
-/** What makes no sense, such as a call of nobody, makes none the next time either, and holds up nothing behind it. */
+/**
+ * Skips an invalid fact, such as a call without a caller: it would fail again, and must not block later
+ * facts.
+ */
 async function made(session: Context, make: Making): Promise<NetworkFact[]> {
   try {
     return await make(session);
   } catch (err) {
     if (!(err instanceof TypeError || err instanceof RangeError)) throw err;
-    session.deps.log.warn({ err, instance_id: session.request.instanceId }, 'a fact could not be read');
+    session.deps.log.warn({ err, instance_id: session.request.instanceId }, 'skipped an unreadable fact');
     return [];
   }
 }
@@ -103,7 +106,7 @@ async function labelLink(
   ];
 }
 
-/** Of a chat, what is said of it. Counts of unread messages are ours to keep. */
+/** The changed fields of a chat. We count unread messages ourselves. */
 async function chatFact(session: Context, update: LibraryChat): Promise<NetworkFact[]> {
   if (!update.id) return [];
   const chat = await nameOf(session, update.id);
@@ -113,7 +116,7 @@ async function chatFact(session: Context, update: LibraryChat): Promise<NetworkF
     ...(typeof archived === 'boolean' ? { archived } : {}),
     ...(pinned === undefined ? {} : { pinned: (numberOf(pinned) ?? 0) > 0 }),
     ...(muteEndTime === undefined ? {} : { mutedUntil: mutedUntil(muteEndTime) }),
-    // The library writes -1 for "marked as unread" and 0 or null for "read" when a device says so.
+    // If a device says so, the library writes -1 for "marked as unread" and 0 or null for "read".
     ...(unreadCount === null || unreadCount === 0
       ? { read: true }
       : unreadCount === -1
@@ -124,7 +127,7 @@ async function chatFact(session: Context, update: LibraryChat): Promise<NetworkF
   return [{ kind: 'chat', revision: nextRevision(session), chat, ...said, at: session.deps.clock.now() }];
 }
 
-/** Saved contacts; the audience of statuses is made of them. */
+/** Stores and reports saved contacts; they form the audience of statuses. */
 function onContacts(session: Context, contacts: readonly LibraryContact[]): void {
   tell(session, async () => {
     const facts: NetworkFact[] = [];
@@ -205,10 +208,10 @@ async function participantsFact(
   return [{ kind: 'group_participants', chat: id, by, action: known, participants: names, at }];
 }
 
-/** Calls that may still ring. */
+/** Maximum calls that may still ring. */
 const CALLERS_MAX = 100;
 
-/** A call is told when it rings; how it ends is nobody's matter. */
+/** Reports a call when it rings; its end is not reported. */
 async function callFact(session: Context, call: LibraryEvents['call'][number]): Promise<NetworkFact[]> {
   if (call.status !== 'offer') return [];
   const { callers } = session;

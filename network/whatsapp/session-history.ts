@@ -1,4 +1,4 @@
-/** What the network hands over of the time before the pairing. */
+/** Hands over the history from before the pairing. */
 import { isLidJid, isUserJid } from '@posthorn/contract/jid.ts';
 import type { HistoryBatch } from '@posthorn/core/network/driver.ts';
 import type { LibraryEvents } from './library-types.ts';
@@ -28,7 +28,7 @@ async function readBatch(
   for (const { id, name, unreadCount, archived, pinned, muteEndTime } of past.chats) {
     const chat = id && (await nameOf(session, id));
     if (!chat || !isOurChat(chat)) continue;
-    // The library tells no pairs with a history that it has kept back for a moment, but it has stored them.
+    // For a history it held back for a moment the library emits no pairs, but it has stored them.
     notePair(id, chat);
     chats.push({
       chat,
@@ -57,14 +57,16 @@ async function readBatch(
   };
 }
 
-/** Where the histories of each sync type begin: the first one has the newest messages, the full one the oldest. */
+/**
+ * The first position of each sync type: the first type has the newest messages, the full history the oldest.
+ */
 const FIRST_POSITIONS = new Map([
   [0, 0xffff], // INITIAL_BOOTSTRAP
   [3, 0xbfff], // RECENT
 ]);
 const FIRST_OF_OTHERS = 0x7fff;
 
-/** A phone tells backwards: each part has older messages than the one before. */
+/** A phone sends its history backwards: each part has older messages than the previous one. */
 function positionOf({ syncType, chunkOrder }: LibraryEvents['messaging-history.set']): number {
   const first = FIRST_POSITIONS.get(syncType ?? -1) ?? FIRST_OF_OTHERS;
   return Math.max(0, first - Math.max(0, chunkOrder ?? 0));

@@ -1,11 +1,14 @@
-/** The pairing of a session, and the credentials that it gives. */
+/** The pairing of a session and its credentials. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { SendUnavailable } from '@posthorn/core/network/driver.ts';
 import { credsChange } from './keys.ts';
 import type { LibraryCreds } from './library-types.ts';
 import { type Context, ownJid, requireLive } from './session-context.ts';
 
-/** Before anything that depends on them goes out. Until the phone has confirmed, there is nothing to keep. */
+/**
+ * Stores the credentials before anything that depends on them is sent. Before the phone has confirmed, there
+ * is nothing to store.
+ */
 export async function keepCreds(session: Context, update: Partial<LibraryCreds>): Promise<void> {
   const { request, creds } = session;
   // The library does the same, before or after this.
@@ -20,7 +23,7 @@ export async function keepCreds(session: Context, update: Partial<LibraryCreds>)
 function identityOf(session: Context) {
   const jid = ownJid(session);
   return {
-    // All that matters is in the keys; this only says that there is a pairing.
+    // All credentials are in the keys; this only marks that a pairing exists.
     credentials: { version: 1 },
     phone: jid.slice(0, jid.indexOf('@')),
     jid,
@@ -32,7 +35,7 @@ export async function pairingCode(session: Context, phone: string): Promise<stri
   const { connection } = session;
   if (!connection || session.phase !== 'opening' || session.isPaired)
     throw new SendUnavailable('no pairing is under way');
-  // The network wants the connection to be up to its codes before it takes a number.
+  // The network accepts a number only after it has sent the first QR code.
   for (let waitedMs = 0; session.qrsShown === 0; waitedMs += 100) {
     if (waitedMs >= 10_000 || session.phase !== 'opening')
       throw new SendUnavailable('the network could not be reached');
@@ -43,9 +46,9 @@ export async function pairingCode(session: Context, phone: string): Promise<stri
 
 const LOGIN_MS = 10_000;
 
-/** Removes this device from the account. Throws SendUnavailable when the network did not say that it has. */
+/** Removes this device from the account. Throws SendUnavailable if the network did not confirm it. */
 export async function unlink(session: Context): Promise<void> {
-  // Right after a pairing the network wants another login first.
+  // Right after a pairing the network requires another login first.
   for (let waitedMs = 0; session.phase === 'opening' && waitedMs < LOGIN_MS; waitedMs += 50) await delay(50);
   const { socket } = requireLive(session);
   const jid = session.creds.me?.id ?? '';
@@ -57,7 +60,7 @@ export async function unlink(session: Context): Promise<void> {
       content: [removal],
     });
   } catch (cause) {
-    // It may end the connection in place of an answer.
+    // The network may end the connection instead of answering.
     if (session.phase === 'live') throw new SendUnavailable('the network did not take the logout', { cause });
   }
 }

@@ -2,14 +2,14 @@ import { readMessages } from './known-messages.ts';
 import { type Context, requireLive } from './session-context.ts';
 import type { WireKey } from './wire/wire-types.ts';
 
-/** Tells the senders of these messages that they were read; those that are not known are passed over. */
+/** Tells the senders of these messages that they were read; skips unknown ones. */
 export async function markRead(session: Context, chat: string, ids: readonly string[]): Promise<void> {
   const { socket } = requireLive(session);
   const keys = await keysToRead(session, chat, ids);
   if (keys.length > 0) await socket.readMessages(keys);
 }
 
-/** How the network names what others wrote, of these messages of a chat. */
+/** The network's keys of those of these messages that others wrote. */
 export async function keysToRead(session: Context, chat: string, ids: readonly string[]): Promise<WireKey[]> {
   const known = await readMessages({ library: session.library, keys: session.request.keys }, chat, ids);
   const isGroup = chat.endsWith('@g.us');

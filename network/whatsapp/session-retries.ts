@@ -1,11 +1,11 @@
-/** Messages that a device could not open, and asks for again. */
+/** Resends messages that a device could not decrypt. */
 import { readMessage } from './known-messages.ts';
 import type { LibrarySocket } from './library-types.ts';
 import { type Context, nameOf } from './session-context.ts';
 import { kindOf } from './wire/content.ts';
 import type { WireMessage } from './wire/wire-types.ts';
 
-/** What devices ask for again, as it was sent: what others wrote is never sent in our name. */
+/** The message to resend, as it was sent; never one written by someone else. */
 export async function messageFor(
   session: Context,
   key: { remoteJid?: string | null; id?: string | null },
@@ -13,14 +13,15 @@ export async function messageFor(
   if (!key.remoteJid || !key.id) return undefined;
   const chat = await nameOf(session, key.remoteJid);
   const known = await readMessage({ library: session.library, keys: session.request.keys }, chat, key.id);
-  // Of a deleted one there is nothing left.
+  // A deleted message has no content left.
   return known?.fromMe && kindOf(known.message) ? known.message : undefined;
 }
 
 /**
- * The library keeps each message for five minutes in memory, and by the timer that ends this also the transaction in
- * which it was sent, with all keys that were read there. The store has it anyway, for the next owner of the session
- * too. Its retry manager stays for the rest: it renews sessions that fail again and again.
+ * Stops the library from keeping sent messages: it holds each for five minutes, and the timer for that also
+ * holds the transaction in which it was sent, with all keys read there. Our store has the message anyway,
+ * also for the session's next owner. The retry manager's other function stays: it renews sessions that fail
+ * repeatedly.
  */
 export function forgetSent({ messageRetryManager }: LibrarySocket): void {
   if (messageRetryManager) messageRetryManager.addRecentMessage = () => undefined;

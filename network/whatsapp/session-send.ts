@@ -1,4 +1,6 @@
-/** What goes out: made of what was kept, its media uploaded, and answered by the network. */
+/**
+ * Sends messages: composes them from stored data, uploads their media, and waits for the network's answer.
+ */
 import { randomBytes } from 'node:crypto';
 import { isUserJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import {
@@ -18,7 +20,7 @@ import { dateOfSeconds } from './wire/numbers.ts';
 import { type Composed, compose, type Ingredients } from './wire/outbound.ts';
 import type { WireMessage } from './wire/wire-types.ts';
 
-/** Changes of other messages: nothing that anything could refer to, and never the last one of a chat. */
+/** Changes of other messages: nothing can refer to them, and they are never the last message of a chat. */
 const CHANGES: ReadonlySet<string> = new Set(['edit', 'delete', 'reaction']);
 
 export async function sendMessage(session: Context, message: OutboundMessage): Promise<SendReceipt> {
@@ -35,7 +37,7 @@ export async function sendMessage(session: Context, message: OutboundMessage): P
   return { at };
 }
 
-/** The network has the change: whatever becomes of our copy, it did not fail. */
+/** The network has the change, so a failure to update our copy does not fail the send. */
 async function keepOwnChange(
   session: Context,
   ...change: [chat: string, id: string, words: Record<string, unknown> | null]
@@ -43,12 +45,12 @@ async function keepOwnChange(
   await keepWordsOf(session, ...change).catch((err) =>
     session.deps.log.warn(
       { err, instance_id: session.request.instanceId },
-      'what an edit or a deletion made of a message was not kept',
+      'storing an edited or deleted message failed',
     ),
   );
 }
 
-/** Hands it to the network and waits for its answer. */
+/** Passes a message to the network and waits for its answer. */
 export async function relay(
   session: Context,
   to: string,
@@ -67,14 +69,14 @@ export async function relay(
     });
   } catch (cause) {
     answered.drop();
-    // The stanza is the last thing that is written: while the connection stands, a failure came before it.
+    // The stanza is written last: if the connection still stands, the failure came before it.
     if (session.phase === 'live') throw new SendDeferred('network_unavailable');
     throw new SendUnavailable('the session ended while the message was sent', { cause });
   }
   return answered.answer;
 }
 
-/** A number without an account gets nothing: the network would take the message for our own devices alone. */
+/** Refuses a number without an account: the network would deliver the message only to our own devices. */
 async function requireAccount(session: Context, jid: string): Promise<void> {
   if (!isUserJid(jid) || session.known.has(jid) || jid === ownJid(session)) return;
   const { socket } = requireLive(session);
@@ -85,18 +87,21 @@ async function requireAccount(session: Context, jid: string): Promise<void> {
   session.known.add(jid);
 }
 
-/** The network takes a status that goes to nobody, and nobody would ever see it. */
+/** Refuses a status without an audience: the network would accept it, and nobody would ever see it. */
 async function requireAudience(session: Context, { to, type }: OutboundMessage): Promise<void> {
   if (to !== STATUS_BROADCAST || CHANGES.has(type)) return;
   const audience = await audienceOf(session);
   if (audience.every((jid) => jid === ownJid(session))) throw new SendRefused('status_audience_empty');
 }
 
-/** The network is asked so often, less and less often, for an anonymous id that it does not name. */
+/** Maximum queries, at growing intervals, for an anonymous id that the network does not return. */
 const LID_TRIES = 5;
 const NO_ADDRESS = 'recipient_not_addressable';
 
-/** The keys of a contact are given for its anonymous id alone: without it, and without a session, nothing can be sealed. */
+/**
+ * The network gives a contact's keys only for its anonymous id: without that and without a session, nothing
+ * can be encrypted.
+ */
 async function requireAddress(session: Context, jid: string): Promise<void> {
   if (!isUserJid(jid) || jid === ownJid(session)) return;
   const { lidMapping, validateSession } = requireLive(session).socket.signalRepository;
@@ -122,7 +127,7 @@ async function gather(session: Context, message: OutboundMessage): Promise<Ingre
   return { me: ownJid(session), now, secret: randomBytes(32), media, quoted, target, source, status };
 }
 
-/** Before it is sent: a device that could not read it asks for it again, maybe another worker. */
+/** Stored before sending: a device that could not read it requests it again, maybe from another worker. */
 export async function keepOwn(
   session: Context,
   sent: { id: string; chat: string; message: WireMessage },
@@ -133,7 +138,7 @@ export async function keepOwn(
   await session.request.keys.write(isTail ? [row, tail] : [row]);
 }
 
-/** Refusals of the network by its code; others are `refused_by_network`. */
+/** The network's refusals by code; all others are `refused_by_network`. */
 const REFUSALS: Readonly<Record<string, string>> = {
   '400': 'invalid_message',
   '401': 'not_allowed',
@@ -145,11 +150,11 @@ const REFUSALS: Readonly<Record<string, string>> = {
   '463': 'new_chats_limited',
   '479': 'invalid_message',
 };
-/** The network cannot take it now. */
+/** Codes that mean the network cannot take the message now. */
 const DEFERRALS: ReadonlySet<string> = new Set(['429', '500', '503']);
 const RESTRICTED = '463';
 
-/** The network's answer to a send: its `ack`, with an error in it or none. */
+/** Handles the network's answer to a send: its `ack`, with or without an error. */
 export function onAck(session: Context, node: WireNode): void {
   const { id = '', error, t } = node.attrs;
   const waiting = session.waiting.get(id);
@@ -173,7 +178,7 @@ function waitForAnswer(session: Context, id: string): { answer: Promise<Date>; d
   }, sendTimeoutMs);
   session.waiting.set(id, { resolve, reject });
   const answer = promise.finally(() => clearTimeout(timer));
-  // It may end before anybody waits for it.
+  // It may reject before anyone awaits it.
   answer.catch(() => undefined);
   return {
     answer,

@@ -1,4 +1,4 @@
-/** What the signal library does to sessions, mended at its edge before anything has loaded it. */
+/** Fixes for the signal library's handling of sessions, applied before anything loads it. */
 
 interface Session {
   serialize(): unknown;
@@ -12,17 +12,17 @@ interface SessionCipher {
 
 const MENDED = Symbol.for('posthorn.whatsapp.mended');
 
-/** More than once is once. */
+/** Repeated calls have no effect. */
 export function mendSignalSessions(fromLibrary: NodeJS.Require): void {
   removeQueue(fromLibrary);
   undoFailedTries(fromLibrary('libsignal/src/session_cipher') as SessionCipher);
 }
 
 /**
- * The library has one queue in the process for each address. A job runs in the asynchronous context of whoever began the
- * queue, which may be another session or a transaction that is over: what it stores would not be stored with the
- * transaction of its own session, or never. And where one session waits, all that write to the same contact would wait.
- * Each session of ours has its own order (`inbox.ts`), so a job runs at once.
+ * The library has one queue per address in the whole process. A job runs in the asynchronous context in which
+ * the queue was started, which may be another session's or a finished transaction's: its writes would miss
+ * its own session's transaction, or never happen. And if one session waits, all that write to the same
+ * contact would wait. Our sessions keep their own order (`inbox.ts`), so jobs run immediately.
  */
 function removeQueue(fromLibrary: NodeJS.Require): void {
   const queue = 'libsignal/src/queue_job';
@@ -31,9 +31,10 @@ function removeQueue(fromLibrary: NodeJS.Require): void {
 }
 
 /**
- * A contact has several sessions, and what arrives is tried with one after the other. A try moves the ratchet before it
- * knows whether the message is of that session; the library keeps what a failed one has moved, and what is sent in that
- * session afterwards can be read by nobody. So a try that fails leaves the session as it was.
+ * A contact has several sessions, and a received message is tried with one after the other. A try moves the
+ * ratchet before it knows whether the message belongs to that session; the library keeps the state of a
+ * failed try, and nobody can read messages sent in that session afterwards. So a failed try restores the
+ * session.
  */
 function undoFailedTries({ prototype }: SessionCipher): void {
   if (MENDED in prototype) return;

@@ -1,6 +1,6 @@
 import type { LibrarySocket, WireNode } from './library-types.ts';
 
-/** The parts of an account's state, as the network names them. */
+/** The parts of an account's state, by the network's names. */
 const COLLECTIONS: ReadonlySet<string> = new Set([
   'critical_block',
   'critical_unblock_low',
@@ -9,7 +9,7 @@ const COLLECTIONS: ReadonlySet<string> = new Set([
   'regular',
 ]);
 
-/** Fetches the changes that a notification names beside the first collection: the library fetches that one alone. */
+/** Fetches the other collections named by a notification: the library fetches only the first. */
 export async function syncOtherCollections(socket: LibrarySocket, node: WireNode): Promise<void> {
   if (!Array.isArray(node.content)) return;
   const [first, ...others] = (node.content as readonly WireNode[])
@@ -20,8 +20,8 @@ export async function syncOtherCollections(socket: LibrarySocket, node: WireNode
 }
 
 /**
- * Completes the answer to a question for changes. The library asks again for each collection that is not in it, or of
- * which there are more changes to come, without a pause and without an end, whatever the network answers.
+ * Completes the answer to a query for changes. The library repeats the query for each collection that is
+ * missing or has more changes to come, without a pause and without end, whatever the network answers.
  */
 export function endSyncs(frame: unknown): void {
   const { tag, content } = frame as Partial<WireNode>;
@@ -29,7 +29,7 @@ export function endSyncs(frame: unknown): void {
     tag === 'iq' && Array.isArray(content) && (content as WireNode[]).find((each) => each.tag === 'sync');
   if (!sync) return;
   const given = Array.isArray(sync.content) ? (sync.content as WireNode[]) : [];
-  // Those that come are counted by their versions, which grow.
+  // Collections that do arrive have increasing versions, so they end by themselves.
   for (const { attrs, content: changes } of given) if (!changes?.length) attrs.has_more_patches = 'false';
   const names = new Set(given.map(({ attrs }) => attrs.name));
   const left = [...COLLECTIONS].filter((name) => !names.has(name));

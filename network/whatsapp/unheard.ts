@@ -1,32 +1,34 @@
 /**
- * Errors of the library that nobody hears. It runs listeners, timers and promises of its own, and where one of them
- * fails, Node.js would end the process with the sessions of all its instances. Each session therefore runs as itself:
- * whatever fails unheard, however it was started, is told to the session that it belongs to.
+ * Handles errors that the library leaves unhandled. It runs its own listeners, timers and promises, and a
+ * failure in one of them would make Node.js end the process with the sessions of all its instances. Each
+ * session therefore runs in its own context: any unhandled error is reported to the session it belongs to.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** Told of an error that nobody heard; `event` is that whose listener failed, null for timers and promises. */
+/**
+ * Called with an unhandled error; `event` is the event whose listener failed, null for timers and promises.
+ */
 export type OnUnheard = (err: unknown, event: string | symbol | null) => void;
 
 const responsible = new AsyncLocalStorage<OnUnheard | undefined>();
 
-/** Runs it, and all that it starts, in the name of a session. */
+/** Runs `work`, and everything it starts, in the context of a session. */
 export function runAs<T>(onUnheard: OnUnheard, work: () => T): T {
   listenOnce();
   return responsible.run(onUnheard, work);
 }
 
-/** Runs what belongs to no session, such as the owner's own code: its errors are no session's fault. */
+/** Runs `work` outside any session, e.g. the owner's own code, whose errors are not the session's fault. */
 export function runAsNobody<T>(work: () => T): T {
   return responsible.run(undefined, work);
 }
 
-/** Whom errors belong to here; undefined outside of sessions. */
+/** The handler of errors in the current context; undefined outside of sessions. */
 export function currentlyResponsible(): OnUnheard | undefined {
   return responsible.getStore();
 }
 
-/** Calls it; what it throws or rejects with goes to `onError`. */
+/** Calls `work`; passes its exception or rejection to `onError`. */
 export function callHeard(work: () => unknown, onError: (err: unknown) => void): void {
   try {
     const done = work();
@@ -36,7 +38,7 @@ export function callHeard(work: () => unknown, onError: (err: unknown) => void):
   }
 }
 
-/** The same functions, each of which is run by `run`. */
+/** The same object, with each method call run by `run`. */
 export function wrapCalls<T extends object>(of: T, run: <R>(work: () => R) => R): T {
   return new Proxy(of, {
     get(target, name) {
@@ -48,7 +50,10 @@ export function wrapCalls<T extends object>(of: T, run: <R>(work: () => R) => R)
   });
 }
 
-/** The net below the guards of `library-surroundings.ts`. Errors of nobody end the process, as they do without it. */
+/**
+ * Catches errors that the guards of `library-surroundings.ts` missed. Errors outside of sessions end the
+ * process, as without this handler.
+ */
 function listenOnce(): void {
   if (process.listeners('uncaughtException').includes(onException)) return;
   process.on('uncaughtException', onException);
@@ -70,7 +75,7 @@ function onException(err: unknown): void {
   if (process.listenerCount('uncaughtException') > 1) return;
   process.off('uncaughtException', onException);
   process.off('unhandledRejection', onRejection);
-  // Thrown here it would count as an error of this handler.
+  // Thrown here, it would count as an error of this handler.
   setImmediate(() => {
     throw err;
   });

@@ -1,14 +1,16 @@
-/** What the network sent and cannot be read: what becomes of the session that got it. No I/O. */
+/** Decides whether a session survives unreadable data from the network. No I/O. */
 
-/** A session ends for an instance so often within the time below; then such a stanza is passed over. */
+/**
+ * Maximum sessions of an instance that may end within the time below; after that, such a stanza is skipped.
+ */
 const ENDS_MAX = 2;
 const WITHIN_MS = 60 * 60_000;
 
 export interface UnreadableBook {
   /**
-   * Whether the session goes on without the frame. One that cannot be decrypted ends each session: nothing that comes
-   * after it can be trusted. A stanza that is whole, and of no form that we know, comes again with every login until it
-   * is confirmed, so that it would end all sessions that are ever opened: after a few it is passed over.
+   * Whether the session continues without the frame. A frame that cannot be decrypted always ends the
+   * session: nothing after it can be trusted. A complete stanza of an unknown form returns at every login
+   * until it is confirmed, and would end all sessions ever opened: after a few it is skipped.
    */
   passesOver(instanceId: string, err: unknown): boolean;
 }
@@ -28,7 +30,7 @@ export function createUnreadableBook(nowMs: () => number): UnreadableBook {
   };
 }
 
-/** Errors of AES-GCM, as Node.js throws them: a tag that is none, or one of other bytes. */
+/** AES-GCM errors of Node.js: an invalid tag, or a tag of other bytes. */
 function isOfDecryption(err: unknown): boolean {
   const { code, message } = err as { code?: unknown; message?: unknown };
   return String(code).startsWith('ERR_CRYPTO') || String(message).endsWith('unable to authenticate data');

@@ -1,4 +1,4 @@
-/** One instance's session with the network: from the first connection on. Its end is in `session-end.ts`. */
+/** One instance's session with the network. `session-end.ts` ends it. */
 import {
   type NetworkSession,
   type OpenRequest,
@@ -32,13 +32,15 @@ import { endSyncs, syncOtherCollections } from './sync-collections.ts';
 import { runAs, runAsNobody, wrapCalls } from './unheard.ts';
 import { mayMatter } from './wire/jids.ts';
 
-/** What the phone shows in its list of linked devices. */
+/** Our name in the phone's list of linked devices. */
 const BROWSER: [string, string, string] = ['Posthorn', 'Chrome', '1.0.0'];
 const COMMITS = { maxCommitRetries: 1, delayBetweenTriesMs: 100 };
 const CONNECT_MS = 20_000;
 const KEEP_ALIVE_MS = 25_000;
 const QUERY_MS = 30_000;
-/** The network gives several codes: the first holds for a minute, each of the others for a third of it. */
+/**
+ * The network sends several codes: the first is valid for a minute, each of the others for a third of that.
+ */
 const FIRST_QR_MS = 60_000;
 const NEXT_QR_MS = 20_000;
 
@@ -52,7 +54,7 @@ const SILENT: LibraryLog = {
   error() {},
 };
 
-/** Throws SendUnavailable, in words for users, when the library or the proxy is not there. */
+/** Throws SendUnavailable, with a message for users, if the library or the proxy is not available. */
 export async function openSession(
   deps: SessionDeps,
   request: OpenRequest,
@@ -61,7 +63,7 @@ export async function openSession(
   const owned = { ...request, keys: wrapCalls(request.keys, runAsNobody) };
   const session = await createContext(deps, owned, wrapCalls(sink, runAsNobody));
   if (session === null) {
-    // The credentials are there and the keys behind them are not: only a new pairing helps.
+    // The credentials exist but their keys do not: only a new pairing helps.
     setImmediate(() => sink.disconnected('logged_out'));
     return endedSession();
   }
@@ -105,12 +107,12 @@ async function createContext(
     throw new SendUnavailable((cause as Error).message, { cause });
   }
   const isPaired = request.credentials !== null;
-  // What an earlier pairing left belongs to another account.
+  // Keys left by an earlier pairing belong to another account.
   if (!isPaired) await request.keys.clear();
   const creds = isPaired ? await readCreds(request.keys) : library.initAuthCreds();
   if (!creds) return null;
   const told = (what: string) => (err: unknown) =>
-    deps.log.warn({ err, instance_id: request.instanceId }, `${what} could not be recorded; repeating`);
+    deps.log.warn({ err, instance_id: request.instanceId }, `recording ${what} failed; retrying`);
   return {
     ...{ deps, library, request, sink, creds, agent, isPaired },
     fetchRoute: createFetchRoute({ agent, proxy: request.proxy, ca: deps.ca }),
@@ -118,7 +120,7 @@ async function createContext(
     phase: 'opening',
     qrsShown: 0,
     waiting: new Map(),
-    arrivals: createPump(told('what arrived')),
+    arrivals: createPump(told('arrivals')),
     receipts: createPump(told('receipts')),
     revision: 0,
     known: new Set(),
@@ -146,7 +148,7 @@ function connect(session: Context): void {
     auth: { creds, keys: store },
     logger: SILENT,
     browser: BROWSER,
-    // Without a proxy, an agent is there for certificates alone, which a plain connection has none of.
+    // Without a proxy the agent only adds a certificate, which an unencrypted connection does not use.
     agent: request.proxy === null && deps.url.startsWith('ws:') ? undefined : session.agent,
     fetchAgent: session.agent,
     options: { dispatcher: session.fetchRoute },
@@ -187,14 +189,14 @@ function listen(session: Context, connection: Connection): void {
   const { ws, ev } = socket;
   const isCurrent = () => session.connection === connection && session.phase !== 'ended';
   passBuffer(ev, (message) => onMessage(session, connection, message));
-  // Before the library's own: it acknowledges what these have to hold back.
+  // Before the library's own listeners: it acknowledges messages that these must hold back.
   ws.prependListener('CB:message', (node: WireNode) => {
     if (mayMatter(node.attrs.from ?? '')) inbox.announce(node);
   });
   ws.prependListener('CB:receipt', (node: WireNode) => {
     if (isCurrent()) onReceipt(session, connection, node);
   });
-  // Whoever listens for it has to end it, and the library only passes it on.
+  // A listener of this event must end the request, but the library only forwards it.
   ws.on('unexpected-response', (_request: unknown, { statusCode }: { statusCode?: number }) => {
     const message = `WebSocket Error (Unexpected server response: ${statusCode ?? 0})`;
     const read = readEnding({ message, statusCode, cause: undefined });
@@ -240,7 +242,7 @@ function onUpdate(
   }
 }
 
-/** The network has ended the first connection to have us log in with what the pairing gave. */
+/** The network ended the first connection so that we log in with the new credentials. */
 async function relogIn(session: Context, before: Connection): Promise<void> {
   await before.keys.close();
   if (session.phase === 'opening') connect(session);

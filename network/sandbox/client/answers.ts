@@ -1,4 +1,4 @@
-/** What the network says, as it passes the port. */
+/** Converts the network's messages to the types of the port. */
 import type { PresenceUpdate } from '@posthorn/core/network/facts.ts';
 import type { PresenceBody } from '../fact-frames.ts';
 
@@ -6,10 +6,13 @@ export function presenceOf({ last_seen, at, ...update }: PresenceBody): Presence
   return { ...update, lastSeen: last_seen === null ? null : new Date(last_seen), at: new Date(at) };
 }
 
-/** Addresses of pictures, which the network gives as paths: it does not know by which name it is reached. */
+/**
+ * Fields with addresses of pictures. The network sends them as paths, because it does not know its own host
+ * name.
+ */
 const FIELDS: ReadonlySet<string> = new Set(['image_url', 'picture_url']);
 
-/** The answer with the paths of pictures made into addresses of the network's CDN. */
+/** Replaces the paths of pictures in an answer by addresses of the network's CDN. */
 export function withCdnAddresses(answer: unknown, socketUrl: string): unknown {
   if (Array.isArray(answer)) return answer.map((each) => withCdnAddresses(each, socketUrl));
   if (typeof answer !== 'object' || answer === null) return answer;

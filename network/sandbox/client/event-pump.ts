@@ -1,7 +1,6 @@
 /**
- * Hands events to the owner of the session and acks what it has recorded. While the owner is busy,
- * events gather, and it gets them in one call: a slow recorder sees larger batches, never a longer line
- * of calls.
+ * Hands events to the owner of the session and acks those it has recorded. While the owner is busy, events
+ * gather and it gets them in one call: a slow recorder sees larger batches, never a longer queue of calls.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type {
@@ -20,7 +19,7 @@ import type { ReadEvent, UnreadableEvent } from './read-frame.ts';
 
 export interface EventPump {
   push(events: readonly ReadEvent[]): void;
-  /** Hands over nothing more; resolves when what was under way is settled. */
+  /** Hands over nothing more; resolves when the call in progress is settled. */
   stop(): Promise<void>;
 }
 
@@ -43,19 +42,19 @@ export function createEventPump(deps: {
       if (!(await record(batch))) break;
       deps.ack(batch.at(-1)!.s);
     }
-    // In the same turn as the last look at `gathered`: what comes now begins a run of its own.
+    // In the same turn as the last check of `gathered`: later events start a new run.
     running = undefined;
   }
 
   function refuse(batch: readonly ReadEvent[]) {
     for (const event of batch) {
       if (event.k === 'refused') {
-        deps.log.warn({ seq: event.s, why: event.why }, 'an event that is not understood is acknowledged');
+        deps.log.warn({ seq: event.s, why: event.why }, 'acknowledged an unreadable network event');
       }
     }
   }
 
-  /** Repeats what the owner could not record until it can; false when stopped before that. */
+  /** Retries until the owner has recorded the batch; false if stopped before that. */
   async function record(batch: readonly ReadEvent[]): Promise<boolean> {
     refuse(batch);
     let jobs = jobsOf(deps.sink, batch);
@@ -65,7 +64,7 @@ export function createEventPump(deps: {
       if (!failure) return true;
       deps.log.warn(
         { err: failure.reason, events: batch.length },
-        'network events were not recorded; repeating',
+        'recording network events failed; retrying',
       );
       jobs = jobs.filter((_, i) => results[i]!.status === 'rejected');
       const waited = await delay(retryMs, true, { signal: stopped.signal }).catch(() => false);
@@ -87,19 +86,19 @@ export function createEventPump(deps: {
 
 type Item = InboundMessage | NetworkChange | NetworkFact | HistoryBatch;
 
-/** Items of one sort that came one after the other, and where they go. */
+/** Consecutive items of one sort, and their destination. */
 interface Run {
   sort: 'message' | 'change' | 'fact' | 'history';
   items: Item[];
 }
 
-/** Receipts go their own way; the rest one after the other, as it came. */
+/** Receipts are handed over separately; all other items in order of arrival. */
 function jobsOf(sink: SessionSink, batch: readonly ReadEvent[]): (() => Promise<void>)[] {
   const receipts: NetworkReceipt[] = [];
   const runs: Run[] = [];
   const add = (sort: Run['sort'], item: Item) => {
     const last = runs.at(-1);
-    // A part of the history is large: each is handed over by itself.
+    // Each part of the history is handed over alone, because it is large.
     if (last?.sort === sort && sort !== 'history') last.items.push(item);
     else runs.push({ sort, items: [item] });
   };
@@ -115,7 +114,7 @@ function jobsOf(sink: SessionSink, batch: readonly ReadEvent[]): (() => Promise<
   if (receipts.length > 0) jobs.push(async () => sink.receipts(receipts));
   if (runs.length > 0) {
     jobs.push(async () => {
-      // What was recorded before a failure is not handed over again.
+      // Items recorded before a failure are not handed over again.
       for (let run = runs[0]; run; runs.shift(), run = runs[0]) await handOver(sink, run);
     });
   }

@@ -1,14 +1,14 @@
-/** Questions that wait for their answer on one connection, oldest first. */
+/** Requests on one connection that wait for their answer, oldest first. */
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 
 export interface InFlight<T> {
-  /** Registers a question under the next number; `ask` is told it and sends. */
+  /** Registers a request under the next number and passes that to `ask`, which sends the request. */
   ask(ask: (n: number) => void): Promise<T>;
-  /** The number of the last question that is still waiting. */
+  /** The number of the newest request still waiting. */
   newest(): number | undefined;
   resolve(n: number, value: T): void;
   reject(n: number, error: Error): void;
-  /** Rejects what has waited longer than the time-out. */
+  /** Rejects requests that have waited longer than the timeout. */
   expire(error: () => Error): void;
   rejectAll(error: () => Error): void;
 }
@@ -19,7 +19,7 @@ interface Waiting<T> {
   deadlineMs: number;
 }
 
-/** One sweep over the oldest instead of a timer for each: the map keeps the order of asking. */
+/** Sweeps from the oldest instead of one timer each: the map keeps the order of the requests. */
 export function createInFlight<T>({ clock, timeoutMs }: { clock: Clock; timeoutMs: number }): InFlight<T> {
   const waiting = new Map<number, Waiting<T>>();
   let last = 0;
@@ -38,7 +38,7 @@ export function createInFlight<T>({ clock, timeoutMs }: { clock: Clock; timeoutM
         ask(n);
       });
     },
-    // Numbers grow, so the last one that was asked is it, or it has been answered and any waiting one will do.
+    // Numbers grow: either the last request is still waiting, or it was answered and any waiting one will do.
     newest: () => (waiting.has(last) ? last : [...waiting.keys()].at(-1)),
     resolve: (n, value) => take(n)?.resolve(value),
     reject: (n, error) => take(n)?.reject(error),

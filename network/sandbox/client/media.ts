@@ -1,4 +1,4 @@
-/** Media between the driver and the sandbox's CDN: streamed, never held whole. */
+/** Transfers media between the driver and the sandbox's CDN: streamed, never held in memory as a whole. */
 import { Readable } from 'node:stream';
 import {
   type InboundMedia,
@@ -11,14 +11,14 @@ import type { MediaInfo } from '../families/media.ts';
 
 const stored = z.object({ handle: z.string(), size_bytes: z.int(), sha256: z.string() });
 
-/** The CDN stands beside the WebSocket: `ws://host:port/ws` has it at `http://host:port/cdn/`. */
+/** The CDN has the same host as the WebSocket: `ws://host:port/ws` has it at `http://host:port/cdn/`. */
 export function cdnUrlOf(socketUrl: string): string {
   const url = new URL('/cdn/', socketUrl);
   url.protocol = url.protocol === 'wss:' ? 'https:' : 'http:';
   return url.href;
 }
 
-/** Uploads what a message carries and says how the envelope names it. Throws as `send` does. */
+/** Uploads a message's media and returns its description for the envelope. Throws as `send` does. */
 export async function uploadMedia(
   deps: { cdnUrl: string; token: string; timeoutMs: number },
   media: OutboundMedia,
@@ -31,7 +31,7 @@ export async function uploadMedia(
     signal: AbortSignal.timeout(deps.timeoutMs),
   } as RequestInit);
   if (response.status === 413) throw new SendRefused('media_too_large');
-  if (!response.ok) throw new SendUnavailable(`the network took no media: ${response.status}`);
+  if (!response.ok) throw new SendUnavailable(`the media upload failed: ${response.status}`);
   const { handle, size_bytes, sha256 } = stored.parse(await response.json());
   const { mimeType, fileName, widthPx, heightPx, durationS, waveform, thumbnail, animated } = media;
   const more = { width: widthPx, height: heightPx, duration_s: durationS, waveform, thumbnail, animated };
@@ -45,7 +45,10 @@ export async function uploadMedia(
   };
 }
 
-/** A handle goes into an address: nothing else may, or a message could name the host that gets our token. */
+/**
+ * A handle becomes part of an address: anything else is refused, or a message could name the host that gets
+ * our token.
+ */
 const HANDLE = /^[A-Za-z0-9_-]{1,128}$/;
 
 /** Opens received media. Throws SendRefused `media_expired` or `media_invalid`, or SendUnavailable. */
@@ -60,7 +63,7 @@ export async function downloadMedia(
   });
   if (response.status === 404 || response.status === 410) throw new SendRefused('media_expired');
   if (!response.ok || !response.body)
-    throw new SendUnavailable(`the network gave no media: ${response.status}`);
+    throw new SendUnavailable(`the media download failed: ${response.status}`);
   return Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]);
 }
 

@@ -1,19 +1,18 @@
 /**
- * Reads what the network sends so that one thing in it that is not understood costs that one alone. Events
- * come again until they are acknowledged: a frame that is refused as a whole would come for ever, and nothing
- * behind it ever.
+ * Reads the network's frames so that an unreadable item costs only that item. Events are repeated until they
+ * are acknowledged: a frame refused as a whole would return forever and block everything behind it.
  */
 import { z } from 'zod/v4';
 import { ackItem, type NetworkEvent, networkEvent, type ServerFrame, serverFrame } from '../frames.ts';
 
-/** An event that is not understood. It is acknowledged in its place. */
+/** An unreadable event. It is acknowledged in its place. */
 export interface RefusedEvent {
   s: number;
   k: 'refused';
   why: string;
 }
 
-/** A message of which only this much is understood: that it came, from whom and where. */
+/** A message of which only the envelope is readable: its sender and chat. */
 export type UnreadableEvent = Extract<NetworkEvent, { k: 'message' }> & { unreadable: true };
 
 export type ReadEvent = NetworkEvent | UnreadableEvent | RefusedEvent;
@@ -40,7 +39,7 @@ const named = z.object({
 
 const numbered = z.object({ s: z.int() });
 
-/** The frame as far as it is understood. Throws for what is no frame at all. */
+/** The readable part of a frame. Throws if the text is not a frame at all. */
 export function readFrame(text: string): ReadFrame {
   const value: unknown = JSON.parse(text);
   const whole = serverFrame.safeParse(value);
@@ -54,7 +53,7 @@ export function readFrame(text: string): ReadFrame {
   return { t: 'flow', acks, events: flow.data.events?.flatMap(readEvent) };
 }
 
-/** One without a number is passed over: the acknowledgement of the next one counts for it. */
+/** Skips an event without a number: acknowledging the next one includes it. */
 function readEvent(value: unknown): ReadEvent[] {
   const read = networkEvent.safeParse(value);
   if (read.success) return [read.data];
@@ -64,7 +63,7 @@ function readEvent(value: unknown): ReadEvent[] {
   return place.success ? [{ s: place.data.s, k: 'refused', why: whyOf(read.error) }] : [];
 }
 
-/** Where it is wrong, without what stands there. */
+/** The places of the errors, without the values there. */
 function whyOf(error: z.ZodError): string {
   return error.issues
     .slice(0, 3)

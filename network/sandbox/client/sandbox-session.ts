@@ -1,4 +1,4 @@
-/** One instance's session with the sandbox: one WebSocket, from hello to its one and only end. */
+/** One instance's session with the sandbox: one WebSocket, from hello to its single end. */
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type DisconnectReason,
@@ -44,15 +44,15 @@ export interface SessionDeps {
 
 const credentialsShape = z.object({ token: z.string() });
 
-/** How long `close` waits for the owner to record what it was handed, and for the socket to close. */
+/** How long `close` waits for the owner to record the last events, and for the socket to close. */
 const DRAIN_MS = 5000;
 const CLOSE_MS = 1000;
 const PAIRED_RETRY_MS = 1000;
-/** 64 MB over a slow line. */
+/** Enough for 64 MB over a slow line. */
 const UPLOAD_MS = 120_000;
 const envelope = sendItem.omit({ n: true, after: true });
 
-/** What the functions of one session share. */
+/** State shared by the functions of one session. */
 interface Client {
   deps: SessionDeps;
   request: OpenRequest;
@@ -65,7 +65,7 @@ interface Client {
   pump: EventPump;
   flow: OutgoingFlow;
   isFlushDue: boolean;
-  /** Resolves to whether the hello went out. */
+  /** Resolves to whether the hello was sent. */
   opened: PromiseWithResolvers<boolean>;
   timers: NodeJS.Timeout[];
 }
@@ -145,7 +145,7 @@ function listen(session: Client): void {
     } catch (error) {
       deps.log.error(
         { err: error, instance_id: request.instanceId },
-        'the network sent a frame that is not understood',
+        'closing the connection after an unreadable frame',
       );
       socket.terminate();
       return;
@@ -226,7 +226,7 @@ function handle(session: Client, frame: ReadFrame): void {
   }
 }
 
-/** The network sends nothing before it hears that the credentials are kept. */
+/** The network sends nothing until the driver confirms that the credentials are stored. */
 async function storePairing(session: Client, frame: Extract<ServerFrame, { t: 'paired' }>): Promise<void> {
   const { phone, jid } = frame;
   const identity = { credentials: { token: frame.token }, phone, jid, pushName: frame.push_name };
@@ -236,7 +236,7 @@ async function storePairing(session: Client, frame: Extract<ServerFrame, { t: 'p
       return write(session, { t: 'paired_ok' });
     } catch (error) {
       const about = { err: error, instance_id: session.request.instanceId };
-      session.deps.log.warn(about, 'pairing was not recorded; repeating');
+      session.deps.log.warn(about, 'recording the pairing failed; retrying');
       await delay(PAIRED_RETRY_MS);
     }
   }
@@ -246,9 +246,9 @@ async function send(session: Client, message: OutboundMessage): Promise<{ at: Da
   if (session.state.phase !== 'live') throw new SendUnavailable('the session is not connected');
   const media = message.media && (await uploadMedia(mediaDeps(session), message.media));
   const item = envelopeOf(message, media);
-  // The network ends a session that sends what it does not understand, and it would be sent again.
+  // The network ends a session that sends an invalid item, and the item would then be sent again.
   if (!envelope.safeParse(item).success) throw new SendRefused('invalid_message');
-  // Not to be taken unless that one is: should it have to be sent again, it goes before this one.
+  // The network must not take this send without that one: if that one has to be repeated, it goes first.
   const after = session.sends.newest();
   const at = await session.sends.ask((n) => {
     session.flow.send({ n, ...item, ...(after !== undefined && { after }) });
@@ -287,7 +287,7 @@ async function closeGently(session: Client): Promise<void> {
   const { socket } = session;
   if (session.state.phase !== 'ended') {
     session.state = onClose(session.state);
-    // What the owner is recording right now is still acked, so that it does not come again.
+    // Events the owner is recording now are still acked, so that they are not repeated.
     await Promise.race([session.pump.stop(), delay(DRAIN_MS, undefined, { ref: false })]);
     flush(session);
     end(session, 'closed');

@@ -1,39 +1,39 @@
-/** Where a session stands and what follows from what it hears: decisions alone, without I/O or a clock. */
+/** Decides the next state of a session and its actions, without I/O or a clock. */
 import { type DisconnectReason, SendDeferred, SendRefused } from '@posthorn/core/network/driver.ts';
 import type { ByeReason, ClientFrame, SendItem } from '../frames.ts';
 
-/** `opening`: not welcomed yet. `closing`: we end it. Once ended it stays so. */
+/** `opening`: before the welcome. `closing`: we end it. `ended` is final. */
 export interface SessionState {
   readonly phase: 'opening' | 'live' | 'closing' | 'ended';
-  /** Why it has ended. */
+  /** Why it ended. */
   readonly reason: DisconnectReason | null;
-  /** Something was heard since the last ping. */
+  /** Whether anything was received since the last ping. */
   readonly isHeard: boolean;
 }
 
 export const OPENING: SessionState = { phase: 'opening', reason: null, isHeard: true };
 
-/** The network has taken the hello; one that we are closing is not opened by it. */
+/** The network has accepted the hello; a session we are closing stays closing. */
 export function afterWelcome(state: SessionState): SessionState {
   return state.phase === 'opening' ? { ...state, phase: 'live' } : state;
 }
 
-/** From here on nothing is sent any more; what is under way is still acknowledged. */
+/** From here on nothing is sent; events in progress are still acknowledged. */
 export function onClose(state: SessionState): SessionState {
   return state.phase === 'ended' ? state : { ...state, phase: 'closing' };
 }
 
-/** The same state when it had ended before: the first reason stands. */
+/** Returns the same state if it had already ended: the first reason stays. */
 export function afterEnd(state: SessionState, reason: DisconnectReason): SessionState {
   return state.phase === 'ended' ? state : { ...state, phase: 'ended', reason };
 }
 
-/** A frame or a pong has come. */
+/** A frame or a pong has arrived. */
 export function afterHearing(state: SessionState): SessionState {
   return state.isHeard ? state : { ...state, isHeard: true };
 }
 
-/** The time of a heartbeat: a connection on which nothing was heard since the last one is cut. */
+/** Called at each heartbeat: cuts a connection that received nothing since the last one. */
 export function afterHeartbeat(state: SessionState): { state: SessionState; does: 'ping' | 'cut' } {
   return state.isHeard ? { state: { ...state, isHeard: false }, does: 'ping' } : { state, does: 'cut' };
 }
@@ -48,26 +48,26 @@ const REASONS: Record<ByeReason, DisconnectReason> = {
   shutting_down: 'connection_lost',
 };
 
-/** What the owner is told of a goodbye of the network. */
+/** The reason reported to the owner for a goodbye of the network. */
 export function reasonOf(bye: ByeReason): DisconnectReason {
   return REASONS[bye];
 }
 
-/** Refusals of a device that may have what is needed later. */
+/** Refusals by a device that may succeed later. */
 const DEFERRED: ReadonlySet<string> = new Set(['forward_unavailable']);
 
-/** What a send comes to: when the network took it, or why it did not. A number that is no time stands for now. */
+/** The outcome of a send: when the network took it, or why it did not. An invalid time is replaced by now. */
 export function outcomeOf(atMs: number, reason: string | undefined, now: () => Date): Date | Error {
   if (reason !== undefined) return DEFERRED.has(reason) ? new SendDeferred(reason) : new SendRefused(reason);
   const date = new Date(atMs);
   return Number.isNaN(date.getTime()) ? now() : date;
 }
 
-/** Gathers what one tick has to say, which goes out in one frame. */
+/** Gathers the output of one tick into one frame. */
 export interface OutgoingFlow {
   send(item: SendItem): void;
   ack(seq: number): void;
-  /** What was gathered; null when that is nothing. */
+  /** Takes the gathered output; null if there is none. */
   take(): Extract<ClientFrame, { t: 'flow' }> | null;
 }
 

@@ -1,4 +1,4 @@
-/** A virtual phone calls somebody, and shows what became of its calls. */
+/** Lets a virtual phone call someone, and shows its calls and their outcomes. */
 import { z } from 'zod/v4';
 import { phoneNumber } from '../phone-number.ts';
 import { placeCall, shownCall } from '../state/phone-calls.ts';

@@ -1,4 +1,4 @@
-/** The network's media over HTTP: drivers upload with their token, whoever has a handle downloads. */
+/** The network's media over HTTP: drivers upload with their token, and anyone with a handle downloads. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { World } from '../state/world.ts';
@@ -6,7 +6,10 @@ import type { Guard } from './guard.ts';
 
 export const CDN_PATH = '/cdn/';
 
-/** `POST /cdn/` stores the body and answers `{handle, size_bytes, sha256}`; `GET /cdn/{handle}` is the media. */
+/**
+ * `POST /cdn/` stores the body and answers `{handle, size_bytes, sha256}`; `GET /cdn/{handle}` returns the
+ * media.
+ */
 export async function serveCdn(
   { world, guard }: { world: World; guard: Guard },
   request: IncomingMessage,
@@ -32,7 +35,7 @@ async function store(world: World, request: IncomingMessage, response: ServerRes
   response.end(JSON.stringify(stored));
 }
 
-/** With the token of an account, faults that expire its media strike. */
+/** With an account's token, media faults on that account apply. */
 async function give(world: World, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const handle = new URL(request.url ?? '', 'http://sandbox').pathname.slice(CDN_PATH.length);
   const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1];

@@ -1,4 +1,4 @@
-/** What a tester does on a phone that its account's other devices hear of: labels, states of chats. */
+/** A tester's changes of a phone that its account's other devices are told of: labels, chat states. */
 import { parseRecipient } from '@posthorn/contract/jid.ts';
 import { LABEL_COLOR_MAX } from '@posthorn/contract/limits.ts';
 import { z } from 'zod/v4';
@@ -27,7 +27,7 @@ const chatBody = z.object({
   chat: z.string(),
   archived: z.boolean().optional(),
   pinned: z.boolean().optional(),
-  /** Unix ms; 0 without an end, null unmutes. */
+  /** Unix ms; 0 has no end, null unmutes. */
   muted_until: z.number().int().min(0).nullable().optional(),
   read: z.boolean().optional(),
 });
@@ -81,7 +81,7 @@ export function deviceRoutes(world: World): Route[] {
   ];
 }
 
-/** Makes a label in the first free slot, or changes or deletes the one that is named. */
+/** Creates a label in the first free slot, or changes or deletes the given one. */
 function editLabel(world: World, phone: Phone, body: z.output<typeof labelBody>): string {
   const labelId = body.label_id ?? freeSlot(phone);
   if (labelId === null) throw new ControlError(409, 'REFUSED', 'label_limit');

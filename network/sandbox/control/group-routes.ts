@@ -1,4 +1,4 @@
-/** What a tester has a virtual phone do with groups. */
+/** Group actions of a virtual phone. */
 import { z } from 'zod/v4';
 import { phoneNumber } from '../phone-number.ts';
 import {

@@ -4,7 +4,7 @@ import type { z } from 'zod/v4';
 import type { SandboxLog } from '../log.ts';
 import type { Guard } from './guard.ts';
 
-/** An answer that is not a success: `{error_code, message}`. */
+/** An error answer: `{error_code, message}`. */
 export class ControlError extends Error {
   readonly status: number;
   readonly code: string;
@@ -23,13 +23,13 @@ interface ControlRequest {
 
 export interface Route {
   method: 'GET' | 'POST' | 'DELETE';
-  /** Segments that begin with a colon are parameters. */
+  /** Segments beginning with a colon are parameters. */
   path: string;
-  /** The answer's body, sent with 200, or `[status, body]`. */
+  /** Returns the answer's body, sent with 200, or `[status, body]`. */
   handle(request: ControlRequest): object | [number, object];
 }
 
-/** Media travel as base64 in a body, 64 MB of them at most. */
+/** Bodies contain media as base64, at most 64 MB. */
 const MAX_BODY_BYTES = 96 * 1024 * 1024;
 
 export function parseWith<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
@@ -40,7 +40,7 @@ export function parseWith<S extends z.ZodType>(schema: S, value: unknown): z.out
   throw new ControlError(400, 'BAD_REQUEST', path ? `${path}: ${issue.message}` : issue.message);
 }
 
-/** Answers one request with the route that fits; `beforeReply` runs before a success goes out. */
+/** Answers one request with the matching route; `beforeReply` runs before a success is sent. */
 export async function serveControl(
   deps: { routes: readonly Route[]; guard: Guard; beforeReply: () => void; log: SandboxLog },
   request: IncomingMessage,
@@ -62,7 +62,7 @@ export async function serveControl(
     if (!known) deps.log.error({ err: error }, 'sandbox control request failed');
     const { status, code, message } = known
       ? error
-      : { status: 500, code: 'INTERNAL_ERROR', message: 'the sandbox failed; its log says why' };
+      : { status: 500, code: 'INTERNAL_ERROR', message: 'the sandbox failed; see its log' };
     reply(response, status, { error_code: code, message });
   }
 }
@@ -101,8 +101,8 @@ function decodeSegment(segment: string): string {
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
 /**
- * The JSON body; an empty one counts as `{}`. Another content type is refused even when its text is JSON:
- * those are what a web page may send anywhere without asking first.
+ * The JSON body; an empty one counts as `{}`. Other content types are refused even if their text is JSON: a
+ * web page may send those anywhere without a preflight.
  */
 async function readJson(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];

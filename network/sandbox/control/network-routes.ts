@@ -1,4 +1,4 @@
-/** What a tester does to, and asks of, the network itself. */
+/** A tester's actions on the network itself, and queries about it. */
 import { isGroupJid, jidOfPhone } from '@posthorn/contract/jid.ts';
 import { z } from 'zod/v4';
 import { FAULT_KINDS, faultOrder } from '../faults/fault.ts';
@@ -27,7 +27,7 @@ const groupBody = z.object({
   description: z.string().max(4096).optional(),
   announce: z.boolean().optional(),
   locked: z.boolean().optional(),
-  /** The most participants; of a new group. */
+  /** Maximum participants; only for a new group. */
   capacity: z.int().min(1).max(1024).optional(),
 });
 
@@ -38,7 +38,7 @@ const ledgerFilter = z.object({
 });
 
 const ledgerQuery = ledgerFilter.extend({
-  /** Entries after this place. */
+  /** Entries after this seq. */
   after: z.coerce.number().int().min(0).default(0),
   limit: z.coerce.number().int().min(1).max(50_000).default(1000),
 });
@@ -147,7 +147,7 @@ function faultRoutes(world: World, sessions: ReadonlySet<Session>): Route[] {
       },
     },
     {
-      // An event as it stands, in its turn among the others: whatever a broken or hostile network might send.
+      // Sends an event unchanged, in order with the others: anything a broken or hostile network might send.
       method: 'POST',
       path: '/events',
       handle({ body }) {
@@ -184,7 +184,7 @@ function sessionByCode(
   return entry?.session;
 }
 
-/** Index of the first entry past place `after`, by bisection: pages of a long ledger stay cheap. */
+/** Index of the first entry past seq `after`, by bisection: pages of a long ledger stay cheap. */
 function firstAfter(entries: readonly Message[], after: number): number {
   let low = 0;
   let high = entries.length;
@@ -208,7 +208,7 @@ function shownEntry(message: Message) {
   };
 }
 
-/** Refused envelopes are known by sender only, so a filtered count leaves them out. */
+/** Refused envelopes are only known by sender, so a filtered count excludes them. */
 function countEntries(entries: readonly Message[]) {
   const senders: Record<string, { received: number; duplicates: number }> = {};
   let duplicates = 0;
@@ -229,9 +229,9 @@ function shownAccount({ phone, instanceId, epoch, session, connections, events, 
     instance: instanceId,
     epoch,
     live: session ? 1 : 0,
-    /** Connections that logged in and are not closed yet, kicked ones included. */
+    /** Connections that logged in and are not closed yet, including kicked ones. */
     connected: connections.size,
-    /** 2 when a login ever found another session live. */
+    /** 2 if a login ever found another session live. */
     max_live: stats.maxLive,
     logins: stats.logins,
     kicks: stats.kicks,

@@ -1,4 +1,4 @@
-/** What a tester has a virtual phone do: send, read, play, look at statuses. */
+/** Actions of a virtual phone: sending, reading, playing, viewing statuses. */
 import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { z } from 'zod/v4';
 import { families } from '../families/registry.ts';
@@ -35,7 +35,7 @@ export function phoneActions(world: World): Route[] {
         const { chat, ids } = parseWith(chosenBody, body);
         const found = chosen(phone, ids ? phone.messages : [...phone.unread], { chat, ids });
         const read = found.filter((message) => readMessage(world, phone, message));
-        // Its other devices hear of chats, not of messages.
+        // Its other devices are told of read chats, not of read messages.
         for (const chat of new Set(read.map((message) => chatOf(phone, message)))) {
           if (!hasUnread(phone, chat)) changeDevice(world, phone, { kind: 'chat', chat, read: true });
         }
@@ -76,7 +76,7 @@ function isPlayed(message: Message): boolean {
   return families.get(message.type)?.opened?.(message.content) === 'played';
 }
 
-/** True when it was not viewed before. A status with sound or motion is played, another one read. */
+/** True if it was not viewed before. A status with sound or motion counts as played, others as read. */
 function viewStatus(world: World, phone: Phone, message: Message): boolean {
   if (reachedBy(message, phone) !== 'delivered') return false;
   recordReceipt(world, message, isPlayed(message) ? 'played' : 'read', phone);

@@ -1,4 +1,4 @@
-/** What a tester sets on a virtual phone and sees on it; what the phone does is in phone-actions.ts. */
+/** Shows and changes a virtual phone's settings; phone-actions.ts has its actions. */
 import { parseRecipient, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { z } from 'zod/v4';
 import { phoneNumber } from '../phone-number.ts';
@@ -29,7 +29,7 @@ const phoneBody = z.object({
     .object({ type: z.enum(['contacts', 'blacklist', 'whitelist']), list: z.array(phoneNumber).default([]) })
     .optional(),
   about: z.string().max(512).optional(),
-  /** Under an anonymous id in groups and statuses; when its phone is told. */
+  /** Gives the phone an anonymous id in groups and statuses; the value is when its number is revealed. */
   lid: z.enum(['at_once', 'later', 'never']).nullable().optional(),
   ...settings,
 });
@@ -42,9 +42,9 @@ const listQuery = z.object({
 const contactsBody = z.object({
   add: z.array(phoneNumber).default([]),
   remove: z.array(phoneNumber).default([]),
-  /** Under which those of `add` are saved; without it their own. */
+  /** The name under which the phones in `add` are saved; default: their own. */
   name: z.string().min(1).max(255).optional(),
-  /** The others save this phone too, or forget it. */
+  /** The others also save this phone, or remove it. */
   mutual: z.boolean().default(false),
 });
 
@@ -135,7 +135,7 @@ export function inChat(
   return messages.filter((message) => chatOf(phone, message) === parsed.jid);
 }
 
-/** Absent fields leave what was; with them as undefined they would erase it. */
+/** Absent fields keep their value; passed as undefined they would erase it. */
 function definedOnly<T extends object>(object: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as never;
 }

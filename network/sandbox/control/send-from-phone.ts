@@ -1,4 +1,4 @@
-/** A virtual phone writes: any family, to a person, a group or its status audience. */
+/** Sends a message from a virtual phone: any family, to a person, a group or its status audience. */
 import { isGroupJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { z } from 'zod/v4';
 import { families } from '../families/registry.ts';
@@ -15,10 +15,10 @@ const sendBody = z.looseObject({
   to: z.string(),
   type: z.string().default('text'),
   quoted_id: z.string().optional(),
-  /** The status that a direct message answers. */
+  /** The status being answered by a direct message. */
   status_id: z.string().optional(),
   forwarding_score: z.int().min(0).default(0),
-  /** The network id; drawn when absent. The same one again is the message that is already there. */
+  /** The network id; generated if absent. Repeating an id returns the existing message. */
   id: z
     .string()
     .regex(/^[A-Za-z0-9_-]{1,64}$/)
@@ -32,7 +32,7 @@ const upload = z.looseObject({
   animated: z.boolean().optional(),
 });
 
-/** Throws ControlError: BAD_REQUEST, or 409 REFUSED with why the network does not take it. */
+/** Throws ControlError: BAD_REQUEST, or 409 REFUSED with the network's reason. */
 export function sendFromPhone(world: World, from: Phone, body: unknown): Message {
   const { to, type, id, quoted_id, status_id, forwarding_score, ...rest } = parseWith(sendBody, body);
   const family = families.get(type);
@@ -70,7 +70,7 @@ function recipientOf(world: World, to: string): string {
   return to;
 }
 
-/** Uploads what came as base64; the content then names it as any upload. */
+/** Stores base64 media on the CDN and replaces it by its handle, as for any upload. */
 function withMedia(world: World, fields: Record<string, unknown>): Record<string, unknown> {
   if (fields.media_base64 === undefined) return fields;
   const { media_base64, mime_type, file_name, animated, ...rest } = parseWith(upload, fields);

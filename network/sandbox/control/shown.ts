@@ -1,4 +1,4 @@
-/** How phones and messages look to a tester. */
+/** The tester's view of phones and messages. */
 import type { MediaInfo } from '../families/media.ts';
 import { families } from '../families/registry.ts';
 import type { Group, Message, Phone } from '../state/model.ts';
@@ -19,7 +19,7 @@ export function shownPhone(world: World, phone: Phone) {
     delivery_delay_ms: settingOf(world, phone, 'delivery_delay_ms'),
     read_receipts: settingOf(world, phone, 'read_receipts'),
     auto_reply: settingOf(world, phone, 'auto_reply'),
-    /** The instance that is paired with this phone. */
+    /** The instance paired with this phone. */
     instance: phone.account?.instanceId ?? null,
     contacts: [...phone.contacts],
     blocked: [...phone.blocked],
@@ -27,7 +27,7 @@ export function shownPhone(world: World, phone: Phone) {
     about: phone.about,
     picture: phone.picture && `${CDN_PATH}${phone.picture}`,
     lid: phone.lid?.jid ?? null,
-    /** What its instance told of itself: available, unavailable, or nothing. */
+    /** The presence its instance set: available, unavailable, or none. */
     presence: phone.account?.available == null ? null : phone.account.available ? 'available' : 'unavailable',
     unread: phone.unread.size,
     waiting: phone.waiting.length,
@@ -50,7 +50,7 @@ export function shownMessage(viewer: Phone, message: Message) {
     /** `url` is a path of this control API. */
     media: media && { url: `${CDN_PATH}${media.handle}`, ...media },
     quoted_id: message.quotedId,
-    /** The status that it answers. */
+    /** The status it answers. */
     status_id: status?.id,
     is_forwarded: message.forwarded > 0 || undefined,
     forwarding_score: message.forwarded || undefined,

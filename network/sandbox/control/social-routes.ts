@@ -1,4 +1,4 @@
-/** What a tester sets and does beside messages: a business's shelves, anonymous ids, typing. */
+/** A tester's other settings and actions: a business's catalog, anonymous ids, typing. */
 import { isGroupJid, jidOfPhone } from '@posthorn/contract/jid.ts';
 import { z } from 'zod/v4';
 import { phoneNumber } from '../phone-number.ts';
@@ -23,7 +23,7 @@ const product = z.object({
   currency: z.string().default('BRL'),
   is_hidden: z.boolean().default(false),
   review_status: z.string().default('approved'),
-  /** Anywhere; or the picture itself, which the network's own CDN then gives. */
+  /** Any address; or pass the picture itself, and the network's own CDN serves it. */
   image_url: words,
   image_base64: z.base64().optional(),
 });

@@ -1,4 +1,4 @@
-/** Families that do something to a message that is there: react, edit, delete, pin. */
+/** Families that act on an existing message: react, edit, delete, pin. */
 import { isGroupJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { z } from 'zod/v4';
 import type { Message, Phone } from '../state/model.ts';
@@ -6,10 +6,10 @@ import { authorOf, chatOf, findTarget, type Target } from '../state/recipients.t
 import type { World } from '../state/world.ts';
 import { type ContentFamily, type Entering, noWords, target } from './family.ts';
 
-/** Tests name the message by its id alone: within a chat nobody else's has the same. */
+/** Tests give only the message id: it is unique within a chat. */
 const phoneTarget = z.string().transform((id) => ({ id }));
 
-/** The message that is meant: in the chat, or a status of the other side, which is answered in private. */
+/** The target message: in the chat, or a status of the other side, which is answered in private. */
 function meant(world: World, from: Phone, to: string, content: Record<string, unknown>): Message | null {
   const named = content.target as Target;
   return findTarget(world, from, to, named) ?? findTarget(world, from, STATUS_BROADCAST, named);
@@ -20,7 +20,7 @@ const needsTarget = (world: World, entering: Entering): string | Entering => {
   return found && !found.marks.deleted ? entering : 'message_not_found';
 };
 
-/** `{target, emoji}`; an empty emoji takes the reaction back. */
+/** `{target, emoji}`; an empty emoji removes the reaction. */
 export const reactionFamily: ContentFamily = {
   type: 'reaction',
   content: z.looseObject({ target, emoji: z.string().max(64) }),
@@ -55,7 +55,7 @@ export const reactionFamily: ContentFamily = {
   },
 };
 
-/** `{target, text}` or `{target, caption}`: new words under the same media. */
+/** `{target, text}` or `{target, caption}`: replaces the text; the media stays. */
 export const editFamily: ContentFamily = {
   type: 'edit',
   content: z
@@ -88,7 +88,7 @@ function wordsOf({ content }: Message): Record<string, unknown> {
   return words;
 }
 
-/** `{target}`: gone for everyone. By its author, or by an admin of the group. */
+/** `{target}`: deletes for everyone. Allowed for the author and for group admins. */
 export const deleteFamily: ContentFamily = {
   type: 'delete',
   content: z.object({ target }),
@@ -107,7 +107,7 @@ export const deleteFamily: ContentFamily = {
   tell: (_world, message, to) => ({ ...changeOf(message, to.phone), k: 'deleted' }),
 };
 
-/** `{target, pin, duration_s}`: in groups by admins. Instances hear nothing of it. */
+/** `{target, pin, duration_s}`: in groups only for admins. Instances are not told. */
 export const pinFamily: ContentFamily = {
   type: 'pin',
   content: z.object({ target, pin: z.boolean(), duration_s: z.int().min(0).default(0) }),

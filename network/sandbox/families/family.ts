@@ -1,13 +1,13 @@
 /**
- * A content family: what one `type` of message may contain and what it does. The transport, the ledger,
- * delivery and receipts know nothing of it; a new family is a file here and a line in registry.ts.
+ * A content family: the allowed content of one message `type` and its effect. The transport, the ledger,
+ * delivery and receipts do not depend on it; a new family is a file here and a line in registry.ts.
  */
 import { z } from 'zod/v4';
 import type { EventBody } from '../frames.ts';
 import type { Account, Message, Phone } from '../state/model.ts';
 import type { World } from '../state/world.ts';
 
-/** A message that is about to enter the network. */
+/** A message about to enter the network. */
 export interface Entering {
   from: Phone;
   to: string;
@@ -19,26 +19,26 @@ export interface Entering {
 export interface ContentFamily {
   /** The `type` of envelope and message. */
   readonly type: string;
-  /** What an instance may send; anything else is refused as `invalid_content`. */
+  /** The content an instance may send; anything else is refused as `invalid_content`. */
   readonly content: z.ZodType<Record<string, unknown>>;
-  /** The body of `POST /phones/{phone}/messages` without `to` and `type`, made into the content. */
+  /** The body of `POST /phones/{phone}/messages` without `to` and `type`, transformed to the content. */
   readonly phoneBody: z.ZodType<Record<string, unknown>>;
-  /** The words a person sees: text or caption; empty when there are none. */
+  /** The text a person sees: text or caption; empty if there is none. */
   words(content: Record<string, unknown>): string;
-  /** How a person takes note of it: `read` unless it is played. */
+  /** Whether opening it counts as `played`; default: `read`. */
   opened?(content: Record<string, unknown>): 'read' | 'played';
-  /** Why the network does not take it, or what enters in its place (a forward becomes a copy). */
+  /** The reason for refusing it, or the message that enters in its place (a forward becomes a copy). */
   admit?(world: World, entering: Entering): string | Entering;
   /**
-   * Set for what changes another message instead of being shown itself. Done when it enters, and again when
-   * the journal is read: it must come to the same.
+   * Set for families that change another message instead of being shown. Runs when the message enters and
+   * again when the journal is read, so it must be deterministic.
    */
   act?(world: World, message: Message): void;
-  /** What an instance hears of it, when that is not a message; null when it hears nothing. */
+  /** The event an instance gets if that is not a message; null for none. */
   tell?(world: World, message: Message, to: Account): EventBody | null;
 }
 
-/** How a reaction, edit, delete, vote or pin names its message. */
+/** How a reaction, edit, delete, vote or pin identifies its message. */
 export const target = z.object({
   id: z.string().min(1).max(128),
   from_me: z.boolean().optional(),

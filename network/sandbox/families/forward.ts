@@ -11,8 +11,8 @@ const source = z.object({
 });
 
 /**
- * `{source: {chat, id}}`: enters as a copy of the source, from the device of the sender. What others wrote,
- * and what was forwarded before, carries the forwarded mark (SND-27).
+ * `{source: {chat, id}}`: enters as a copy of the source, from the sender's device. Messages written by
+ * others or forwarded before get the forwarded mark (SND-27).
  */
 export const forwardFamily: ContentFamily = {
   type: 'forward',

@@ -1,9 +1,9 @@
-/** Families that carry media. The bytes are on the network's CDN; the content names them. */
+/** Families with media. The bytes are on the network's CDN; the content has their handle. */
 import { z } from 'zod/v4';
 import type { World } from '../state/world.ts';
 import { type ContentFamily, type Entering, mentions } from './family.ts';
 
-/** What an envelope says of its media. */
+/** An envelope's description of its media. */
 export const mediaInfo = z.looseObject({
   handle: z.string(),
   mime_type: z.string().min(1),
@@ -17,7 +17,7 @@ export type MediaInfo = z.infer<typeof mediaInfo>;
 const caption = z.string().optional();
 const viewOnce = z.boolean().optional();
 
-/** Which MIME types a phone can show as this; a mismatch is an unusable message on the real networks. */
+/** The MIME types a phone can show for each type; on the real networks a mismatch is an unusable message. */
 const ACCEPTED: Record<string, RegExp> = {
   image: /^image\/[\w.+-]+(;|$)/,
   video: /^video\/[\w.+-]+(;|$)/,
@@ -29,7 +29,7 @@ const ACCEPTED: Record<string, RegExp> = {
 };
 const VOICE_NOTE = /^audio\/ogg(;|$)/;
 
-/** The media is there and of a kind that phones show as this type. */
+/** Checks that the media exists and that phones can show it as this type. */
 export function admitMedia(world: World, entering: Entering): string | Entering {
   const media = entering.content.media as MediaInfo;
   if (!world.cdn.has(media.handle)) return 'media_not_uploaded';
@@ -56,7 +56,7 @@ function mediaFamily(
 
 const read = () => 'read' as const;
 const played = () => 'played' as const;
-/** Opening a view-once picture uses it up: that is playing it (EVT-3). */
+/** Opening a view-once picture uses it up, so it counts as played (EVT-3). */
 const onceOr = (otherwise: 'read' | 'played') => (content: Record<string, unknown>) =>
   content.view_once === true ? 'played' : otherwise;
 

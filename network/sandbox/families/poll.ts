@@ -1,4 +1,4 @@
-/** Polls and their votes. A vote names options; only who has the poll's secret can cast or read one. */
+/** Polls and their votes. A vote names options; casting or reading one requires the poll's secret. */
 import { z } from 'zod/v4';
 import type { Message } from '../state/model.ts';
 import { authorOf, chatOf, findTarget, type Target } from '../state/recipients.ts';
@@ -20,7 +20,7 @@ export const pollFamily: ContentFamily = {
 
 const vote = z.object({ target, options: z.array(z.string()) });
 
-/** The latest vote of a voter replaces the ones before; no options take it back. */
+/** A voter's latest vote replaces earlier ones; an empty list of options removes it. */
 export const voteFamily: ContentFamily = {
   type: 'poll_vote',
   content: vote,
@@ -39,7 +39,7 @@ export const voteFamily: ContentFamily = {
   },
   tell(world, message, to) {
     const asked = pollOf(world, message);
-    // Without the secret the vote is a blob: the device drops it.
+    // Without the secret the vote is unreadable, and the device drops it.
     if (!asked || !hasSecret(to.secretsSince, asked)) return null;
     return {
       k: 'message',

@@ -6,7 +6,7 @@ import { pollFamily, voteFamily } from './poll.ts';
 import { structuredFamilies } from './structured.ts';
 import { textFamily } from './text.ts';
 
-/** Every content family that the network carries, by `type`. */
+/** All content families the network carries, by `type`. */
 export const families: ReadonlyMap<string, ContentFamily> = new Map(
   [
     textFamily,

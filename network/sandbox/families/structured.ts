@@ -1,4 +1,4 @@
-/** Families whose content is a record of fields: shown as they stand. */
+/** Families whose content is a record of fields, shown unchanged. */
 import { z } from 'zod/v4';
 import { type ContentFamily, mentions, noWords } from './family.ts';
 
@@ -17,7 +17,7 @@ const location: ContentFamily = {
   words: (content) => (content.name as string | undefined) ?? '',
 };
 
-/** `{contacts: [{name, phone?, vcard}]}`: two or more are one grouped card. */
+/** `{contacts: [{name, phone?, vcard}]}`: two or more form one grouped card. */
 const contact: ContentFamily = {
   type: 'contact',
   ...same({
@@ -44,7 +44,7 @@ const event: ContentFamily = {
   words: (content) => content.name as string,
 };
 
-/** `{body_text, footer_text?, buttons}`: of business accounts only, as the real network has it. */
+/** `{body_text, footer_text?, buttons}`: only from business accounts, as on the real network. */
 const template: ContentFamily = {
   type: 'template',
   ...same({
@@ -66,7 +66,7 @@ const templateReply: ContentFamily = {
   words: (content) => (content.text as string | undefined) ?? '',
 };
 
-/** What phones send and instances do not: free fields, told under `data.detail`. */
+/** Sent by phones only, not by instances: free fields, reported under `data.detail`. */
 const order: ContentFamily = {
   type: 'order',
   content: z.never() as never,
@@ -79,7 +79,7 @@ const product: ContentFamily = {
   phoneBody: z.looseObject({ product_id: text }),
   words: noWords,
 };
-/** A kind of message that nobody knows yet. */
+/** A message kind that no client knows yet. */
 const unknown: ContentFamily = {
   type: 'unknown',
   content: z.never() as never,

@@ -1,7 +1,7 @@
 import { z } from 'zod/v4';
 import { type ContentFamily, mentions } from './family.ts';
 
-/** As the real network has it: longer texts are refused. */
+/** The real network's limit: longer texts are refused. */
 const MAX_TEXT_CHARACTERS = 65_536;
 
 const text = z.string().min(1).max(MAX_TEXT_CHARACTERS);

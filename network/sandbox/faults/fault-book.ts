@@ -1,4 +1,4 @@
-/** The faults in force: who they strike, how often they did, and when they are over. */
+/** The faults in force: their targets, number of hits, and end. */
 import type { Account, Phone } from '../state/model.ts';
 import type { FaultKind, FaultOrder, SendPlan } from './fault.ts';
 
@@ -10,7 +10,7 @@ export interface Fault {
   hits: number;
 }
 
-/** Who a session is; `account` is absent while it is not paired. */
+/** Identifies a session; `account` is null while it is not paired. */
 export interface FaultSubject {
   instanceId: string;
   account: Account | null;
@@ -20,21 +20,21 @@ type LoginRefusal = 'banned' | 'hard_paused' | 'offline';
 
 export interface FaultBook {
   add(order: FaultOrder): Fault;
-  /** Removes the faults that `matches` picks, and returns them. */
+  /** Removes the faults selected by `matches`, and returns them. */
   remove(matches: (fault: Fault) => boolean): Fault[];
   list(): readonly Fault[];
-  /** Null when nothing strikes: the way of nearly every send. */
+  /** Null if no fault applies, as for nearly every send. */
   onSend(subject: FaultSubject, to: Phone | null): SendPlan | null;
   onLogin(subject: FaultSubject): LoginRefusal | null;
-  /** How much later the answer to a question comes. */
+  /** Delay of the answer to a driver's call. */
   answerDelayMs(subject: FaultSubject): number;
   repeatsEvents(subject: FaultSubject): boolean;
-  /** True when the media that this phone wants is no longer there. */
+  /** Whether the media this phone requests is expired. */
   expiresMedia(phone: Phone): boolean;
-  /** How the download that this phone begins goes wrong; null when it does not. */
+  /** How a download that this phone starts fails; null if it does not. */
   breaksMedia(phone: Phone): 'hang' | 'cut' | 'error' | null;
   isOffline(phone: Phone): boolean;
-  /** Counts a hit that was made elsewhere, such as closing a session when a ban is ordered. */
+  /** Counts a hit that happened elsewhere, e.g. a ban that closed a session. */
   countHit(fault: Fault): void;
 }
 
@@ -52,7 +52,7 @@ export function createFaultBook(): FaultBook {
     if (fault.order.times !== undefined && fault.hits >= fault.order.times) faults.delete(fault);
   }
 
-  /** Draws whether a fault that applies strikes this time. */
+  /** Decides at random whether an applicable fault is injected this time. */
   function strikes(fault: Fault): boolean {
     const { order } = fault;
     fault.chances++;
@@ -62,7 +62,7 @@ export function createFaultBook(): FaultBook {
     return true;
   }
 
-  /** The first fault of this kind that strikes this session, or the phone that it is about. */
+  /** The first fault of this kind that is injected for this session, or for the phone concerned. */
   function striking<K extends FaultKind>(
     kind: K,
     subject: FaultSubject,
@@ -130,7 +130,9 @@ function applyToPlan(fault: Fault, plan: SendPlan) {
   if (order.kind === 'drop' && order.at !== 'now') plan.dropAt = order.at;
 }
 
-/** True when the fault is aimed at this session, or at the phone that it sends to; no aim is everyone. */
+/**
+ * Whether the fault targets this session, or the phone it sends to; without a target it applies to everyone.
+ */
 export function strikesSubject(
   order: FaultOrder,
   { instanceId, account }: FaultSubject,

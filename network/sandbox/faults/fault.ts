@@ -1,28 +1,28 @@
-/** The faults that a tester can order, and what each does (ERR-20, `POST /faults`). */
+/** The faults a tester can order, and their effects (ERR-20, `POST /faults`). */
 import { z } from 'zod/v4';
 import { phoneNumber } from '../phone-number.ts';
 
-/** Where in the pipeline of a send a fault is injected. */
+/** The stages of a send at which a fault can be injected. */
 const STAGES = ['before_ledger', 'after_ledger', 'after_ack'] as const;
 
 const target = {
-  /** Strikes just this instance. */
+  /** Only this instance. */
   instance: z.string().min(1).optional(),
-  /** Strikes just the account paired with this number. */
+  /** Only the account paired with this number. */
   account: phoneNumber.optional(),
-  /** Strikes this number on either side: the account that sends, or the phone that is sent to. */
+  /** This number on either side: as the sending account, or as the receiving phone. */
   phone: phoneNumber.optional(),
-  /** The fault is over after it was injected so often. */
+  /** The fault ends after this many injections. */
   times: z.int().min(1).optional(),
-  /** The fault is over after so long. */
+  /** The fault ends after this time. */
   duration_ms: z.int().min(1).optional(),
   probability: z.number().min(0).max(1).default(1),
 };
 
 export const faultOrder = z.discriminatedUnion('kind', [
   /**
-   * Cuts the connection without a word: `now`, or on each `nth` send before the ledger has it
-   * (nothing kept), after it (kept, not acknowledged) or after the ack went out.
+   * Cuts the connection without notice: `now`, or on each `nth` send before the ledger has it (nothing
+   * stored), after it (stored, not acknowledged) or after the ack was sent.
    */
   z.object({
     ...target,
@@ -30,17 +30,17 @@ export const faultOrder = z.discriminatedUnion('kind', [
     at: z.enum(['now', ...STAGES]).default('now'),
     nth: z.int().min(1).default(1),
   }),
-  /** The ack comes so much later. */
+  /** Delays the ack by this time. */
   z.object({ ...target, kind: z.literal('delay'), delay_ms: z.int().min(1) }),
-  /** The answer to a driver's question comes so much later; what it changed is told at once. */
+  /** Delays the answer to a driver's call; events about its effect are sent immediately. */
   z.object({ ...target, kind: z.literal('delay_answers'), delay_ms: z.int().min(1) }),
-  /** No ack ever comes, with or without the envelope in the ledger; the connection stays. */
+  /** Never sends an ack, with or without the envelope in the ledger; the connection stays. */
   z.object({
     ...target,
     kind: z.literal('silence'),
     at: z.enum(STAGES).exclude(['after_ack']).default('after_ledger'),
   }),
-  /** Sends are refused for good with this reason. */
+  /** Permanently refuses sends with this reason. */
   z.object({
     ...target,
     kind: z.literal('refuse'),
@@ -49,24 +49,24 @@ export const faultOrder = z.discriminatedUnion('kind', [
       .regex(/^[a-z][a-z0-9_]{0,63}$/)
       .default('refused_by_network'),
   }),
-  /** The account is banned: its session ends and logins are refused. */
+  /** Bans the account: its session ends and logins are refused. */
   z.object({ ...target, kind: z.literal('ban') }),
-  /** The account is throttled: its session ends and logins are refused. */
+  /** Throttles the account: its session ends and logins are refused. */
   z.object({ ...target, kind: z.literal('hard_pause') }),
-  /** Unreachable: an instance's connections are cut, a phone gets nothing. */
+  /** Makes it unreachable: an instance's connections are cut, a phone receives nothing. */
   z.object({ ...target, kind: z.literal('offline') }),
-  /** Unpaired from the phone, once. */
+  /** Unpairs the instance from the phone, once. */
   z.object({ ...target, kind: z.literal('logout') }),
-  /** Receipts and inbound messages go out twice. */
+  /** Sends receipts and inbound messages twice. */
   z.object({ ...target, kind: z.literal('repeat_events') }),
-  /** Media is gone from the network: downloads and forwards of it fail. */
+  /** Expires media: downloading and forwarding it fails. */
   z.object({ ...target, kind: z.literal('expire_media') }),
   /**
-   * Downloads of media that begin and go wrong: `hang` gives half of it and then nothing, `cut` ends there
-   * without a word, `error` is answered by 500.
+   * Breaks media downloads after they start: `hang` sends half and then nothing, `cut` closes the connection
+   * there, `error` answers 500.
    */
   z.object({ ...target, kind: z.literal('break_media'), how: z.enum(['hang', 'cut', 'error']) }),
-  /** The account loses the secrets of the polls so far, as after a session reset; once. */
+  /** Makes the account lose the secrets of all polls so far, as after a session reset; once. */
   z.object({ ...target, kind: z.literal('forget_poll_secret') }),
 ]);
 
@@ -75,7 +75,7 @@ export const FAULT_KINDS = faultOrder.options.map((option) => option.shape.kind.
 export type FaultOrder = z.infer<typeof faultOrder>;
 export type FaultKind = FaultOrder['kind'];
 
-/** What the faults in force make of one send; empty when they leave it alone. */
+/** The effects of the faults in force on one send. */
 export interface SendPlan {
   delayMs: number;
   refuse?: string;

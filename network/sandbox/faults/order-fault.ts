@@ -1,4 +1,4 @@
-/** Ordering a fault and calling it off: what happens at once, besides what happens on later sends. */
+/** Ordering and cancelling faults: the immediate effects, besides those on later sends. */
 
 import { cutSession, endSession } from '../state/account-session.ts';
 import { unpairAccount } from '../state/accounts.ts';
@@ -9,7 +9,7 @@ import type { World } from '../state/world.ts';
 import type { FaultOrder } from './fault.ts';
 import { type Fault, strikesSubject } from './fault-book.ts';
 
-/** Puts a fault in force; returns it with into how many sessions it was injected at once. */
+/** Puts a fault in force; returns it with the number of sessions it was injected into immediately. */
 export function orderFault(
   world: World,
   sessions: Iterable<Session>,
@@ -34,7 +34,7 @@ export function orderFault(
   return { fault, injected };
 }
 
-/** Calls faults off; phones that one kept offline get what waited for them. */
+/** Cancels faults; phones that were kept offline receive their waiting messages. */
 export function clearFaults(world: World, matches: (fault: Fault) => boolean): number {
   const removed = world.faults.remove(matches);
   for (const { order } of removed) {
@@ -44,7 +44,7 @@ export function clearFaults(world: World, matches: (fault: Fault) => boolean): n
   return removed.length;
 }
 
-/** True when the order strikes a standing session, not just its next send or login. */
+/** Whether the order affects a current session, not just its next send or login. */
 function strikeNow(world: World, session: Session, order: FaultOrder): boolean {
   switch (order.kind) {
     case 'drop':
@@ -66,7 +66,7 @@ function strikeNow(world: World, session: Session, order: FaultOrder): boolean {
       return true;
     case 'forget_poll_secret':
       if (!session.account) return false;
-      // A poll of this very millisecond is forgotten too.
+      // Include a poll made in this very millisecond.
       session.account.secretsSince = Date.now() + 1;
       world.journal.append(accountRecord(session.account));
       return true;

@@ -1,4 +1,4 @@
-/** What a driver asks about phone calls. */
+/** A driver's calls about phone calls. */
 import { phoneOf } from '@posthorn/contract/jid.ts';
 import { z } from 'zod/v4';
 import { refuseCall } from '../state/phone-calls.ts';

@@ -1,4 +1,4 @@
-/** Questions of a driver that have one answer. A new one is a line in this table. */
+/** The calls of a driver, each with one answer. A new one is a line in this table. */
 import { phoneOf } from '@posthorn/contract/jid.ts';
 import { z } from 'zod/v4';
 import { target } from '../families/family.ts';
@@ -34,7 +34,7 @@ const calls: Record<string, Call> = {
     return { code: session.offer.requestCode(phone) };
   },
 
-  /** Marks what the instance received as read, and tells the senders. Unknown ids are passed over. */
+  /** Marks messages the instance received as read, and tells the senders. Skips unknown ids. */
   read(world, session, args) {
     const { chat, ids } = z.object({ chat: z.string(), ids: z.array(z.string()) }).parse(args);
     if (!session.account) throw new CallRefused('not_paired');
@@ -44,7 +44,7 @@ const calls: Record<string, Call> = {
     for (const id of ids) {
       const message = sender?.sent.get(id);
       if (message?.to !== phone.jid) continue;
-      // The driver speaks of what its sink recorded; the ack of it may still be on its way.
+      // The driver refers to messages its sink recorded; their ack may still be in transit.
       arriveAtInstance(world, phone, message);
       if (readMessage(world, phone, message)) read++;
     }
@@ -95,7 +95,7 @@ const calls: Record<string, Call> = {
   },
 };
 
-/** Sends a message of the network's own making, whose id is the answer. */
+/** Sends a message created by the network, and answers with its id. */
 function act(
   world: World,
   session: Session,
@@ -135,7 +135,9 @@ export function answerCall(
   }
 }
 
-/** At once, unless a fault holds it back: what the question changed may then be told before its answer. */
+/**
+ * Sends the answer immediately unless a fault delays it; events about the call's effect may then precede it.
+ */
 function giveAnswer(world: World, session: Session, frame: ServerFrame): void {
   const delayMs = world.faults.answerDelayMs(session);
   const give = () => {

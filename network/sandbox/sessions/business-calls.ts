@@ -1,4 +1,4 @@
-/** What businesses show. */
+/** A driver's calls about businesses. */
 import { z } from 'zod/v4';
 import { findPhone } from '../state/phones.ts';
 import type { World } from '../state/world.ts';

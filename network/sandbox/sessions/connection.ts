@@ -1,4 +1,4 @@
-/** Reads one driver connection: frames in, each to the verb that it asks for. */
+/** Reads the frames of one driver connection and dispatches each to its handler. */
 import { phoneOf } from '@posthorn/contract/jid.ts';
 import type { WebSocket } from 'ws';
 import { type ClientFrame, clientFrame } from '../frames.ts';
@@ -14,7 +14,7 @@ import { acceptSend } from './receive-send.ts';
 
 const HELLO_TIMEOUT_MS = 10_000;
 
-/** Serves a connection until it closes; `onClosed` is called once. */
+/** Serves a connection until it closes; calls `onClosed` once. */
 export function serveConnection(
   deps: { world: World; desk: PairingDesk },
   socket: WebSocket,
@@ -77,11 +77,13 @@ function handleFrame(world: World, desk: PairingDesk, session: Session, frame: C
   }
 }
 
-/** The driver's owner has recorded the events up to `seq`: they are forgotten, and messages delivered. */
+/**
+ * The driver's owner has recorded the events up to `seq`: drops them and marks their messages as delivered.
+ */
 function acknowledge(world: World, session: Session, seq: number) {
   const { account } = session;
   if (session.phase !== 'live' || !account) return;
-  // Never beyond what went out: a number from nowhere must not drop events unseen.
+  // Never beyond the last event sent: a wrong number must not drop events unseen.
   const acked = account.events.ack(Math.min(seq, session.sentSeq));
   if (acked.length === 0) return;
   world.journal.append(['acked', account.phone.phone, account.events.ackedSeq()]);

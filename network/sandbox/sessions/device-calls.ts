@@ -1,4 +1,4 @@
-/** Questions of a driver about what an account's devices share: labels, chats, contacts. */
+/** A driver's calls about state shared by an account's devices: labels, chats, contacts. */
 import { phoneOf } from '@posthorn/contract/jid.ts';
 import { z } from 'zod/v4';
 import { target } from '../families/family.ts';
@@ -65,7 +65,7 @@ export const deviceCalls: Record<string, Call> = {
     for (const id of read ? message_ids : []) {
       const message = findTarget(world, phone, chat, { id });
       if (!message || message.from === phone) continue;
-      // The driver speaks of what its sink recorded; the ack of it may still be on its way.
+      // The driver refers to messages its sink recorded; their ack may still be in transit.
       arriveAtInstance(world, phone, message);
       readMessage(world, phone, message);
     }
@@ -89,7 +89,7 @@ export const deviceCalls: Record<string, Call> = {
     return { revision: changeDevice(world, phoneOfSession(session), { kind: 'chat', chat, mutedUntil }) };
   },
 
-  /** Who was made, has written or was written to has an account. */
+  /** Every number that was created, wrote or was written to has an account. */
   contacts_check(world, _session, args) {
     return checkArgs.parse(args).phones.map((number) => {
       const known = world.phones.get(number);

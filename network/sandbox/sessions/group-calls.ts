@@ -1,4 +1,4 @@
-/** What drivers ask of groups. */
+/** A driver's calls about groups. */
 
 import type { ParticipantRefusal } from '@posthorn/core/network/actions.ts';
 import { z } from 'zod/v4';
@@ -84,7 +84,7 @@ export const groupCalls: Record<string, Call> = {
   },
 };
 
-/** The phones, each with the JID under which it was asked for, and the JIDs that name nobody. */
+/** The phones, each with the JID by which it was requested, and the refusals of JIDs without an account. */
 function named(world: World, jids: readonly string[]) {
   const found = jids.map((jid) => ({ jid, phone: findPhone(world, jid) }));
   const byPhone = new Map(found.flatMap(({ jid, phone }) => (phone ? [[phone, jid] as const] : [])));
@@ -96,7 +96,7 @@ function named(world: World, jids: readonly string[]) {
   return { phones: [...byPhone.keys()], refusals };
 }
 
-/** A group that the account is in. */
+/** A group the account is in. */
 function ownGroup(world: World, session: Session, args: unknown): { group: Group; phone: Phone } {
   const phone = callerOf(session);
   const group = world.groups.get(groupArgs.parse(args).group);
@@ -105,7 +105,7 @@ function ownGroup(world: World, session: Session, args: unknown): { group: Group
   return { group, phone };
 }
 
-/** One that it is an admin of. */
+/** A group the account is an admin of. */
 function ownedGroup(world: World, session: Session, args: unknown): { group: Group; phone: Phone } {
   const found = ownGroup(world, session, args);
   if (!isAdmin(found.group, found.phone)) throw new CallRefused('not_admin');

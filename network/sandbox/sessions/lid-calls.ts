@@ -2,7 +2,7 @@ import { z } from 'zod/v4';
 import { type Call, callerOf } from './call.ts';
 
 export const lidCalls: Record<string, Call> = {
-  /** Null as long as the phone is not told. */
+  /** Null until the phone is revealed. */
   lid_phone(world, session, args) {
     callerOf(session);
     const phone = world.lids.get(z.object({ lid: z.string() }).parse(args).lid);

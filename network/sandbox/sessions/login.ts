@@ -1,4 +1,4 @@
-/** A driver's first word: who it is, and whether the network lets it in. */
+/** Handles a driver's hello: identifies the account and decides whether it may log in. */
 import type { ClientFrame } from '../frames.ts';
 import { cutSession, endSession, sendFrame } from '../state/account-session.ts';
 import type { Account, Session } from '../state/model.ts';
@@ -36,8 +36,8 @@ export function confirmPairing(world: World, session: Session): void {
 }
 
 /**
- * Makes this the account's one session. A session that stands is kicked; a login with an older epoch
- * than one seen before is a worker that lost its lease, and is refused.
+ * Makes this the account's one session and kicks an existing one. A login with an older epoch comes from a
+ * worker that lost its lease, and is refused.
  */
 function logIn(world: World, session: Session, account: Account): void {
   if (session.epoch < account.epoch) {
@@ -51,7 +51,7 @@ function logIn(world: World, session: Session, account: Account): void {
   }
   session.account = account;
   account.connections.add(session);
-  // Counted before the kick: two logins that overlap are what a lease must prevent, and show as 2.
+  // Counted before the kick: a lease must prevent overlapping logins, which show as 2.
   const { stats } = account;
   stats.logins++;
   const former = account.session;

@@ -1,4 +1,4 @@
-/** Pairing: the QR that a driver shows, the code that it asks for, and the phone that answers either. */
+/** Pairing: a driver's QR, the code it requests, and the phone that answers either. */
 import { randomBytes, randomInt } from 'node:crypto';
 import { sendFrame } from '../state/account-session.ts';
 import { freshNumber, pairAccount } from '../state/accounts.ts';
@@ -8,19 +8,19 @@ import type { World } from '../state/world.ts';
 export interface PairingSettings {
   qrTtlMs: number;
   codeTtlMs: number;
-  /** An instance pairs by itself, with a fresh number, so long after its first QR; null never does. */
+  /** Instances pair automatically, with a fresh number, this long after their first QR; null: never. */
   autoPairAfterMs: number | null;
 }
 
 export interface PairingDesk {
   /** Shows a QR to this session, and a new one each time it expires, until it is paired or gone. */
   offer(session: Session): PairingOffer;
-  /** The session behind a QR that is valid now. */
+  /** The session of a currently valid QR. */
   byQr(qr: string): Session | undefined;
   byCode(code: string): { session: Session; phone: string } | undefined;
 }
 
-/** Letters and digits that are not mistaken for one another. */
+/** Letters and digits that are not confused with each other. */
 const CODE_ALPHABET = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';
 const CODE_LENGTH = 8;
 
@@ -75,8 +75,8 @@ function drawCode(): string {
 }
 
 /**
- * Binds the session's instance to this number. The session goes live when the driver says that it has
- * stored the credentials: what is delivered before that would be lost with a crash in between.
+ * Binds the session's instance to this number. The session goes live when the driver has confirmed that the
+ * credentials are stored: a crash before that would lose anything delivered earlier.
  */
 export function completePairing(world: World, session: Session, phone: string): void {
   session.offer?.withdraw();

@@ -1,4 +1,4 @@
-/** What an instance tells of itself, and whose presence it wants to hear of. */
+/** An instance sets its own presence, and subscribes to that of others. */
 import { isGroupJid } from '@posthorn/contract/jid.ts';
 import { z } from 'zod/v4';
 import { findPhone } from '../state/phones.ts';

@@ -1,4 +1,4 @@
-/** The account's own name, words and picture. */
+/** The account's own name, about text and picture. */
 
 import type { Profile } from '@posthorn/core/network/actions.ts';
 import { z } from 'zod/v4';

@@ -1,4 +1,4 @@
-/** One envelope from an instance: refused, or in the ledger and on its way. */
+/** Handles one envelope from an instance: refuses it, or enters it in the ledger and delivers it. */
 import { isGroupJid, isUserJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { families } from '../families/registry.ts';
 import type { SendPlan } from '../faults/fault.ts';
@@ -11,9 +11,9 @@ import { phoneForJid } from '../state/phones.ts';
 import type { World } from '../state/world.ts';
 
 /**
- * Takes a send and answers it: an ack once it is in the ledger (or was: the same id of this account
- * again is dropped and counted), or a refusal with its reason. Faults may cut in at each stage. Envelopes
- * are taken in their order: none that was sent behind one that was swallowed.
+ * Takes a send and answers it: an ack once it is in the ledger (a repeated id of this account is dropped,
+ * counted and acked), or a refusal with its reason. Faults may apply at each stage. Envelopes are taken in
+ * order: none that follows a swallowed one.
  */
 export function acceptSend(world: World, session: Session, item: SendItem): void {
   const { account } = session;
@@ -37,13 +37,13 @@ export function acceptSend(world: World, session: Session, item: SendItem): void
   }
 }
 
-/** True when a fault ends the pipeline of this send here: the connection is cut, or nothing is said. */
+/** Whether a fault ends this send here: cuts the connection, or sends no answer. */
 function strikes(session: Session, plan: SendPlan | null, stage: 'before_ledger' | 'after_ledger'): boolean {
   if (plan?.dropAt === stage) cutSession(session);
   return plan?.dropAt === stage || plan?.silentAt === stage;
 }
 
-/** When the network took it (Unix ms), or why it does not. */
+/** When the network took it (Unix ms), or the reason for refusing it. */
 function enterLedger(world: World, account: Account, item: SendItem): number | string {
   const refusal = refuseRecipient(world, account, item);
   if (refusal) return refusal;

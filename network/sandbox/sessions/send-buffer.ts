@@ -1,6 +1,6 @@
 /**
- * What leaves the network: gathered over a tick, journaled with one write, then one frame a session.
- * An ack is thus never ahead of the file, and a delivery receipt rides in the frame of its ack.
+ * Gathers all output of a tick, writes it to the journal at once, and sends one frame per session. So an ack
+ * is never sent before it is in the file, and a delivery receipt is in the same frame as its ack.
  */
 import type { SandboxLog } from '../log.ts';
 import { leave } from '../state/account-session.ts';
@@ -8,17 +8,19 @@ import type { Journal } from '../state/journal.ts';
 import type { PendingEvent, Session } from '../state/model.ts';
 import type { World } from '../state/world.ts';
 
-/** Events in one frame, and events on the way unacked, at most: a long absence is replayed in portions. */
+/**
+ * Maximum events in one frame, and maximum unacked events in transit: a long absence is replayed in portions.
+ */
 const FRAME_EVENTS = 500;
 const WINDOW_EVENTS = 2000;
-/** And so many characters of them, or one event: whoever receives them has them all in memory. */
+/** Maximum characters of these events, or one event: the receiver holds them all in memory. */
 const FRAME_CHARS = 1024 * 1024;
 const WINDOW_CHARS = 16 * 1024 * 1024;
 const RETRY_MS = 1000;
 
 export interface Outbox {
   wake(session: Session): void;
-  /** Has the journal written at the end of this tick even if no session waits. */
+  /** Schedules writing the journal at the end of this tick even if no session waits. */
   schedule(): void;
   flush(): void;
   stop(): void;
@@ -35,8 +37,9 @@ export function createOutbox(deps: { journal: () => Journal; world: () => World;
     try {
       deps.journal().flush();
     } catch (error) {
-      // Nothing may be acknowledged that is not in the file: everything waits until it takes lines again.
-      deps.log.error({ err: error }, 'the sandbox journal cannot be written; acks are held back');
+      // Nothing may be acknowledged before it is in the file: everything waits until the file is writable
+      // again.
+      deps.log.error({ err: error }, 'writing the sandbox journal failed; holding back acks');
       retry ??= setTimeout(() => {
         retry = undefined;
         flush();
@@ -108,7 +111,7 @@ function firstChars(events: PendingEvent[]): PendingEvent[] {
   return end < 0 ? events : events.slice(0, end);
 }
 
-/** Terminating at once would drop the ack that was just handed to the socket. */
+/** Terminating immediately would drop the ack just passed to the socket. */
 function cutSessionOnceWritten(session: Session) {
   leave(session);
   session.socket.ping(undefined, undefined, () => session.socket.terminate());

@@ -10,8 +10,8 @@ export type Actions = {
 };
 
 /**
- * Asks the network. A refusal has one of its codes, of which `reasons` says what they mean here; without an answer it
- * could not be asked.
+ * Sends a query to the network. `reasons` maps the network's codes to the refusals of this query. Without an
+ * answer, throws SendUnavailable.
  */
 export async function ask<T>(
   session: Context,
@@ -37,7 +37,7 @@ function codeOf(error: unknown): number | null {
     output?: { statusCode?: number };
     message?: string;
   };
-  // The phone hands over the key some moments after the pairing: that is the library's refusal, not the network's.
+  // The phone sends the key some moments after the pairing: the library refused this, not the network.
   if (message?.startsWith(NO_KEY_YET)) return null;
   const code = typeof data === 'number' ? data : output?.statusCode;
   return typeof code === 'number' && code >= 400 && code < 500 && code !== 408 && code !== 428 ? code : null;

@@ -1,4 +1,4 @@
-/** Labels and the states of chats: kept by the account's devices together, in app state. */
+/** Labels and chat states, which the account's devices share in app state. */
 import { SendRefused } from '@posthorn/core/network/driver.ts';
 import type { NetworkFact } from '@posthorn/core/network/facts.ts';
 import { readTail } from '../known-messages.ts';
@@ -62,7 +62,7 @@ export const chatActions: Pick<Actions, ChatOps> = {
     })),
 };
 
-/** Changes the state that devices share, and tells the owner of it under the number that is answered. */
+/** Changes state shared by the devices, and reports it to the owner with the returned revision. */
 async function change(
   session: Context,
   index: string,
@@ -75,7 +75,7 @@ async function change(
   return { revision };
 }
 
-/** Devices take a change of a chat only with its last message. */
+/** Devices accept a change of a chat only with its last message. */
 async function lastOf(session: Context, chat: string): Promise<object[]> {
   const tail = await readTail(session.request.keys, chat);
   if (!tail) throw new SendRefused('message_not_found');

@@ -1,4 +1,4 @@
-/** Groups, and who is in them. */
+/** Groups and their participants. */
 import { type GroupInfo, type ParticipantRefusal, SendRefused } from '@posthorn/core/network/driver.ts';
 import type { LibraryGroup } from '../library-types.ts';
 import { type Context, nameOf } from '../session-context.ts';
@@ -16,14 +16,14 @@ type GroupOps =
   | 'group_join'
   | 'group_leave';
 
-/** The network's codes, as they are meant of groups. */
+/** The network's codes in answers about groups. */
 const OF_GROUP = { 401: 'not_admin', 403: 'not_participant', 404: 'group_not_found' } as const;
 const OF_CHANGE = { ...OF_GROUP, 403: 'not_admin' } as const;
 const OF_JOIN = {
   ...{ 400: 'invite_invalid', 401: 'invite_invalid', 404: 'invite_invalid', 406: 'invite_invalid' },
   ...{ 409: 'invite_invalid', 410: 'invite_invalid', 419: 'group_full' },
 } as const;
-/** The same of one participant. */
+/** The codes for one participant. */
 const OF_PARTICIPANT: Readonly<Record<string, string>> = {
   '403': 'not_allowed',
   '404': 'no_account',

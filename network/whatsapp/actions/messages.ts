@@ -14,7 +14,7 @@ import { type Actions, ask } from './action.ts';
 const PIN = { edit: '2' };
 const PINNED = 1;
 const UNPINNED = 2;
-/** What apps offer first. */
+/** The default duration in the apps. */
 const PIN_S = 24 * 60 * 60;
 
 export const messageActions: Pick<Actions, 'pin' | 'poll_vote' | 'star' | 'status_privacy'> = {
@@ -82,7 +82,7 @@ function knownOf(session: Context, chat: string, id: string) {
   return readMessage({ library: session.library, keys: session.request.keys }, chat, id);
 }
 
-/** Sends what stands beside messages, under an id of its own. */
+/** Sends a message that is not shown by itself, under its own id. */
 async function sendAside(
   session: Context,
   chat: string,

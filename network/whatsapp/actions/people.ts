@@ -25,7 +25,7 @@ type PeopleOps =
 
 const OF_CHAT = { 403: 'chat_not_found', 404: 'chat_not_found' } as const;
 const OF_BUSINESS = { 403: 'not_a_business', 404: 'not_a_business' } as const;
-/** Ours for "nothing is on its shelves": the port answers that with nothing. */
+/** Our reason for an empty catalog, which the port reports as an empty list. */
 const NO_CATALOG = 'no_catalog';
 const OF_CATALOG = { 403: NO_CATALOG, 404: NO_CATALOG, 400: 'cursor_invalid' } as const;
 
@@ -72,7 +72,7 @@ export const personActions: Pick<Actions, PeopleOps> = {
   profile: readProfile,
 
   async profile_update(session, { name, about, picture }) {
-    // Before anything is changed.
+    // Checked before anything is changed.
     const jpeg = picture ? jpegOf(picture) : undefined;
     await ask(session, async (socket) => {
       if (name !== undefined) await setName(session, socket, name);
@@ -117,7 +117,7 @@ function nullWithoutCatalog(err: unknown): null {
 async function readProfile(session: Context) {
   const me = ownJid(session);
   return ask(session, async (socket) => {
-    // An account without a picture, or one that hides it, is answered with an error.
+    // If an account has no picture or hides it, the network answers with an error.
     const picture = await socket.profilePictureUrl(me, 'image').catch(() => undefined);
     const [status] = (await socket.fetchStatus(me).catch(() => undefined)) ?? [];
     const about = (status as { status?: { status?: string | null } | null } | undefined)?.status?.status;
@@ -125,7 +125,7 @@ async function readProfile(session: Context) {
   });
 }
 
-/** The network does not tell us of what this device has changed itself, so the library is told as if it had. */
+/** The network does not report changes by this device, so the event is emitted to the library here. */
 async function setName(session: Context, socket: LibrarySocket, name: string): Promise<void> {
   await socket.updateProfileName(name);
   const { me } = session.creds;
@@ -134,7 +134,7 @@ async function setName(session: Context, socket: LibrarySocket, name: string): P
 
 const JPEG = Buffer.of(0xff, 0xd8, 0xff);
 
-/** The network takes JPEG alone. */
+/** The network accepts only JPEG. */
 function jpegOf(picture: string): Buffer {
   const bytes = Buffer.from(picture, 'base64');
   if (!bytes.subarray(0, 3).equals(JPEG)) throw new SendRefused('picture_not_jpeg');
@@ -166,7 +166,7 @@ function businessOf(
   };
 }
 
-/** Minutes since midnight, as people read them. */
+/** Converts minutes since midnight to `HH:MM`. */
 function clockOf(minutes: number | undefined): string {
   if (minutes === undefined || !Number.isFinite(Number(minutes))) return '';
   const two = (value: number) => String(Math.floor(value)).padStart(2, '0');
@@ -188,7 +188,7 @@ function productOf(product: LibraryProduct): Product {
   };
 }
 
-/** The network has prices in thousandths of the currency. */
+/** The network states prices in thousandths of the currency. */
 function smallestUnit(thousandths: number, currency: string): number {
   if (!Number.isFinite(thousandths)) return 0;
   return Math.round((thousandths / 1_000) * 10 ** digitsOf(currency));

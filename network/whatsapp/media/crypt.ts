@@ -1,6 +1,6 @@
 /**
- * The encryption of the network's media: AES-256-CBC, with a MAC over what it gives, under keys derived from the
- * media's own key. Streamed both ways: nothing is held but the last blocks.
+ * The encryption of the network's media: AES-256-CBC with a MAC over the result, under keys derived from the
+ * media's own key. Streamed both ways: only the last blocks are held in memory.
  */
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync } from 'node:crypto';
 import { Transform, type TransformCallback } from 'node:stream';
@@ -23,14 +23,14 @@ function keysOf(mediaKey: Uint8Array, use: MediaUse) {
   };
 }
 
-/** The hashes of what went through, once it has ended. */
+/** The hashes of the streamed bytes, available at the end. */
 export interface MediaHashes {
   fileSha256: Buffer;
   fileEncSha256: Buffer;
   fileLength: number;
 }
 
-/** Plain bytes in, encrypted ones out. The same key gives the same bytes again. */
+/** Encrypts a stream. The same key gives the same bytes again. */
 export function createEncryptor(mediaKey: Uint8Array, use: MediaUse): Transform & { hashes(): MediaHashes } {
   const { iv, cipherKey, macKey } = keysOf(mediaKey, use);
   const cipher = createCipheriv('aes-256-cbc', cipherKey, iv);
@@ -68,21 +68,21 @@ export function createEncryptor(mediaKey: Uint8Array, use: MediaUse): Transform 
   });
 }
 
-/** What was downloaded is not what was sent. */
+/** The downloaded bytes differ from those that were sent. */
 export class MediaTampered extends Error {
   override name = 'MediaTampered';
 }
 
 /**
- * Encrypted bytes in, plain ones out. Fails with {@link MediaTampered} at the end when the MAC, or the hash of the
- * plain bytes where there is one, does not fit: who takes the bytes must not keep them before the end.
+ * Decrypts a stream. Fails with {@link MediaTampered} at the end if the MAC, or the hash of the plain bytes
+ * if there is one, does not match: the reader must not store the bytes before the end.
  */
 export function createDecryptor(mediaKey: Uint8Array, use: MediaUse, fileSha256: string): Transform {
   const { iv, cipherKey, macKey } = keysOf(mediaKey, use);
   const decipher = createDecipheriv('aes-256-cbc', cipherKey, iv);
   const mac = createHmac('sha256', macKey).update(iv);
   const plain = createHash('sha256');
-  /** The last bytes may be the MAC. */
+  /** Held back, because the last bytes may be the MAC. */
   let held: Buffer = Buffer.alloc(0);
 
   function out(bytes: Buffer): Buffer {

@@ -7,10 +7,13 @@ import { bodyOf } from '../wire/inbound.ts';
 import type { MediaRef } from '../wire/inbound-media.ts';
 import { downloadMedia } from './transfer.ts';
 
-/** How long the phone of who sent it may take to upload it again. */
+/** How long the sender's phone may take to upload it again. */
 const AGAIN_MS = 10_000;
 
-/** Opens received media by its handle. What the network has forgotten, the phone that sent it is asked for. */
+/**
+ * Opens received media by its handle. If the network has forgotten it, asks the sender's phone to upload it
+ * again.
+ */
 export async function downloadReceived(session: Context, media: InboundMedia): Promise<Readable> {
   const ref = media.ref as MediaRef | null;
   if (!ref || typeof ref.directPath !== 'string' || typeof ref.mediaKey !== 'string')
@@ -25,7 +28,7 @@ export async function downloadReceived(session: Context, media: InboundMedia): P
   }
 }
 
-/** The handle of the same media where it was uploaded anew; null when nobody has it any more. */
+/** The handle of the media after a new upload; null if nobody has it any more. */
 async function askAgain(session: Context, { of }: MediaRef): Promise<MediaRef | null> {
   const known =
     of && (await readMessage({ library: session.library, keys: session.request.keys }, of.chat, of.id));

@@ -1,4 +1,4 @@
-/** The network's media servers, as it names them for a while. */
+/** The network's media servers; the answer is valid for a limited time. */
 import { SendUnavailable } from '@posthorn/core/network/driver.ts';
 import type { LibrarySocket, WireNode } from '../library-types.ts';
 
@@ -7,7 +7,7 @@ export interface MediaServers {
   auth: string;
 }
 
-/** Gives the servers; `fresh` asks the network anew. Throws SendUnavailable when it does not tell. */
+/** Returns the servers; `fresh` forces a new query. Throws SendUnavailable if the network does not answer. */
 export type FindMediaServers = (fresh: boolean) => Promise<MediaServers>;
 
 const QUESTION: WireNode = {
@@ -16,7 +16,7 @@ const QUESTION: WireNode = {
   content: [{ tag: 'media_conn', attrs: {} }],
 };
 
-/** The library asks for them too, but takes a question that failed once for the answer, as long as it is connected. */
+/** The library queries them too, but while connected it caches a failed query as the answer. */
 export function createMediaServers(
   socket: Pick<LibrarySocket, 'query'>,
   nowMs: () => number,
@@ -26,7 +26,7 @@ export function createMediaServers(
 
   async function ask(): Promise<MediaServers> {
     const answer = await socket.query(structuredClone(QUESTION)).catch((cause) => {
-      throw new SendUnavailable('the network does not name its media servers', { cause });
+      throw new SendUnavailable('the network did not answer the query for its media servers', { cause });
     });
     const named = childrenOf(answer).find(({ tag }) => tag === 'media_conn');
     const hosts = childrenOf(named).flatMap(({ tag, attrs: { hostname } }) =>

@@ -1,4 +1,4 @@
-/** Media between us and the network's media servers, over the instance's own way out. */
+/** Transfers media to and from the network's media servers, over the instance's own route. */
 import { randomBytes } from 'node:crypto';
 import type { Agent, IncomingMessage } from 'node:http';
 import { request } from 'node:https';
@@ -18,7 +18,7 @@ import type { FindMediaServers } from './servers.ts';
 
 export interface TransferDeps {
   agent: Agent | undefined;
-  /** Where to and from, and with what right. */
+  /** The media servers and the authorization for them. */
   connect: FindMediaServers;
   timeoutMs: number;
 }
@@ -27,8 +27,9 @@ const ORIGIN = 'https://web.whatsapp.com';
 const uploaded = z.object({ url: z.string().min(1), direct_path: z.string().min(1) });
 
 /**
- * Encrypts and uploads. The bytes go by twice: the address of an upload is the hash of what it will be, and encrypting
- * twice costs less than a copy on disk. Throws SendRefused, or SendDeferred: nothing of the message was sent.
+ * Encrypts and uploads. Reads the bytes twice: the address of an upload is the hash of its encrypted bytes,
+ * and encrypting twice costs less than a copy on disk. Throws SendRefused, or SendDeferred: nothing of the
+ * message was sent.
  */
 export async function uploadMedia(
   deps: TransferDeps,
@@ -95,7 +96,7 @@ async function post(
     sending.once('response', resolve);
     sending.once('error', reject);
   });
-  // Whichever fails first is told; the other must not go unheard.
+  // The first failure is thrown; the other must not become an unhandled rejection.
   answered.catch(() => undefined);
   await pipeline(await body.media.open(), createEncryptor(body.mediaKey, body.use), sending);
   const response = await answered;
@@ -112,15 +113,15 @@ async function readText(response: IncomingMessage): Promise<string> {
   let bytes = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > ANSWER_MAX_BYTES) throw new Error('the media server says too much');
+    if (bytes > ANSWER_MAX_BYTES) throw new Error('the answer of the media server is too long');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
 }
 
 /**
- * Opens received media. Throws SendRefused `media_expired` when the network has forgotten it, or SendUnavailable. What
- * was altered on its way fails at the end of the stream.
+ * Opens received media. Throws SendRefused `media_expired` if the network has forgotten it, or
+ * SendUnavailable. Altered data fails at the end of the stream.
  */
 export async function downloadMedia(deps: TransferDeps, ref: MediaRef): Promise<Readable> {
   const { hosts } = await deps.connect(false);
@@ -130,7 +131,7 @@ export async function downloadMedia(deps: TransferDeps, ref: MediaRef): Promise<
   if (status === 404 || status === 410) throw new SendRefused('media_expired');
   if (status !== 200) throw new SendUnavailable(`the media server of the network answered ${status}`);
   const decryptor = createDecryptor(Buffer.from(ref.mediaKey, 'base64'), ref.use, ref.fileSha256);
-  // Errors of either end reach who reads.
+  // Errors of either stream reach the reader.
   pipeline(response, decryptor).catch(() => undefined);
   return decryptor;
 }
@@ -144,7 +145,7 @@ function get(deps: TransferDeps, address: string): Promise<IncomingMessage> {
     });
     asking.on('timeout', () => asking.destroy(new Error('the media server stalled')));
     asking.once('response', resolve);
-    // More than once: the line may break after the answer began, and again when it is closed.
+    // `on`, not `once`: the connection may fail after the answer began, and again when it is closed.
     asking.on('error', (cause) =>
       reject(new SendUnavailable('the media server of the network could not be reached', { cause })),
     );

@@ -1,16 +1,19 @@
-/** The question which numbers have an account, and which of them are businesses. */
+/** The query for which numbers have an account, and which of them are businesses. */
 import type { WireNode } from '../library-types.ts';
 
 export interface Account {
-  /** The digits that were asked for; empty where the network does not repeat them. */
+  /** The queried digits; empty if the network does not repeat them. */
   asked: string;
-  /** The account's own, which may be written otherwise than was asked: Brazilian numbers with their ninth digit. */
+  /**
+   * The account's own address, which may differ from the queried number: Brazilian numbers and their ninth
+   * digit.
+   */
   jid: string;
   exists: boolean;
   isBusiness: boolean;
 }
 
-/** `phones` are digits; `sid` names the question. */
+/** `phones` are digits; `sid` identifies the query. */
 export function accountsQuestion(phones: readonly string[], sid: string): WireNode {
   const users = phones.map((phone) => ({
     tag: 'user',
@@ -37,7 +40,7 @@ export function accountsQuestion(phones: readonly string[], sid: string): WireNo
   };
 }
 
-/** Throws when there is no answer. A business shows by the name that the network has certified. */
+/** Throws if there is no answer. A business is recognized by a name certified by the network. */
 export function readAccounts(answer: WireNode | undefined): Account[] {
   const list = child(child(answer, 'usync'), 'list');
   if (!list) throw new Error('the network did not answer');

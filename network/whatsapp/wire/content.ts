@@ -1,4 +1,4 @@
-/** The kinds of content within a message of the network: which one it is, what wraps it, what it says of others. */
+/** The kinds of content in a network message: finding it, unwrapping it, its context. */
 import type { WireContext, WireMessage } from './wire-types.ts';
 
 const WRAPPERS = [
@@ -16,10 +16,10 @@ const WRAPPERS_MAX = 5;
 /** Media whose words are a caption. */
 const CAPTIONED = ['imageMessage', 'videoMessage', 'documentMessage', 'ptvMessage'] as const;
 
-/** Said beside a content, and no content itself. A call of a group is told as a call. */
+/** Fields beside the content that are no content themselves. A group call is reported as a call. */
 const ASIDE: ReadonlySet<string> = new Set(['messageContextInfo', 'senderKeyDistributionMessage', 'call']);
 
-/** The content without what wraps it, and whether it may be seen once only. */
+/** The content without its wrappers, and whether it is view-once. */
 export function unwrap(message: WireMessage): { message: WireMessage; viewOnce: boolean } {
   let inner = message;
   let viewOnce = false;
@@ -27,7 +27,7 @@ export function unwrap(message: WireMessage): { message: WireMessage; viewOnce: 
     const wrapper = WRAPPERS.find((name) => inner[name]?.message);
     if (!wrapper) break;
     viewOnce ||= wrapper.startsWith('viewOnce');
-    // The secret of a poll stands outside of its wrapper.
+    // The secret of a poll is outside of its wrapper.
     const messageContextInfo = inner[wrapper]!.message!.messageContextInfo ?? inner.messageContextInfo;
     inner = { ...inner[wrapper]!.message!, ...(messageContextInfo ? { messageContextInfo } : {}) };
   }
@@ -36,7 +36,7 @@ export function unwrap(message: WireMessage): { message: WireMessage; viewOnce: 
 
 type Kind = Exclude<keyof WireMessage, 'conversation'>;
 
-/** The name of the content that is there; null when there is none. */
+/** The name of the content field; null if there is none. */
 export function kindOf(message: WireMessage): keyof WireMessage | null {
   const kind = Object.entries(message).find(
     ([name, value]) => value !== null && value !== undefined && value !== '' && !ASIDE.has(name),
@@ -44,7 +44,7 @@ export function kindOf(message: WireMessage): keyof WireMessage | null {
   return (kind?.[0] as keyof WireMessage | undefined) ?? null;
 }
 
-/** The context of the content that is there. */
+/** The context of the content. */
 export function readContext(message: WireMessage): WireContext {
   const kind = kindOf(message);
   const content =
@@ -52,7 +52,7 @@ export function readContext(message: WireMessage): WireContext {
   return content?.contextInfo ?? {};
 }
 
-/** What is quoted or sent again: the content alone, without its own context and secrets. */
+/** The content to quote or send again, without its own context and secrets. */
 export function bareContent(message: WireMessage): WireMessage {
   const inner = unwrap(message).message;
   const kind = kindOf(inner);
@@ -62,7 +62,10 @@ export function bareContent(message: WireMessage): WireMessage {
   return { [kind]: content };
 }
 
-/** The message with this context, within what wraps it. A plain text becomes one that can have a context. */
+/**
+ * The message with this context, inside its wrappers. Converts a plain text to a type that can have a
+ * context.
+ */
 export function withContext(message: WireMessage, context: WireContext): WireMessage {
   const wrapper = WRAPPERS.find((name) => message[name]?.message);
   if (wrapper)
@@ -77,7 +80,7 @@ export function withContext(message: WireMessage, context: WireContext): WireMes
   return { ...message, [kind]: { ...content, contextInfo: { ...content.contextInfo, ...context } } };
 }
 
-/** The message with new words, within what wraps it: an edit. The preview of a link goes with the old ones. */
+/** The message with an edited text or caption, inside its wrappers. Drops the old text's link preview. */
 export function withWords(message: WireMessage, words: { text?: unknown; caption?: unknown }): WireMessage {
   const wrapper = WRAPPERS.find((name) => message[name]?.message);
   if (wrapper) return { ...message, [wrapper]: { message: withWords(message[wrapper]!.message!, words) } };
@@ -101,8 +104,8 @@ export function contextOf(answered: { id: string; from: string; message: WireMes
 }
 
 /**
- * A copy for another chat. One's own message that was not a forward itself is a clean copy; everything else carries
- * the forwarded mark and how often it was forwarded by now (SND-27). The media stays where it was uploaded.
+ * A copy for another chat. Our own message that was not itself forwarded becomes a clean copy; any other
+ * carries the forwarded mark and the new number of forwards (SND-27). The media stays where it was uploaded.
  */
 export function forwardedCopy(source: { fromMe: boolean; message: WireMessage }): WireMessage {
   const { isForwarded, forwardingScore } = readContext(unwrap(source.message).message);

@@ -1,7 +1,9 @@
 import type { GroupInfo } from '@posthorn/core/network/driver.ts';
 import type { LibraryGroup } from '../library-types.ts';
 
-/** A group as we tell it; `nameOf` gives the name that we have for a person, of the two that the network may give. */
+/**
+ * Converts a group for the port; `nameOf` picks our name for a person from the network's one or two names.
+ */
 export async function groupOf(
   group: LibraryGroup,
   nameOf: (jid: string, other?: string | null) => Promise<string>,

@@ -1,6 +1,9 @@
-/** Ids as senders choose them: of messages, and of whatever messages name. */
+/** Ids chosen by senders: of messages, and of references in messages. */
 
-/** An id that can be kept and be asked for: the store takes no other characters in its keys, and no long ones. */
+/**
+ * An id that can be stored and looked up: the store accepts only these characters in its keys, and no long
+ * keys.
+ */
 const ID = /^[\x21-\x7e]{1,128}$/;
 
 export function isId(value: unknown): value is string {

@@ -2,7 +2,7 @@ import type { InboundMedia } from '@posthorn/core/network/driver.ts';
 import { numberOf } from './numbers.ts';
 import type { WireMedia } from './wire-types.ts';
 
-/** What the key of media is derived for; each has keys of its own. */
+/** The purpose from which a media key is derived; each has its own keys. */
 export type MediaUse = 'image' | 'video' | 'audio' | 'document';
 
 const USES: Record<string, MediaUse> = {
@@ -15,25 +15,25 @@ const USES: Record<string, MediaUse> = {
   document: 'document',
 };
 
-/** By which keys media of a content type is encrypted. */
+/** The purpose used to encrypt media of a content type. */
 export function useOf(type: string): MediaUse {
   return USES[type] ?? 'document';
 }
 
-/** The handle that comes back to `download`. Bytes are base64: it may be kept as JSON. */
+/** The handle passed back to `download`. Bytes are base64: it may be stored as JSON. */
 export interface MediaRef {
   use: MediaUse;
   directPath: string;
   mediaKey: string;
-  /** Hex of the SHA-256 of the plain bytes; what does not match is not what was sent. */
+  /** Hex SHA-256 of the plain bytes; bytes with another hash were altered. */
   fileSha256: string;
-  /** The message that brought it, whose sender may upload it again. */
+  /** The message with this media, whose sender may upload it again. */
   of?: { chat: string; id: string };
 }
 
 const PATH = /^\/[\x21-\x7e]{1,2000}$/;
 
-/** The handle of received media; null when it does not say where it is or what opens it. */
+/** The handle of received media; null if its path or key is missing. */
 export function mediaRef(type: string, media: WireMedia): InboundMedia | null {
   const directPath = media.directPath || pathOf(media.url);
   if (!directPath || !PATH.test(directPath) || media.mediaKey?.length !== 32) return null;

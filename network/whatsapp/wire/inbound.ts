@@ -1,4 +1,4 @@
-/** A message of the network as the port has it: every family, and what changes messages that are there. No I/O. */
+/** Converts a network message to the port: every family, and changes of existing messages. No I/O. */
 import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import type { InboundMedia, InboundMessage, NetworkChange } from '@posthorn/core/network/driver.ts';
 import { kindOf, readContext, unwrap } from './content.ts';
@@ -7,7 +7,7 @@ import { mediaRef } from './inbound-media.ts';
 import { numberOf } from './numbers.ts';
 import { PROTOCOL, type WireKey, type WireMedia, type WireMessage } from './wire-types.ts';
 
-/** A message with its envelope, its addresses made ours. */
+/** A message with its envelope, with our addresses. */
 export interface Arrived {
   id: string;
   chat: string;
@@ -18,13 +18,13 @@ export interface Arrived {
   message: WireMessage;
 }
 
-/** What a message turned out to be. */
+/** The meaning of a message. */
 export type Read =
   | { kind: 'message'; message: InboundMessage }
   | { kind: 'change'; change: NetworkChange }
-  /** An answer in secret; who has the poll's secret can read it. */
+  /** An encrypted vote; reading it requires the poll's secret. */
   | { kind: 'vote'; pollKey: WireKey; vote: { encPayload: Uint8Array; encIv: Uint8Array } }
-  /** What devices and servers say to each other. */
+  /** Internal data of devices and servers. */
   | { kind: 'none' };
 
 type Body = Pick<InboundMessage, 'type' | 'content'> & { media?: InboundMedia };
@@ -38,12 +38,13 @@ export function readArrived(arrived: Arrived): Read {
     if (!pollKey?.id || !vote?.encPayload || !vote.encIv) return { kind: 'none' };
     return { kind: 'vote', pollKey, vote: { encPayload: vote.encPayload, encIv: vote.encIv } };
   }
-  // Pins are told to nobody, as on the sandbox; an album's parts are told, each by itself; what has no content is no message.
+  // Pins are not reported, as on the sandbox; an album's parts are reported one by one; a message without
+  // content is none.
   if (message.pinInChatMessage || message.albumMessage || kindOf(message) === null) return { kind: 'none' };
   return { kind: 'message', message: { ...envelopeOf(arrived, message), ...bodyOf(message, viewOnce) } };
 }
 
-/** What every message has besides its body. */
+/** All fields of a message besides its body. */
 export function envelopeOf(
   { id, chat, from, fromMe, pushName, at }: Arrived,
   message: WireMessage,
@@ -79,7 +80,7 @@ function readChange(arrived: Arrived, change: NonNullable<WireMessage['protocolM
   return { kind: 'change', change: { ...about, kind: 'edited', content: words } };
 }
 
-/** Readers of the families, by the field in which the network has them. */
+/** Readers of the families, by the network's field name. */
 const READERS: { [Kind in keyof WireMessage]?: (message: WireMessage, viewOnce: boolean) => Body } = {
   conversation: ({ conversation }) => ({ type: 'text', content: { text: conversation ?? '' } }),
   extendedTextMessage: readText,
@@ -116,7 +117,7 @@ const READERS: { [Kind in keyof WireMessage]?: (message: WireMessage, viewOnce: 
     readBusiness('product', 'product_id', productMessage?.product?.productId, productMessage?.product),
 };
 
-/** The body of a message; a kind that is not known arrives as `unknown` rather than not at all. */
+/** The body of a message; an unknown kind is reported as `unknown` instead of being dropped. */
 export function bodyOf(message: WireMessage, viewOnce: boolean): Body {
   const kind = kindOf(message);
   return (kind && READERS[kind]?.(message, viewOnce)) ?? { type: 'unknown', content: {} };
@@ -168,7 +169,7 @@ function readReaction({ reactionMessage }: WireMessage): Body {
 function readPoll(poll: NonNullable<WireMessage['pollCreationMessage']>): Body {
   const options = (poll.options ?? []).map((option) => option.optionName ?? '');
   const most = poll.selectableOptionsCount ?? 0;
-  // The network writes 0 for "as many as there are".
+  // The network writes 0 for "any number".
   return {
     type: 'poll',
     content: { question: poll.name ?? '', options, max_selections: most > 0 ? most : options.length },
@@ -193,7 +194,7 @@ function readEvent({ eventMessage }: WireMessage): Body {
   };
 }
 
-/** Times beyond what a date can be are nobody's. */
+/** Replaces a time outside the range of a date. */
 function isoOf(seconds: number): string {
   const date = new Date(seconds * 1000);
   return Number.isNaN(date.getTime()) ? new Date(0).toISOString() : date.toISOString();
@@ -225,7 +226,7 @@ function replyOf(
   };
 }
 
-/** The fields of an order or product that are words or numbers, as they stand. */
+/** The text and number fields of an order or product, unchanged. */
 function readBusiness(
   type: string,
   idField: string,

@@ -1,4 +1,6 @@
-/** The network's addresses and ours: theirs may name a device, and their anonymous ids stand beside phones. */
+/**
+ * Maps the network's addresses to ours: theirs may name a device, and may be anonymous ids instead of phones.
+ */
 import { isGroupJid, isLidJid, isUserJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 
 /** The address without the device: `5511...:12@s.whatsapp.net` is the person `5511...@s.whatsapp.net`. */
@@ -10,18 +12,18 @@ export function withoutDevice(jid: string): string {
   return `${user}@${server === 'c.us' || server === 'hosted' ? 's.whatsapp.net' : server}`;
 }
 
-/** Chats that we tell of: people, groups and statuses; no newsletters, no broadcast lists. */
+/** Chats we report: people, groups and statuses; no newsletters, no broadcast lists. */
 export function isOurChat(jid: string): boolean {
   return isUserJid(jid) || isGroupJid(jid) || isLidJid(jid) || jid === STATUS_BROADCAST;
 }
 
-/** Chats, and the servers of the network itself. */
+/** Chats we report, and the network's own servers. */
 export function mayMatter(jid: string): boolean {
   const plain = withoutDevice(jid);
   return isOurChat(plain) || !plain.includes('@') || plain === 's.whatsapp.net';
 }
 
-/** Of two names of one person, the phone's. Groups and statuses have one name. */
+/** Prefers the phone of a person's two names. Groups and statuses have one name. */
 export function preferPhone(jid: string, other: string | null | undefined): string {
   const one = withoutDevice(jid);
   if (!isLidJid(one) || !other) return one;

@@ -1,9 +1,9 @@
-/** The contents that carry media; the bytes were encrypted and uploaded before. */
+/** Contents with media, whose bytes are already encrypted and uploaded. */
 import type { OutboundMedia } from '@posthorn/core/network/driver.ts';
 import { given } from './given.ts';
 import type { WireMedia, WireMessage } from './wire-types.ts';
 
-/** Where the bytes are, and what opens them. */
+/** The address of the bytes, and the keys to decrypt them. */
 export interface UploadedMedia {
   url: string;
   directPath: string;
@@ -18,7 +18,7 @@ export interface UploadedMedia {
   >;
 }
 
-/** What the apps play a voice note by; others would offer it as a file. */
+/** The type that apps play as a voice note; they would offer others as a file. */
 const VOICE_NOTE = 'audio/ogg; codecs=opus';
 
 type Content = Record<string, unknown>;
@@ -60,7 +60,7 @@ export function mediaContent(kind: string, content: Content, media: UploadedMedi
   }
 }
 
-/** A voice note has its waveform with it, and one that is heard once is wrapped as apps do it. */
+/** A voice note includes its waveform, and a view-once one is wrapped as apps do it. */
 function audioOf(content: Content, stored: WireMedia, waveform: string | undefined): WireMessage {
   const ptt = content.ptt !== false;
   const once = content.view_once === true;

@@ -1,4 +1,4 @@
-/** A message of the port as the network's own: what the official apps put on the wire. No I/O, no clock. */
+/** Converts a message of the port to the format that the official apps send. No I/O, no clock. */
 import { isGroupJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { type MessageTarget, type OutboundMessage, SendRefused } from '@posthorn/core/network/driver.ts';
 import {
@@ -15,37 +15,37 @@ import { given } from './given.ts';
 import { mediaContent, type UploadedMedia } from './outbound-media.ts';
 import { PROTOCOL, type WireContext, type WireKey, type WireMessage } from './wire-types.ts';
 
-/** A message that was sent or received before, as it went over the wire. */
+/** A message sent or received before, in wire format. */
 export interface KnownMessage {
   id: string;
   chat: string;
-  /** Who wrote it, by the name under which the chat knows them. */
+  /** The author, by the name used in the chat. */
   from: string;
   fromMe: boolean;
   message: WireMessage;
 }
 
-/** What a message is made of besides itself; the caller has looked it up. */
+/** The other data a message is composed of, looked up by the caller. */
 export interface Ingredients {
   /** Our own address. */
   me: string;
   now: Date;
-  /** 32 random bytes, for what others answer in secret: polls and events. */
+  /** 32 random bytes with which others encrypt their answers: for polls and events. */
   secret: Uint8Array;
   media?: UploadedMedia | undefined;
   quoted?: KnownMessage | null | undefined;
-  /** The message that a reaction, edit or delete is about, where it is known. */
+  /** The message of a reaction, edit or delete, if it is known. */
   target?: KnownMessage | null | undefined;
-  /** The message that is forwarded. */
+  /** The message being forwarded. */
   source?: KnownMessage | null | undefined;
-  /** The status that is answered. */
+  /** The status being answered. */
   status?: KnownMessage | null | undefined;
 }
 
-/** The message and what its stanza has to say of it. */
+/** The message and the attributes of its stanza. */
 export interface Composed {
   message: WireMessage;
-  /** Of the `message` element; `edit` tells servers and old apps what kind of change it is. */
+  /** Attributes of the `message` element; `edit` tells servers and old apps the kind of change. */
   attributes?: Record<string, string>;
   /** The attributes of its `meta` element. */
   meta?: Record<string, string>;
@@ -58,7 +58,7 @@ const EDIT = '1';
 const DELETE_OWN = '7';
 const DELETE_AS_ADMIN = '8';
 
-/** Throws SendRefused for what this network cannot express. */
+/** Throws SendRefused for a message that this network cannot express. */
 export function compose(message: OutboundMessage, from: Ingredients): Composed {
   if (message.source) return { message: forward(from) };
   const composer = COMPOSERS[message.type];
@@ -127,7 +127,7 @@ function statusTextOf({ text, background_color: color, font }: Content): WireMes
   };
 }
 
-/** `#RRGGBB` as the network has colours: alpha first. */
+/** Converts `#RRGGBB` to the network's format, alpha first. */
 function argbOf(color: string): number {
   return (0xff000000 + Number.parseInt(color.replace('#', ''), 16)) >>> 0;
 }
@@ -157,7 +157,7 @@ function pollOf(content: Content, secret: Uint8Array): WireMessage {
     selectableOptionsCount: selectable,
   };
   const messageContextInfo = { messageSecret: secret };
-  // Apps of today write polls with one answer in a field of their own.
+  // Current apps send single-answer polls in a separate field.
   return selectable === 1
     ? { pollCreationMessageV3: poll, messageContextInfo }
     : { pollCreationMessage: poll, messageContextInfo };
@@ -200,7 +200,7 @@ function edit(message: OutboundMessage, from: Ingredients): Composed {
   };
 }
 
-/** A caption stands in the message of its media, which is sent whole again. */
+/** A caption is part of its media message, which is sent again as a whole. */
 function editedOf({ text, caption }: Content, target: KnownMessage | null | undefined): WireMessage {
   if (typeof text === 'string') return { conversation: text };
   const original = target && bareContent(target.message);
@@ -223,11 +223,11 @@ function forward({ source }: Ingredients): WireMessage {
   return forwardedCopy(source);
 }
 
-/** How the network names the message that something is about. */
+/** The network's key of the message that another one refers to. */
 export function keyOf(chat: string, target: MessageTarget, known?: KnownMessage | null): WireKey {
   const fromMe = target.from_me ?? known?.fromMe ?? false;
   const author = known?.from ?? target.sender;
-  // In a chat of two it is clear who wrote what is not ours.
+  // In a one-to-one chat the author is clear: if not us, the other side.
   const participant = (isGroupJid(chat) || chat === STATUS_BROADCAST) && !fromMe ? author : undefined;
   return { remoteJid: chat, fromMe, id: target.id, ...given({ participant }) };
 }
@@ -241,13 +241,13 @@ function mentionsOf({ mentions }: Content): WireContext {
   return Array.isArray(mentions) && mentions.length > 0 ? { mentionedJid: mentions as string[] } : {};
 }
 
-/** What a quote shows; no words of one that nobody kept, or that was deleted. */
+/** The content shown in a quote; empty if the message is not stored or was deleted. */
 function shownOf(known: KnownMessage | null | undefined): WireMessage {
   const content = known ? bareContent(known.message) : {};
   return kindOf(content) ? content : { conversation: '' };
 }
 
-/** What it answers: a message of this chat, or a status. */
+/** The context of an answer to a message of this chat, or to a status. */
 function answerOf(message: OutboundMessage, { quoted, status, me }: Ingredients): WireContext {
   if (message.status) {
     const answered = shownOf(status);
@@ -257,10 +257,10 @@ function answerOf(message: OutboundMessage, { quoted, status, me }: Ingredients)
     };
   }
   if (!message.quotedId) return {};
-  // A message that nobody kept is still named; the other side's app shows its own copy.
+  // A message that is not stored is still named; the recipient's app shows its own copy.
   const from = quoted ? (quoted.fromMe ? me : quoted.from) : message.to;
   const answered = shownOf(quoted);
-  // In a chat whose messages disappear, the answer does so as well.
+  // In a chat with disappearing messages, the answer disappears as well.
   const expiration = quoted && readContext(unwrap(quoted.message).message).expiration;
   return {
     ...contextOf({ id: message.quotedId, from, message: answered }),

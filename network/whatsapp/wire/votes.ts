@@ -1,7 +1,7 @@
-/** Votes in polls: encrypted under the poll's secret, and naming options by their hashes. */
+/** Poll votes: encrypted under the poll's secret, with options named by their hashes. */
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto';
 
-/** Who votes in which poll of whom. */
+/** Identifies a voter, a poll and its author. */
 export interface VoteOf {
   pollId: string;
   pollAuthor: string;
@@ -11,7 +11,7 @@ export interface VoteOf {
 
 const TAG_BYTES = 16;
 
-/** What stands for an option in a vote. */
+/** The hash that stands for an option in a vote. */
 export function hashOfOption(option: string): Buffer {
   return createHash('sha256').update(option).digest();
 }
@@ -24,7 +24,7 @@ export function sealVote(vote: Uint8Array, of: VoteOf): { encPayload: Buffer; en
   return { encPayload: Buffer.concat([sealed, cipher.getAuthTag()]), encIv };
 }
 
-/** The vote's bytes; null when it was not sealed by this voter for this poll. */
+/** The vote's bytes; null if it was not sealed by this voter for this poll. */
 export function openVote(
   { encPayload, encIv }: { encPayload: Uint8Array; encIv: Uint8Array },
   of: VoteOf,
@@ -40,7 +40,7 @@ export function openVote(
   }
 }
 
-/** Names of options by the hashes of a vote, in the order of the poll; hashes of no option are passed over. */
+/** The options for a vote's hashes, in the order of the poll; skips unknown hashes. */
 export function optionsOf(options: readonly string[], hashes: readonly Uint8Array[]): string[] {
   const chosen = new Set(hashes.map((hash) => Buffer.from(hash).toString('hex')));
   return options.filter((option) => chosen.has(hashOfOption(option).toString('hex')));

@@ -1,4 +1,4 @@
-/** The network's own message, as far as we write and read it: the names are those of its protobuf. */
+/** The network's own message, as far as we write and read it, with the names of its protobuf. */
 
 export type WireNumber = number | string | { toNumber(): number };
 type Maybe<T> = T | null | undefined;
@@ -8,7 +8,7 @@ export interface WireKey {
   fromMe?: Maybe<boolean>;
   id?: Maybe<string>;
   participant?: Maybe<string>;
-  /** The other name of the chat or of the sender: a phone's for an anonymous id, or the reverse. Not on the wire. */
+  /** The other name of the chat or sender: a phone for an anonymous id, or the reverse. Not on the wire. */
   remoteJidAlt?: Maybe<string>;
   participantAlt?: Maybe<string>;
 }
@@ -40,7 +40,7 @@ export interface WireText extends WithContext {
   font?: Maybe<number>;
 }
 
-/** Every kind of media; which fields count depends on the kind. */
+/** All kinds of media; the kind determines which fields count. */
 export interface WireMedia extends WithContext {
   url?: Maybe<string>;
   directPath?: Maybe<string>;
@@ -162,7 +162,7 @@ export interface WireMessage {
   ephemeralMessage?: Maybe<Wrapped>;
   editedMessage?: Maybe<Wrapped>;
   associatedChildMessage?: Maybe<Wrapped>;
-  /** How many pictures and videos follow. */
+  /** Announces a number of pictures and videos that follow. */
   albumMessage?: Maybe<WithContext>;
   deviceSentMessage?: Maybe<Wrapped>;
   senderKeyDistributionMessage?: unknown;
