@@ -1,10 +1,11 @@
-// `npm start`. The door only: plain JavaScript without a single import, and no "type" in the package.json
-// beside it, because then even a Node that can't read TypeScript runs it and says so, in one line.
+// `npm start`. This file only starts the program: plain JavaScript without imports, and no "type" in the
+// package.json beside it, so that even a Node that can't read TypeScript can run it and print a one-line
+// error.
 {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   if (major > 22 || (major === 22 && minor >= 18)) {
-    // Compiling takes most of a start: 1.5 s of modules become 0.5 s. Not the default folder under /tmp,
-    // where another user could lay code for us.
+    // Compiling takes most of the start: 1.5 s of loading modules becomes 0.5 s. Not the default folder under
+    // /tmp, where another user could plant code.
     process
       .getBuiltinModule('node:module')
       .enableCompileCache(`${__dirname}/../node_modules/.cache/compiled`);

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { Standalone } from './start.ts';
 
-/** What the screen shows once everything answers: where it is, and what to type next. */
+/** The text shown once everything answers: the addresses, and the commands to type next. */
 export function announce(standalone: Standalone, tookMs: number): string {
   const { messagingUrl, billingUrl, sandboxUrl, dataDir, databaseDir } = standalone;
   const steps = [...addresses(standalone), 'npx msgctl quick-register --email you@example.com'];
@@ -22,14 +22,14 @@ ${steps.map((step) => `  ${step}`).join('\n')}
 `;
 }
 
-/** Where msgctl looks when nothing tells it another address. */
+/** The addresses msgctl uses by default. */
 const MSGCTL_LOOKS_AT = {
   POSTHORN_URL: 'http://127.0.0.1:8080',
   POSTHORN_BILLING_URL: 'http://127.0.0.1:8081',
   POSTHORN_SANDBOX_URL: 'http://127.0.0.1:8090',
 };
 
-/** What tells msgctl of the addresses that it would not look at. */
+/** The command that tells msgctl about addresses other than its defaults. */
 function addresses({ messagingUrl, billingUrl, sandboxUrl }: Standalone): string[] {
   const here = {
     POSTHORN_URL: messagingUrl,
@@ -41,7 +41,7 @@ function addresses({ messagingUrl, billingUrl, sandboxUrl }: Standalone): string
   return told.length === 0 ? [] : [`export ${told.join(' ')}`];
 }
 
-/** Relative where that is shorter. */
+/** Relative to the current folder if that is shorter. */
 function shown(dir: string): string {
   const relative = path.relative('', dir);
   return relative.startsWith('..') || path.isAbsolute(relative) ? dir : relative;

@@ -4,17 +4,16 @@ import { DatabaseSync } from 'node:sqlite';
 import { StartError } from '@posthorn/core/platform/run-main.ts';
 
 export interface DataDir {
-  /** Absolute. */
+  /** Absolute path. */
   dir: string;
-  /** Lets another start in. Also happens by itself when this process ends, however it ends. */
+  /** Lets another start use the folder. Also happens by itself when this process ends, however it ends. */
   release(): void;
 }
 
 /**
- * Makes the folder and takes it for this process alone. Throws one line when another start holds it.
- *
- * The lock is the kernel's, on a file, by way of SQLite: Node has no flock of its own, and a pid file
- * can't be taken over after a kill -9 without a race between two starts.
+ * Creates the folder and locks it for this process. Throws a one-line error if another start holds it. The
+ * lock is the kernel's, on a file, through SQLite: Node has no flock, and after a kill -9 two starts would
+ * race to take over a pid file.
  */
 export function openDataDir(given: string): DataDir {
   const dir = path.resolve(given);
@@ -22,7 +21,8 @@ export function openDataDir(given: string): DataDir {
   let lock: DatabaseSync;
   try {
     mkdirSync(dir, { recursive: true });
-    // Root's database runs as another user, who has to pass through here; nobody may list it.
+    // Under root the database runs as another user, who must be able to pass through this folder; nobody may
+    // list it.
     chmodSync(dir, process.getuid?.() === 0 ? 0o711 : 0o700);
     lock = new DatabaseSync(path.join(dir, 'lock'));
   } catch (cause) {

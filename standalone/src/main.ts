@@ -6,7 +6,7 @@ import { announce } from './announce.ts';
 import { readSettings } from './settings.ts';
 import { startStandalone } from './start.ts';
 
-/** Everything in one process, with nothing to set up: `npm start`. */
+/** Everything in one process, without any setup: `npm start`. */
 await runMain('posthorn', async () => {
   const settings = readSettings(process.env);
   const log = createLog({ level: settings.config.LOG_LEVEL, role: 'standalone' });
@@ -22,7 +22,7 @@ await runMain('posthorn', async () => {
     // Now rather than at the end, which a kill would skip.
     flushCompileCache();
   } catch (err) {
-    // A signal in the middle of the start closes what the rest of the start then misses.
+    // A signal during the start closes parts that the rest of the start then finds missing.
     if (shutdown.isDraining()) return;
     await shutdown.begin('the start failed');
     throw err;

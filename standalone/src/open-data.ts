@@ -8,11 +8,11 @@ import { fillIn, type Settings } from './settings.ts';
 export interface OpenedData {
   /** With the secrets, the database and an absolute DATA_DIR. */
   config: Config;
-  /** Where the embedded database is kept; null with DATABASE_URL. */
+  /** The folder of the embedded database; null with DATABASE_URL. */
   databaseDir: string | null;
 }
 
-/** The secrets in `dataDir`, which is ours alone already, and a database. Rejects with a StartError. */
+/** Opens the secrets and a database in `dataDir`, which is already locked. Rejects with a StartError. */
 export async function openData(deps: {
   dataDir: string;
   settings: Settings;
@@ -30,11 +30,11 @@ export async function openData(deps: {
   postgres.died.then(deps.onDeath);
   const { directory, endedStaleProcess } = postgres;
   if (endedStaleProcess !== null)
-    log.info({ pid: endedStaleProcess }, 'stopped the database of a start that was killed');
+    log.info({ pid: endedStaleProcess }, 'stopped the database left by a killed start');
   for (const dir of directory.leftBehind)
     log.warn(
       { dir },
-      'a database that this DATA_DIR had before is still there: remove it when nobody needs it',
+      'an earlier database of this DATA_DIR is still there: remove it when nobody needs it any more',
     );
   return { config: { ...config, DATABASE_URL: postgres.url }, databaseDir: directory.dir };
 }

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * Rejects, as listening itself would (EADDRINUSE with the port), when one of the ports is taken: told
- * before the database is made, not after.
+ * Rejects like listening would (EADDRINUSE with the port) if one of the ports is taken: before the database
+ * is created, not after.
  */
 export async function ensurePortsFree(host: string, ports: readonly number[]): Promise<void> {
   for (const port of ports) {

@@ -8,17 +8,17 @@ const schema = z.object({
   JWT_SECRET: z.string(),
   ENCRYPTION_KEY: z.string(),
   INTERNAL_SECRET: z.string(),
-  /** Of the embedded PostgreSQL. */
+  /** The password of the embedded PostgreSQL. */
   DATABASE_PASSWORD: z.string(),
 });
 
-/** Named as the settings they stand in for. */
+/** Named like the settings they replace. */
 export type Secrets = z.output<typeof schema>;
 
 /**
- * The secrets of a zero-setup installation: drawn at the first start, kept in DATA_DIR/secrets.json (mode
- * 0600), the same ever after. Throws one line when the file is broken, or gone while the data that it
- * opens is still there: new ones would only hide that.
+ * Loads the secrets of a zero-setup installation: generated at the first start, stored in
+ * DATA_DIR/secrets.json (mode 0600), never changed. Throws a one-line error if the file is broken, or missing
+ * while the data it opens still exists: generating new ones would only hide that.
  */
 export function loadSecrets(dataDir: string): Secrets {
   const file = path.join(dataDir, 'secrets.json');

@@ -5,14 +5,14 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface Settings {
   config: Config;
-  /** The parts that no variable swaps for a real one. */
+  /** The parts for which no variable names a real one. */
   embedded: { postgres: boolean; broker: boolean; sandbox: boolean };
 }
 
 /**
- * The settings of a standalone start: every default of the roles but for what only makes sense on one's
- * own machine. Throws {@link ConfigError}. What is generated or embedded holds a place until
- * {@link fillIn}: a wrong setting must be told before anything is started.
+ * The settings of a standalone start: the roles' defaults, except for a few that only make sense on one's own
+ * machine. Throws {@link ConfigError}. Generated and embedded values are placeholders until {@link fillIn}: a
+ * wrong setting must be reported before anything is started.
  */
 export function readSettings(env: Environment): Settings {
   const set = Object.fromEntries(
@@ -21,11 +21,11 @@ export function readSettings(env: Environment): Settings {
   const port = set.PORT ?? '8080';
   const config = loadConfig({
     NODE_ENV: 'development',
-    // The screen is for the person who typed the command.
+    // The screen belongs to the person who typed the command.
     LOG_LEVEL: 'warn',
     ALLOW_PRIVATE_WEBHOOKS: 'true',
     ALLOW_PRIVATE_PROXIES: 'true',
-    // One process is no rolling restart: whoever presses Ctrl-C waits for nothing, whatever NODE_ENV says.
+    // A single process has no rolling restart: Ctrl-C must not wait, whatever NODE_ENV says.
     SHUTDOWN_DELAY_SECONDS: '0',
     BILLING_SIMULATED: 'true',
     PLAYGROUND_ENABLED: 'true',
@@ -39,7 +39,7 @@ export function readSettings(env: Environment): Settings {
     INTERNAL_SECRET: PLACE,
     ...set,
   });
-  // Nobody is banned on the sandbox, and who tries the service out must not wait for minutes (SND-38).
+  // The sandbox bans nobody, and someone trying the service out must not wait for minutes (SND-38).
   if (config.NETWORK_DRIVERS.every((name) => name === 'sandbox')) config.HUMANIZE_MAX_SECONDS ??= 10;
   return {
     config,
@@ -53,7 +53,7 @@ export function readSettings(env: Environment): Settings {
 
 const PLACE = '0'.repeat(64);
 
-/** Puts the generated secrets where the environment names none. */
+/** Inserts the generated secrets for those missing in the environment. */
 export function fillIn(config: Config, secrets: Secrets): Config {
   const given = (value: string | undefined, generated: string) =>
     value === undefined || value === PLACE ? generated : value;

@@ -20,10 +20,10 @@ import type { Settings } from './settings.ts';
 export interface Standalone {
   messagingUrl: string;
   billingUrl: string;
-  /** Of the sandbox's control API; null when the network is elsewhere. */
+  /** URL of the sandbox's control API; null if the network is elsewhere. */
   sandboxUrl: string | null;
   dataDir: string;
-  /** Where the embedded database is kept; null with DATABASE_URL. */
+  /** The folder of the embedded database; null with DATABASE_URL. */
   databaseDir: string | null;
 }
 
@@ -31,18 +31,18 @@ interface StandaloneDeps {
   settings: Settings;
   log: Log;
   shutdown: Shutdown;
-  /** Told in one line when a part died under us, and nothing can go on. */
+  /** Called with a one-line reason if a part died and the process cannot continue. */
   onDeath(what: string): void;
 }
 
 /**
- * All roles in one process, every part that no setting names embedded (ERR-16). What is opened is closed
- * by `shutdown`, the last first. Rejects with a StartError, or as the roles do.
+ * Runs all roles in one process, with every part embedded that no setting names (ERR-16). `shutdown` closes
+ * everything opened here, the last first. Rejects with a StartError, or with the error of a role.
  */
 export async function startStandalone(deps: StandaloneDeps): Promise<Standalone> {
   const { log, shutdown } = deps;
   const { config: given, embedded } = deps.settings;
-  // First of all: whoever types npm start twice is told that, not that a port is in use.
+  // First of all, so that a second npm start reports that, and not a port in use.
   const held = openDataDir(given.DATA_DIR);
   shutdown.add('data folder', held.release);
   await ensurePortsFree(given.HOST, [given.PORT, given.BILLING_PORT]);
@@ -63,10 +63,10 @@ export async function startStandalone(deps: StandaloneDeps): Promise<Standalone>
     shutdown,
     bus: await openBus({ url: config.DATABASE_URL, log, shutdown, name: 'standalone' }),
   };
-  // Two services, two /metrics; what the process itself uses stands in the other.
+  // Two services, two /metrics; the process's own metrics are in the other one.
   const billingPort = await startBilling({ ...parts, metrics: createMetrics({ collectProcess: false }) });
   const billingUrl = urlOf(config.HOST, billingPort);
-  // The others reach it where it listens, also on a port that was free by chance.
+  // The other roles use its actual address, also if its port was picked automatically.
   parts.config.BILLING_INTERNAL_URL ??= billingUrl;
   const worker = await openWorkerRoles({ ...parts, broker });
   const port = await startMessaging({ ...parts, queues: worker.queues });
@@ -80,13 +80,13 @@ export async function startStandalone(deps: StandaloneDeps): Promise<Standalone>
   };
 }
 
-/** Where a browser on this machine finds what listens on `host`. */
+/** The URL by which a browser on this machine reaches a server listening on `host`. */
 function urlOf(host: string, port: number): string {
   const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
-/** The simulated network, which the driver reaches over a real connection even in one process. */
+/** Starts the simulated network; the driver connects to it over a real connection even in one process. */
 async function openSandbox(config: Config, { log, shutdown }: StandaloneDeps): Promise<SandboxServer> {
   const sandbox = await createSandboxServer({
     port: config.SANDBOX_PORT,

@@ -21,10 +21,9 @@ interface Link {
 }
 
 /**
- * The folder that holds `bin/postgres` and `bin/initdb`: the npm package itself where `user` can run it
- * there. When it lies where that user can't reach it (under a home of mode 0700, installed with umask
- * 077), or its install script did not run and the library links are missing, a whole copy is made under
- * `copyTo`, once for each version.
+ * Finds the folder with `bin/postgres` and `bin/initdb`: the npm package itself, if `user` can run it there.
+ * If that user can't reach it (in a home of mode 0700, or installed with umask 077), or its install script
+ * did not run and the library links are missing, copies all of it to `copyTo`, once per version.
  */
 export function findBinaries(copyTo: string, user: ServerUser): string {
   const { root, version } = findPackage();
@@ -33,7 +32,7 @@ export function findBinaries(copyTo: string, user: ServerUser): string {
 
   const copy = path.join(copyTo, `postgresql-${version}`);
   if (existsSync(copy) && isUsable(copy, links, user)) return copy;
-  // Made under another name first: a copy that was cut off half-way is never taken for a whole one.
+  // Created under another name first, so that an interrupted copy is never taken for a complete one.
   const making = `${copy}.${process.pid}.new`;
   rmSync(making, { recursive: true, force: true });
   mkdirSync(copyTo, { recursive: true });
@@ -69,7 +68,7 @@ function findPackage(): { root: string; version: string } {
   }
 }
 
-/** The links that the package's install script makes, which npm may have been told not to run. */
+/** The links that the package's install script creates; npm may be configured not to run it. */
 function readLinks(root: string): Link[] {
   const list = path.join(root, 'pg-symlinks.json');
   return existsSync(list) ? JSON.parse(readFileSync(list, 'utf8')) : [];
@@ -80,7 +79,7 @@ const inFolder = (file: string, folder: string) => path.join(folder, file.replac
 function isUsable(root: string, links: readonly Link[], user: ServerUser): boolean {
   const programs = ['bin/initdb', 'bin/postgres'].map((file) => path.join(root, file));
   const libraries = links.map(({ target }) => inFolder(target, root));
-  // One file from the end of the tree: npm gives all of them the same mode.
+  // One file is enough: npm gives all of them the same mode.
   const data = path.join(root, 'share', 'postgresql', 'postgres.bki');
   return userMay(user, '-x', programs) && userMay(user, '-r', [...libraries, data]);
 }

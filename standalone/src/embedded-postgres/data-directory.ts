@@ -17,22 +17,22 @@ import { StartError } from '@posthorn/core/platform/run-main.ts';
 import { chooseServerUser, type ServerUser, userMay } from './server-user.ts';
 
 export interface DataDirectory {
-  /** Holds `data`, and the copy of the binaries where one is needed. Real path. */
+  /** Contains `data`, and the copy of the binaries if one is needed. Real path. */
   dir: string;
-  /** PostgreSQL's own data directory; not there before the first start. */
+  /** PostgreSQL's own data directory; missing before the first start. */
   data: string;
   user: ServerUser;
-  /** Homes that this DATA_DIR had before it was emptied: nothing reads them any more. */
+  /** Former database folders of this DATA_DIR from before it was emptied: nothing reads them any more. */
   leftBehind: readonly string[];
 }
 
-/** Places that survive a reboot and that every user may enter, best first. */
+/** Folders that survive a reboot and that every user may enter, best first. */
 const OUTSIDE = ['/var/lib/posthorn', '/srv/posthorn', '/opt/posthorn', '/var/tmp/posthorn'];
 
 /**
- * Where the embedded PostgreSQL lives: `DATA_DIR/postgres`, or, when root starts it in a folder that only
- * root may enter, a folder of its own under /var/lib/posthorn that `DATA_DIR/postgres` then links to
- * (docs/decisions/0006-embedded-postgres.md). The link is the one pointer: it moves with DATA_DIR.
+ * Chooses the folder of the embedded PostgreSQL: `DATA_DIR/postgres`. If root starts it in a folder that only
+ * root may enter, it is a separate folder under /var/lib/posthorn, and `DATA_DIR/postgres` links to that
+ * (docs/decisions/0006-embedded-postgres.md). The link is the only pointer: it moves with DATA_DIR.
  */
 export function prepareDataDirectory(dataDir: string, outside: readonly string[] = OUTSIDE): DataDirectory {
   const place = path.join(dataDir, 'postgres');
@@ -71,7 +71,7 @@ function makeOutside(
     const dir = path.join(base, randomBytes(6).toString('hex'));
     try {
       mkdirSync(base, { recursive: true });
-      // Whatever the umask is: others may pass through, and list nothing.
+      // Independent of the umask: others may pass through, but not list it.
       chmodSync(base, 0o711);
       mkdirSync(dir);
     } catch {
@@ -91,7 +91,10 @@ function makeOutside(
   );
 }
 
-/** Some file systems (shared folders of virtual machines, root-squashed NFS) ignore or refuse this. */
+/**
+ * Whether `user` can own files here: some file systems (shared folders of virtual machines, root-squashed
+ * NFS) ignore or refuse this.
+ */
 function canOwn(dir: string, user: ServerUser): boolean {
   const probe = path.join(dir, 'probe');
   try {

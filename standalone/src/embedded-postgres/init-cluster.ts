@@ -7,12 +7,12 @@ import type { DataDirectory } from './data-directory.ts';
 
 const run = promisify(execFile);
 
-/** The superuser of the embedded server, and the owner of the one database in it. */
+/** The superuser of the embedded server, and the owner of its only database. */
 export const SUPERUSER = 'posthorn';
 
 /**
- * Makes `directory.data` unless it is there. It is made under another name and renamed: a start that is killed
- * half-way leaves nothing that looks like a database.
+ * Creates `directory.data` unless it exists. It is created under another name and renamed, so an interrupted
+ * start leaves nothing that looks like a database.
  */
 export async function initCluster(
   directory: DataDirectory,
@@ -33,7 +33,7 @@ export async function initCluster(
       path.join(binaries, 'bin', 'initdb'),
       [
         ...['-D', making, '-U', SUPERUSER, '--auth=scram-sha-256', `--pwfile=${passwordFile}`],
-        // The same on every machine: no locale of the system has a say in what an index looks like.
+        // The same on every machine: index order must not depend on a locale of the system.
         ...['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
       ],
       { ...directory.user, env: serverEnv(), cwd: directory.dir },
@@ -49,7 +49,7 @@ export async function initCluster(
   renameSync(making, directory.data);
 }
 
-/** All that the server's programs get: nothing of our own environment, where secrets may stand. */
+/** The whole environment of the server's programs: nothing from ours, which may contain secrets. */
 export function serverEnv(): Record<string, string> {
   return { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 }

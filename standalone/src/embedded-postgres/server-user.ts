@@ -2,16 +2,16 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { StartError } from '@posthorn/core/platform/run-main.ts';
 
-/** Who runs the server: PostgreSQL refuses root. An empty object is "the user we are". */
+/** The user that runs the server, because PostgreSQL refuses root. An empty object means the current user. */
 export interface ServerUser {
   uid?: number;
   gid?: number;
 }
 
 /**
- * The user that PostgreSQL runs as. For an ordinary user: itself. For root: whoever owns `dataDir` when
- * that is there (a `postgres` user that appears later must not lock the data out), else `postgres`, else
- * `nobody`; no user is ever made on the machine. Throws when there is none of these.
+ * Chooses the user PostgreSQL runs as. For an ordinary user: itself. For root: the owner of `dataDir` if that
+ * exists (a `postgres` user added later must not lock the data out), else `postgres`, else `nobody`; never
+ * creates a user. Throws if none of these exists.
  */
 export function chooseServerUser(dataDir?: string): ServerUser {
   if (process.getuid?.() !== 0) return {};
@@ -29,8 +29,8 @@ export function chooseServerUser(dataDir?: string): ServerUser {
 }
 
 /**
- * Whether that user may do `test` (`-r`, `-x` as in test(1)) with every one of the paths. Asked of the
- * system itself, as that user: mode bits alone miss access lists and read-only mounts.
+ * Whether that user may do `test` (`-r`, `-x` as in test(1)) on each of the paths. Asks the system as that
+ * user, because mode bits do not reflect access lists and read-only mounts.
  */
 export function userMay(user: ServerUser, test: '-r' | '-x', paths: readonly string[]): boolean {
   const script = `for path; do test ${test} "$path" || exit 1; done`;

@@ -4,27 +4,27 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { StartError } from '@posthorn/core/platform/run-main.ts';
 
-/** How long a server that was told to stop may take before it is told more firmly. */
+/** How long a server may take to stop before it gets a stronger signal. */
 const PATIENCE_MS = 10_000;
 
 /**
- * Clears what a killed start left in `data`: its server, still running, is stopped; a pid file whose
- * number another program has by now is removed, and that program left alone. Call it only while holding
- * the lock of DATA_DIR. Returns the pid that was stopped, or null.
- *
- * Stopped rather than taken over: a child can be waited for and ends with us, and the stop costs 0.1 s.
+ * Cleans up after a killed start in `data`: stops its server if it still runs; if another program has the pid
+ * by now, removes the pid file and leaves that program alone. Call it only while holding the lock of
+ * DATA_DIR. Returns the stopped pid, or null.
+ * The server is stopped, not taken over: we can wait for a child process, it ends with us, and the stop costs
+ * 0.1 s.
  */
 export async function endStaleProcess(data: string): Promise<number | null> {
   const pidFile = path.join(data, 'postmaster.pid');
   if (!existsSync(pidFile)) return null;
   const pid = Number(readFileSync(pidFile, 'utf8').split('\n')[0]);
-  // A dead one's file is left to PostgreSQL, which also looks whether its memory is still in use.
+  // PostgreSQL removes the file of a dead server itself, and also checks whether its memory is still in use.
   if (!Number.isInteger(pid) || pid <= 0 || !isAlive(pid)) return null;
   if (!isServerOf(pid, data)) {
     rmSync(pidFile, { force: true });
     return null;
   }
-  // Fast shutdown, then immediate: both keep what was committed.
+  // Fast shutdown, then immediate: both keep committed data.
   for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
     process.kill(pid, signal);
     const deadline = performance.now() + PATIENCE_MS;
@@ -40,14 +40,14 @@ function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
   } catch (err) {
-    // Another user's process is alive too, and not ours to signal.
+    // Another user's process is alive too, but we may not signal it.
     return (err as NodeJS.ErrnoException).code === 'EPERM';
   }
-  // A dead child that nobody waited for (a container without an init) still answers to signal 0.
+  // A dead child that was never waited for (a container without an init) still answers to signal 0.
   return !/^\d+ \(.*\) Z/s.test(read(`/proc/${pid}/stat`));
 }
 
-/** True for a postgres that works on this very folder: by where it stands, or by what it was told. */
+/** Whether the process is a postgres on this very folder, by its working directory or its arguments. */
 function isServerOf(pid: number, data: string): boolean {
   if (!existsSync('/proc/self/cmdline')) {
     const command = execFileSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], { encoding: 'utf8' });
@@ -58,7 +58,7 @@ function isServerOf(pid: number, data: string): boolean {
   try {
     if (readlinkSync(`/proc/${pid}/cwd`) === data) return true;
   } catch {
-    // Root without CAP_SYS_PTRACE, as in most containers, may not look there.
+    // Root without CAP_SYS_PTRACE, as in most containers, may not read that link.
   }
   return args[args.indexOf('-D') + 1] === data;
 }

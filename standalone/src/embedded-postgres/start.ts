@@ -12,26 +12,26 @@ import { initCluster, SUPERUSER, serverEnv } from './init-cluster.ts';
 import { endStaleProcess } from './stale-process.ts';
 
 export interface EmbeddedPostgres {
-  /** Of the database `posthorn`, on 127.0.0.1 and a port that was free. */
+  /** URL of the database `posthorn`, on 127.0.0.1 and a free port. */
   url: string;
   directory: DataDirectory;
   /** Process id of an earlier start's server that had to be stopped first, or null. */
   endedStaleProcess: number | null;
-  /** Resolves, with what happened in one line, when the server ends without having been asked to. */
+  /** Resolves with a one-line description if the server ends without being asked to. */
   readonly died: Promise<string>;
-  /** Fast shutdown: open connections are cut, what was committed is on the disk. */
+  /** Fast shutdown: open connections are cut, committed data is on disk. */
   stop(): Promise<void>;
 }
 
 const DATABASE = 'posthorn';
 const START_TIMEOUT_MS = 20_000;
 const STOP_TIMEOUT_MS = 8_000;
-/** A port taken in between, or backends of a killed server that have not noticed yet: both pass. */
+/** A port taken in between, or backends of a killed server that have not noticed yet: both are temporary. */
 const ATTEMPTS = 5;
 
 /**
- * Starts the PostgreSQL that comes with npm on the data of `dataDir`, making it at the first start. The
- * caller holds the lock of `dataDir`. Rejects with one line that says what is wrong.
+ * Starts the npm package's PostgreSQL on the data of `dataDir`, which it creates at the first start. The
+ * caller holds the lock of `dataDir`. Rejects with a one-line explanation.
  */
 export async function startEmbeddedPostgres(options: {
   dataDir: string;
@@ -44,7 +44,7 @@ export async function startEmbeddedPostgres(options: {
   const logFile = path.join(options.dataDir, 'postgres.log');
   const { server, port } = await launch({ directory, binaries, logFile, password: options.password });
   let stopping = false;
-  // Whatever ends us without a chance to wait: the server gets its signal and ends in order by itself.
+  // If our process exits without waiting, the server still gets its signal and shuts down cleanly by itself.
   const onExit = () => server.kill('SIGINT');
   process.once('exit', onExit);
   const died = once(server, 'exit').then(([code, signal]) => {
@@ -93,7 +93,7 @@ function spawnServer({ directory, binaries, logFile }: Launch, port: number): Ch
     // Logs are partitioned by day: one statement may lock many tables.
     max_locks_per_transaction: 256,
     timezone: 'UTC',
-    // A statement that fails is the application's to tell: the values it names must not stand in a log.
+    // The application reports failed statements: their values must not get into a log.
     log_min_messages: 'log',
     log_error_verbosity: 'terse',
     log_checkpoints: 'off',
@@ -105,7 +105,7 @@ function spawnServer({ directory, binaries, logFile }: Launch, port: number): Ch
       ...directory.user,
       env: serverEnv(),
       cwd: directory.dir,
-      // Its own session: Ctrl-C at the terminal must not take the database from under what is draining.
+      // In its own session: Ctrl-C at the terminal must not stop the database while other parts drain.
       detached: true,
       stdio: ['ignore', log, log],
     });
@@ -114,10 +114,10 @@ function spawnServer({ directory, binaries, logFile }: Launch, port: number): Ch
   }
 }
 
-/** Trying again would not help: the server runs and does not let us in. */
+/** A retry would not help: the server runs and refuses our connection. */
 class Refused extends Error {}
 
-/** Null once the database `posthorn` is there; an empty error when the server ended by itself. */
+/** Null once the database `posthorn` exists; an error without a message if the server ended by itself. */
 async function becomeReady(server: ChildProcess, url: string): Promise<Error | null> {
   let failed: Error | null = null;
   server.once('error', (err) => {
@@ -165,7 +165,7 @@ const hasEnded = (server: ChildProcess) => server.exitCode !== null || server.si
 const urlOf = (port: number, password: string, database: string) =>
   `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${database}`;
 
-/** The last word of a server that ended by itself. */
+/** The last error in the log of a server that ended by itself. */
 function reasonIn(logFile: string): string {
   const lines = readFileSync(logFile, 'utf8').trim().split('\n');
   return lines.findLast((line) => /FATAL|PANIC/.test(line)) ?? lines.at(-1) ?? '';
