@@ -1,6 +1,7 @@
 /**
- * `node openapi/check-breaking.ts` compares the documents with the published ones of the last release, and exits 1
- * for a change that breaks callers and is not declared in breaking-changes.json, and for a declaration of none.
+ * `node openapi/check-breaking.ts` compares the documents with the published ones of the last release. Exits
+ * 1 if a change breaks callers and is not declared in breaking-changes.json, or if a declared change does not
+ * break anything.
  */
 import { readFile } from 'node:fs/promises';
 import { findBreakingChanges } from './find-breaking-changes.ts';

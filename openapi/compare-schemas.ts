@@ -2,21 +2,21 @@ import type { Json } from './json.ts';
 import { type SchemaView, viewOf } from './schema-view.ts';
 
 /**
- * Who writes the value. `in`: callers do, and what they wrote yesterday has to pass today. `out`: the service does,
- * and what readers count on has to stay. Readers live with new fields and new words.
+ * `in`: callers write the value, and values valid yesterday must be valid today. `out`: the service writes
+ * it, and fields that readers rely on must stay. Readers must accept new fields and new enum values.
  */
 export type Direction = 'in' | 'out';
 
 export interface Sides {
-  /** The whole documents, which references are looked up in. */
+  /** The whole documents, to resolve references. */
   published: Json;
   present: Json;
   direction: Direction;
-  /** Pairs that are under comparison already: schemas may refer to themselves. */
+  /** Pairs already being compared: schemas may refer to themselves. */
   seen: Set<string>;
 }
 
-/** What breaks between two schemas, as sentences that begin with `where`. */
+/** The breaking changes between two schemas, as sentences that begin with `where`. */
 export function compareSchemas(sides: Sides, where: string, before: Json, after: Json): string[] {
   const pair = `${sides.direction} ${JSON.stringify(before)} ${JSON.stringify(after)}`;
   if (sides.seen.has(pair)) return [];

@@ -3,7 +3,7 @@ import type { Json } from './json.ts';
 const integer = { type: 'integer' };
 const string = { type: 'string' };
 
-/** Security schemes, header parameters and response headers that many operations share. */
+/** Security schemes, header parameters and response headers shared by many operations. */
 export const COMPONENTS: Json = {
   securitySchemes: {
     bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'From POST /v1/auth/login' },

@@ -1,12 +1,12 @@
 import { docOfField } from '@posthorn/contract/field-docs/index.ts';
 import type { Json } from './json.ts';
 
-/** Puts the contract's table of field descriptions on the fields whose schema has none, in place. */
+/** Adds the descriptions of the contract's table to the fields whose schema has none, in place. */
 export function describeFields(schema: Json, owner = ''): void {
   const here = (schema.title as string | undefined) ?? owner;
   for (const [name, field] of Object.entries((schema.properties ?? {}) as Record<string, Json>)) {
     const doc = docOfField(here, name);
-    // What has a title becomes a component that other fields share.
+    // A schema with a title becomes a component shared with other fields.
     if (doc && field.description === undefined && field.title === undefined) field.description = doc[0];
     describeFields(field, `${here}.${name}`);
   }

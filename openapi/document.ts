@@ -13,7 +13,7 @@ import { tagsOf } from './tags.ts';
 import { usedComponents } from './used-components.ts';
 
 const LICENSE = { name: 'MIT', identifier: 'MIT' };
-/** The document comes from whoever runs it: there is no one address for all installations. */
+/** The contact is the operator: there is no one address for all installations. */
 const CONTACT = { name: 'Whoever runs this installation' };
 
 const AUTHENTICATE =
@@ -36,7 +36,7 @@ export async function messagingDocument(): Promise<string> {
   });
 }
 
-/** Of the billing service. */
+/** The OpenAPI 3.1 document of the billing service. */
 export async function billingDocument(): Promise<string> {
   return documentOf(billingContract, {
     service: 'billing',

@@ -4,8 +4,8 @@ import type { Json } from './json.ts';
 import { jsonSchemaOf } from './json-schema.ts';
 
 /**
- * The deliveries as OpenAPI `webhooks`, and the components of their payloads. One entry a payload, not
- * one an event name: ninety names share some twenty payloads.
+ * The deliveries as OpenAPI `webhooks`, and the components of their payloads. One entry per payload, not per
+ * event name: ninety names share about twenty payloads.
  */
 export function describeDeliveries(): { webhooks: Json; schemas: Json } {
   const webhooks: Json = {};
@@ -19,7 +19,7 @@ export function describeDeliveries(): { webhooks: Json; schemas: Json } {
   return { webhooks, schemas };
 }
 
-/** What an event says beside its type and its data. */
+/** The fields of an event besides its type and data. */
 const ENVELOPE = exampleOf(jsonSchemaOf(eventEnvelope, 'output') ?? {}) as Json;
 
 function typesByPayload(): Map<unknown, string[]> {

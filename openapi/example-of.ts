@@ -2,9 +2,9 @@ import { docOfField } from '@posthorn/contract/field-docs/index.ts';
 import type { Json } from './json.ts';
 
 /**
- * A value that fits a schema, made of the contract's examples: the field's own in the table of field docs, then
- * those of its schema (`.meta({ examples })`), then the one of its name. Throws for a field that has none and whose
- * schema does not say either what a value looks like.
+ * A value that fits a schema, built from the contract's examples: the field's own in the table of field docs,
+ * then those of its schema (`.meta({ examples })`), then the one for its name. Throws for a field without
+ * any, unless its schema implies a value.
  */
 export function exampleOf(schema: Json, owner = ''): unknown {
   const here = (schema.title as string | undefined) ?? owner;
@@ -18,7 +18,7 @@ export function exampleOf(schema: Json, owner = ''): unknown {
     Object.entries((schema.properties ?? {}) as Record<string, Json>).flatMap(([name, field]) => {
       const given = givenExample(here, name, field);
       if (given !== undefined) return [[name, given]];
-      // An optional field without an example of its own is one that usual answers do not have.
+      // An optional field without its own example is one that typical answers do not have.
       return required.has(name) ? [[name, exampleOf(field, `${here}.${name}`)]] : [];
     }),
   );
@@ -30,7 +30,10 @@ function givenExample(owner: string, name: string, field: Json): unknown {
   return (field.examples as unknown[] | undefined)?.[0];
 }
 
-/** Whether an example of a name can stand here: `status` is a word in most places and has its own words in each. */
+/**
+ * Whether an example given for a name fits this field: `status` is usually a string, but with different
+ * values in each place.
+ */
 function suits(value: unknown, field: Json): boolean {
   if (Array.isArray(field.enum)) return field.enum.includes(value);
   if (field.const !== undefined) return field.const === value;

@@ -4,7 +4,7 @@ import { resolve } from './schema-view.ts';
 
 type Named = Record<string, Json>;
 
-/** What a caller of the published document would trip over in the present one: one sentence for each change. */
+/** The changes that break callers of the published document: one sentence per change. */
 export function findBreakingChanges(published: Json, present: Json): string[] {
   const documents = { published, present };
   return [
@@ -57,7 +57,7 @@ function isRequired({ requestBody }: Json): boolean {
   return (requestBody as Json | undefined)?.required === true;
 }
 
-/** Each way of authenticating that was enough has to be enough still. */
+/** Each way of authenticating that was sufficient must still be. */
 function securityChanges(where: string, before: Json, after: Json): string[] {
   const ways = ({ security }: Json) =>
     (security as Json[]).map((way) => Object.keys(way).sort().join(' and '));
@@ -81,13 +81,13 @@ function parameterChanges(documents: Documents, where: string, before: Json, aft
 
 function parametersOf(document: Json, { parameters }: Json): Map<string, Json> {
   const all = ((parameters ?? []) as Json[]).map((parameter) => resolve(document, parameter));
-  // A path's parameter may get another name: it is known by its place.
+  // A path parameter may be renamed: it is identified by its position.
   return new Map(
     all.filter(({ in: place }) => place !== 'path').map((each) => [`${each.in} ${each.name}`, each]),
   );
 }
 
-/** Error answers aside: their codes are many, and callers live with new ones. */
+/** Ignores error answers: they have many codes, and callers must accept new ones. */
 function responseChanges(documents: Documents, where: string, before: Json, after: Json): string[] {
   const [old, now] = [before.responses as Named, after.responses as Named];
   return Object.keys(old)
@@ -114,7 +114,7 @@ function contentChanges(
     const same = now[type];
     if (!same) return [`${where} is no longer ${type}`];
     const sides = { ...documents, direction, seen: new Set<string>() };
-    // JSON goes without saying.
+    // JSON is the default and is not named.
     const name = type === 'application/json' ? where : `${where} (${type})`;
     return schema && same.schema ? compareSchemas(sides, name, schema as Json, same.schema as Json) : [];
   });

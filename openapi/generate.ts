@@ -1,6 +1,6 @@
 /**
- * `node openapi/generate.ts` writes the documents; with `--check` it writes nothing and exits 1 when a
- * committed file is not what the contract gives.
+ * `node openapi/generate.ts` writes the documents; with `--check` it writes nothing and exits 1 if a
+ * committed file differs from the contract.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { billingDocument, messagingDocument } from './document.ts';

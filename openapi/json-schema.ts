@@ -2,15 +2,14 @@ import { z } from 'zod/v4';
 import { describeFields } from './describe-fields.ts';
 import type { Json } from './json.ts';
 
-/** Formats whose pattern would only repeat them, at length. */
+/** Formats whose pattern would only repeat them in a longer form. */
 const FORMATS = new Set(['uuid', 'date-time', 'email']);
 
 /**
- * The JSON Schema of one of the contract's schemas; null for what is none. What has an `id` gets it as
- * `title`, which ts-rest turns into a component and a reference.
- *
- * Objects stay open in both directions: requests drop unknown fields, and a client must live with
- * fields that a later version adds. `owner` names a schema that has no id in the table of field docs.
+ * The JSON Schema of one of the contract's schemas; null if the value is not a schema. A schema with an `id`
+ * gets it as `title`, which ts-rest turns into a component and a reference. Objects stay open in both
+ * directions: requests drop unknown fields, and clients must accept fields added later. `owner` names a
+ * schema without an id in the table of field docs.
  */
 export function jsonSchemaOf(schema: unknown, io: 'input' | 'output', owner = ''): Json | null {
   if (!isSchema(schema)) return null;
@@ -19,7 +18,7 @@ export function jsonSchemaOf(schema: unknown, io: 'input' | 'output', owner = ''
     io,
     unrepresentable: 'any',
     reused: 'inline',
-    // An empty registry: with ids in it zod would make $defs, which OpenAPI tools do not look into.
+    // An empty registry: with ids in it, zod would create $defs, which OpenAPI tools ignore.
     metadata: z.registry(),
     override: ({ zodSchema, jsonSchema }) => tidy(zodSchema as unknown as z.ZodType, jsonSchema as Json),
   });
@@ -28,7 +27,7 @@ export function jsonSchemaOf(schema: unknown, io: 'input' | 'output', owner = ''
 }
 
 function tidy(schema: z.ZodType, json: Json): void {
-  // The schema's own method reads the registry of the zod that made it, which need not be ours.
+  // The schema's own method reads the registry of the zod instance that created it, which may not be ours.
   const meta = schema.meta();
   if (meta?.id) json.title = meta.id;
   if (meta?.description) json.description = meta.description;
@@ -39,7 +38,7 @@ function tidy(schema: z.ZodType, json: Json): void {
   const { maximum } = schema._zod.bag as { maximum?: unknown };
   if (schema._zod.def.type === 'record' && typeof maximum === 'number') json.maxProperties = maximum;
   if (FORMATS.has(String(json.format))) delete json.pattern;
-  // The ends of JavaScript's integers say nothing about the field.
+  // The limits of JavaScript's integers carry no information about the field.
   if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum;
   if (json.minimum === Number.MIN_SAFE_INTEGER) delete json.minimum;
 }

@@ -1,2 +1,2 @@
-/** A JSON object, as the documents are made of. */
+/** A JSON object; the documents consist of these. */
 export type Json = Record<string, unknown>;

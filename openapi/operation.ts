@@ -1,4 +1,7 @@
-/** What ts-rest cannot know of an operation: credentials, headers, codes, content that is not JSON. */
+/**
+ * Adds to an operation the parts ts-rest does not know: credentials, headers, codes, content that is not
+ * JSON.
+ */
 import { STATUS_CODES } from 'node:http';
 import { errorCatalogue } from '@posthorn/contract/errors.ts';
 import { exampleBody, textAnswers } from '@posthorn/contract/examples/index.ts';
@@ -19,13 +22,13 @@ import type { Json } from './json.ts';
 import { jsonSchemaOf } from './json-schema.ts';
 
 type Route = NamedRoute['route'];
-/** Which table of examples is looked into. */
+/** Selects the table of examples. */
 export type Service = 'messaging' | 'billing';
 
 const SECURITY: Record<RouteAuth, Json[]> = {
   none: [],
   jwt: [{ bearer: [] }],
-  // The first is the one that samples use: programs have a key.
+  // The samples use the first one: programs have a key.
   any: [{ apiKey: [] }, { bearer: [] }],
   refresh: [{ refreshCookie: [], csrf: [] }],
   jwt_or_cookie: [{ bearer: [] }, { refreshCookie: [], csrf: [] }],
@@ -50,7 +53,7 @@ const SUCCESS: Record<string, string> = {
   304: 'Not modified: you have it already',
 };
 
-/** Completes the operation that ts-rest made of a route. */
+/** Completes the operation that ts-rest created for a route. */
 export function completeOperation(operation: Json, route: Route, service: Service): Json {
   const meta = metaOf(route);
   const name = operation.operationId as string;
@@ -75,7 +78,7 @@ function verification(required: true | undefined): string[] {
   return required ? ['Needs a verified e-mail.'] : [];
 }
 
-/** The ticket is a credential: it stands under `security`. */
+/** Without the ticket, which is a credential and is listed under `security`. */
 function givenParameters(parameters: Json[], name: string): Json[] {
   return parameters
     .filter((parameter) => parameter.name !== 'ticket')
@@ -96,11 +99,11 @@ function givenParameters(parameters: Json[], name: string): Json[] {
 
 function queryDoc(name: string, key: string): FieldDoc | undefined {
   const [own, shared] = [docOfField(name, key), docOfField('query', key)];
-  // Both look-ups end at the plain name, which the first must not reach before the second had its turn.
+  // Both lookups fall back to the plain name, but the first must not use that before the second was tried.
   return own === docOfField('', key) ? shared : own;
 }
 
-/** Headers that decide something on one route alone. */
+/** Headers used by a single route. */
 const OWN_HEADERS: Readonly<Record<string, readonly string[]>> = {
   'auth.logout': ['CsrfToken'],
   'media.download': ['Range', 'IfNoneMatch', 'IfRange'],
@@ -117,7 +120,7 @@ function headerParameters(route: Route, name: string): Json[] {
   return meta.operation ? [idempotencyKey(name), ...others] : others;
 }
 
-/** Each operation with a key of its own in its sample: of two bodies under one key the second is refused. */
+/** Each operation's sample has its own key: a second body under the same key is refused. */
 function idempotencyKey(name: string): Json {
   return {
     name: 'Idempotency-Key',
@@ -130,7 +133,7 @@ function idempotencyKey(name: string): Json {
 }
 
 function requestBody({ description: _, ...body }: Json, route: Route, example: object | undefined): Json {
-  // A body whose fields are all optional may be left out.
+  // A body whose fields are all optional may be omitted.
   const schema =
     takesBody(route) && 'body' in route
       ? (route.body as { safeParse(v: unknown): { success: boolean } })
@@ -149,7 +152,7 @@ function formExample(example: object): object {
   return { ...Object.fromEntries(fields), file: '(the bytes of the file)' };
 }
 
-/** The same as a form: the text fields, and a file in place of the fields that name media. */
+/** The same as a form: the text fields, and a file instead of the media source fields. */
 function formOf(route: Route): Json {
   const schema = jsonSchemaOf((route as { body?: unknown }).body, 'input');
   const fields = Object.entries((schema?.properties ?? {}) as Json).filter(([name]) => !SOURCES.has(name));
@@ -192,7 +195,7 @@ function responses(given: Record<string, Json>, route: Route, name: string): Jso
         (meta.statuses?.[code] ?? [errorCatalogue[code].status]).map(String).includes(status),
       );
       const content = errorContent(response, named);
-      // A body of the route's own (`/ready`) carries no code.
+      // A body with the route's own shape (`/ready`) has no code.
       if (!content) return [status, { ...response, description: STATUS_CODES[status], headers }];
       return [status, { description: describeCodes(named), headers, content }];
     }),
@@ -202,7 +205,7 @@ function responses(given: Record<string, Json>, route: Route, name: string): Jso
 const RANGE_BEYOND: Json = { description: '' };
 const BYTES = { type: 'string', format: 'binary' };
 
-/** The content of a success with an example of it; bytes have none. */
+/** The content of a success with an example; binary content has none. */
 function shownContent(
   content: Record<string, Json> | undefined,
   route: Route,
@@ -226,7 +229,7 @@ function describeCodes(codes: readonly (keyof typeof errorCatalogue)[]): string 
 
 const ENVELOPES = ['#/components/schemas/Error', '#/components/schemas/BillingError'];
 
-/** The envelope with the codes of this status; null when the body is not the envelope. */
+/** The envelope with the codes of this status; null if the body is not the envelope. */
 function errorContent({ content }: Json, codes: readonly string[]): Json | null {
   const json = (content as Record<string, { schema: Json }> | undefined)?.['application/json'];
   if (!json || !ENVELOPES.includes(String(json.schema.$ref))) return null;

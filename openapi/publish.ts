@@ -1,4 +1,4 @@
-/** `npm run openapi:publish`, at a release: the present documents become the published ones. */
+/** `npm run openapi:publish`, at a release: the current documents become the published ones. */
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 
 await mkdir(new URL('published/', import.meta.url), { recursive: true });

@@ -1,6 +1,8 @@
 import type { Json } from './json.ts';
 
-/** What a value of a schema may be, with references, `allOf` and choices resolved as far as a comparison needs. */
+/**
+ * The allowed values of a schema, with references, `allOf` and choices resolved as far as a comparison needs.
+ */
 export interface SchemaView {
   types: ReadonlySet<string>;
   /** Null: any value of its types. */
@@ -8,9 +10,9 @@ export interface SchemaView {
   properties: Readonly<Record<string, Json>>;
   required: ReadonlySet<string>;
   items: Json | null;
-  /** The schema of the fields without a name; null when nothing is said of them. */
+  /** The schema of additional fields; null if none is declared. */
   others: Json | null;
-  /** Bounds, patterns and formats by keyword. */
+  /** Limits, patterns and formats by keyword. */
   limits: Readonly<Record<string, unknown>>;
 }
 
@@ -75,7 +77,7 @@ function typesOf(values: readonly unknown[] | undefined): string[] {
   });
 }
 
-/** A value has to fit both. */
+/** A value must fit both. */
 function bothOf(a: SchemaView, b: SchemaView): SchemaView {
   return {
     types: new Set([...a.types].filter((type) => b.types.has(type))),
@@ -91,7 +93,7 @@ function bothOf(a: SchemaView, b: SchemaView): SchemaView {
   };
 }
 
-/** A value has to fit one of them; what only some of them require, nobody can count on. */
+/** A value must fit one of them; readers cannot rely on fields that only some of them require. */
 function choiceOf(choices: readonly SchemaView[]): SchemaView {
   const objects = choices.filter(({ types }) => types.has('object'));
   const everyValue = choices.every(({ values }) => values !== null);

@@ -4,9 +4,9 @@ import type { Json } from './json.ts';
 type Operations = Record<string, Record<string, { responses: Record<string, Json> }>>;
 
 /**
- * Puts error answers that several operations share into components, in place: most of the document is
- * the same 401, 429, 500 and 503 otherwise. Named after the status, numbered where one status has
- * several sets of codes.
+ * Moves error answers shared by several operations into components, in place: otherwise most of the document
+ * would be the same 401, 429, 500 and 503. Named after the status, and numbered if a status has several sets
+ * of codes.
  */
 export function shareResponses(paths: Json): Json {
   const all = Object.values(paths as Operations).flatMap((item) => Object.values(item));

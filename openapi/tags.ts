@@ -1,7 +1,10 @@
 import type { Json } from './json.ts';
 import type { Service } from './operation.ts';
 
-/** What each part of a contract is about, the most used first. The parts are the tags: one without a line here is an error. */
+/**
+ * The subject of each part of a contract, the most used first. The parts are the tags: a part without a line
+ * here is an error.
+ */
 const DESCRIPTIONS: Readonly<Record<Service, Readonly<Record<string, string>>>> = {
   messaging: {
     messages: 'Sending, changing and reading messages',
@@ -48,7 +51,7 @@ const DESCRIPTIONS: Readonly<Record<Service, Readonly<Record<string, string>>>> 
   },
 };
 
-/** The tags of a service, in the order of the table. Throws for a part of its contract that nobody has described. */
+/** The tags of a service, in the order of the table. Throws if a part of its contract has no description. */
 export function tagsOf(service: Service, names: readonly string[]): Json[] {
   const known = DESCRIPTIONS[service];
   const missing = names.filter((name) => known[name] === undefined);

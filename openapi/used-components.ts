@@ -2,7 +2,7 @@ import type { Json } from './json.ts';
 
 type Components = Record<string, Json>;
 
-/** Those components that a document refers to, those that these refer to, and its security schemes. */
+/** The components a document refers to, directly or through others, and its security schemes. */
 export function usedComponents(document: Json, all: Components): Components {
   const used = new Set<string>();
   const schemes = JSON.stringify(document.paths);
