@@ -5,7 +5,7 @@ export interface Target {
   url: string;
   instanceIds: readonly string[];
   apiKey: string;
-  /** What a request sends, of the text and its recipient; the text itself unless given. */
+  /** Builds the request for a text and its recipient; default: sends the text itself. */
   formOf?: (instanceId: string, message: { to: string; text: string }) => { operation: string; body: object };
 }
 
@@ -18,12 +18,12 @@ export interface Round {
   accepted: number;
 }
 
-/** Connections of every load, as the issue of the bench says. */
+/** Connections of every load. */
 export const CONNECTIONS = 64;
 
 let sequence = 0;
 
-/** A text nobody sent before, to a contact that gets two at most: nothing here trips the guard. */
+/** A text never sent before, to a contact that gets at most two: nothing here triggers the guard. */
 export function nextText(): { to: string; text: string; key: string } {
   sequence += 1;
   const contact = Math.floor(sequence / 2);

@@ -1,7 +1,9 @@
 /**
- * `npm run bench`: the hot paths beside what they are compared with, in one run on one machine.
- * `--json` prints one object; `--only accept,chats,e2e,instance,rows,cpu,pipeline,webhooks,streams,media,http,lists,memory`,
- * `--rounds`, `--seconds`, `--messages`, `--rows`, `--chats` and `--memory` make it smaller. Timings decide nothing here: they are printed.
+ * `npm run bench`: the hot paths compared with their references, in one run on one machine.
+ * `--json` prints one object; `--only
+ * accept,chats,e2e,instance,rows,cpu,pipeline,webhooks,streams,media,http,lists,memory`, `--rounds`,
+ * `--seconds`, `--messages`, `--rows`, `--chats` and `--memory` make it smaller. Timings are only printed:
+ * they do not fail the run.
  */
 import { parseArgs } from 'node:util';
 import {
@@ -192,7 +194,7 @@ try {
     table(compared.rows);
     result.accept_media = compared.rows;
     result.accept_image_vs_text = compared.ratioTo('text');
-    // Within 1.3 times the time of a text.
+    // That is, at most 1.3 times the time of a text.
     ratio('accept_image_vs_text', compared.ratioTo('text'), 0.77);
   }
   if (parts.has('http')) {

@@ -8,7 +8,7 @@ import { seedCompany, seedInstance } from '@posthorn/test/support/seed.ts';
 import type { Target } from './load.ts';
 import { REFERENCE_TABLES } from './references/tables.ts';
 
-/** Instances that the load is spread over. */
+/** The load is spread over this many instances. */
 const INSTANCES = 20;
 
 export interface BenchServer {
@@ -17,7 +17,7 @@ export interface BenchServer {
   target: Target;
 }
 
-/** One PostgreSQL for every server of a run, with fsync, so that all pay the same disk. */
+/** One PostgreSQL for every server of a run, with fsync, so that all have the same disk cost. */
 export interface BenchDatabases {
   server: PostgresServer;
   create(name: string, kind: 'posthorn' | 'reference' | 'empty'): Promise<string>;
@@ -52,7 +52,7 @@ export async function startDatabases(): Promise<BenchDatabases> {
   };
 }
 
-/** A reference server of this folder, on its own database. */
+/** Starts a reference server of this folder, on its own database. */
 export async function startReference(
   name: string,
   env: Record<string, string> = {},
@@ -77,7 +77,7 @@ export const SECRETS = {
   ENCRYPTION_KEY: randomBytes(32).toString('hex'),
 };
 
-/** Our messaging server as its own process; instances stand as connected, the guard is on. */
+/** Starts our messaging server in its own process, with instances marked as connected and the guard on. */
 export async function startMessaging(
   db: Db,
   databaseUrl: string,

@@ -12,7 +12,7 @@ export interface RoundOptions {
   seconds: number;
 }
 
-/** Accept with everything on, against the bare framework, a bare server and a unit of work. */
+/** Accept with everything on, compared with the bare framework, a bare server and a unit of work. */
 export async function compareWithReferences(
   databases: BenchDatabases,
   options: RoundOptions,
@@ -23,7 +23,7 @@ export async function compareWithReferences(
     [
       () => startMessaging(databases.open(ours), ours),
       () => startReference('framework'),
-      // 32 connections: the most that this reference makes of 64 clients (16 gave it a fifth less).
+      // 32 connections: this reference's best for 64 clients (16 were a fifth slower).
       () => startReference('bare', { DATABASE_URL: references, POOL: '32' }),
       () => startReference('orm', { DATABASE_URL: references }),
     ],
@@ -31,7 +31,7 @@ export async function compareWithReferences(
   );
 }
 
-/** Accept into a database with `rows` messages, against an empty one. */
+/** Accept into a database with `rows` messages, compared with an empty one. */
 export async function compareFullWithEmpty(
   databases: BenchDatabases,
   options: RoundOptions & { rows: number },
@@ -54,7 +54,7 @@ export async function compareFullWithEmpty(
   );
 }
 
-/** Accept of a company with many chats, against one without any. */
+/** Accept of a company with many chats, compared with one without any. */
 export async function compareManyChatsWithNone(
   databases: BenchDatabases,
   options: RoundOptions & { chats: number },
@@ -81,7 +81,7 @@ export async function compareManyChatsWithNone(
   );
 }
 
-/** Images by `media_id` against texts, both to the one server. */
+/** Images by `media_id` compared with texts, both to the same server. */
 export async function compareImagesWithTexts(
   databases: BenchDatabases,
   options: RoundOptions,

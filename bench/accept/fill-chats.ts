@@ -1,6 +1,6 @@
 import type { Db } from '@posthorn/core/platform/database/db.ts';
 
-/** Chats, contacts and guards of one company, spread over its instances: as the phones of a large one have them. */
+/** Creates chats, contacts and guards of one large company, spread over its instances. */
 export async function fillChats(
   db: Db,
   options: { companyId: number; instanceIds: readonly string[]; chats: number },

@@ -4,9 +4,9 @@ const CHUNK = 500_000;
 const DAYS = 30;
 
 /**
- * Fills a database with what a busy installation holds after a month: `rows` messages over 30 days and
- * all the given instances, the idempotency keys of the last 72 hours, the contents of the last 24, and a
- * guard row for each contact.
+ * Fills a database with a month's data of a busy installation: `rows` messages over 30 days and all the given
+ * instances, the idempotency keys of the last 72 hours, the contents of the last 24, and a guard row for each
+ * contact.
  */
 export async function fillMessages(
   db: Db,

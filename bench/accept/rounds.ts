@@ -11,11 +11,11 @@ export interface Row {
 
 export interface Compared {
   rows: Row[];
-  /** The median, over the rounds, of the first server's rate by the other's in the same round. */
+  /** The first server's rate divided by the other's in the same round; the median over the rounds. */
   ratioTo(name: string): number;
 }
 
-/** Loads the servers in turn, round after round, so that a machine that drifts drifts for all of them. */
+/** Loads the servers in turn, round after round, so that a drift of the machine affects all of them. */
 export async function compareAccepts(
   servers: readonly BenchServer[],
   options: { rounds: number; seconds: number },

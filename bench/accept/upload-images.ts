@@ -4,7 +4,7 @@ import type { Target } from '../load.ts';
 /** A shop sends each of its pictures many times. */
 const IMAGES_PER_INSTANCE = 10;
 
-/** Uploads images to each instance and gives the form of a send that names them in turn. */
+/** Uploads images to each instance and returns the function that builds sends with them in turn. */
 export async function uploadImages(target: Target): Promise<NonNullable<Target['formOf']>> {
   const mediaIds = new Map<string, string[]>();
   for (const instanceId of target.instanceIds) {

@@ -13,7 +13,10 @@ export interface CpuByPart {
   parts: { part: string; us: number }[];
 }
 
-/** What one accepted message costs, and where. The profiler itself makes the API a little dearer. */
+/**
+ * Measures the CPU cost of one accepted message, by part. The profiler itself makes the API slightly more
+ * expensive.
+ */
 export async function measureCpu(databases: BenchDatabases, seconds: number): Promise<CpuByPart> {
   const url = await databases.create('bench_cpu', 'posthorn');
   const dir = mkdtempSync(path.join(tmpdir(), 'posthorn-profile-'));
@@ -28,7 +31,7 @@ export async function measureCpu(databases: BenchDatabases, seconds: number): Pr
     const round = await loadAccepts(server.target, seconds);
     const api = (cpuTimeUs(pid) - apiBefore) / round.accepted;
     const postgres = (cpuTimeOfTreeUs(databases.server.pid()) - postgresBefore) / round.accepted;
-    // The profile is written when the process ends by itself.
+    // The profile is written when the process exits by itself.
     await server.process.kill('SIGTERM');
     const parts = partsOfProfile(largestFile(dir));
     const total = warm.accepted + round.accepted;
@@ -43,7 +46,7 @@ export async function measureCpu(databases: BenchDatabases, seconds: number): Pr
   }
 }
 
-/** Worker threads write profiles of their own: the main thread's is the largest. */
+/** Worker threads write their own profiles: the main thread's is the largest. */
 export function largestFile(dir: string): string {
   const files = readdirSync(dir).map((name) => path.join(dir, name));
   const sorted = files.sort((a, b) => statSync(b).size - statSync(a).size);

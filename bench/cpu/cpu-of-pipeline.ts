@@ -15,9 +15,9 @@ export interface CpuOfPipeline extends CpuByPart {
 }
 
 /**
- * What one message costs from the request to its webhook, in one process (`api`, the simulated network
- * included) and in PostgreSQL, by part and by statement. The profiler and the statistics make both dearer:
- * `api` and `postgres` are taken from a run without them.
+ * Measures the CPU cost of one message from the request to its webhook, in one process (`api`, including the
+ * simulated network) and in PostgreSQL, by part and by statement. The profiler and the statistics make both
+ * more expensive: `api` and `postgres` come from a run without them.
  */
 export async function measureCpuOfPipeline(messages: number): Promise<CpuOfPipeline> {
   const plain = await measure(messages, {});
@@ -26,7 +26,7 @@ export async function measureCpuOfPipeline(messages: number): Promise<CpuOfPipel
 }
 
 async function measure(messages: number, options: { withDetails?: boolean }): Promise<CpuOfPipeline> {
-  // A server of its own: the statistics have to be loaded when it starts.
+  // A separate server: the statistics must be loaded when it starts.
   const databases = await startDatabases();
   const receiver = await startReceiver();
   const dir = mkdtempSync(path.join(tmpdir(), 'posthorn-profile-'));
@@ -52,7 +52,7 @@ async function measure(messages: number, options: { withDetails?: boolean }): Pr
       const postgres = (cpuTimeOfTreeUs(databases.server.pid()) - before.postgres) / messages;
       if (!options.withDetails) return { api, postgres, parts: [], statements: [] };
       const statements = await readStatements(admin, messages);
-      // The profile is written when the process ends by itself.
+      // The profile is written when the process exits by itself.
       await pipeline.stop();
       stopped = true;
       const parts = partsOfProfile(largestFile(dir), PIPELINE_PARTS);
@@ -71,7 +71,10 @@ function perMessage(parts: ReadonlyMap<string, number>, messages: number): CpuBy
   return [...parts].map(([part, us]) => ({ part, us: us / messages })).sort((a, b) => b.us - a.us);
 }
 
-/** The dearest statements, by their execution and planning time, with how often they ran for 1,000 messages. */
+/**
+ * The most expensive statements, by execution and planning time, with their number of runs per 1,000
+ * messages.
+ */
 async function readStatements(admin: Db, messages: number): Promise<CpuOfPipeline['statements']> {
   const { rows } = await admin.query<{ query: string; ms: number; calls: number }>(
     `SELECT query, total_exec_time + total_plan_time AS ms, calls::integer

@@ -9,7 +9,7 @@ export function cpuTimeUs(pid: number): number {
   return fields ? (Number(fields[11]) + Number(fields[12])) * TICK_US : 0;
 }
 
-/** The same of a process and all its children, those that have ended included: a PostgreSQL and its backends. */
+/** The same for a process and all its children, including ended ones: a PostgreSQL and its backends. */
 export function cpuTimeOfTreeUs(pid: number): number {
   const root = statOf(pid);
   let sum = cpuTimeUs(pid) + (root ? (Number(root[13]) + Number(root[14])) * TICK_US : 0);
@@ -21,7 +21,7 @@ export function cpuTimeOfTreeUs(pid: number): number {
   return sum;
 }
 
-/** The fields after the program's name, which may hold blanks: state, parent, ... */
+/** The fields after the program's name, which may contain blanks: state, parent, ... */
 function statOf(pid: number): string[] | null {
   try {
     const line = readFileSync(`/proc/${pid}/stat`, 'utf8');

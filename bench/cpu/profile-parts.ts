@@ -8,7 +8,9 @@ interface CpuProfile {
 
 type Part = { part: string; fits: (url: string, name: string) => boolean };
 
-/** Where a function belongs; the first that fits. Socket writes and reads are native and have no file. */
+/**
+ * Assigns functions to parts; the first match counts. Socket writes and reads are native and have no file.
+ */
 export const ACCEPT_PARTS: readonly Part[] = [
   { part: 'idle', fits: (_, name) => name === '(idle)' },
   { part: 'garbage collection', fits: (_, name) => name === '(garbage collector)' },
@@ -27,7 +29,7 @@ export const ACCEPT_PARTS: readonly Part[] = [
   { part: 'node (http, streams, timers)', fits: (url) => url.startsWith('node:') },
 ];
 
-/** The same of all that one process does from the request to the webhook. */
+/** The same for all work of one process from the request to the webhook. */
 export const PIPELINE_PARTS: readonly Part[] = [
   ...ACCEPT_PARTS.slice(0, 5),
   { part: 'API (headers, key, rate limit)', fits: (url) => /\/server\//.test(url) },

@@ -8,7 +8,10 @@ import { startReceiver } from './receiver.ts';
 export interface EndToEndRow {
   name: string;
   messagesPerSecond: number;
-  /** From the request to the webhook, at 200 messages a second in one process, at half of its rate through RabbitMQ. */
+  /**
+   * From the request to the webhook: at 200 messages a second in one process, at half of its rate through
+   * RabbitMQ.
+   */
   p50Ms: number;
   p99Ms: number;
 }
@@ -17,17 +20,17 @@ export interface EndToEnd {
   rows: EndToEndRow[];
   vsPlain: number;
   rabbitmqVsPlain: number;
-  /** Our rate by that of the pipeline for speed alone. */
+  /** Our rate divided by that of the speed-only pipeline. */
   vsLimit: number;
-  /** Of the medians: less is better. */
+  /** Ratio of the medians: less is better. */
   latencyVsPlain: number;
   latencyRabbitmqVsPlain: number;
 }
 
-/** A rate that leaves each of them idle most of the time. */
+/** A rate at which each of them is idle most of the time. */
 const QUIET_PER_SECOND = 200;
 
-/** Accept to webhook received: ours beside references, in one process and through RabbitMQ. */
+/** Accept to webhook received: ours compared with references, in one process and through RabbitMQ. */
 export async function compareEndToEnd(
   databases: BenchDatabases,
   options: { rounds: number; messages: number; seconds: number },

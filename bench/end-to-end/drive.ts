@@ -6,7 +6,10 @@ import type { Receiver } from './receiver.ts';
 
 const TIMEOUT_MS = 60_000;
 
-/** Sends `count` texts as fast as they are accepted; messages per second until the last webhook is in. */
+/**
+ * Sends `count` texts as fast as they are accepted; returns messages per second until the last webhook has
+ * arrived.
+ */
 export async function measureRate(target: Target, receiver: Receiver, count: number): Promise<number> {
   const pool = new Pool(target.url, { connections: CONNECTIONS });
   const keys = new Set<string>();
@@ -25,7 +28,9 @@ export async function measureRate(target: Target, receiver: Receiver, count: num
   return (count * 1_000) / (lastAt - startedAt);
 }
 
-/** Sends at a fixed rate whatever comes back; milliseconds from the request to the webhook. */
+/**
+ * Sends at a fixed rate, independent of the answers; returns milliseconds from the request to the webhook.
+ */
 export async function measureLatency(
   target: Target,
   receiver: Receiver,

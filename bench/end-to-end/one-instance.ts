@@ -5,7 +5,7 @@ import { measureRate } from './drive.ts';
 import { startStandalone } from './pipelines.ts';
 import { startReceiver } from './receiver.ts';
 
-/** Messages of one number per second, in order, on a network that answers after `roundTripMs`. */
+/** Messages per second of one number, in order, on a network that answers after `roundTripMs`. */
 export async function measureOneInstance(
   databases: BenchDatabases,
   options: { rounds: number; roundTripMs: number; messages: number },
@@ -28,9 +28,9 @@ export async function measureOneInstance(
   }
 }
 
-/** Of the network's ledger: messages that came after one that was accepted later. */
+/** Counts messages in the network's ledger that came after one accepted later. */
 async function countOutOfOrder(sandboxUrl: string): Promise<number> {
   const { entries } = await controlOf(sandboxUrl).get('/ledger?limit=50000');
-  // Ids of one process grow in the order in which it accepted.
+  // Ids of one process grow in the order of its accepts.
   return entries.filter(({ id }: { id: string }, at: number) => at > 0 && id < entries[at - 1].id).length;
 }

@@ -13,16 +13,16 @@ import type { Receiver } from './receiver.ts';
 export interface Pipeline {
   name: string;
   target: Target;
-  /** Of the one process that does it all. */
+  /** Process id of the single process that does everything. */
   pid?: number;
-  /** The sandbox network's control API; absent where there is no network. */
+  /** The sandbox network's control API; absent without a network. */
   sandboxUrl?: string;
   stop(): Promise<unknown>;
 }
 
 const INSTANCES = 20;
 
-/** Ours in one process: standalone, its database on the server that all share. */
+/** Starts ours in one process: standalone, with its database on the server that all share. */
 export async function startStandalone(
   databases: BenchDatabases,
   receiver: Receiver,
@@ -55,7 +55,7 @@ export async function startStandalone(
   return { name: 'posthorn, one process', target, pid: process.pid(), sandboxUrl, stop };
 }
 
-/** Ours as processes of their own, through RabbitMQ. */
+/** Starts ours as separate processes, through RabbitMQ. */
 export async function startThroughRabbit(
   databases: BenchDatabases,
   amqpUrl: string,
@@ -76,7 +76,7 @@ export async function startThroughRabbit(
   return { name: 'posthorn, RabbitMQ', target, stop: () => system.stop() };
 }
 
-/** The plain pipeline; `env` brings AMQP_URL when it hands off through RabbitMQ. */
+/** Starts the plain pipeline; `env` has AMQP_URL if it hands off through RabbitMQ. */
 export async function startPlain(
   databases: BenchDatabases,
   receiver: Receiver,
@@ -91,14 +91,14 @@ export async function startPlain(
   return { name: options.name, target: server.target, stop: () => server.process.kill() };
 }
 
-/** The pipeline for speed alone. */
+/** Starts the speed-only pipeline. */
 export async function startLimit(databases: BenchDatabases, receiver: Receiver): Promise<Pipeline> {
   const url = await databases.create('bench_limit', 'reference');
   const server = await startReference('limit', { DATABASE_URL: url, WEBHOOK_URL: receiver.url });
   return { name: 'limit, one process', target: server.target, stop: () => server.process.kill() };
 }
 
-/** Connects the instances, sets the webhook, and leaves reading to nobody: sent and delivered only. */
+/** Connects the instances and sets the webhook. Nobody reads: messages are only sent and delivered. */
 async function prepare(
   db: Db,
   at: { url: string; sandboxUrl: string; receiver: Receiver; instances: number },

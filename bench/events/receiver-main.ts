@@ -1,6 +1,6 @@
 /**
- * An endpoint that answers 200 at once, in a process of its own; prints its port, and on each line of
- * input the number of requests so far.
+ * An endpoint in its own process that answers 200 immediately; prints its port, and for each line of input
+ * the number of requests so far.
  */
 import { createServer } from 'node:http';
 import { createInterface } from 'node:readline';

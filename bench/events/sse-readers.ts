@@ -1,7 +1,8 @@
 /**
- * 2,000 SSE readers on one process: memory a connection and events a second (frames that reached a reader),
- * next to a raw `res.write` loop (aim: at least 0.8x). The loop writes each event to each reader; the feed
- * writes what committed together once, as one chunk rendered for all of them. Needs a migrated database: DATABASE_URL.
+ * 2,000 SSE readers on one process: memory per connection and events per second (frames that reached a
+ * reader), compared with a raw `res.write` loop (aim: at least 0.8x). The loop writes each event to each
+ * reader; the feed writes events that committed together once, as one chunk rendered for all readers. Needs a
+ * migrated database: DATABASE_URL.
  */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -23,11 +24,11 @@ interface Figures {
   cpuUs: number;
 }
 
-/** One row for each of the two, medians of rounds taken in turns. */
+/** One row each, with medians of alternating rounds. */
 export async function benchSseReaders(databaseUrl: string): Promise<object[]> {
   const raw: Figures[] = [];
   const feed: Figures[] = [];
-  // In turns, so that what else the machine does falls on both.
+  // Alternating, so that other load on the machine affects both.
   for (let round = 0; round < ROUNDS; round += 1) {
     raw.push(await measure('raw', databaseUrl));
     feed.push(await measure('feed', databaseUrl));
@@ -64,7 +65,7 @@ async function measure(mode: 'raw' | 'feed', databaseUrl: string): Promise<Figur
   const before = Number(await server.ask('memory'));
   let frames = 0;
   const onData = (chunk: Buffer) => {
-    // A frame ends with an empty line; the chunks of HTTP bring no other.
+    // A frame ends with an empty line; HTTP chunks contain no other.
     for (let at = chunk.indexOf('\n\n'); at >= 0; at = chunk.indexOf('\n\n', at + 2)) frames += 1;
   };
   const sockets: Socket[] = [];

@@ -1,7 +1,7 @@
 /**
  * An SSE server to measure: `raw` writes each event to each connection with `res.write`, `feed` serves the
  * event log as the messaging server does. Settings: MODE, DATABASE_URL, COMPANY_ID, EVENTS. Prints its port;
- * `memory` is answered with its memory in bytes, `raw` starts the loop, `cpu` is answered with µs of CPU used.
+ * answers `memory` with its memory in bytes and `cpu` with µs of CPU used; `raw` starts the loop.
  */
 import { createServer, type ServerResponse } from 'node:http';
 import { createInterface } from 'node:readline';

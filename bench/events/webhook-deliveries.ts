@@ -1,7 +1,7 @@
 /**
- * Webhook deliveries a second, claimed from the database, signed, sent and logged, next to a bare undici
- * POST loop of such a body at the same concurrency (aim: at least 0.5x). The receiver runs in a process of its
- * own; with PostgreSQL that makes three on the machine.
+ * Webhook deliveries per second, claimed from the database, signed, sent and logged, compared with a bare
+ * undici POST loop with a similar body at the same concurrency (aim: at least 0.5x). The receiver runs in its
+ * own process; with PostgreSQL that makes three on the machine.
  */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -24,7 +24,7 @@ const TEXT = 'x'.repeat(700);
 
 interface Figures {
   perSecond: number;
-  /** CPU microseconds a delivery: of this process, and of PostgreSQL. */
+  /** CPU microseconds per delivery: of this process, and of PostgreSQL. */
   ownUs: number;
   postgresUs: number;
 }
@@ -33,7 +33,7 @@ export interface DeliveryRow extends Figures {
   name: string;
 }
 
-/** Both in turns, round after round; medians, and the median of the ratios. */
+/** Alternates both, round after round; returns medians, and the median of the ratios. */
 export async function benchWebhookDeliveries(
   databaseUrl: string,
   options: { rounds: number; postgresPid: number },
@@ -147,7 +147,7 @@ async function deliverAll(options: {
   const before = await receiver.received();
   const figures = await measured(options.postgresUs, async () => {
     await dispatcher.start();
-    // By the receiver first: counting what is left would be work for the database that is measured.
+    // Wait for the receiver first: counting the remaining rows would load the database being measured.
     while ((await receiver.received()) < before + DELIVERIES) await delay(20);
     while (await isAnyLeft(db, companyId)) await delay(2);
   });

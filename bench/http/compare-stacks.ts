@@ -12,7 +12,7 @@ export interface StackRow {
 
 const STACKS = ['node', 'express', 'ts-rest', 'ts-rest-last', 'posthorn'] as const;
 
-/** What the HTTP stack costs a request by itself: medians of rounds in turn (docs/decisions/0001). */
+/** The cost per request of the HTTP stack alone: medians of alternating rounds (docs/decisions/0001). */
 export async function compareStacks(options: { rounds: number; seconds: number }): Promise<StackRow[]> {
   const servers = await Promise.all(
     STACKS.map((stack) => startReference('stack', { STACK: stack }, { label: stack })),

@@ -8,35 +8,35 @@ import { seedCompany, seedInstance } from '@posthorn/test/support/seed.ts';
 import type { BenchDatabases } from '../servers.ts';
 import { median } from '../statistics.ts';
 
-/** Where in a list a page stands, from its beginning to its end. */
+/** Positions of a page in a list, from its beginning to its end. */
 const DEPTHS = [0, 0.1, 0.5, 0.9, 0.99];
 const LIMIT = 50;
-/** As many as the fill marks: one chat in so many is archived, and one unread. */
+/** The fill archives one chat in this many, and marks one in this many as unread. */
 const MARKED_EVERY = 10;
 
 export interface PageTimes {
   list: string;
-  /** Milliseconds of a page, at each depth. */
+  /** Milliseconds per page, at each depth. */
   first: number;
   at10: number;
   at50: number;
   at90: number;
   at99: number;
-  /** The slowest of them beside the first page. */
+  /** The slowest depth divided by the first page. */
   ratio: number;
 }
 
 /**
- * The time of one page at several depths of each list, in a database of one instance with `chats` chats, as many
- * contacts and ten times the messages. The cursors are those that the pages before gave, so each depth is reached once
- * by walking there, unmeasured.
+ * The time of one page at several depths of each list, in a database of one instance with `chats` chats, as
+ * many contacts and ten times the messages. The cursors come from previous pages, so each depth is first
+ * reached by paging there, unmeasured.
  */
 export async function measurePages(
   databases: BenchDatabases,
   options: { chats: number; rounds: number },
 ): Promise<PageTimes[]> {
   const url = await databases.create('lists', 'posthorn');
-  // As the API opens it.
+  // With the API's settings.
   const log = createLog({ level: 'warn', role: 'bench' });
   const db = createDb({ url, poolSize: 2, log, name: 'bench lists' });
   try {
@@ -79,7 +79,7 @@ async function measure(
       DEPTHS.map((depth) => Math.floor(length * depth)),
     );
     const perDepth = cursors.map((): number[] => []);
-    // Round by round over all depths, so that a slow moment of the machine falls on none of them alone.
+    // Each round visits all depths, so that a slow moment of the machine does not affect only one.
     for (let round = 0; round < rounds * 20; round += 1) {
       for (const [nth, cursor] of cursors.entries()) {
         const from = performance.now();
@@ -93,7 +93,7 @@ async function measure(
   return times;
 }
 
-/** The cursors with which the pages at these places are read. */
+/** The cursors for reading the pages at these positions. */
 async function walkTo(
   read: (cursor: string | undefined, limit: number) => Promise<{ nextCursor: string | null }>,
   places: readonly number[],

@@ -10,7 +10,7 @@ export interface HeapAt {
   messages: number;
   /** MiB in use after a forced collection. */
   heap: number;
-  /** MiB of the process. */
+  /** MiB of the whole process. */
   rss: number;
 }
 
@@ -18,8 +18,8 @@ const MIB = 1024 * 1024;
 const STEPS = 8;
 
 /**
- * The heap of the one process that `npm start` runs, the simulated network included, after each eighth of `messages`
- * texts that went from the request to the webhook.
+ * The heap of the single process of `npm start`, including the simulated network, after each eighth of
+ * `messages` texts sent from the request to the webhook.
  */
 export async function measureHeapGrowth(databases: BenchDatabases, messages: number): Promise<HeapAt[]> {
   const receiver = await startReceiver();

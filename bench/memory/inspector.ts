@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 
-/** A process that was started with `--inspect`, asked over its debugging protocol. */
+/** Controls a process started with `--inspect` over its debugging protocol. */
 export interface Inspector {
-  /** Bytes of JavaScript that are in use after everything that can be collected was. */
+  /** Bytes of JavaScript objects in use after a full collection. */
   heapAfterCollection(): Promise<number>;
   close(): void;
 }
@@ -32,7 +32,7 @@ export async function inspect(port: number): Promise<Inspector> {
   }
   return {
     async heapAfterCollection() {
-      // Twice: what finalizers let go of falls to the second one.
+      // Twice: the second one collects objects released by finalizers.
       for (let nth = 0; nth < 2; nth += 1) await ask('HeapProfiler.collectGarbage');
       return (await ask<{ usedSize: number }>('Runtime.getHeapUsage')).usedSize;
     },

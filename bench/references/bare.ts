@@ -1,4 +1,4 @@
-/** A bare node:http server that does one durable prepared two-row INSERT a request. */
+/** A bare node:http server that runs one durable prepared two-row INSERT per request. */
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import pg from 'pg';

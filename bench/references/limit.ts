@@ -1,8 +1,8 @@
 /**
- * A pipeline for speed alone, as a specialist would write it: what the machine can do for a durable accept
- * and a webhook. node:http -> one INSERT for all that arrived meanwhile -> 202 -> one UPDATE with the events
- * for all that is waiting -> kept-alive POSTs -> one INSERT of the logs. No keys, no guard, no network, no
- * retries, and what a crash leaves behind is nobody's.
+ * A speed-only pipeline, as a specialist would write it: the machine's limit for a durable accept and a
+ * webhook. node:http -> one INSERT for all requests that arrived meanwhile -> 202 -> one UPDATE with the
+ * events for all waiting messages -> kept-alive POSTs -> one INSERT of the logs. No keys, no guard, no
+ * network, no retries, and nothing recovers after a crash.
  */
 import { randomUUID } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
@@ -14,12 +14,12 @@ const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 3 })
 const webhook = new URL(String(process.env.WEBHOOK_URL));
 const receiver = new Pool(webhook.origin, { connections: POSTS });
 
-/** Runs `write` with all that came while it was busy. */
+/** Runs `write` with all items that arrived while it was busy. */
 function createGatherer<T>(write: (items: T[]) => Promise<void>): (item: T) => void {
   let waiting: T[] = [];
   let running = false;
   const drain = async () => {
-    // What one read of the sockets brings goes together.
+    // Requests from one read of the sockets are written together.
     await new Promise(setImmediate);
     while (waiting.length > 0) {
       const items = waiting;

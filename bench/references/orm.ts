@@ -1,4 +1,4 @@
-/** Express with one MikroORM unit of work a request: two entities made and flushed. */
+/** Express with one MikroORM unit of work per request: two entities created and flushed. */
 import { randomUUID } from 'node:crypto';
 import { defineEntity, MikroORM, p } from '@mikro-orm/postgresql';
 import express from 'express';

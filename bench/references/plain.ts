@@ -1,7 +1,7 @@
 /**
- * A plain pipeline: the same inserts, hand-off and POST as ours, one of each a message, without our
- * features. node:http -> two rows -> queue (in the process, or a RabbitMQ quorum queue) -> status,
- * event and log rows -> webhook POST.
+ * A plain pipeline: the same inserts, hand-off and POST as ours, one of each per message, without our
+ * features. node:http -> two rows -> queue (in the process, or a RabbitMQ quorum queue) -> status, event and
+ * log rows -> webhook POST.
  */
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';

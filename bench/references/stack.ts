@@ -1,6 +1,7 @@
 /**
- * The same 202 without a database on the HTTP stack that STACK names: `node`, `express`, `ts-rest`, `ts-rest-last`
- * (116 other routes registered before it), or `posthorn` (our pipeline with the whole contract mounted).
+ * The same 202 without a database, on the HTTP stack named by STACK: `node`, `express`, `ts-rest`,
+ * `ts-rest-last` (116 other routes registered before it), or `posthorn` (our pipeline with the whole contract
+ * mounted).
  */
 import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
@@ -82,7 +83,7 @@ function tsRestServer(othersBefore: number): Server {
   return createServer(app);
 }
 
-/** The gate is there; what it asks answers from memory, as it does for a known key. */
+/** Includes the gate; its lookups are answered from memory, as for a known key. */
 function posthornServer(): Server {
   const principal: Principal = {
     companyId: 1,

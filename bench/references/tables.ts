@@ -1,4 +1,4 @@
-/** What the reference servers write: a message and the task that sends it, as ours do. */
+/** The tables of the reference servers: like ours, a message and the task that sends it. */
 export const REFERENCE_TABLES = `
 CREATE TABLE reference_messages (
   id          uuid PRIMARY KEY,
@@ -27,7 +27,7 @@ CREATE TABLE reference_delivery_logs (
   created_at  timestamptz NOT NULL
 );`;
 
-/** One durable statement, two rows. */
+/** One durable statement that inserts two rows. */
 export const INSERT_TWO_ROWS = `
 WITH message AS (
   INSERT INTO reference_messages (id, instance_id, chat, status, content, created_at)
