@@ -4,8 +4,9 @@ import type { LibraryEvents, LibraryMessage, LibrarySocket } from './library-typ
 /**
  * Hands over messages as they arrive, bypassing the library's buffer. The buffer identifies a message only by
  * chat and id, and applies edits and deletions to buffered messages without checking the sender: while an
- * instance catches up, any group member could put new text under the names of others. Of its message updates
- * only stars pass, which come from the account's own devices. Calls without an id or a caller are dropped.
+ * instance catches up, any group member could put new text under the names of others. The only message
+ * updates that pass are stars, which come from the account's own devices. Calls without an id or a caller are
+ * dropped.
  */
 export function passBuffer(ev: LibrarySocket['ev'], onMessage: (message: LibraryMessage) => void): void {
   const emit = ev.emit.bind(ev) as (event: string, told: unknown) => boolean;
