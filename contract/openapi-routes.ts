@@ -36,7 +36,8 @@ export const pageMeta = {
   ...PUBLIC,
   raw: 'text',
   summary: 'The reference of this API as a page',
-  description: `Everything it needs comes from this server. ${CACHED}`,
+  description: `Everything it needs comes from this server, which answers 404 where the page was not built. ${CACHED}`,
+  errors: ['NOT_FOUND'],
 } as const;
 export const pageRoute = {
   method: 'GET',
@@ -49,6 +50,7 @@ export const scriptMeta = {
   raw: 'text',
   summary: 'The script of the reference',
   description: CACHED,
+  errors: ['NOT_FOUND'],
 } as const;
 export const scriptRoute = {
   method: 'GET',

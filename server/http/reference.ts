@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { apiError } from '@posthorn/contract/api-error.ts';
 import type { openapi } from '@posthorn/contract/messaging/openapi.ts';
 import { DAY_MS } from '@posthorn/core/platform/durations.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
@@ -21,7 +22,13 @@ export interface ReferenceDeps {
   service: keyof typeof DOCUMENTS;
   publicUrl: string;
   clock: Clock;
+  /** Scalar's browser build. `build-reference.mjs` copies it to the default place. */
+  scriptFile?: URL;
 }
+
+const BUILT_SCRIPT = new URL('../dist/reference.js', import.meta.url);
+const NOT_BUILT =
+  'the API reference is not built: run `npm ci && npm prune --omit=dev` in the installation, or read /openapi.json';
 
 const SETTINGS = JSON.stringify({
   // No requests to third parties: no fonts, no telemetry, no proxy, no assistant.
@@ -40,10 +47,18 @@ fetch('openapi.json')
     Scalar.createApiReference('#reference', { content: leaveOptionalOut(document), ...${SETTINGS} }));`;
 
 /** Serves `GET /openapi.json` and a page that shows it with Scalar, all from this server (ERR-25). */
-export function referenceHandlers({ service, publicUrl, clock }: ReferenceDeps): Handlers<typeof openapi> {
+export function referenceHandlers({
+  service,
+  publicUrl,
+  clock,
+  scriptFile = BUILT_SCRIPT,
+}: ReferenceDeps): Handlers<typeof openapi> {
   const document = daily(clock, (day) => readDocument(service, publicUrl, day));
-  const page = once(async () => assetOf(pageOf(service)));
-  const script = once(async () => assetOf(await readFile(scriptFile())));
+  const script = once(async () => assetOf(await readScript(scriptFile)));
+  const page = once(async () => {
+    await script();
+    return assetOf(pageOf(service));
+  });
   const policy = policyFor(publicUrl);
   return {
     document: async (input) => answer(input, await document(), 'application/json; charset=utf-8'),
@@ -64,9 +79,14 @@ async function readDocument(service: keyof typeof DOCUMENTS, publicUrl: string, 
   return assetOf(JSON.stringify({ ...JSON.parse(text), servers: [{ url: publicUrl }] }));
 }
 
-/** Scalar with all dependencies; its package exports only parts, not this file. */
-function scriptFile(): URL {
-  return new URL('browser/standalone.js', import.meta.resolve('@scalar/api-reference'));
+/** Scalar with everything it needs, in one file. Throws 404 NOT_FOUND where it was not built. */
+async function readScript(file: URL): Promise<Buffer> {
+  try {
+    return await readFile(file);
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
+    throw apiError('NOT_FOUND', { message: NOT_BUILT, cause: err });
+  }
 }
 
 function pageOf(service: string): string {

@@ -32,6 +32,13 @@ for (const service of SERVICES) {
       );
     });
 
+    it('lists no value of an enum twice', () => {
+      JSON.stringify(document, (_key, value) => {
+        if (Array.isArray(value?.enum)) assert.equal(new Set(value.enum).size, value.enum.length, value.enum);
+        return value;
+      });
+    });
+
     it('declares the tags that its operations use, and no other', () => {
       const used = new Set(operations.flatMap(({ operation }) => operation.tags));
       assert.deepEqual(document.tags.map(({ name }) => name).sort(), [...used].sort());
