@@ -31,6 +31,8 @@ const TOOLS = new Set([
   'format',
   'openapi',
   'openapi:publish',
+  'prepare',
+  'settings',
   'test',
   'test:slow',
   'test:faults',

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { globSync, mkdtempSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
@@ -72,6 +73,8 @@ async function main(): Promise<number> {
     });
   }
   try {
+    // An installation that ran no scripts has no API reference yet.
+    execFileSync(process.execPath, ['server/http/build-reference.mjs'], { cwd: projectRoot });
     // Before the servers: only one package can be installed at a time.
     await ensureFfmpeg();
     if (files.some((file) => path.relative(projectRoot, file).includes('whatsapp')))
