@@ -1,11 +1,11 @@
-import type { Product } from '@posthorn/contract/messaging/business.ts';
+import type { Product as ShownProduct } from '@posthorn/contract/messaging/business.ts';
 import type { InstanceScope } from '../access/instance-scope.ts';
 import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import { mediaUrl } from '../media/media-url.ts';
 import type { NetworkImages } from '../media/network-images.ts';
+import type { Product } from '../network/actions.ts';
 import type { RpcDeps } from '../rpc/request-owner.ts';
-import type { ProductAnswer } from './network-answers.ts';
 
 export interface BusinessDeps extends RpcDeps {
   images: NetworkImages;
@@ -38,8 +38,8 @@ export async function businessOf(
 export async function withOwnImages(
   deps: BusinessDeps,
   scope: InstanceScope,
-  lists: readonly (readonly ProductAnswer[])[],
-): Promise<Product[][]> {
+  lists: readonly (readonly Product[])[],
+): Promise<ShownProduct[][]> {
   const kept = await deps.images.keep(
     scope,
     lists.flatMap((products) => products.map((product) => product.image_url)),

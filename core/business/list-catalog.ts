@@ -17,7 +17,7 @@ export async function listCatalog(
   const { query, ...caller } = input;
   const { scope, jid } = await businessOf(deps, caller, query.jid);
   const args = { jid, limit: query.limit, ...(query.cursor && { cursor: opened(query.cursor) }) };
-  const request = { ...caller, op: 'business_catalog', args };
+  const request = { ...caller, op: 'business_catalog', args } as const;
   const answer = await askNetwork(deps, request, catalogAnswer, { cursor_invalid: invalidCursor });
   const [products = []] = await withOwnImages(deps, scope, [answer.products.slice(0, query.limit)]);
   return {
@@ -33,7 +33,7 @@ export async function listCollections(
 ): Promise<Collections> {
   const { query, ...caller } = input;
   const { scope, jid } = await businessOf(deps, caller, query.jid);
-  const request = { ...caller, op: 'business_collections', args: { jid, limit: query.limit } };
+  const request = { ...caller, op: 'business_collections', args: { jid, limit: query.limit } } as const;
   const found = (await askNetwork(deps, request, collectionsAnswer)).slice(0, query.limit);
   const products = await withOwnImages(
     deps,

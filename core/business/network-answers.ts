@@ -1,6 +1,7 @@
 import { z } from 'zod/v4';
+import type { BusinessProfile, NetworkActions, Product } from '../network/actions.ts';
 
-/** What a network says of businesses, with bounds: whoever filled it in is a stranger. */
+/** The parsers of a network's answers about businesses. They bound every field: strangers filled them in. */
 
 const text = (maxChars: number) =>
   z
@@ -24,7 +25,7 @@ const TEXT_MAX = 8_192;
 const URL_MAX = 2_048;
 const CURSOR_MAX = 512;
 
-export const businessAnswer = z.object({
+export const businessAnswer: z.ZodType<BusinessProfile> = z.object({
   jid: z.string().max(64),
   address: text(NAME_MAX),
   description: text(TEXT_MAX),
@@ -42,7 +43,7 @@ export const businessAnswer = z.object({
   ),
 });
 
-export const productAnswer = z.object({
+const product: z.ZodType<Product> = z.object({
   id: z.string().min(1).max(ID_MAX),
   name: text(NAME_MAX),
   description: text(TEXT_MAX),
@@ -55,22 +56,21 @@ export const productAnswer = z.object({
   /** One that was cut would be another address. */
   image_url: z.string().max(URL_MAX).catch(''),
 });
-export type ProductAnswer = z.output<typeof productAnswer>;
 
-/** Of one page, and of one collection. */
+/** Maximum products of one page, and of one collection. */
 const PRODUCTS_MAX = 1_000;
 
-export const catalogAnswer = z.object({
-  products: list(productAnswer, PRODUCTS_MAX),
+export const catalogAnswer: z.ZodType<NetworkActions['business_catalog']['answer']> = z.object({
+  products: list(product, PRODUCTS_MAX),
   next_cursor: z.string().min(1).max(CURSOR_MAX).nullable().catch(null),
 });
 
-export const collectionsAnswer = list(
+export const collectionsAnswer: z.ZodType<NetworkActions['business_collections']['answer']> = list(
   z.object({
     id: z.string().min(1).max(ID_MAX),
     name: text(NAME_MAX),
     status: text(ID_MAX),
-    products: list(productAnswer, PRODUCTS_MAX),
+    products: list(product, PRODUCTS_MAX),
   }),
   100,
 );

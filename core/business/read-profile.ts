@@ -16,6 +16,6 @@ export async function readBusinessProfile(
 ): Promise<BusinessProfile> {
   const { query, ...caller } = input;
   const { jid } = await businessOf(deps, caller, query.jid);
-  const request = { ...caller, op: 'business_profile', args: { jid } };
+  const request = { ...caller, op: 'business_profile', args: { jid } } as const;
   return askNetwork(deps, request, businessAnswer, REFUSALS);
 }

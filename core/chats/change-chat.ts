@@ -1,8 +1,9 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { phoneOf } from '@posthorn/contract/jid.ts';
+import { type Jid, phoneOf } from '@posthorn/contract/jid.ts';
 import type { Chat, MuteChatBody } from '@posthorn/contract/messaging/chats.ts';
 import type { Principal } from '../access/principal.ts';
 import { readLidsOf } from '../lids/read-phones.ts';
+import type { NetworkActions } from '../network/actions.ts';
 import { askForChange } from '../rpc/ask-network.ts';
 import type { RpcDeps } from '../rpc/request-owner.ts';
 import { requireCapable } from '../rpc/require-capable.ts';
@@ -22,7 +23,7 @@ const TOLD_READ_MAX = 1000;
 export function archiveChat(deps: RpcDeps, input: ChatInput, archived: boolean): Promise<Chat> {
   return changeChat(deps, input, {
     op: 'chat_archive',
-    args: { archived },
+    args: (chat) => ({ chat, archived }),
     store: { text: 'archived = $4, archived_revision = $3', unless: 'archived_revision', values: [archived] },
   });
 }
@@ -31,7 +32,7 @@ export function archiveChat(deps: RpcDeps, input: ChatInput, archived: boolean):
 export function pinChat(deps: RpcDeps, input: ChatInput, pinned: boolean): Promise<Chat> {
   return changeChat(deps, input, {
     op: 'chat_pin',
-    args: { pinned },
+    args: (chat) => ({ chat, pinned }),
     store: { text: 'pinned = $4, pinned_revision = $3', unless: 'pinned_revision', values: [pinned] },
   });
 }
@@ -42,7 +43,7 @@ export function muteChat(deps: RpcDeps, input: ChatInput, body: MuteChatBody): P
   const until = mutedUntil(body, nowMs);
   return changeChat(deps, input, {
     op: 'chat_mute',
-    args: { until },
+    args: (chat) => ({ chat, until }),
     store: { text: 'muted_until = $4, muted_revision = $3', unless: 'muted_revision', values: [until] },
     refuse: () => {
       if (until !== null && until !== 0 && until <= nowMs) {
@@ -68,7 +69,7 @@ export async function readChat(deps: RpcDeps, input: ChatInput, read: boolean): 
   const { unread, messageIds } = read ? await findUnread(deps, input.instanceId, chat) : NOTHING_UNREAD;
   return changeChat(deps, input, {
     op: 'chat_read',
-    args: { read, message_ids: messageIds },
+    args: (chat) => ({ chat, read, message_ids: messageIds }),
     store: {
       text: 'unread_count = greatest(0, unread_count - $4), marked_unread = $5, read_revision = $3',
       unless: 'read_revision',
@@ -102,9 +103,11 @@ async function findUnread(
   return row ? { unread: row.unread, messageIds: row.ids } : NOTHING_UNREAD;
 }
 
-interface Change {
-  op: string;
-  args: Record<string, unknown>;
+type ChatCall = 'chat_archive' | 'chat_pin' | 'chat_mute' | 'chat_read';
+
+interface Change<Op extends ChatCall> {
+  op: Op;
+  args(chat: Jid): NetworkActions[Op]['args'];
   /** The values to set: $3 is the revision, $4 and on are `values`. Does nothing when `unless` holds already. */
   store: { text: string; unless: string; values: unknown[] };
   refuse?: () => void;
@@ -114,14 +117,18 @@ interface Change {
  * Has the devices change, stores what came of it, and gives the chat as it is then. Throws 404 NOT_FOUND, and as
  * `requestOwner` does.
  */
-async function changeChat(deps: RpcDeps, input: ChatInput, change: Change): Promise<Chat> {
+async function changeChat<Op extends ChatCall>(
+  deps: RpcDeps,
+  input: ChatInput,
+  change: Change<Op>,
+): Promise<Chat> {
   const { principal, instanceId, signal } = input;
   await requireCapable(deps, input, change.op);
   const { chat_jid: chat } = await findChat(deps, input);
   change.refuse?.();
   const revision = await askForChange(
     deps,
-    { principal, instanceId, op: change.op, args: { chat, ...change.args }, signal },
+    { principal, instanceId, op: change.op, args: change.args(chat), signal },
     {
       too_many_pins: () =>
         apiError('CONFLICT', { message: 'the account has as many pinned chats as it may' }),

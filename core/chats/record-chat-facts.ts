@@ -1,6 +1,6 @@
-import type { Jid } from '@posthorn/contract/jid.ts';
 import { type RecorderDeps, recordUnderLease } from '../instances/create-recorder.ts';
 import type { Lease } from '../instances/lock-leases.ts';
+import type { NetworkFact } from '../network/facts.ts';
 
 interface Scope {
   companyId: number;
@@ -8,16 +8,8 @@ interface Scope {
   lease: Lease;
 }
 
-/** A change of a chat as the network told it: only the changed fields. Same shape as in `core/network/facts.ts`. */
-export interface ChatFact {
-  revision: number;
-  chat: Jid;
-  archived?: boolean | undefined;
-  pinned?: boolean | undefined;
-  mutedUntil?: number | null | undefined;
-  read?: boolean | undefined;
-  at: Date;
-}
+type ChatFact = Extract<NetworkFact, { kind: 'chat' }>;
+type ContactFact = Extract<NetworkFact, { kind: 'contact' | 'blocked' }>;
 
 /**
  * Records states of chats, each field by its highest revision (CHT-4). A reading that comes here, in the order of the
@@ -90,11 +82,6 @@ ON CONFLICT (instance_id, chat_jid) DO UPDATE SET
                   ELSE c.marked_unread END,
   read_revision = greatest(c.read_revision, excluded.read_revision),
   updated_at = excluded.updated_at`;
-
-export type ContactFact = { revision: number; jid: Jid } & (
-  | { kind: 'contact'; name: string }
-  | { kind: 'blocked'; blocked: boolean }
-);
 
 /** Records who is saved under which name, and who is blocked, by the highest revision (CHT-5). Throws LeaseLost. */
 export async function recordContactFacts(

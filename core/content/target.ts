@@ -1,14 +1,8 @@
+import type { MessageTarget } from '../network/messages.ts';
 import type { KnownMessage } from './rule.ts';
 
-/** How the network names the message that a reaction, edit or delete is about. */
-export interface WireTarget {
-  id: string;
-  /** Absent when the message is not in our history: the network knows. */
-  from_me?: boolean;
-  sender?: string;
-}
-
-export function wireTarget(target: KnownMessage): WireTarget {
+/** A message of our history as the network names it. */
+export function wireTarget(target: KnownMessage): MessageTarget {
   const id = target.networkId ?? target.id;
   return {
     id,

@@ -2,9 +2,10 @@ import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import type { Group } from '@posthorn/contract/messaging/groups.ts';
 import type { InstanceScope } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
+import type { GroupInfo, NetworkActions } from '../network/actions.ts';
 import { type RpcDeps, RpcRefused, requestOwner } from '../rpc/request-owner.ts';
 import { requireCapable } from '../rpc/require-capable.ts';
-import { type GroupFacts, groupFacts } from './group.ts';
+import { storableGroup } from './group.ts';
 import { readGroup, removeGroup, saveGroup } from './group-rows.ts';
 import { rowOf, viewGroup } from './group-view.ts';
 
@@ -14,6 +15,9 @@ export interface GroupCaller {
   instanceId: string;
   signal: AbortSignal;
 }
+
+/** The questions about groups. */
+type GroupCall = Extract<keyof NetworkActions, `group${string}`>;
 
 const REFUSALS: Record<string, () => ApiError> = {
   group_not_found: notFound,
@@ -36,7 +40,7 @@ export async function requireGroup(
   deps: RpcDeps,
   caller: GroupCaller,
   jid: string,
-  op: string,
+  op: GroupCall,
 ): Promise<InstanceScope> {
   const scope = await requireCapable(deps, caller, op);
   if (!(await readGroup(deps.db, scope.instanceId, jid))) throw notFound();
@@ -47,26 +51,26 @@ export async function requireGroup(
  * Asks the network something about groups. Throws as requestOwner does; what the network refuses: 404 NOT_FOUND, 403
  * FORBIDDEN, 400 BAD_REQUEST (an invite), 409 CONFLICT (a full group), 502 SEND_FAILED.
  */
-export async function askGroup(
+export async function askGroup<Op extends GroupCall>(
   deps: RpcDeps,
   caller: GroupCaller,
-  op: string,
-  args: Record<string, unknown>,
+  op: Op,
+  args: NetworkActions[Op]['args'],
 ): Promise<unknown> {
   try {
     return await requestOwner(deps, { ...caller, op, args });
   } catch (cause) {
     if (!(cause instanceof RpcRefused)) throw cause;
     // The account was taken out of it, and no fact told so yet.
-    if (cause.reason === 'not_participant' && typeof args.group === 'string')
+    if (cause.reason === 'not_participant' && 'group' in args)
       await removeGroup(deps.db, caller.instanceId, args.group);
     throw REFUSALS[cause.reason]?.() ?? apiError('SEND_FAILED', { cause });
   }
 }
 
 /** A group in an answer of the network. Throws 502 SEND_FAILED for what is none. */
-export function parseGroup(answer: unknown): GroupFacts {
-  const parsed = groupFacts.safeParse(answer);
+export function parseGroup(answer: unknown): GroupInfo {
+  const parsed = storableGroup.safeParse(answer);
   if (!parsed.success) throw apiError('SEND_FAILED', { cause: parsed.error });
   return parsed.data;
 }

@@ -4,9 +4,9 @@ import type {
   ParticipantsBody,
   ParticipantsChanged,
 } from '@posthorn/contract/messaging/groups.ts';
+import type { ParticipantAction } from '../network/actions.ts';
 import type { RpcDeps } from '../rpc/request-owner.ts';
 import { askGroup, type GroupCaller, keepAnswer, requireGroup } from './ask-group.ts';
-import type { ParticipantAction } from './group.ts';
 import { refusalsOf } from './refusals.ts';
 
 /** In this order: who is added can be promoted at once, and whoever takes itself out does so last. */

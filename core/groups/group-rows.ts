@@ -1,6 +1,6 @@
 import type { InstanceScope } from '../access/instance-scope.ts';
+import type { GroupInfo, GroupParticipant } from '../network/actions.ts';
 import type { Sql } from '../platform/database/db.ts';
-import type { GroupFacts, GroupParticipant } from './group.ts';
 
 /** A row of `chat_groups`. */
 export interface GroupRow {
@@ -35,7 +35,7 @@ export async function readGroup(sql: Sql, instanceId: string, jid: string): Prom
 export async function saveGroup(
   sql: Sql,
   scope: InstanceScope,
-  group: GroupFacts,
+  group: GroupInfo,
   when: { toldAt: Date; at: Date } | { askedAt: Date },
 ): Promise<void> {
   const isFact = 'toldAt' in when;

@@ -1,8 +1,8 @@
 import type { Group, GroupSummary } from '@posthorn/contract/messaging/groups.ts';
 import type { InstanceScope } from '../access/instance-scope.ts';
 import { type Person, type PhoneBook, readPhones } from '../lids/read-phones.ts';
+import type { GroupInfo } from '../network/actions.ts';
 import type { Sql } from '../platform/database/db.ts';
-import type { GroupFacts } from './group.ts';
 import type { GroupRow } from './group-rows.ts';
 
 /** A group as the API shows it, with the phones of its people as far as they are known. */
@@ -60,7 +60,7 @@ function settingsOf(row: GroupRow) {
 }
 
 /** What the network just answered, as a row would have it. */
-export function rowOf(group: GroupFacts, at: Date): GroupRow {
+export function rowOf(group: GroupInfo, at: Date): GroupRow {
   const { owner, created_at, ...rest } = group;
   return {
     ...rest,

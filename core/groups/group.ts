@@ -1,28 +1,6 @@
 import { isGroupJid, isLidJid, isUserJid, type Jid } from '@posthorn/contract/jid.ts';
 import { z } from 'zod/v4';
-
-/** A group as the network tells it; the same shape as the port's GroupInfo. */
-export interface GroupFacts {
-  jid: Jid;
-  name: string;
-  description: string;
-  owner: Jid | null;
-  /** Unix ms. */
-  created_at: number | null;
-  announce: boolean;
-  locked: boolean;
-  participants: GroupParticipant[];
-}
-
-export interface GroupParticipant {
-  jid: Jid;
-  role: GroupRole;
-}
-
-export const GROUP_ROLES = ['member', 'admin', 'superadmin'] as const;
-export type GroupRole = (typeof GROUP_ROLES)[number];
-
-export type ParticipantAction = 'add' | 'remove' | 'promote' | 'demote';
+import type { GroupInfo, GroupParticipant, ParticipantAction } from '../network/actions.ts';
 
 const NAME_MAX_CHARS = 256;
 const DESCRIPTION_MAX_CHARS = 4096;
@@ -33,8 +11,13 @@ const person = z.string().refine((jid) => isUserJid(jid) || isLidJid(jid));
 const cut = (maxChars: number) =>
   z.string().transform((text) => text.slice(0, maxChars).toWellFormed().replaceAll('\u0000', '\ufffd'));
 
-/** What of a group can be stored: names are cut, participants that name nobody left out. */
-export const groupFacts = z.object({
+const participant: z.ZodType<GroupParticipant> = z.object({
+  jid: person,
+  role: z.enum(['member', 'admin', 'superadmin']).catch('member'),
+});
+
+/** Parses a group of the network into one that can be stored: cuts long names, drops participants without a valid JID. */
+export const storableGroup: z.ZodType<GroupInfo> = z.object({
   jid: z.string().refine(isGroupJid),
   name: cut(NAME_MAX_CHARS).catch(''),
   description: cut(DESCRIPTION_MAX_CHARS).catch(''),
@@ -48,14 +31,12 @@ export const groupFacts = z.object({
     .transform((list) => list.slice(0, PARTICIPANTS_MAX).flatMap(participantOf)),
 });
 
-const participant = z.object({ jid: person, role: z.enum(GROUP_ROLES).catch('member') });
-
 function participantOf(value: unknown): GroupParticipant[] {
   const parsed = participant.safeParse(value);
   return parsed.success ? [parsed.data] : [];
 }
 
-/** The settings of which only what was given changes. */
+/** Parses a change of a group's settings; only what was given changes. */
 export const groupChange = z.object({
   name: cut(NAME_MAX_CHARS).optional().catch(undefined),
   description: cut(DESCRIPTION_MAX_CHARS).optional().catch(undefined),

@@ -3,30 +3,15 @@ import type { NewEvent } from '../events/insert-events.ts';
 import { type RecorderDeps, recordUnderLease } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/lock-leases.ts';
 import { type Person, readPhones } from '../lids/read-phones.ts';
+import type { GroupInfo } from '../network/actions.ts';
+import type { NetworkFact } from '../network/facts.ts';
 import type { Sql } from '../platform/database/db.ts';
 import { canonicalJson, hashKey } from '../platform/hashes.ts';
-import { afterAction, type GroupFacts, type ParticipantAction } from './group.ts';
+import { afterAction } from './group.ts';
 import { removeGroup, saveGroup } from './group-rows.ts';
 
-/** What a session hears of groups; the same shapes as the port's facts of these kinds. */
-export type GroupFact = { at: Date } & (
-  | { kind: 'group'; group: GroupFacts }
-  | { kind: 'group_changed'; chat: string; by: string | null; change: GroupChange }
-  | {
-      kind: 'group_participants';
-      chat: string;
-      by: string | null;
-      action: ParticipantAction;
-      participants: readonly string[];
-    }
-);
-
-interface GroupChange {
-  name?: string | undefined;
-  description?: string | undefined;
-  announce?: boolean | undefined;
-  locked?: boolean | undefined;
-}
+/** The facts about groups. */
+export type GroupFact = Extract<NetworkFact, { kind: 'group' | 'group_changed' | 'group_participants' }>;
 
 interface Scope {
   companyId: number;
@@ -84,13 +69,15 @@ async function record(sql: Sql, scope: Scope, fact: Changing, now: Date): Promis
   else await applyAction(sql, instanceId, { ...fact, phoneOf }, now);
   const base = { jid, by, phone: by ? phoneOf(by) : '' };
   const timestamp = at.toISOString();
-  if (fact.kind === 'group_changed')
+  if (fact.kind === 'group_changed') {
+    const { kind, chat, by, at, ...change } = fact;
     return buildEvent(scope, {
       type: 'group.updated',
-      data: { ...base, ...fact.change, timestamp },
+      data: { ...base, ...change, timestamp },
       now,
       eventId,
     });
+  }
   const participants = people.map((one) => ({ jid: one, phone: phoneOf(one) }));
   const data = { ...base, action: fact.action, participants, timestamp };
   return buildEvent(scope, { type: 'group.participants_changed', data, now, eventId });
@@ -99,10 +86,9 @@ async function record(sql: Sql, scope: Scope, fact: Changing, now: Date): Promis
 async function applyChange(
   sql: Sql,
   instanceId: string,
-  { chat, at, change }: Extract<Changing, { kind: 'group_changed' }>,
+  { chat, at, name, description, announce, locked }: Extract<Changing, { kind: 'group_changed' }>,
   now: Date,
 ): Promise<void> {
-  const { name, description, announce, locked } = change;
   await sql.query(
     `UPDATE chat_groups SET name = coalesce($3, name), description = coalesce($4, description),
        announce = coalesce($5, announce), locked = coalesce($6, locked), told_at = $7, fact_at = $8, updated_at = $7
@@ -118,7 +104,7 @@ async function applyAction(
   now: Date,
 ): Promise<void> {
   const { chat, at, action, participants, phoneOf } = fact;
-  const found = await sql.query<{ participants: GroupFacts['participants']; phone: string | null }>(
+  const found = await sql.query<{ participants: GroupInfo['participants']; phone: string | null }>(
     `SELECT g.participants, i.phone FROM chat_groups g JOIN instances i ON i.id = g.instance_id
      WHERE g.instance_id = $1 AND g.jid = $2 AND g.fact_at <= $3 FOR UPDATE OF g`,
     [instanceId, chat, at],

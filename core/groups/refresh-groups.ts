@@ -3,7 +3,7 @@ import { z } from 'zod/v4';
 import type { InstanceScope } from '../access/instance-scope.ts';
 import type { RpcDeps } from '../rpc/request-owner.ts';
 import { askGroup, type GroupCaller } from './ask-group.ts';
-import { groupFacts } from './group.ts';
+import { storableGroup } from './group.ts';
 import { saveGroup } from './group-rows.ts';
 
 /** Asks the network which groups the account is in, and keeps them and no others. Throws as askGroup does. */
@@ -12,7 +12,7 @@ export async function refreshGroups(deps: RpcDeps, caller: GroupCaller, scope: I
   const answer = z.array(z.unknown()).safeParse(await askGroup(deps, caller, 'groups_list', {}));
   if (!answer.success) throw apiError('SEND_FAILED', { cause: answer.error });
   const groups = answer.data.flatMap((group) => {
-    const parsed = groupFacts.safeParse(group);
+    const parsed = storableGroup.safeParse(group);
     return parsed.success ? [parsed.data] : [];
   });
   await deps.db.transaction(async (sql) => {

@@ -1,8 +1,12 @@
 import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
+import type { Ability } from '../network/driver.ts';
 import type { Sql } from '../platform/database/db.ts';
 
 /** Writes down what a network cannot do. A worker does this before it takes anything for that network. */
-export async function tellAbilities(sql: Sql, driver: { name: string; lacks: string[] }): Promise<void> {
+export async function tellAbilities(
+  sql: Sql,
+  driver: { name: string; lacks: readonly Ability[] },
+): Promise<void> {
   await sql.query(
     `INSERT INTO network_drivers (name, lacks) VALUES ($1, $2)
      ON CONFLICT (name) DO UPDATE SET lacks = excluded.lacks WHERE network_drivers.lacks <> excluded.lacks`,
@@ -18,13 +22,13 @@ export function lacksSql(instance: string): string {
 /** 501 NOT_IMPLEMENTED for what the network lacks, else undefined. */
 export function abilityRefusal(
   lacks: readonly string[] | null | undefined,
-  ability: string,
+  ability: Ability,
 ): ApiError | undefined {
   return lacks?.includes(ability) ? apiError('NOT_IMPLEMENTED') : undefined;
 }
 
 /** Throws 501 NOT_IMPLEMENTED when the network `driver` lacks `ability`. */
-export async function requireAbility(sql: Sql, driver: string, ability: string): Promise<void> {
+export async function requireAbility(sql: Sql, driver: string, ability: Ability): Promise<void> {
   const { rows } = await sql.query<{ lacks: string[] }>('SELECT lacks FROM network_drivers WHERE name = $1', [
     driver,
   ]);

@@ -4,6 +4,7 @@ import { chatJidOf } from '../chats/chat-jid.ts';
 import { wireTarget } from '../content/target.ts';
 import { lockDeviceState } from '../instances/device-state.ts';
 import { findReferenced } from '../messages/find-referenced.ts';
+import type { NetworkActions } from '../network/actions.ts';
 import { askForChange, type Refusals } from '../rpc/ask-network.ts';
 import type { RpcDeps } from '../rpc/request-owner.ts';
 import { requireCapable } from '../rpc/require-capable.ts';
@@ -53,11 +54,11 @@ export async function labelMessage(
   return { label_id: labelId, message_id: message.id, associated };
 }
 
-async function put(
+async function put<Op extends 'label_chat' | 'label_message'>(
   deps: RpcDeps,
   scope: LabelScope,
   { principal, instanceId, signal, associated }: LabelInput & { associated: boolean },
-  { op, args, bearer }: { op: string; args: Record<string, unknown>; bearer: LabelBearer },
+  { op, args, bearer }: { op: Op; args: NetworkActions[Op]['args']; bearer: LabelBearer },
 ): Promise<void> {
   const revision = await askForChange(deps, { principal, instanceId, op, args, signal }, REFUSALS);
   await deps.db.transaction(async (sql) => {

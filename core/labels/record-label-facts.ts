@@ -4,22 +4,11 @@ import { type RecorderDeps, recordUnderLease } from '../instances/create-recorde
 import { lockDeviceState } from '../instances/device-state.ts';
 import type { Lease } from '../instances/lock-leases.ts';
 import { findReferenced } from '../messages/find-referenced.ts';
+import type { NetworkFact } from '../network/facts.ts';
 import type { Sql } from '../platform/database/db.ts';
-import {
-  type LabelBearer,
-  type LabelScope,
-  type LabelState,
-  type Revised,
-  storeLabel,
-  storeLink,
-} from './store-label.ts';
+import { type LabelBearer, type LabelScope, type Revised, storeLabel, storeLink } from './store-label.ts';
 
-/** The network's echo of a label. */
-export type LabelFact = { revision: number; at: Date; labelId: string } & (
-  | ({ kind: 'label' } & LabelState)
-  | { kind: 'label_chat'; chat: string; associated: boolean }
-  | { kind: 'label_message'; chat: string; target: { id: string }; associated: boolean }
-);
+type LabelFact = Extract<NetworkFact, { kind: 'label' | 'label_chat' | 'label_message' }>;
 
 /**
  * Records label facts in their order, each once, with its event (EVT-20): label.created, .updated, .deleted,

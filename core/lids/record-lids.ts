@@ -1,15 +1,12 @@
-import { type Jid, jidOfPhone } from '@posthorn/contract/jid.ts';
+import { jidOfPhone } from '@posthorn/contract/jid.ts';
 import type { InstanceScope } from '../access/instance-scope.ts';
 import { type RecorderDeps, recordUnderLease } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/lock-leases.ts';
+import type { HistoryBatch } from '../network/facts.ts';
 import type { Sql } from '../platform/database/db.ts';
 import { moveChats } from './move-chats.ts';
 
-/** An anonymous id and the phone behind it. */
-export interface LidPair {
-  lid: Jid;
-  phone: string;
-}
+type LidPair = HistoryBatch['lids'][number];
 
 /** Records what a session learnt of anonymous ids. Throws LeaseLost. */
 export async function recordLids(

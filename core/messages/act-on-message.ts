@@ -11,15 +11,12 @@ import type {
 import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import { jidOf } from '../content/rule.ts';
-import { type WireTarget, wireTarget } from '../content/target.ts';
+import { wireTarget } from '../content/target.ts';
+import type { NetworkActions } from '../network/actions.ts';
+import type { MessageTarget } from '../network/messages.ts';
 import { isUuid } from '../platform/ids.ts';
 import { type RpcDeps, RpcRefused, requestOwner } from '../rpc/request-owner.ts';
 import { findReferenced } from './find-referenced.ts';
-
-/** The network's answer to pin and poll_vote: the id of the message that did it. */
-interface Envelope {
-  envelope_id: string;
-}
 
 export interface ActionInput<Body> {
   principal: Principal;
@@ -38,7 +35,7 @@ export async function pinMessage(deps: RpcDeps, input: ActionInput<PinBody>): Pr
     fromMe: body.target_from_me,
   });
   const args = { chat, target, pin: body.pin, duration_s: body.pin ? body.duration_seconds : 0 };
-  const { envelope_id } = (await act(deps, input, 'pin', args)) as Envelope;
+  const { envelope_id } = (await act(deps, input, 'pin', args)) as NetworkActions['pin']['answer'];
   return {
     instance_id: instanceId,
     chat_jid: chat,
@@ -58,7 +55,12 @@ export async function votePoll(deps: RpcDeps, input: ActionInput<VoteBody>): Pro
     fromMe: body.poll_from_me,
   });
   const args = { chat, target, options: body.selected_options };
-  const { envelope_id } = (await act(deps, input, 'poll_vote', args)) as Envelope;
+  const { envelope_id } = (await act(
+    deps,
+    input,
+    'poll_vote',
+    args,
+  )) as NetworkActions['poll_vote']['answer'];
   return {
     instance_id: instanceId,
     chat_jid: chat,
@@ -95,7 +97,7 @@ async function targetOf(
   { principal, instanceId }: ActionInput<unknown>,
   chat: string,
   given: { ref: string; sender: string | undefined; fromMe: boolean },
-): Promise<WireTarget> {
+): Promise<MessageTarget> {
   await requireInstance(deps.db, principal, instanceId);
   const known = await findReferenced(deps.db, instanceId, given.ref);
   if (known && known.chatJid === chat) return wireTarget(known);
@@ -114,11 +116,11 @@ const REFUSALS: Record<string, () => ApiError> = {
   not_admin: () => apiError('FORBIDDEN', { message: 'the instance is not an admin of the group' }),
 };
 
-async function act(
+async function act<Op extends 'pin' | 'poll_vote' | 'star'>(
   deps: RpcDeps,
   { principal, instanceId, signal }: ActionInput<unknown>,
-  op: string,
-  args: Record<string, unknown>,
+  op: Op,
+  args: NetworkActions[Op]['args'],
 ): Promise<unknown> {
   try {
     return await requestOwner(deps, { principal, instanceId, op, args, signal });

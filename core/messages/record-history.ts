@@ -4,6 +4,7 @@ import { type ChatTraffic, recordChatTraffic } from '../chats/record-traffic.ts'
 import { buildEvent } from '../events/build-event.ts';
 import { type RecorderDeps, type Recording, recordUnderLease } from '../instances/create-recorder.ts';
 import type { Lease } from '../instances/lock-leases.ts';
+import type { HistoryBatch, HistoryChat } from '../network/facts.ts';
 import type { Sql } from '../platform/database/db.ts';
 import { messageIdOf } from '../platform/ids.ts';
 import { inboundFamily, ownIds } from './inbound-content.ts';
@@ -30,19 +31,10 @@ export interface PastMessage {
   at: Date;
 }
 
-export interface PastChat {
-  chat: Jid;
-  name: string;
-  unreadCount: number;
-  archived: boolean;
-  pinned: boolean;
-  mutedUntil: number | null;
-}
-
 /** A part of a history; the last one has `isLast`. */
 export interface PastBatch {
-  chats: readonly PastChat[];
-  contacts: readonly { jid: Jid; name: string; pushName: string }[];
+  chats: readonly HistoryChat[];
+  contacts: HistoryBatch['contacts'];
   /** Oldest first within a chat. */
   messages: readonly PastMessage[];
   /** Sorts messages of one millisecond: the position of the part in its history, and of the first one in the part. */
@@ -133,7 +125,7 @@ RETURNING id`;
 async function insertChats(
   sql: Sql,
   { companyId, instanceId }: HistoryScope,
-  chats: readonly PastChat[],
+  chats: readonly HistoryChat[],
   now: Date,
 ): Promise<number> {
   const done = await sql.query(

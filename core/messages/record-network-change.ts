@@ -1,6 +1,7 @@
 import type { NewEvent } from '../events/insert-events.ts';
 import { type RecorderDeps, recordUnderLease } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/lock-leases.ts';
+import type { MessageChange } from '../network/messages.ts';
 import type { Sql } from '../platform/database/db.ts';
 import { hashKey } from '../platform/hashes.ts';
 import { messageIdOf } from '../platform/ids.ts';
@@ -13,13 +14,6 @@ import {
   eventOf,
 } from './apply-change.ts';
 
-/** Somebody at the network changed a message that is there already. */
-export type NetworkChangeOf = { networkId: string; at: Date } & (
-  | { kind: 'edited'; content: Record<string, unknown> }
-  | { kind: 'deleted' }
-  | { kind: 'starred'; starred: boolean }
-);
-
 /**
  * Records changes that came from the network, in their order, each with its events: message.edited,
  * message.deleted with `<family>.deleted`, message.starred (EVT-8). A change of a message that we never
@@ -28,7 +22,7 @@ export type NetworkChangeOf = { networkId: string; at: Date } & (
 export async function recordNetworkChanges(
   deps: RecorderDeps,
   scope: { instanceId: string; lease: Lease },
-  changes: readonly NetworkChangeOf[],
+  changes: readonly MessageChange[],
 ): Promise<Recorded> {
   await recordUnderLease(deps, scope.lease, async ({ client, now, tell }) => {
     const events: NewEvent[] = [];
@@ -47,7 +41,7 @@ export async function recordNetworkChanges(
 async function recordOnce(
   client: Sql,
   instanceId: string,
-  change: NetworkChangeOf,
+  change: MessageChange,
   eventId: string,
   now: Date,
 ): Promise<NewEvent[]> {
@@ -60,7 +54,7 @@ async function recordOnce(
 async function record(
   client: Sql,
   instanceId: string,
-  change: NetworkChangeOf,
+  change: MessageChange,
   now: Date,
 ): Promise<NewEvent[]> {
   const found = await client.query<ChangedMessage>(

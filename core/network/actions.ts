@@ -141,7 +141,12 @@ export interface GroupInfo {
   announce: boolean;
   /** Only admins change name and description. */
   locked: boolean;
-  participants: { jid: Jid; role: 'member' | 'admin' | 'superadmin' }[];
+  participants: GroupParticipant[];
+}
+
+export interface GroupParticipant {
+  jid: Jid;
+  role: 'member' | 'admin' | 'superadmin';
 }
 
 export interface Profile {

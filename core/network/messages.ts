@@ -88,7 +88,10 @@ export interface InboundMedia {
 }
 
 /** A change of a message or status; `from` is who made it, `fromMe` when that is the account on another device. */
-export type NetworkChange = { networkId: string; chat: Jid; from: Jid; fromMe?: boolean; at: Date } & (
+export type NetworkChange = MessageChange & { chat: Jid; from: Jid; fromMe?: boolean };
+
+/** A change of the message `networkId`. */
+export type MessageChange = { networkId: string; at: Date } & (
   | { kind: 'edited'; content: Record<string, unknown> }
   | { kind: 'deleted' }
   | { kind: 'starred'; starred: boolean }

@@ -2,21 +2,13 @@ import { buildEvent } from '../events/build-event.ts';
 import { type RecorderDeps, recordUnderLease } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/lock-leases.ts';
 import { readPhones } from '../lids/read-phones.ts';
-
-/** A contact came, went or types, as the network said; the same shape as the port's PresenceUpdate. */
-export interface Presence {
-  jid: string;
-  chat: string | null;
-  state: 'available' | 'unavailable' | 'composing' | 'recording' | 'paused';
-  lastSeen: Date | null;
-  at: Date;
-}
+import type { PresenceUpdate } from '../network/facts.ts';
 
 /** Tells presence.updated of each. Throws LeaseLost. */
 export async function recordPresence(
   deps: RecorderDeps,
   scope: { companyId: number; instanceId: string; lease: Lease },
-  updates: readonly Presence[],
+  updates: readonly PresenceUpdate[],
 ): Promise<Recorded> {
   const { instanceId } = scope;
   await recordUnderLease(deps, scope.lease, async ({ client, now, tell }) => {

@@ -3,6 +3,7 @@ import { parseChat } from '@posthorn/contract/jid.ts';
 import type { PresenceBody, PresenceSet, PresenceSubscribed } from '@posthorn/contract/messaging/presence.ts';
 import { z } from 'zod/v4';
 import type { Principal } from '../access/principal.ts';
+import type { NetworkActions } from '../network/actions.ts';
 import { askNetwork } from '../rpc/ask-network.ts';
 import type { RpcDeps } from '../rpc/request-owner.ts';
 import { requireCapable } from '../rpc/require-capable.ts';
@@ -24,7 +25,8 @@ export async function setPresence(
   const { state } = body;
   await requireCapable(deps, caller, 'presence_set');
   const chat = body.chat_jid === undefined ? null : jidOf(body.chat_jid);
-  const args = chat === null ? { state } : { state, chat };
+  // The contract has paired each state with a chat, or with none.
+  const args = (chat === null ? { state } : { state, chat }) as NetworkActions['presence_set']['args'];
   await askNetwork(deps, { ...caller, op: 'presence_set', args }, z.unknown(), REFUSALS);
   return { state, chat_jid: chat };
 }

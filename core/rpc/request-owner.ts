@@ -11,6 +11,7 @@ import type { Db } from '../platform/database/db.ts';
 import type { Orm } from '../platform/database/orm.ts';
 import { newId } from '../platform/ids.ts';
 import type { Clock } from '../platform/process/clock.ts';
+import type { OwnerCall, OwnerCalls } from './owner-calls.ts';
 import { claimAnswer, dropRequest, insertRequest } from './rpc-requests.ts';
 
 export interface RpcDeps {
@@ -23,11 +24,11 @@ export interface RpcDeps {
   rpcTimeoutMs?: number;
 }
 
-export interface OwnerRequest {
+export interface OwnerRequest<Op extends OwnerCall = OwnerCall> {
   principal: Principal;
   instanceId: string;
-  op: string;
-  args: Record<string, unknown>;
+  op: Op;
+  args: OwnerCalls[Op]['args'];
   signal: AbortSignal;
   /** Also of an instance that is not connected: what its owner knows without the network. */
   offline?: boolean;
@@ -51,13 +52,18 @@ const UNSUPPORTED = 'unsupported_call';
 /**
  * Sends an rpc request to the worker that owns the instance and waits for its answer. Throws ApiError 404
  * INSTANCE_NOT_FOUND, 501 NOT_IMPLEMENTED, 409 INSTANCE_NOT_CONNECTED and the like, 503 SERVICE_UNAVAILABLE with Retry-After
- * when no answer came in time (the outcome is then unknown); {@link RpcRefused} when the answer is no.
+ * when no answer came in time (the outcome is then unknown); {@link RpcRefused} when the answer is no. The answer
+ * holds names and texts of strangers: whoever asked parses it.
  */
-export async function requestOwner(deps: RpcDeps, request: OwnerRequest): Promise<unknown> {
-  const { principal, op, args, signal } = request;
+export async function requestOwner<Op extends OwnerCall>(
+  deps: RpcDeps,
+  request: OwnerRequest<Op>,
+): Promise<unknown> {
+  const { principal, args, signal } = request;
+  const op: OwnerCall = request.op;
   const instance = await loadInstance(reachOf(deps.orm, principal), request.instanceId);
   const refusal = request.offline ? null : instanceRefusal(instance.state);
-  if (!request.offline) await requireAbility(deps.db, instance.driver, op);
+  if (op !== 'cancel') await requireAbility(deps.db, instance.driver, op);
   if (refusal) throw refusal;
   const id = newId();
   const timeoutMs = deps.rpcTimeoutMs ?? SYNC_ACTION_TIMEOUT_MS;

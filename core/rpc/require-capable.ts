@@ -1,6 +1,7 @@
 import { type InstanceScope, requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import { requireAbility } from '../instances/driver-abilities.ts';
+import type { Ability } from '../network/driver.ts';
 import { oneRow } from '../platform/database/one-row.ts';
 import type { RpcDeps } from './request-owner.ts';
 
@@ -11,7 +12,7 @@ import type { RpcDeps } from './request-owner.ts';
 export async function requireCapable(
   deps: Pick<RpcDeps, 'db'>,
   caller: { principal: Principal; instanceId: string },
-  op: string,
+  op: Ability,
 ): Promise<InstanceScope> {
   const scope = await requireInstance(deps.db, caller.principal, caller.instanceId);
   const found = await deps.db.query<{ driver: string }>('SELECT driver FROM instances WHERE id = $1', [

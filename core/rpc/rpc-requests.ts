@@ -1,20 +1,25 @@
 import type { Lease } from '../instances/lock-leases.ts';
 import { SHARD_COUNT } from '../instances/shard.ts';
 import type { Sql } from '../platform/database/db.ts';
+import type { OwnerCall, OwnerCalls } from './owner-calls.ts';
 
 /** A request of an API process to the worker that owns an instance. */
-export interface RpcRequest {
-  id: string;
-  instanceId: string;
-  op: string;
-  args: Record<string, unknown>;
-}
+export type RpcRequest = {
+  [Op in OwnerCall]: { id: string; instanceId: string; op: Op; args: OwnerCalls[Op]['args'] };
+}[OwnerCall];
 
 export type RpcAnswer = { value: unknown } | { error: string };
 
 export async function insertRequest(
   sql: Sql,
-  request: RpcRequest & { shard: number; expiresAt: Date },
+  request: {
+    id: string;
+    instanceId: string;
+    shard: number;
+    op: OwnerCall;
+    args: OwnerCalls[OwnerCall]['args'];
+    expiresAt: Date;
+  },
 ): Promise<void> {
   await sql.query(
     `INSERT INTO network_calls (id, instance_id, shard, op, args, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
@@ -48,12 +53,7 @@ export async function dropRequest(sql: Sql, id: string): Promise<void> {
 /** Claims the requests that wait for the shards of these leases, as far as they stand; each goes to one claimer. */
 export async function claimRequests(sql: Sql, leases: readonly Lease[], now: Date): Promise<RpcRequest[]> {
   if (leases.length === 0) return [];
-  const found = await sql.query<{
-    id: string;
-    instance_id: string;
-    op: string;
-    args: Record<string, unknown>;
-  }>({
+  const found = await sql.query<Omit<RpcRequest, 'instanceId'> & { instance_id: string }>({
     name: 'rpc-requests-claim',
     text: `UPDATE network_calls SET state = 'taken'
            WHERE id IN (
@@ -65,7 +65,10 @@ export async function claimRequests(sql: Sql, leases: readonly Lease[], now: Dat
            RETURNING id, instance_id, op, args`,
     values: [leases.map((lease) => lease.shard), leases.map((lease) => lease.epoch), now],
   });
-  return found.rows.map(({ instance_id, ...request }) => ({ ...request, instanceId: instance_id }));
+  // A name that an API process of another version wrote is refused by whoever is asked.
+  return found.rows.map(
+    ({ instance_id, ...request }) => ({ ...request, instanceId: instance_id }) as RpcRequest,
+  );
 }
 
 export async function answerRequest(sql: Sql, id: string, answer: RpcAnswer): Promise<void> {

@@ -1,19 +1,13 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
+import type { CancelAnswer, OwnerCalls } from '../rpc/owner-calls.ts';
 import { type RpcDeps, requestOwner } from '../rpc/request-owner.ts';
 
 interface CancelInput {
   principal: Principal;
   instanceId: string;
   signal: AbortSignal;
-}
-
-/** The owner's answer to the rpc request `cancel`: how each task stands. */
-export interface CancelAnswer {
-  cancelled: string[];
-  /** Being sent at this moment, or sent while we looked. */
-  under_way: string[];
 }
 
 /**
@@ -43,7 +37,7 @@ export async function clearQueue(deps: RpcDeps, input: CancelInput): Promise<num
 async function cancel(
   deps: RpcDeps,
   { principal, instanceId, signal }: CancelInput,
-  args: { task_ids?: string[] },
+  args: OwnerCalls['cancel']['args'],
 ): Promise<CancelAnswer> {
   const answer = await requestOwner(deps, {
     principal,

@@ -1,5 +1,6 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { IDEMPOTENCY_KEY_LIFETIME_S, SCHEDULE_AHEAD_MAX_DAYS } from '@posthorn/contract/limits.ts';
+import type { Operation } from '@posthorn/contract/message-types.ts';
 import type { ScheduleAccepted, ScheduleBody } from '@posthorn/contract/messaging/scheduled.ts';
 import { parseInput } from '@posthorn/contract/validation-error.ts';
 import { z } from 'zod/v4';
@@ -78,7 +79,7 @@ function withMediaId(body: Record<string, unknown>, mediaId: string | undefined)
 
 interface NewRow {
   id: string;
-  type: string;
+  type: Operation;
   sendAt: Date;
   body: Record<string, unknown>;
   bodyHash: string;

@@ -1,3 +1,4 @@
+import type { Operation } from '@posthorn/contract/message-types.ts';
 import type { Principal } from '../access/principal.ts';
 import type { PreparedSend } from './prepare-send.ts';
 import type { SendRequest } from './send-request.ts';
@@ -7,7 +8,7 @@ export type SendCommand = {
   principal: Principal;
   instanceId: string;
   /** The operation type: part of the idempotency key, e.g. `text`. */
-  operation: string;
+  operation: Operation;
   idempotencyKey: string;
   force: boolean;
   traceId: string;

@@ -1,7 +1,7 @@
 import type { Lease } from '@posthorn/core/instances/lock-leases.ts';
 import type { Sql } from '@posthorn/core/platform/database/db.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
-import type { CancelAnswer } from '@posthorn/core/sending/cancel-queued.ts';
+import type { CancelAnswer } from '@posthorn/core/rpc/owner-calls.ts';
 import type { InstanceQueue } from '../dispatch/instance-queue.ts';
 import { type OutcomeDeps, recordEnd } from '../dispatch/keep-outcomes.ts';
 

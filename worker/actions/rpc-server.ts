@@ -1,6 +1,5 @@
 import type { Lease } from '@posthorn/core/instances/lock-leases.ts';
 import { shardOf } from '@posthorn/core/instances/shard.ts';
-import type { NetworkActions } from '@posthorn/core/network/actions.ts';
 import { type NetworkSession, SendRefused } from '@posthorn/core/network/driver.ts';
 import type { Bus } from '@posthorn/core/platform/broker/bus.ts';
 import type { Db } from '@posthorn/core/platform/database/db.ts';
@@ -94,24 +93,25 @@ async function answer(deps: RpcServerDeps, request: RpcRequest): Promise<void> {
   }
 }
 
-async function perform(deps: RpcServerDeps, { instanceId, op, args }: RpcRequest): Promise<RpcAnswer> {
+async function perform(deps: RpcServerDeps, request: RpcRequest): Promise<RpcAnswer> {
+  const { instanceId } = request;
   const held = deps.instance(instanceId);
   try {
-    if (op === 'cancel') {
+    if (request.op === 'cancel') {
       const lease = deps.leases().find(({ shard }) => shard === shardOf(instanceId));
       if (!lease) return { error: UNAVAILABLE };
-      const taskIds = (args.task_ids as string[] | undefined) ?? null;
+      const taskIds = request.args.task_ids ?? null;
       return {
         value: await cancelTasks(deps, { id: instanceId, lease, queue: held?.queue ?? null }, taskIds),
       };
     }
     if (!held?.session) return { error: UNAVAILABLE };
-    const value = await held.session.act(op as keyof NetworkActions, args as never);
-    await held.noteAnswer({ op, args, value });
+    const value = await held.session.act(request.op, request.args);
+    await held.noteAnswer({ ...request, value });
     return { value };
   } catch (err) {
     if (err instanceof SendRefused) return { error: err.reason };
-    deps.log.debug({ err, instance_id: instanceId, op }, 'an rpc call to the network failed');
+    deps.log.debug({ err, instance_id: instanceId, op: request.op }, 'an rpc call to the network failed');
     return { error: UNAVAILABLE };
   }
 }

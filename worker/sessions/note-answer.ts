@@ -1,13 +1,12 @@
+import type { NetworkActions } from '@posthorn/core/network/actions.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Arrivals } from './arrivals.ts';
 import type { PresenceWatch } from './keep-watching.ts';
 
-/** The network's answer to an API request. */
-export interface NetworkAnswer {
-  op: string;
-  args: Record<string, unknown>;
-  value: unknown;
-}
+/** The network's answer to a question of the API. */
+export type NetworkAnswer = {
+  [Op in keyof NetworkActions]: { op: Op; args: NetworkActions[Op]['args']; value: unknown };
+}[keyof NetworkActions];
 
 /**
  * Stores the effects of an answer on anyone other than the caller: a phone returned for an anonymous id is
@@ -16,11 +15,11 @@ export interface NetworkAnswer {
  */
 export async function noteAnswer(
   held: { arrivals: Arrivals; watch: PresenceWatch; clock: Clock },
-  { op, args, value }: NetworkAnswer,
+  answer: NetworkAnswer,
 ): Promise<void> {
-  if (op === 'presence_subscribe') held.watch.add(String(args.jid));
-  if (op !== 'lid_phone') return;
-  const { phone } = (value ?? {}) as { phone?: unknown };
+  if (answer.op === 'presence_subscribe') held.watch.add(answer.args.jid);
+  if (answer.op !== 'lid_phone') return;
+  const { phone } = (answer.value ?? {}) as { phone?: unknown };
   if (typeof phone !== 'string') return;
-  await held.arrivals.facts([{ kind: 'lid', lid: String(args.lid), phone, at: held.clock.now() }]);
+  await held.arrivals.facts([{ kind: 'lid', lid: answer.args.lid, phone, at: held.clock.now() }]);
 }

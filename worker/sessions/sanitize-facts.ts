@@ -1,7 +1,6 @@
-/** Makes facts storable, like messages (sanitize.ts): null for a fact without a valid id. */
+/** Facts made into what can be stored, as messages are (sanitize.ts): null for one that names nothing. */
 import { LABEL_COLOR_MAX } from '@posthorn/contract/limits.ts';
-import type { PastBatch, PastChat } from '@posthorn/core/messages/record-history.ts';
-import type { HistoryChat, NetworkFact } from '@posthorn/core/network/facts.ts';
+import type { HistoryBatch, HistoryChat, NetworkFact } from '@posthorn/core/network/facts.ts';
 import { isId, sanitizeDate, sanitizeText } from './sanitize.ts';
 
 const NAME_MAX_CHARS = 1024;
@@ -57,7 +56,7 @@ export function sanitizeCall(fact: FactOf<'call'>, now: Date): FactOf<'call'> | 
   return { kind: 'call', callId, from, group, video: fact.video === true, at: sanitizeDate(fact.at, now) };
 }
 
-export function sanitizePastChat(chat: HistoryChat): PastChat | null {
+export function sanitizePastChat(chat: HistoryChat): HistoryChat | null {
   if (!isId(chat.chat) || chat.chat.endsWith('@broadcast')) return null;
   return {
     chat: chat.chat,
@@ -70,8 +69,8 @@ export function sanitizePastChat(chat: HistoryChat): PastChat | null {
 }
 
 export function sanitizeContact(
-  contact: PastBatch['contacts'][number],
-): PastBatch['contacts'][number] | null {
+  contact: HistoryBatch['contacts'][number],
+): HistoryBatch['contacts'][number] | null {
   if (!isId(contact.jid)) return null;
   const { name, pushName } = contact;
   return {

@@ -1,5 +1,5 @@
 import type { PresenceUpdate } from '@posthorn/core/network/facts.ts';
-import { type Presence, recordPresence } from '@posthorn/core/presence/record-presence.ts';
+import { recordPresence } from '@posthorn/core/presence/record-presence.ts';
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
 import { isId, sanitizeDate } from './sanitize.ts';
 
@@ -26,7 +26,7 @@ export function createPresenceTeller(
   deps: ArrivalsDeps,
   scope: ArrivalsScope,
 ): (updates: readonly PresenceUpdate[]) => void {
-  const waiting = new Map<string, Presence>();
+  const waiting = new Map<string, PresenceUpdate>();
   let timer: NodeJS.Timeout | undefined;
   let toldAtMs = Number.NEGATIVE_INFINITY;
 
@@ -64,7 +64,7 @@ export function createPresenceTeller(
   };
 }
 
-function sanitize({ jid, chat, state, lastSeen, at }: PresenceUpdate, now: Date): Presence | null {
+function sanitize({ jid, chat, state, lastSeen, at }: PresenceUpdate, now: Date): PresenceUpdate | null {
   if (!isId(jid) || (chat !== null && !isId(chat)) || !STATES.has(state)) return null;
   return { jid, chat, state, lastSeen: lastSeen && sanitizeDate(lastSeen, now), at: sanitizeDate(at, now) };
 }
