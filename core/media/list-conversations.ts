@@ -8,7 +8,7 @@ import { likePrefix } from './list-media.ts';
 const CONVERSATIONS_MAX = 1_000;
 
 /**
- * Lists the media of each chat, the newest first (MED-14). Sums come from the tallies; the thumbnail is the
+ * Summarizes the media of each chat, the newest first (MED-14). Sums come from the tallies; the thumbnail is the
  * newest picture among the last media of the chat, or the newest media when there is none. Throws 404
  * NOT_FOUND.
  */

@@ -36,7 +36,7 @@ export function createNetworkImages(
   deps: MediaDeps & { finder: MediaFinder },
   config: Pick<Config, 'MEDIA_PRIVATE_HOSTS' | 'NETWORK_DRIVERS' | 'SANDBOX_URL'>,
 ): NetworkImages {
-  // Names from users must not lead to a network's own servers; names from the network lead nowhere else.
+  // Addresses from users must not lead to a network's own servers; addresses from the network always do.
   const outbound = createOutbound({
     allowPrivate: false,
     allowHosts: [...config.MEDIA_PRIVATE_HOSTS, ...sandboxHosts(config)],

@@ -44,7 +44,7 @@ export interface PastBatch {
 
 /**
  * Stores what was before the pairing: messages with their times and without events of their own, chats and
- * contacts. Records a part of the history. Known messages stay as they are, so that a part that comes twice
+ * contacts. Known messages stay as they are, so that a part that comes twice
  * counts once. After the last part history.synced tells how much it was. Throws LeaseLost.
  */
 export async function recordPastBatch(

@@ -74,7 +74,7 @@ export async function takeSend(
   });
 }
 
-/** Returns the cost of a send that was refused for its body. */
+/** Refunds a send that was refused for its body. */
 export async function returnSend(sql: Sql, id: string): Promise<void> {
   await sql.query('DELETE FROM playground_sends WHERE id = $1', [id]);
 }

@@ -53,7 +53,7 @@ export function createRabbitBroker(options: RabbitBrokerOptions): Broker {
 
   return {
     async declare(queues) {
-      // Declaring a queue comes before publishing to it.
+      // A caller may publish once declare resolves, so the publisher must be ready.
       await publisher.ready;
       // Over the one that is never blocked: a worker that starts during an alarm declares too.
       await persist(() => declareQueues(unblocked(), queues), closing.signal);
