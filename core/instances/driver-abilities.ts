@@ -1,5 +1,5 @@
 import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
-import type { Ability } from '../network/driver.ts';
+import type { Ability } from '../network/abilities.ts';
 import type { Sql } from '../platform/database/db.ts';
 
 /** Writes down what a network cannot do. A worker does this before it takes anything for that network. */

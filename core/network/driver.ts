@@ -4,7 +4,7 @@
  */
 import type { Readable } from 'node:stream';
 import type { Jid } from '@posthorn/contract/jid.ts';
-import { OPERATIONS, type Operation } from '@posthorn/contract/message-types.ts';
+import type { Ability } from './abilities.ts';
 import type { NetworkActions } from './actions.ts';
 import type { HistoryBatch, NetworkFact, PresenceUpdate } from './facts.ts';
 import type {
@@ -19,50 +19,9 @@ export type * from './actions.ts';
 export type * from './facts.ts';
 export type * from './messages.ts';
 
-/**
- * What a network may be asked for, by the words of the API: every send operation, every question of
- * {@link NetworkActions}, and pairing by a code.
- */
-export const ABILITIES = [
-  ...OPERATIONS,
-  'pin',
-  'poll_vote',
-  'star',
-  'status_privacy',
-  'label_edit',
-  'label_chat',
-  'label_message',
-  'chat_read',
-  'chat_archive',
-  'chat_pin',
-  'chat_mute',
-  'contacts_check',
-  'contact_block',
-  'lid_phone',
-  'groups_list',
-  'group_info',
-  'group_create',
-  'group_update',
-  'group_participants',
-  'group_invite',
-  'group_revoke_invite',
-  'group_join',
-  'group_leave',
-  'presence_set',
-  'presence_subscribe',
-  'profile',
-  'profile_update',
-  'business_profile',
-  'business_catalog',
-  'business_collections',
-  'reject_call',
-  'pairing_code',
-] as const satisfies readonly (Operation | keyof NetworkActions | 'pairing_code')[];
-export type Ability = (typeof ABILITIES)[number];
-
 export interface NetworkDriver {
   readonly name: string;
-  /** What it can do. What is not among it is refused with 501 before anything is queued or asked. */
+  /** The abilities that it opts into by `abilitiesOf`; any other is refused with 501 before anything is queued or asked. */
   readonly can: ReadonlySet<Ability>;
   /** True when the same network id sent twice is one message: then an unknown outcome is simply repeated. */
   readonly dedupes: boolean;

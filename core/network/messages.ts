@@ -1,7 +1,9 @@
 /** Messages, and what happens to them, as they pass the port. */
 import type { Readable } from 'node:stream';
 import type { Jid } from '@posthorn/contract/jid.ts';
+import type { Operation } from '@posthorn/contract/message-types.ts';
 
+/** A message as it is handed to the network. */
 export interface OutboundMessage {
   /** Made by `networkIdOf`; the network's duplicate key. */
   networkId: string;
@@ -19,6 +21,16 @@ export interface OutboundMessage {
   source?: MessageTarget & { chat: Jid };
   /** The status that a direct message answers. */
   status?: { id: string; author: Jid };
+}
+
+/**
+ * The send operation that made the message. Forwards, answers to statuses and texts with a preview have the `type` of what
+ * they carry; any other message has its operation as its `type`.
+ */
+export function operationOf({ type, content, source, status }: OutboundMessage): Operation {
+  if (source) return 'forward';
+  if (status) return 'status_reply';
+  return type === 'text' && content.preview !== undefined ? 'link_preview' : (type as Operation);
 }
 
 /** Names a message within its chat, as networks do: its id, and who wrote it where that is known. */

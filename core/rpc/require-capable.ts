@@ -1,7 +1,7 @@
 import { type InstanceScope, requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import { requireAbility } from '../instances/driver-abilities.ts';
-import type { Ability } from '../network/driver.ts';
+import type { Ability } from '../network/abilities.ts';
 import { oneRow } from '../platform/database/one-row.ts';
 import type { RpcDeps } from './request-owner.ts';
 

@@ -7,7 +7,8 @@ import { messageActions } from './actions/messages.ts';
 import { personActions } from './actions/people.ts';
 import { type Context, requireLive } from './session-context.ts';
 
-const ACTIONS: Actions = { ...messageActions, ...chatActions, ...groupActions, ...personActions };
+/** How each question is answered. */
+export const ACTIONS: Actions = { ...messageActions, ...chatActions, ...groupActions, ...personActions };
 
 /** Throws as described in the port. */
 export async function act<Op extends keyof NetworkActions>(

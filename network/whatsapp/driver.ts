@@ -1,8 +1,11 @@
-import { ABILITIES, type Ability, type NetworkDriver } from '@posthorn/core/network/driver.ts';
+import { abilitiesOf } from '@posthorn/core/network/abilities.ts';
+import type { NetworkDriver } from '@posthorn/core/network/driver.ts';
 import { type Clock, systemClock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
+import { ACTIONS } from './actions.ts';
 import { createUnreadableBook } from './unreadable.ts';
 import { openSession } from './whatsapp-session.ts';
+import { COMPOSERS, LACKS } from './wire/outbound.ts';
 
 export interface WhatsAppDriverOptions {
   /** The network's WebSocket address. */
@@ -15,12 +18,6 @@ export interface WhatsAppDriverOptions {
   allowPrivateProxies?: boolean;
   sendTimeoutMs?: number;
 }
-
-/** Unsupported abilities; requests for them get 501 (docs/guides/whatsapp.md). */
-const LACKS: ReadonlySet<Ability> = new Set<Ability>([
-  // The network shows buttons only from approved business senders.
-  'template',
-]);
 
 /**
  * The driver of WhatsApp, using the library in `library/`: one WebSocket per session, without reconnecting
@@ -41,7 +38,7 @@ export function createWhatsAppDriver(options: WhatsAppDriverOptions): NetworkDri
   };
   return {
     name: 'whatsapp',
-    can: new Set(ABILITIES.filter((ability) => !LACKS.has(ability))),
+    can: abilitiesOf({ sends: COMPOSERS, answers: ACTIONS, lacks: LACKS, pairsByCode: true }),
     dedupes: false,
     window: 1,
     open: (request, sink) => openSession(deps, request, sink),

@@ -2,16 +2,13 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NetworkDriver, NetworkSession, OpenRequest } from '@posthorn/core/network/driver.ts';
+import type { ContractNetwork, ContractPhone } from '../driver-contract/network.ts';
+import { startSandboxContract } from '../driver-contract/sandbox-network.ts';
+import { startWhatsAppContract } from '../driver-contract/whatsapp-network.ts';
 import { tellFigure } from '../support/figures.ts';
 import { waitFor } from '../support/process.ts';
 import { seedInstance } from '../support/seed.ts';
 import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
-import {
-  type ContractNetwork,
-  type ContractPhone,
-  startSandboxContract,
-  startWhatsAppContract,
-} from '../support/whatsapp/contract-networks.ts';
 import { type MemoryKeys, newKept, openRecorded, type Recorded } from '../support/whatsapp/driver-harness.ts';
 
 const WAR_MS = process.env.POSTHORN_FULL === '1' ? 60_000 : 8_000;

@@ -5,7 +5,7 @@ import { listRoutes } from '@posthorn/contract/list-routes.ts';
 import { messagingContract } from '@posthorn/contract/messaging/index.ts';
 import { metaOf } from '@posthorn/contract/route-meta.ts';
 import { tellAbilities } from '@posthorn/core/instances/driver-abilities.ts';
-import { ABILITIES } from '@posthorn/core/network/driver.ts';
+import { ABILITIES } from '@posthorn/core/network/abilities.ts';
 import { databaseState } from '../accounts/support/database-state.ts';
 import { sampleBody } from '../accounts/support/sample-body.ts';
 import { type Sending, startSending, type TestInstance } from '../support/sending.ts';

@@ -1,12 +1,42 @@
 /** Converts a message of the port to this network's wire format. */
-import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
+import type { Composers } from '@posthorn/core/network/abilities.ts';
 import type { OutboundMessage } from '@posthorn/core/network/driver.ts';
+import { operationOf } from '@posthorn/core/network/messages.ts';
 import type { MediaInfo } from '../families/media.ts';
+import type { FamilyName } from '../families/registry.ts';
 import type { SendItem } from '../frames.ts';
+
+/** The family that carries each send operation; null: that of the message's type. */
+export const FAMILIES: Composers<FamilyName | null> = {
+  text: 'text',
+  link_preview: 'text',
+  image: 'image',
+  video: 'video',
+  audio: 'audio',
+  document: 'document',
+  sticker: 'sticker',
+  ptv: 'ptv',
+  gif: 'gif',
+  location: 'location',
+  contact: 'contact',
+  event: 'event',
+  template: 'template',
+  poll: 'poll',
+  reaction: 'reaction',
+  edit: 'edit',
+  delete: 'delete',
+  forward: 'forward',
+  // A status is an ordinary type sent to the broadcast chat.
+  status_text: 'text',
+  status_image: 'image',
+  status_video: 'video',
+  status_audio: 'audio',
+  status_reply: null,
+};
 
 /**
  * Media, target and answered status are part of the content. A forward only names its source: the network
- * copies that from the device. A status is an ordinary type sent to the broadcast chat.
+ * copies that from the device.
  */
 export function envelopeOf(message: OutboundMessage, media: MediaInfo | undefined): Omit<SendItem, 'n'> {
   const { networkId: id, to, quotedId: quoted, target, source, status } = message;
@@ -15,7 +45,7 @@ export function envelopeOf(message: OutboundMessage, media: MediaInfo | undefine
   return {
     id,
     to,
-    type: to === STATUS_BROADCAST ? message.type.replace(/^status_/, '') : message.type,
+    type: FAMILIES[operationOf(message)] ?? message.type,
     content: {
       ...content,
       // On the wire, the target identifies the message.

@@ -22,7 +22,6 @@ const needsTarget = (world: World, entering: Entering): string | Entering => {
 
 /** `{target, emoji}`; an empty emoji removes the reaction. */
 export const reactionFamily: ContentFamily = {
-  type: 'reaction',
   content: z.looseObject({ target, emoji: z.string().max(64) }),
   phoneBody: z
     .object({ message_id: phoneTarget, emoji: z.string().max(64) })
@@ -57,7 +56,6 @@ export const reactionFamily: ContentFamily = {
 
 /** `{target, text}` or `{target, caption}`: replaces the text; the media stays. */
 export const editFamily: ContentFamily = {
-  type: 'edit',
   content: z
     .object({ target, text: z.string().min(1).optional(), caption: z.string().optional() })
     .refine((edit) => edit.text !== undefined || edit.caption !== undefined),
@@ -90,7 +88,6 @@ function wordsOf({ content }: Message): Record<string, unknown> {
 
 /** `{target}`: deletes for everyone. Allowed for the author and for group admins. */
 export const deleteFamily: ContentFamily = {
-  type: 'delete',
   content: z.object({ target }),
   phoneBody: z.object({ message_id: phoneTarget }).transform(({ message_id }) => ({ target: message_id })),
   words: noWords,
@@ -109,7 +106,6 @@ export const deleteFamily: ContentFamily = {
 
 /** `{target, pin, duration_s}`: in groups only for admins. Instances are not told. */
 export const pinFamily: ContentFamily = {
-  type: 'pin',
   content: z.object({ target, pin: z.boolean(), duration_s: z.int().min(0).default(0) }),
   phoneBody: z
     .object({ message_id: phoneTarget, pin: z.boolean().default(true) })

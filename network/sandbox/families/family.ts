@@ -1,6 +1,7 @@
 /**
  * A content family: the allowed content of one message `type` and its effect. The transport, the ledger,
- * delivery and receipts do not depend on it; a new family is a file here and a line in registry.ts.
+ * delivery and receipts do not depend on it; a new family is a file here and a line in registry.ts, and one in
+ * client/envelope.ts when instances send it.
  */
 import { z } from 'zod/v4';
 import type { EventBody } from '../frames.ts';
@@ -17,8 +18,6 @@ export interface Entering {
 }
 
 export interface ContentFamily {
-  /** The `type` of envelope and message. */
-  readonly type: string;
   /** The content an instance may send; anything else is refused as `invalid_content`. */
   readonly content: z.ZodType<Record<string, unknown>>;
   /** The body of `POST /phones/{phone}/messages` without `to` and `type`, transformed to the content. */

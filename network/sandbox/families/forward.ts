@@ -15,7 +15,6 @@ const source = z.object({
  * others or forwarded before get the forwarded mark (SND-27).
  */
 export const forwardFamily: ContentFamily = {
-  type: 'forward',
   content: z.object({ source }),
   phoneBody: z
     .object({ chat: z.string(), message_id: z.string() })

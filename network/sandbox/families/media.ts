@@ -39,13 +39,11 @@ export function admitMedia(world: World, entering: Entering): string | Entering 
 }
 
 function mediaFamily(
-  type: string,
   fields: Record<string, z.ZodType>,
   opened: (content: Record<string, unknown>) => 'read' | 'played',
 ): ContentFamily {
   const shape = { ...fields, mentions, media: mediaInfo };
   return {
-    type,
     content: z.looseObject(shape),
     phoneBody: z.object(shape),
     words: (content) => (content.caption as string | undefined) ?? '',
@@ -60,12 +58,12 @@ const played = () => 'played' as const;
 const onceOr = (otherwise: 'read' | 'played') => (content: Record<string, unknown>) =>
   content.view_once === true ? 'played' : otherwise;
 
-export const mediaFamilies: readonly ContentFamily[] = [
-  mediaFamily('image', { caption, view_once: viewOnce }, onceOr('read')),
-  mediaFamily('video', { caption, view_once: viewOnce }, played),
-  mediaFamily('audio', { ptt: z.boolean().default(true), view_once: viewOnce }, played),
-  mediaFamily('document', { file_name: z.string().optional(), caption }, read),
-  mediaFamily('sticker', {}, read),
-  mediaFamily('ptv', {}, played),
-  mediaFamily('gif', { caption }, read),
-];
+export const mediaFamilies = {
+  image: mediaFamily({ caption, view_once: viewOnce }, onceOr('read')),
+  video: mediaFamily({ caption, view_once: viewOnce }, played),
+  audio: mediaFamily({ ptt: z.boolean().default(true), view_once: viewOnce }, played),
+  document: mediaFamily({ file_name: z.string().optional(), caption }, read),
+  sticker: mediaFamily({}, read),
+  ptv: mediaFamily({}, played),
+  gif: mediaFamily({ caption }, read),
+};

@@ -12,7 +12,6 @@ const poll = z.object({
 });
 
 export const pollFamily: ContentFamily = {
-  type: 'poll',
   content: poll,
   phoneBody: poll,
   words: (content) => content.question as string,
@@ -22,7 +21,6 @@ const vote = z.object({ target, options: z.array(z.string()) });
 
 /** A voter's latest vote replaces earlier ones; an empty list of options removes it. */
 export const voteFamily: ContentFamily = {
-  type: 'poll_vote',
   content: vote,
   phoneBody: z
     .object({ message_id: z.string(), options: z.array(z.string()) })

@@ -6,18 +6,20 @@ import { pollFamily, voteFamily } from './poll.ts';
 import { structuredFamilies } from './structured.ts';
 import { textFamily } from './text.ts';
 
-/** All content families the network carries, by `type`. */
-export const families: ReadonlyMap<string, ContentFamily> = new Map(
-  [
-    textFamily,
-    ...mediaFamilies,
-    ...structuredFamilies,
-    pollFamily,
-    voteFamily,
-    reactionFamily,
-    editFamily,
-    deleteFamily,
-    pinFamily,
-    forwardFamily,
-  ].map((family) => [family.type, family]),
-);
+const byType = {
+  text: textFamily,
+  ...mediaFamilies,
+  ...structuredFamilies,
+  poll: pollFamily,
+  poll_vote: voteFamily,
+  reaction: reactionFamily,
+  edit: editFamily,
+  delete: deleteFamily,
+  pin: pinFamily,
+  forward: forwardFamily,
+} satisfies Record<string, ContentFamily>;
+
+export type FamilyName = keyof typeof byType;
+
+/** Every content family that the network carries, by `type`. */
+export const families: ReadonlyMap<string, ContentFamily> = new Map(Object.entries(byType));

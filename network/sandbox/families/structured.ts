@@ -6,7 +6,6 @@ const text = z.string().min(1);
 
 /** `{latitude, longitude, name?, address?}`. */
 const location: ContentFamily = {
-  type: 'location',
   ...same({
     latitude: z.number().min(-90).max(90),
     longitude: z.number().min(-180).max(180),
@@ -19,7 +18,6 @@ const location: ContentFamily = {
 
 /** `{contacts: [{name, phone?, vcard}]}`: two or more form one grouped card. */
 const contact: ContentFamily = {
-  type: 'contact',
   ...same({
     contacts: z
       .array(z.looseObject({ name: z.string(), phone: z.string().optional(), vcard: z.string() }))
@@ -32,7 +30,6 @@ const contact: ContentFamily = {
 
 /** `{name, start_at, description?, end_at?, location?, link?}`. */
 const event: ContentFamily = {
-  type: 'event',
   ...same({
     name: text,
     start_at: text,
@@ -46,7 +43,6 @@ const event: ContentFamily = {
 
 /** `{body_text, footer_text?, buttons}`: only from business accounts, as on the real network. */
 const template: ContentFamily = {
-  type: 'template',
   ...same({
     body_text: text,
     footer_text: z.string().optional(),
@@ -61,42 +57,38 @@ const template: ContentFamily = {
 
 /** A tap on a button: `{message_id, button_id, text?}`. */
 const templateReply: ContentFamily = {
-  type: 'template_reply',
   ...same({ message_id: text, button_id: text, text: z.string().optional() }),
   words: (content) => (content.text as string | undefined) ?? '',
 };
 
 /** Sent by phones only, not by instances: free fields, reported under `data.detail`. */
 const order: ContentFamily = {
-  type: 'order',
   content: z.never() as never,
   phoneBody: z.looseObject({ order_id: text }),
   words: noWords,
 };
 const product: ContentFamily = {
-  type: 'product',
   content: z.never() as never,
   phoneBody: z.looseObject({ product_id: text }),
   words: noWords,
 };
 /** A message kind that no client knows yet. */
 const unknown: ContentFamily = {
-  type: 'unknown',
   content: z.never() as never,
   phoneBody: z.looseObject({}),
   words: noWords,
 };
 
-export const structuredFamilies: readonly ContentFamily[] = [
+export const structuredFamilies = {
   location,
   contact,
   event,
   template,
-  templateReply,
+  template_reply: templateReply,
   order,
   product,
   unknown,
-];
+};
 
 /** Instances and phones send the same fields. */
 function same<Shape extends z.ZodRawShape>(shape: Shape) {

@@ -9,7 +9,6 @@ const preview = z.looseObject({ url: z.string() }).optional();
 
 /** `{text, mentions?, preview?}`; as a status also `{background_color?, font?}`. */
 export const textFamily: ContentFamily = {
-  type: 'text',
   content: z.looseObject({ text, mentions, preview }),
   phoneBody: z.object({
     text,

@@ -1,5 +1,6 @@
 /** The calls of a driver, each with one answer. A new one is a line in this table. */
 import { phoneOf } from '@posthorn/contract/jid.ts';
+import type { NetworkActions } from '@posthorn/core/network/actions.ts';
 import { z } from 'zod/v4';
 import { target } from '../families/family.ts';
 import type { ServerFrame } from '../frames.ts';
@@ -24,7 +25,7 @@ const pinArgs = z.object({ chat: z.string(), target, pin: z.boolean(), duration_
 const voteArgs = z.object({ chat: z.string(), target, options: z.array(z.string()) });
 const starArgs = z.object({ chat: z.string(), target, starred: z.boolean() });
 
-const calls: Record<string, Call> = {
+const calls: Readonly<Record<keyof NetworkActions | 'pairing_code' | 'read' | 'logout', Call>> = {
   ...deviceCalls,
   ...accountCalls,
 
@@ -122,7 +123,7 @@ export function answerCall(
   frame: { n: number; op: string; args: unknown },
 ): void {
   const { n } = frame;
-  const call = Object.hasOwn(calls, frame.op) ? calls[frame.op] : undefined;
+  const call = Object.hasOwn(calls, frame.op) ? calls[frame.op as keyof typeof calls] : undefined;
   try {
     if (!call) throw new CallRefused('unsupported_call');
     const value = call(world, session, frame.args);

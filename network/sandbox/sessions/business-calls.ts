@@ -7,7 +7,7 @@ import { type Call, CallRefused, callerOf } from './call.ts';
 const ofJid = z.object({ jid: z.string() });
 const limit = z.int().min(1).max(1000);
 
-export const businessCalls: Record<string, Call> = {
+export const businessCalls = {
   business_profile(world, session, args) {
     callerOf(session);
     const phone = findPhone(world, ofJid.parse(args).jid);
@@ -36,7 +36,7 @@ export const businessCalls: Record<string, Call> = {
       products: storefront?.products.filter(({ id }) => product_ids.includes(id)) ?? [],
     }));
   },
-};
+} satisfies Record<string, Call>;
 
 const EMPTY = {
   ...{ address: '', description: '', email: '' },

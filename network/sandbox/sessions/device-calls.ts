@@ -30,7 +30,7 @@ const muteArgs = z.object({ chat, until: z.number().nullable() });
 const checkArgs = z.object({ phones: z.array(phoneNumber) });
 const blockArgs = z.object({ jid: z.string(), blocked: z.boolean() });
 
-export const deviceCalls: Record<string, Call> = {
+export const deviceCalls = {
   label_edit(world, session, args) {
     const { label_id, name, color, deleted, is_new } = labelArgs.parse(args);
     const phone = phoneOfSession(session);
@@ -108,7 +108,7 @@ export const deviceCalls: Record<string, Call> = {
     if (phoneOf(jid)) return { revision: changeBlock(world, phone, phoneForJid(world, jid).phone, blocked) };
     return { revision: changeDevice(world, phone, { kind: 'blocked', jid, blocked }) };
   },
-};
+} satisfies Record<string, Call>;
 
 function phoneOfSession(session: Session): Phone {
   if (!session.account) throw new CallRefused('not_paired');

@@ -33,7 +33,7 @@ const participantsArgs = groupArgs.extend({
   participants: z.array(person).max(1024),
 });
 
-export const groupCalls: Record<string, Call> = {
+export const groupCalls = {
   groups_list(world, session) {
     const phone = callerOf(session);
     return [...world.groups.values()].filter((group) => group.participants.has(phone)).map(groupInfo);
@@ -82,7 +82,7 @@ export const groupCalls: Record<string, Call> = {
     leaveGroup(world, group, phone);
     return {};
   },
-};
+} satisfies Record<string, Call>;
 
 /** The phones, each with the JID by which it was requested, and the refusals of JIDs without an account. */
 function named(world: World, jids: readonly string[]) {

@@ -10,7 +10,7 @@ const setArgs = z.union([
   z.object({ state: z.enum(['composing', 'recording', 'paused']), chat: z.string() }),
 ]);
 
-export const presenceCalls: Record<string, Call> = {
+export const presenceCalls = {
   presence_set(world, session, args) {
     const phone = callerOf(session);
     const set = setArgs.parse(args);
@@ -39,4 +39,4 @@ export const presenceCalls: Record<string, Call> = {
     session.watched.add(who);
     return {};
   },
-};
+} satisfies Record<string, Call>;

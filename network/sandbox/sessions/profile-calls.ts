@@ -13,7 +13,7 @@ const updateArgs = z.object({
   picture: z.base64().nullable().optional(),
 });
 
-export const profileCalls: Record<string, Call> = {
+export const profileCalls = {
   profile: (_world, session) => profileOf(callerOf(session), session.account),
 
   profile_update(world, session, args) {
@@ -30,7 +30,7 @@ export const profileCalls: Record<string, Call> = {
     world.journal.append(phoneRecord(phone));
     return profileOf(phone, session.account);
   },
-};
+} satisfies Record<string, Call>;
 
 function profileOf(phone: Phone, account: Account | null): Profile {
   const picture_url = phone.picture && `${CDN_PATH}${phone.picture}`;

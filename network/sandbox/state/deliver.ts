@@ -2,7 +2,6 @@
 import { randomBytes } from 'node:crypto';
 import { jidOfPhone, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { families } from '../families/registry.ts';
-import { textFamily } from '../families/text.ts';
 import type { EventBody } from '../frames.ts';
 import { keepMessage } from './forget.ts';
 import { type Account, type Message, type Phone, unmarked } from './model.ts';
@@ -192,14 +191,14 @@ export function openMessage(world: World, phone: Phone, message: Message): boole
 /** A phone with `auto_reply` answers each text with a text. */
 function answer(world: World, phone: Phone, message: Message) {
   const text = settingOf(world, phone, 'auto_reply');
-  if (text === null || message.automatic || message.type !== textFamily.type || isShared(message.to)) return;
+  if (text === null || message.automatic || message.type !== 'text' || isShared(message.to)) return;
   takeMessage(
     world,
     {
       id: newNetworkId(),
       from: phone,
       to: jidOfPhone(message.from.phone),
-      type: textFamily.type,
+      type: 'text',
       content: { text },
       automatic: true,
     },

@@ -1,6 +1,9 @@
 /** Converts a message of the port to the format that the official apps send. No I/O, no clock. */
 import { isGroupJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
+import type { Operation } from '@posthorn/contract/message-types.ts';
+import type { Composers } from '@posthorn/core/network/abilities.ts';
 import { type MessageTarget, type OutboundMessage, SendRefused } from '@posthorn/core/network/driver.ts';
+import { operationOf } from '@posthorn/core/network/messages.ts';
 import {
   bareContent,
   contextOf,
@@ -60,17 +63,30 @@ const DELETE_AS_ADMIN = '8';
 
 /** Throws SendRefused for a message that this network cannot express. */
 export function compose(message: OutboundMessage, from: Ingredients): Composed {
-  if (message.source) return { message: forward(from) };
-  const composer = COMPOSERS[message.type];
-  if (!composer) throw new SendRefused('unsupported_message');
-  const composed = composer(message, from);
+  const operation = operationOf(message);
+  const composed = entryOf(COMPOSERS, operation)(message, from);
+  // A forward says nothing of its own.
+  if (operation === 'forward') return composed;
   const context = { ...mentionsOf(message.content), ...answerOf(message, from) };
   return Object.keys(context).length === 0
     ? composed
     : { ...composed, message: withContext(composed.message, context) };
 }
 
-const COMPOSERS: Readonly<Record<string, Compose>> = {
+function entryOf(table: Readonly<Partial<Record<string, Compose>>>, name: string): Compose {
+  const composer = Object.hasOwn(table, name) ? table[name] : undefined;
+  if (!composer) throw new SendRefused('unsupported_message');
+  return composer;
+}
+
+/** The operations without a message on this network, whose asking answers 501 (docs/guides/whatsapp.md). */
+export const LACKS = [
+  // The network shows buttons of approved business senders only.
+  'template',
+] as const satisfies readonly Operation[];
+
+/** The messages that have content of their own, by their type. */
+const CONTENTS = {
   text: ({ content }) => ({ message: textOf(content) }),
   status_text: ({ content }) => ({ message: statusTextOf(content) }),
   image: media('image'),
@@ -96,6 +112,14 @@ const COMPOSERS: Readonly<Record<string, Compose>> = {
   }),
   edit,
   delete: remove,
+} satisfies Readonly<Record<string, Compose>>;
+
+/** Every operation that this network carries. */
+export const COMPOSERS: Composers<Compose, (typeof LACKS)[number]> = {
+  ...CONTENTS,
+  link_preview: CONTENTS.text,
+  forward: (_message, from) => ({ message: forward(from) }),
+  status_reply: (message, from) => entryOf(CONTENTS, message.type)(message, from),
 };
 
 function media(kind: string): Compose {

@@ -5,13 +5,6 @@ import { buffer } from 'node:stream/consumers';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { SendRefused, SendUnavailable } from '@posthorn/core/network/driver.ts';
 import {
-  type ContractNetwork,
-  type ContractPhone,
-  type ContractShop,
-  startSandboxContract,
-  startWhatsAppContract,
-} from '../support/whatsapp/contract-networks.ts';
-import {
   connected,
   endOf,
   type Kept,
@@ -22,6 +15,7 @@ import {
   sendText,
 } from '../support/whatsapp/driver-harness.ts';
 import { until } from '../support/whatsapp/phone-handle.ts';
+import type { ContractNetwork, ContractPhone, ContractShop } from './network.ts';
 
 const SHOP: ContractShop = {
   address: '1 Long Street',
@@ -36,9 +30,9 @@ const SHOP: ContractShop = {
   collection: { id: 'c1', name: 'Best', products: ['p3'] },
 };
 
-/** What every driver must do, whatever its network. */
-for (const start of [startSandboxContract, startWhatsAppContract]) {
-  describe(`the port to a network, ${start === startSandboxContract ? 'sandbox' : 'whatsapp'}:`, () => {
+/** Runs the contract of the port, which every driver keeps, on the network that `start` starts. */
+export function testDriver(name: string, start: () => Promise<ContractNetwork>): void {
+  describe(`the port to a network, ${name}:`, () => {
     let network: ContractNetwork;
     let phone: ContractPhone;
     let friend: ContractPhone;

@@ -1,0 +1,4 @@
+import { testDriver } from './contract.ts';
+import { startSandboxContract } from './sandbox-network.ts';
+
+testDriver('sandbox', startSandboxContract);
