@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, existsSync, renameSync } from 'node:fs';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { type FreshCopy, makeFreshCopy } from '../standalone/fresh-copy.ts';
 import { follow } from './recipes/edits.ts';
@@ -29,20 +31,20 @@ describe('the recipes of CONTRIBUTING.md', () => {
     follow(copy.dir, 'Add a send type', 'messages', sendTypeEdits);
   });
 
-  test('the types then fit', () => {
-    const { status, output } = run(copy, ['node_modules/typescript/bin/tsc', '-p', '.']);
+  test('the types then fit', async () => {
+    const { status, output } = await run(copy, ['node_modules/typescript/bin/tsc', '-p', '.']);
     assert.equal(status, 0, output);
   });
 
-  test('`npm run openapi` then writes the documents, which the tests hold answers to', () => {
-    const { status, output } = run(copy, ['openapi/generate.ts']);
+  test('`npm run openapi` then writes the documents, which the tests hold answers to', async () => {
+    const { status, output } = await run(copy, ['openapi/generate.ts']);
     assert.equal(status, 0, output);
   });
 
   for (const { files, named, passes } of [...endpointTests, ...sendTypeTests] as TestRun[]) {
-    test(`and ${files.join(' and ')} ${files.length === 1 ? 'passes' : 'pass'}`, () => {
+    test(`and ${files.join(' and ')} ${files.length === 1 ? 'passes' : 'pass'}`, async () => {
       const only = named === undefined ? [] : [`--test-name-pattern=${named}`];
-      const { status, output } = run(copy, ['--test', '--test-reporter=spec', ...only, ...files]);
+      const { status, output } = await run(copy, ['--test', '--test-reporter=spec', ...only, ...files]);
       assert.equal(status, 0, output);
       assert.ok(output.includes(passes), `"${passes}" has run:\n${output}`);
     });
@@ -57,10 +59,26 @@ interface TestRun {
   passes: string;
 }
 
+/** Per command: each takes a quarter of a minute, and a send that no phone shows would wait for ever. */
+const COMMAND_TIMEOUT_MS = 4 * 60_000;
+
 /** With our environment, so that the tests there use the servers that run already. */
-function run(copy: FreshCopy, args: readonly string[]): { status: number | null; output: string } {
+async function run(
+  copy: FreshCopy,
+  args: readonly string[],
+): Promise<{ status: number | null; output: string }> {
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  const { status, stdout, stderr } = spawnSync(copy.node, args, { cwd: copy.dir, env, encoding: 'utf8' });
+  // A process group, so that test files of `node --test` end with it.
+  const child = spawn(copy.node, args, {
+    cwd: copy.dir,
+    env,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exited = once(child, 'exit');
+  const timer = setTimeout(() => process.kill(-(child.pid as number), 'SIGKILL'), COMMAND_TIMEOUT_MS);
+  const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), exited]);
+  clearTimeout(timer);
   return { status, output: `${stdout}${stderr}` };
 }
 

@@ -17,7 +17,7 @@ export const endpointEdits: readonly Edit[] = [
 import type { Token } from '@posthorn/contract/messaging/tokens.ts';
 import { reachOf } from '../../access/company-scope.ts';
 import type { Principal } from '../../access/principal.ts';
-import type { Orm } from '../../platform/orm.ts';
+import type { Orm } from '../../platform/database/orm.ts';
 import { ApiTokenSchema } from '../entities.ts';
 
 /** One key that still works, without the key itself. Throws 404 NOT_FOUND. */

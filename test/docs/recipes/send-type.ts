@@ -62,9 +62,8 @@ export const checklist = rule({
   },
   {
     file: 'network/sandbox/families/structured.ts',
-    before: 'export const structuredFamilies: readonly ContentFamily[] = [\n',
+    before: 'export const structuredFamilies = {\n',
     add: `const checklist: ContentFamily = {
-  type: 'checklist',
   ...same({ title: text, items: z.array(text).min(1) }),
   words: (content) => content.title as string,
 };
@@ -72,6 +71,16 @@ export const checklist = rule({
 `,
   },
   { file: 'network/sandbox/families/structured.ts', before: '  order,\n  product,\n', add: '  checklist,\n' },
+  {
+    file: 'network/sandbox/client/envelope.ts',
+    before: "  location: 'location',\n",
+    add: "  checklist: 'checklist',\n",
+  },
+  {
+    file: 'network/whatsapp/wire/outbound.ts',
+    before: '  // The network shows buttons of approved business senders only.\n',
+    add: `  'checklist',\n`,
+  },
   {
     file: 'test/contract/promised-routes.ts',
     before: "      'POST /messages/forward',\n",
