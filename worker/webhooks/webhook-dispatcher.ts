@@ -1,26 +1,49 @@
 /**
- * The delivery of webhooks (WHK-5 to WHK-13). This file starts and stops it; the other files of the folder hold one step each.
+ * The delivery of webhooks (WHK-5 to WHK-13). This file starts and stops it; each other file of the folder is one step
+ * or decision.
  *
- * A delivery is a row of `webhook_deliveries`, written with its event. Its states:
+ * A delivery is a row of `webhook_deliveries`, written with its event. It is in one of these states:
  *
- *   due       `leased_until` is null or past, `next_attempt_at` is null (first attempt) or past (retry).
- *   claimed   leased to this worker (`claim-deliveries.ts`), waiting here for a slot of its endpoint.
- *   attempted the request is under way (`attempts.ts`, `post-attempt.ts`).
+ *   due        nobody holds it (no lease, a lease that has ended, or one of a dead worker), and `next_attempt_at` is past.
+ *              It stays due while its webhook is disabled or its company is suspended: claims leave it out.
+ *   scheduled  an attempt failed, and `next_attempt_at` of the next one is in the future.
+ *   claimed    leased to this worker, waiting here for a slot of its endpoint.
+ *   attempted  the request is under way, under the same lease.
+ *   deleted    the row is gone. The logs of its attempts stay.
  *
- *   due -> claimed        a claim found it (`find-work.ts`, `claim-work.ts`), or it was claimed as it was
- *                         written (the short way, `core/events/direct-delivery.ts`).
- *   claimed -> attempted  its endpoint has a free slot (`attempt-decisions.ts`).
- *   claimed -> due        released: the worker stops, the webhook changed, the company was suspended, or the lease
- *                         would end during an attempt. A worker that dies releases by the end of its lease.
- *   attempted -> due      the attempt failed and another follows (`outcome.ts`, `record-attempts.ts`).
- *   attempted -> deleted  it succeeded, or no attempt follows. Its log rows stay.
+ *   (new) -> due            its event was written (`core/events/insert-events.ts`).
+ *   (new) -> claimed        the same, the short way (`core/events/direct-delivery.ts`, `direct-delivery.ts`).
+ *   due -> claimed          a claim took it (`find-work.ts`, `claim-work.ts`, `claim-deliveries.ts`).
+ *   scheduled -> due        its time has come.
+ *   claimed -> attempted    its endpoint has a free slot (`attempt-decisions.ts`, `attempts.ts`).
+ *   claimed -> due          released: the webhook or its company changed, the breaker opened, the endpoint answered 410,
+ *                           the lease might end during an attempt, or the worker stops (`release` in
+ *                           `dispatcher-context.ts`). Also when the worker is declared dead, or its lease ends.
+ *   claimed -> deleted      its webhook or its event is gone (`discardDeliveries`).
+ *   attempted -> due        the worker stopped or died before the result was recorded: the attempt is repeated under the
+ *                           same number.
+ *   attempted -> scheduled  the attempt failed and another follows (`outcome.ts`, `record-attempts.ts`).
+ *   attempted -> deleted    it succeeded, or no attempt follows.
+ *   scheduled, deleted -> due  somebody retries it by a log (`core/webhooks/retry-deliveries.ts`).
+ *   any -> deleted          its webhook is deleted, or the event is past its retention.
  *
- * An endpoint is what this process knows of one webhook (`endpoints.ts`). Its states, by `endpoint-control.ts`:
+ * An attempt that outlasts its lease may be made twice; only the first result of each attempt number is recorded.
  *
- *   closed    gets up to `cap` attempts at once; an answer raises the cap, a fault halves it.
- *   open      five slow faults in a row: gets nothing for 10 s, then 20 s, up to 120 s.
- *   probing   the wait is over: gets one attempt. An answer closes it, a slow fault opens it for longer.
- *   gone      it answered 410: the webhook is disabled until its owner enables it.
+ * An endpoint is one webhook as this process knows it (`endpoints.ts`): from when work was found for it until it was
+ * idle for a minute. Its breaker (`endpoint-control.ts`) is in one of these states:
+ *
+ *   closed   gets up to `cap` attempts at once. An answer raises the cap, a fault halves it (at most once a second).
+ *   open     gets nothing, for 10 s at first and twice as long each time, up to 120 s.
+ *   probing  the wait is over: gets one attempt at a time.
+ *
+ *   closed -> open     five slow faults without an answer between them: timeouts, or other faults that took 5 s.
+ *   open -> probing    the wait is over.
+ *   probing -> closed  it answered; the cap starts at 4. A late answer closes an open breaker too.
+ *   probing -> open    another slow fault. A quick fault changes nothing.
+ *
+ * Its configuration is another matter. It is unknown (`config` is null) before the first claim and after a change of the
+ * webhook or its company: nothing begins until deliveries are claimed again and it has been read. An endpoint that
+ * answers 410 loses it, and its webhook is disabled until its owner enables it (`disableGoneWebhook`).
  */
 import { randomUUID } from 'node:crypto';
 import type { DirectDelivery } from '@posthorn/core/events/direct-delivery.ts';
