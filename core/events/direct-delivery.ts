@@ -1,12 +1,24 @@
 /**
- * The two ways from an event to its deliveries (docs/decisions/0028-handed-over-within-a-process.md).
+ * The two ways from an event to its deliveries (docs/decisions/0028-handed-over-within-a-process.md). The rows in the
+ * database are the same on both; they are kept by `worker/webhooks/`.
  *
- * The long way: the event and its deliveries are committed, a notification wakes the dispatchers, one of them finds
- * the deliveries, claims them and reads their bodies.
+ * The long way: the event and its deliveries are committed unclaimed, a notification on `deliveries` wakes the
+ * dispatchers of all processes, and one of them finds the deliveries, claims them and reads their bodies. If the
+ * notification is lost, a scan finds them.
  *
- * The short way, when the process that writes the event runs a dispatcher with room: the dispatcher reserves room
- * (`reserve`), the statement that writes the event claims the deliveries for it, and the commit hands them over
- * (`take`). Deliveries that find no room go the long way, and so does everything when the commit fails (`withdraw`).
+ * The short way, when the process that writes the event runs a dispatcher (`tell-events.ts`):
+ *
+ *   1. `reserve`: the dispatcher names the webhooks that have room for one delivery of each event. A webhook whose
+ *      settings it has not read, that may have older deliveries, or whose company a claim is under way for, has none.
+ *   2. The statement that writes the event claims the deliveries of those webhooks and returns them with their
+ *      bodies, unless the company is suspended (`insert-events.ts`).
+ *   3. `take`, after the commit: the claimed deliveries go to their endpoints, and the dispatcher learns which webhooks
+ *      got unclaimed ones. If there are none, no notification is sent.
+ *
+ * From the short way to the long way: a delivery that was not claimed is announced as above. One that was claimed is
+ * released when its webhook changed meanwhile or the dispatcher stops. `withdraw` replaces `take` when the commit or
+ * the read of what was written failed: the room is free again, and if the commit took effect all the same, its
+ * deliveries are released.
  */
 
 /** A delivery that was claimed as it was written. */
