@@ -5,14 +5,14 @@ import { chatActions } from './actions/chats.ts';
 import { groupActions } from './actions/groups.ts';
 import { messageActions } from './actions/messages.ts';
 import { personActions } from './actions/people.ts';
-import { type Context, requireLive } from './session-context.ts';
+import { requireLive, type WhatsAppContext } from './session-context.ts';
 
 /** How each question is answered. */
 export const ACTIONS: Actions = { ...messageActions, ...chatActions, ...groupActions, ...personActions };
 
 /** Throws as described in the port. */
 export async function act<Op extends keyof NetworkActions>(
-  session: Context,
+  session: WhatsAppContext,
   op: Op,
   args: NetworkActions[Op]['args'],
 ): Promise<NetworkActions[Op]['answer']> {

@@ -2,7 +2,7 @@
 import { isUserJid } from '@posthorn/contract/jid.ts';
 import type { SessionKey } from '@posthorn/core/network/driver.ts';
 import { KINDS } from './keys.ts';
-import type { Context } from './session-context.ts';
+import type { WhatsAppContext } from './session-context.ts';
 import { ownJid } from './session-context.ts';
 import { withoutDevice } from './wire/jids.ts';
 
@@ -28,13 +28,13 @@ export function audienceChange(value: unknown): SessionKey | null {
   return { kind: KINDS.audience, id: AUDIENCE_ID, value: audience };
 }
 
-export async function readAudience(session: Context): Promise<Audience> {
+export async function readAudience(session: WhatsAppContext): Promise<Audience> {
   const rows = await session.request.keys.read(KINDS.audience, [AUDIENCE_ID]);
   return (rows.get(AUDIENCE_ID) as Audience | undefined) ?? EVERYBODY;
 }
 
 /** The addresses that receive a status, including our own other devices. */
-export async function audienceOf(session: Context): Promise<string[]> {
+export async function audienceOf(session: WhatsAppContext): Promise<string[]> {
   const [{ type, list }, contacts] = await Promise.all([
     readAudience(session),
     session.request.keys.read(KINDS.contact),

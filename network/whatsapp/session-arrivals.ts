@@ -4,7 +4,7 @@ import type { HistoryMessage, InboundMessage, NetworkReceipt } from '@posthorn/c
 import { keepMessage, readMessage } from './known-messages.ts';
 import type { LibraryMessage, WireNode } from './library-types.ts';
 import { authorOf, keepWordsOf, mayChange } from './session-changes.ts';
-import { type Connection, type Context, isOwn, nameOf, namesFor, ownJid } from './session-context.ts';
+import { type Connection, isOwn, nameOf, namesFor, ownJid, type WhatsAppContext } from './session-context.ts';
 import { unwrap } from './wire/content.ts';
 import { isId } from './wire/ids.ts';
 import { type Arrived, bodyOf, envelopeOf, type Read, readArrived } from './wire/inbound.ts';
@@ -14,7 +14,7 @@ import { dateOfSeconds } from './wire/numbers.ts';
 import { openVote, optionsOf } from './wire/votes.ts';
 
 /** Hands over one message, and drops its plain text when it is recorded. */
-export function onMessage(session: Context, connection: Connection, message: LibraryMessage): void {
+export function onMessage(session: WhatsAppContext, connection: Connection, message: LibraryMessage): void {
   const id = message.key.id ?? '';
   connection.inbox.claim(id);
   session.arrivals
@@ -25,7 +25,7 @@ export function onMessage(session: Context, connection: Connection, message: Lib
     .catch(() => undefined);
 }
 
-async function record(session: Context, message: LibraryMessage): Promise<void> {
+async function record(session: WhatsAppContext, message: LibraryMessage): Promise<void> {
   const { sink } = session;
   const arrived = await arrivedOf(session, message);
   if (!arrived) return;
@@ -51,7 +51,10 @@ async function record(session: Context, message: LibraryMessage): Promise<void> 
  * Stores the message unless it is stored already. False if someone else has sent a message of the same chat
  * under its id.
  */
-async function keep(session: Context, { id, chat, from, fromMe, message, at }: Arrived): Promise<boolean> {
+async function keep(
+  session: WhatsAppContext,
+  { id, chat, from, fromMe, message, at }: Arrived,
+): Promise<boolean> {
   // The owner gets the message and refuses it.
   if (!isId(id)) return true;
   const author = await authorOf(session, chat, id);
@@ -68,7 +71,7 @@ function unreadable(arrived: Arrived): Read {
 }
 
 /** Null if `work` fails. A message's content can make any code fail, and would do so again at each retry. */
-function attempt<T>(session: Context, work: () => T): T | null {
+function attempt<T>(session: WhatsAppContext, work: () => T): T | null {
   try {
     return work();
   } catch (err) {
@@ -78,7 +81,7 @@ function attempt<T>(session: Context, work: () => T): T | null {
 }
 
 /** The message with our names for its chat and author; null if it is not for us. */
-async function arrivedOf(session: Context, message: LibraryMessage): Promise<Arrived | null> {
+async function arrivedOf(session: WhatsAppContext, message: LibraryMessage): Promise<Arrived | null> {
   const { key, message: wire, messageTimestamp, pushName } = message;
   if (!wire || !key.id || !key.remoteJid || !isOurChat(withoutDevice(key.remoteJid))) return null;
   // Internal messages between the account's devices.
@@ -94,13 +97,17 @@ async function arrivedOf(session: Context, message: LibraryMessage): Promise<Arr
 }
 
 /** For our own messages, the other name may be our own instead of the chat's. */
-function otherNameOfChat(session: Context, key: LibraryMessage['key']): string | null | undefined {
+function otherNameOfChat(session: WhatsAppContext, key: LibraryMessage['key']): string | null | undefined {
   const { remoteJid, remoteJidAlt: alt } = key;
   return alt && isOwn(session, alt) && !isOwn(session, key.participant || (remoteJid ?? '')) ? null : alt;
 }
 
 /** Reports the phone of an anonymous id, once per session. */
-async function tellLid(session: Context, one: string, other: string | null | undefined): Promise<void> {
+async function tellLid(
+  session: WhatsAppContext,
+  one: string,
+  other: string | null | undefined,
+): Promise<void> {
   if (!other) return;
   const [a, b] = [withoutDevice(one), withoutDevice(other)];
   const lid = a.endsWith('@lid') ? a : b;
@@ -116,7 +123,7 @@ async function tellLid(session: Context, one: string, other: string | null | und
 const OPTIONS_MAX = 100;
 
 /** A decrypted vote; null if the poll, its secret or the voter's key is missing, or if it is not a vote. */
-async function readVote(session: Context, arrived: Arrived, read: Extract<Read, { kind: 'vote' }>) {
+async function readVote(session: WhatsAppContext, arrived: Arrived, read: Extract<Read, { kind: 'vote' }>) {
   const { PollVoteMessage } = session.library.proto.Message;
   const pollId = read.pollKey.id!;
   const poll = await readMessage(
@@ -158,7 +165,7 @@ const KINDS: Readonly<Record<string, NetworkReceipt['kind']>> = {
  * Handles a receipt for our message. The library acknowledges it right after this call; the frame gate holds
  * that back until the receipt is recorded.
  */
-export function onReceipt(session: Context, { gate }: Connection, node: WireNode): void {
+export function onReceipt(session: WhatsAppContext, { gate }: Connection, node: WireNode): void {
   const { attrs } = node;
   const kind = KINDS[attrs.type ?? ''];
   const author = attrs.participant ?? attrs.from;
@@ -185,7 +192,7 @@ const STATUSES: Readonly<Record<number, NonNullable<HistoryMessage['status']>>> 
 
 /** Past messages, oldest first within a chat; without unreadable ones and those that change others. */
 export async function readHistory(
-  session: Context,
+  session: WhatsAppContext,
   messages: readonly LibraryMessage[],
 ): Promise<HistoryMessage[]> {
   const past: HistoryMessage[] = [];
@@ -202,7 +209,10 @@ export async function readHistory(
   return past.reverse().sort((one, other) => one.at.getTime() - other.at.getTime());
 }
 
-async function keepPast(session: Context, { id, chat, from, fromMe, at, message }: Arrived): Promise<void> {
+async function keepPast(
+  session: WhatsAppContext,
+  { id, chat, from, fromMe, at, message }: Arrived,
+): Promise<void> {
   if (!isId(id)) return;
   const rows = attempt(session, () => keepMessage(session.library, { id, chat, from, fromMe, message }, at));
   if (rows) await session.request.keys.write([rows[0]]);

@@ -5,7 +5,7 @@
 import { isGroupJid, isUserJid } from '@posthorn/contract/jid.ts';
 import type { NetworkChange } from '@posthorn/core/network/driver.ts';
 import { keepWords, readAuthor } from './known-messages.ts';
-import { type Context, nameOf, namesFor, ownJid } from './session-context.ts';
+import { nameOf, namesFor, ownJid, type WhatsAppContext } from './session-context.ts';
 
 /** Minimum interval between queries for a group's admins, however many deletions arrive. */
 const ADMINS_FRESH_MS = 60_000;
@@ -16,7 +16,7 @@ const GROUPS_MAX = 100;
  * stored here cannot be changed any more: the network's own apps edit for minutes and delete for days, and
  * received messages are stored for 30 days.
  */
-export async function mayChange(session: Context, change: NetworkChange): Promise<boolean> {
+export async function mayChange(session: WhatsAppContext, change: NetworkChange): Promise<boolean> {
   const { chat, networkId, fromMe } = change;
   const author =
     (await authorOf(session, chat, networkId)) ?? (await authorUnderLid(session, chat, networkId));
@@ -27,7 +27,7 @@ export async function mayChange(session: Context, change: NetworkChange): Promis
 
 /** Replaces the text of a stored message, which later quotes and forwards use. Null if it was deleted. */
 export async function keepWordsOf(
-  session: Context,
+  session: WhatsAppContext,
   chat: string,
   id: string,
   words: Record<string, unknown> | null,
@@ -39,20 +39,20 @@ export async function keepWordsOf(
 }
 
 /** The author, by our current name; null if the message is not stored. */
-export async function authorOf(session: Context, chat: string, id: string): Promise<string | null> {
+export async function authorOf(session: WhatsAppContext, chat: string, id: string): Promise<string | null> {
   const author = await readAuthor(session.request.keys, chat, id);
   if (!author) return null;
   return author.fromMe ? ownJid(session) : nameOf(session, author.from);
 }
 
 /** When the message arrived, the chat may have been known only by its anonymous id. */
-async function authorUnderLid(session: Context, chat: string, id: string): Promise<string | null> {
+async function authorUnderLid(session: WhatsAppContext, chat: string, id: string): Promise<string | null> {
   if (!isUserJid(chat)) return null;
   const [, lid] = await namesFor(session, chat, false);
   return lid ? authorOf(session, lid, id) : null;
 }
 
-async function isAdmin(session: Context, chat: string, person: string): Promise<boolean> {
+async function isAdmin(session: WhatsAppContext, chat: string, person: string): Promise<boolean> {
   const nowMs = session.deps.clock.now().getTime();
   const known = session.admins.get(chat);
   if (known && nowMs - known.atMs < ADMINS_FRESH_MS) return known.jids.has(person);
@@ -66,7 +66,7 @@ async function isAdmin(session: Context, chat: string, person: string): Promise<
 /**
  * Empty if the network does not answer. Throws if the session is not connected: then the query is repeated.
  */
-async function readAdmins(session: Context, chat: string): Promise<Set<string>> {
+async function readAdmins(session: WhatsAppContext, chat: string): Promise<Set<string>> {
   if (session.phase !== 'live' || !session.connection) throw new Error('the session is not connected');
   const group = await session.connection.socket.groupMetadata(chat).catch((err) => {
     if (session.phase !== 'live') throw err;

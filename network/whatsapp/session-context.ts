@@ -39,7 +39,7 @@ export interface Connection {
 /** Sends waiting for the network's answer, by id. */
 export type Waiting = Map<string, { resolve(at: Date): void; reject(err: Error): void }>;
 
-export interface Context {
+export interface WhatsAppContext {
   deps: SessionDeps;
   library: WhatsAppLibrary;
   request: OpenRequest;
@@ -72,29 +72,29 @@ export interface Context {
 }
 
 /** The connection of a logged-in session. Throws SendUnavailable without one. */
-export function requireLive(session: Context): Connection {
+export function requireLive(session: WhatsAppContext): Connection {
   if (session.phase !== 'live' || !session.connection)
     throw new SendUnavailable('the session is not connected');
   return session.connection;
 }
 
 /** Our own address by phone number. */
-export function ownJid({ creds }: Context): string {
+export function ownJid({ creds }: WhatsAppContext): string {
   return withoutDevice(creds.me?.id ?? '');
 }
 
 /** Our own anonymous id; empty without one. */
-export function ownLid({ creds }: Context): string {
+export function ownLid({ creds }: WhatsAppContext): string {
   return withoutDevice(creds.me?.lid ?? '');
 }
 
-export function isOwn(session: Context, jid: string): boolean {
+export function isOwn(session: WhatsAppContext, jid: string): boolean {
   const plain = withoutDevice(jid);
   return plain !== '' && (plain === ownJid(session) || plain === ownLid(session));
 }
 
 /** Our name for a person or chat: the phone's, if it is known. */
-export async function nameOf(session: Context, jid: string, other?: string | null): Promise<string> {
+export async function nameOf(session: WhatsAppContext, jid: string, other?: string | null): Promise<string> {
   const found = preferPhone(jid, other);
   if (!found.endsWith('@lid')) return found;
   if (found === ownLid(session)) return ownJid(session);
@@ -107,7 +107,7 @@ export async function nameOf(session: Context, jid: string, other?: string | nul
 }
 
 /** Both names of a person or chat, if known. */
-export async function namesFor(session: Context, jid: string, isMe: boolean): Promise<string[]> {
+export async function namesFor(session: WhatsAppContext, jid: string, isMe: boolean): Promise<string[]> {
   if (isMe) return [ownJid(session), ownLid(session)].filter((name) => name !== '');
   const lid = await session.connection?.socket.signalRepository.lidMapping.getLIDForPN(jid).catch(() => null);
   return [jid, ...(lid ? [withoutDevice(lid)] : [])];
@@ -117,11 +117,11 @@ export async function namesFor(session: Context, jid: string, isMe: boolean): Pr
  * The network numbers changes of the account's state per collection, but reveals the numbers to nobody. The
  * time in milliseconds also grows with each change, across sessions and workers.
  */
-export function nextRevision(session: Context): number {
+export function nextRevision(session: WhatsAppContext): number {
   session.revision = Math.max(session.revision + 1, session.deps.clock.now().getTime());
   return session.revision;
 }
 
-export function transferOf(session: Context): TransferDeps {
+export function transferOf(session: WhatsAppContext): TransferDeps {
   return { agent: session.agent, connect: requireLive(session).mediaServers, timeoutMs: 60_000 };
 }

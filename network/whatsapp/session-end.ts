@@ -5,7 +5,7 @@ import {
   type NetworkSession,
   SendUnavailable,
 } from '@posthorn/core/network/driver.ts';
-import type { Context } from './session-context.ts';
+import type { WhatsAppContext } from './session-context.ts';
 
 const CLOSE_MS = 5_000;
 
@@ -17,7 +17,7 @@ const FRAMES = 'message';
  * lost. An unreadable frame (except as in `unreadable.ts`) ends the session, as does any failure that leaves
  * the library in an unknown state: the network repeats everything unacknowledged to the next session.
  */
-export function onUnheard(session: Context, err: unknown, event: string | symbol | null): void {
+export function onUnheard(session: WhatsAppContext, err: unknown, event: string | symbol | null): void {
   const { deps, request, connection } = session;
   const about = { instance_id: request.instanceId };
   deps.log.debug({ ...about, err, event: event?.toString() }, 'handling data from the network failed');
@@ -38,7 +38,7 @@ export function onUnheard(session: Context, err: unknown, event: string | symbol
  * Ends the session because data could not be stored: the network repeats everything unacknowledged to the
  * next session.
  */
-export function fail(session: Context, err: unknown): void {
+export function fail(session: WhatsAppContext, err: unknown): void {
   session.deps.log.warn(
     { err, instance_id: session.request.instanceId },
     'storing keys failed; closing the session',
@@ -46,7 +46,7 @@ export function fail(session: Context, err: unknown): void {
   end(session, 'connection_lost', 'the keys of the session could not be stored');
 }
 
-export function end(session: Context, reason: DisconnectReason, error?: string): void {
+export function end(session: WhatsAppContext, reason: DisconnectReason, error?: string): void {
   if (session.phase === 'ended') return;
   session.phase = 'ended';
   const { connection, waiting } = session;
@@ -65,7 +65,7 @@ export function end(session: Context, reason: DisconnectReason, error?: string):
   });
 }
 
-export async function closeGently(session: Context): Promise<void> {
+export async function closeGently(session: WhatsAppContext): Promise<void> {
   if (session.phase === 'ended') return session.told.promise;
   session.phase = 'closing';
   // Items the owner is recording now are still recorded.

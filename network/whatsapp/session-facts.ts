@@ -11,16 +11,16 @@ import type {
   LibrarySocket,
 } from './library-types.ts';
 
-import { type Context, nameOf, nextRevision, ownJid } from './session-context.ts';
+import { nameOf, nextRevision, ownJid, type WhatsAppContext } from './session-context.ts';
 import { onHistory } from './session-history.ts';
 import { groupOf } from './wire/groups.ts';
 import { isOurChat, withoutDevice } from './wire/jids.ts';
 import { mutedUntil, numberOf } from './wire/numbers.ts';
 
-type Making = (session: Context) => Promise<NetworkFact[]>;
+type Making = (session: WhatsAppContext) => Promise<NetworkFact[]>;
 
 /** Best effort: a fact lost with a connection is replaced by the next state of the same thing. */
-export function tell(session: Context, make: Making): void {
+export function tell(session: WhatsAppContext, make: Making): void {
   session.arrivals
     .run(async () => {
       const facts = await made(session, make);
@@ -33,7 +33,7 @@ export function tell(session: Context, make: Making): void {
  * Skips an invalid fact, such as a call without a caller: it would fail again, and must not block later
  * facts.
  */
-async function made(session: Context, make: Making): Promise<NetworkFact[]> {
+async function made(session: WhatsAppContext, make: Making): Promise<NetworkFact[]> {
   try {
     return await make(session);
   } catch (err) {
@@ -43,7 +43,7 @@ async function made(session: Context, make: Making): Promise<NetworkFact[]> {
   }
 }
 
-export function listenToFacts(session: Context, ev: LibrarySocket['ev']): void {
+export function listenToFacts(session: WhatsAppContext, ev: LibrarySocket['ev']): void {
   ev.on('labels.edit', (label) => tell(session, async () => [labelFact(session, label)]));
   ev.on('labels.association', (told) => tell(session, () => labelLink(session, told)));
   ev.on('chats.update', (chats) => tell(session, async () => (await each(chats, chatFact)).flat()));
@@ -66,14 +66,17 @@ export function listenToFacts(session: Context, ev: LibrarySocket['ev']): void {
   ev.on('presence.update', (told) => void onPresence(session, told).catch(() => undefined));
   ev.on('messaging-history.set', (past) => onHistory(session, past));
 
-  async function each<In, Out>(items: readonly In[], make: (session: Context, item: In) => Promise<Out>) {
+  async function each<In, Out>(
+    items: readonly In[],
+    make: (session: WhatsAppContext, item: In) => Promise<Out>,
+  ) {
     const made: Out[] = [];
     for (const item of items) made.push(await make(session, item));
     return made;
   }
 }
 
-function labelFact(session: Context, label: LibraryEvents['labels.edit']): NetworkFact {
+function labelFact(session: WhatsAppContext, label: LibraryEvents['labels.edit']): NetworkFact {
   return {
     kind: 'label',
     revision: nextRevision(session),
@@ -86,7 +89,7 @@ function labelFact(session: Context, label: LibraryEvents['labels.edit']): Netwo
 }
 
 async function labelLink(
-  session: Context,
+  session: WhatsAppContext,
   { association, type }: LibraryEvents['labels.association'],
 ): Promise<NetworkFact[]> {
   const chat = await nameOf(session, association.chatId);
@@ -107,7 +110,7 @@ async function labelLink(
 }
 
 /** The changed fields of a chat. We count unread messages ourselves. */
-async function chatFact(session: Context, update: LibraryChat): Promise<NetworkFact[]> {
+async function chatFact(session: WhatsAppContext, update: LibraryChat): Promise<NetworkFact[]> {
   if (!update.id) return [];
   const chat = await nameOf(session, update.id);
   if (!isOurChat(chat)) return [];
@@ -128,7 +131,7 @@ async function chatFact(session: Context, update: LibraryChat): Promise<NetworkF
 }
 
 /** Stores and reports saved contacts; they form the audience of statuses. */
-function onContacts(session: Context, contacts: readonly LibraryContact[]): void {
+function onContacts(session: WhatsAppContext, contacts: readonly LibraryContact[]): void {
   tell(session, async () => {
     const facts: NetworkFact[] = [];
     for (const contact of contacts) {
@@ -149,7 +152,11 @@ function onContacts(session: Context, contacts: readonly LibraryContact[]): void
   });
 }
 
-async function blockFact(session: Context, blocked: string, isBlocked: boolean): Promise<NetworkFact> {
+async function blockFact(
+  session: WhatsAppContext,
+  blocked: string,
+  isBlocked: boolean,
+): Promise<NetworkFact> {
   const jid = await nameOf(session, blocked);
   return {
     kind: 'blocked',
@@ -160,12 +167,12 @@ async function blockFact(session: Context, blocked: string, isBlocked: boolean):
   };
 }
 
-function lidFact(session: Context, lid: string, phone: string): NetworkFact[] {
+function lidFact(session: WhatsAppContext, lid: string, phone: string): NetworkFact[] {
   if (!isLidJid(lid) || !isUserJid(phone)) return [];
   return [{ kind: 'lid', lid, phone: phone.slice(0, phone.indexOf('@')), at: session.deps.clock.now() }];
 }
 
-async function groupFact(session: Context, group: LibraryGroup): Promise<NetworkFact> {
+async function groupFact(session: WhatsAppContext, group: LibraryGroup): Promise<NetworkFact> {
   return {
     kind: 'group',
     group: await groupOf(group, (jid, other) => nameOf(session, jid, other)),
@@ -174,7 +181,7 @@ async function groupFact(session: Context, group: LibraryGroup): Promise<Network
 }
 
 async function groupChange(
-  session: Context,
+  session: WhatsAppContext,
   { id, author, subject, desc, announce, restrict }: Partial<LibraryGroup> & { author?: string },
 ): Promise<NetworkFact[]> {
   const said = {
@@ -191,7 +198,7 @@ async function groupChange(
 const ACTIONS = { add: 'add', remove: 'remove', promote: 'promote', demote: 'demote' } as const;
 
 async function participantsFact(
-  session: Context,
+  session: WhatsAppContext,
   { id, author, authorPn, participants, action }: LibraryEvents['group-participants.update'],
 ): Promise<NetworkFact[]> {
   const known = ACTIONS[action as keyof typeof ACTIONS];
@@ -212,7 +219,10 @@ async function participantsFact(
 const CALLERS_MAX = 100;
 
 /** Reports a call when it rings; its end is not reported. */
-async function callFact(session: Context, call: LibraryEvents['call'][number]): Promise<NetworkFact[]> {
+async function callFact(
+  session: WhatsAppContext,
+  call: LibraryEvents['call'][number],
+): Promise<NetworkFact[]> {
   if (call.status !== 'offer') return [];
   const { callers } = session;
   callers.set(call.id, call.from);
@@ -230,12 +240,12 @@ async function callFact(session: Context, call: LibraryEvents['call'][number]): 
   ];
 }
 
-function onSetting(session: Context, setting: string, value: unknown): void {
+function onSetting(session: WhatsAppContext, setting: string, value: unknown): void {
   const change = setting === 'statusPrivacy' ? audienceChange(value) : null;
   if (change) session.arrivals.run(() => session.request.keys.write([change])).catch(() => undefined);
 }
 
-function onStars(session: Context, updates: LibraryEvents['messages.update']): void {
+function onStars(session: WhatsAppContext, updates: LibraryEvents['messages.update']): void {
   for (const { key, update } of updates) {
     const { starred } = update;
     if (typeof starred !== 'boolean' || !key.id || !key.remoteJid) continue;
@@ -255,7 +265,7 @@ function onStars(session: Context, updates: LibraryEvents['messages.update']): v
 const STATES = new Set(['available', 'unavailable', 'composing', 'recording', 'paused']);
 
 async function onPresence(
-  session: Context,
+  session: WhatsAppContext,
   { id, presences }: LibraryEvents['presence.update'],
 ): Promise<void> {
   const at = session.deps.clock.now();

@@ -3,11 +3,11 @@ import { isLidJid, isUserJid } from '@posthorn/contract/jid.ts';
 import type { HistoryBatch } from '@posthorn/core/network/driver.ts';
 import type { LibraryEvents } from './library-types.ts';
 import { readHistory } from './session-arrivals.ts';
-import { type Context, nameOf } from './session-context.ts';
+import { nameOf, type WhatsAppContext } from './session-context.ts';
 import { isOurChat, withoutDevice } from './wire/jids.ts';
 import { mutedUntil, numberOf } from './wire/numbers.ts';
 
-export function onHistory(session: Context, past: LibraryEvents['messaging-history.set']): void {
+export function onHistory(session: WhatsAppContext, past: LibraryEvents['messaging-history.set']): void {
   session.arrivals
     .run(async () => {
       await session.sink.history(await readBatch(session, past));
@@ -16,7 +16,7 @@ export function onHistory(session: Context, past: LibraryEvents['messaging-histo
 }
 
 async function readBatch(
-  session: Context,
+  session: WhatsAppContext,
   past: LibraryEvents['messaging-history.set'],
 ): Promise<HistoryBatch> {
   const chats: HistoryBatch['chats'][number][] = [];

@@ -3,13 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SendUnavailable } from '@posthorn/core/network/driver.ts';
 import { credsChange } from './keys.ts';
 import type { LibraryCreds } from './library-types.ts';
-import { type Context, ownJid, requireLive } from './session-context.ts';
+import { ownJid, requireLive, type WhatsAppContext } from './session-context.ts';
 
 /**
  * Stores the credentials before anything that depends on them is sent. Before the phone has confirmed, there
  * is nothing to store.
  */
-export async function keepCreds(session: Context, update: Partial<LibraryCreds>): Promise<void> {
+export async function keepCreds(session: WhatsAppContext, update: Partial<LibraryCreds>): Promise<void> {
   const { request, creds } = session;
   // The library does the same, before or after this.
   Object.assign(creds, update);
@@ -20,7 +20,7 @@ export async function keepCreds(session: Context, update: Partial<LibraryCreds>)
   await session.arrivals.run(() => session.sink.paired(identityOf(session)));
 }
 
-function identityOf(session: Context) {
+function identityOf(session: WhatsAppContext) {
   const jid = ownJid(session);
   return {
     // All credentials are in the keys; this only marks that a pairing exists.
@@ -31,7 +31,7 @@ function identityOf(session: Context) {
   };
 }
 
-export async function pairingCode(session: Context, phone: string): Promise<string> {
+export async function pairingCode(session: WhatsAppContext, phone: string): Promise<string> {
   const { connection } = session;
   if (!connection || session.phase !== 'opening' || session.isPaired)
     throw new SendUnavailable('no pairing is under way');
@@ -47,7 +47,7 @@ export async function pairingCode(session: Context, phone: string): Promise<stri
 const LOGIN_MS = 10_000;
 
 /** Removes this device from the account. Throws SendUnavailable if the network did not confirm it. */
-export async function unlink(session: Context): Promise<void> {
+export async function unlink(session: WhatsAppContext): Promise<void> {
   // Right after a pairing the network requires another login first.
   for (let waitedMs = 0; session.phase === 'opening' && waitedMs < LOGIN_MS; waitedMs += 50) await delay(50);
   const { socket } = requireLive(session);

@@ -1,13 +1,13 @@
 /** Resends messages that a device could not decrypt. */
 import { readMessage } from './known-messages.ts';
 import type { LibrarySocket } from './library-types.ts';
-import { type Context, nameOf } from './session-context.ts';
+import { nameOf, type WhatsAppContext } from './session-context.ts';
 import { kindOf } from './wire/content.ts';
 import type { WireMessage } from './wire/wire-types.ts';
 
 /** The message to resend, as it was sent; never one written by someone else. */
 export async function messageFor(
-  session: Context,
+  session: WhatsAppContext,
   key: { remoteJid?: string | null; id?: string | null },
 ): Promise<WireMessage | undefined> {
   if (!key.remoteJid || !key.id) return undefined;

@@ -15,7 +15,7 @@ import { keepMessage, readMessage } from './known-messages.ts';
 import type { WireNode } from './library-types.ts';
 import { uploadMedia } from './media/transfer.ts';
 import { keepWordsOf } from './session-changes.ts';
-import { type Context, ownJid, requireLive, transferOf } from './session-context.ts';
+import { ownJid, requireLive, transferOf, type WhatsAppContext } from './session-context.ts';
 import { dateOfSeconds } from './wire/numbers.ts';
 import { type Composed, compose, type Ingredients } from './wire/outbound.ts';
 import type { WireMessage } from './wire/wire-types.ts';
@@ -23,7 +23,7 @@ import type { WireMessage } from './wire/wire-types.ts';
 /** Changes of other messages: nothing can refer to them, and they are never the last message of a chat. */
 const CHANGES: ReadonlySet<string> = new Set(['edit', 'delete', 'reaction']);
 
-export async function sendMessage(session: Context, message: OutboundMessage): Promise<SendReceipt> {
+export async function sendMessage(session: WhatsAppContext, message: OutboundMessage): Promise<SendReceipt> {
   requireLive(session);
   await requireAccount(session, message.to);
   await requireAudience(session, message);
@@ -39,7 +39,7 @@ export async function sendMessage(session: Context, message: OutboundMessage): P
 
 /** The network has the change, so a failure to update our copy does not fail the send. */
 async function keepOwnChange(
-  session: Context,
+  session: WhatsAppContext,
   ...change: [chat: string, id: string, words: Record<string, unknown> | null]
 ): Promise<void> {
   await keepWordsOf(session, ...change).catch((err) =>
@@ -52,7 +52,7 @@ async function keepOwnChange(
 
 /** Passes a message to the network and waits for its answer. */
 export async function relay(
-  session: Context,
+  session: WhatsAppContext,
   to: string,
   networkId: string,
   { message, attributes, meta }: Composed,
@@ -77,7 +77,7 @@ export async function relay(
 }
 
 /** Refuses a number without an account: the network would deliver the message only to our own devices. */
-async function requireAccount(session: Context, jid: string): Promise<void> {
+async function requireAccount(session: WhatsAppContext, jid: string): Promise<void> {
   if (!isUserJid(jid) || session.known.has(jid) || jid === ownJid(session)) return;
   const { socket } = requireLive(session);
   const phone = jid.slice(0, jid.indexOf('@'));
@@ -88,7 +88,7 @@ async function requireAccount(session: Context, jid: string): Promise<void> {
 }
 
 /** Refuses a status without an audience: the network would accept it, and nobody would ever see it. */
-async function requireAudience(session: Context, { to, type }: OutboundMessage): Promise<void> {
+async function requireAudience(session: WhatsAppContext, { to, type }: OutboundMessage): Promise<void> {
   if (to !== STATUS_BROADCAST || CHANGES.has(type)) return;
   const audience = await audienceOf(session);
   if (audience.every((jid) => jid === ownJid(session))) throw new SendRefused('status_audience_empty');
@@ -102,7 +102,7 @@ const NO_ADDRESS = 'recipient_not_addressable';
  * The network gives a contact's keys only for its anonymous id: without that and without a session, nothing
  * can be encrypted.
  */
-async function requireAddress(session: Context, jid: string): Promise<void> {
+async function requireAddress(session: WhatsAppContext, jid: string): Promise<void> {
   if (!isUserJid(jid) || jid === ownJid(session)) return;
   const { lidMapping, validateSession } = requireLive(session).socket.signalRepository;
   if (await lidMapping.getLIDForPN(jid).catch(() => null)) return;
@@ -111,7 +111,7 @@ async function requireAddress(session: Context, jid: string): Promise<void> {
   throw new SendDeferred(NO_ADDRESS);
 }
 
-async function gather(session: Context, message: OutboundMessage): Promise<Ingredients> {
+async function gather(session: WhatsAppContext, message: OutboundMessage): Promise<Ingredients> {
   const { library, request, deps } = session;
   const stored = { library, keys: request.keys };
   const now = deps.clock.now();
@@ -129,7 +129,7 @@ async function gather(session: Context, message: OutboundMessage): Promise<Ingre
 
 /** Stored before sending: a device that could not read it requests it again, maybe from another worker. */
 export async function keepOwn(
-  session: Context,
+  session: WhatsAppContext,
   sent: { id: string; chat: string; message: WireMessage },
   { isTail }: { isTail: boolean },
 ): Promise<void> {
@@ -155,7 +155,7 @@ const DEFERRALS: ReadonlySet<string> = new Set(['429', '500', '503']);
 const RESTRICTED = '463';
 
 /** Handles the network's answer to a send: its `ack`, with or without an error. */
-export function onAck(session: Context, node: WireNode): void {
+export function onAck(session: WhatsAppContext, node: WireNode): void {
   const { id = '', error, t } = node.attrs;
   const waiting = session.waiting.get(id);
   if (error === RESTRICTED && !session.isRestricted) {
@@ -169,7 +169,7 @@ export function onAck(session: Context, node: WireNode): void {
   else waiting.reject(new SendRefused(REFUSALS[error] ?? 'refused_by_network'));
 }
 
-function waitForAnswer(session: Context, id: string): { answer: Promise<Date>; drop(): void } {
+function waitForAnswer(session: WhatsAppContext, id: string): { answer: Promise<Date>; drop(): void } {
   const { promise, resolve, reject } = Promise.withResolvers<Date>();
   const { sendTimeoutMs } = session.deps;
   const timer = setTimeout(() => {

@@ -21,7 +21,7 @@ import { handleOneByOne } from './one-by-one.ts';
 import { createRoute } from './proxy.ts';
 import { createPump } from './pump.ts';
 import { onMessage, onReceipt } from './session-arrivals.ts';
-import type { Connection, Context, SessionDeps } from './session-context.ts';
+import type { Connection, SessionDeps, WhatsAppContext } from './session-context.ts';
 import { closeGently, end, endedSession, fail, onUnheard } from './session-end.ts';
 import { listenToFacts } from './session-facts.ts';
 import { keepCreds, pairingCode, unlink } from './session-pairing.ts';
@@ -72,7 +72,7 @@ export async function openSession(
   return wrapCalls(sessionOf(session), runAsSession);
 }
 
-function sessionOf(session: Context): NetworkSession {
+function sessionOf(session: WhatsAppContext): NetworkSession {
   let closing: Promise<void> | undefined;
   return {
     send: (message) => sendMessage(session, message),
@@ -96,11 +96,11 @@ async function createContext(
   deps: SessionDeps,
   request: OpenRequest,
   sink: SessionSink,
-): Promise<Context | null> {
+): Promise<WhatsAppContext | null> {
   const library = await loadLibrary().catch((cause: Error) => {
     throw new SendUnavailable(cause.message, { cause });
   });
-  let agent: Context['agent'];
+  let agent: WhatsAppContext['agent'];
   try {
     agent = createRoute({ proxy: request.proxy, ca: deps.ca, allowPrivate: deps.allowPrivateProxies });
   } catch (cause) {
@@ -132,7 +132,7 @@ async function createContext(
   };
 }
 
-function connect(session: Context): void {
+function connect(session: WhatsAppContext): void {
   const { deps, library, request, creds } = session;
   const gate = createFrameGate((err) => fail(session, err));
   const store = createKeyStore(library, request.keys, (err) => {
@@ -175,7 +175,7 @@ function connect(session: Context): void {
   listen(session, connection);
 }
 
-function handOverLeftOver(session: Context, connection: Connection): void {
+function handOverLeftOver(session: WhatsAppContext, connection: Connection): void {
   session.arrivals
     .run(async () => {
       for (const message of await connection.inbox.leftOver(namesOf(session.creds)))
@@ -184,7 +184,7 @@ function handOverLeftOver(session: Context, connection: Connection): void {
     .catch(() => undefined);
 }
 
-function listen(session: Context, connection: Connection): void {
+function listen(session: WhatsAppContext, connection: Connection): void {
   const { socket, gate, inbox } = connection;
   const { ws, ev } = socket;
   const isCurrent = () => session.connection === connection && session.phase !== 'ended';
@@ -215,7 +215,7 @@ function listen(session: Context, connection: Connection): void {
 }
 
 function onUpdate(
-  session: Context,
+  session: WhatsAppContext,
   connection: Connection,
   update: LibraryEvents['connection.update'],
 ): void {
@@ -243,12 +243,12 @@ function onUpdate(
 }
 
 /** The network ended the first connection so that we log in with the new credentials. */
-async function relogIn(session: Context, before: Connection): Promise<void> {
+async function relogIn(session: WhatsAppContext, before: Connection): Promise<void> {
   await before.keys.close();
   if (session.phase === 'opening') connect(session);
 }
 
-function onTimeLock(session: Context, isActive: boolean): void {
+function onTimeLock(session: WhatsAppContext, isActive: boolean): void {
   if (isActive === session.isRestricted) return;
   session.isRestricted = isActive;
   session.sink.restricted(isActive ? 'new_chats_limited' : null);

@@ -1,10 +1,10 @@
 import { type NetworkActions, SendRefused, SendUnavailable } from '@posthorn/core/network/driver.ts';
 import type { LibrarySocket } from '../library-types.ts';
-import { type Context, requireLive } from '../session-context.ts';
+import { requireLive, type WhatsAppContext } from '../session-context.ts';
 
 export type Actions = {
   [Op in keyof NetworkActions]: (
-    session: Context,
+    session: WhatsAppContext,
     args: NetworkActions[Op]['args'],
   ) => Promise<NetworkActions[Op]['answer']>;
 };
@@ -14,7 +14,7 @@ export type Actions = {
  * answer, throws SendUnavailable.
  */
 export async function ask<T>(
-  session: Context,
+  session: WhatsAppContext,
   question: (socket: LibrarySocket) => Promise<T>,
   reasons: Readonly<Record<number, string>> = {},
 ): Promise<T> {

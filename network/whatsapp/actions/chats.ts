@@ -2,7 +2,7 @@
 import { SendRefused } from '@posthorn/core/network/driver.ts';
 import type { NetworkFact } from '@posthorn/core/network/facts.ts';
 import { readTail } from '../known-messages.ts';
-import { type Context, nextRevision } from '../session-context.ts';
+import { nextRevision, type WhatsAppContext } from '../session-context.ts';
 import { tell } from '../session-facts.ts';
 import { keysToRead } from '../session-read.ts';
 import { type Actions, ask } from './action.ts';
@@ -64,7 +64,7 @@ export const chatActions: Pick<Actions, ChatOps> = {
 
 /** Changes state shared by the devices, and reports it to the owner with the returned revision. */
 async function change(
-  session: Context,
+  session: WhatsAppContext,
   index: string,
   patch: object,
   factOf: (revision: number, at: Date) => NetworkFact,
@@ -76,7 +76,7 @@ async function change(
 }
 
 /** Devices accept a change of a chat only with its last message. */
-async function lastOf(session: Context, chat: string): Promise<object[]> {
+async function lastOf(session: WhatsAppContext, chat: string): Promise<object[]> {
   const tail = await readTail(session.request.keys, chat);
   if (!tail) throw new SendRefused('message_not_found');
   const isGroup = chat.endsWith('@g.us');
@@ -85,7 +85,7 @@ async function lastOf(session: Context, chat: string): Promise<object[]> {
   return [{ key, messageTimestamp: Math.floor(tail.at / 1000) }];
 }
 
-async function tellSenders(session: Context, chat: string, ids: readonly string[]): Promise<void> {
+async function tellSenders(session: WhatsAppContext, chat: string, ids: readonly string[]): Promise<void> {
   const keys = await keysToRead(session, chat, ids);
   if (keys.length > 0) await ask(session, (socket) => socket.readMessages(keys));
 }

@@ -1,7 +1,7 @@
 /** Groups and their participants. */
 import { type GroupInfo, type ParticipantRefusal, SendRefused } from '@posthorn/core/network/driver.ts';
 import type { LibraryGroup } from '../library-types.ts';
-import { type Context, nameOf } from '../session-context.ts';
+import { nameOf, type WhatsAppContext } from '../session-context.ts';
 import { groupOf } from '../wire/groups.ts';
 import { type Actions, ask } from './action.ts';
 
@@ -102,11 +102,11 @@ export const groupActions: Pick<Actions, GroupOps> = {
   },
 };
 
-async function infoOf(session: Context, group: string): Promise<GroupInfo> {
+async function infoOf(session: WhatsAppContext, group: string): Promise<GroupInfo> {
   return toldOf(session, await ask(session, (socket) => socket.groupMetadata(group), OF_GROUP));
 }
 
-function toldOf(session: Context, group: LibraryGroup): Promise<GroupInfo> {
+function toldOf(session: WhatsAppContext, group: LibraryGroup): Promise<GroupInfo> {
   return groupOf(group, (jid, other) => nameOf(session, jid, other));
 }
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { SendRefused } from '@posthorn/core/network/driver.ts';
 import { readAudience } from '../audience.ts';
 import { readMessage } from '../known-messages.ts';
-import { type Context, namesFor, ownJid } from '../session-context.ts';
+import { namesFor, ownJid, type WhatsAppContext } from '../session-context.ts';
 import { keepOwn, relay } from '../session-send.ts';
 import { unwrap } from '../wire/content.ts';
 import { bodyOf } from '../wire/inbound.ts';
@@ -78,13 +78,13 @@ export const messageActions: Pick<Actions, 'pin' | 'poll_vote' | 'star' | 'statu
   },
 };
 
-function knownOf(session: Context, chat: string, id: string) {
+function knownOf(session: WhatsAppContext, chat: string, id: string) {
   return readMessage({ library: session.library, keys: session.request.keys }, chat, id);
 }
 
 /** Sends a message that is not shown by itself, under its own id. */
 async function sendAside(
-  session: Context,
+  session: WhatsAppContext,
   chat: string,
   message: Parameters<typeof relay>[3]['message'],
   attributes?: Record<string, string>,

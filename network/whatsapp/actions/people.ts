@@ -4,7 +4,7 @@ import { isLidJid } from '@posthorn/contract/jid.ts';
 import { type BusinessProfile, type Product, SendRefused } from '@posthorn/core/network/driver.ts';
 import type { LibraryBusinessProfile, LibraryProduct } from '../library-shop-types.ts';
 import type { LibrarySocket } from '../library-types.ts';
-import { type Context, nameOf, nextRevision, ownJid } from '../session-context.ts';
+import { nameOf, nextRevision, ownJid, type WhatsAppContext } from '../session-context.ts';
 import { tell } from '../session-facts.ts';
 import { type Account, accountsQuestion, readAccounts } from '../wire/accounts.ts';
 import { withoutDevice } from '../wire/jids.ts';
@@ -114,7 +114,7 @@ function nullWithoutCatalog(err: unknown): null {
   throw err;
 }
 
-async function readProfile(session: Context) {
+async function readProfile(session: WhatsAppContext) {
   const me = ownJid(session);
   return ask(session, async (socket) => {
     // If an account has no picture or hides it, the network answers with an error.
@@ -126,7 +126,7 @@ async function readProfile(session: Context) {
 }
 
 /** The network does not report changes by this device, so the event is emitted to the library here. */
-async function setName(session: Context, socket: LibrarySocket, name: string): Promise<void> {
+async function setName(session: WhatsAppContext, socket: LibrarySocket, name: string): Promise<void> {
   await socket.updateProfileName(name);
   const { me } = session.creds;
   if (me) socket.ev.emit('creds.update', { me: { ...me, name } });

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { type InboundMedia, SendRefused } from '@posthorn/core/network/driver.ts';
 import { readMessage } from '../known-messages.ts';
-import { type Context, requireLive, transferOf } from '../session-context.ts';
+import { requireLive, transferOf, type WhatsAppContext } from '../session-context.ts';
 import { unwrap } from '../wire/content.ts';
 import { bodyOf } from '../wire/inbound.ts';
 import type { MediaRef } from '../wire/inbound-media.ts';
@@ -14,7 +14,7 @@ const AGAIN_MS = 10_000;
  * Opens received media by its handle. If the network has forgotten it, asks the sender's phone to upload it
  * again.
  */
-export async function downloadReceived(session: Context, media: InboundMedia): Promise<Readable> {
+export async function downloadReceived(session: WhatsAppContext, media: InboundMedia): Promise<Readable> {
   const ref = media.ref as MediaRef | null;
   if (!ref || typeof ref.directPath !== 'string' || typeof ref.mediaKey !== 'string')
     throw new SendRefused('media_invalid');
@@ -29,7 +29,7 @@ export async function downloadReceived(session: Context, media: InboundMedia): P
 }
 
 /** The handle of the media after a new upload; null if nobody has it any more. */
-async function askAgain(session: Context, { of }: MediaRef): Promise<MediaRef | null> {
+async function askAgain(session: WhatsAppContext, { of }: MediaRef): Promise<MediaRef | null> {
   const known =
     of && (await readMessage({ library: session.library, keys: session.request.keys }, of.chat, of.id));
   if (!known) return null;
