@@ -58,7 +58,7 @@ interface Found {
   events: Record<string, unknown>[] | null;
 }
 
-// By the index that migration 0071 makes for these events alone: its condition names the instance as a literal too.
+// By the index events_playground, which has these events alone: its condition names the instance as a literal too.
 const FIND = `
 SELECT s.phone, s.shown_by, m.status,
   (SELECT json_agg(${eventBodySql('e')}::json ORDER BY e.tx, e.id) FROM events e

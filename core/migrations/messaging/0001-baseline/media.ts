@@ -1,17 +1,5 @@
-import { Migration } from '@mikro-orm/migrations';
-
 /** Stored media: what is kept, what was made of it, sums for the lists, and what has to go. */
-export class Media extends Migration {
-  override name = '0007-media';
-
-  override up(): void {
-    this.addSql(media);
-    this.addSql(tallies);
-    this.addSql(trash);
-  }
-}
-
-const media = `
+export const media = `
 CREATE TABLE media (
   id          uuid PRIMARY KEY,
   company_id  integer NOT NULL,
@@ -51,15 +39,14 @@ CREATE TABLE media_variants (
   size_bytes  bigint NOT NULL,
   details     jsonb NOT NULL,
   created_at  timestamptz NOT NULL,
+  -- a variant goes with its media, and by then the media cannot be asked whose it was
+  company_id  integer NOT NULL,
   PRIMARY KEY (media_id, variant)
 );
-`;
+CREATE INDEX media_variants_company ON media_variants (company_id);
 
-/*
- * Lists show a total, and conversations their sums; neither may count rows (ERR-18). Triggers rather than
- * statements next to each use case, because rows also go by way of purges that know nothing of media.
- */
-const tallies = `
+-- Lists show a total, and conversations their sums; neither may count rows (ERR-18). Triggers rather than
+-- statements next to each use case, because rows also go by way of purges that know nothing of media.
 CREATE TABLE media_tallies (
   instance_id   uuid NOT NULL,
   company_id    integer NOT NULL,
@@ -108,9 +95,7 @@ CREATE TRIGGER media_added AFTER INSERT ON media REFERENCING NEW TABLE AS added
   FOR EACH STATEMENT EXECUTE FUNCTION media_tally_add();
 CREATE TRIGGER media_removed AFTER DELETE ON media REFERENCING OLD TABLE AS removed
   FOR EACH STATEMENT EXECUTE FUNCTION media_tally_remove();
-`;
 
-const trash = `
 -- Objects that have to leave the storage: written ahead of every object, taken back when its row is there,
 -- and again when the row goes. So a crash at any point leaves nothing behind for good. No company_id: a
 -- purge of the company must not make us forget its objects.
@@ -148,4 +133,41 @@ END $$;
 
 CREATE TRIGGER instances_media_orphaned AFTER DELETE ON instances REFERENCING OLD TABLE AS removed
   FOR EACH STATEMENT EXECUTE FUNCTION media_orphan();
+
+-- How much media a company keeps, as a number that is always there to read. One row a company from its beginning
+-- on: what is about to be stored locks it, looks and adds.
+CREATE TABLE media_usage (
+  company_id integer PRIMARY KEY,
+  used_bytes bigint NOT NULL
+) WITH (fillfactor = 50);
+
+CREATE FUNCTION media_usage_open() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO media_usage (company_id, used_bytes) VALUES (NEW.id, 0) ON CONFLICT DO NOTHING;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER companies_media_usage AFTER INSERT ON companies FOR EACH ROW EXECUTE FUNCTION media_usage_open();
+
+-- Rows of media go by retention, with their instance and by purges that know nothing of a quota: hence
+-- triggers. Their names come before those that keep the tallies, since triggers fire by name: everybody
+-- locks a company's usage first and its tallies then. A variant without a storage_key has no bytes of its own.
+CREATE FUNCTION media_usage_change() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  sign integer := CASE WHEN TG_OP = 'INSERT' THEN 1 ELSE -1 END;
+BEGIN
+  PERFORM 1 FROM media_usage WHERE company_id IN (SELECT company_id FROM changed) ORDER BY company_id FOR UPDATE;
+  UPDATE media_usage u SET used_bytes = u.used_bytes + sign * c.bytes
+  FROM (SELECT company_id, sum(size_bytes) AS bytes FROM changed WHERE storage_key IS NOT NULL GROUP BY 1) AS c
+  WHERE u.company_id = c.company_id;
+  RETURN NULL;
+END $$;
+
+CREATE TRIGGER media_account_added AFTER INSERT ON media REFERENCING NEW TABLE AS changed
+  FOR EACH STATEMENT EXECUTE FUNCTION media_usage_change();
+CREATE TRIGGER media_account_removed AFTER DELETE ON media REFERENCING OLD TABLE AS changed
+  FOR EACH STATEMENT EXECUTE FUNCTION media_usage_change();
+CREATE TRIGGER media_variants_account_added AFTER INSERT ON media_variants REFERENCING NEW TABLE AS changed
+  FOR EACH STATEMENT EXECUTE FUNCTION media_usage_change();
+CREATE TRIGGER media_variants_account_removed AFTER DELETE ON media_variants REFERENCING OLD TABLE AS changed
+  FOR EACH STATEMENT EXECUTE FUNCTION media_usage_change();
 `;

@@ -1,21 +1,5 @@
-import { Migration } from '@mikro-orm/migrations';
-
 /** Sessions, codes, links, social identities and the mail outbox. */
-export class Accounts extends Migration {
-  override name = '0002-accounts';
-
-  override up(): void {
-    this.addSql(sessions);
-    this.addSql(codes);
-    this.addSql(oauth);
-    this.addSql(mails);
-  }
-}
-
-const sessions = `
--- The JWT that changed the password stays valid, every other older one is refused (ACC-10).
-ALTER TABLE users ADD COLUMN password_changed_jti text;
-
+export const access = `
 -- A login begins a family of refresh tokens; each use of one rotates it into the next.
 CREATE TABLE refresh_families (
   id         uuid PRIMARY KEY,
@@ -44,16 +28,6 @@ CREATE TABLE revoked_jwts (
   expires_at timestamptz NOT NULL
 );
 
--- Keyed by a hash of the e-mail, not by user: an address nobody registered locks like any other.
-CREATE TABLE login_failures (
-  email_hash        bytea PRIMARY KEY,
-  failures          integer NOT NULL,
-  window_started_at timestamptz NOT NULL,
-  locked_until      timestamptz
-) WITH (fillfactor = 70);
-`;
-
-const codes = `
 -- Six digits, kept as a keyed hash. No code_hash: cleared after five wrong ones (ACC-18).
 CREATE TABLE email_codes (
   user_id    integer NOT NULL REFERENCES users (id) ON DELETE CASCADE,
@@ -77,9 +51,7 @@ CREATE TABLE password_links (
   expires_at timestamptz NOT NULL
 );
 CREATE INDEX password_links_user ON password_links (user_id);
-`;
 
-const oauth = `
 CREATE TABLE oauth_identities (
   provider   text NOT NULL,
   subject    text NOT NULL,
@@ -108,9 +80,7 @@ CREATE TABLE oauth_pending (
   profile    bytea NOT NULL,
   expires_at timestamptz NOT NULL
 );
-`;
 
-const mails = `
 -- Mails to send, written in the transaction of what they tell. Content and recipient are sealed, since
 -- they carry codes and links; the row goes when the mail was sent.
 CREATE TABLE mails (
@@ -123,7 +93,9 @@ CREATE TABLE mails (
   last_error      text,
   failed_at       timestamptz,
   trace_id        uuid,
-  created_at      timestamptz NOT NULL
+  created_at      timestamptz NOT NULL,
+  -- The worker that sends it. No index: a claim stays a HOT update, and nobody looks rows up by their holder.
+  claimed_by      integer
 ) WITH (fillfactor = 70);
 CREATE INDEX mails_due ON mails (next_attempt_at) WHERE failed_at IS NULL;
 `;
