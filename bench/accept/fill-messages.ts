@@ -5,7 +5,7 @@ const DAYS = 30;
 
 /**
  * Fills a database with a month's data of a busy installation: `rows` messages over 30 days and all the given
- * instances, the idempotency keys of the last 72 hours, the contents of the last 24, and a guard row for each
+ * instances, the idempotency keys of the last 72 hours, with the contents of the last 24, and a guard row for each
  * contact.
  */
 export async function fillMessages(
@@ -17,10 +17,9 @@ export async function fillMessages(
     const to = Math.min(rows, from + CHUNK) - 1;
     await db.query(FILL_MESSAGES, [from, to, rows, companyId, instanceIds, DAYS]);
   }
-  await db.query(FILL_KEYS, [Math.round((rows * 3) / DAYS)]);
-  await db.query(FILL_CONTENTS, [Math.round(rows / DAYS)]);
+  await db.query(FILL_KEYS, [Math.round((rows * 3) / DAYS), Math.round(rows / DAYS)]);
   await db.query(FILL_GUARDS, [companyId, instanceIds, Math.round(rows / 50)]);
-  for (const table of ['messages', 'idempotency_keys', 'sent_contents', 'chat_guards']) {
+  for (const table of ['messages', 'idempotency_keys', 'chat_guards']) {
     await db.query(`VACUUM (ANALYZE) ${table}`);
   }
   await db.query('CHECKPOINT');
@@ -37,13 +36,10 @@ FROM (SELECT n, now() - make_interval(secs => ($3 - n)::double precision * $6 * 
       FROM generate_series($1::bigint, $2::bigint) AS n) AS old`;
 
 const FILL_KEYS = `
-INSERT INTO idempotency_keys (id, body_hash, message_id, task_id, created_at)
-SELECT gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), now() - interval '1 hour'
-FROM generate_series(1, $1::integer)`;
-
-const FILL_CONTENTS = `
-INSERT INTO sent_contents (id, first_sent_at)
-SELECT gen_random_uuid(), now() - interval '1 hour' FROM generate_series(1, $1::integer)`;
+INSERT INTO idempotency_keys (id, body_hash, message_id, task_id, created_at, content_id)
+SELECT gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), now() - interval '1 hour',
+       CASE WHEN n <= $2::integer THEN gen_random_uuid() END
+FROM generate_series(1, $1::integer) AS n`;
 
 const FILL_GUARDS = `
 INSERT INTO chat_guards (instance_id, chat_jid, company_id, outbound_consecutive, score, score_at)

@@ -3,7 +3,7 @@ import { isUuid } from '../platform/ids.ts';
 /**
  * The session that a JWT or a refresh token was issued to, both named `<refresh family>.<secret>`: so the end of a
  * session ends all of it (ACC-48), and what belongs to one is told from what belongs to another (ACC-12). Null for
- * another text, as refresh tokens of version 0.1.0 are.
+ * another text.
  */
 export function familyOf(credential: string): string | null {
   const family = credential.split('.', 1)[0] ?? '';

@@ -179,8 +179,8 @@ function matches(at: number): string {
 
 /**
  * Rows in an order, each with its body when it is shown and the page has room for it. Sizes are summed up from what the
- * insert has written beside each event, so that no body is made, or even decompressed, that does not go out; rows
- * from before there were sizes are measured.
+ * insert has written beside each event, so that no body is made, or even decompressed, that does not go out; test
+ * events of webhooks, which have no size, are measured.
  */
 function pageSql(page: { shown: string; from: string; order: string; maxBytes: string }): string {
   return `

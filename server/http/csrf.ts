@@ -41,7 +41,7 @@ export function checkCsrf(
   const header = request.headers['x-csrf-token'];
   const cookie = request.cookies[CSRF_COOKIE];
   if (typeof header !== 'string' || !cookie || !sameText(header, cookie)) throw apiError('CSRF_INVALID');
-  // A refresh token of version 0.1.0 gets a name, and its session a token, at its next rotation.
+  // One without a session is none of ours: the route refuses it for itself, if it looks at it at all.
   const token = tokenOf(refreshToken);
   if (token !== null && !sameText(header, token)) throw apiError('CSRF_INVALID');
 }

@@ -3,7 +3,6 @@ import { after, before, describe, test } from 'node:test';
 import { listRoutes } from '@posthorn/contract/list-routes.ts';
 import { messagingContract } from '@posthorn/contract/messaging/index.ts';
 import { metaOf } from '@posthorn/contract/route-meta.ts';
-import { hashSecret } from '@posthorn/core/accounts/secret-digest.ts';
 import { type AccountServer, startAccountServer } from './support/account-server.ts';
 import { cookiesOf, refused } from './support/api-client.ts';
 import { logIn, newOwner, type Person, personOf } from './support/people.ts';
@@ -91,19 +90,6 @@ describe('requests that carry the refresh cookie', () => {
     const { jwt } = person;
     const sent = { jwt, cookies: refreshed, csrf, body: {} };
     assert.equal((await server.api('POST', '/v1/tokens', sent)).status, 201);
-  });
-
-  test('a refresh token of version 0.1.0, which names no session, is good until it gets a new form', async () => {
-    const person = await newOwner(server);
-    const old = 'a-refresh-token-without-a-name';
-    await server.db.query(
-      `UPDATE refresh_tokens SET token_hash = $2 WHERE token_hash = $1`,
-      [person.cookies.svc_refresh_token!, old].map(hashSecret),
-    );
-    const cookies = { svc_refresh_token: old, svc_csrf_token: 'any' };
-    const answer = await server.api('POST', '/v1/auth/refresh', { cookies, csrf: 'any' });
-    assert.equal(answer.status, 200, answer.text);
-    assert.equal(cookiesOf(answer).svc_csrf_token, person.csrf);
   });
 
   test('the header that equals the cookie opens the way', async () => {

@@ -1,8 +1,4 @@
-import {
-  DUPLICATE_CONTENT_WINDOW_S,
-  IDEMPOTENCY_KEY_LIFETIME_S,
-  WEBHOOK_PAYLOAD_RETENTION_DAYS,
-} from '@posthorn/contract/limits.ts';
+import { IDEMPOTENCY_KEY_LIFETIME_S, WEBHOOK_PAYLOAD_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
 import { sweepDeviceState } from '@posthorn/core/instances/device-state.ts';
 import { ADVISORY_LOCKS } from '@posthorn/core/platform/database/advisory-locks.ts';
 import type { Db } from '@posthorn/core/platform/database/db.ts';
@@ -29,7 +25,6 @@ const LOGS: readonly DayPartitionedTable[] = [
 const ROWS = [
   { table: 'idempotency_keys', column: 'created_at', keepMs: IDEMPOTENCY_KEY_LIFETIME_S * 1000 },
   { table: 'finished_changes', column: 'finished_at', keepMs: IDEMPOTENCY_KEY_LIFETIME_S * 1000 },
-  { table: 'sent_contents', column: 'first_sent_at', keepMs: DUPLICATE_CONTENT_WINDOW_S * 1000 },
   // A delivery without its event can't be made; its webhook was disabled all that time.
   {
     table: 'webhook_deliveries',
@@ -39,7 +34,7 @@ const ROWS = [
   // The message itself is kept like others; this row holds its body, which can be read for a while.
   {
     table: 'scheduled_sends',
-    column: "(CASE WHEN status IN ('queued', 'failed', 'cancelled') THEN coalesce(finished_at, send_at) END)",
+    column: 'finished_at',
     keepMs: WEBHOOK_PAYLOAD_RETENTION_DAYS * DAY_MS,
   },
   // Tries of tasks that began and never came back.

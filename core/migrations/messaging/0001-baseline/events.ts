@@ -13,7 +13,8 @@ CREATE TABLE events (
   data        jsonb NOT NULL,
   trace_id    uuid,
   created_at  timestamptz NOT NULL,
-  -- Bytes of the data as text: what a page may hold is known without decompressing what does not fit on it.
+  -- Bytes of the data as text: what a page may hold is known without decompressing what does not fit on it. Null for
+  -- test events of webhooks, which are measured when they are read.
   size_bytes  integer
 ) PARTITION BY RANGE (created_at);
 CREATE INDEX events_cursor ON events (company_id, tx, id);

@@ -83,13 +83,6 @@ CREATE TABLE chat_guards (
   PRIMARY KEY (instance_id, chat_jid)
 ) WITH (fillfactor = 70);
 
--- id is a hash of (instance, chat, content): what was sent within 24 hours.
-CREATE TABLE sent_contents (
-  id            uuid PRIMARY KEY,
-  first_sent_at timestamptz NOT NULL
-);
-CREATE INDEX sent_contents_first_sent ON sent_contents USING brin (first_sent_at);
-
 -- How delete and edit tasks ended: they have no message of their own whose state a replay could show.
 CREATE TABLE finished_changes (
   task_id     uuid PRIMARY KEY,
