@@ -6,13 +6,33 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { type FreshCopy, makeFreshCopy } from '../standalone/fresh-copy.ts';
-import { follow } from './recipes/edits.ts';
+import { type Edit, follow, type TestRun } from './recipes/edits.ts';
 import { endpointEdits, endpointTests } from './recipes/endpoint.ts';
+import { eventEdits, eventTests } from './recipes/event.ts';
+import { jobEdits, jobTests } from './recipes/job.ts';
 import { sendTypeEdits, sendTypeTests } from './recipes/send-type.ts';
+import { settingEdits, settingTests } from './recipes/setting.ts';
+
+interface Recipe {
+  title: string;
+  /** The folder that the recipe calls `<resource>` or `<area>`. */
+  room: string;
+  edits: readonly Edit[];
+  tests: readonly TestRun[];
+}
+
+/** In the order of the text: "Add a setting" reads what "Add a job" made. */
+const RECIPES: readonly Recipe[] = [
+  { title: 'Add an endpoint', room: 'accounts', edits: endpointEdits, tests: endpointTests },
+  { title: 'Add a send type', room: 'messages', edits: sendTypeEdits, tests: sendTypeTests },
+  { title: 'Add an event', room: 'notes', edits: eventEdits, tests: eventTests },
+  { title: 'Add a job', room: 'audit', edits: jobEdits, tests: jobTests },
+  { title: 'Add a setting', room: 'audit', edits: settingEdits, tests: settingTests },
+];
 
 /**
  * Whoever follows CONTRIBUTING.md touches the files that it names and no others, and ends with types
- * and tests that pass. Both recipes share one copy of the checkout, because a type check takes long; it runs
+ * and tests that pass. All recipes share one copy of the checkout, because a type check takes long; it runs
  * alone, because it takes a core and a gigabyte.
  */
 describe('the recipes of CONTRIBUTING.md', () => {
@@ -23,13 +43,8 @@ describe('the recipes of CONTRIBUTING.md', () => {
   });
   after(() => copy.remove());
 
-  test('"Add an endpoint" names every file to touch', () => {
-    follow(copy.dir, 'Add an endpoint', 'accounts', endpointEdits);
-  });
-
-  test('"Add a send type" names every file to touch', () => {
-    follow(copy.dir, 'Add a send type', 'messages', sendTypeEdits);
-  });
+  for (const { title, room, edits } of RECIPES)
+    test(`"${title}" names every file to touch`, () => follow(copy.dir, title, room, edits));
 
   test('the types then fit', async () => {
     const { status, output } = await run(copy, ['node_modules/typescript/bin/tsc', '-p', '.']);
@@ -41,7 +56,14 @@ describe('the recipes of CONTRIBUTING.md', () => {
     assert.equal(status, 0, output);
   });
 
-  for (const { files, named, passes } of [...endpointTests, ...sendTypeTests] as TestRun[]) {
+  test('and the other documents that are written from the code', async () => {
+    for (const script of ['core/platform/write-settings-main.ts', 'test/events/write-events-doc-main.ts']) {
+      const { status, output } = await run(copy, [script]);
+      assert.equal(status, 0, output);
+    }
+  });
+
+  for (const { files, named, passes } of RECIPES.flatMap(({ tests }) => tests)) {
     test(`and ${files.join(' and ')} ${files.length === 1 ? 'passes' : 'pass'}`, async () => {
       const only = named === undefined ? [] : [`--test-name-pattern=${named}`];
       const { status, output } = await run(copy, ['--test', '--test-reporter=spec', ...only, ...files]);
@@ -50,14 +72,6 @@ describe('the recipes of CONTRIBUTING.md', () => {
     });
   }
 });
-
-interface TestRun {
-  files: string[];
-  /** Only the tests of this name. */
-  named?: string;
-  /** What the report names. */
-  passes: string;
-}
 
 /** Per command: each takes a quarter of a minute, and a send that no phone shows would wait for ever. */
 const COMMAND_TIMEOUT_MS = 4 * 60_000;

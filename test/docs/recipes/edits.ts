@@ -1,10 +1,22 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { projectRoot } from '@posthorn/test/support/process.ts';
 
-/** One step of a recipe: a new file, or lines put before a line that stands in a file once. */
-export type Edit = { file: string; create: string } | { file: string; before: string; add: string };
+/** One step of a recipe: a new file, or lines put before, or in place of, what stands in a file once. */
+export type Edit =
+  | { file: string; create: string }
+  | { file: string; before: string; add: string }
+  | { file: string; replace: string; by: string };
+
+/** A command of a recipe whose tests have to be green. */
+export interface TestRun {
+  files: string[];
+  /** Only the tests of this name. */
+  named?: string;
+  /** What the report names. */
+  passes: string;
+}
 
 /** The text of one recipe of CONTRIBUTING.md. */
 export function recipe(title: string): string {
@@ -14,9 +26,12 @@ export function recipe(title: string): string {
   return section;
 }
 
-/** Makes the edits in the checkout at `dir`, each of a file that the recipe names, itself or its folder. */
-export function follow(dir: string, title: string, resource: string, edits: readonly Edit[]): void {
-  const section = recipe(title).replaceAll('<resource>', resource);
+/**
+ * Makes the edits in the checkout at `dir`, each of a file that the recipe names, itself or its folder. `room` is the
+ * folder that the recipe calls `<resource>` or `<area>`.
+ */
+export function follow(dir: string, title: string, room: string, edits: readonly Edit[]): void {
+  const section = recipe(title).replaceAll(/<(resource|area)>/g, room);
   for (const edit of edits) {
     assert.ok(
       placesOf(edit.file).some((place) => section.includes(`\`${place}\``)),
@@ -29,14 +44,16 @@ export function follow(dir: string, title: string, resource: string, edits: read
 function apply(file: string, edit: Edit): void {
   if ('create' in edit) {
     assert.ok(!existsSync(file), `${edit.file} is new`);
+    mkdirSync(path.dirname(file), { recursive: true });
     writeFileSync(file, edit.create);
     return;
   }
   const text = readFileSync(file, 'utf8');
-  assert.equal(text.split(edit.before).length, 2, `"${edit.before}" stands once in ${edit.file}`);
+  const [anchor, lines] = 'replace' in edit ? [edit.replace, edit.by] : [edit.before, edit.add + edit.before];
+  assert.equal(text.split(anchor).length, 2, `"${anchor}" stands once in ${edit.file}`);
   writeFileSync(
     file,
-    text.replace(edit.before, () => edit.add + edit.before),
+    text.replace(anchor, () => lines),
   );
 }
 

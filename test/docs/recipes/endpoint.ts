@@ -1,4 +1,4 @@
-import type { Edit } from './edits.ts';
+import type { Edit, TestRun } from './edits.ts';
 
 /** "Add an endpoint" with its own example, `GET /v1/tokens/{id}`. */
 export const endpointEdits: readonly Edit[] = [
@@ -93,7 +93,7 @@ describe('GET /v1/tokens/{id}', () => {
 ];
 
 /** What then has to be green, of the tables and of the resource. */
-export const endpointTests = [
+export const endpointTests: readonly TestRun[] = [
   { files: ['test/contract/routes.test.ts', 'test/accounts/find-token.test.ts'], passes: 'GET /v1/tokens' },
   { files: ['test/contract/promised-routes.test.ts'], passes: 'users and tokens' },
 ];

@@ -1,4 +1,4 @@
-import type { Edit } from './edits.ts';
+import type { Edit, TestRun } from './edits.ts';
 
 const BODY = "{ title: 'Trip', items: ['passport', 'tickets'] }";
 
@@ -120,6 +120,6 @@ export const checklist = rule({
 ];
 
 /** What then has to be green: the message arrives on the phone and is told in order. */
-export const sendTypeTests = [
+export const sendTypeTests: readonly TestRun[] = [
   { files: ['test/messages/sends.test.ts'], named: 'checklist', passes: 'checklist: accepted' },
 ];

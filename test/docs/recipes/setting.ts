@@ -1,0 +1,25 @@
+import type { Edit, TestRun } from './edits.ts';
+
+/** "Add a setting" with its own example, `AUDIT_RETENTION_DAYS`. */
+export const settingEdits: readonly Edit[] = [
+  {
+    file: 'core/platform/config.ts',
+    before: '  /** Memory for uploads and other media bodies, in each process. */\n',
+    add: '  AUDIT_RETENTION_DAYS: days.default(365),\n',
+  },
+  {
+    file: 'core/platform/setting-docs.ts',
+    before: '    METRICS_TOKEN: {',
+    add: "    AUDIT_RETENTION_DAYS: { meaning: 'days that entries of the audit log are kept' },\n",
+  },
+  {
+    file: 'worker/roles.ts',
+    replace: 'retentionDays: 365 }',
+    by: 'retentionDays: parts.config.AUDIT_RETENTION_DAYS }',
+  },
+];
+
+/** What then has to be green: the setting is described, with its default, and the file is written. */
+export const settingTests: readonly TestRun[] = [
+  { files: ['test/packages/settings.test.ts'], passes: 'describes every setting of the schema once' },
+];
