@@ -6,9 +6,11 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { type FreshCopy, makeFreshCopy } from '../standalone/fresh-copy.ts';
+import { driverCallEdits, driverCallTests } from './recipes/driver-call.ts';
 import { type Edit, follow, type TestRun } from './recipes/edits.ts';
 import { endpointEdits, endpointTests } from './recipes/endpoint.ts';
 import { eventEdits, eventTests } from './recipes/event.ts';
+import { instanceSettingEdits, instanceSettingTests } from './recipes/instance-setting.ts';
 import { jobEdits, jobTests } from './recipes/job.ts';
 import { sendTypeEdits, sendTypeTests } from './recipes/send-type.ts';
 import { settingEdits, settingTests } from './recipes/setting.ts';
@@ -28,6 +30,13 @@ const RECIPES: readonly Recipe[] = [
   { title: 'Add an event', room: 'notes', edits: eventEdits, tests: eventTests },
   { title: 'Add a job', room: 'audit', edits: jobEdits, tests: jobTests },
   { title: 'Add a setting', room: 'audit', edits: settingEdits, tests: settingTests },
+  {
+    title: 'Add an instance setting',
+    room: 'instances',
+    edits: instanceSettingEdits,
+    tests: instanceSettingTests,
+  },
+  { title: 'Add a driver call', room: 'profile', edits: driverCallEdits, tests: driverCallTests },
 ];
 
 /**

@@ -65,6 +65,11 @@ export async function findToken(
     add: "      'GET /v1/tokens/{}',\n",
   },
   {
+    file: 'cli/endpoints/commands.ts',
+    before: "  'password forgot': {",
+    add: "  'tokens get': { endpoint: 'tokens.get' },\n",
+  },
+  {
     file: 'test/accounts/find-token.test.ts',
     create: `import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
