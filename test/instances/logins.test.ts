@@ -104,9 +104,26 @@ describe('an instance whose login the network has refused', () => {
     whatsapp.network.faults.failLogin = { reason: 402, times: 1 };
     const instance = await create(api, '5511999999999');
     await waitFor(async () => (await stateOf(api, instance)) === 'HARD_PAUSED', 30_000);
-    const { status, body } = await api.call(instance, 'POST', '/connect');
-    assert.deepEqual([status, body.error_code], [409, 'INVALID_INSTANCE_TRANSITION']);
+    await refusesToBePushed(instance);
   });
+
+  it('says that it is locked out after it was connected, and refuses to be pushed', async (t) => {
+    t.after(() => {
+      whatsapp.network.faults.failLogin = null;
+    });
+    const instance = await pair(api, logins, await whatsapp.newPhone());
+    whatsapp.network.faults.failLogin = { reason: 402, times: 1 };
+    assert.equal((await api.call(instance, 'POST', '/restart')).status, 202);
+    await waitFor(async () => (await stateOf(api, instance)) === 'HARD_PAUSED', 30_000);
+    await refusesToBePushed(instance);
+  });
+
+  async function refusesToBePushed(instance: TestInstance): Promise<void> {
+    for (const action of ['connect', 'restart']) {
+      const { status, body } = await api.call(instance, 'POST', `/${action}`);
+      assert.deepEqual([status, body.error_code], [409, 'INVALID_INSTANCE_TRANSITION'], action);
+    }
+  }
 });
 
 interface Logins {
