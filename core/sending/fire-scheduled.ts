@@ -87,13 +87,15 @@ async function claimDue(deps: FireDeps): Promise<Due[]> {
 
 /**
  * Each takes its own time to be prepared. They are accepted one after another: one that has to be tried again holds
- * back those behind it.
+ * back those behind it. A worker that may have been declared dead accepts no more: its successor may be at an
+ * earlier one.
  */
 async function fireInOrder(deps: FireDeps, due: readonly Due[]): Promise<void> {
   const prepared = await Promise.allSettled(due.map((row) => prepare(deps, row)));
   for (const [nth, row] of due.entries()) {
     try {
-      if ((await fire(deps, row, prepared[nth]!)) === 'ended') continue;
+      const alive = deps.pulse?.isAlive() ?? true;
+      if (alive && (await fire(deps, row, prepared[nth]!)) === 'ended') continue;
       await putBack(deps, due.slice(nth));
     } catch (err) {
       deps.log.warn(

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { newId } from '@posthorn/core/platform/ids.ts';
+import { createAcceptor } from '@posthorn/core/sending/accept-send.ts';
+import { type FireDeps, fireScheduled } from '@posthorn/core/sending/fire-scheduled.ts';
+import type { Pulse } from '@posthorn/core/workers/pulse.ts';
+import { createParts, type Parts } from '../support/parts.ts';
+import { seedCompany, seedInstance } from '../support/seed.ts';
+
+let parts: Parts;
+before(async () => {
+  parts = await createParts();
+});
+after(() => parts.close());
+
+/** A registered worker whose pulse says that it is alive for the next `looks` questions. */
+async function newPulse(looks: number): Promise<Pulse> {
+  const { rows } = await parts.db.query<{ id: number }>(
+    `INSERT INTO workers (name, tag, backend_pid, beat_at) VALUES ('worker', $1, 0, now()) RETURNING id`,
+    [randomUUID()],
+  );
+  let left = looks;
+  return {
+    isAlive() {
+      left -= 1;
+      return left >= 0;
+    },
+    id: () => rows[0]!.id,
+    onFenced: () => undefined,
+    onAlive: () => undefined,
+  };
+}
+
+function fire(pulse: Pulse): Promise<number> {
+  const deps = { ...parts, acceptor: createAcceptor(parts), pulse };
+  // Texts have no media.
+  return fireScheduled({ ...deps, media: {} as FireDeps['media'] });
+}
+
+test('a worker that may have been declared dead leaves the rest of its scheduled sends to its successor', async () => {
+  const { companyId, userId } = await seedCompany(parts.db);
+  const instanceId = await seedInstance(parts.db, companyId, { state: 'CONNECTED' });
+  const texts = ['first', 'second', 'third'];
+  for (const [nth, text] of texts.entries())
+    await parts.db.query(
+      `INSERT INTO scheduled_sends (id, company_id, instance_id, type, send_at, status, body, idempotency_key, force,
+                                    user_id, is_superadmin, trace_id, created_at)
+       VALUES ($1, $2, $3, 'text', $4, 'scheduled', $5, $6, true, $7, false, $1, now())`,
+      [
+        newId(),
+        companyId,
+        instanceId,
+        new Date(parts.clock.now().getTime() - 10_000 + nth),
+        { to: '5511987654321', text },
+        randomUUID(),
+        userId,
+      ],
+    );
+  const accepted = async () => {
+    const { rows } = await parts.db.query<{ text: string }>(
+      `SELECT message.content ->> 'text' AS text FROM outbox JOIN messages message ON message.id = outbox.message_id
+       WHERE outbox.instance_id = $1 ORDER BY outbox.seq`,
+      [instanceId],
+    );
+    return rows.map(({ text }) => text);
+  };
+  // One look before it claims, one before the first send.
+  await fire(await newPulse(2));
+  assert.deepEqual(await accepted(), ['first']);
+  parts.clock.advance(15_000);
+  await fire(await newPulse(10));
+  assert.deepEqual(await accepted(), texts);
+});
