@@ -6,7 +6,7 @@ import { SendRefused, SendUnavailable } from '@posthorn/core/network/driver.ts';
 import { waitFor } from '../support/process.ts';
 import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
 import { children, type Stanza } from '../support/whatsapp/nodes.ts';
-import { pairWhatsApp, startNetwork, until, type WhatsAppInstance } from './whatsapp-harness.ts';
+import { firstFetch, pairWhatsApp, startNetwork, until, type WhatsAppInstance } from './whatsapp-harness.ts';
 
 let network: WhatsAppNetwork;
 let numbers = 0;
@@ -36,6 +36,7 @@ function fact<K extends Fact['kind']>(
 test('a notification that names several collections has all of them fetched', async (t) => {
   const [own, friend] = [newPhone(), newPhone()];
   const instance = await pairWhatsApp(t, network, own);
+  await firstFetch(own);
   const { device } = own;
   const held: Stanza[] = [];
   const deliver = device.deliver.bind(device);
@@ -82,6 +83,7 @@ test('a collection that the network leaves out of its answer is not asked for ag
 test('what is changed on the phone is told: labels, chats, contacts and stars', async (t) => {
   const [own, friend] = [newPhone(), newPhone()];
   const instance = await pairWhatsApp(t, network, own);
+  await firstFetch(own);
   own.publish('regular', ['label_edit', '3'], {
     labelEditAction: { name: 'VIP', color: 4, deleted: false },
   });

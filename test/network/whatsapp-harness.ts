@@ -135,6 +135,14 @@ export async function pairWhatsApp(
   return instance;
 }
 
+/**
+ * Waits for the fetch that follows a pairing. The library takes what that fetch brings for the past, and drops
+ * changes of chats without a history; what the phone changes later is told.
+ */
+export async function firstFetch({ device }: ReturnType<WhatsAppNetwork['phone']>): Promise<void> {
+  await until(() => device.fetches > 0, 'the first fetch of the account');
+}
+
 /** The same instance again, as the next owner opens it. */
 export function reopenWhatsApp(
   t: TestContext,

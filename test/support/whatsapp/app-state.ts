@@ -42,6 +42,7 @@ export function answerAppState(world: World, device: LinkedDevice, stanza: Stanz
   const named = children(child(stanza, 'sync'), 'collection');
   const heeded = named.filter(({ attrs }) => attrs.name !== world.faults.leavesOut);
   if (heeded.length < named.length) device.leftOut += 1;
+  if (!named.some((asked) => child(asked, 'patch'))) device.fetches += 1;
   const collections = heeded.map((asked) => {
     const name = asked.attrs.name!;
     const known = collectionOf(world, phone, name);

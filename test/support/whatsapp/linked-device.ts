@@ -43,6 +43,8 @@ export class LinkedDevice {
   /** Acks of messages are held back while this is true. */
   holdsAcks = false;
   readonly heldAcks: Stanza[] = [];
+  /** How often it fetched the state of its account. */
+  fetches = 0;
   /** How often it asked for a collection that was left out. */
   leftOut = 0;
 
