@@ -24,6 +24,8 @@ export async function placeOf(
   sinceMs: number,
   filter: { instance_id?: string; types?: string[] },
 ): Promise<{ first: ListedEvent | null; cursor: string } | null> {
+  // Asked for first: when no event passes the filter yet, those that do so until the stream is open come after it.
+  const [newest] = (await client.events.list({ query: { limit: 1 } })).data;
   let oldest: ListedEvent | null = null;
   let before: string | undefined;
   for (;;) {
@@ -33,7 +35,10 @@ export async function placeOf(
       oldest = event;
     }
     // The log begins after that time: its first event has nothing before it to start from.
-    if (page.next_cursor === null) return oldest && { first: oldest, cursor: oldest.cursor };
+    if (page.next_cursor === null) {
+      const from = oldest ?? newest;
+      return from ? { first: oldest, cursor: from.cursor } : null;
+    }
     before = page.next_cursor;
   }
 }
