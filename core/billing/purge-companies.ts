@@ -24,7 +24,7 @@ export async function purgeCompanies(deps: Pick<BillingDeps, 'db'>): Promise<num
   );
   for (const { company_id } of rows)
     await deps.db.transaction(async (sql) => {
-      // Before all other rows, as `lockCompany` does it: a request that is still under way would wait in a ring with us.
+      // Requests lock this row first (`lockCompany`). Another order could deadlock with one that is under way.
       await sql.query('SELECT FROM billing.accounts WHERE company_id = $1 FOR UPDATE', [company_id]);
       for (const table of TABLES)
         await sql.query(`DELETE FROM billing.${table} WHERE company_id = $1`, [company_id]);

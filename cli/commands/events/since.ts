@@ -24,7 +24,7 @@ export async function placeOf(
   sinceMs: number,
   filter: { instance_id?: string; types?: string[] },
 ): Promise<{ first: ListedEvent | null; cursor: string } | null> {
-  // Asked for first: when no event passes the filter yet, those that do so until the stream is open come after it.
+  // Read before the filtered list. If that list is empty, every event that will pass the filter comes after this one.
   const [newest] = (await client.events.list({ query: { limit: 1 } })).data;
   let oldest: ListedEvent | null = null;
   let before: string | undefined;
