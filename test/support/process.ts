@@ -33,20 +33,24 @@ function claimPort(port: number): boolean {
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(PORTS.from, PORTS.to);
-    if (!claimPort(port)) continue;
-    const server = createServer().listen(port, '127.0.0.1');
-    const isFree = await once(server, 'listening').then(
-      () => true,
-      (err: NodeJS.ErrnoException) => {
-        if (err.code === 'EADDRINUSE') return false;
-        throw err;
-      },
-    );
-    if (!isFree) continue;
-    server.close();
-    await once(server, 'close');
-    return port;
+    if (claimPort(port) && (await isPortFree(port))) return port;
   }
+}
+
+/** True when nothing listens on that port of 127.0.0.1. */
+export async function isPortFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  const isFree = await once(server, 'listening').then(
+    () => true,
+    (err: NodeJS.ErrnoException) => {
+      if (err.code === 'EADDRINUSE') return false;
+      throw err;
+    },
+  );
+  if (!isFree) return false;
+  server.close();
+  await once(server, 'close');
+  return true;
 }
 
 /** Longer than a busy machine needs for anything: what does not come at all costs a failed run this much. */

@@ -3,12 +3,14 @@ import { once } from 'node:events';
 import { openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { freePort, waitFor } from './process.ts';
+import { freePort, isPortFree, waitFor } from './process.ts';
 import { type RabbitLaunch, type RabbitServer, SYNC_TABLES, speaksAmqp } from './rabbitmq-server.ts';
 import { reap } from './reaper.ts';
 import { stopEpmd } from './stop-epmd.ts';
 
 const START_TIMEOUT_MS = 90_000;
+/** Longer than a disk stands still: a killed process is gone only when its last write has ended. */
+const END_TIMEOUT_MS = 60_000;
 
 /** Runs an installed RabbitMQ on its own data, apart from whatever the machine's service does. */
 export async function startProgramRabbit(launch: RabbitLaunch, program: string): Promise<RabbitServer> {
@@ -81,6 +83,12 @@ export async function startProgramRabbit(launch: RabbitLaunch, program: string):
     const exit = once(server, 'exit');
     signalAll('SIGKILL');
     await exit;
+    // The process that we started is a shell. The runtime below it may die later and hold its ports until then.
+    await waitFor(
+      async () => (await isPortFree(port)) && (await isPortFree(distPort)),
+      END_TIMEOUT_MS,
+      { what: 'a killed RabbitMQ gives its ports back' },
+    );
   };
   const restart = async () => {
     await end();
