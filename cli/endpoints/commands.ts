@@ -43,10 +43,6 @@ const DERIVED: Readonly<Record<string, { endpoint: string; destroys?: string }>>
   'admin provider-events': { endpoint: 'billing.admin.listEvents' },
   'admin reprocess': { endpoint: 'billing.admin.reprocessEvent' },
   'instances rename': { endpoint: 'instances.update' },
-  'send button': { endpoint: 'messages.sendButton' },
-  'send button-pix': { endpoint: 'messages.sendButtonPix' },
-  'send button-otp': { endpoint: 'messages.sendButtonOtp' },
-  'send option-list': { endpoint: 'messages.sendOptionList' },
   'message list': { endpoint: 'messages.list' },
   'message pin': { endpoint: 'messages.pin' },
   'message vote': { endpoint: 'messages.votePoll' },
@@ -136,13 +132,11 @@ const DERIVED: Readonly<Record<string, { endpoint: string; destroys?: string }>>
   'openapi document': { endpoint: 'openapi.document' },
   'openapi page': { endpoint: 'openapi.page' },
   'openapi script': { endpoint: 'openapi.script' },
-  'billing provider-event': { endpoint: 'billing.providerWebhook.ingest' },
   'billing health': { endpoint: 'billing.health.health' },
   'billing ready': { endpoint: 'billing.health.ready' },
   'billing metrics': { endpoint: 'billing.health.metrics' },
   'billing openapi': { endpoint: 'billing.openapi.document' },
   'billing openapi-page': { endpoint: 'billing.openapi.page' },
-  'billing openapi-script': { endpoint: 'billing.openapi.script' },
 };
 
 export const derivedCommands: readonly Command[] = Object.entries(DERIVED).map(
