@@ -1,8 +1,9 @@
 import { Box, Text, useInput, useWindowSize, type WindowSize } from 'ink';
 import { createElement as h, type ReactNode, useState, useSyncExternalStore } from 'react';
 import { printable } from '../format.ts';
+import type { Terminal } from '../terminal.ts';
 import { type Column, filterRows, firstShown, fitColumns, wrapLines } from './layout.ts';
-import { interrupt } from './show-view.ts';
+import { interrupt, showView } from './show-view.ts';
 import { createStore, type Store } from './store.ts';
 import { type Stroke, strokesOf } from './strokes.ts';
 
@@ -20,7 +21,7 @@ export interface TableState {
   note: string;
 }
 
-export interface TableView {
+interface TableView {
   title: string;
   columns: readonly Column[];
   store: Store<TableState>;
@@ -53,8 +54,18 @@ interface Focus {
   told: string;
 }
 
+/** Shows a live table until Ctrl-C, or until `run` ends, which fills its store. */
+export async function showTable(
+  deps: { terminal: Terminal; signal: AbortSignal },
+  view: Omit<TableView, 'hasColor'>,
+  run: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const { hasColor } = deps.terminal;
+  await showView(deps, h(LiveTable, { ...view, hasColor }), run);
+}
+
 /** A table that changes by itself: typing filters it, Enter shows a row, Esc goes back, Ctrl-C ends. */
-export function LiveTable(view: TableView): ReactNode {
+function LiveTable(view: TableView): ReactNode {
   const size = useWindowSize();
   const { rows, note } = useSyncExternalStore(view.store.subscribe, view.store.get);
   const [focus] = useState(() =>

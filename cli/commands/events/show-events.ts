@@ -27,7 +27,7 @@ export async function showEvents(
   };
   if (options.first) add(options.first);
   const instanceId = await eventInstance(context);
-  const { showTable } = await import('../../views/show-table.ts');
+  const { showTable } = await import('../../views/live-table.ts');
   await showTable(
     { terminal, signal: context.signal },
     {

@@ -100,7 +100,7 @@ async function showInstances({ signal }: Context, client: Client, terminal: Term
     }));
     store.change({ rows, note: 'live' });
   };
-  const { showTable } = await import('../../views/show-table.ts');
+  const { showTable } = await import('../../views/live-table.ts');
   await showTable(
     { terminal, signal },
     {

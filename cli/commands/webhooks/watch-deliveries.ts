@@ -92,7 +92,7 @@ async function showDeliveries(
       note: `as of ${timeOf(new Date())}`,
     });
   };
-  const { showTable } = await import('../../views/show-table.ts');
+  const { showTable } = await import('../../views/live-table.ts');
   await showTable(
     { terminal, signal },
     {
