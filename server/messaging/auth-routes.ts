@@ -8,7 +8,6 @@ import { resendVerification } from '@posthorn/core/accounts/mailbox/resend-verif
 import { startEmailChange } from '@posthorn/core/accounts/mailbox/start-email-change.ts';
 import { verifyEmail } from '@posthorn/core/accounts/mailbox/verify-email.ts';
 import { changePassword } from '@posthorn/core/accounts/passwords/change-password.ts';
-import { requestPasswordReset } from '@posthorn/core/accounts/passwords/request-password-reset.ts';
 import { resetPassword } from '@posthorn/core/accounts/passwords/reset-password.ts';
 import { quickRegister } from '@posthorn/core/accounts/registration/quick-register.ts';
 import { registerCompany } from '@posthorn/core/accounts/registration/register-company.ts';
@@ -54,7 +53,9 @@ export function authRoutes(deps: AuthRoutesDeps): Handlers<typeof auth> {
       return { status: 204, headers: { 'set-cookie': clearedCookies(deps.cookies) } };
     },
     async forgotPassword({ body, traceId }) {
-      await requestPasswordReset(deps, { email: body.email, traceId });
+      // The same single insert for known and unknown addresses: answering always 202 would help little if the
+      // timing differed. The worker looks for the user and sends the link (prepare-password-reset.ts).
+      await deps.mails.queueResetRequest(deps.db, { email: body.email, traceId });
       return { status: 202, body: { message: 'if the account exists, a reset link was sent to it' } };
     },
     async resetPassword({ body, ip, traceId }) {

@@ -1,6 +1,6 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
 import type { InboundMediaStore, MediaScope, MediaSources } from '@posthorn/core/media/media-port.ts';
 import { MediaUnusable } from '@posthorn/core/media/media-port.ts';
-import { noMediaSources } from '@posthorn/core/media/no-storage.ts';
 import type { OutboundMedia } from '@posthorn/core/network/driver.ts';
 
 /** Reads and converts media for sending. */
@@ -32,11 +32,20 @@ export interface WorkerMedia {
   inbound: InboundMediaStore | null;
 }
 
+function refuse(): never {
+  throw apiError('SERVICE_UNAVAILABLE', { message: 'media storage not configured' });
+}
+
 /**
- * Without media storage, queued media fails and received messages are reported without their media (MED-17).
+ * Without media storage, sends with media answer 503, queued media fails and received messages are reported without their media (MED-17).
  */
 export const noWorkerMedia: WorkerMedia = {
-  sources: noMediaSources,
+  sources: {
+    fromUrl: async () => refuse(),
+    fromBase64: async () => refuse(),
+    fromUpload: async () => refuse(),
+    find: async () => null,
+  },
   preparer: {
     prepare: async () => {
       throw new MediaUnusable('media_storage_not_configured');
