@@ -25,7 +25,7 @@ const checks: readonly { name: string; command: readonly string[] }[] = [
   },
   { name: 'OpenAPI', command: [process.execPath, 'openapi/generate.ts', '--check'] },
   { name: 'OpenAPI against the published', command: [process.execPath, 'openapi/check-breaking.ts'] },
-  { name: 'OpenAPI linters', command: [process.execPath, 'test/support/lint-openapi-main.ts'] },
+  { name: 'OpenAPI linter', command: [process.execPath, 'test/support/lint-openapi-main.ts'] },
 ];
 
 const results = await Promise.all(checks.map(check));
