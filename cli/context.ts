@@ -59,8 +59,8 @@ export interface Context {
   sandboxUrl: string;
   /** Asks before something is destroyed, unless `--yes` was given. */
   confirm(what: string): Promise<void>;
-  /** `--instance` or POSTHORN_INSTANCE, as written. */
-  namedInstance: string | undefined;
+  /** Of `--instance` or POSTHORN_INSTANCE; undefined without, where all of the company's are meant and not the remembered one. */
+  namedInstanceId(): Promise<string | undefined>;
   /** The id of the instance that is meant: the one named, else the remembered, else the only one. */
   instanceId(named?: string): Promise<string>;
 }
@@ -143,7 +143,7 @@ export function createContext(deps: {
       const { confirm } = await import('./confirm.ts');
       await confirm({ ...deps, stderr: process.stderr }, what);
     },
-    namedInstance,
+    namedInstanceId: async () => (namedInstance === undefined ? undefined : instanceId()),
     instanceId,
   };
 }

@@ -176,12 +176,8 @@ function commandOf(name: string, endpoint: Endpoint, destroys: string | undefine
       const filled = await fill(endpoint.path, input, () => context.instanceId());
       const query: Record<string, unknown> = {};
       for (const field of endpoint.query) {
-        const given =
-          field.name === 'instance_id'
-            ? field.isRequired || context.namedInstance
-              ? await context.instanceId()
-              : undefined
-            : input[camel(field.name)];
+        const named = () => (field.isRequired ? context.instanceId() : context.namedInstanceId());
+        const given = field.name === 'instance_id' ? await named() : input[camel(field.name)];
         if (field.isRequired && given === undefined)
           throw new UsageError(`--${kebab(field.name)} is required`);
         if (!Array.isArray(given) || given.length > 0) query[field.name] = given;

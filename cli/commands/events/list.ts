@@ -1,5 +1,4 @@
 import { defineCommand, integer, list, text } from '../../command.ts';
-import { eventInstance } from './filter.ts';
 import { shownEvent } from './shown.ts';
 import { checkTypes } from './types.ts';
 
@@ -17,7 +16,7 @@ export const listEvents = defineCommand({
     checkTypes(types);
     const found = await context.client().events.list({
       query: {
-        instance_id: await eventInstance(context),
+        instance_id: await context.namedInstanceId(),
         ...(types.length > 0 ? { types } : {}),
         before,
         after,

@@ -5,7 +5,6 @@ import type { Terminal } from '../../terminal.ts';
 import type { TableState } from '../../views/live-table.ts';
 import { createStore } from '../../views/store.ts';
 import { prettyJson } from '../pretty-json.ts';
-import { eventInstance } from './filter.ts';
 
 /** Events that are kept to look at; older ones are in the log. */
 const KEPT_MAX = 1_000;
@@ -26,7 +25,7 @@ export async function showEvents(
     store.change({ rows: kept.map(rowOf) });
   };
   if (options.first) add(options.first);
-  const instanceId = await eventInstance(context);
+  const instanceId = await context.namedInstanceId();
   const { showTable } = await import('../../views/live-table.ts');
   await showTable(
     { terminal, signal: context.signal },

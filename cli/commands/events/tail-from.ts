@@ -1,6 +1,5 @@
 import type { Client, EventPattern } from '@posthorn/sdk/index.ts';
 import type { Context } from '../../context.ts';
-import { eventInstance } from './filter.ts';
 import { shownEvent } from './shown.ts';
 
 /** Prints events, a line each, until Ctrl-C or until there were `count`. Resumes by itself. */
@@ -14,7 +13,7 @@ export async function tailFrom(
   let left = count;
   let wasOpen = false;
   const events = client.events.stream({
-    instanceId: await eventInstance(context),
+    instanceId: await context.namedInstanceId(),
     types: types.length > 0 ? (types as EventPattern[]) : undefined,
     lastEventId: after,
     signal,

@@ -1,6 +1,5 @@
 import { defineCommand, integer, list, text, toggle } from '../../command.ts';
 import { UsageError } from '../../fault.ts';
-import { eventInstance } from './filter.ts';
 import { showEvents } from './show-events.ts';
 import { shownEvent } from './shown.ts';
 import { parseSince, placeOf } from './since.ts';
@@ -26,7 +25,7 @@ export const tailEvents = defineCommand({
     const { out, terminal } = context;
     const client = context.client();
     const filter = {
-      instance_id: await eventInstance(context),
+      instance_id: await context.namedInstanceId(),
       ...(types.length > 0 ? { types } : {}),
     };
     const place = since === undefined ? null : await placeOf(client, parseSince(since), filter);

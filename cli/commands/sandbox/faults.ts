@@ -23,7 +23,7 @@ export const addFault = defineCommand({
     more: many('fields', 'at, times, duration_ms, probability, delay_ms, reason, phone, ...'),
   },
   async run(context, { kind, more }) {
-    const instance = context.namedInstance === undefined ? undefined : await context.instanceId();
+    const instance = await context.namedInstanceId();
     const body = { ...parseAssignments(more), kind, ...(instance ? { instance } : {}) };
     const fault = await context.sandbox().call({ method: 'POST', path: '/faults', body });
     context.out.show(fault, fields(fault));
@@ -39,7 +39,7 @@ export const clearFaults = defineCommand({
     phone: text('phone', 'only of this number'),
   },
   async run(context, { id, kind, phone }) {
-    const instance = context.namedInstance === undefined ? undefined : await context.instanceId();
+    const instance = await context.namedInstanceId();
     const query = { id, kind, phone, instance };
     const cleared = await context.sandbox().call({ method: 'DELETE', path: '/faults', query });
     context.out.show(cleared, fields(cleared));

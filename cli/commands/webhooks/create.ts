@@ -1,6 +1,5 @@
 import { defineCommand, list, many, required, text, toggle } from '../../command.ts';
 import { fields } from '../../format.ts';
-import { eventInstance } from '../events/filter.ts';
 import { checkTypes } from '../events/types.ts';
 import { parseHeaders } from './header.ts';
 
@@ -21,7 +20,7 @@ export const createWebhook = defineCommand({
       body: {
         url: target,
         ...(events.length > 0 ? { events } : {}),
-        instance_id: await eventInstance(context),
+        instance_id: await context.namedInstanceId(),
         headers: parseHeaders(header),
         enabled: !disabled,
       },

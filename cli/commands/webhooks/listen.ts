@@ -2,7 +2,6 @@ import type { EventPattern } from '@posthorn/sdk/index.ts';
 import { defineCommand, integer, list, many, text, toggle } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../fault.ts';
-import { eventInstance } from '../events/filter.ts';
 import { checkTypes } from '../events/types.ts';
 import { checkSecret, newSecret } from './forward/sign.ts';
 import { parseHeaders } from './header.ts';
@@ -86,7 +85,7 @@ async function receive(context: Context, receiving: Receiving): Promise<void> {
   let webhookId: number | null = null;
   try {
     if (register) {
-      const instanceId = await eventInstance(context);
+      const instanceId = await context.namedInstanceId();
       const body = {
         url: receiver.url,
         ...(events.length > 0 ? { events } : {}),

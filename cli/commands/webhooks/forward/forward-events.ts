@@ -1,7 +1,6 @@
 import { type Client, type EventPattern, type StreamedEvent, signWebhook } from '@posthorn/sdk/index.ts';
 import type { Context } from '../../../context.ts';
 import { fitLine, printable } from '../../../format.ts';
-import { eventInstance } from '../../events/filter.ts';
 import { shownEvent } from '../../events/shown.ts';
 import { deliver, type Target } from './deliver.ts';
 import { createRawBodies } from './raw-bodies.ts';
@@ -68,7 +67,7 @@ export async function forwardEvents(context: Context, forwarding: Forwarding): P
 async function select(context: Context, client: Client, forwarding: Forwarding): Promise<Selection> {
   const { webhookId, types } = forwarding;
   if (webhookId === undefined) {
-    return { types, instanceId: await eventInstance(context), headers: {}, fits: () => true };
+    return { types, instanceId: await context.namedInstanceId(), headers: {}, fits: () => true };
   }
   const webhook = await client.webhooks.get({ webhookId });
   return {
