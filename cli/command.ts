@@ -34,6 +34,8 @@ export interface Command<A extends Params = Params, F extends Params = Params> {
   destroys?: string;
   /** Runs when its group is called without one of its words. */
   isDefault?: boolean;
+  /** It calls its one endpoint, shows the answer, and does nothing else. */
+  isCall?: boolean;
   run(context: Context, input: Values<A> & Values<F>): Promise<void>;
 }
 
@@ -64,11 +66,12 @@ export function integer(
   };
 }
 
-/** One of the given words. */
+/** One of the given words. A wrong one is refused by `name`, where that is not how the value is written. */
 export function oneOf<const V extends string>(
   value: string,
   values: readonly V[],
   help: string,
+  name = value,
 ): Param<V | undefined> {
   return {
     ...text(value, help),
@@ -76,7 +79,7 @@ export function oneOf<const V extends string>(
     parse(given) {
       const found = values.find((each) => each === given);
       if (found !== undefined) return found;
-      throw new UsageError(`${value} must be one of ${values.join(', ')}${didYouMean(given, values)}`);
+      throw new UsageError(`${name} must be one of ${values.join(', ')}${didYouMean(given, values)}`);
     },
   };
 }

@@ -1,81 +1,34 @@
-/** Every command. A new one is a file of its own and a line here. */
+/** Every command, under the heading of `msgctl --help` that it stands under. */
 import type { Command } from './command.ts';
-import { login } from './commands/account/login.ts';
-import { logout } from './commands/account/logout.ts';
-import { oauthStart } from './commands/account/oauth.ts';
-import { quickRegister } from './commands/account/quick-register.ts';
-import { register } from './commands/account/register.ts';
-import { resendCode, verifyEmail } from './commands/account/verify-email.ts';
-import { whoami } from './commands/account/whoami.ts';
-import { mcp } from './commands/agents/mcp.ts';
-import { api } from './commands/api.ts';
-import { addCard, defaultCard, listCards, removeCard } from './commands/billing/cards.ts';
-import { listAddons, listPlans } from './commands/billing/catalog.ts';
-import { listCharges } from './commands/billing/charges.ts';
-import { createProfile, getProfile, updateProfile } from './commands/billing/profile.ts';
-import { simulateClock, simulateCommands } from './commands/billing/simulate.ts';
-import {
-  addItem,
-  cancelSubscription,
-  changePlan,
-  createSubscription,
-  getSubscription,
-  removeItem,
-} from './commands/billing/subscription.ts';
-import { bulkSend } from './commands/bulk/send.ts';
-import { completion } from './commands/completion.ts';
-import { dev } from './commands/dev/dev.ts';
-import { doctor } from './commands/doctor/doctor.ts';
-import { getEvent } from './commands/events/get.ts';
-import { listEvents } from './commands/events/list.ts';
-import { tailEvents } from './commands/events/tail.ts';
-import { health } from './commands/health.ts';
-import { getConnection } from './commands/instances/connection.ts';
-import { createInstance } from './commands/instances/create.ts';
-import { deleteInstance } from './commands/instances/delete.ts';
-import { getInstance } from './commands/instances/get.ts';
-import { listInstances } from './commands/instances/list.ts';
-import {
-  connectInstance,
-  disconnectInstance,
-  logoutInstance,
-  restartInstance,
-} from './commands/instances/moves.ts';
-import { pairingCode } from './commands/instances/pairing-code.ts';
-import { getQr } from './commands/instances/qr.ts';
-import { getSettings, setSettings } from './commands/instances/settings.ts';
-import { useInstance } from './commands/instances/use.ts';
-import { watchInstances } from './commands/instances/watch.ts';
-import { downloadMedia } from './commands/media/download.ts';
-import { deleteMedia, listMedia, mediaByChat, mediaInfo } from './commands/media/list.ts';
-import { uploadMedia } from './commands/media/upload.ts';
-import { deleteMessage, editMessage } from './commands/messages/change.ts';
-import { getMessage } from './commands/messages/get.ts';
-import { cancelTask, clearQueue, listQueue } from './commands/messages/queue.ts';
-import { sendCommands } from './commands/messages/send-any.ts';
-import { sendText } from './commands/messages/send-text.ts';
-import { pair } from './commands/pair.ts';
-import { listProfiles, removeProfile, useProfile } from './commands/profiles.ts';
-import { addFault, clearFaults, listFaults } from './commands/sandbox/faults.ts';
-import { ledger } from './commands/sandbox/ledger.ts';
-import { listMessages, sendFromPhone } from './commands/sandbox/messages.ts';
-import { sandboxPair } from './commands/sandbox/pair.ts';
-import { actOnPhone, getPhone, setPhone } from './commands/sandbox/phones.ts';
-import { createToken } from './commands/tokens/create.ts';
-import { listTokens } from './commands/tokens/list.ts';
-import { revokeToken } from './commands/tokens/revoke.ts';
-import { trigger } from './commands/trigger/trigger.ts';
-import { usage } from './commands/usage.ts';
-import { createWebhook } from './commands/webhooks/create.ts';
-import { deleteWebhook } from './commands/webhooks/delete.ts';
-import { deliveries } from './commands/webhooks/deliveries.ts';
-import { getWebhook } from './commands/webhooks/get.ts';
-import { listWebhooks } from './commands/webhooks/list.ts';
-import { listen } from './commands/webhooks/listen.ts';
-import { webhookLogs } from './commands/webhooks/logs.ts';
-import { updateWebhook } from './commands/webhooks/update.ts';
-import { watchDeliveries } from './commands/webhooks/watch-deliveries.ts';
-import { derivedCommands } from './endpoints/commands.ts';
+import { account } from './sections/account.ts';
+import { chats } from './sections/chats.ts';
+import { events } from './sections/events.ts';
+import { getGoing } from './sections/get-going.ts';
+import { instances } from './sections/instances.ts';
+import { messages } from './sections/messages.ts';
+import { others } from './sections/others.ts';
+import { trying } from './sections/trying.ts';
+
+const SECTIONS: Readonly<Record<string, readonly Command[]>> = {
+  'Get going:': getGoing,
+  'Instances:': instances,
+  'Messages:': messages,
+  'Events and webhooks:': events,
+  'Account and billing:': account,
+  'Try things out:': trying,
+  'Everything else:': others,
+  'Chats and people:': chats,
+};
+
+export const commands: readonly Command[] = Object.values(SECTIONS).flat();
+
+/** The heading of a command by its first word. `help`, which is none of ours, helps to get going. */
+export function sectionOf(word: string): string {
+  const found = Object.entries(SECTIONS).find(([, all]) =>
+    all.some(({ name }) => name.split(' ')[0] === word),
+  );
+  return found?.[0] ?? 'Get going:';
+}
 
 /** What a group of commands is about. */
 export const groups: Readonly<Record<string, string>> = {
@@ -121,100 +74,3 @@ export const groups: Readonly<Record<string, string>> = {
   'sandbox messages': 'what a virtual phone shows and sends',
   'sandbox faults': 'faults on demand',
 };
-
-export const commands: readonly Command[] = [
-  register,
-  quickRegister,
-  login,
-  logout,
-  verifyEmail,
-  resendCode,
-  whoami,
-  createInstance,
-  listInstances,
-  getInstance,
-  useInstance,
-  connectInstance,
-  disconnectInstance,
-  restartInstance,
-  logoutInstance,
-  deleteInstance,
-  watchInstances,
-  getQr,
-  pairingCode,
-  getConnection,
-  getSettings,
-  setSettings,
-  pair,
-  sendText,
-  ...sendCommands,
-  bulkSend,
-  editMessage,
-  deleteMessage,
-  listQueue,
-  cancelTask,
-  clearQueue,
-  getMessage,
-  tailEvents,
-  listEvents,
-  getEvent,
-  createWebhook,
-  listWebhooks,
-  getWebhook,
-  updateWebhook,
-  deleteWebhook,
-  webhookLogs,
-  listen,
-  deliveries,
-  watchDeliveries,
-  createToken,
-  listTokens,
-  revokeToken,
-  uploadMedia,
-  downloadMedia,
-  listMedia,
-  mediaByChat,
-  mediaInfo,
-  deleteMedia,
-  usage,
-  listPlans,
-  listAddons,
-  getProfile,
-  createProfile,
-  updateProfile,
-  listCards,
-  addCard,
-  defaultCard,
-  removeCard,
-  createSubscription,
-  getSubscription,
-  changePlan,
-  cancelSubscription,
-  addItem,
-  removeItem,
-  listCharges,
-  ...simulateCommands,
-  simulateClock,
-  getPhone,
-  setPhone,
-  actOnPhone,
-  sandboxPair,
-  listMessages,
-  sendFromPhone,
-  ledger,
-  listFaults,
-  addFault,
-  clearFaults,
-  health,
-  doctor,
-  dev,
-  trigger,
-  completion,
-  oauthStart,
-  api,
-  mcp,
-  listProfiles,
-  useProfile,
-  removeProfile,
-  ...derivedCommands,
-];

@@ -78,6 +78,11 @@ export function fields(record: object): string {
   return entries.map(([name, value]) => `${name.padEnd(width)}  ${printable(value)}`).join('\n');
 }
 
+/** The same without what is null. */
+export function knownFields(record: object): string {
+  return fields(Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null)));
+}
+
 /** Columns under their names; `nothing` when there are no rows. */
 export function table<T extends object>(
   rows: readonly T[],

@@ -1,10 +1,9 @@
 import { Argument, Command as Commander, InvalidArgumentError, Option } from 'commander';
 import type { Command, Param } from './command.ts';
-import { commands, groups } from './commands.ts';
+import { commands, groups, sectionOf } from './commands.ts';
 import type { CompletionNode } from './completion/tree.ts';
 import type { Context, GlobalOptions } from './context.ts';
 import { UsageError } from './fault.ts';
-import { sectionOf } from './sections.ts';
 import { didYouMean } from './similar.ts';
 
 /** Turns the definitions into a command line: the only file that knows the library for that. */

@@ -1,7 +1,7 @@
 import { defineCommand, many, required, text, toggle } from '../command.ts';
 import type { Context } from '../context.ts';
+import { bodyOf } from '../endpoints/body-of.ts';
 import { callEndpoint } from '../endpoints/call-endpoint.ts';
-import { bodyOf } from '../endpoints/commands.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { ENDPOINTS } from '../endpoints/table.ts';
 import { UsageError } from '../fault.ts';

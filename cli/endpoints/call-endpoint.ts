@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { Context } from '../context.ts';
 import { UsageError } from '../fault.ts';
 import { didYouMean } from '../similar.ts';
+import type { EndpointName } from './contract-names.ts';
 import type { Endpoint } from './endpoint.ts';
+import { ENDPOINTS } from './table.ts';
 
 export interface EndpointCall {
   /** With its parameters filled in. */
@@ -11,6 +13,12 @@ export interface EndpointCall {
   body?: Record<string, unknown> | undefined;
   idempotencyKey?: string | undefined;
   force?: boolean | undefined;
+}
+
+export function endpointNamed(name: EndpointName): Endpoint {
+  const found = ENDPOINTS.find((endpoint) => endpoint.name === name);
+  if (!found) throw new Error(`there is no endpoint ${name}`);
+  return found;
 }
 
 /** Calls an endpoint with the credentials that it takes. */

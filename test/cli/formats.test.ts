@@ -4,7 +4,6 @@ import { shownEvent } from '@posthorn/cli/commands/events/shown.ts';
 import { TRIGGERS, WITH_TEXT } from '@posthorn/cli/commands/trigger/triggers.ts';
 import { commands } from '@posthorn/cli/commands.ts';
 import { fitLine } from '@posthorn/cli/format.ts';
-import { SECTION_WORDS } from '@posthorn/cli/sections.ts';
 import { type HttpServer, json, startHttp } from '../sdk/http-server.ts';
 import { type Cli, createCli } from './run-cli.ts';
 
@@ -76,7 +75,13 @@ describe('what msgctl prints', { timeout: 300_000 }, () => {
     for (const heading of ['Get going:', 'Messages:', 'Events and webhooks:', 'Account and billing:'])
       assert.ok(stdout.includes(`\n${heading}\n`), heading);
     const firsts = new Set(commands.map(({ name }) => name.split(' ')[0] as string));
-    assert.deepEqual([...firsts, 'help'].sort(), [...SECTION_WORDS].sort(), 'each has its heading');
+    for (const first of [...firsts, 'help'])
+      assert.equal(
+        stdout.match(new RegExp(`^  ${first}( |$)`, 'gm'))?.length,
+        1,
+        `${first} stands there once`,
+      );
+    assert.doesNotMatch(stdout, /^Commands:$/m, 'each has its heading');
     for (const words of [['send', 'text'], ['instances', 'settings', 'set'], ['send'], []]) {
       const shown = await cli.run(['help', ...words]);
       assert.equal(shown.code, 0);

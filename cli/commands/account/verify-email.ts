@@ -16,13 +16,3 @@ export const verifyEmail = defineCommand({
     context.out.show(shown, `${answer.email} is verified`);
   },
 });
-
-export const resendCode = defineCommand({
-  name: 'resend-code',
-  endpoints: ['auth.resendVerification'],
-  summary: 'Have another code sent',
-  async run(context) {
-    const answer = await context.session().auth.resendVerification();
-    context.out.show(answer, answer.message);
-  },
-});

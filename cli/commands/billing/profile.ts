@@ -8,17 +8,6 @@ const contact = {
   phone: text('number', 'phone'),
 };
 
-export const getProfile = defineCommand({
-  name: 'billing profile get',
-  endpoints: ['billing.profile.get'],
-  summary: 'Show the billing profile',
-  isDefault: true,
-  async run(context) {
-    const profile = await context.billing().profile.get();
-    context.out.show(profile, fields(profile));
-  },
-});
-
 export const createProfile = defineCommand({
   name: 'billing profile create',
   endpoints: ['billing.profile.create'],

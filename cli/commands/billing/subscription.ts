@@ -1,20 +1,7 @@
-import type { BillingClient } from '@posthorn/sdk/index.ts';
-import { defineCommand, integer, many, required, text, toggle } from '../../command.ts';
+import type { Subscription } from '@posthorn/sdk/index.ts';
+import { defineCommand, integer, many, oneOf, required, text, toggle } from '../../command.ts';
 import { UsageError } from '../../fault.ts';
 import { fields, table } from '../../format.ts';
-import { oneOf } from './one-of.ts';
-
-type Subscription = Awaited<ReturnType<BillingClient['subscriptions']['current']>>;
-
-export const getSubscription = defineCommand({
-  name: 'billing subscription',
-  endpoints: ['billing.subscriptions.current'],
-  summary: 'Show the subscription and its items',
-  async run(context) {
-    const subscription = await context.billing().subscriptions.current();
-    context.out.show(subscription, shown(subscription));
-  },
-});
 
 export const createSubscription = defineCommand({
   name: 'billing subscribe',
@@ -22,20 +9,25 @@ export const createSubscription = defineCommand({
   summary: 'Subscribe to a plan; starts a trial of 30 days',
   args: { plan: required(text('plan', 'its code, from msgctl billing plans')) },
   flags: {
-    by: text('pix|boleto|credit_card', 'how it is paid, default pix'),
+    by: oneOf(
+      'pix|boleto|credit_card',
+      ['pix', 'boleto', 'credit_card'],
+      'how it is paid, default pix',
+      'by',
+    ),
     card: integer('id', 'the card to charge, for credit_card'),
     addon: many('code[=quantity]', 'an add-on; may be repeated'),
   },
-  async run(context, { plan, by, card, addon }) {
+  async run(context, { plan, by = 'pix', card, addon }) {
     const subscription = await context.billing().subscriptions.create({
       body: {
         plan_code: plan,
-        billing_type: oneOf('by', ['pix', 'boleto', 'credit_card'] as const, by ?? 'pix'),
+        billing_type: by,
         card_id: card,
         addons: addon.map(parseAddon),
       },
     });
-    context.out.show(subscription, shown(subscription));
+    context.out.show(subscription, shownSubscription(subscription));
   },
 });
 
@@ -63,7 +55,7 @@ export const cancelSubscription = defineCommand({
     const { id } = await subscriptions.current();
     await subscriptions.cancel({ id, body: { immediate: now, reason } });
     const subscription = await subscriptions.current();
-    context.out.show(subscription, shown(subscription));
+    context.out.show(subscription, shownSubscription(subscription));
   },
 });
 
@@ -95,7 +87,7 @@ export const removeItem = defineCommand({
   },
 });
 
-function shown({ items, ...subscription }: Subscription): string {
+export function shownSubscription({ items, ...subscription }: Subscription): string {
   const columns = ['id', 'type', 'code', 'quantity', 'unit_price_cents', 'scheduled_for_next_cycle'] as const;
   return `${fields(subscription)}\n\n${table(items, columns, 'no items')}`;
 }

@@ -3,7 +3,7 @@ import { defineCommand, integer, text, toggle } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../fault.ts';
 import { fields } from '../../format.ts';
-import { namedInstance } from './named.ts';
+import { instanceArg } from './connect.ts';
 import { drawUntilConnected, followCodes } from './pairing.ts';
 import { shownInstance } from './shown.ts';
 
@@ -13,7 +13,7 @@ export const getQr = defineCommand({
   summary: 'The QR code to pair with',
   details:
     'Prints the text of the code, and draws it on a terminal, or saves its picture with --png. It changes every few seconds: --watch shows each, until the instance is connected.',
-  args: namedInstance,
+  args: { which: instanceArg },
   flags: {
     png: text('file', 'where to save the picture'),
     watch: toggle('go on with the codes that follow, until it is connected'),

@@ -1,18 +1,20 @@
-import type { CallOptions, SendAccepted } from '@posthorn/sdk/index.ts';
+import type { CallOptions, ContractMethods, SendAccepted } from '@posthorn/sdk/index.ts';
 import { ASSIGNMENTS_HELP, parseAssignments } from '../../assignments.ts';
 import { type Command, defineCommand, many, required, text, toggle } from '../../command.ts';
-import type { Context } from '../../context.ts';
-import { checkFields } from '../../endpoints/call-endpoint.ts';
-import { fileOf } from '../../endpoints/commands.ts';
-import { ENDPOINTS } from '../../endpoints/table.ts';
+import { fileOf } from '../../endpoints/body-of.ts';
+import { checkFields, endpointNamed } from '../../endpoints/call-endpoint.ts';
 import { upload } from '../../upload.ts';
 import { showAccepted, waitFlags } from './wait.ts';
 
-type Messages = ReturnType<Context['client']>['messages'];
 type Send = (input: object, options: CallOptions) => Promise<SendAccepted>;
 
 /** Each send besides text: its word, its method, and the fields that its help names. */
-const SENDS: readonly { word: string; method: keyof Messages; takes: string; media?: true }[] = [
+const SENDS: readonly {
+  word: string;
+  method: keyof ContractMethods['messages'];
+  takes: string;
+  media?: true;
+}[] = [
   { word: 'image', method: 'sendImage', takes: 'caption=Hi view_once=true', media: true },
   { word: 'video', method: 'sendVideo', takes: 'caption=Hi', media: true },
   { word: 'audio', method: 'sendAudio', takes: 'ptt=false', media: true },
@@ -53,8 +55,7 @@ export const sendCommands: readonly Command[] = SENDS.map(({ word, method, takes
       const { to, more, idempotencyKey, force, wait, timeout } = input;
       const { file } = input as { file?: string };
       const given = parseAssignments(more);
-      const endpoint = ENDPOINTS.find(({ name }) => name === `messages.${method}`);
-      if (endpoint) checkFields(endpoint, Object.keys(given));
+      checkFields(endpointNamed(`messages.${method}`), Object.keys(given));
       const send = context.client().messages[method] as Send;
       const instanceId = await context.instanceId();
       const opened = file === undefined ? undefined : await fileOf(context, file);

@@ -2,7 +2,7 @@ import { type Message, PosthornError, type SendAccepted, TimeoutError } from '@p
 import { integer, oneOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { CommandError, EXIT } from '../../fault.ts';
-import { fields } from '../../format.ts';
+import { fields, knownFields } from '../../format.ts';
 
 const STATES = ['sent', 'delivered', 'read', 'played'] as const;
 const DEFAULT_TIMEOUT_S = 60;
@@ -54,8 +54,7 @@ export async function showAccepted(
         fields: { code: 'NOT_YET', status, message_id: messageId },
       });
     });
-  const known = Object.entries(message).filter(([, value]) => value !== null);
-  context.out.show({ ...accepted, ...message }, fields(Object.fromEntries(known)));
+  context.out.show({ ...accepted, ...message }, knownFields(message));
 }
 
 /** Empty for what is nothing to wonder about: a message that is queued for a moment. */

@@ -1,16 +1,17 @@
-import { defineCommand, list, many, text, toggle } from '../../command.ts';
+import { defineCommand, integer, list, many, required, text, toggle } from '../../command.ts';
 import { UsageError } from '../../fault.ts';
 import { fields } from '../../format.ts';
 import { checkTypes } from '../events/types.ts';
 import { parseHeaders } from './header.ts';
-import { namedWebhook } from './named.ts';
+
+export const webhookId = required(integer('id', 'the number of the webhook'));
 
 export const updateWebhook = defineCommand({
   name: 'webhooks update',
   endpoints: ['webhooks.update'],
   summary: 'Change a webhook',
   details: 'Only what is given changes; the list of events and the headers are replaced as a whole.',
-  args: namedWebhook,
+  args: { webhookId },
   flags: {
     to: text('url', 'where to deliver'),
     events: list('types', 'names or patterns, e.g. message.*'),
@@ -18,11 +19,11 @@ export const updateWebhook = defineCommand({
     enable: toggle('switch it on'),
     disable: toggle('switch it off'),
   },
-  async run(context, { id, to, events, header, enable, disable }) {
+  async run(context, { webhookId, to, events, header, enable, disable }) {
     checkTypes(events);
     if (enable && disable) throw new UsageError('give either --enable or --disable');
     const changed = await context.client().webhooks.update({
-      webhookId: id,
+      webhookId,
       body: {
         url: to,
         ...(events.length > 0 ? { events } : {}),

@@ -130,9 +130,9 @@ export type About = z.infer<typeof aboutView>;
     add: "  'profile.about personJid',\n",
   },
   {
-    file: 'cli/endpoints/commands.ts',
-    before: "  'profile update': {",
-    add: "  'profile about': { endpoint: 'profile.about' },\n",
+    file: 'cli/sections/instances.ts',
+    before: "  calls('profile update',",
+    add: "  calls('profile about', 'profile.about'),\n",
   },
   {
     file: 'test/profile/about.test.ts',

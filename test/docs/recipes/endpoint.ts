@@ -65,9 +65,9 @@ export async function findToken(
     add: "      'GET /v1/tokens/{}',\n",
   },
   {
-    file: 'cli/endpoints/commands.ts',
-    before: "  'password forgot': {",
-    add: "  'tokens get': { endpoint: 'tokens.get' },\n",
+    file: 'cli/sections/account.ts',
+    before: "  calls('tokens revoke',",
+    add: "  calls('tokens get', 'tokens.get'),\n",
   },
   {
     file: 'test/accounts/find-token.test.ts',

@@ -1,20 +1,6 @@
 import { type Command, defineCommand, integer, required, text } from '../../command.ts';
 import { UsageError } from '../../fault.ts';
-import { fields, table } from '../../format.ts';
-
-const id = required(integer('id', 'its number, from msgctl billing cards'));
-
-export const listCards = defineCommand({
-  name: 'billing cards list',
-  endpoints: ['billing.cards.list'],
-  summary: 'List the cards',
-  isDefault: true,
-  async run(context) {
-    const found = await context.billing().cards.list();
-    const columns = ['id', 'brand', 'last4', 'exp_month', 'exp_year', 'holder_name', 'is_default'] as const;
-    context.out.show(found, table(found.data, columns, 'no cards'));
-  },
-});
+import { fields } from '../../format.ts';
 
 export const addCard: Command = defineCommand({
   name: 'billing cards add',
@@ -41,29 +27,6 @@ export const addCard: Command = defineCommand({
       },
     });
     context.out.show(card, fields(card));
-  },
-});
-
-export const defaultCard = defineCommand({
-  name: 'billing cards default',
-  endpoints: ['billing.cards.makeDefault'],
-  summary: 'Make a card the default',
-  args: { id },
-  async run(context, { id }) {
-    await context.billing().cards.makeDefault({ id });
-    context.out.show({ id, is_default: true }, `card ${id} is the default`);
-  },
-});
-
-export const removeCard = defineCommand({
-  name: 'billing cards remove',
-  endpoints: ['billing.cards.remove'],
-  destroys: 'This removes the card',
-  summary: 'Remove a card',
-  args: { id },
-  async run(context, { id }) {
-    await context.billing().cards.remove({ id });
-    context.out.show({ id, removed: true }, `removed card ${id}`);
   },
 });
 

@@ -1,0 +1,35 @@
+/** The endpoints by their names in the contract, with what they take and answer: a wrong name or field does not compile. */
+import type { BillingMethods, ContractMethods } from '@posthorn/sdk/index.ts';
+
+type Groups = ContractMethods & { [G in keyof BillingMethods & string as `billing.${G}`]: BillingMethods[G] };
+
+/** e.g. `tokens.list`; those of billing begin with `billing.`. What never answers with success has no name here. */
+export type EndpointName = {
+  [G in keyof Groups & string]: `${G}.${keyof Groups[G] & string}`;
+}[keyof Groups & string];
+
+type Method<N extends EndpointName> = {
+  [G in keyof Groups & string]: {
+    [M in keyof Groups[G] & string]: `${G}.${M}` extends N ? Groups[G][M] : never;
+  }[keyof Groups[G] & string];
+}[keyof Groups & string];
+
+type Input<N extends EndpointName> =
+  Method<N> extends (...given: infer P) => unknown ? NonNullable<P[0]> : never;
+type Part<I, P extends string> = I extends { [K in P]?: infer T } ? NonNullable<T> : unknown;
+
+/** What is written in a query may be a number wherever the contract takes a text. */
+type Written<Q> = { [F in keyof Q]: string extends Q[F] ? Q[F] | number : Q[F] };
+
+/** Its parameters in the path, its query and its body as one record. */
+export type FieldsOf<N extends EndpointName> = Omit<Input<N>, 'query' | 'body' | 'idempotencyKey' | 'force'> &
+  Written<Part<Input<N>, 'query'>> &
+  Part<Input<N>, 'body'>;
+
+export type AnswerOf<N extends EndpointName> =
+  Method<N> extends (...given: never) => PromiseLike<infer A> ? A : never;
+
+type RowOf<A> = A extends { data: readonly (infer R)[] } | { logs: readonly (infer R)[] } ? R : object;
+
+/** A field of the rows of its list; none where it answers no list. */
+export type ColumnOf<N extends EndpointName> = keyof RowOf<AnswerOf<N>> & string;
