@@ -1,3 +1,4 @@
+import type { UpdateSettingsBody } from '@posthorn/sdk/index.ts';
 import { ASSIGNMENTS_HELP, parseAssignments } from '../../assignments.ts';
 import { defineCommand, many, required } from '../../command.ts';
 import { checkFields, endpointNamed } from '../../endpoints/call-endpoint.ts';
@@ -19,8 +20,8 @@ export const setSettings = defineCommand({
 });
 
 /** The settings that are written as name=value. Throws UsageError for one that is none; the service judges the values. */
-export function parseSettings(items: readonly string[]): Record<string, boolean> {
-  const settings = parseAssignments(items) as Record<string, boolean>;
+export function parseSettings(items: readonly string[]): UpdateSettingsBody {
+  const settings = parseAssignments(items);
   checkFields(endpointNamed('instances.updateSettings'), Object.keys(settings));
   return settings;
 }
