@@ -1,6 +1,7 @@
-import { type Command, required, text } from '../command.ts';
-import { listEvents } from '../commands/events/list.ts';
+import { type Command, integer, required, text } from '../command.ts';
+import { shownEvent } from '../commands/events/shown.ts';
 import { tailEvents } from '../commands/events/tail.ts';
+import { eventTypes } from '../commands/events/types.ts';
 import { createWebhook } from '../commands/webhooks/create.ts';
 import { listen } from '../commands/webhooks/listen.ts';
 import { updateWebhook, webhookId } from '../commands/webhooks/update.ts';
@@ -20,7 +21,16 @@ const ATTEMPT_COLUMNS = [
 
 export const events: readonly Command[] = [
   tailEvents,
-  listEvents,
+  calls('events list', 'events.list', {
+    summary: 'List events, newest first',
+    flags: {
+      types: eventTypes('names or patterns, e.g. message.*,instance.connected'),
+      before: text('cursor', 'only events before this one'),
+      after: text('cursor', 'only events after this one, oldest first'),
+      limit: integer('n', 'how many, default 50'),
+    },
+    shows: ({ data }) => data.map((event) => shownEvent(event)).join('\n') || 'no events',
+  }),
   calls('events get', 'events.get', {
     summary: 'Show an event',
     args: { eventId: required(text('id', 'its event_id')) },

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Client, Instance } from '@posthorn/sdk/index.ts';
-import { defineCommand, list, text } from '../../command.ts';
+import { defineCommand, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { CommandError, UsageError } from '../../fault.ts';
 import { tailFrom } from '../events/tail-from.ts';
-import { checkTypes } from '../events/types.ts';
+import { eventTypes } from '../events/types.ts';
 import { waitUntilConnected } from '../instances/wait-until-connected.ts';
 import { freshPhone, scan } from '../scan.ts';
 import { listen } from '../webhooks/listen.ts';
@@ -20,10 +20,9 @@ export const dev = defineCommand({
     'Uses the service at --url, or starts one when called in a checkout. Registers unless the profile has a key, makes an instance and pairs it with a virtual phone of the sandbox network, and then prints events, or forwards them with --forward-to.',
   flags: {
     forwardTo: text('url', 'post each event there, as webhooks listen --forward-to does'),
-    types: list('types', 'names or patterns, default all'),
+    types: eventTypes('names or patterns, default all'),
   },
   async run(context, { forwardTo, types }) {
-    checkTypes(types);
     const { openService } = await import('./start-service.ts');
     const service = await openService(context);
     try {

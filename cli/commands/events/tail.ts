@@ -1,10 +1,10 @@
-import { defineCommand, integer, list, text, toggle } from '../../command.ts';
+import { defineCommand, integer, text, toggle } from '../../command.ts';
 import { UsageError } from '../../fault.ts';
 import { showEvents } from './show-events.ts';
 import { shownEvent } from './shown.ts';
 import { parseSince, placeOf } from './since.ts';
 import { tailFrom } from './tail-from.ts';
-import { checkTypes } from './types.ts';
+import { eventTypes } from './types.ts';
 
 export const tailEvents = defineCommand({
   name: 'events tail',
@@ -13,7 +13,7 @@ export const tailEvents = defineCommand({
   details:
     'Resumes by itself after a broken connection. On a terminal a table: typing filters it, Enter shows an event; --plain prints lines. With --json, one line each; its cursor goes on from there.',
   flags: {
-    types: list('types', 'names or patterns, e.g. message.*,instance.connected'),
+    types: eventTypes('names or patterns, e.g. message.*,instance.connected'),
     since: text('time', 'begin there: a time, or an age like 10m, 2h, 1d'),
     cursor: text('cursor', 'begin after this event'),
     count: integer('n', 'end after so many'),
@@ -21,7 +21,6 @@ export const tailEvents = defineCommand({
   },
   async run(context, { types, since, cursor, count, plain }) {
     if (since !== undefined && cursor !== undefined) throw new UsageError('give either --since or --cursor');
-    checkTypes(types);
     const { out, terminal } = context;
     const client = context.client();
     const filter = {

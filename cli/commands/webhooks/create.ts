@@ -1,6 +1,6 @@
-import { defineCommand, list, many, required, text, toggle } from '../../command.ts';
+import { defineCommand, many, required, text, toggle } from '../../command.ts';
 import { fields } from '../../format.ts';
-import { checkTypes } from '../events/types.ts';
+import { eventTypes } from '../events/types.ts';
 import { parseHeaders } from './header.ts';
 
 export const createWebhook = defineCommand({
@@ -10,12 +10,11 @@ export const createWebhook = defineCommand({
   details: 'Of all instances, or with --instance of one. The secret is shown this once.',
   args: { target: required(text('url', 'where to deliver')) },
   flags: {
-    events: list('types', 'names or patterns, e.g. message.*; default all'),
+    events: eventTypes('names or patterns, e.g. message.*; default all'),
     header: many('"Name: value"', 'a further header of each delivery; may be repeated'),
     disabled: toggle('create it switched off'),
   },
   async run(context, { target, events, header, disabled }) {
-    checkTypes(events);
     const made = await context.client().webhooks.create({
       body: {
         url: target,

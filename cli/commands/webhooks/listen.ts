@@ -1,8 +1,8 @@
 import type { EventPattern } from '@posthorn/sdk/index.ts';
-import { defineCommand, integer, list, many, text, toggle } from '../../command.ts';
+import { defineCommand, integer, many, text, toggle } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../fault.ts';
-import { checkTypes } from '../events/types.ts';
+import { eventTypes } from '../events/types.ts';
 import { checkSecret, newSecret } from './forward/sign.ts';
 import { parseHeaders } from './header.ts';
 
@@ -20,7 +20,7 @@ standalone.`,
   flags: {
     forwardTo: text('url', 'post events there, e.g. http://127.0.0.1:3000/hooks'),
     secret: many('secret', 'whsec_...; may be repeated while one is being replaced'),
-    events: list('types', 'names or patterns, default all; otherwise with --register'),
+    events: eventTypes('names or patterns, default all; otherwise with --register'),
     count: integer('n', 'end after so many'),
     webhook: integer('id', 'with --forward-to: what this webhook gets, with its headers'),
     header: many('"Name: value"', 'with --forward-to: a further header; may be repeated'),
@@ -35,7 +35,6 @@ standalone.`,
   async run(context, input) {
     const { forwardTo, secret, events, count, webhook, header, cursor, insecure, printSecret } = input;
     const { port, host, register, status } = input;
-    checkTypes(events);
     if (printSecret) {
       const own = secretOf(context);
       return context.out.show({ secret: own }, own);

@@ -1,7 +1,7 @@
-import { defineCommand, integer, list, many, required, text, toggle } from '../../command.ts';
+import { defineCommand, integer, many, required, text, toggle } from '../../command.ts';
 import { UsageError } from '../../fault.ts';
 import { fields } from '../../format.ts';
-import { checkTypes } from '../events/types.ts';
+import { eventTypes } from '../events/types.ts';
 import { parseHeaders } from './header.ts';
 
 export const webhookId = required(integer('id', 'the number of the webhook'));
@@ -14,13 +14,12 @@ export const updateWebhook = defineCommand({
   args: { webhookId },
   flags: {
     to: text('url', 'where to deliver'),
-    events: list('types', 'names or patterns, e.g. message.*'),
+    events: eventTypes('names or patterns, e.g. message.*'),
     header: many('"Name: value"', 'a further header of each delivery; may be repeated'),
     enable: toggle('switch it on'),
     disable: toggle('switch it off'),
   },
   async run(context, { webhookId, to, events, header, enable, disable }) {
-    checkTypes(events);
     if (enable && disable) throw new UsageError('give either --enable or --disable');
     const changed = await context.client().webhooks.update({
       webhookId,
