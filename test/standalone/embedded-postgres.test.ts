@@ -84,7 +84,7 @@ describe('the embedded PostgreSQL', () => {
   let copy: FreshCopy;
   const person = ordinaryUser();
   before(() => {
-    copy = makeFreshCopy(person);
+    copy = makeFreshCopy(person, { startAlone: true });
   });
   afterEach(async () => {
     for (const child of running) child.kill('SIGKILL');
@@ -156,7 +156,7 @@ describe('the embedded PostgreSQL', () => {
   });
 
   it('starts where install scripts did not run and file modes were lost', async () => {
-    const other = makeFreshCopy(person);
+    const other = makeFreshCopy(person, { startAlone: true });
     try {
       const native = ownBinaries(other);
       const links: { target: string }[] = JSON.parse(
@@ -178,7 +178,7 @@ if (isRoot) {
   describe('the embedded PostgreSQL, started by root', () => {
     const copies: FreshCopy[] = [];
     function fresh(parentMode?: number) {
-      const copy = makeFreshCopy({}, parentMode);
+      const copy = makeFreshCopy({}, { parentMode, startAlone: true });
       copies.push(copy);
       return { copy, dataDir: path.join(copy.dir, '.data') };
     }

@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, realpathSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+} from 'node:fs';
 import path from 'node:path';
 import { projectRoot } from '@posthorn/test/support/process.ts';
 import { makeReachableDir } from '@posthorn/test/support/reachable-dir.ts';
@@ -26,12 +35,21 @@ export interface FreshCopy {
 
 const NOT_CLONED = new Set(['node_modules', '.data', '.git', 'dist', 'coverage']);
 
+export interface CopyOptions {
+  /** Of the folder above, e.g. 0o700 for root's directory. */
+  parentMode?: number;
+  /** Only what `npm start` runs on is installed: all packages are tens of thousands of files. */
+  startAlone?: boolean;
+}
+
 /**
- * The project as a fresh clone has it after `npm ci`, belonging to `person`. The installed packages are
- * linked (hard links where the file system allows), not installed anew: that would take half a minute
- * and a network. `parentMode` is that of the folder above, e.g. 0o700 for root's directory.
+ * The project as a fresh clone has it after `npm ci`, belonging to `person`. The installed packages are linked (hard
+ * links where the file system allows), not installed anew: that would take half a minute and a network.
  */
-export function makeFreshCopy(person: Person = {}, parentMode = 0o755): FreshCopy {
+export function makeFreshCopy(
+  person: Person = {},
+  { parentMode = 0o755, startAlone = false }: CopyOptions = {},
+): FreshCopy {
   const base = realpathSync(makeReachableDir('posthorn-fresh-', person));
   const dir = path.join(base, 'posthorn');
   mkdirSync(dir, { mode: 0o755 });
@@ -40,9 +58,14 @@ export function makeFreshCopy(person: Person = {}, parentMode = 0o755): FreshCop
     verbatimSymlinks: true,
     filter: (source) => source === projectRoot || !NOT_CLONED.has(path.basename(source)),
   });
-  for (const folder of ['.', 'openapi', 'sdk', 'cli', 'bench', 'test', 'server', 'core']) {
-    const from = path.join(projectRoot, folder, 'node_modules');
-    if (existsSync(from)) link(from, path.join(dir, folder, 'node_modules'));
+  const installed = startAlone
+    ? ['.bin', '@posthorn', ...packagesOfStart()].map((name) => path.join('node_modules', name))
+    : ['.', 'openapi', 'sdk', 'cli', 'bench', 'test', 'server', 'core'].map((folder) =>
+        path.join(folder, 'node_modules'),
+      );
+  for (const folder of installed) {
+    const from = path.join(projectRoot, folder);
+    if (existsSync(from)) link(from, path.join(dir, folder));
   }
   chmodSync(base, parentMode);
   if (person.uid !== undefined) {
@@ -62,7 +85,38 @@ export function makeFreshCopy(person: Person = {}, parentMode = 0o755): FreshCop
   };
 }
 
+/** The packages of `node_modules` that the workspace of `npm start` depends on, and the Node that runs it. */
+function packagesOfStart(): string[] {
+  const modules = path.join(projectRoot, 'node_modules');
+  const folders = new Set<string>();
+  const addDependencies = (folder: string, kinds = ['dependencies', 'optionalDependencies']): void => {
+    const manifest = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));
+    for (const name of kinds.flatMap((kind) => Object.keys(manifest[kind] ?? {}))) {
+      const found = resolvePackage(name, folder);
+      // Optional ones are there for one system each.
+      if (!found || folders.has(found)) continue;
+      folders.add(found);
+      addDependencies(found);
+    }
+  };
+  addDependencies(path.join(modules, '@posthorn/standalone'));
+  addDependencies(projectRoot, ['optionalDependencies']);
+  // What lies inside of another package comes with that.
+  const names = [...folders].map((folder) => path.relative(modules, folder));
+  return names.filter((name) => !name.includes('node_modules') && !name.startsWith('@posthorn/'));
+}
+
+/** The folder of a package as one that stands in `from` finds it. */
+function resolvePackage(name: string, from: string): string | undefined {
+  for (let folder = from; folder.startsWith(projectRoot); folder = path.dirname(folder)) {
+    const found = path.join(folder, 'node_modules', name);
+    if (existsSync(found)) return found;
+  }
+  return undefined;
+}
+
 function link(from: string, to: string): void {
+  mkdirSync(path.dirname(to), { recursive: true });
   if (spawnSync('cp', ['-al', from, to], { stdio: 'ignore' }).status === 0) return;
   rmSync(to, { recursive: true, force: true, maxRetries: 10 });
   cpSync(from, to, { recursive: true, verbatimSymlinks: true });

@@ -83,7 +83,7 @@ describe("the README's quickstart", () => {
   }
 
   async function arrive(person: Person = {}, parentMode?: number): Promise<Newcomer> {
-    const copy = makeFreshCopy(person, parentMode);
+    const copy = makeFreshCopy(person, { parentMode });
     copies.push(copy);
     const directory = path.join(copy.dir, '..', 'directory');
     mkdirSync(directory);
