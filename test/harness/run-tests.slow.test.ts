@@ -11,20 +11,31 @@ import { createTestVhost } from '../support/rabbitmq.ts';
 const dir = mkdtempSync(path.join(tmpdir(), 'posthorn-sample-'));
 after(() => rmSync(dir, { recursive: true }));
 
-/** Runs the runner on one made-up file, with the broker of this run as AMQP_URL: starting one takes seconds. */
-async function runSample(source: string, { name = 'sample.test.ts', amqpUrl = '' } = {}) {
+interface Outcome {
+  code: number;
+  output: string;
+  lastLine: string;
+}
+
+/** Runs the runner on one made-up file, which starts no servers unless it asks for them. */
+function runSample(
+  source: string,
+  { name = 'sample.test.ts', args = [] as string[], env = {} as Record<string, string> } = {},
+): Promise<Outcome> {
   const file = path.join(dir, name);
-  writeFileSync(file, `import { describe, it, after } from 'node:test';\n${source}`);
-  const url = amqpUrl || (await createTestVhost()).url;
-  return new Promise<{ code: number; output: string; lastLine: string }>((resolve) => {
-    const args = ['test/support/run-tests.ts', file];
-    const env = { ...baseEnv(), AMQP_URL: url };
-    execFile(process.execPath, args, { cwd: projectRoot, env }, (error, stdout, stderr) => {
+  writeFileSync(file, `import { describe, it, before, after } from 'node:test';\n${source}`);
+  return new Promise((resolve) => {
+    const all = ['test/support/run-tests.ts', ...args, file];
+    const options = { cwd: projectRoot, env: { ...baseEnv(), ...env } };
+    execFile(process.execPath, all, options, (error, stdout, stderr) => {
       const output = `${stdout}${stderr}`;
       resolve({ code: Number(error?.code ?? 0), output, lastLine: stdout.trim().split('\n').at(-1) ?? '' });
     });
   });
 }
+
+/** For a sample that asks for a broker. */
+const RABBITMQ = JSON.stringify(path.join(projectRoot, 'test/support/rabbitmq.ts'));
 
 function isAlive(pid: number): boolean {
   try {
@@ -91,8 +102,8 @@ describe('npm test', () => {
          return new Promise(() => setInterval(() => {}, 1_000));
        });`,
     );
-    const env = { ...baseEnv(), AMQP_URL: (await createTestVhost()).url };
-    const runner = spawn(process.execPath, ['test/support/run-tests.ts', file], { cwd: projectRoot, env });
+    const args = ['test/support/run-tests.ts', file];
+    const runner = spawn(process.execPath, args, { cwd: projectRoot, env: baseEnv() });
     const ended = once(runner, 'exit');
     const pid = await waitFor(() => existsSync(pidFile) && Number(readFileSync(pidFile, 'utf8')), 120_000);
     runner.kill('SIGTERM');
@@ -111,16 +122,51 @@ describe('npm test', () => {
     assert.equal(code, 1);
   });
 
+  for (const [where, source] of [
+    ['a test', "it('hangs', () => new Promise(() => {}));"],
+    ['a test of a suite', "describe('s', () => { it('hangs', () => new Promise(() => {})); });"],
+    ['a hook', "describe('s', () => { before(() => new Promise(() => {})); it('hangs', () => {}); });"],
+    // As a connection does that nobody closes: without it the process would be over by itself.
+    [
+      'a test that leaves something open',
+      "it('hangs', () => new Promise(() => setInterval(() => {}, 1_000)));",
+    ],
+  ] as const)
+    it(`ends ${where} that hangs, and goes on with the next`, async () => {
+      const since = performance.now();
+      const { code, output, lastLine } = await runSample(`${source} it('passes', () => {});`, {
+        args: ['--limit', '2'],
+      });
+      assert.equal(code, 1);
+      assert.match(output, /timed out after 2000ms/);
+      assert.match(output, /✔ passes/);
+      assert.match(lastLine, /^1 passed, [12] failed, 0 skipped$/);
+      assert.ok(performance.now() - since < 30_000, 'it took as long as the limit of a file');
+    });
+
+  it('starts no server for a file that asks for none', async () => {
+    const { code, output } = await runSample("it('a', () => {});");
+    assert.equal(code, 0);
+    assert.doesNotMatch(output, /is ready after/);
+  });
+
   it('is red, with one line of why, when the broker it was given is not there', async () => {
-    const port = await freePort();
-    const { code, output } = await runSample("it('a', () => {});", { amqpUrl: `amqp://127.0.0.1:${port}` });
+    const env = { AMQP_URL: `amqp://127.0.0.1:${await freePort()}` };
+    const source = `import { createTestVhost } from ${RABBITMQ}; it('a', () => createTestVhost());`;
+    const { code, output } = await runSample(source, { env });
     assert.match(output, /^no RabbitMQ answers at AMQP_URL$/m);
     assert.equal(code, 1);
   });
 
-  it('hides the real services of the shell from the programs under test', async () => {
+  it('hides the real services of the shell from the programs under test, and gives the broker to who asks', async () => {
+    const { url } = await createTestVhost();
     const { code, output } = await runSample(
-      "it('a', () => { if (process.env.AMQP_URL || !process.env.POSTHORN_TEST_AMQP_URL) throw new Error('leak'); });",
+      `import { createTestVhost } from ${RABBITMQ};
+       it('a', async () => {
+         if (process.env.AMQP_URL || process.env.DATABASE_URL) throw new Error('leak');
+         if ((await createTestVhost()).url !== ${JSON.stringify(url)}) throw new Error('another broker');
+       });`,
+      { env: { AMQP_URL: url, DATABASE_URL: 'postgres://127.0.0.1/real' } },
     );
     assert.equal(code, 0, output);
   });

@@ -21,6 +21,7 @@ import { chooseServerUser } from '@posthorn/standalone/src/embedded-postgres/ser
 import { freePort, waitFor } from './process.ts';
 import { makeReachableDir } from './reachable-dir.ts';
 import { reap } from './reaper.ts';
+import { askShared } from './shared.ts';
 
 const run = promisify(execFile);
 const TEMPLATE = 'posthorn_template';
@@ -171,16 +172,23 @@ export async function startTestPostgres(options: { fsync?: boolean } = {}): Prom
 // Module state on purpose: a test file run alone has no runner that hands it a server.
 let own: Promise<PostgresServer> | undefined;
 
+export interface TestDatabase {
+  url: string;
+  drop(): Promise<void>;
+}
+
 /**
- * A database of one's own, cloned from the migrated template, on the server of the run
- * (POSTHORN_TEST_PG_URL) or, for a file run alone, on one that lives as long as this process.
+ * A database of one's own, cloned from the migrated template, on the server of the run or, for a file run alone, on one
+ * that lives as long as this process.
  */
-export async function createTestDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
-  let adminUrl = process.env.POSTHORN_TEST_PG_URL;
-  if (!adminUrl) {
-    own ??= startTestPostgres();
-    adminUrl = (await own).url;
-  }
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const shared = await askShared('postgres');
+  if (!shared) own ??= startTestPostgres();
+  return cloneTemplate((shared ?? (await own)!).url);
+}
+
+/** A new database on a server with the migrated template. */
+export async function cloneTemplate(adminUrl: string): Promise<TestDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   const admin = connect(adminUrl);
   await admin.query(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`).finally(() => admin.close());

@@ -7,6 +7,7 @@ import { startDockerRabbit } from './rabbitmq-docker.ts';
 import { ensureRabbitSource } from './rabbitmq-install.ts';
 import { startProgramRabbit } from './rabbitmq-program.ts';
 import type { RabbitServer } from './rabbitmq-server.ts';
+import { askShared } from './shared.ts';
 
 /** Virtual hosts made at the first start, one for each test file that asks. */
 const VHOST_COUNT = 60;
@@ -41,15 +42,14 @@ export async function startRabbit(options: { dir?: string; port?: number } = {})
 let own: Promise<RabbitServer> | undefined;
 
 /**
- * A broker URL whose queues no other test file uses: a virtual host of its own on the broker of the run
- * (POSTHORN_TEST_AMQP_URL, claimed under POSTHORN_TEST_AMQP_CLAIMS) or, for a file run alone, on a private
- * broker that lives as long as this process. With AMQP_URL set it is that one, the same for all files,
- * which then run one after the other.
+ * A broker URL whose queues no other test file uses: a virtual host of its own on the broker of the run or, for a file run
+ * alone, on a private broker that lives as long as this process. With AMQP_URL set it is that one, the same for all
+ * files, which then run one after the other.
  */
 export async function createTestVhost(): Promise<{ url: string }> {
-  const given = process.env.POSTHORN_TEST_AMQP_URL ?? process.env.AMQP_URL;
-  const claims = process.env.POSTHORN_TEST_AMQP_CLAIMS;
-  if (given) return { url: claims ? `${given}/${claim(claims)}` : given };
+  const shared =
+    (await askShared('rabbitmq')) ?? (process.env.AMQP_URL ? { url: process.env.AMQP_URL } : undefined);
+  if (shared) return { url: shared.claims ? `${shared.url}/${claim(shared.claims)}` : shared.url };
   own ??= startRabbit();
   const server = await own;
   return { url: `${server.url}/${claim(claimsOf(server))}` };

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { globSync, mkdtempSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { run } from 'node:test';
@@ -7,18 +7,18 @@ import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
 import { ensureFfmpeg } from './ffmpeg-install.ts';
 import { createFileTimes, type FileTimes } from './file-times.ts';
-import { startTestPostgres } from './postgres.ts';
 import { projectRoot } from './process.ts';
-import { claimsOf, startRabbit } from './rabbitmq.ts';
-import { speaksAmqp } from './rabbitmq-server.ts';
+import { ensureRabbitSource } from './rabbitmq-install.ts';
 import { reap } from './reaper.ts';
+import { offerServers } from './shared-servers.ts';
 import { ensureWhatsAppLibrary } from './whatsapp/library-install.ts';
 
 /**
- * `npm test [-- files...]`: starts one PostgreSQL and one RabbitMQ for all, runs the test files, and
- * stops what it started. Files named `*.slow.test.ts` take long and rarely break: `--slow` runs those, and a run
+ * `npm test [-- files...]`: runs the test files, with one PostgreSQL and one RabbitMQ for all that ask for them, and stops
+ * what was started. Files named `*.slow.test.ts` take long and rarely break: `--slow` runs those, and a run
  * without `--slow` runs all others. Files that are named run in any case. `--faults-full` runs test/faults/** in full
- * size. `--record` keeps the times of the files, by which the next runs begin with the longest.
+ * size. `--record` keeps the times of the files, by which the next runs begin with the longest. `--limit 30` ends a test, or a
+ * hook of one, after so many seconds.
  *
  * A skipped test, a todo or a run without tests counts as a failure: green means that all promises hold.
  */
@@ -29,25 +29,30 @@ interface Counts {
   skipped: number;
 }
 
-type Stops = (() => Promise<void>)[];
-
 /** Every answer of the whole run is checked against the OpenAPI documents, whoever fetches it. */
 const CHECKS_ANSWERS = new URL('./answers/check-answers-main.ts', import.meta.url).href;
-/** Of a file that hangs: the longest takes three minutes, and on a machine with other things to do several times that. */
-const FILE_TIMEOUT_MS = 25 * 60_000;
-const FULL_FILE_TIMEOUT_MS = 60 * 60_000;
-/** Asked once: longer than a busy broker takes. */
-const AMQP_TIMEOUT_MS = 30_000;
+/** Ends a file that goes on after its tests. */
+const ENDS_LATE = new URL('./end-late-main.ts', import.meta.url).href;
+/**
+ * For a test that hangs, and for a file of several: the longest take two minutes and three, and on a machine with other
+ * things to do several times that.
+ */
+const TEST_LIMIT_S = 300;
+const FULL_TEST_LIMIT_S = 1_800;
+const TESTS_A_FILE = 3;
 
 const { values, positionals } = parseArgs({
   options: {
     'faults-full': { type: 'boolean', default: false },
     slow: { type: 'boolean', default: false },
     record: { type: 'boolean', default: false },
+    limit: { type: 'string' },
   },
   allowPositionals: true,
 });
 const full = values['faults-full'];
+const isFull = full || process.env.POSTHORN_FULL === '1';
+const testLimitMs = Number(values.limit ?? (isFull ? FULL_TEST_LIMIT_S : TEST_LIMIT_S)) * 1_000;
 const givenBroker = process.env.AMQP_URL;
 // What the caller's shell says about real services must not reach the programs under test.
 for (const name of ['AMQP_URL', 'DATABASE_URL']) delete process.env[name];
@@ -61,27 +66,29 @@ async function main(): Promise<number> {
     console.error('no test file matches');
     return 1;
   }
-  process.env.POSTHORN_TEST_PORTS = portClaims();
-  const stops: Stops = [];
-  const stopAll = () => Promise.all(stops.splice(0).map((stop) => stop()));
+  const folder = folderOfRun();
+  process.env.POSTHORN_TEST_LATE_MS = String(testLimitMs / 2);
+  process.env.POSTHORN_TEST_PORTS = path.join(folder, 'ports');
+  mkdirSync(process.env.POSTHORN_TEST_PORTS);
+  const servers = await offerServers(path.join(folder, 'shared'), givenBroker);
   // A shell ends the files as well; whoever ends this process alone would leave them running.
   const ending = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
       ending.abort();
-      void stopAll().finally(() => process.exit(130));
+      void servers.stop().finally(() => process.exit(130));
     });
   }
   try {
     // An installation that ran no scripts has no API reference yet.
     execFileSync(process.execPath, ['server/http/build-reference.mjs'], { cwd: projectRoot });
-    // Before the servers: only one package can be installed at a time.
+    // Before the files: only one package can be installed at a time.
     await ensureFfmpeg();
+    if (files.length > 1 && !givenBroker) ensureRabbitSource();
     if (files.some((file) => path.relative(projectRoot, file).includes('whatsapp')))
       await ensureWhatsAppLibrary();
     const alone = files.filter(runsAlone);
     const together = files.filter((file) => !runsAlone(file));
-    await startServers(stops, { fsync: together.length === 0 });
     if (full) process.env.POSTHORN_FAULTS = 'full';
     const counts: Counts = { passed: 0, failed: 0, skipped: 0 };
     const times = createFileTimes();
@@ -89,7 +96,7 @@ async function main(): Promise<number> {
     const since = performance.now();
     await runFiles(times.longestFirst(together), { atOnce: concurrency(), signal, times }, counts);
     const togetherTook = secondsSince(since);
-    if (together.length > 0 && alone.length > 0) await startDatabase(stops, { fsync: true });
+    servers.alone();
     const sinceAlone = performance.now();
     await runFiles(alone, { atOnce: 1, signal, times }, counts);
     if (files.length > 1)
@@ -104,7 +111,7 @@ async function main(): Promise<number> {
     console.error(err instanceof Error ? err.message : err);
     return 1;
   } finally {
-    await stopAll();
+    await servers.stop();
   }
 }
 
@@ -136,45 +143,9 @@ function concurrency(): number {
   return givenBroker ? 1 : availableParallelism() + 1;
 }
 
-async function startServers(stops: Stops, { fsync }: { fsync: boolean }): Promise<void> {
-  const since = performance.now();
-  const rabbit = async () => {
-    if (givenBroker) {
-      const { hostname, port, protocol } = new URL(givenBroker);
-      // TLS speaks first itself; such a broker shows with the first test whether it is there.
-      if (protocol === 'amqp:' && !(await speaksAmqp(Number(port || 5672), hostname, AMQP_TIMEOUT_MS))) {
-        throw new Error('no RabbitMQ answers at AMQP_URL');
-      }
-      process.env.POSTHORN_TEST_AMQP_URL = givenBroker;
-      return console.log('RabbitMQ is the one of AMQP_URL');
-    }
-    const server = await startRabbit();
-    stops.push(server.stop);
-    process.env.POSTHORN_TEST_AMQP_URL = server.url;
-    process.env.POSTHORN_TEST_AMQP_CLAIMS = claimsOf(server);
-    console.log(`RabbitMQ is ready after ${secondsSince(since)}`);
-  };
-  // Both to their end, so that what one started is stopped when the other fails.
-  const outcomes = await Promise.allSettled([startDatabase(stops, { fsync }), rabbit()]);
-  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
-}
-
-/**
- * Files that run side by side get one that does not wait for the disk: what they test survives processes, not power
- * cuts, and a disk that stands still for seconds would fail whichever of them is under way. Those that run alone get
- * the real thing.
- */
-async function startDatabase(stops: Stops, options: { fsync: boolean }): Promise<void> {
-  const since = performance.now();
-  const server = await startTestPostgres(options);
-  stops.push(server.stop);
-  process.env.POSTHORN_TEST_PG_URL = server.url;
-  console.log(`PostgreSQL is ready after ${secondsSince(since)}`);
-}
-
-/** The folder where test files claim the ports that they are given; gone when this process is. */
-function portClaims(): string {
-  const dir = mkdtempSync(path.join(tmpdir(), 'posthorn-ports-'));
+/** Where test files claim the ports that they are given, and ask for what they share; gone when this process is. */
+function folderOfRun(): string {
+  const dir = mkdtempSync(path.join(tmpdir(), 'posthorn-run-'));
   reap({ dir });
   return dir;
 }
@@ -194,9 +165,10 @@ async function runFiles(
     files,
     concurrency: atOnce,
     signal,
-    timeout: full ? FULL_FILE_TIMEOUT_MS : FILE_TIMEOUT_MS,
+    timeout: testLimitMs * TESTS_A_FILE,
     cwd: projectRoot,
-    execArgv: ['--import', CHECKS_ANSWERS],
+    // The last one counts: run() hands the limit of a file on as that of each of its tests.
+    execArgv: ['--import', CHECKS_ANSWERS, '--import', ENDS_LATE, `--test-timeout=${testLimitMs}`],
   });
   stream.on('test:complete', ({ name, file, nesting, details }) => {
     // Each file is told as a test of its own, named by its path.

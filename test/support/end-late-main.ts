@@ -1,0 +1,17 @@
+/**
+ * Loaded first into every test process by run-tests.ts: ends one that goes on for long after its last test, e.g. since a
+ * test that ran into its limit left something open. Without it such a file would hold up the run until its own limit.
+ */
+import { after } from 'node:test';
+import { isMainThread } from 'node:worker_threads';
+
+/** Longer than the hooks of a file take, which come after this one. */
+const lateMs = Number(process.env.POSTHORN_TEST_LATE_MS);
+
+if (isMainThread)
+  after(() => {
+    setTimeout(() => {
+      process.stderr.write(`${process.argv[1]} goes on ${lateMs / 1_000} s after its last test\n`);
+      process.exit(1);
+    }, lateMs).unref();
+  });
