@@ -1,9 +1,16 @@
 import type { TestContext } from 'node:test';
-import { createTestDatabase } from '../support/postgres.ts';
+import { cloneTemplate, type PostgresServer, startTestPostgres } from '../support/postgres.ts';
 import { createTestVhost } from '../support/rabbitmq.ts';
 import { type System, startSystem } from '../support/system.ts';
+import { SCALE } from './traffic.ts';
 
-/** A system of its own for one test, stopped at its end however it ends. */
+// Module state on purpose: the tests of a file share it, and it ends with their process.
+let server: Promise<PostgresServer> | undefined;
+
+/**
+ * A system of its own for one test, stopped at its end however it ends. Its file has a PostgreSQL of its own: a process
+ * that stands still keeps its transactions open, and they hold up the event logs of all databases of a server.
+ */
 export async function useSystem(
   t: TestContext,
   options: {
@@ -14,7 +21,8 @@ export async function useSystem(
     env?: Record<string, string>;
   } = {},
 ): Promise<System> {
-  const database = await createTestDatabase();
+  server ??= startTestPostgres({ fsync: SCALE === 1 });
+  const database = await cloneTemplate((await server).url);
   const amqpUrl = options.amqpUrl ?? (await createTestVhost()).url;
   const system = await startSystem({ ...options, databaseUrl: database.url, amqpUrl });
   t.after(async () => {

@@ -131,16 +131,17 @@ function chooseFiles(): string[] {
   return [...new Set(tests)].sort().map((file) => path.resolve(projectRoot, file));
 }
 
-/** Tests that hurt servers or measure time want the machine for themselves. */
+/** Tests that measure the answers to others, the memory of a process or a time want the machine for themselves. */
 function runsAlone(file: string): boolean {
-  return (
-    /\.serial\.(slow\.)?test\.ts$/.test(file) || file.startsWith(path.join(projectRoot, 'test', 'faults'))
-  );
+  return /\.serial\.(slow\.)?test\.ts$/.test(file);
 }
 
-/** Tests wait more than they compute: one more than there are cores. A shared AMQP_URL has one set of queues. */
+/**
+ * Tests wait more than they compute: twice as many as there are cores. A shared AMQP_URL has one set of queues, and a
+ * fault test in full size takes the machine.
+ */
 function concurrency(): number {
-  return givenBroker ? 1 : availableParallelism() + 1;
+  return givenBroker || full ? 1 : availableParallelism() * 2;
 }
 
 /** Where test files claim the ports that they are given, and ask for what they share; gone when this process is. */

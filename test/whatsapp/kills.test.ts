@@ -67,7 +67,7 @@ class MortalKeys implements SessionKeys {
   }
 }
 
-/** What a dead process was waiting for fails. Not to answer would be truer; `killed-processes.serial.test.ts` does that. */
+/** What a dead process was waiting for fails. Not to answer would be truer; `killed-processes.test.ts` does that. */
 async function never<T>(): Promise<T> {
   throw new Error('The process was killed');
 }
