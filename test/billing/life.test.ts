@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
+import { MSGCTL } from '../cli/msgctl.ts';
 import { type Cli, createCli } from '../cli/run-cli.ts';
 import { type Standalone, startStandalone } from '../cli/start-standalone.ts';
-import { baseEnv, freePort, projectRoot, waitFor } from '../support/process.ts';
+import { baseEnv, freePort, waitFor } from '../support/process.ts';
 import { CARD_CVV, CARD_NUMBER, CPF } from './billing-harness.ts';
 
 interface Subscription {
@@ -160,9 +160,8 @@ describe('a whole life of a subscription, played through msgctl against npm star
 
   /** The card comes by standard input. */
   async function addCard(): Promise<{ code: number | null }> {
-    const launcher = path.join(projectRoot, 'cli/bin/msgctl.js');
     const args = ['billing', 'cards', 'add', '--exp-month', '12', '--exp-year', '2035', '--holder', 'MARIA'];
-    const child = spawn(process.execPath, [launcher, ...args], {
+    const child = spawn(process.execPath, [MSGCTL, ...args], {
       env: { ...baseEnv(), POSTHORN_CONFIG: cli.config, ...addresses },
       stdio: ['pipe', 'pipe', 'pipe'],
     });

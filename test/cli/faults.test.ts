@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
-import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
@@ -10,7 +9,8 @@ import { describeFault } from '@posthorn/cli/fault.ts';
 import { errorCatalogue } from '@posthorn/contract/errors.ts';
 import { PosthornError } from '@posthorn/sdk/index.ts';
 import { type Answer, type HttpServer, json, refuse, startHttp, TRACE_ID } from '../sdk/http-server.ts';
-import { baseEnv, freePort, projectRoot } from '../support/process.ts';
+import { baseEnv, freePort } from '../support/process.ts';
+import { MSGCTL } from './msgctl.ts';
 import { type Cli, createCli } from './run-cli.ts';
 
 const INSTANCE = '6a2f41a3-c54c-4fce-9e0f-1d0a4e5a8a01';
@@ -251,7 +251,7 @@ describe('msgctl in front of a service that misbehaves', () => {
   test('ends quietly when whoever reads it stops reading', async () => {
     const data = Array.from({ length: 20_000 }, (_, at) => ({ id: at, name: 'n'.repeat(300) }));
     answer = (res) => json(res, 200, { data, total: data.length, page: 1, limit: data.length });
-    const child = spawn(process.execPath, [path.join(projectRoot, 'cli/bin/msgctl.js'), 'tokens', 'list'], {
+    const child = spawn(process.execPath, [MSGCTL, 'tokens', 'list'], {
       env: { ...baseEnv(), POSTHORN_CONFIG: cli.config, POSTHORN_URL: server.url, POSTHORN_API_KEY: 'svc_x' },
     });
     let said = '';
@@ -264,7 +264,7 @@ describe('msgctl in front of a service that misbehaves', () => {
   test('does not pass over output that could not be written', async () => {
     answer = (res) => json(res, 200, PAGE);
     const full = openSync('/dev/full', 'w');
-    const child = spawn(process.execPath, [path.join(projectRoot, 'cli/bin/msgctl.js'), 'tokens', 'list'], {
+    const child = spawn(process.execPath, [MSGCTL, 'tokens', 'list'], {
       env: { ...baseEnv(), POSTHORN_CONFIG: cli.config, POSTHORN_URL: server.url, POSTHORN_API_KEY: 'svc_x' },
       stdio: ['ignore', full, 'pipe'],
     });

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { type Answer, type HttpServer, json, refuse, startHttp } from '../sdk/http-server.ts';
-import { baseEnv, projectRoot, waitFor } from '../support/process.ts';
+import { baseEnv, waitFor } from '../support/process.ts';
+import { MSGCTL } from './msgctl.ts';
 import { type Cli, createCli } from './run-cli.ts';
 
 const INSTANCE = '6a2f41a3-c54c-4fce-9e0f-1d0a4e5a8a01';
@@ -74,7 +74,7 @@ describe('Ctrl-C', () => {
     answer = (res) => json(res, 202, { message_id: 'm1' });
     const from = server.seen.length;
     const args = ['send', 'text', '--to', '+5511999990000', '--text', '-'];
-    const child = spawn(process.execPath, [path.join(projectRoot, 'cli/bin/msgctl.js'), ...args], {
+    const child = spawn(process.execPath, [MSGCTL, ...args], {
       env: {
         ...baseEnv(),
         POSTHORN_CONFIG: cli.config,

@@ -18,9 +18,9 @@ import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { startHttp } from '../sdk/http-server.ts';
 import { baseEnv, projectRoot } from '../support/process.ts';
+import { LAUNCHER } from './msgctl.ts';
 
 const run = promisify(execFile);
-const LAUNCHER = path.join(projectRoot, 'cli/bin/msgctl.js');
 const VERSION = JSON.parse(readFileSync(path.join(projectRoot, 'cli/package.json'), 'utf8'))
   .version as string;
 const hasPinned = existsSync(path.join(projectRoot, 'node_modules/.bin/node'));

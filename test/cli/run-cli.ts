@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { watchedEnv } from '../support/answers/watched-env.ts';
-import { baseEnv, projectRoot } from '../support/process.ts';
+import { baseEnv } from '../support/process.ts';
+import { MSGCTL } from './msgctl.ts';
 
 export interface CliResult {
   code: number | null;
@@ -27,7 +28,6 @@ export interface Cli {
   remove(): void;
 }
 
-const LAUNCHER = path.join(projectRoot, 'cli/bin/msgctl.js');
 /** Far more than any command takes: one that hangs fails its test. */
 const TIMEOUT_MS = 60_000;
 
@@ -38,13 +38,14 @@ export function createCli(
     timeoutMs = TIMEOUT_MS,
     killSignal = 'SIGKILL',
     cwd,
-  }: { timeoutMs?: number; killSignal?: NodeJS.Signals; cwd?: string } = {},
+    program = MSGCTL,
+  }: { timeoutMs?: number; killSignal?: NodeJS.Signals; cwd?: string; program?: string } = {},
 ): Cli {
   const home = mkdtempSync(path.join(tmpdir(), 'posthorn-cli-'));
   const config = path.join(home, 'config', 'config.json');
 
   function start(args: readonly string[], more: Record<string, string> = {}, stdin?: string) {
-    const child = spawn(process.execPath, [LAUNCHER, ...args], {
+    const child = spawn(process.execPath, [program, ...args], {
       cwd: cwd ?? home,
       env: { ...baseEnv(), ...watchedEnv(), HOME: home, POSTHORN_CONFIG: config, ...env, ...more },
       stdio: 'pipe',

@@ -3,10 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { watchedEnv } from '../support/answers/watched-env.ts';
-import { projectRoot } from '../support/process.ts';
 import { openTerminal, type TestTerminal } from '../support/tmux.ts';
-
-const LAUNCHER = path.join(projectRoot, 'cli/bin/msgctl.js');
+import { MSGCTL } from './msgctl.ts';
 
 export interface CliTerminal extends TestTerminal {
   /** Types `msgctl ...`. Its exit code follows on the screen as `code=0`. */
@@ -23,7 +21,7 @@ export async function openCliTerminal(
   const home = mkdtempSync(path.join(tmpdir(), 'posthorn-terminal-'));
   const config = { HOME: home, POSTHORN_CONFIG: path.join(home, 'config.json') };
   const terminal = await openTerminal({ cwd: home, env: { ...watchedEnv(), ...config, ...env }, ...size });
-  terminal.enter(`msgctl() { "${process.execPath}" "${LAUNCHER}" "$@"; echo "code=$?"; }; clear`);
+  terminal.enter(`msgctl() { "${process.execPath}" "${MSGCTL}" "$@"; echo "code=$?"; }; clear`);
   await terminal.shows(/^ready>\s*$/m);
   return {
     ...terminal,

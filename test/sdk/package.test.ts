@@ -25,6 +25,7 @@ import { type Standalone, startStandalone } from '../cli/start-standalone.ts';
 import { openPage } from '../support/chromium.ts';
 import { tellFigure } from '../support/figures.ts';
 import { baseEnv, projectRoot } from '../support/process.ts';
+import { askShared } from '../support/shared.ts';
 import { type HttpServer, json, startHttp } from './http-server.ts';
 import { NAMED_TYPES, programOfExamples, WRONG_TYPES } from './typed-bodies.ts';
 
@@ -40,7 +41,8 @@ describe('the published package', { timeout: 500_000 }, () => {
     folder = mkdtempSync(path.join(tmpdir(), 'posthorn-sdk-'));
     const packed = path.join(folder, 'packed');
     mkdirSync(packed);
-    await run(process.execPath, ['sdk/build.ts'], { cwd: projectRoot, env });
+    if (!(await askShared('packages')))
+      await run(process.execPath, ['sdk/build.ts'], { cwd: projectRoot, env });
     await run('npm', ['pack', './sdk/dist', '--pack-destination', packed], { cwd: projectRoot, env });
     const [tarball] = readdirSync(packed);
     writeFileSync(path.join(folder, 'package.json'), '{"name":"consumer","private":true}');

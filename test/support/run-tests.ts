@@ -70,7 +70,10 @@ async function main(): Promise<number> {
   process.env.POSTHORN_TEST_LATE_MS = String(testLimitMs / 2);
   process.env.POSTHORN_TEST_PORTS = path.join(folder, 'ports');
   mkdirSync(process.env.POSTHORN_TEST_PORTS);
-  const servers = await offerServers(path.join(folder, 'shared'), givenBroker);
+  const servers = await offerServers(path.join(folder, 'shared'), {
+    broker: givenBroker,
+    files: files.length,
+  });
   // A shell ends the files as well; whoever ends this process alone would leave them running.
   const ending = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -1,3 +1,4 @@
+import { buildPackages } from './built-packages.ts';
 import { startTestPostgres } from './postgres.ts';
 import { claimsOf, startRabbit } from './rabbitmq.ts';
 import { speaksAmqp } from './rabbitmq-server.ts';
@@ -5,6 +6,8 @@ import { type Offer, offerShared } from './shared.ts';
 
 /** Asked once: longer than a busy broker takes. */
 const AMQP_TIMEOUT_MS = 30_000;
+/** Those of msgctl. */
+const FEW_FILES = 40;
 
 export interface SharedServers {
   /** The files from here on run alone, on a database that waits for the disk. */
@@ -14,16 +17,21 @@ export interface SharedServers {
 }
 
 /**
- * Offers a PostgreSQL and a RabbitMQ to the files of a run; `broker` is the address of one that is there already.
+ * Offers a PostgreSQL, a RabbitMQ and the built packages to the files of a run, of which there are `files`; `broker` is the
+ * address of a RabbitMQ that is there already.
  *
  * Files that run side by side get a database that does not wait for the disk: what they test survives processes, not
  * power cuts, and a disk that stands still for seconds would fail whichever of them is under way. Those that run alone
  * get the real thing.
  */
-export async function offerServers(socketPath: string, broker: string | undefined): Promise<SharedServers> {
+export async function offerServers(
+  socketPath: string,
+  { broker, files }: { broker: string | undefined; files: number },
+): Promise<SharedServers> {
   const stops: (() => Promise<void>)[] = [];
   let fsync = false;
   const offer: Offer = await offerShared(socketPath, {
+    packages: async () => (files > FEW_FILES ? timed('The built packages', buildPackages) : null),
     postgres: () =>
       timed('PostgreSQL', async () => {
         const server = await startTestPostgres({ fsync });
@@ -63,7 +71,7 @@ async function timed<T>(what: string, start: () => Promise<T>): Promise<T> {
   const since = performance.now();
   try {
     const thing = await start();
-    console.log(`${what} is ready after ${((performance.now() - since) / 1_000).toFixed(1)} s`);
+    console.log(`${what}: ready after ${((performance.now() - since) / 1_000).toFixed(1)} s`);
     return thing;
   } catch (err) {
     console.error((err as Error).message);

@@ -1,9 +1,12 @@
 import { once } from 'node:events';
 import { createConnection, createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
+import type { BuiltPackages } from './built-packages.ts';
 
 /** What the files of a run share. Each is made when the first file asks for it. */
 export interface SharedThings {
+  /** Null in a run of few files, for which building takes longer than it saves. */
+  packages: BuiltPackages | null;
   /** A server with the migrated template, as its superuser. */
   postgres: { url: string };
   /** `claims` is the folder where files claim its virtual hosts; a broker from elsewhere has none. */
@@ -48,7 +51,7 @@ export async function offerShared(socketPath: string, makers: Makers): Promise<O
   };
 }
 
-/** A test file's end: what the run shares, or undefined for a file that runs without the runner. */
+/** A test file's end: what the run shares; undefined for a file that runs without the runner. */
 export async function askShared<Name extends keyof SharedThings>(
   name: Name,
 ): Promise<SharedThings[Name] | undefined> {
