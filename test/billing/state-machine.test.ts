@@ -1,3 +1,3 @@
 import { testStateMachine } from './state-machine.ts';
 
-testStateMachine(160);
+testStateMachine(80);

@@ -1,0 +1,3 @@
+import { testRefreshRaces } from './refresh-race.ts';
+
+testRefreshRaces(100);
