@@ -1,10 +1,11 @@
 import { test } from 'node:test';
 import { waitFor } from '../support/process.ts';
-import { connectInstances, proveExactlyOnce, SCALE, sendTexts } from './traffic.ts';
+import { sized } from './size.ts';
+import { connectInstances, proveExactlyOnce, sendTexts } from './traffic.ts';
 import { useSystem } from './use-system.ts';
 
-const ACCEPTS = Math.round(5_000 * SCALE);
-const KILLS = Math.max(3, Math.round(20 * SCALE));
+const ACCEPTS = sized(200, 500, 5_000);
+const KILLS = sized(2, 3, 20);
 const INSTANCES = 20;
 /** A kill and the start after it take about two seconds; the sending goes on all that time. */
 const PAUSE_MS = (KILLS * 2_000 * INSTANCES) / ACCEPTS;

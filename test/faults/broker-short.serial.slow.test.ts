@@ -3,11 +3,12 @@ import { test } from 'node:test';
 import { waitFor } from '../support/process.ts';
 import { startRabbit } from '../support/rabbitmq.ts';
 import type { SystemWorker } from '../support/system.ts';
-import { connectInstances, merge, proveExactlyOnce, SCALE, sendTexts } from './traffic.ts';
+import { sized } from './size.ts';
+import { connectInstances, merge, proveExactlyOnce, sendTexts } from './traffic.ts';
 import { useSystem } from './use-system.ts';
 
 const INSTANCES = 4;
-const PER_INSTANCE = Math.round(300 * SCALE);
+const PER_INSTANCE = sized(30, 30, 300);
 
 test('RabbitMQ short of memory: every worker is ready, also after its restart, says why, and sends go on', async (t) => {
   const rabbit = await startRabbit();

@@ -10,20 +10,14 @@ import { projectRoot, type RunningProcess, waitFor } from '../support/process.ts
 import type { SeededCompany } from '../support/seed.ts';
 import type { System } from '../support/system.ts';
 import { startReceiver } from '../webhooks/support.ts';
-import {
-  type ConnectedInstance,
-  connectInstances,
-  merge,
-  proveExactlyOnce,
-  SCALE,
-  sendTexts,
-} from './traffic.ts';
+import { sized } from './size.ts';
+import { type ConnectedInstance, connectInstances, merge, proveExactlyOnce, sendTexts } from './traffic.ts';
 import { useSystem } from './use-system.ts';
 
 const OFF_MS = 90_000;
 const INSTANCES = 8;
-const PER_INSTANCE = Math.round(300 * SCALE);
-const SCHEDULED = Math.round(50 * SCALE);
+const PER_INSTANCE = sized(30, 30, 300);
+const SCHEDULED = sized(5, 5, 50);
 /** Long enough to schedule them all on a busy machine. */
 const AHEAD_MS = 30_000;
 /** How late a scheduled send is told to be; the runner looks once a second. */

@@ -9,10 +9,10 @@ import { waitFor } from '../support/process.ts';
 import { createTestVhost } from '../support/rabbitmq.ts';
 import { seedCompany, seedInstance } from '../support/seed.ts';
 import { startSystem } from '../support/system.ts';
-import { SCALE } from './traffic.ts';
+import { sized } from './size.ts';
 
 /** In full size longer than any time limit of our connections. */
-const STALL_MS = SCALE === 1 ? 50_000 : 25_000;
+const STALL_MS = sized(25_000, 25_000, 50_000);
 const SENDS = 20;
 const AIM_MS = 10_500;
 /** The next limit after the one of accepts. */

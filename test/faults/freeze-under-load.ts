@@ -7,10 +7,11 @@ import type { RunningProcess } from '../support/process.ts';
 import { waitFor } from '../support/process.ts';
 import type { System } from '../support/system.ts';
 import { watchGrowth } from './hurt-workers.ts';
-import { connectInstances, proveExactlyOnce, SCALE, sendTexts } from './traffic.ts';
+import { sized } from './size.ts';
+import { connectInstances, proveExactlyOnce, sendTexts } from './traffic.ts';
 import { useSystem } from './use-system.ts';
 
-export const FROZEN_MS = SCALE === 1 ? 100_000 : 20_000;
+export const FROZEN_MS = sized(20_000, 20_000, 100_000);
 const INSTANCES = 16;
 /** Sends and streams go on within this. */
 const AIM_MS = 15_000;
@@ -18,11 +19,14 @@ const AIM_MS = 15_000;
 const NEVER_MS = FROZEN_MS * 0.95;
 const PAUSE_MS = 1_000;
 
+/** What `freezeUnderLoad` wakes again. */
+export type Frozen = Pick<RunningProcess, 'signal'>;
+
 /** Freezes what `freeze` stops, under load, and wakes it; all goes on meanwhile and nothing is doubled after. */
 export async function freezeUnderLoad(
   t: TestContext,
   what: string,
-  freeze: (system: System) => Promise<RunningProcess>,
+  freeze: (system: System) => Promise<Frozen>,
 ): Promise<void> {
   const system = await useSystem(t, { workers: 3, messaging: 2 });
   const { company, instances } = await connectInstances(system, INSTANCES);

@@ -5,11 +5,12 @@ import { waitFor } from '../support/process.ts';
 import type { System } from '../support/system.ts';
 import { createTerminator } from './hurt-workers.ts';
 import { proveInboundOnce, proveReceiptsOnce, writeToInstances } from './inbound.ts';
-import { connectInstances, proveExactlyOnce, SCALE, sendTexts } from './traffic.ts';
+import { sized } from './size.ts';
+import { connectInstances, proveExactlyOnce, sendTexts } from './traffic.ts';
 import { useSystem } from './use-system.ts';
 
-const RECEIVED = Math.round(15_000 * SCALE);
-const SENT = Math.round(1_800 * SCALE);
+const RECEIVED = sized(400, 1_500, 15_000);
+const SENT = sized(60, 180, 1_800);
 const INSTANCES = 20;
 
 interface Fire {
@@ -40,8 +41,8 @@ async function holdUnderFire(t: TestContext, { workers, overMs, faults }: Fire):
   );
 }
 
-const CUTS = Math.round(60 * SCALE);
-const ENDS = Math.max(2, Math.round(12 * SCALE));
+const CUTS = sized(3, 6, 60);
+const ENDS = sized(1, 2, 12);
 
 test(`${RECEIVED} received messages while the lock connections are cut ${CUTS} times and all connections end ${ENDS} times: none lost, none twice`, async (t) => {
   const fire = (what: 'cutLocks' | 'endAll') => async (system: System) => {
@@ -55,7 +56,7 @@ test(`${RECEIVED} received messages while the lock connections are cut ${CUTS} t
   await holdUnderFire(t, { workers: 2, overMs: faults.length * 2_000, faults });
 });
 
-const HURT = Math.max(4, Math.round(16 * SCALE));
+const HURT = sized(2, 4, 16);
 /** Long enough to be declared dead. */
 const FROZEN_MS = 13_000;
 

@@ -6,11 +6,12 @@ import { type Balancer, startBalancer } from '../support/balancer.ts';
 import { type RunningProcess, waitFor } from '../support/process.ts';
 import type { SeededCompany } from '../support/seed.ts';
 import type { System } from '../support/system.ts';
+import { IS_WHOLE, sized } from './size.ts';
 import { type ConnectedInstance, connectInstances, proveExactlyOnce } from './traffic.ts';
 import { useSystem } from './use-system.ts';
 
-const isWhole = process.env.POSTHORN_FULL === '1' || process.env.POSTHORN_FAULTS === 'full';
-const REQUESTS = isWhole ? 5_000 : 1_500;
+const isWhole = process.env.POSTHORN_FULL === '1' || IS_WHOLE;
+const REQUESTS = isWhole ? 5_000 : sized(600, 1_500, 5_000);
 /** Of them to billing; the others are sends. */
 const BILLING_SHARE = 1 / 3;
 const INSTANCES = 10;

@@ -4,12 +4,13 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { waitFor } from '../support/process.ts';
 import { knownWorkers } from './hurt-workers.ts';
-import { connectInstances, proveExactlyOnce, SCALE } from './traffic.ts';
+import { sized } from './size.ts';
+import { connectInstances, proveExactlyOnce } from './traffic.ts';
 import { useSystem } from './use-system.ts';
 
 const INSTANCES = 4;
-const SENDS = Math.round(400 * SCALE);
-const PAUSES = Math.max(2, Math.round(9 * SCALE));
+const SENDS = sized(40, 40, 400);
+const PAUSES = sized(2, 2, 9);
 /** Nobody declares a worker dead that is silent for so long. */
 const PAUSE_MS = 3_000;
 const APART_MS = 150;

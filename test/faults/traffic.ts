@@ -6,9 +6,6 @@ import { waitFor } from '../support/process.ts';
 import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
 import type { System } from '../support/system.ts';
 
-/** Whole size with `npm run test:faults`, a tenth of it in CI. */
-export const SCALE = process.env.POSTHORN_FAULTS === 'full' ? 1 : 0.1;
-
 export interface ConnectedInstance {
   id: string;
   /** The number it is paired with. */

@@ -2,7 +2,7 @@ import type { TestContext } from 'node:test';
 import { cloneTemplate, type PostgresServer, startTestPostgres } from '../support/postgres.ts';
 import { createTestVhost } from '../support/rabbitmq.ts';
 import { type System, startSystem } from '../support/system.ts';
-import { SCALE } from './traffic.ts';
+import { IS_WHOLE } from './size.ts';
 
 // Module state on purpose: the tests of a file share it, and it ends with their process.
 let server: Promise<PostgresServer> | undefined;
@@ -21,7 +21,7 @@ export async function useSystem(
     env?: Record<string, string>;
   } = {},
 ): Promise<System> {
-  server ??= startTestPostgres({ fsync: SCALE === 1 });
+  server ??= startTestPostgres({ fsync: IS_WHOLE });
   const database = await cloneTemplate((await server).url);
   const amqpUrl = options.amqpUrl ?? (await createTestVhost()).url;
   const system = await startSystem({ ...options, databaseUrl: database.url, amqpUrl });

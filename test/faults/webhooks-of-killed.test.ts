@@ -10,10 +10,10 @@ import { waitFor } from '../support/process.ts';
 import { seedCompany } from '../support/seed.ts';
 import { emitEvents, percentile, startReceiver } from '../webhooks/support.ts';
 import { knownWorkers } from './hurt-workers.ts';
-import { SCALE } from './traffic.ts';
+import { sized } from './size.ts';
 import { useSystem } from './use-system.ts';
 
-const KILLS = Math.max(1, Math.round(10 * SCALE));
+const KILLS = sized(1, 1, 10);
 const AIM_MS = 5_000;
 /** Below this no delivery can have waited for the end of its lease, which is 60 s. */
 const NEVER_MS = 40_000;

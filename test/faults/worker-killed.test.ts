@@ -1,17 +1,11 @@
 import { test } from 'node:test';
 import { waitFor } from '../support/process.ts';
-import {
-  connectInstances,
-  proveExactlyOnce,
-  proveOneSessionEach,
-  proveUsage,
-  SCALE,
-  sendTexts,
-} from './traffic.ts';
+import { sized } from './size.ts';
+import { connectInstances, proveExactlyOnce, proveOneSessionEach, proveUsage, sendTexts } from './traffic.ts';
 import { useSystem } from './use-system.ts';
 
-const SENDS = Math.round(10_000 * SCALE);
-const KILLS = Math.max(3, Math.round(25 * SCALE));
+const SENDS = sized(400, 1_000, 10_000);
+const KILLS = sized(2, 3, 25);
 const INSTANCES = 20;
 /** A kill and the start after it take about two seconds; the sending goes on all that time. */
 const PAUSE_MS = (KILLS * 2_000 * INSTANCES) / SENDS;

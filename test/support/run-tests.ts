@@ -15,10 +15,10 @@ import { ensureWhatsAppLibrary } from './whatsapp/library-install.ts';
 
 /**
  * `npm test [-- files...]`: runs the test files, with one PostgreSQL and one RabbitMQ for all that ask for them, and stops
- * what was started. Files named `*.slow.test.ts` take long and rarely break: `--slow` runs those, and a run
- * without `--slow` runs all others. Files that are named run in any case. `--faults-full` runs test/faults/** in full
- * size. `--record` keeps the times of the files, by which the next runs begin with the longest. `--limit 30` ends a test, or a
- * hook of one, after so many seconds.
+ * what was started. Files named `*.slow.test.ts` take long and rarely break: `--slow` runs those, and a run without
+ * `--slow` runs all others. test/faults/** runs in both, larger with `--slow`; `--faults-full` runs it alone and whole.
+ * Files that are named run in any case. `--record` keeps the times of the files, by which the next runs begin with the
+ * longest. `--limit 30` ends a test, or a hook of one, after so many seconds.
  *
  * A skipped test, a todo or a run without tests counts as a failure: green means that all promises hold.
  */
@@ -92,7 +92,8 @@ async function main(): Promise<number> {
       await ensureWhatsAppLibrary();
     const alone = files.filter(runsAlone);
     const together = files.filter((file) => !runsAlone(file));
-    if (full) process.env.POSTHORN_FAULTS = 'full';
+    if (full) process.env.POSTHORN_FAULTS = 'whole';
+    else if (values.slow) process.env.POSTHORN_FAULTS = 'larger';
     const counts: Counts = { passed: 0, failed: 0, skipped: 0 };
     const times = createFileTimes();
     const { signal } = ending;
@@ -129,7 +130,9 @@ function chooseFiles(): string[] {
     (file) =>
       file.endsWith('.test.ts') &&
       !file.includes('node_modules') &&
-      (takesAll || file.endsWith('.slow.test.ts') === values.slow),
+      (takesAll ||
+        file.endsWith('.slow.test.ts') === values.slow ||
+        (values.slow && file.startsWith('test/faults/'))),
   );
   return [...new Set(tests)].sort().map((file) => path.resolve(projectRoot, file));
 }
