@@ -21,6 +21,7 @@ function delivery(id: number, more: Partial<HeldDelivery> = {}): HeldDelivery {
   return {
     id,
     attempts: 0,
+    isEarly: false,
     type: 't',
     instanceId: null,
     beginUntilMs: NOW_MS,
@@ -76,6 +77,23 @@ test('what waited too long for its lease is released, and the rest stays', () =>
     [
       [1, 2, 4],
       [3, 5],
+    ],
+  );
+});
+
+test('retries that are not due are released once their endpoint no longer catches up', () => {
+  const retries = [delivery(1), delivery(2, { isEarly: true }), delivery(3, { isEarly: true })];
+  const endpoint = endpointWith({ fresh: [delivery(4)], retries });
+  endpoint.catchUp.window = 1;
+  assert.deepEqual(planBegin(endpoint, 4, false, NOW_MS).released, []);
+  endpoint.catchUp.window = 0;
+  assert.deepEqual(
+    [planBegin(endpoint, 4, false, NOW_MS).released, takeAll(endpoint)].map((list) =>
+      list.map(({ id }) => id),
+    ),
+    [
+      [2, 3],
+      [4, 1],
     ],
   );
 });
@@ -145,8 +163,25 @@ test('what came of an attempt', () => {
         latencyMs: 13,
         endedAt: at,
         nextAttemptAt: retryS === null ? null : new Date(at.getTime() + retryS * 1_000),
+        earlyFrom: answer.retryAfter === undefined ? null : new Date(at.getTime() + retryS! * 1_000),
       },
       name,
     );
+  }
+});
+
+test('when an attempt may be made before it is due', () => {
+  const at = new Date('2026-01-01T00:00:00Z');
+  const table: [name: string, retryAfter: string | undefined, isEarly: boolean, earlyS: number | null][] = [
+    ['at any time', undefined, false, null],
+    ['the receiver asked for a second', '1', false, 1],
+    ['it asked for an hour', '3600', false, 3_600],
+    ['the attempt was early itself', undefined, true, 60],
+    ['it was, and the receiver asked for a second', '1', true, 60],
+  ];
+  for (const [name, retryAfter, isEarly, earlyS] of table) {
+    const answer: PostAnswer = { statusCode: 503, retryAfter, response: '', latencyMs: 1, err: null };
+    const result = resultOf(CONFIG, delivery(9, { attempts: 1, isEarly }), answer, { at, random: () => 0.5 });
+    assert.equal(result.earlyFrom?.getTime() ?? null, earlyS && at.getTime() + earlyS * 1_000, name);
   }
 });

@@ -15,6 +15,7 @@ function deliveryOf(webhookId: number, id: number): HeldDelivery {
     webhookId,
     eventId: 'e',
     attempts: id % 2,
+    isEarly: false,
     webhookVersion: '1',
     type: 't',
     instanceId: null,

@@ -50,7 +50,7 @@ test('a queue that was empty when it was last analyzed is claimed and recorded b
   await emitEvents(parts, companyId, WAITING);
 
   // The plan is made by the first execution, and kept.
-  const quotas = [{ webhookId, fresh: CLAIMED, retries: CLAIMED, fromId: 0 }];
+  const quotas = [{ webhookId, fresh: CLAIMED, retries: CLAIMED, ahead: 0, fromId: 0 }];
   const claim = () => claimDeliveries(hot, { quotas, now: new Date(Date.now() + 1_000), leaseMs: 60_000 });
   let claimed = await claim();
   const byClaim = await entriesRead(async () => {
@@ -80,7 +80,7 @@ test('the leases of a backlog move no index entries', async () => {
     return rows[0]!;
   };
   const before = await updates();
-  const quotas = [{ webhookId, fresh: 500, retries: 0, fromId: 0 }];
+  const quotas = [{ webhookId, fresh: 500, retries: 0, ahead: 0, fromId: 0 }];
   const claim = () => claimDeliveries(hot, { quotas, now: new Date(Date.now() + 1_000), leaseMs: 60_000 });
   for (let left = WAITING; left > 0; left -= 500) assert.equal((await claim()).length, 500);
   const after = await updates();

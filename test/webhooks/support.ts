@@ -186,6 +186,7 @@ export function successOf(deliveryId: number): AttemptResult {
     latencyMs: 1,
     endedAt: new Date(),
     nextAttemptAt: null,
+    earlyFrom: null,
   };
 }
 

@@ -32,7 +32,7 @@ export function planBegin(endpoint: Endpoint, most: number, isStopped: boolean, 
   if (!config || isStopped || isBroken(control, nowMs))
     return { released: takeAll(endpoint), config: null, allowed: 0 };
   const allowed = Math.min(allowedInFlight(control, nowMs), endpoint.inFlight + most);
-  return { released: takeLate(endpoint, nowMs), config, allowed };
+  return { released: [...takeLate(endpoint, nowMs), ...takeEarly(endpoint)], config, allowed };
 }
 
 /** Removes and returns all deliveries waiting at the endpoint. */
@@ -49,6 +49,14 @@ function takeLate(endpoint: Endpoint, nowMs: number): HeldDelivery[] {
   for (const queue of [endpoint.fresh, endpoint.retries])
     while (queue[0] && queue[0].beginUntilMs < nowMs) late.push(queue.shift()!);
   return late;
+}
+
+/** Removes and returns retries that are not due, once their endpoint no longer catches up. */
+function takeEarly(endpoint: Endpoint): HeldDelivery[] {
+  if (endpoint.catchUp.window > 0 || endpoint.retries.length === 0) return [];
+  const early = endpoint.retries.filter(({ isEarly }) => isEarly);
+  if (early.length > 0) endpoint.retries = endpoint.retries.filter(({ isEarly }) => !isEarly);
+  return early;
 }
 
 /** The next delivery: first attempts before retries, except for one retry after {@link FRESH_IN_ROW}. */
@@ -88,6 +96,7 @@ export function resultOf(
 ): AttemptResult {
   const errorClass = classOf(answer);
   const attempt = delivery.attempts + 1;
+  const retryAfterMs = parseRetryAfterMs(answer.retryAfter, end.at.getTime());
   const delayMs =
     errorClass === ''
       ? null
@@ -95,9 +104,12 @@ export function resultOf(
           attempt,
           errorClass,
           statusCode: answer.statusCode,
-          retryAfterMs: parseRetryAfterMs(answer.retryAfter, end.at.getTime()),
+          retryAfterMs,
           random: end.random(),
         });
+  // Not twice in a row before it is due, and never before the time that the receiver asked for.
+  const earlyFromMs =
+    delayMs === null ? null : delivery.isEarly ? delayMs : retryAfterMs && Math.min(retryAfterMs, delayMs);
   return {
     deliveryId: delivery.id,
     attempt,
@@ -110,6 +122,7 @@ export function resultOf(
     latencyMs: Math.round(answer.latencyMs),
     endedAt: end.at,
     nextAttemptAt: delayMs === null ? null : new Date(end.at.getTime() + delayMs),
+    earlyFrom: earlyFromMs === null ? null : new Date(end.at.getTime() + earlyFromMs),
   };
 }
 

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Outbound, OutboundError } from '@posthorn/core/platform/http/outbound-http.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import { judgeAges, nextOf, planBegin, resultOf } from './attempt-decisions.ts';
+import { noteAttempt } from './catch-up.ts';
 import type { EndpointConfig } from './endpoint-config.ts';
 import { learn } from './endpoint-control.ts';
 import type { Endpoint, HeldDelivery } from './endpoints.ts';
@@ -174,10 +175,15 @@ function onAnswer(
   // The endpoint wants nothing more: its waiting deliveries are released, and stay released once the webhook
   // is disabled.
   if (result.statusCode === 410 && endpoint.config === config) endpoint.config = null;
-  learn(endpoint.control, {
-    errorClass: result.errorClass,
-    latencyMs: result.latencyMs,
-    nowMs: performance.now(),
+  const { errorClass, latencyMs } = result;
+  const nowMs = performance.now();
+  learn(endpoint.control, { errorClass, latencyMs, nowMs });
+  noteAttempt(endpoint.catchUp, {
+    errorClass,
+    isEarly: delivery.isEarly,
+    startedAtMs: nowMs - answer.latencyMs,
+    nowMs,
+    hasRetries: endpoint.retryAtMs !== null,
   });
   // An answer frees a slot for the same endpoint; it waits for its turn only if other endpoints do.
   if (ready.size === 0 || (ready.size === 1 && ready.has(endpoint))) beginUpTo(context, endpoint, 2);

@@ -8,8 +8,10 @@ export interface Quota {
   webhookId: number;
   /** Maximum first attempts. */
   fresh: number;
-  /** Maximum retries. */
+  /** Maximum retries: those that are due, earliest first, unless `ahead` is given. */
   retries: number;
+  /** If above 0: the oldest retries, due or not; those that are not due with at most this many attempts. */
+  ahead: number;
   /** First attempts with a lower id are skipped. */
   fromId: number;
 }
@@ -18,6 +20,8 @@ export interface Quota {
 export interface ClaimedDelivery extends Omit<WrittenDelivery, 'webhookVersion' | 'body'> {
   /** Attempts recorded before this one. */
   attempts: number;
+  /** A retry that was not due yet. */
+  isEarly: boolean;
   /** Changes with the webhook's row; null if the webhook is gone. */
   webhookVersion: string | null;
   /** The body to sign and send; null once the event is past its retention. */
@@ -44,6 +48,7 @@ export async function claimDeliveries(
       quotas.map((quota) => quota.fresh),
       quotas.map((quota) => quota.retries),
       quotas.map((quota) => quota.fromId),
+      quotas.map((quota) => quota.ahead),
       now,
       new Date(now.getTime() + options.leaseMs),
       options.worker ?? null,
@@ -54,6 +59,7 @@ export async function claimDeliveries(
     webhookId: row.webhook_id,
     eventId: row.event_id,
     attempts: row.attempts,
+    isEarly: row.next_attempt_at > now,
     webhookVersion: row.webhook_version,
     type: row.type ?? '',
     instanceId: row.instance_id,
@@ -66,6 +72,7 @@ interface ClaimedRow {
   webhook_id: number;
   event_id: string;
   attempts: number;
+  next_attempt_at: Date;
   webhook_version: string | null;
   type: string | null;
   instance_id: string | null;
@@ -76,13 +83,15 @@ interface ClaimedRow {
 // enabled, the company is reactivated, or their events are dropped. Deliveries of a deleted webhook are
 // claimed in order to discard them.
 // First attempts are bounded by a row comparison and not by `webhook_id =`: otherwise the planner would take
-// the order by id from the primary key and read everyone else's deliveries.
+// the order by id from the primary key and read everyone else's deliveries. So are retries of an endpoint that catches up.
+// A LIMIT of 0 reads nothing.
 const HOLDER_IS_GONE = holderIsGone('claimed_by');
 const CLAIM = `
 WITH quota AS (
-  SELECT q.webhook_id, q.fresh, q.retries, q.from_id, w.xmin::text AS version
+  SELECT q.webhook_id, q.fresh, q.retries, q.from_id, q.ahead, w.xmin::text AS version
   FROM (SELECT set_config('synchronous_commit', 'off', true)) nowait,
-       unnest($1::int[], $2::int[], $3::int[], $4::bigint[]) AS q (webhook_id, fresh, retries, from_id)
+       unnest($1::int[], $2::int[], $3::int[], $4::bigint[], $5::int[])
+         AS q (webhook_id, fresh, retries, from_id, ahead)
   LEFT JOIN webhooks w ON w.id = ANY (ARRAY[q.webhook_id])
   LEFT JOIN companies c ON c.id = ANY (ARRAY[w.company_id])
   WHERE w.enabled IS NOT FALSE AND (c.status IS NULL OR c.status = 'active')
@@ -90,20 +99,27 @@ WITH quota AS (
   SELECT d.id, q.version FROM quota q CROSS JOIN LATERAL (
     SELECT id FROM webhook_deliveries
     WHERE (webhook_id, id) >= (q.webhook_id, q.from_id) AND webhook_id <= q.webhook_id AND attempts = 0
-      AND next_attempt_at <= $5 AND (leased_until IS NULL OR leased_until < $5 OR ${HOLDER_IS_GONE})
+      AND next_attempt_at <= $6 AND (leased_until IS NULL OR leased_until < $6 OR ${HOLDER_IS_GONE})
     ORDER BY webhook_id, id LIMIT q.fresh FOR UPDATE SKIP LOCKED) d
   UNION ALL
   SELECT d.id, q.version FROM quota q CROSS JOIN LATERAL (
     SELECT id FROM webhook_deliveries
     WHERE webhook_id = q.webhook_id AND attempts > 0
-      AND next_attempt_at <= $5 AND (leased_until IS NULL OR leased_until < $5 OR ${HOLDER_IS_GONE})
-    ORDER BY next_attempt_at LIMIT q.retries FOR UPDATE SKIP LOCKED) d
+      AND next_attempt_at <= $6 AND (leased_until IS NULL OR leased_until < $6 OR ${HOLDER_IS_GONE})
+    ORDER BY next_attempt_at LIMIT CASE WHEN q.ahead = 0 THEN q.retries ELSE 0 END FOR UPDATE SKIP LOCKED) d
+  UNION ALL
+  SELECT d.id, q.version FROM quota q CROSS JOIN LATERAL (
+    SELECT id FROM webhook_deliveries
+    WHERE (webhook_id, id) >= (q.webhook_id, 0) AND webhook_id <= q.webhook_id AND attempts > 0
+      AND (next_attempt_at <= $6 OR (attempts <= q.ahead AND (early_from IS NULL OR early_from <= $6)))
+      AND (leased_until IS NULL OR leased_until < $6 OR ${HOLDER_IS_GONE})
+    ORDER BY webhook_id, id LIMIT CASE WHEN q.ahead = 0 THEN 0 ELSE q.retries END FOR UPDATE SKIP LOCKED) d
 ), claimed AS (
-  UPDATE webhook_deliveries d SET leased_until = $6, claimed_by = $7
+  UPDATE webhook_deliveries d SET leased_until = $7, claimed_by = $8
   FROM picked WHERE d.id = ANY (ARRAY[picked.id])
-  RETURNING d.id, d.webhook_id, d.event_id, d.event_created_at, d.attempts, picked.version
+  RETURNING d.id, d.webhook_id, d.event_id, d.event_created_at, d.attempts, d.next_attempt_at, picked.version
 )
-SELECT c.id, c.webhook_id, c.event_id, c.attempts, c.version AS webhook_version, e.type, e.instance_id, e.body
+SELECT c.id, c.webhook_id, c.event_id, c.attempts, c.next_attempt_at, c.version AS webhook_version, e.type, e.instance_id, e.body
 FROM claimed c
 LEFT JOIN LATERAL (
   SELECT e.type, e.instance_id, ${eventBodySql('e')} AS body FROM events e

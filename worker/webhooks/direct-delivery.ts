@@ -112,7 +112,7 @@ function take(
   const { deps, finder, handOvers } = context;
   const lease = leaseFrom(context, startedAtMs, claimedBy);
   const held = deliveries
-    .map((delivery) => ({ ...delivery, attempts: 0, ...lease }))
+    .map((delivery) => ({ ...delivery, attempts: 0, isEarly: false, ...lease }))
     .filter((delivery) => isStillOurs(context, delivery));
   if (held.length === 0) return;
   const nowMs = performance.now();

@@ -4,7 +4,8 @@ import type { ErrorClass } from '@posthorn/contract/messaging/webhooks.ts';
  * Learns from an endpoint's answers how many concurrent attempts it may get. The cap starts low and grows
  * with each answer; a fault halves it, at most once a second, because concurrent attempts report the same
  * fault. Failures that cost time (timeouts) open a breaker: the endpoint gets nothing for a while, then one
- * probe. Quick failures do not open it: they cost little, and each delivery's retry schedule paces them.
+ * probe, the sooner the shorter it has been away. Quick failures do not open it: they cost little, and each
+ * delivery's retry schedule paces them.
  */
 export interface EndpointControl {
   cap: number;
@@ -12,7 +13,8 @@ export interface EndpointControl {
   slowFaultsInRow: number;
   /** On the monotonic clock; 0 while the breaker is closed. */
   openUntilMs: number;
-  timesOpened: number;
+  /** When the first fault since its last answer came, monotonic; null: none has come. */
+  faultsSinceMs: number | null;
   /** Moving average of its answer times; infinite until it has answered. */
   latencyMs: number;
 }
@@ -23,7 +25,9 @@ const HALVE_EVERY_MS = 1_000;
 const CAP_PROBED = 4;
 const CAP_MAX = 64;
 const BREAKER_FAULTS = 5;
-const OPEN_FIRST_MS = 10_000;
+/** One that is back after `t` is noticed within a twentieth of `t`: after 90 s away, within 4.5 s. */
+const OPEN_SHARE = 20;
+const OPEN_MIN_MS = 4_000;
 const OPEN_MAX_MS = 120_000;
 /**
  * An endpoint that answers within this time gets its next deliveries in advance, so that it never waits for
@@ -43,13 +47,18 @@ const FAULTS: ReadonlySet<ErrorClass> = new Set<ErrorClass>([
   'rate_limited',
 ]);
 
+/** Whether such an outcome concerns the endpoint, and not the payload. */
+export function isFault(errorClass: ErrorClass): boolean {
+  return FAULTS.has(errorClass);
+}
+
 export function newEndpointControl(): EndpointControl {
   return {
     cap: CAP_FIRST,
     halvedAtMs: Number.NEGATIVE_INFINITY,
     slowFaultsInRow: 0,
     openUntilMs: 0,
-    timesOpened: 0,
+    faultsSinceMs: null,
     latencyMs: Number.POSITIVE_INFINITY,
   };
 }
@@ -61,14 +70,15 @@ export function learn(
   control.latencyMs = Number.isFinite(control.latencyMs)
     ? control.latencyMs + (attempt.latencyMs - control.latencyMs) * 0.1
     : attempt.latencyMs;
-  if (!FAULTS.has(attempt.errorClass)) {
+  if (!isFault(attempt.errorClass)) {
     // It answered: a refusal concerns the payload, not the endpoint's health.
     control.cap = control.openUntilMs > 0 ? CAP_PROBED : Math.min(control.cap + 1, CAP_MAX);
     control.slowFaultsInRow = 0;
     control.openUntilMs = 0;
-    control.timesOpened = 0;
+    control.faultsSinceMs = null;
     return;
   }
+  control.faultsSinceMs ??= attempt.nowMs;
   if (attempt.nowMs - control.halvedAtMs >= HALVE_EVERY_MS) {
     control.cap = Math.max(CAP_MIN, Math.floor(control.cap / 2));
     control.halvedAtMs = attempt.nowMs;
@@ -77,8 +87,8 @@ export function learn(
   control.slowFaultsInRow += 1;
   // Attempts in flight when the breaker opened add no information.
   if (control.slowFaultsInRow < BREAKER_FAULTS || control.openUntilMs > attempt.nowMs) return;
-  control.openUntilMs = attempt.nowMs + Math.min(OPEN_FIRST_MS * 2 ** control.timesOpened, OPEN_MAX_MS);
-  control.timesOpened += 1;
+  const waitMs = (attempt.nowMs - control.faultsSinceMs) / OPEN_SHARE;
+  control.openUntilMs = attempt.nowMs + Math.min(Math.max(waitMs, OPEN_MIN_MS), OPEN_MAX_MS);
 }
 
 /** Maximum attempts in progress at this moment: none while the breaker is open, then one probe. */

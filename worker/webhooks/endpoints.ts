@@ -1,3 +1,4 @@
+import { attemptsAhead, type CatchUp, newCatchUp, noteClaim, windowLeft } from './catch-up.ts';
 import type { ClaimedDelivery, Quota } from './claim-deliveries.ts';
 import type { EndpointConfig } from './endpoint-config.ts';
 import { allowedHeld, type EndpointControl, newEndpointControl } from './endpoint-control.ts';
@@ -16,6 +17,7 @@ export interface Endpoint {
   webhookId: number;
   companyId: number;
   control: EndpointControl;
+  catchUp: CatchUp;
   config: EndpointConfig | null;
   /** When a change of its webhook or company was last reported, monotonic. */
   changedAtMs: number;
@@ -89,6 +91,7 @@ export function learnFromClaim(endpoint: Endpoint, asked: Quota, claimed: readon
     if (last) endpoint.freshFromId = Math.max(0, last.id - ID_MARGIN);
   }
   if (asked.retries > 0 && retries >= asked.retries) endpoint.retryAtMs = 0;
+  noteClaim(endpoint.catchUp, asked, retries, performance.now());
   if (claimed.length > 0) endpoint.activeAtMs = performance.now();
 }
 
@@ -180,6 +183,7 @@ function newEndpoint(webhookId: number, companyId: number): Endpoint {
     webhookId,
     companyId,
     control: newEndpointControl(),
+    catchUp: newCatchUp(),
     config: null,
     changedAtMs: Number.NEGATIVE_INFINITY,
     moreFresh: false,
@@ -222,6 +226,8 @@ interface Desired {
   webhookId: number;
   fresh: number;
   retries: number;
+  /** As in its claim. */
+  ahead: number;
 }
 
 function isIdle(endpoint: Endpoint, monotonicMs: number): boolean {
@@ -238,16 +244,19 @@ export function heldOf(endpoint: Endpoint): number {
 /** How much an endpoint could take now; null if it has no work or not enough room for a claim. */
 export function desiredOf(endpoint: Endpoint, now: { clockMs: number; monotonicMs: number }): Desired | null {
   const retriesDue = endpoint.retryAtMs !== null && endpoint.retryAtMs <= now.clockMs;
-  if (!endpoint.moreFresh && !retriesDue) return null;
+  const ahead = attemptsAhead(endpoint.catchUp, now.monotonicMs);
+  if (!endpoint.moreFresh && !retriesDue && ahead === 0) return null;
   const allowed = allowedHeld(endpoint.control, now.monotonicMs);
   const held = heldOf(endpoint);
   const room = allowed - held;
   // A claim for each freed slot would be a query per delivery: wait for a handful of them.
   if (room < 1 || (held > 0 && room < allowed / 4)) return null;
-  const retriesRoom = Math.ceil(allowed / 2) - endpoint.retriesInFlight - endpoint.retries.length;
-  const retries = retriesDue ? Math.max(0, Math.min(room, retriesRoom)) : 0;
+  const retriesHeld = endpoint.retriesInFlight + endpoint.retries.length;
+  const retriesRoom = Math.min(room, Math.ceil(allowed / 2) - retriesHeld);
+  const wanted = ahead > 0 ? windowLeft(endpoint.catchUp, retriesHeld) : retriesDue ? retriesRoom : 0;
+  const retries = Math.max(0, Math.min(retriesRoom, wanted));
   const fresh = endpoint.moreFresh ? Math.min(room, endpoint.freshExpected) : 0;
-  return fresh + retries > 0 ? { webhookId: endpoint.webhookId, fresh, retries } : null;
+  return fresh + retries > 0 ? { webhookId: endpoint.webhookId, fresh, retries, ahead } : null;
 }
 
 /**
@@ -272,7 +281,13 @@ function takeTurn(
       quota.fresh += fresh;
       quota.retries += retries;
     } else if (fresh + retries > 0)
-      granted.set(first.webhookId, { webhookId: first.webhookId, fresh, retries, fromId: 0 });
+      granted.set(first.webhookId, {
+        webhookId: first.webhookId,
+        fresh,
+        retries,
+        ahead: first.ahead,
+        fromId: 0,
+      });
     first.fresh -= fresh;
     first.retries -= retries;
     left -= fresh + retries;

@@ -20,6 +20,8 @@ export interface AttemptResult {
   endedAt: Date;
   /** Null: this was the last attempt, successful or not. */
   nextAttemptAt: Date | null;
+  /** Before this, the next attempt is not made early; null: it may be at any time. */
+  earlyFrom: Date | null;
 }
 
 /**
@@ -69,6 +71,7 @@ const RECORD = statementOfRows({
       latencyMs: 'integer',
       endedAt: 'timestamptz',
       nextAttemptAt: 'timestamptz',
+      earlyFrom: 'timestamptz',
     },
   },
   values: ['urls', 'types'],
@@ -78,8 +81,8 @@ WITH r AS ${results}, finished AS (
   WHERE d.id = ANY (ARRAY[r."deliveryId"]) AND d.attempts = r.attempt - 1 AND r."nextAttemptAt" IS NULL
   RETURNING ${TOUCHED}
 ), postponed AS (
-  UPDATE webhook_deliveries d SET attempts = r.attempt, next_attempt_at = r."nextAttemptAt", leased_until = NULL,
-    claimed_by = NULL
+  UPDATE webhook_deliveries d SET attempts = r.attempt, next_attempt_at = r."nextAttemptAt",
+    early_from = r."earlyFrom", leased_until = NULL, claimed_by = NULL
   FROM r
   WHERE d.id = ANY (ARRAY[r."deliveryId"]) AND d.attempts = r.attempt - 1 AND r."nextAttemptAt" IS NOT NULL
   RETURNING ${TOUCHED}

@@ -15,10 +15,12 @@
  *   (new) -> claimed        the same, the short way (`core/events/direct-delivery.ts`, `direct-delivery.ts`).
  *   due -> claimed          a claim took it (`find-work.ts`, `claim-work.ts`, `claim-deliveries.ts`).
  *   scheduled -> due        its time has come.
+ *   scheduled -> claimed    the same claims, before its time: its endpoint was away and answers again (`catch-up.ts`).
  *   claimed -> attempted    its endpoint has a free slot (`attempt-decisions.ts`, `attempts.ts`).
+ *   claimed -> scheduled    released before its time, which the claim left as it was.
  *   claimed -> due          released: the webhook or its company changed, the breaker opened, the endpoint answered 410,
- *                           the lease might end during an attempt, or the worker stops (`release` in
- *                           `dispatcher-context.ts`). Also when the worker is declared dead, or its lease ends.
+ *                           the lease might end during an attempt, the endpoint failed while it caught up, or the worker
+ *                           stops (`release` in `dispatcher-context.ts`). Also when the worker is declared dead, or its lease ends.
  *   claimed -> deleted      its webhook or its event is gone (`discardDeliveries`).
  *   attempted -> due        the worker stopped or died before the result was recorded: the attempt is repeated under the
  *                           same number.
@@ -33,13 +35,25 @@
  * idle for a minute. Its breaker (`endpoint-control.ts`) is in one of these states:
  *
  *   closed   gets up to `cap` attempts at once. An answer raises the cap, a fault halves it (at most once a second).
- *   open     gets nothing, for 10 s at first and twice as long each time, up to 120 s.
+ *   open     gets nothing, for a twentieth of the time since its first fault: 4 s at least, 120 s at most.
  *   probing  the wait is over: gets one attempt at a time.
  *
  *   closed -> open     five slow faults without an answer between them: timeouts, or other faults that took 5 s.
  *   open -> probing    the wait is over.
  *   probing -> closed  it answered; the cap starts at 4. A late answer closes an open breaker too.
  *   probing -> open    another slow fault. A quick fault changes nothing.
+ *
+ * Whether it is behind is another matter (`catch-up.ts`). A success after at least two faults and two seconds without one,
+ * or the first one that this process sees while retries wait, means that it is back:
+ *
+ *   up to date   its retries are claimed when they are due.
+ *   catching up  they are claimed oldest first, due or not, as many at once as its window allows.
+ *   paused       it failed meanwhile: as up to date, until a success after a pause of 2 s, twice as long each time up to 120 s.
+ *
+ *   up to date -> catching up  it is back; the window starts at 1. Also when an attempt fails that began before it was.
+ *   catching up -> up to date  nothing waits, for 2 s.
+ *   catching up -> paused      its window, which loses three quarters with each failure, is zero.
+ *   paused -> catching up      a success after the pause.
  *
  * Its configuration is another matter. It is unknown (`config` is null) before the first claim and after a change of the
  * webhook or its company: nothing begins until deliveries are claimed again and it has been read. An endpoint that

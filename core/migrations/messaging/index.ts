@@ -1,4 +1,5 @@
 import { Baseline } from './0001-baseline.ts';
+import { EarlyRetries } from './0002-early-retries.ts';
 
 /** Every migration of the messaging schema, oldest first. A landed one is never edited. */
-export const migrations = [Baseline];
+export const migrations = [Baseline, EarlyRetries];

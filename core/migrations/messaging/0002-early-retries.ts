@@ -1,0 +1,16 @@
+import { Migration } from '@mikro-orm/migrations';
+
+/** Retries of an endpoint that is back are claimed oldest first, before they are due (WHK-27). */
+export class EarlyRetries extends Migration {
+  override name = '0002-early-retries';
+
+  override up(): void {
+    this.addSql(`
+-- When the next attempt may be made before it is due: null: at any time. A receiver that asked for time gets it, and no
+-- two attempts in a row are early.
+ALTER TABLE webhook_deliveries ADD COLUMN early_from timestamptz;
+-- The order of the events. A row comes here with its first failure, and each later attempt moves it, as in the other index.
+CREATE INDEX webhook_deliveries_waiting ON webhook_deliveries (webhook_id, id) WHERE attempts > 0;
+`);
+  }
+}
