@@ -2,6 +2,7 @@
 
 import type { Readable } from 'node:stream';
 import type { InstanceScope } from '../access/instance-scope.ts';
+import type { DatabaseWait } from '../platform/database/in-time.ts';
 import type { SpooledFile } from './spool.ts';
 
 /** The kind of message that a send makes of the media: decides which MIME types may pass. */
@@ -34,26 +35,44 @@ export interface MediaRecord {
   sha256: string;
 }
 
+/** The request that a source works for. */
+interface MediaRequest {
+  /** Aborts when its client is gone. */
+  signal?: AbortSignal | undefined;
+  /** How long it may wait for the database; absent: nobody waits for its answer. */
+  wait?: DatabaseWait | undefined;
+}
+
 /** The sources of a send's media (MED-1), before it is accepted. */
 export interface MediaSources {
   /**
    * Fetches and stores, or takes it from the cache of 7 days. Throws ApiError 502 MEDIA_FETCH_FAILED, 503
    * SERVICE_UNAVAILABLE.
    */
-  fromUrl(scope: MediaScope, url: string, kind: MediaKind, signal?: AbortSignal): Promise<MediaRecord>;
+  fromUrl(scope: MediaScope, url: string, kind: MediaKind, request?: MediaRequest): Promise<MediaRecord>;
   /**
    * A data URI or bare base64. Throws ApiError 400 BAD_REQUEST, 413 MEDIA_TOO_LARGE, 415
    * UNSUPPORTED_MEDIA_TYPE, 503 SERVICE_UNAVAILABLE with Retry-After when memory is short.
    */
-  fromBase64(scope: MediaScope, data: string, kind: MediaKind): Promise<MediaRecord>;
+  fromBase64(scope: MediaScope, data: string, kind: MediaKind, request?: MediaRequest): Promise<MediaRecord>;
   /** One file of the request, read to its end. Throws as `fromBase64`. */
-  fromUpload(scope: MediaScope, file: UploadedFile, kind: MediaKind): Promise<MediaRecord>;
+  fromUpload(
+    scope: MediaScope,
+    file: UploadedFile,
+    kind: MediaKind,
+    request?: MediaRequest,
+  ): Promise<MediaRecord>;
   /**
    * Media of this instance that is still kept; null for an unknown, foreign or expired id. Asked once for
    * each send by media_id: look-ups that arrive together should share a query. Throws ApiError 415
    * UNSUPPORTED_MEDIA_TYPE when it cannot be sent as `kind`.
    */
-  find(scope: MediaScope, mediaId: string, kind: MediaKind): Promise<MediaRecord | null>;
+  find(
+    scope: MediaScope,
+    mediaId: string,
+    kind: MediaKind,
+    request?: MediaRequest,
+  ): Promise<MediaRecord | null>;
 }
 
 /** Media that cannot be sent; `reason` is stable snake_case and reaches the failure event. */

@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { MEDIA_MAX_BYTES, URL_CACHE_DAYS } from '@posthorn/contract/limits.ts';
+import type { Db } from '../platform/database/db.ts';
+import { answeringInTime, type DatabaseWait } from '../platform/database/in-time.ts';
 import { DAY_MS } from '../platform/durations.ts';
 import { createBase64Decoder } from './base64-decoder.ts';
 import { FetchFailed, fetchMedia } from './fetch-media.ts';
@@ -21,19 +23,19 @@ export function createMediaSources(deps: MediaDeps & { finder: MediaFinder }): M
   const fetching = new Map<string, Promise<MediaRecord>>();
 
   return {
-    async fromUrl(scope, url, kind, signal) {
+    async fromUrl(scope, url, kind, { signal, wait } = {}) {
       const urlHash = hash('sha256', url, 'buffer');
-      // Concurrent sends that name one address share one fetch. It ignores the signal of the first caller: that one
-      // going away must not fail the others.
+      // Concurrent sends that name one address share one fetch. It takes the first caller's time of waiting for the
+      // database, but not that caller's signal: one going away must not fail the others.
       const key = `${scope.instanceId} ${kind} ${urlHash.toString('hex')}`;
-      const shared = fetching.get(key) ?? fetchOnce(deps, scope, { url, urlHash, kind });
+      const shared = fetching.get(key) ?? fetchOnce(within(deps, wait), scope, { url, urlHash, kind });
       if (!fetching.has(key)) {
         fetching.set(key, shared);
         shared.catch(() => undefined).finally(() => fetching.delete(key));
       }
       return signal ? abortable(shared, signal) : shared;
     },
-    async fromBase64(scope, data, kind) {
+    async fromBase64(scope, data, kind, { wait } = {}) {
       const storage = requireStorage(deps);
       const release = deps.budget.take(scope.companyId, data.length);
       try {
@@ -41,20 +43,23 @@ export function createMediaSources(deps: MediaDeps & { finder: MediaFinder }): M
         const file = await deps.spool.write(decoded(data, decoder));
         const named = { declaredType: decoder.mimeType(), fileName: '' };
         const takes = (mimeType: string) => canBeSentAs(mimeType, kind);
-        return await saveMedia({ ...deps, storage }, { scope, origin: 'base64', file, takes, ...named });
+        return await saveMedia(
+          { ...within(deps, wait), storage },
+          { scope, origin: 'base64', file, takes, ...named },
+        );
       } catch (err) {
         throw err instanceof MediaRejected ? sendErrorOf(err) : err;
       } finally {
         release();
       }
     },
-    async fromUpload(scope, upload, kind) {
+    async fromUpload(scope, upload, kind, { wait } = {}) {
       const storage = requireStorage(deps);
       const { stream, spooled, fileName, mimeType, isBase64 } = upload;
       const release = deps.budget.take(scope.companyId, spooled ? 0 : storage.writeMemoryBytes);
       try {
         return await saveMedia(
-          { ...deps, storage },
+          { ...within(deps, wait), storage },
           {
             scope,
             origin: isBase64 ? 'base64' : 'uploads',
@@ -70,14 +75,21 @@ export function createMediaSources(deps: MediaDeps & { finder: MediaFinder }): M
         release();
       }
     },
-    async find(scope, mediaId, kind) {
+    async find(scope, mediaId, kind, { wait } = {}) {
       requireStorage(deps);
-      const media = await deps.finder.push({ ...scope, mediaId });
-      if (!media || (isExpired(media, deps.clock) && !(await isAwaited(deps, media)))) return null;
+      const found = deps.finder.push({ ...scope, mediaId }, wait?.untilMs());
+      const media = await (wait ? wait.for(found) : found);
+      if (!media || (isExpired(media, deps.clock) && !(await isAwaited(within(deps, wait), media))))
+        return null;
       if (!canBeSentAs(media.mimeType, kind)) throw apiError('UNSUPPORTED_MEDIA_TYPE');
       return recordOf(media);
     },
   };
+}
+
+/** The same, with a database that answers within the time of one request. */
+function within<Deps extends { db: Db }>(deps: Deps, wait: DatabaseWait | undefined): Deps {
+  return wait ? { ...deps, db: answeringInTime(deps.db, wait) } : deps;
 }
 
 /** A scheduled send holds its media: what was there when it was scheduled is there when it is due. */

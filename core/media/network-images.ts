@@ -58,7 +58,7 @@ export function createNetworkImages(
     if (failures.has(key)) return null;
     try {
       const fetched = await ofCompany(scope.companyId, (own) =>
-        own.run(() => all.run(() => sources.fromUrl(scope, url, 'image', signal), signal), signal),
+        own.run(() => all.run(() => sources.fromUrl(scope, url, 'image', { signal }), signal), signal),
       );
       return fetched.mediaId;
     } catch {

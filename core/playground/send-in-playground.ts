@@ -9,6 +9,7 @@ import type { Principal } from '../access/principal.ts';
 import { PLATFORM_COMPANY_ID } from '../access/superadmin.ts';
 import { sendRules } from '../content/rules.ts';
 import type { MediaSources } from '../media/media-port.ts';
+import { answeringInTime, type DatabaseWait } from '../platform/database/in-time.ts';
 import { DAY_MS } from '../platform/durations.ts';
 import { isUuid, messageIdOf, newId } from '../platform/ids.ts';
 import { prepareSend } from '../sending/prepare-send.ts';
@@ -39,11 +40,19 @@ export function requireEnabled({ playground }: Pick<PlaygroundDeps, 'playground'
  * not the user's; 404 MESSAGE_NOT_FOUND for a message that is not; and what a send throws.
  */
 export async function sendInPlayground(
-  deps: PlaygroundDeps,
-  input: { principal: Principal; body: PlaygroundBody; traceId: string; signal: AbortSignal },
+  unbounded: PlaygroundDeps,
+  input: {
+    principal: Principal;
+    body: PlaygroundBody;
+    traceId: string;
+    signal: AbortSignal;
+    /** How long it may wait for the database. */
+    wait: DatabaseWait;
+  },
 ): Promise<PlaygroundSent> {
-  requireEnabled(deps);
-  const { principal, traceId, signal } = input;
+  requireEnabled(unbounded);
+  const { principal, traceId, signal, wait } = input;
+  const deps = { ...unbounded, db: answeringInTime(unbounded.db, wait) };
   const { userId } = principal;
   const { kind: named, to, ...content } = input.body;
   const kind = named as PlaygroundKind;
@@ -60,7 +69,7 @@ export async function sendInPlayground(
   const id = newId();
   await takeSend(deps, { id, companyId: principal.companyId, userId, phone, shownBy: target?.id ?? id });
   try {
-    await accept(deps, { kind, body, phone, id, traceId, signal });
+    await accept(deps, { kind, body, phone, id, traceId, signal, wait });
   } catch (err) {
     if (err instanceof ApiError && err.status < 500) await returnSend(deps.db, id);
     throw err;
@@ -78,6 +87,7 @@ async function accept(
     id: string;
     traceId: string;
     signal: AbortSignal;
+    wait: DatabaseWait;
   },
 ): Promise<void> {
   await requireSharedInstance(deps, send.signal);
@@ -90,6 +100,7 @@ async function accept(
     force: false,
     body: send.body,
     signal: send.signal,
+    wait: send.wait,
     traceId: send.traceId,
     messageId: send.id,
   };

@@ -19,7 +19,7 @@ import { settingsOf } from '../instances/settings.ts';
 import type { Bus } from '../platform/broker/bus.ts';
 import { createCoalescer } from '../platform/database/coalesce.ts';
 import { type Db, isUnavailable } from '../platform/database/db.ts';
-import { DATABASE_WAIT_MS, inTime } from '../platform/database/in-time.ts';
+import { DatabaseWait } from '../platform/database/in-time.ts';
 import { canonicalJson, hashKey } from '../platform/hashes.ts';
 import { isUuid, networkIdOf, newId } from '../platform/ids.ts';
 import type { Clock } from '../platform/process/clock.ts';
@@ -65,9 +65,9 @@ export function createAcceptor(deps: AcceptDeps): Acceptor {
   });
   return {
     async acceptSend(command) {
-      const untilMs = command.acceptByMs ?? performance.now() + DATABASE_WAIT_MS;
+      const wait = command.wait ?? new DatabaseWait();
       try {
-        return await inTime(coalescer.push(command, untilMs), untilMs);
+        return await wait.for(coalescer.push(command, wait.untilMs()));
       } catch (cause) {
         if (isUnavailable(cause)) throw apiError('SERVICE_UNAVAILABLE', { cause });
         throw cause;

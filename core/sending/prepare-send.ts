@@ -7,6 +7,7 @@ import { sendRules } from '../content/rules.ts';
 import type { MediaKind, MediaRecord, MediaScope, MediaSources } from '../media/media-port.ts';
 import { findReferenced } from '../messages/find-referenced.ts';
 import type { Db } from '../platform/database/db.ts';
+import { answeringInTime } from '../platform/database/in-time.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import { findReferencedStatus } from '../status/find-status.ts';
 import { checkBeforeMedia } from './check-before-media.ts';
@@ -42,12 +43,13 @@ export function prepareSend(deps: PrepareDeps, request: SendRequest): PreparedSe
 }
 
 async function prepareWithLookups(
-  deps: PrepareDeps,
+  { db, media, clock }: PrepareDeps,
   request: SendRequest,
   rule: SendRule,
   kind: MediaKind | null,
 ): Promise<PreparedSend> {
-  const { body, instanceId } = request;
+  const { body, instanceId, wait } = request;
+  const deps = { media, clock, db: wait ? answeringInTime(db, wait) : db };
   const found: FoundMedia = kind
     ? await findMedia(deps, request, kind)
     : { media: undefined, identity: body };
@@ -72,10 +74,10 @@ function applyRule(
 type FoundMedia = { identity: unknown } & ({ media: MediaRecord | undefined } | { refusal: ApiError });
 
 async function findMedia(deps: PrepareDeps, request: SendRequest, kind: MediaKind): Promise<FoundMedia> {
-  const { body, instanceId, principal, file, signal } = request;
+  const { body, instanceId, principal, file } = request;
   const { media_id, media_url, media_base64 } = body as MediaSourceFields;
   const byId = async (scope: MediaScope, mediaId: string, identity: unknown): Promise<FoundMedia> => {
-    const media = await deps.media.find(scope, mediaId, kind);
+    const media = await deps.media.find(scope, mediaId, kind, request);
     return media
       ? { media, identity }
       : { refusal: apiError('NOT_FOUND', { message: 'media not found' }), identity };
@@ -91,9 +93,10 @@ async function findMedia(deps: PrepareDeps, request: SendRequest, kind: MediaKin
   // The acceptor answers a replay from its key, so nothing is fetched or stored; only unread bytes have to be.
   if (isReplay && (!file || file.spooled)) return { refusal: apiError('SERVICE_UNAVAILABLE'), identity };
   if (media_id) return byId(scope, media_id, identity);
-  if (media_url) return { media: await deps.media.fromUrl(scope, media_url, kind, signal), identity };
-  if (media_base64) return { media: await deps.media.fromBase64(scope, media_base64, kind), identity };
+  if (media_url) return { media: await deps.media.fromUrl(scope, media_url, kind, request), identity };
+  if (media_base64)
+    return { media: await deps.media.fromBase64(scope, media_base64, kind, request), identity };
   if (!file) throw new Error('a send with media passed the contract without a source');
-  const media = await deps.media.fromUpload(scope, file, kind);
+  const media = await deps.media.fromUpload(scope, file, kind, request);
   return { media, identity: { ...body, file: media.sha256 } };
 }

@@ -12,6 +12,7 @@ import { abilityRefusal, lacksSql } from '../instances/driver-abilities.ts';
 import { settingsOf } from '../instances/settings.ts';
 import { findReferenced } from '../messages/find-referenced.ts';
 import type { Sql } from '../platform/database/db.ts';
+import { answeringInTime, type DatabaseWait } from '../platform/database/in-time.ts';
 import { DAY_MS } from '../platform/durations.ts';
 import { canonicalJson, hashKey } from '../platform/hashes.ts';
 import { isUuid, newId } from '../platform/ids.ts';
@@ -26,6 +27,8 @@ export interface ScheduleInput {
   traceId: string;
   body: ScheduleBody;
   signal?: AbortSignal | undefined;
+  /** How long it may wait for the database. */
+  wait: DatabaseWait;
 }
 
 /** Scheduled sends have a space of idempotency keys of their own. */
@@ -37,13 +40,14 @@ const KEY_SCOPE = 'scheduled';
  * when its time has come (fire-scheduled.ts). Throws ApiError as a send does.
  */
 export async function scheduleSend(
-  deps: PrepareDeps,
+  unbounded: PrepareDeps,
   input: ScheduleInput,
 ): Promise<ScheduleAccepted & { replayed: boolean }> {
   const { type } = input.body;
+  const deps = { ...unbounded, db: answeringInTime(unbounded.db, input.wait) };
   const sendAt = new Date(input.body.send_at);
   const { body } = parseInput(z.object({ body: sendRules[type].body }), { body: input.body.body }, 'body');
-  const prepared = await prepareSend(deps, { ...input, operation: type, body, keyScope: KEY_SCOPE });
+  const prepared = await prepareSend(unbounded, { ...input, operation: type, body, keyScope: KEY_SCOPE });
   // Checked only when it is no replay: by then the time may have passed.
   const refusal =
     momentRefusal(sendAt, deps.clock.now()) ??

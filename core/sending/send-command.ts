@@ -1,5 +1,6 @@
 import type { Operation } from '@posthorn/contract/message-types.ts';
 import type { Principal } from '../access/principal.ts';
+import type { DatabaseWait } from '../platform/database/in-time.ts';
 import type { PreparedSend } from './prepare-send.ts';
 import type { SendRequest } from './send-request.ts';
 
@@ -16,8 +17,8 @@ export type SendCommand = {
   keyScope?: string | undefined;
   /** The message id that was promised; a new one when absent. */
   messageId?: string | undefined;
-  /** Monotonic: by when it is answered; without it in {@link DATABASE_WAIT_MS}. */
-  acceptByMs?: number | undefined;
+  /** How long the request may wait for the database; a time of its own when absent. */
+  wait?: DatabaseWait | undefined;
 } & PreparedSend;
 
 /** Puts together what the acceptor takes. */
@@ -25,17 +26,8 @@ export function commandOf(
   request: SendRequest & { traceId: string; messageId?: string | undefined },
   prepared: PreparedSend,
 ): SendCommand {
-  const {
-    principal,
-    instanceId,
-    operation,
-    idempotencyKey,
-    force,
-    traceId,
-    keyScope,
-    messageId,
-    acceptByMs,
-  } = request;
+  const { principal, instanceId, operation, idempotencyKey, force, traceId, keyScope, messageId, wait } =
+    request;
   return {
     principal,
     instanceId,
@@ -45,7 +37,7 @@ export function commandOf(
     traceId,
     keyScope,
     messageId,
-    acceptByMs,
+    wait,
     ...prepared,
   };
 }

@@ -1,6 +1,7 @@
 import type { Operation } from '@posthorn/contract/message-types.ts';
 import type { Principal } from '../access/principal.ts';
 import type { UploadedFile } from '../media/media-port.ts';
+import type { DatabaseWait } from '../platform/database/in-time.ts';
 
 /** A send as it was asked for, by the API or by a schedule. Its body has passed the contract. */
 export interface SendRequest {
@@ -16,8 +17,8 @@ export interface SendRequest {
   /** The file of a multipart form or the bytes of `media_base64`, in place of the JSON sources. */
   file?: UploadedFile | undefined;
   signal?: AbortSignal | undefined;
-  /** Monotonic: by when it is answered. Absent where something is fetched or received first. */
-  acceptByMs?: number | undefined;
+  /** How long it may wait for the database. Absent where nobody waits for its answer. */
+  wait?: DatabaseWait | undefined;
   /** The key space of a scheduled send, which is not its operation's; its instance need not be connected yet. */
   keyScope?: string | undefined;
 }

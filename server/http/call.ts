@@ -19,6 +19,8 @@ export interface HandlerInput {
   readonly traceId: string;
   /** When its headers had arrived, before any lookup; monotonic, ms. */
   readonly startedAt: number;
+  /** How long the gate has waited for the database, ms. */
+  readonly gateMs: number;
   readonly headers: IncomingHttpHeaders;
   /** The request as Node received it. */
   readonly incoming: IncomingMessage;
@@ -57,6 +59,7 @@ export class Call implements HandlerInput {
   readonly route: PreparedRoute;
   readonly traceId: string;
   readonly startedAt: number;
+  gateMs = 0;
   params: Record<string, string>;
   query: unknown = undefined;
   body: unknown = undefined;

@@ -137,11 +137,17 @@ function openGate(deps: ServeDeps, prepared: PreparedRoute): Middleware {
       sendError(deps, call, err);
       return;
     }
-    if (waiting === undefined) pass();
-    else
-      inTime(waiting, call.startedAt + DATABASE_WAIT_MS).then(pass, (err: unknown) =>
-        sendError(deps, call, err),
-      );
+    if (waiting === undefined) {
+      pass();
+      return;
+    }
+    const looked = () => {
+      call.gateMs = performance.now() - call.startedAt;
+      pass();
+    };
+    inTime(waiting, call.startedAt + DATABASE_WAIT_MS).then(looked, (err: unknown) =>
+      sendError(deps, call, err),
+    );
   };
 }
 

@@ -56,7 +56,7 @@ export interface HandlersDeps
 
 /** A handler for every route of the messaging contract, one file per resource. */
 export function messagingHandlers(deps: HandlersDeps): Handlers<typeof messagingContract> {
-  // A send is answered in time whatever the database does.
+  // Their statements are answered in time each; those of one send have one time together.
   const sends = { ...deps, db: answeringInTime(deps.db) };
   return {
     auth: authRoutes(deps),

@@ -1,4 +1,5 @@
 import type { scheduled } from '@posthorn/contract/messaging/scheduled.ts';
+import { DatabaseWait } from '@posthorn/core/platform/database/in-time.ts';
 import type { Orm } from '@posthorn/core/platform/database/orm.ts';
 import { cancelScheduled } from '@posthorn/core/sending/cancel-scheduled.ts';
 import { listScheduled } from '@posthorn/core/sending/list-scheduled.ts';
@@ -18,6 +19,7 @@ export function scheduledRoutes(deps: PrepareDeps & { orm: Orm }): Handlers<type
         idempotencyKey: keyOf(input),
         force: isForced(input),
         traceId: input.traceId,
+        wait: new DatabaseWait(input.gateMs),
         body: input.body,
       });
       return { status: 202, body: accepted, headers: replayHeaders({ replayed }) };

@@ -1,14 +1,14 @@
 import type { Operation } from '@posthorn/contract/message-types.ts';
 import { sendRules } from '@posthorn/core/content/rules.ts';
 import type { UploadedFile } from '@posthorn/core/media/media-port.ts';
-import { DATABASE_WAIT_MS } from '@posthorn/core/platform/database/in-time.ts';
+import { DatabaseWait } from '@posthorn/core/platform/database/in-time.ts';
 import { type SendDeps, send } from '@posthorn/core/sending/send.ts';
 import type { AcceptedSend } from '@posthorn/core/sending/send-command.ts';
 import type { HandlerInput } from '../http/call.ts';
 
 /** The parts of an HTTP request that the handler of any send reads. */
 export interface SendHandlerInput
-  extends Pick<HandlerInput, 'principal' | 'traceId' | 'headers' | 'signal' | 'startedAt'> {
+  extends Pick<HandlerInput, 'principal' | 'traceId' | 'headers' | 'signal' | 'gateMs'> {
   readonly params: { readonly instanceId: string };
   readonly body: object;
   /** The file of a multipart form, or `media_base64`. */
@@ -72,7 +72,7 @@ async function sendAs(
     file: input.file,
     // Reading it creates a controller, so only operations that fetch media do.
     signal: sendRules[operation].media ? input.signal : undefined,
-    acceptByMs: sendRules[operation].media ? undefined : input.startedAt + DATABASE_WAIT_MS,
+    wait: new DatabaseWait(input.gateMs),
     traceId: input.traceId,
   });
   return { accepted, idempotencyKey };

@@ -15,8 +15,8 @@ import { sized } from './size.ts';
 const STALL_MS = sized(25_000, 25_000, 50_000);
 const SENDS = 20;
 const AIM_MS = 10_500;
-/** The next limit after the one of accepts. */
-const NEVER_MS = 25_000;
+/** The time of an accept, and what a busy machine takes besides. */
+const NEVER_MS = 12_000;
 
 test(`PostgreSQL stands still for ${STALL_MS / 1000} s: accepts answer 503 within 10 s, and their keys replay`, async (t) => {
   const postgres = await startPostgres({ fsync: false });
