@@ -1,7 +1,7 @@
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
-import { integerId, integerQuery, timestamp } from '../fields.ts';
-import { NOTE_MAX_CHARS, NOTES_LIMIT } from '../limits.ts';
+import { integerId, integerQuery, integerRange, timestamp } from '../fields.ts';
+import { INTEGER_ID_MAX, NOTE_MAX_CHARS, NOTES_LIMIT } from '../limits.ts';
 import { c, route } from '../route-meta.ts';
 
 /** In characters as people count them: an emoji is one. */
@@ -46,10 +46,7 @@ export const notes = {
       path: NOTES,
       query: z.object({
         limit: integerQuery(NOTES_LIMIT),
-        before: z.coerce
-          .number<number | string>()
-          .int()
-          .positive()
+        before: integerRange({ max: INTEGER_ID_MAX })
           .optional()
           .meta({ description: 'Notes older than the one of this id' }),
       }),

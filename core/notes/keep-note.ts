@@ -50,7 +50,7 @@ export async function listNotes(
     [
       instanceId,
       await chatJidOf(deps.db, instanceId, input.chatId),
-      Math.min(input.before ?? INTEGER_ID_MAX, INTEGER_ID_MAX),
+      input.before ?? INTEGER_ID_MAX,
       input.limit + 1,
     ],
   );

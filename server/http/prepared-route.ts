@@ -56,7 +56,8 @@ const isBigInteger = integerUpTo(Number.MAX_SAFE_INTEGER);
 const isStorable: Shape = (value) => !value.includes('\0');
 
 /**
- * Ids looked up by type; a malformed one is answered like an unknown one. Other parameters (a message id, a
+ * Ids looked up by type, by the name of the parameter, or of its route and it; a malformed one is answered like an unknown
+ * one. Other parameters (a message id, a
  * JID, a phone) are left to their use case, unless no column can hold them.
  */
 const SHAPES: Record<string, Shape> = {
@@ -70,6 +71,7 @@ const SHAPES: Record<string, Shape> = {
   logId: isBigInteger,
   itemId: isInteger,
   id: isInteger,
+  'admin.reprocessEvent id': isBigInteger,
 };
 
 const ROLES: Record<RouteMeta['access'], ReadonlySet<Role> | null> = {
@@ -90,7 +92,7 @@ export function prepareRoute(name: string, route: AppRoute, metrics: Metrics): P
     takesKey: meta.auth === 'any',
     roles: ROLES[meta.access],
     checksCsrf: route.method !== 'GET' && meta.auth !== 'none' && meta.csrf !== 'optional',
-    params: paramsOf(route),
+    params: paramsOf(name, route),
     body: schemaOf('body' in route ? route.body : undefined),
     takesBase64: meta.raw === 'multipart' && 'body' in route && hasField(route.body, 'media_base64'),
     query: schemaOf(route.query),
@@ -112,7 +114,7 @@ export function prepareRoute(name: string, route: AppRoute, metrics: Metrics): P
  * the beginning of the path; later ones answer with their own code (`messageId`: MESSAGE_NOT_FOUND) or
  * NOT_FOUND, whichever the route documents.
  */
-function paramsOf(route: AppRoute): PreparedParam[] {
+function paramsOf(routeName: string, route: AppRoute): PreparedParam[] {
   const { notFound, notFoundMessages = {} } = metaOf(route);
   const documented = errorsOf(route);
   const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
@@ -121,7 +123,7 @@ function paramsOf(route: AppRoute): PreparedParam[] {
     // INVALID_ID concerns the shape itself, for every id (billing, ERR-9).
     const ofAll = at === 0 || notFound === 'INVALID_ID';
     const code = ofAll ? notFound : own.find((candidate) => documented.includes(candidate));
-    const fits = SHAPES[name] ?? isStorable;
+    const fits = SHAPES[`${routeName} ${name}`] ?? SHAPES[name] ?? isStorable;
     // A login provider has its own codes, and its name has none of these shapes.
     if (fits === isStorable && code === undefined && notFound === undefined) return [];
     return [
