@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { waitFor } from '../support/process.ts';
 import { startRabbit } from '../support/rabbitmq.ts';
+import { RABBIT_ALARMS } from '../support/rabbitmq-server.ts';
 import type { SystemWorker } from '../support/system.ts';
 import { sized } from './size.ts';
 import { connectInstances, merge, proveExactlyOnce, sendTexts } from './traffic.ts';
@@ -10,40 +11,41 @@ import { useSystem } from './use-system.ts';
 const INSTANCES = 4;
 const PER_INSTANCE = sized(30, 30, 300);
 
-test('RabbitMQ short of memory: every worker is ready, also after its restart, says why, and sends go on', async (t) => {
-  const rabbit = await startRabbit();
-  t.after(() => rabbit.stop());
-  const system = await useSystem(t, { workers: 2, amqpUrl: rabbit.url });
-  const { company, instances } = await connectInstances(system, INSTANCES);
-  await rabbit.ctl('set_vm_memory_high_watermark', '0.0000001');
-  const ready = async (worker: SystemWorker) => {
-    const answer = await fetch(`${worker.url}/ready`);
-    const { checks } = (await answer.json()) as { checks: Record<string, string> };
-    return { status: answer.status, broker: checks.broker! };
-  };
-  const traffic = sendTexts(system, company, instances, PER_INSTANCE, 100);
-  // A rolling update: each starts again during the alarm, and is ready, or `restart` rejects.
-  for (const worker of system.workers) await worker.restart();
-  const sent = await traffic.done;
-  // RabbitMQ blocks who publishes, and the owner of shard 0 publishes what waits for longer than a moment. After the
-  // restarts the shards are shared anew, so that its owner may change, and both may have published.
-  system.sandbox.signal('SIGSTOP');
-  // In another order, so that nobody gets a third message of one account, which the guard refuses.
-  const waiting = sendTexts(system, company, [...instances].reverse(), 2);
-  await waitFor(
-    async () => {
-      const told = await Promise.all(system.workers.map(ready));
-      for (const { status, broker } of told) {
-        assert.equal(status, 200, broker);
-        assert.match(broker, /^ok$|^ok, but RabbitMQ is short of memory or disk/);
-      }
-      return told.some(({ broker }) => broker !== 'ok');
-    },
-    60_000,
-    { what: 'the owner of shard 0 has published, and says that it is blocked', everyMs: 200 },
-  ).finally(() => system.sandbox.signal('SIGCONT'));
-  await proveExactlyOnce(system, instances, merge(sent, await waiting.done));
-  for (const worker of system.workers) assert.equal((await ready(worker)).status, 200);
-  await rabbit.ctl('set_vm_memory_high_watermark', 'absolute', '512MB');
-  for (const worker of system.workers) await waitFor(async () => (await ready(worker)).broker === 'ok');
-});
+for (const { short, raise, clear } of RABBIT_ALARMS)
+  test(`RabbitMQ short of ${short}: every worker is ready, also after its restart, says why, and sends go on`, async (t) => {
+    const rabbit = await startRabbit();
+    t.after(() => rabbit.stop());
+    const system = await useSystem(t, { workers: 2, amqpUrl: rabbit.url });
+    const { company, instances } = await connectInstances(system, INSTANCES);
+    await rabbit.ctl(...raise);
+    const ready = async (worker: SystemWorker) => {
+      const answer = await fetch(`${worker.url}/ready`);
+      const { checks } = (await answer.json()) as { checks: Record<string, string> };
+      return { status: answer.status, broker: checks.broker! };
+    };
+    const traffic = sendTexts(system, company, instances, PER_INSTANCE, 100);
+    // A rolling update: each starts again during the alarm, and is ready, or `restart` rejects.
+    for (const worker of system.workers) await worker.restart();
+    const sent = await traffic.done;
+    // RabbitMQ blocks who publishes, and the owner of shard 0 publishes what waits for longer than a moment. After the
+    // restarts the shards are shared anew, so that its owner may change, and both may have published.
+    system.sandbox.signal('SIGSTOP');
+    // In another order, so that nobody gets a third message of one account, which the guard refuses.
+    const waiting = sendTexts(system, company, [...instances].reverse(), 2);
+    await waitFor(
+      async () => {
+        const told = await Promise.all(system.workers.map(ready));
+        for (const { status, broker } of told) {
+          assert.equal(status, 200, broker);
+          assert.match(broker, /^ok$|^ok, but RabbitMQ is short of memory or disk/);
+        }
+        return told.some(({ broker }) => broker !== 'ok');
+      },
+      60_000,
+      { what: 'the owner of shard 0 has published, and says that it is blocked', everyMs: 200 },
+    ).finally(() => system.sandbox.signal('SIGCONT'));
+    await proveExactlyOnce(system, instances, merge(sent, await waiting.done));
+    for (const worker of system.workers) assert.equal((await ready(worker)).status, 200);
+    await rabbit.ctl(...clear);
+    for (const worker of system.workers) await waitFor(async () => (await ready(worker)).broker === 'ok');
+  });

@@ -7,7 +7,7 @@ import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { tellFigure } from '../support/figures.ts';
 import { freePort, waitFor } from '../support/process.ts';
 import { startRabbit } from '../support/rabbitmq.ts';
-import type { RabbitServer } from '../support/rabbitmq-server.ts';
+import { RABBIT_ALARMS, type RabbitServer } from '../support/rabbitmq-server.ts';
 
 const log = createLog({ level: process.env.LOG_LEVEL ?? 'silent', role: 'test' });
 const RECOVERY_MS = 30_000;
@@ -152,38 +152,40 @@ describe('RabbitMQ that fails', () => {
     await broker.publish('allowed', 1);
   });
 
-  it('drains its queues while it is short of memory and takes no publishes', async () => {
-    connect(1_000);
-    const got = new Set<unknown>();
-    const filling = Array.from({ length: 20 }, (_, n) => n);
-    const gate = Promise.withResolvers<void>();
-    await broker.declare(['full']);
-    await broker.consume('full', { prefetch: 2 }, async (body) => {
-      await gate.promise;
-      got.add(body);
-    });
-    // Some may come twice, when one stands still for longer than its confirmation may take.
-    for (const n of filling) await waitFor(() => broker.publish('full', n).then(() => true));
-    await rabbit.ctl('set_vm_memory_high_watermark', '0.0000001');
-    try {
-      // The broker says so with the next publish, which may still be the one that is not confirmed.
-      await waitFor(async () => {
-        await broker.publish('full', 'x').catch(() => {});
-        return !broker.isUp();
+  for (const { short, raise, clear } of RABBIT_ALARMS)
+    it(`drains its queues while it is short of ${short} and takes no publishes`, async () => {
+      connect(1_000);
+      const got = new Set<unknown>();
+      const queue = `full-${short}`;
+      const filling = Array.from({ length: 20 }, (_, n) => n);
+      const gate = Promise.withResolvers<void>();
+      await broker.declare([queue]);
+      await broker.consume(queue, { prefetch: 2 }, async (body) => {
+        await gate.promise;
+        got.add(body);
       });
-      await assert.rejects(broker.publish('full', 'y'), /down/);
-      assert.equal(broker.isBlocked(), true);
-      // What a process that has published already declares meanwhile is declared.
-      await broker.declare(['declared-meanwhile']);
-      gate.resolve();
-      await waitFor(() => filling.every((n) => got.has(n)));
-    } finally {
-      await rabbit.ctl('set_vm_memory_high_watermark', 'absolute', '512MB');
-    }
-    await waitFor(() => broker.isUp());
-    assert.equal(broker.isBlocked(), false);
-    await waitFor(() => broker.publish('full', 'z').then(() => true));
-  });
+      // Some may come twice, when one stands still for longer than its confirmation may take.
+      for (const n of filling) await waitFor(() => broker.publish(queue, n).then(() => true));
+      await rabbit.ctl(...raise);
+      try {
+        // The broker says so with the next publish, which may still be the one that is not confirmed.
+        await waitFor(async () => {
+          await broker.publish(queue, 'x').catch(() => {});
+          return !broker.isUp();
+        });
+        await assert.rejects(broker.publish(queue, 'y'), /down/);
+        assert.equal(broker.isBlocked(), true);
+        // What a process that has published already declares meanwhile is declared.
+        await broker.declare([`${queue}-declared-meanwhile`]);
+        gate.resolve();
+        await waitFor(() => filling.every((n) => got.has(n)));
+      } finally {
+        await rabbit.ctl(...clear);
+      }
+      await waitFor(() => broker.isUp());
+      assert.equal(broker.isBlocked(), false);
+      await waitFor(() => broker.publish(queue, 'z').then(() => true));
+    });
 
   it('closes in time when it has vanished without a word', async () => {
     connect(300);

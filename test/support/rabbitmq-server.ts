@@ -7,6 +7,17 @@ import { connect } from 'node:net';
  */
 export const SYNC_TABLES = ['eval', '[dets:sync(T) || T <- dets:all()].'] as const;
 
+/** The two alarms at which a broker takes no publishes: what raises one, and what ends it. */
+export const RABBIT_ALARMS = [
+  {
+    short: 'memory',
+    raise: ['set_vm_memory_high_watermark', '0.0000001'],
+    clear: ['set_vm_memory_high_watermark', 'absolute', '512MB'],
+  },
+  // More than any disk has free.
+  { short: 'disk', raise: ['set_disk_free_limit', '1000000GB'], clear: ['set_disk_free_limit', '1MB'] },
+] as const;
+
 /** A private broker that a test may hurt. */
 export interface RabbitServer {
   /** With the default virtual host. */
