@@ -7,11 +7,13 @@ import { createWhatsAppDriver } from '@posthorn/network/whatsapp/driver.ts';
 import { loadLibrary } from '@posthorn/network/whatsapp/library.ts';
 
 /** Defaults by driver: real networks look for accounts that send like machines (SND-39). */
-const PACING_MIN_MS: Record<string, number> = { sandbox: 0, whatsapp: 1_000 };
+const PACING_MIN_MS: Record<DriverName, number> = { sandbox: 0, whatsapp: 1_000 };
 
 /** Minimum time between two sends of one instance on this network. */
 export function pacingMinMsOf(config: Pick<Config, 'PACING_MIN_MS'>, driver: string): number {
-  return config.PACING_MIN_MS ?? PACING_MIN_MS[driver] ?? 0;
+  // An instance may be on a network that is no longer offered, where nothing is sent.
+  const ofNetwork = (PACING_MIN_MS as Record<string, number | undefined>)[driver] ?? 0;
+  return config.PACING_MIN_MS ?? ofNetwork;
 }
 
 /** Maximum typing time for a text (SND-38). */

@@ -12,12 +12,13 @@ import { endpointEdits, endpointTests } from './recipes/endpoint.ts';
 import { eventEdits, eventTests } from './recipes/event.ts';
 import { instanceSettingEdits, instanceSettingTests } from './recipes/instance-setting.ts';
 import { jobEdits, jobTests } from './recipes/job.ts';
+import { networkDriverEdits, networkDriverTests } from './recipes/network-driver.ts';
 import { sendTypeEdits, sendTypeTests } from './recipes/send-type.ts';
 import { settingEdits, settingTests } from './recipes/setting.ts';
 
 interface Recipe {
   title: string;
-  /** The folder that the recipe calls `<resource>` or `<area>`. */
+  /** The folder that the recipe calls `<resource>`, `<area>` or `<name>`. */
   room: string;
   edits: readonly Edit[];
   tests: readonly TestRun[];
@@ -37,6 +38,7 @@ const RECIPES: readonly Recipe[] = [
     tests: instanceSettingTests,
   },
   { title: 'Add a driver call', room: 'profile', edits: driverCallEdits, tests: driverCallTests },
+  { title: 'Add a network driver', room: 'postbox', edits: networkDriverEdits, tests: networkDriverTests },
 ];
 
 /**

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import type { Ability } from '@posthorn/core/network/abilities.ts';
 import { SendRefused, SendUnavailable } from '@posthorn/core/network/driver.ts';
 import {
   connected,
@@ -30,8 +31,16 @@ const SHOP: ContractShop = {
   collection: { id: 'c1', name: 'Best', products: ['p3'] },
 };
 
-/** Runs the contract of the port, which every driver keeps, on the network that `start` starts. */
-export function testDriver(name: string, start: () => Promise<ContractNetwork>): void {
+/**
+ * Runs the contract of the port, which every driver keeps, on the network that `start` starts. `lacks` are the abilities
+ * that the driver declares lacking, as far as the contract asks for them: it then does not.
+ */
+export function testDriver(
+  name: string,
+  start: () => Promise<ContractNetwork>,
+  { lacks = [] }: { lacks?: readonly Ability[] } = {},
+): void {
+  const has = (...abilities: Ability[]) => !abilities.some((ability) => lacks.includes(ability));
   describe(`the port to a network, ${name}:`, () => {
     let network: ContractNetwork;
     let phone: ContractPhone;
@@ -41,6 +50,11 @@ export function testDriver(name: string, start: () => Promise<ContractNetwork>):
 
     before(async () => {
       network = await start();
+      assert.deepEqual(
+        lacks.filter((ability) => network.driver.can.has(ability)),
+        [],
+        'what the driver has is asked for',
+      );
       friend = await network.newPhone();
     });
     after(() => network?.close());
@@ -72,14 +86,15 @@ export function testDriver(name: string, start: () => Promise<ContractNetwork>):
       assert.notEqual(kept.credentials, null);
     });
 
-    it('pairs by the code that the user types', async () => {
-      const recorded = await open();
-      const code = await recorded.session.requestPairingCode(phone.number);
-      assert.match(code, /^[0-9A-Z]{8}$/);
-      await phone.enterCode(code);
-      await connected(recorded);
-      assert.equal(recorded.identity?.phone, phone.number);
-    });
+    if (has('pairing_code'))
+      it('pairs by the code that the user types', async () => {
+        const recorded = await open();
+        const code = await recorded.session.requestPairingCode(phone.number);
+        assert.match(code, /^[0-9A-Z]{8}$/);
+        await phone.enterCode(code);
+        await connected(recorded);
+        assert.equal(recorded.identity?.phone, phone.number);
+      });
 
     it('logs in again with what was kept, and shows no QR code', async () => {
       const first = await pair();
@@ -224,113 +239,120 @@ export function testDriver(name: string, start: () => Promise<ContractNetwork>):
       );
     });
 
-    it('shows the account’s profile, and changes what is given of it', async () => {
-      const recorded = await pair();
-      const { act } = recorded.session;
-      const picture = Buffer.concat([Buffer.of(0xff, 0xd8, 0xff), randomBytes(500)]);
-      const wanted = { name: 'The shop', about: 'Open all day', picture: picture.toString('base64') };
-      // Right after the pairing the network may not be asked for it yet, and says so.
-      await untilTrue(
-        () => act('profile_update', wanted).then(() => true, isUnavailable),
-        'the profile is changed',
-      );
-      const changed = await act('profile', {});
-      assert.deepEqual([changed.name, changed.about], ['The shop', 'Open all day']);
-      assert.notEqual(changed.picture_url, null);
-      assert.deepEqual(await phone.profile(), { name: 'The shop', about: 'Open all day', picture });
-      const without = await act('profile_update', { picture: null });
-      assert.deepEqual(without, { ...changed, picture_url: null });
-      assert.equal((await phone.profile()).picture, null);
-    });
+    if (has('profile', 'profile_update'))
+      it('shows the account’s profile, and changes what is given of it', async () => {
+        const recorded = await pair();
+        const { act } = recorded.session;
+        const picture = Buffer.concat([Buffer.of(0xff, 0xd8, 0xff), randomBytes(500)]);
+        const wanted = { name: 'The shop', about: 'Open all day', picture: picture.toString('base64') };
+        // Right after the pairing the network may not be asked for it yet, and says so.
+        await untilTrue(
+          () => act('profile_update', wanted).then(() => true, isUnavailable),
+          'the profile is changed',
+        );
+        const changed = await act('profile', {});
+        assert.deepEqual([changed.name, changed.about], ['The shop', 'Open all day']);
+        assert.notEqual(changed.picture_url, null);
+        assert.deepEqual(await phone.profile(), { name: 'The shop', about: 'Open all day', picture });
+        const without = await act('profile_update', { picture: null });
+        assert.deepEqual(without, { ...changed, picture_url: null });
+        assert.equal((await phone.profile()).picture, null);
+      });
 
-    it('shows what a business does: profile, catalog page by page, and collections', async () => {
-      const recorded = await pair();
-      const { act } = recorded.session;
-      const business = await network.newPhone();
-      await business.openShop(SHOP);
-      const checked = await act('contacts_check', { phones: [business.number, friend.number] });
-      assert.deepEqual(
-        checked.map(({ jid, exists, is_business }) => [jid, exists, is_business]),
-        [
-          [business.jid, true, true],
-          [friend.jid, true, false],
-        ],
-      );
-      const profile = await act('business_profile', { jid: business.jid });
-      assert.deepEqual(
-        [profile.jid, profile.address, profile.description, profile.email],
-        [business.jid, SHOP.address, SHOP.description, SHOP.email],
-      );
-      assert.deepEqual(
-        profile.categories.map(({ name }) => name),
-        [SHOP.category],
-      );
-      assert.deepEqual(
-        [profile.business_hours_timezone, profile.business_hours],
-        [
-          SHOP.hours.timezone,
-          [{ day_of_week: 'mon', mode: 'specific_hours', open_time: '09:00', close_time: '18:30' }],
-        ],
-      );
-      const first = await act('business_catalog', { jid: business.jid, limit: 2 });
-      const cursor = first.next_cursor!;
-      const second = await act('business_catalog', { jid: business.jid, limit: 2, cursor });
-      assert.equal(second.next_cursor, null);
-      const shown = [...first.products, ...second.products].map(
-        ({ id, name, price, currency, image_url: imageUrl }) => ({ id, name, price, currency, imageUrl }),
-      );
-      assert.deepEqual(shown, SHOP.products);
-      const [collection, ...others] = await act('business_collections', { jid: business.jid, limit: 10 });
-      assert.deepEqual(
-        [collection?.id, collection?.name, collection?.products.map(({ id }) => id), others],
-        ['c1', 'Best', ['p3'], []],
-      );
-      // Whoever has nothing on the shelves shows nothing.
-      const bare = { jid: friend.jid, limit: 2 };
-      assert.deepEqual(await act('business_catalog', bare), { products: [], next_cursor: null });
-      assert.deepEqual(await act('business_collections', bare), []);
-      const refused = (reason: string) => (err: unknown) =>
-        err instanceof SendRefused && err.reason === reason;
-      await assert.rejects(act('business_profile', { jid: friend.jid }), refused('not_a_business'));
-      await assert.rejects(
-        act('business_catalog', { jid: business.jid, limit: 2, cursor: 'made up' }),
-        refused('cursor_invalid'),
-      );
-    });
+    if (has('business_profile', 'business_catalog', 'business_collections'))
+      it('shows what a business does: profile, catalog page by page, and collections', async () => {
+        const recorded = await pair();
+        const { act } = recorded.session;
+        const business = await network.newPhone();
+        await business.openShop(SHOP);
+        const checked = await act('contacts_check', { phones: [business.number, friend.number] });
+        assert.deepEqual(
+          checked.map(({ jid, exists, is_business }) => [jid, exists, is_business]),
+          [
+            [business.jid, true, true],
+            [friend.jid, true, false],
+          ],
+        );
+        const profile = await act('business_profile', { jid: business.jid });
+        assert.deepEqual(
+          [profile.jid, profile.address, profile.description, profile.email],
+          [business.jid, SHOP.address, SHOP.description, SHOP.email],
+        );
+        assert.deepEqual(
+          profile.categories.map(({ name }) => name),
+          [SHOP.category],
+        );
+        assert.deepEqual(
+          [profile.business_hours_timezone, profile.business_hours],
+          [
+            SHOP.hours.timezone,
+            [{ day_of_week: 'mon', mode: 'specific_hours', open_time: '09:00', close_time: '18:30' }],
+          ],
+        );
+        const first = await act('business_catalog', { jid: business.jid, limit: 2 });
+        const cursor = first.next_cursor!;
+        const second = await act('business_catalog', { jid: business.jid, limit: 2, cursor });
+        assert.equal(second.next_cursor, null);
+        const shown = [...first.products, ...second.products].map(
+          ({ id, name, price, currency, image_url: imageUrl }) => ({ id, name, price, currency, imageUrl }),
+        );
+        assert.deepEqual(shown, SHOP.products);
+        const [collection, ...others] = await act('business_collections', { jid: business.jid, limit: 10 });
+        assert.deepEqual(
+          [collection?.id, collection?.name, collection?.products.map(({ id }) => id), others],
+          ['c1', 'Best', ['p3'], []],
+        );
+        // Whoever has nothing on the shelves shows nothing.
+        const bare = { jid: friend.jid, limit: 2 };
+        assert.deepEqual(await act('business_catalog', bare), { products: [], next_cursor: null });
+        assert.deepEqual(await act('business_collections', bare), []);
+        const refused = (reason: string) => (err: unknown) =>
+          err instanceof SendRefused && err.reason === reason;
+        await assert.rejects(act('business_profile', { jid: friend.jid }), refused('not_a_business'));
+        await assert.rejects(
+          act('business_catalog', { jid: business.jid, limit: 2, cursor: 'made up' }),
+          refused('cursor_invalid'),
+        );
+      });
 
-    it('tells of a call that rings, and rejects it', async () => {
-      const recorded = await pair();
-      const callId = await friend.call(phone);
-      const call = await until(() => recorded.facts.find(({ kind }) => kind === 'call'), 'the call');
-      assert.ok(call.kind === 'call');
-      assert.deepEqual([call.callId, call.from, call.group], [callId, friend.jid, null]);
-      assert.equal(await friend.callState(callId), 'ringing');
-      await recorded.session.act('reject_call', { call_id: callId, from: friend.jid });
-      await untilTrue(async () => (await friend.callState(callId)) === 'rejected', 'it rings no more');
-    });
+    if (has('reject_call'))
+      it('tells of a call that rings, and rejects it', async () => {
+        const recorded = await pair();
+        const callId = await friend.call(phone);
+        const call = await until(() => recorded.facts.find(({ kind }) => kind === 'call'), 'the call');
+        assert.ok(call.kind === 'call');
+        assert.deepEqual([call.callId, call.from, call.group], [callId, friend.jid, null]);
+        assert.equal(await friend.callState(callId), 'ringing');
+        await recorded.session.act('reject_call', { call_id: callId, from: friend.jid });
+        await untilTrue(async () => (await friend.callState(callId)) === 'rejected', 'it rings no more');
+      });
 
-    it('sends an image, and downloads one', async () => {
-      const recorded = await pair();
-      const file = randomBytes(20_000);
-      const media = {
-        open: async () => Readable.from([file]),
-        mimeType: 'image/png',
-        fileName: 'a.png',
-        sizeBytes: file.length,
-        widthPx: 10,
-        heightPx: 10,
-      };
-      const message = outbound(friend.jid, 'image', { caption: 'Mine' }, { media });
-      await recorded.session.send(message);
-      await waitShown(friend, phone, [message.networkId]);
-      assert.ok((await friend.imageOf(phone, message.networkId)).equals(file));
+    if (has('image'))
+      it('sends an image, and downloads one', async () => {
+        const recorded = await pair();
+        const file = randomBytes(20_000);
+        const media = {
+          open: async () => Readable.from([file]),
+          mimeType: 'image/png',
+          fileName: 'a.png',
+          sizeBytes: file.length,
+          widthPx: 10,
+          heightPx: 10,
+        };
+        const message = outbound(friend.jid, 'image', { caption: 'Mine' }, { media });
+        await recorded.session.send(message);
+        await waitShown(friend, phone, [message.networkId]);
+        assert.ok((await friend.imageOf(phone, message.networkId)).equals(file));
 
-      const other = randomBytes(20_000);
-      await friend.image(phone, other, 'Yours');
-      const received = await until(() => recorded.inbound.find(({ type }) => type === 'image'), 'the image');
-      assert.equal(received.content.caption, 'Yours');
-      assert.ok((await buffer(await recorded.session.download(received.media!))).equals(other));
-    });
+        const other = randomBytes(20_000);
+        await friend.image(phone, other, 'Yours');
+        const received = await until(
+          () => recorded.inbound.find(({ type }) => type === 'image'),
+          'the image',
+        );
+        assert.equal(received.content.caption, 'Yours');
+        assert.ok((await buffer(await recorded.session.download(received.media!))).equals(other));
+      });
 
     it('ends as replaced when another login takes its place', async () => {
       const first = await pair();

@@ -4,8 +4,8 @@ import { controlOf } from '../network/sandbox-harness.ts';
 import { newNumber } from '../support/whatsapp/driver-harness.ts';
 import type { ContractFault, ContractNetwork, ContractPhone, ContractShop } from './network.ts';
 
-/** The simulated network of the sandbox, as the contract needs it. */
-export async function startSandboxContract(): Promise<ContractNetwork> {
+/** The simulated network of the sandbox, as the contract needs it; `url` is where drivers reach it. */
+export async function startSandboxContract(): Promise<ContractNetwork & { url: string }> {
   const server = await createSandboxServer({ autoPair: false });
   const control = controlOf(server.controlUrl);
   const chatOf = async (phone: string, chat: ContractPhone) =>
@@ -26,6 +26,7 @@ export async function startSandboxContract(): Promise<ContractNetwork> {
   };
   return {
     name: 'sandbox',
+    url: server.url,
     driver: createSandboxDriver({ url: server.url }),
     async newPhone() {
       const number = newNumber();

@@ -28,10 +28,10 @@ export function recipe(title: string): string {
 
 /**
  * Makes the edits in the checkout at `dir`, each of a file that the recipe names, itself or its folder. `room` is the
- * folder that the recipe calls `<resource>` or `<area>`.
+ * folder that the recipe calls `<resource>`, `<area>` or `<name>`.
  */
 export function follow(dir: string, title: string, room: string, edits: readonly Edit[]): void {
-  const section = recipe(title).replaceAll(/<(resource|area)>/g, room);
+  const section = recipe(title).replaceAll(/<(resource|area|name)>/g, room);
   for (const edit of edits) {
     assert.ok(
       placesOf(edit.file).some((place) => section.includes(`\`${place}\``)),

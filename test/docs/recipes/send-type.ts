@@ -108,6 +108,11 @@ export const checklist = rule({
 `,
   },
   {
+    file: 'test/driver-contract/abilities.test.ts',
+    replace: "      ['template'],\n",
+    by: "      ['checklist', 'template'],\n",
+  },
+  {
     file: 'contract/examples/messaging.ts',
     before: "  'messages.forward': ",
     add: `  'messages.sendChecklist': { to: PHONE, title: 'Trip', items: ['passport'] },\n`,
