@@ -10,6 +10,7 @@ import { UsageError } from './fault.ts';
 import { interruptible } from './interruptible.ts';
 import type { Output } from './output.ts';
 import { openProfile, type Profile, profilePath } from './profile.ts';
+import { findRunningService, isLocal } from './running-service.ts';
 import { createSandboxApi, type SandboxApi } from './sandbox-api.ts';
 import { currentToken } from './session.ts';
 import { type Terminal, terminalOf } from './terminal.ts';
@@ -72,10 +73,6 @@ const DEADLINE_MS = 90_000;
 const NO_COMMANDS: CompletionNode = { name: 'msgctl', summary: '', commands: [], flags: [], words: [] };
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-function isLocal(url: string): boolean {
-  return URL.canParse(url) && ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname);
-}
-
 export function createContext(deps: {
   options: GlobalOptions;
   env: NodeJS.ProcessEnv;
@@ -87,11 +84,19 @@ export function createContext(deps: {
 }): Context {
   const { options, env } = deps;
   const profile = openProfile(profilePath(env), options.profile || env.POSTHORN_PROFILE);
-  const url = withoutTrailingSlashes(options.url || env.POSTHORN_URL || profile.defaultUrl() || DEFAULT_URL);
+  const running = findRunningService(process.cwd());
+  const remembered = profile.defaultUrl() || DEFAULT_URL;
+  const usual = running && isLocal(remembered) ? running.url : remembered;
+  const url = withoutTrailingSlashes(options.url || env.POSTHORN_URL || usual);
+  // The other addresses of the same service.
+  const beside = running?.url === url ? running : undefined;
   const namedInstance = options.instance || env.POSTHORN_INSTANCE || undefined;
   const billingUrl =
-    options.billingUrl || env.POSTHORN_BILLING_URL || (isLocal(url) ? DEFAULT_BILLING_URL : undefined);
-  const sandboxUrl = options.sandboxUrl || env.POSTHORN_SANDBOX_URL || DEFAULT_SANDBOX_URL;
+    options.billingUrl ||
+    env.POSTHORN_BILLING_URL ||
+    (beside?.billingUrl ?? (isLocal(url) ? DEFAULT_BILLING_URL : undefined));
+  const sandboxUrl =
+    options.sandboxUrl || env.POSTHORN_SANDBOX_URL || (beside?.sandboxUrl ?? DEFAULT_SANDBOX_URL);
   const common = { userAgent: `msgctl/${VERSION}`, baseUrl: url, deadlineMs: DEADLINE_MS };
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
     throw new UsageError(`${url} is not an http or https URL`);

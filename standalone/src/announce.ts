@@ -29,16 +29,27 @@ const MSGCTL_LOOKS_AT = {
   POSTHORN_SANDBOX_URL: 'http://127.0.0.1:8090',
 };
 
-/** The command that tells msgctl about addresses other than its defaults. */
-function addresses({ messagingUrl, billingUrl, sandboxUrl }: Standalone): string[] {
+/**
+ * The command that tells others about addresses other than the usual ones. msgctl finds those of the checkout that it is
+ * called in by itself (note-addresses.ts), as far as they are this machine's.
+ */
+function addresses({ messagingUrl, billingUrl, sandboxUrl, dataDir }: Standalone): string[] {
   const here = {
     POSTHORN_URL: messagingUrl,
     POSTHORN_BILLING_URL: billingUrl,
     POSTHORN_SANDBOX_URL: sandboxUrl ?? MSGCTL_LOOKS_AT.POSTHORN_SANDBOX_URL,
   };
+  const isFound = (url: string) => shown(dataDir) === '.data' && isLocal(messagingUrl) && isLocal(url);
   const names = Object.keys(here) as (keyof typeof here)[];
-  const told = names.flatMap((name) => (here[name] === MSGCTL_LOOKS_AT[name] ? [] : `${name}=${here[name]}`));
-  return told.length === 0 ? [] : [`export ${told.join(' ')}`];
+  const others = names.filter((name) => here[name] !== MSGCTL_LOOKS_AT[name]);
+  const told = others.filter((name) => !isFound(here[name])).map((name) => `${name}=${here[name]}`);
+  if (told.length > 0) return [`export ${told.join(' ')}`];
+  if (!others.includes('POSTHORN_URL')) return [];
+  return [`export POSTHORN_URL=${messagingUrl}  # for curl and the SDK; msgctl finds it in this folder`];
+}
+
+function isLocal(url: string): boolean {
+  return ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname);
 }
 
 /** Relative to the current folder if that is shorter. */

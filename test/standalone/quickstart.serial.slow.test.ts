@@ -152,7 +152,8 @@ describe("the README's quickstart", () => {
     const said = nextSteps(server.output());
     assert.equal(said.at(-1), register);
     const elsewhere = ['npx msgctl billing health', 'npx msgctl sandbox ledger'];
-    const webhook = newcomer.open([...said, ...elsewhere, ...rest]);
+    // Without the export: each command finds the service by itself.
+    const webhook = newcomer.open([register!, ...elsewhere, ...rest]);
     await see(webhook, 'listening on');
     const tail = newcomer.open(terminals[2]!);
     for (const event of EVENTS) {
@@ -181,17 +182,30 @@ describe("the README's quickstart", () => {
     assert.deepEqual(nextSteps(announcedOn({})), [terminals[1]![0]]);
   });
 
-  it('is preceded there by the addresses that msgctl would not look at', () => {
-    for (const [name, place] of Object.entries({
+  it('comes there after an export of the addresses that msgctl would not find', () => {
+    const register = terminals[1]![0];
+    const places = {
       POSTHORN_URL: 'messagingUrl',
       POSTHORN_BILLING_URL: 'billingUrl',
       POSTHORN_SANDBOX_URL: 'sandboxUrl',
-    }))
-      assert.deepEqual(nextSteps(announcedOn({ [place]: 'http://[::1]:9000' })), [
-        `export ${name}=http://[::1]:9000`,
-        terminals[1]![0],
-      ]);
-    assert.deepEqual(nextSteps(announcedOn({ sandboxUrl: null })), [terminals[1]![0]]);
+    };
+    for (const [name, place] of Object.entries(places))
+      for (const more of [
+        { [place]: 'http://[::1]:9000', dataDir: '/srv/data' },
+        { [place]: 'http://10.0.0.7:9000' },
+      ])
+        assert.deepEqual(nextSteps(announcedOn(more)), [`export ${name}=${more[place]}`, register]);
+    assert.deepEqual(nextSteps(announcedOn({ sandboxUrl: null })), [register]);
+  });
+
+  it('comes there without one where msgctl finds the service in the checkout', () => {
+    const register = terminals[1]![0];
+    const elsewhere = { billingUrl: 'http://127.0.0.1:9001', sandboxUrl: 'http://127.0.0.1:9002' };
+    assert.deepEqual(nextSteps(announcedOn(elsewhere)), [register]);
+    assert.deepEqual(nextSteps(announcedOn({ ...elsewhere, messagingUrl: 'http://127.0.0.1:9000' })), [
+      'export POSTHORN_URL=http://127.0.0.1:9000  # for curl and the SDK; msgctl finds it in this folder',
+      register,
+    ]);
   });
 
   it('works as the user who runs these tests', async () => {
