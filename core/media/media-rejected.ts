@@ -17,20 +17,29 @@ export class MediaRejected extends Error {
   }
 }
 
-/** As the sends say it (MED-6). */
-export function sendErrorOf({ flaw }: MediaRejected): ApiError {
+/** As the sends say it (MED-6); `kind`: what it was to be sent as. */
+export function sendErrorOf({ flaw, mimeType }: MediaRejected, kind?: string): ApiError {
   switch (flaw) {
     case 'empty':
       return apiError('BAD_REQUEST', { message: 'the media is empty' });
     case 'too_large':
       return apiError('MEDIA_TOO_LARGE');
     case 'unsupported':
-      return apiError('UNSUPPORTED_MEDIA_TYPE');
+      return mimeType === undefined || kind === undefined
+        ? apiError('UNSUPPORTED_MEDIA_TYPE')
+        : unsupportedAs(kind, mimeType);
     case 'unreadable':
       return apiError('BAD_REQUEST', { message: 'failed to read file' });
     case 'not_base64':
       return apiError('BAD_REQUEST', { message: 'media_base64: is not valid base64' });
   }
+}
+
+/** 415 that names the type that was found. */
+export function unsupportedAs(kind: string, mimeType: string): ApiError {
+  return apiError('UNSUPPORTED_MEDIA_TYPE', {
+    message: `unsupported media MIME type ${mimeType}: it cannot be sent as ${kind}`,
+  });
 }
 
 /** As the upload says it: every refusal is 400 BAD_REQUEST with a message of its own (MED-10). */
@@ -47,9 +56,10 @@ const UPLOAD_MESSAGES: Record<MediaFlaw, string> = {
   not_base64: 'failed to read file',
 };
 
-/** As a fetch says it: 502, whatever it was, before anything is queued (MED-2). */
+/** The answer to media that was fetched and cannot be taken: always 502, before anything is queued (MED-2). */
 export function fetchErrorOf(err: MediaRejected): ApiError {
-  return apiError('MEDIA_FETCH_FAILED', { message: FETCH_MESSAGES[err.flaw], cause: err });
+  const found = err.mimeType === undefined ? '' : ` ${err.mimeType}`;
+  return apiError('MEDIA_FETCH_FAILED', { message: `${FETCH_MESSAGES[err.flaw]}${found}`, cause: err });
 }
 
 const FETCH_MESSAGES: Record<MediaFlaw, string> = {

@@ -9,7 +9,7 @@ import { FetchFailed, fetchMedia } from './fetch-media.ts';
 import { isExpired, type MediaFinder, type StoredMedia } from './find-media.ts';
 import type { MediaDeps } from './media-deps.ts';
 import type { MediaKind, MediaRecord, MediaScope, MediaSources } from './media-port.ts';
-import { fetchErrorOf, MediaRejected, sendErrorOf } from './media-rejected.ts';
+import { fetchErrorOf, MediaRejected, sendErrorOf, unsupportedAs } from './media-rejected.ts';
 import { canBeSentAs } from './media-type.ts';
 import { requireStorage } from './require-storage.ts';
 import { saveMedia } from './save-media.ts';
@@ -48,7 +48,7 @@ export function createMediaSources(deps: MediaDeps & { finder: MediaFinder }): M
           { scope, origin: 'base64', file, takes, ...named },
         );
       } catch (err) {
-        throw err instanceof MediaRejected ? sendErrorOf(err) : err;
+        throw err instanceof MediaRejected ? sendErrorOf(err, kind) : err;
       } finally {
         release();
       }
@@ -70,7 +70,7 @@ export function createMediaSources(deps: MediaDeps & { finder: MediaFinder }): M
           },
         );
       } catch (err) {
-        throw err instanceof MediaRejected ? sendErrorOf(err) : err;
+        throw err instanceof MediaRejected ? sendErrorOf(err, kind) : err;
       } finally {
         release();
       }
@@ -81,7 +81,7 @@ export function createMediaSources(deps: MediaDeps & { finder: MediaFinder }): M
       const media = await (wait ? wait.for(found) : found);
       if (!media || (isExpired(media, deps.clock) && !(await isAwaited(within(deps, wait), media))))
         return null;
-      if (!canBeSentAs(media.mimeType, kind)) throw apiError('UNSUPPORTED_MEDIA_TYPE');
+      if (!canBeSentAs(media.mimeType, kind)) throw unsupportedAs(kind, media.mimeType);
       return recordOf(media);
     },
   };
@@ -110,7 +110,7 @@ async function fetchOnce(
   const storage = requireStorage(deps);
   const cached = await findCached(deps, scope, urlHash);
   if (cached) {
-    if (!canBeSentAs(cached.mimeType, kind)) throw fetchErrorOf(new MediaRejected('unsupported'));
+    if (!canBeSentAs(cached.mimeType, kind)) throw fetchErrorOf(new MediaRejected('unsupported', cached));
     return cached;
   }
   const release = deps.budget.take(scope.companyId, storage.writeMemoryBytes);

@@ -148,11 +148,17 @@ describe('the four forms of a media source', () => {
     served.set('/wrong', text);
     const byUrl = await send('image', { to: newChat(), media_url: `${filesUrl}/wrong` });
     assert.deepEqual([byUrl.status, byUrl.body.error_code], [502, 'MEDIA_FETCH_FAILED']);
+    assert.match(byUrl.body.message, /unsupported media MIME type application\/pdf$/);
     const byBase64 = await send('image', { to: newChat(), media_base64: text.toString('base64') });
     assert.deepEqual([byBase64.status, byBase64.body.error_code], [415, 'UNSUPPORTED_MEDIA_TYPE']);
     const stored = await media.upload(pdf(), { name: 'a.pdf' });
     const byId = await send('sticker', { to: newChat(), media_id: stored.body.media_id });
     assert.deepEqual([byId.status, byId.body.error_code], [415, 'UNSUPPORTED_MEDIA_TYPE']);
+    for (const [{ body }, kind] of [
+      [byBase64, 'image'],
+      [byId, 'sticker'],
+    ] as const)
+      assert.match(body.message, new RegExp(`MIME type application/pdf: it cannot be sent as ${kind}$`));
     const unknown = await send('image', { to: newChat(), media_id: randomUUID() });
     assert.deepEqual([unknown.status, unknown.body.error_code], [404, 'NOT_FOUND']);
   });
