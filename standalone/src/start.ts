@@ -45,8 +45,8 @@ export async function startStandalone(deps: StandaloneDeps): Promise<Standalone>
   // First of all, so that a second npm start reports that, and not a port in use.
   const held = openDataDir(given.DATA_DIR);
   shutdown.add('data folder', held.release);
-  await ensurePortsFree(given.HOST, [given.PORT, given.BILLING_PORT]);
-  if (embedded.sandbox) await ensurePortsFree(given.SANDBOX_HOST, [given.SANDBOX_PORT]);
+  await ensurePortsFree(given.HOST, { PORT: given.PORT, BILLING_PORT: given.BILLING_PORT });
+  if (embedded.sandbox) await ensurePortsFree(given.SANDBOX_HOST, { SANDBOX_PORT: given.SANDBOX_PORT });
   const { config, databaseDir } = await openData({ ...deps, dataDir: held.dir });
   await migrate(config.DATABASE_URL);
 

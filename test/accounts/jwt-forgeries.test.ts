@@ -107,7 +107,9 @@ describe('JWTs that nobody here issued, or that are over', () => {
   });
 
   test('401 UNAUTHORIZED with nothing; TOKEN_INVALID for another scheme', async () => {
-    refused(await server.api('GET', '/v1/tokens'), 401, 'UNAUTHORIZED');
+    const nothing = await server.api('GET', '/v1/tokens');
+    refused(nothing, 401, 'UNAUTHORIZED');
+    assert.match(nothing.body.message, /an API key in the header X-API-Key/);
     refused(
       await server.api('GET', '/v1/tokens', { headers: { authorization: 'Basic eDp5' } }),
       401,

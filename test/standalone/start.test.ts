@@ -176,7 +176,7 @@ describe('npm start', () => {
       assert.equal(code, 1);
       assert.equal(
         err,
-        `posthorn: port ${env[name]} is in use: stop what listens there, or set another port\n`,
+        `posthorn: port ${env[name]} is in use: stop what listens there, or set ${name} to another one\n`,
       );
       assert.ok(!existsSync(path.join(env.DATA_DIR!, 'secrets.json')));
     });

@@ -78,7 +78,10 @@ export function createAuthenticator(deps: AuthenticatorDeps): LocalAuthenticator
       const proof = proofOf(credentials);
       const isKey = credentials.apiKey !== undefined;
       if (!isKey && isKeyElsewhere(credentials.authorization)) throw apiError('TOKEN_INVALID', KEY_ELSEWHERE);
-      if (proof === null) throw apiError(credentials.authorization ? 'TOKEN_INVALID' : 'UNAUTHORIZED');
+      if (proof === null)
+        throw credentials.authorization
+          ? apiError('TOKEN_INVALID')
+          : apiError('UNAUTHORIZED', NO_CREDENTIALS);
       const mark = cache.mark();
       const id = `${isKey ? 'k' : 'j'} ${proof}`;
       const shared = running.get(id);
@@ -112,6 +115,10 @@ function isKeyElsewhere(authorization: string | undefined): boolean {
   return authorization !== undefined && startsLikeApiKey(authorization.trim().replace(/^\S+ +/, ''));
 }
 
+const NO_CREDENTIALS = {
+  message:
+    'authentication is required: an API key in the header X-API-Key, or the JWT of a login in Authorization: Bearer',
+};
 const KEY_ELSEWHERE = { message: 'an API key goes into the header X-API-Key, not into Authorization' };
 
 function proofOf(credentials: Credentials): string | null {
