@@ -13,12 +13,15 @@ const SECTIONS: Readonly<Record<string, readonly Command[]>> = {
   'Get going:': getGoing,
   'Instances:': instances,
   'Messages:': messages,
+  'Chats and people:': chats,
   'Events and webhooks:': events,
   'Account and billing:': account,
   'Try things out:': trying,
   'Everything else:': others,
-  'Chats and people:': chats,
 };
+
+/** The headings of `msgctl --help`, in order. */
+export const headings: readonly string[] = Object.keys(SECTIONS);
 
 export const commands: readonly Command[] = Object.values(SECTIONS).flat();
 

@@ -1,4 +1,4 @@
-import { Argument, Command as Commander, InvalidArgumentError, Option } from 'commander';
+import { Argument, Command as Commander, type CommanderError, InvalidArgumentError, Option } from 'commander';
 import type { Command, Param } from './command.ts';
 import { commands, groups, sectionOf } from './commands.ts';
 import type { CompletionNode } from './completion/tree.ts';
@@ -31,7 +31,7 @@ export function createProgram(deps: {
     .configureOutput({ outputError: () => undefined });
   const contextOf = () => deps.contextOf(program.opts<GlobalOptions>(), () => treeOf(program));
   for (const command of commands) addCommand(program, command, contextOf);
-  // In the order of the sections, which is the order of their first commands.
+  // The library lists sections in the order of their first commands.
   for (const command of program.commands) command.helpGroup(sectionOf(command.name()));
   addHelp(program);
   return program;
@@ -69,6 +69,7 @@ function addCommand(program: Commander, command: Command, contextOf: () => Conte
     .description([`${command.summary}.`, command.details].filter(Boolean).join('\n\n'))
     .allowExcessArguments(false);
   const args = Object.entries(command.args ?? {});
+  if (args.some(([, param]) => param.value === 'fields')) leaf.exitOverride(sayHowFieldsAreWritten);
   for (const [name, param] of args) leaf.addArgument(argumentOf(name, param));
   for (const [name, param] of Object.entries(command.flags ?? {})) leaf.addOption(optionOf(name, param));
   leaf.action(async (...given: unknown[]) => {
@@ -84,6 +85,14 @@ function addCommand(program: Commander, command: Command, contextOf: () => Conte
     if (command.destroys) await context.confirm(command.destroys);
     await command.run(context, { ...input, ...flags });
   });
+}
+
+/** `--caption` is no flag: fields of a body are arguments. */
+function sayHowFieldsAreWritten(error: CommanderError): never {
+  const [, name] = /^error: unknown option '--([\w-]+)'$/.exec(error.message) ?? [];
+  if (error.code === 'commander.unknownOption' && name !== undefined)
+    error.message += `; fields are written ${name.replaceAll('-', '_')}=...`;
+  throw error;
 }
 
 /** What completions offer; of the words that an argument may be, those of the first one. */

@@ -1,13 +1,16 @@
 import { type Client, iterate } from '@posthorn/sdk/index.ts';
-import { UsageError } from './fault.ts';
+import { CommandError, EXIT, UsageError } from './fault.ts';
 
-/** The id of the instance with this name. UsageError when there is none, or more than one. */
+/** The id of the instance with this name. CommandError when there is none, UsageError when there is more than one. */
 export async function idOfName(client: Client, wanted: string): Promise<string> {
   const ids: string[] = [];
   for await (const { id, name } of iterate(client.instances.list, { query: { limit: 200 } }))
     if (name === wanted) ids.push(id);
   const [id] = ids;
-  if (id === undefined) throw new UsageError(`there is no instance ${wanted}: msgctl instances list`);
+  if (id === undefined)
+    throw new CommandError(`there is no instance ${wanted}: msgctl instances list`, {
+      exitCode: EXIT.missing,
+    });
   if (ids.length > 1)
     throw new UsageError(`${ids.length} instances are called ${wanted}: name one by its id`);
   return id;

@@ -36,6 +36,6 @@ test('a name that several instances have, or none, is refused', async () => {
   const missing = await cli.run(['instances', 'get', '--instance', 'other']);
   assert.deepEqual(
     [missing.code, missing.stderr],
-    [2, 'msgctl: there is no instance other: msgctl instances list\n'],
+    [5, 'msgctl: there is no instance other: msgctl instances list\n'],
   );
 });
