@@ -28,7 +28,7 @@ export const EXIT = {
   usage: 2,
   /** No answer. */
   unreachable: 3,
-  /** The credentials do not count, or do not suffice. */
+  /** The credentials are invalid, or do not suffice. */
   denied: 4,
   /** What was named is not there. */
   missing: 5,

@@ -18,7 +18,7 @@ export const api = defineCommand({
   args: {
     method: required(text('method', METHODS.join(', '))),
     path: required(text('path', 'e.g. /v1/instances?limit=5, or a path of the billing service')),
-    fields: many('fields', 'of its body'),
+    fields: many('fields', 'fields of the body'),
   },
   flags: {
     body: text('json', 'the whole body; - reads it from a pipe'),

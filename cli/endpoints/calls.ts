@@ -105,7 +105,7 @@ function saidByContract(endpoint: Endpoint): Pick<Command, 'summary' | 'details'
           .filter((name) => name !== 'instanceId')
           .map((name) => [name, required(text(name, 'of what is meant'))]),
       ),
-      ...(body && { fields: many('fields', 'of its body, name=value or name:=JSON') }),
+      ...(body && { fields: many('fields', 'fields of the body, name=value or name:=JSON') }),
     },
     flags: {
       ...Object.fromEntries(inQuery.map((field) => [field.name, paramOf(field)])),

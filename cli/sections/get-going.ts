@@ -16,7 +16,7 @@ export const getGoing: readonly Command[] = [
   logout,
   verifyEmail,
   calls('resend-code', 'auth.resendVerification', {
-    summary: 'Have another code sent',
+    summary: 'Ask for another code',
     shows: ({ message }) => message,
   }),
   whoami,

@@ -59,12 +59,12 @@ export const instances: readonly Command[] = [
   watchInstances,
   getQr,
   calls('instances pairing-code', 'instances.pairingCode', {
-    summary: 'A code to type on the phone, in place of the QR',
+    summary: 'Get a code to type on the phone, in place of the QR code',
     args: which,
     flags: { phone: required(text('phone', 'number of the phone to pair')) },
   }),
   calls('instances connection', 'instances.connection', {
-    summary: 'The state of the connection and how it came about',
+    summary: 'Show the state of the connection and its last changes',
     args: which,
     shows: ({ moves, ...connection }) =>
       `${fields(connection)}\n\n${table(moves, ['at', 'from', 'to', 'reason'], 'no moves yet')}`,

@@ -31,7 +31,7 @@ export const messages: readonly Command[] = [
   calls('message vote', 'messages.votePoll'),
   calls('message star', 'messages.star'),
   calls('queue list', 'queue.list', {
-    summary: 'What was accepted and is not sent yet',
+    summary: 'List what is accepted and not sent yet',
     isDefault: true,
     columns: ['created_at', 'operation', 'message_type', 'chat_jid', 'task_id'],
     nothing: 'nothing waits',
@@ -60,7 +60,7 @@ export const messages: readonly Command[] = [
     nothing: 'no media',
   }),
   calls('media info', 'media.info', {
-    summary: 'Show what is known of media, and how long it is kept',
+    summary: 'Show the type and size of media, and how long it is kept',
     args: { mediaId },
   }),
   calls('media delete', 'media.remove', {

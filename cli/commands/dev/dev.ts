@@ -15,7 +15,7 @@ const AUTO_PAIR_MS = 3_000;
 
 export const dev = defineCommand({
   name: 'dev',
-  summary: 'Make all that is needed to develop against, and show what happens, until Ctrl-C',
+  summary: 'Run a service with an account and an instance to develop against, and print events, until Ctrl-C',
   details:
     'Uses the service at --url, or starts one when called in a checkout. Registers unless the profile has a key, makes an instance and pairs it with a virtual phone of the sandbox network, and then prints events, or forwards them with --forward-to.',
   flags: {

@@ -77,7 +77,7 @@ export async function checkKey(context: Context): Promise<{ findings: Finding[];
   try {
     const client = context.client();
     await client.events.list({ query: { limit: 1 } }, { signal });
-    return { findings: [ok('key', `it counts (profile ${profile.name})`)], client };
+    return { findings: [ok('key', `it is accepted (profile ${profile.name})`)], client };
   } catch (error) {
     return { findings: [withoutKey(error) ?? failureOf('key', error)], client: null };
   }

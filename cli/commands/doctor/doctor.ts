@@ -6,7 +6,7 @@ import type { Finding } from './finding.ts';
 
 export const doctor = defineCommand({
   name: 'doctor',
-  summary: 'Look whether all is well: service, clock, version, key, instances, webhooks, stream',
+  summary: 'Check the service, its clock and version, the key, instances, webhooks and the stream',
   details:
     'A line for each, ok, warning or error, with what to do. Exit code 0 without errors, else that of the first one: 3 not reachable, 4 denied, 6 not ready, 1 otherwise.',
   async run(context) {

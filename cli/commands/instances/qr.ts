@@ -10,7 +10,7 @@ import { shownInstance } from './shown.ts';
 export const getQr = defineCommand({
   name: 'instances qr',
   endpoints: ['instances.qr'],
-  summary: 'The QR code to pair with',
+  summary: 'Show the QR code to pair with',
   details:
     'Prints the text of the code, and draws it on a terminal, or saves its picture with --png. It changes every few seconds: --watch shows each, until the instance is connected.',
   args: { which: instanceArg },

@@ -8,7 +8,7 @@ import { upload } from '../../upload.ts';
 export const uploadMedia = defineCommand({
   name: 'media upload',
   endpoints: ['media.upload'],
-  summary: 'Store a picture, video, sound or PDF, to be sent by its media_id',
+  summary: 'Store a file, to be sent by its media_id',
   details: 'A file of yours, or with --from one that is fetched. Up to 64 MB; kept for 7 days.',
   args: { file: text('path', 'the file to upload') },
   flags: { from: text('url', 'an address to fetch it from'), name: text('name', 'what it is called') },

@@ -18,7 +18,7 @@ const SENDS: readonly {
   { word: 'image', method: 'sendImage', takes: 'caption=Hi view_once=true', media: true },
   { word: 'video', method: 'sendVideo', takes: 'caption=Hi', media: true },
   { word: 'audio', method: 'sendAudio', takes: 'ptt=false', media: true },
-  { word: 'document', method: 'sendDocument', takes: 'file_name=contract.pdf', media: true },
+  { word: 'document', method: 'sendDocument', takes: 'caption=Signed file_name=contract.pdf', media: true },
   { word: 'sticker', method: 'sendSticker', takes: 'quoted_id=<id>', media: true },
   { word: 'ptv', method: 'sendPtv', takes: 'quoted_id=<id>', media: true },
   { word: 'gif', method: 'sendGif', takes: 'caption=Hi', media: true },
@@ -43,7 +43,7 @@ export const sendCommands: readonly Command[] = SENDS.map(({ word, method, takes
     endpoints: [`messages.${method}`],
     summary: `Send ${word === 'forward' ? 'on a message that is there' : `a message of the type ${word}`}`,
     details: `${ASSIGNMENTS_HELP} E.g. ${takes}${media ? ', with --file, media_id=<id> or media_url=<url>' : ''}.`,
-    args: { more: many('fields', `of its body, e.g. ${takes}`) },
+    args: { more: many('fields', `fields of the body, e.g. ${takes}`) },
     flags: {
       to: required(text('recipient', 'phone number, individual JID or group JID')),
       ...(media ? { file: text('path', 'the file to send; - reads it from a pipe') } : {}),

@@ -6,7 +6,7 @@ type Fault = Record<string, unknown>;
 
 export const listFaults = defineCommand({
   name: 'sandbox faults list',
-  summary: 'The faults in force',
+  summary: 'List the faults in force',
   isDefault: true,
   async run(context) {
     const found = await context.sandbox().call<{ faults: Fault[] }>({ path: '/faults' });

@@ -13,7 +13,7 @@ interface LedgerEntry {
 
 export const ledger = defineCommand({
   name: 'sandbox ledger',
-  summary: 'Every envelope that the network received, and how often',
+  summary: 'List the envelopes that the network received, and how often each came',
   flags: {
     phone: text('phone', 'only from or to this number'),
     from: text('phone', 'only from this number'),

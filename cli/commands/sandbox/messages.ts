@@ -15,7 +15,7 @@ interface PhoneMessage {
 
 export const listMessages = defineCommand({
   name: 'sandbox messages list',
-  summary: 'What a virtual phone shows',
+  summary: 'Show the messages on a virtual phone',
   isDefault: true,
   args: { phone },
   flags: { chat: text('phone', 'only one chat'), limit: integer('n', 'only the last so many') },

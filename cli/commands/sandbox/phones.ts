@@ -32,7 +32,7 @@ export const setPhone = defineCommand({
 
 export const actOnPhone = defineCommand({
   name: 'sandbox phones do',
-  summary: 'Do with a virtual phone what a person would',
+  summary: 'Act on a virtual phone as a person would',
   details: `${ASSIGNMENTS_HELP}\nE.g. msgctl sandbox phones do 5511999990000 read chat=5511888880000`,
   args: {
     phone,

@@ -18,11 +18,11 @@ const EVENTS = [...Object.keys(TRIGGERS), 'webhook.test'];
 export const trigger = defineCommand({
   name: 'trigger',
   summary: 'Make an event happen on the sandbox network, and show it',
-  details: `What the event tells of really happens: a virtual phone writes, reads or calls. Webhooks and streams get it as they get
-any other. Without an event it lists those that it can make.`,
+  details: `It really happens: a virtual phone writes, reads or calls, and webhooks and streams get the event as they get any other.
+Without an event it lists those that it can make.`,
   args: {
     event: oneOf('event', EVENTS, 'e.g. message.received; without one they are listed'),
-    text: text('text', 'what is written, where somebody writes; - reads it from a pipe'),
+    text: text('text', 'the text that the phone writes; - reads it from a pipe'),
   },
   flags: {
     phone: text('phone', `the virtual phone on the other side, default ${OTHER_PHONE}`),
