@@ -63,7 +63,7 @@ export function openProfile(file: string, named?: string | undefined): Profile {
   if (named !== undefined && !/^[\w.-]{1,64}$/.test(named)) {
     throw new UsageError('the name of a profile is letters, digits, dots, dashes and underscores');
   }
-  // Read when it is needed: a damaged file is no matter of commands that use no profile.
+  // Read only when it is needed, so that a damaged file does not fail commands that use no profile.
   const current = () => named ?? read(file).current_profile ?? DEFAULT;
   const accountsOf = (stored: ProfileFile, name = current()) =>
     name === DEFAULT ? stored : (stored.profiles?.[name] ?? { accounts: {} });

@@ -4,8 +4,8 @@ import type { Context } from './context.ts';
 import { UsageError } from './fault.ts';
 
 /**
- * What was piped in. UsageError on a terminal, where nothing would come. Ctrl-C ends it: what comes before it in the
- * pipe ends, too, and what it left unfinished would count as the whole.
+ * What was piped in. UsageError on a terminal, where nothing would come. Ctrl-C rejects it: the programs
+ * before it in the pipe end, too, and their unfinished output must not pass for the whole.
  */
 export async function readStdin(context: Pick<Context, 'stdin' | 'signal'>): Promise<Buffer> {
   if (context.stdin.isTTY) throw new UsageError('- reads from a pipe, and there is none');

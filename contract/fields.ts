@@ -59,7 +59,7 @@ export const recipient = z
   .string()
   .min(1)
   .superRefine((to, context) => {
-    // An empty one is a missing one; the check above has said so already.
+    // The check above has already refused an empty one.
     const parsed = to === '' ? { jid: '' } : parseRecipient(to);
     if ('error' in parsed) context.addIssue({ code: 'custom', params: { code: parsed.error }, input: to });
   })

@@ -61,7 +61,7 @@ function pack(folder: string): Packed {
   const dist = path.join(root, folder, 'dist');
   run(bin('publint'), ['run', dist, '--pack', 'false', '--strict']);
   const told = run('npm', ['pack', dist, '--pack-destination', into, '--json']);
-  // One object in a list, or under the package's name: both forms are in use.
+  // npm prints one object, in a list or under the package's name, depending on its version.
   const [packed] = Object.values(JSON.parse(told) as Record<string, Packed>);
   if (!packed) throw new Error(`npm packed nothing of ${folder}`);
   return packed;

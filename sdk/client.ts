@@ -203,7 +203,7 @@ async function sendRaw(transport: Transport, request: RawRequest, options?: Call
     {
       method,
       path,
-      // What follows may hold ids, and queries hold anything.
+      // Only the first words of the path: those behind them may be ids, and a query may hold anything.
       route: path.split(/[/?#]/, 3).join('/'),
       query,
       body: await encodeBody(request.body === undefined ? 'none' : 'json', request.body),

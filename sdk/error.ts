@@ -39,7 +39,7 @@ const BRAND = Symbol.for('posthorn.error.classes');
 
 /** Every call that did not succeed, whoever was at fault. */
 export class PosthornError extends Error {
-  /** The name of the class in the brand, which minifiers leave alone. */
+  /** What the brand calls the class: minifiers rename classes and leave this alone. */
   static readonly brand: string = 'PosthornError';
   /** The service's `error_code`, or one of {@link ClientErrorCode}. */
   readonly code: ErrorCode | ClientErrorCode | (string & {});

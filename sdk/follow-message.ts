@@ -63,7 +63,7 @@ export function followMessage(
       wake = () => over.abort();
       if (told) wake();
       await orAborted(waited, signal).finally(wake);
-      // Whoever is told reads the message after this, and with it all that happened before.
+      // The caller reads the message next, which shows everything that happened before.
       told = false;
     },
     stop: leash.cut,

@@ -112,7 +112,7 @@ export const resetPasswordBody = z
   .object({ token: z.string().min(1).max(256), password: newPassword })
   .meta({ id: 'ResetPasswordRequest' });
 
-/** Anything but six digits counts as a wrong code, also nothing at all, so it reaches the use case. */
+/** Anything but six digits counts as a wrong code, an empty text too: so it is the use case that refuses it. */
 const typedCode = z
   .string()
   .max(256)

@@ -10,7 +10,7 @@ interface UserRow {
   password_changed_jti: string | null;
 }
 
-/** Waits for whatever ends all sessions, or logs out; what it reads afterwards is the state that this left. */
+/** Waits for a transaction that ends the session or all of them, and then reads what that left. */
 const LOCK_USER = `SELECT floor(extract(epoch FROM password_changed_at) * 1000)::bigint AS changed_at_ms,
     password_changed_jti
   FROM users WHERE id = $1 FOR SHARE`;

@@ -34,7 +34,7 @@ WHERE instance_id = $1 AND sort_name >= lower($2) AND sort_name < lower($2) || $
   AND (sort_name, jid) > ($3, $4)
 ORDER BY sort_name, jid LIMIT $5`;
 
-/** $3 is the name of the last contact, by which this list does not go. */
+/** Ordered by phone: $3, the name of the last contact, does not matter. */
 const BY_PHONE = `
 SELECT ${COLUMNS} FROM contacts
 WHERE instance_id = $1 AND jid >= $2 AND jid < $2 || ${LAST_CHAR} AND jid > $4 AND $3::text IS NOT NULL

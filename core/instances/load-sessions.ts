@@ -27,7 +27,7 @@ export interface SessionRow {
   codePhone: string | null;
 }
 
-/** The instances of these shards that have, or should have, or are leaving a session. */
+/** The instances of these shards that have a session, should have one, or are leaving one. */
 export async function loadSessionRows(
   sql: Sql,
   where: { shards: readonly number[] } | { instanceId: string },

@@ -69,7 +69,7 @@ export async function takeMailSlot(
   return taken.rowCount === 1 ? null : ((await wait()) ?? { retryAfterS: 1 });
 }
 
-/** Providers that deliver to one mailbox whatever dots are written in its name. */
+/** Providers that ignore the dots in the name of a mailbox. */
 const DOTLESS = new Set(['gmail.com', 'googlemail.com']);
 
 /** One mailbox under the spellings that it has: letter case, `+tag`, and dots where they do not count. */

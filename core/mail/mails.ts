@@ -82,7 +82,7 @@ export const mails = {
       `the account of “${mailName(mail.company)}” was deleted. Its data is kept until ${mail.purgeOn} and then removed for good.`,
     ]),
 
-  /** To the reader of a mailbox that was never proven before, once it is. */
+  /** To a mailbox that is proven for the first time, about the account that was made with its address. */
   accountTakenOver: (mail: {
     company: string;
     keys: number;

@@ -48,7 +48,7 @@ const PLAIN_TEXT = /^(text\/(?!html)[\w.+-]+|application\/(json|x-ndjson|yaml|x-
 
 function refine(found: string | undefined, head: Buffer, declared: string): string {
   if (found === 'application/x-cfb') return OLD_OFFICE.test(declared) ? declared : found;
-  // XML is what SVG looks like from afar.
+  // What is found to be XML may be an SVG.
   if (found && found !== 'application/xml') return ALIASES[found] ?? found;
   const text = textOf(head);
   if (text === null) {

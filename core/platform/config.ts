@@ -13,7 +13,7 @@ const port = z.coerce.number().int().min(0).max(65535);
 const positive = z.coerce.number().int().positive();
 /** A day at most: a timer that is given more than 24 days fires at once. */
 const seconds = positive.max(86_400);
-/** A century at most: what is reckoned with more ends outside of what a date can be. */
+/** A century at most: a date that is computed with more may be out of range. */
 const days = positive.max(36_500);
 /** Without the protocol asked for, `app.example.com:3000` is a URL too, of the scheme `app.example.com`. */
 const webUrl = z.url({ protocol: /^https?$/, error: 'must be a URL with http:// or https://' });

@@ -37,7 +37,7 @@ function explain(err: unknown): string {
   if (code === 'EADDRINUSE') return `port ${port} is in use: stop what listens there, or set another port`;
   if (code === 'EACCES' && port !== undefined) return `port ${port} may not be listened on: set another port`;
   if (code === 'EADDRNOTAVAIL') return `${address} is no address of this machine: set HOST to one`;
-  // Only what is wrong with a file names a path.
+  // Only errors of files have a path.
   if (path !== undefined && code !== undefined && FOLDER_FAULTS[code] !== undefined)
     return `${path} cannot be used: ${FOLDER_FAULTS[code]}; DATA_DIR names the folder`;
   if (code === '42P01' || code === '42703')

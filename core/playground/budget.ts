@@ -12,7 +12,7 @@ const SENDS_PER_MINUTE = 10;
 export interface Spent {
   today: number;
   lastMinute: number;
-  /** When the oldest of the last minute was made, in Unix ms. */
+  /** When the oldest send of the last minute was made, in Unix ms. */
   oldestMs: number | null;
 }
 

@@ -15,7 +15,7 @@ export interface WorkTries {
   begin(scope: TriesScope, subjects: readonly string[]): Promise<Map<string, number>>;
   /** Which of these were begun before and are still open. */
   open(scope: TriesScope, subjects: readonly string[]): Promise<Set<string>>;
-  /** They ended, however: nothing more is known of them. */
+  /** Forgets them: they have ended, in whatever way. */
   end(scope: TriesScope, subjects: readonly string[]): Promise<void>;
 }
 

@@ -34,7 +34,7 @@ export async function listStatusViews(
 
 type Viewer = StatusViews['viewers'][number];
 
-/** Somebody who viewed it under an anonymous id and under their number is one; having played it counts for both. */
+/** One viewer for each person, also for who viewed it under an anonymous id and under a number; played in one is played. */
 function onePerPhone(viewers: readonly Viewer[]): Viewer[] {
   const byPerson = new Map<string, Viewer>();
   for (const viewer of viewers) {

@@ -4,8 +4,8 @@
  */
 export interface Pulse {
   /**
-   * True while nobody can have declared this worker dead: its last heartbeat is young. False says: do
-   * nothing, neither send nor write, until it is true again or what you hold is taken from you.
+   * True while nobody can have declared this worker dead: its last heartbeat is young. While it is false, the worker
+   * must neither send nor write; it may go on once it is true again, with what has not been taken from it.
    */
   isAlive(): boolean;
   /** Names this worker in its claims; null while it has no standing, and then it claims nothing. */

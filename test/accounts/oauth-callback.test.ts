@@ -132,7 +132,7 @@ describe('GET /v1/auth/oauth/{provider}/callback', () => {
     );
   });
 
-  test('OAUTH_UPSTREAM_FAILED: the person said no, the provider broke, or the code is none', async () => {
+  test('OAUTH_UPSTREAM_FAILED: the person said no, the provider broke, or the code is invalid', async () => {
     const { github } = setup;
     let begun = await begin(setup, 'github');
     failedWith(

@@ -64,7 +64,7 @@ describe('GET /v1/auth/oauth/{provider}/start', () => {
     assert.equal(page.headers.get('location'), `${CONSOLE}/login?oauth_error=OAUTH_PROVIDER_INVALID`);
   });
 
-  test('302: a mode that is none counts as the default', async () => {
+  test('302: an unknown mode counts as the default', async () => {
     assert.equal((await setup.server.api('GET', '/v1/auth/oauth/google/start?mode=x')).status, 302);
   });
 

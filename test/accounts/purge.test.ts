@@ -202,7 +202,7 @@ async function fillTenantTables(server: AccountServer, companyId: number): Promi
       return plausible(type);
     });
     await server.db.transaction(async (sql) => {
-      // What the row points at outside the company is of no matter here.
+      // What the row refers to outside the company does not matter here.
       await sql.query('SET LOCAL session_replication_role = replica');
       await sql.query(
         `INSERT INTO ${table} (${columns.map(({ column }) => column).join(', ')})

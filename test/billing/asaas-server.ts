@@ -70,7 +70,7 @@ export async function startAsaasServer(): Promise<AsaasServer> {
       return void response.end();
     }
     if (fault?.kind === 'late') {
-      // Nobody waits for it any more when it is done.
+      // Done so late that the caller has given up.
       await pause(fault);
       route(state, request.method!, path, body);
       return;

@@ -71,7 +71,7 @@ describe('the limits of a plan', () => {
     tellFigure('limits reach messaging', Math.max(...tookMs), { atMost: 1_000 });
   });
 
-  it('count from the next request on, in whoever has cached the company', async () => {
+  it('count from the next request on, also in processes that have cached the company', async () => {
     const company = await withProfile(billing);
     const limit = async () =>
       Number(

@@ -9,7 +9,7 @@ export interface BundledPackages {
   of(files: readonly string[]): string[];
 }
 
-/** What packages are in a build of msgctl, by what `build.ts --metafile` wrote. */
+/** The packages in a build of msgctl, read from what `build.ts --metafile` wrote. */
 export function bundledPackages(metafile: string): BundledPackages {
   const { outputs } = JSON.parse(readFileSync(metafile, 'utf8')) as {
     outputs: Record<string, { inputs: Record<string, { bytesInOutput: number }> }>;

@@ -124,7 +124,7 @@ describe('msgctl dev in a checkout', { timeout: 500_000 }, () => {
         POSTHORN_SANDBOX_URL: `http://127.0.0.1:${ports.sandbox}`,
         BILLING_PORT: String(ports.billing),
       },
-      // What ends with SIGKILL leaves the service that it started behind.
+      // A command that is killed leaves the service that it started behind.
       { cwd: projectRoot, timeoutMs: 180_000, killSignal: 'SIGTERM' },
     );
     const dataDir = path.join(path.dirname(cli.config), '..', 'data');

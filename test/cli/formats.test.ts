@@ -140,7 +140,7 @@ describe('an event in one line', () => {
       assert.ok(shownEvent(event, columns).length <= Math.max(1, columns));
   });
 
-  test('of a pipe it has all of it', () => {
+  test('is whole in a pipe', () => {
     assert.ok(shownEvent(event).includes(INSTANCE) && shownEvent(event).includes('"timestamp":"2030"'));
   });
 

@@ -2,7 +2,7 @@
 export interface Block {
   language: 'sh' | 'js' | 'ts';
   code: string;
-  /** Of the block's first line. */
+  /** The number of the block's first line. */
   line: number;
   /** A program that is saved under this name, for a later block to run. */
   file: string | null;

@@ -433,7 +433,7 @@ describe('GET /v1/events', () => {
     assert.equal(goneOn.reset, false);
   });
 
-  test('what a rare filter looks for may take several pages, each of which looks at a bounded part', async () => {
+  test('a rare filter may take several pages, each of which looks at a bounded part of the log', async () => {
     const { companyId, apiKey } = await seedCompany(parts.db);
     const rare = await putEvent(parts.db, companyId, { type: 'message.starred' });
     const others = Array.from({ length: 1_000 }, () => newEvent(companyId));

@@ -26,7 +26,7 @@ export async function useSystem(
   const amqpUrl = options.amqpUrl ?? (await createTestVhost()).url;
   const system = await startSystem({ ...options, databaseUrl: database.url, amqpUrl });
   t.after(async () => {
-    // What a failed test left frozen could not end.
+    // A process that a failed test left frozen could not end.
     for (const process of [...system.messaging, ...system.billing, ...system.workers])
       process.signal('SIGCONT');
     await system.stop();

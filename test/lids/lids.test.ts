@@ -79,7 +79,7 @@ describe('somebody whose phone the network tells at once', () => {
     assert.equal(deleted.data.phone, phone);
   });
 
-  test('what they wrote can be pinned and starred by the sender that the event named', async () => {
+  test('a message of theirs is pinned and starred by naming the sender that its event told', async () => {
     const { phone, lid, group } = await stranger('at_once');
     const { id } = await say(phone, group, 'star');
     await heard(lid, 'star');
@@ -190,7 +190,7 @@ describe('a chat with somebody under an anonymous id', () => {
       chat.map((one: { content: { text: string } }) => one.content.text),
       ['after', 'before'],
     );
-    // And so it is named in what is asked about it: the network is reached, which has no such message.
+    // Calls take the phone as the name of the chat: the network is asked, and has no such message.
     const body = { chat_jid: phone, message_id: mended.message_id, starred: true };
     const star = await pipeline.call(instance, 'POST', '/messages/star', body);
     assert.deepEqual([star.status, star.body.error_code], [404, 'MESSAGE_NOT_FOUND']);

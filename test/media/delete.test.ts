@@ -119,7 +119,7 @@ describe('DELETE /media/{media_id}', () => {
     await media.parts.db.query('DELETE FROM outbox WHERE task_id = $1', [sent.body.task_id]);
     assert.equal((await call('DELETE', `/messages/scheduled/${later.body.id}`)).status, 204);
     for (const id of [queued, scheduled]) assert.equal((await remove(id)).status, 204);
-    // What shows it keeps the id, which finds nothing.
+    // The records that name it keep the id, which finds nothing any more.
     const message = await call('GET', `/message/${sent.body.message_id}`);
     assert.deepEqual([message.status, message.body.media_id], [200, queued]);
   });

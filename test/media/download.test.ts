@@ -153,7 +153,7 @@ async function openFilesBelow(root: string): Promise<number> {
 }
 
 describe('the info of media', () => {
-  test('names both addresses, and an end only where there is one', async () => {
+  test('names both addresses, and expires_at only for media that expires', async () => {
     const answer = await media.call('GET', `${media.base}/media/${id}/info`, { key: media.company.apiKey });
     assert.equal(answer.status, 200);
     const url = `https://api.example.test${media.base}/media/${id}`;

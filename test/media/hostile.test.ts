@@ -146,7 +146,7 @@ describe('media of a hostile sender', () => {
     }
   });
 
-  test('that is two things at once is served as the first and run as neither', async () => {
+  test('that is of two types at once is served as the first one, and nothing runs it', async () => {
     const polyglots = [
       Buffer.concat([await png(), Buffer.from('<script>alert(1)</script>')]),
       Buffer.concat([await jpeg(), Buffer.from('PK\x05\x06'), Buffer.alloc(18)]),

@@ -74,7 +74,7 @@ function refused(answer: { status: number; body: { error_code?: string } }): voi
 }
 
 describe('POST /media 403 PLAN_LIMIT_REACHED', () => {
-  test('above the storage of the plan, to the byte, and by no way into it', async () => {
+  test('one byte above the storage of the plan, whichever way the media comes', async () => {
     assert.equal((await upload(bigJpeg(3 * MB))).status, 201);
     refused(await upload(bigJpeg(MB + 1)));
     refused(await send(bigJpeg(MB + 1)));

@@ -28,7 +28,7 @@ before(async () => {
     reached += 1;
     socket.end('HTTP/1.1 200 OK\r\ncontent-length: 8\r\n\r\n%PDF-1.4');
   });
-  // 8080 and 8443 are let out in production: the canary has one of the ports that are asked.
+  // Requests to 8080 and 8443 are allowed in production, so the canary listens on one of them.
   port = await listenOnAny(canary, [8080, 8443]);
   await new Promise<void>((resolve) => allowed.listen(0, '127.0.0.1', resolve));
   allowedHost = `127.0.0.1:${(allowed.address() as AddressInfo).port}`;

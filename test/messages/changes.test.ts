@@ -63,7 +63,7 @@ describe('editing', () => {
     }
   });
 
-  test('of what is unknown, received, deleted, forwarded, of another type or too old is refused', async () => {
+  test('of a message that is unknown, received, deleted, forwarded, of another type or too old is refused', async () => {
     const { id, phone } = await sentText();
     const edit = (ref: string) => pipeline.call(instance, 'PUT', `/messages/${ref}/edit`, { content: 'x' });
     assert.deepEqual(refusedAs(await edit(randomUUID())).slice(0, 2), [404, 'MESSAGE_NOT_FOUND']);

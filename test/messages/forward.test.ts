@@ -29,7 +29,7 @@ async function lastEvent(messageId: string, type: string) {
 }
 
 describe('forwarding', () => {
-  test('what was received, and again what was forwarded, counts up the forwarded mark', async () => {
+  test('each forward of a received message, or of a forward of it, raises the forwarding score by one', async () => {
     const source = await received('pass it on');
     const [second, third] = [pipeline.newPhone(), pipeline.newPhone()];
     const first = await pipeline.send(instance, '/messages/forward', {

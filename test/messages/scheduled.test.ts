@@ -165,7 +165,7 @@ describe('a scheduled send', () => {
     await tick(async () => (await pipeline.shown(phone))[0].deleted);
   });
 
-  test('is refused now for what is wrong now', async () => {
+  test('is refused at once for what is wrong already', async () => {
     const phone = pipeline.newPhone();
     const text = { to: phone, text: 'x' };
     const cases: [object, number, string][] = [

@@ -32,7 +32,7 @@ test('the newest messages are held, and all are counted', async (t) => {
   assert.equal((await sandbox.get(`/phones/${numbered(399)}/messages`)).total, 1);
   assert.equal((await sandbox.call('GET', `/phones/${numbered(0)}`)).status, 404, 'nothing is left to tell');
   assert.equal((await sandbox.get(`/phones/${numbered(1)}`)).name, 'Somebody');
-  // The newest are told from repeats.
+  // A repeat of one of the newest is recognized.
   await instance.sendText(numbered(399), 'n 399', ids[399]);
   assert.equal((await sandbox.get('/ledger/summary')).duplicates, 1);
 });
@@ -73,7 +73,7 @@ for (const [what, compactAboveBytes] of [
     const dataDir = await temporaryFolder(t);
     const options = { dataDir, keepMessages: LIMIT, compactAboveBytes };
     const before = await startSandbox(t, options);
-    // What was delivered is the end of it: what is compared stays as it is.
+    // Nothing changes after the delivery, so that the two states can be compared.
     await before.post('/defaults', { auto_read: false });
     await before.post('/phones', { phone: numbered(1), online: false });
     const instance = await pairInstance(t, before, OURS);

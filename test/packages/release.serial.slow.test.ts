@@ -72,7 +72,7 @@ describe('npm run release:pack', { timeout: 300_000 }, () => {
     mkdirSync(elsewhere);
     writeFileSync(path.join(elsewhere, 'package.json'), '{}');
     const home = { ...env, HOME: elsewhere, npm_config_prefix: path.join(elsewhere, 'global') };
-    // What was packed above stands here and not in the checkout.
+    // The packages that were packed above are in this folder, not in the checkout.
     const commands = install?.code.replaceAll('<checkout>/release/packed', folder) ?? '';
     await run('/bin/sh', ['-e', '-c', commands], { cwd: elsewhere, env: home });
     const { stdout } = await run(path.join(elsewhere, 'global/bin/msgctl'), ['--version'], { env: home });

@@ -138,7 +138,7 @@ export function testBroker(name: string, create: () => Promise<Broker>): void {
         counts.map((_, at) =>
           broker.consume(queue, { prefetch: 1 }, async () => {
             counts[at]! += 1;
-            // Whoever has more waits for the other: neither is so slow that it gets less.
+            // The one with more waits for the other, so that a slow one does not get less.
             await waitFor(() => counts[1 - at]! >= counts[at]!);
           }),
         ),

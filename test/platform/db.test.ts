@@ -181,7 +181,7 @@ describe('the connections to PostgreSQL', () => {
       }
     });
 
-    it('rolls back what throws before anything was sent, and says what was thrown', async () => {
+    it('rolls back work that throws before it sent anything, and throws the same error', async () => {
       const thrown = await db
         .transaction(async (sql) => {
           void sql.query(INSERT, [1, 'never']).catch(() => undefined);

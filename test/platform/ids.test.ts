@@ -17,7 +17,7 @@ test('ids ascend strictly, are UUIDs of version 7, and carry the time at which t
   }
 });
 
-test('the random part of an id is its own, also when the random bytes of many are drawn together', () => {
+test('each id has random bits of its own, also when the random bytes of many are drawn together', () => {
   const tails = Array.from({ length: COUNT }, () => newId().slice(-10));
   // 40 bits: among so many a few may coincide by chance, a pool that is used again would repeat them all.
   assert.ok(new Set(tails).size > COUNT - 20);

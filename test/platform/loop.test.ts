@@ -184,7 +184,7 @@ test('stop ends a wait and a gap, and a loop that was stopped at once never runs
   }
 });
 
-test('with a clock it waits by it: it runs when the clock is moved, and when it is woken', async () => {
+test('a loop with a clock of its own runs when that clock is moved, and when it is woken', async () => {
   const clock = createTestClock();
   let runs = 0;
   const loop = startLoop({

@@ -84,7 +84,7 @@ describe('presence of others', () => {
     assert.deepEqual([data.jid, data.phone, data.state], [lid, phone, 'recording']);
   });
 
-  test('of those nobody asked for is not told', async () => {
+  test('of people that nobody subscribed to is not told', async () => {
     const [quiet, loud] = [pipeline.newPhone(), pipeline.newPhone()];
     await subscribe(loud);
     await types(quiet, 'composing', instance.phone);

@@ -74,7 +74,7 @@ describe('a file', () => {
     await assert.rejects(send(folder), { code: 'EISDIR' });
   });
 
-  test('that is a path to a pipe is all that comes out of it', async () => {
+  test('that is a path to a pipe has everything that comes out of the pipe', async () => {
     const pipe = path.join(folder, 'pipe');
     execFileSync('mkfifo', [pipe]);
     await Promise.all([writeFile(pipe, 'out of a pipe'), send(pipe)]);

@@ -27,7 +27,7 @@ describe('one send is one message, whatever happens on the way', { timeout: 500_
   let instanceId: string;
   let calls = 0;
   before(async () => {
-    // Polled as often as the machine is slow.
+    // How often it polls depends on how slow the machine is.
     system = await startStandalone({ RATE_LIMIT_PER_MINUTE: '6000' });
     faulty = await startFaultyServer(system.url);
     const direct = createClient({ baseUrl: system.url });

@@ -93,8 +93,8 @@ for (const { name, route } of listRoutes(messagingContract)) {
           );
           const { status, text } = await send(route.method, path, headers, body);
           const said = `${what}: ${status} ${text.slice(0, 200)}`;
-          // What names nothing may also be asked for in vain (a status that nobody viewed), and some faults of a
-          // login at a provider are redirects.
+          // Some routes answer 200 for an unknown id (the views of a status), and some faults of a login at a provider
+          // are redirects.
           if (status >= 200 && status < 400) continue;
           assert.ok(status >= 400 && status < 500, said);
           assert.ok(errorEnvelope.safeParse(JSON.parse(text)).success, said);

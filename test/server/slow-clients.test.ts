@@ -199,7 +199,7 @@ describe('the least rate', () => {
       const deaf = await openSlowClient(server.url);
       deaf.socket.pause();
       deaf.socket.write(headOf('GET', '/', {}));
-      // At the least rate 20 MB would have 20 minutes: it is that nothing moves.
+      // By the least rate alone 20 MB would have 20 minutes: it is closed because nothing moves.
       const closed = await Promise.race([server.firstClosed, delay(CUT_WITHIN_MS, 'open', { ref: false })]);
       assert.equal(closed, 'closed');
       deaf.socket.destroy();

@@ -1,6 +1,6 @@
 import type { NetworkDriver } from '@posthorn/core/network/driver.ts';
 
-/** A driver of which a test keeps the answers back. */
+/** A driver whose answers a test holds back. */
 export interface HeldDriver {
   /** Around the real one, which is not changed. */
   around(driver: NetworkDriver): NetworkDriver;

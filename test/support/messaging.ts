@@ -85,7 +85,7 @@ export async function startTestMessaging(
         userId: company.userId,
         role: company.principal.role,
         isSuperadmin: options.isSuperadmin ?? false,
-        // Of the future: no password that the test changes makes it old.
+        // In the future: no change of the password in a test makes it too old.
         pwdChangedAtMs: Date.now() + 3_600_000,
         ...(await seedSession(parts.db, company)),
       }),

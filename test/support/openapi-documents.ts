@@ -50,7 +50,7 @@ export function operationsOf(document: Document): Found[] {
   );
 }
 
-/** What validates values against the schemas of a document, each compiled when it is first asked for. */
+/** Validates values against the schemas of a document; each is compiled when it is first used. */
 export class DocumentChecker {
   readonly document: Document;
   readonly #service: ServiceName;

@@ -53,7 +53,7 @@ export async function isPortFree(port: number): Promise<boolean> {
   return true;
 }
 
-/** Longer than a busy machine needs for anything: what does not come at all costs a failed run this much. */
+/** Longer than anything takes on a busy machine. A test whose condition never holds takes this long to fail. */
 const WAIT_MAX_MS = 30_000;
 
 /**

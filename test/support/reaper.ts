@@ -11,7 +11,7 @@ export interface Mortal {
   dir?: string;
   /** Where a private Erlang port mapper listens. */
   epmdPort?: number;
-  /** A command to run, for what is no process of ours. */
+  /** A command that ends it, where it is no process of ours. */
   command?: readonly string[];
 }
 

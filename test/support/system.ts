@@ -56,7 +56,7 @@ export async function startSystem(options: {
     ENCRYPTION_KEY: randomBytes(32).toString('hex'),
     ALLOW_PRIVATE_WEBHOOKS: 'true',
     PUBLIC_RATE_PER_MINUTE: '1000000',
-    // What faults send is counted at their end, all of it.
+    // The tests of faults count at their end all that they sent.
     SANDBOX_KEEP_MESSAGES: '50000',
     // Chosen by who runs the tests: sends of a session without an answer at the same time.
     ...(process.env.SANDBOX_WINDOW ? { SANDBOX_WINDOW: process.env.SANDBOX_WINDOW } : {}),

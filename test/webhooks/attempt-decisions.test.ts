@@ -65,7 +65,7 @@ test('what may be begun at an endpoint', () => {
   }
 });
 
-test('what waited too long for its lease is released, and the rest stays', () => {
+test('a delivery that waited too long for its lease is released, and the others stay', () => {
   const late = { beginUntilMs: NOW_MS - 1 };
   const endpoint = endpointWith({
     fresh: [delivery(1, late), delivery(2, late), delivery(3)],

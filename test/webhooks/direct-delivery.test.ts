@@ -41,7 +41,7 @@ describe('deliveries of events that the process of their dispatcher writes', () 
     assert.deepEqual(JSON.parse(bodies[0]!).data, event.data);
   });
 
-  test('are of the webhooks alone that want them: enabled ones, of the instance, of the company', async (t) => {
+  test('go only to the webhooks that want them: enabled, and of the instance or the company', async (t) => {
     const warm = await startWarm(parts, t);
     const other = await seedCompany(parts.db);
     const { companyId } = warm.webhook;

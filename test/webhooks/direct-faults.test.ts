@@ -79,7 +79,7 @@ describe('deliveries that were claimed as they were written', () => {
     assert.deepEqual(warm.begun, [event.eventId]);
   });
 
-  test('claimed under a name that was taken away meanwhile are made once, under the new one', async (t) => {
+  test('are made once, under the new name, when the claim was made under one that was taken away meanwhile', async (t) => {
     const ids = await Promise.all([newWorker(), newWorker()]);
     let nth = 0;
     let fenced = () => {};

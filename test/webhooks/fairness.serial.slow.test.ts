@@ -59,8 +59,8 @@ interface Latency {
 }
 
 /**
- * Compares a quiet stretch with a busy one, up to three times: a machine that something else keeps busy
- * in one of them proves nothing either way, three times in a row it does.
+ * Compares a quiet stretch with a busy one, up to three times: other work on the machine may spoil a comparison, but not
+ * three in a row.
  */
 async function assertAtMost(
   ratio: number,

@@ -105,7 +105,7 @@ describe('webhooks of a suspended company', () => {
       } as Db;
       await dispatcher.close();
       const own = await startDispatcher(parts, { db: suspending });
-      // Its own handler was there before, so it has heard what this one hears.
+      // The dispatcher's own handler was added before: it has heard whatever this one hears.
       parts.bus.on('deliveries', (payload) => {
         if (payload === companyNotification(company.companyId)) heard.resolve();
       });

@@ -103,7 +103,7 @@ describe('what comes behind a hostile message arrives all the same:', () => {
     await nextArrives();
   });
 
-  it('messages within messages, of every depth until they cannot be read any more', async () => {
+  it('messages nested in each other, deeper and deeper until they cannot be read', async () => {
     for (let depth = 500; depth <= 8_000; depth += 500) send(account.raw(nested(depth)));
     await nextArrives();
   });

@@ -161,7 +161,7 @@ describe(`${SESSIONS} sessions in one process`, () => {
   });
 });
 
-/** What is used after the garbage is collected. */
+/** The memory that is in use after a garbage collection. */
 function memory(): { rss: number; heap: number } {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;

@@ -17,7 +17,7 @@ import { startWhatsAppNetwork, type WhatsAppNetwork } from '../support/whatsapp/
 import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
 
 const KILLS = process.env.POSTHORN_FULL === '1' ? 1_000 : 25;
-/** Updates of keys that a life sees at most before it ends; a round of messages makes about as many. */
+/** A process is killed within this many updates of its keys; a round of messages makes about as many. */
 const UPDATES = 24;
 const silentLog = { debug() {}, warn() {}, error() {} };
 

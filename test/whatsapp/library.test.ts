@@ -50,7 +50,7 @@ describe('the library of the WhatsApp driver', () => {
     });
   });
 
-  it('decodes of what a phone made so many parts, and no more', async () => {
+  it('decodes so many parts of what a phone made, and no more', async () => {
     const { proto } = (await loadLibrary()) as unknown as { proto: Record<string, Codec> };
     const message = { key: { id: 'A' }, message: { conversation: 'Hello' }, messageTimestamp: 1 };
     const messages = Array.from({ length: 50_000 }, () => ({ message }));

@@ -86,7 +86,7 @@ describe('what can happen to a client on the simulated WhatsApp network:', () =>
   it('a message is refused', async () => {
     network.faults.onMessage = () => ({ error: 479 });
     await client.socket.sendMessage(bob.jid, { text: 'No' }, { messageId: '3EB0EE03' });
-    // The library's own name for an error is status 0, which it does not keep apart from none: the ledger tells.
+    // The library gives an error the status 0, and so it does without one: the ledger tells which it was.
     await client.socket.sendPresenceUpdate('composing', bob.jid);
     await until(() => bob.phone.typing.length > 0, 'what was sent after it');
     assert.equal(

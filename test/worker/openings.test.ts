@@ -34,7 +34,7 @@ test('whether another session may be opened now', () => {
     [{ underWay: 1, credit: 0, atMs: 0 }, 0, waits(100)],
     [{ underWay: 1, credit: 0, atMs: 0 }, 60, waits(40)],
     [{ underWay: 1, credit: 0, atMs: 0 }, 100, opens({ underWay: 2, credit: 0, atMs: 100 })],
-    // Quiet times earn no more than what may be under way.
+    // Quiet times save up no more openings than may be under way at once.
     [{ underWay: 0, credit: 0, atMs: 0 }, 3_600_000, opens({ underWay: 1, credit: 3, atMs: 3_600_000 })],
     // A clock that goes back earns nothing.
     [{ underWay: 0, credit: 0, atMs: 1_000 }, 0, waits(100)],

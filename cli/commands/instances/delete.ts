@@ -5,7 +5,7 @@ export const deleteInstance = defineCommand({
   endpoints: ['instances.remove'],
   summary: 'Delete an instance, after logging it out',
   destroys: 'This deletes the instance with its messages',
-  // Named, always: what is deleted should stand on the line.
+  // Required, so that the command line shows what is deleted.
   args: { which: required(text('instance', 'its id or name')) },
   async run(context, { which }) {
     const instanceId = await context.instanceId(which);

@@ -10,7 +10,7 @@ export async function setPassword(
   input: { userId: number; passwordHash: string; keepJti: string | null; now: Date },
 ): Promise<void> {
   const { userId, passwordHash, keepJti, now } = input;
-  // Never the same millisecond twice: JWTs carry it, and only a later one tells them apart.
+  // Later than the last change by a millisecond at least: JWTs carry it, and one of before must be older.
   await sql.query(
     `UPDATE users SET password_hash = $2, updated_at = $3,
        password_changed_at = greatest($3::timestamptz, date_trunc('milliseconds', password_changed_at) + interval '1 ms')

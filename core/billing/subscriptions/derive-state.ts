@@ -134,7 +134,7 @@ function settle(story: Story, receipt: ChargeFact): void {
     if (id === chargeId || !isLater(overdue, paid)) story.owed.delete(id);
   const { chargeback } = story;
   if (!chargeback) return;
-  // In the same charge and second the chargeback came last, in whatever order the events came.
+  // A chargeback comes after whatever else the same charge had in that second, in whatever order the events arrived.
   const isHealed =
     chargeback.chargeId === chargeId ? seconds(receipt) > seconds(chargeback) : !isLater(chargeback, paid);
   if (isHealed) story.chargeback = null;
@@ -158,7 +158,7 @@ function baseState(facts: SubscriptionFacts, story: Story, now: Date): Base {
 }
 
 function trialState(facts: SubscriptionFacts, story: Story, now: Date): Base {
-  // Paid by card and not yet settled: that is a conversion under way, not a trial without one.
+  // Paid by card and not yet settled: the trial becomes a paid subscription, and does not expire meanwhile.
   if ([...story.charges.values()].some((charge) => charge.status === 'confirmed'))
     return { status: 'trialing', nextMoveAt: null };
   if (now >= facts.trialEndsAt) return { status: 'expired', nextMoveAt: null };

@@ -113,8 +113,8 @@ export function createDb(options: DbOptions): Db {
     pipeline: true,
     ...KEEP_ALIVE,
   });
-  // A client that is handed out has no listener of the pool's, and dying between two queries it would take
-  // the process with it. Its holder's next query fails; nothing else need be done.
+  // The pool does not listen to a client that is in use: if its connection died between two queries, the error would end
+  // the process. The next query of its holder fails, which is enough.
   pool.on('connect', (client) => client.on('error', () => undefined));
   // An idle connection that dies (database restarted) is no crash: the pool opens another.
   pool.on('error', (err) => {

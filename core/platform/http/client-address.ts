@@ -66,7 +66,7 @@ export function isLocal({ headers, socket }: Pick<IncomingMessage, 'headers' | '
 
 function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
   const bare = beforeFirst(text, '%');
-  // Four decimal parts, or anything with a colon: what else the library reads as IPv4 (`1`, `0x7f.1`) is none.
+  // Only four decimal parts, or a text with a colon: the library would also take `1` and `0x7f.1` for IPv4.
   if (!bare.includes(':') && !ipaddr.IPv4.isValidFourPartDecimal(bare)) return null;
   return ipaddr.isValid(bare) ? ipaddr.process(bare) : null;
 }

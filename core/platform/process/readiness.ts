@@ -1,6 +1,6 @@
 /**
- * Looks at one thing a role needs; resolves or returns true when it is there. A text says that it is, and what is
- * worth knowing about it.
+ * Looks at one thing that a role needs. Gives true when it is there, or a text when it is there and something about it
+ * is worth knowing.
  */
 export type Check = () => boolean | string | Promise<unknown>;
 

@@ -213,7 +213,7 @@ export interface PendingEvent {
   readonly json: string;
   /** Set for an inbound message: acking it delivers the message. */
   readonly message: Message | null;
-  /** Made up by a tester, and no event that anything happened for. */
+  /** True for an event that a tester made up: nothing has happened. */
   readonly raw?: boolean;
 }
 

@@ -34,7 +34,7 @@ export function phoneFor(world: World, phone: string): Phone {
   return made;
 }
 
-/** Under which name a phone goes that was not given one. */
+/** The name of a phone that was given none. */
 export function defaultName(phone: string): string {
   return `Phone ${phone.slice(-4)}`;
 }

@@ -24,9 +24,9 @@ export interface World {
   readonly wheel: TimerWheel;
   readonly faults: FaultBook;
   readonly log: SandboxLog;
-  /** What a phone does that was not told otherwise. */
+  /** The settings of phones that were given none. */
   defaults: PhoneSettings;
-  /** Has the session's frames go out at the end of this tick, after the journal is written. */
+  /** Sends the frames of the session at the end of this tick, after the journal is written. */
   wake(session: Session): void;
   /** Writes the journal and sends what waits, now. */
   flush(): void;

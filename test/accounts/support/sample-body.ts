@@ -43,7 +43,7 @@ const BY_NAME: Record<string, unknown> = {
   body: { to: '+5511999990000', text: 'later' },
 };
 
-/** A body of a route that its schema takes: the required fields with the plainest values. */
+/** The plainest body that the schema of a route takes: its required fields. */
 export function sampleBody(route: AppRoute): unknown {
   const body = 'body' in route ? route.body : undefined;
   if (typeof body !== 'object' || body === null || !('safeParse' in body)) return undefined;

@@ -8,8 +8,8 @@ export interface SeenAnswer {
   /** The header Retry-After; empty for none. */
   retryAfter: string;
   /**
-   * The parsed JSON, or the text where it is none. Undefined for a body of another type, an empty one, one that was
-   * cut, and one that is larger than any answer is.
+   * The parsed JSON, or the text of a body that is not JSON. Undefined when the body has another type, is empty, was
+   * cut, or is larger than any answer.
    */
   body?: unknown;
 }

@@ -15,7 +15,7 @@ export class KeyFile {
     );
   }
 
-  /** Each statement once: what they take outside of the heap would be measured. */
+  /** Each statement is prepared once: the memory that statements take outside of the heap would be measured. */
   prepare(sql: string): StatementSync {
     const statement = this.#statements.get(sql) ?? this.db.prepare(sql);
     this.#statements.set(sql, statement);

@@ -64,7 +64,7 @@ export interface Control {
   dropAll(): void;
   /** Sends the acks that were held back, and holds back no more. */
   releaseAcks(device: LinkedDevice): void;
-  /** So many of its prekeys are left, and it is told so. */
+  /** Tells a device that so many of its prekeys are left. */
   runLowOnPreKeys(device: LinkedDevice, left: number): void;
 }
 

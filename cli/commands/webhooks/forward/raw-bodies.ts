@@ -20,7 +20,7 @@ export function createRawBodies(): RawBodies {
       const { event_id: id } = JSON.parse(data) as { event_id?: unknown };
       if (typeof id === 'string') bodies.set(id, data);
     } catch {
-      // The client judges what came, and says so.
+      // The client parses the same event, and reports what is wrong with it.
     }
   }
 
