@@ -31,12 +31,15 @@ export function installDebianPackage(name: string): void {
 const TRIES = 12;
 const PAUSE_MS = 5_000;
 
-/** Makes sure that a program is on PATH, installing the package of its name where we may. Throws one line otherwise. */
-export async function ensureProgram(name: string): Promise<void> {
+/**
+ * Makes sure that a program is on PATH, installing the package of its name, or the one given, where we may. Throws one
+ * line otherwise.
+ */
+export async function ensureProgram(name: string, packageName = name): Promise<void> {
   const isThere = () => spawnSync('which', [name]).status === 0;
   // Another test file may be installing something: only one can at a time.
   for (let nth = 0; nth < TRIES && isDebianRoot() && !isThere(); nth += 1) {
-    installDebianPackage(name);
+    installDebianPackage(packageName);
     if (!isThere()) await delay(PAUSE_MS);
   }
   if (!isThere()) throw new Error(`The tests need ${name} on PATH`);
