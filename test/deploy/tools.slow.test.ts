@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { ensureProgram } from '@posthorn/test/support/debian-package.ts';
+import { projectRoot } from '@posthorn/test/support/process.ts';
+import { parse, parseAllDocuments } from 'yaml';
+import { fillIn } from './environments.ts';
+import { type Document, deployDir, readEnvFile, readKubernetes } from './files.ts';
+
+/** What the operators' own tools say about the files that they are given. */
+
+/** The least exposure that systemd finds is 0, the most 10. */
+const EXPOSURE_MAX = 2;
+
+const work = mkdtempSync(path.join(tmpdir(), 'posthorn-deploy-'));
+after(() => rmSync(work, { recursive: true, force: true }));
+
+describe('docker compose', () => {
+  const dir = path.join(work, 'compose', 'deploy');
+  before(async () => {
+    await ensureProgram('docker-compose');
+    cpSync(deployDir, dir, { recursive: true });
+  });
+
+  const config = (file: string, env: Record<string, string>) =>
+    spawnSync('docker-compose', ['--file', file, 'config'], {
+      cwd: dir,
+      env: { PATH: process.env.PATH, ...env },
+      encoding: 'utf8',
+    });
+
+  it('understands compose.yaml with the variables of .env.example', () => {
+    const filled = Object.entries(fillIn(readEnvFile('.env.example')));
+    writeFileSync(path.join(dir, '.env'), filled.map(([name, value]) => `${name}=${value}\n`).join(''));
+    const { status, stdout, stderr } = config('compose.yaml', {});
+    assert.equal(status, 0, stderr);
+    const { services } = parse(stdout);
+    assert.equal(services['worker-2'].environment.DATABASE_URL.split('@')[1], 'postgres:5432/posthorn');
+    assert.deepEqual(services.migrate.networks, { back: null });
+  });
+
+  it('starts nothing with .env.example as it stands', () => {
+    cpSync(path.join(deployDir, '.env.example'), path.join(dir, '.env'));
+    const { status, stderr } = config('compose.yaml', {});
+    assert.notEqual(status, 0);
+    assert.match(stderr, /API_HOST/);
+  });
+
+  it('understands compose.small.yaml', () => {
+    const { status, stderr } = config('compose.small.yaml', {
+      PUBLIC_URL: 'https://api.example.com',
+      FRONTEND_URL: 'https://app.example.com',
+    });
+    assert.equal(status, 0, stderr);
+  });
+});
+
+describe('caddy', () => {
+  before(() => ensureProgram('caddy'));
+
+  it('understands the Caddyfile, and leads each host name to its servers but for what is internal', () => {
+    const file = path.join(deployDir, 'Caddyfile');
+    const env = { PATH: process.env.PATH, HOME: work, API_HOST: 'api.test', BILLING_HOST: 'billing.test' };
+    const adapted = execFileSync(
+      'caddy',
+      ['adapt', '--config', file, '--adapter', 'caddyfile', '--validate'],
+      {
+        env,
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'ignore'],
+      },
+    );
+    const { routes } = JSON.parse(adapted).apps.http.servers.srv0;
+    const dials = (host: string) => {
+      const route = routes.find((one: Document) => one.match[0].host.includes(host));
+      const [proxy] = JSON.stringify(route)
+        .match(/"upstreams":(\[[^\]]*\])/)!
+        .slice(1);
+      return JSON.parse(proxy!).map(({ dial }: { dial: string }) => dial);
+    };
+    assert.deepEqual(dials('api.test'), ['messaging-1:8080', 'messaging-2:8080']);
+    assert.deepEqual(dials('billing.test'), ['billing:8081']);
+    assert.equal(adapted.match(/"\/metrics","\/internal\/\*"/g)?.length, 2);
+  });
+});
+
+describe('kubectl', () => {
+  before(() => ensureProgram('kubectl', 'kubernetes-client'));
+
+  it('makes of deploy/kubernetes every resource of its files, with the image of the kustomization', () => {
+    const made = execFileSync('kubectl', ['kustomize', path.join(deployDir, 'kubernetes')], {
+      encoding: 'utf8',
+    });
+    const resources: Document[] = parseAllDocuments(made).map((document) => document.toJS());
+    const names = (list: Document[]) => list.map(({ kind, metadata }) => `${kind} ${metadata.name}`).sort();
+    assert.deepEqual(names(resources), names(readKubernetes()));
+    const { images } = parse(readFileSync(path.join(deployDir, 'kubernetes/kustomization.yaml'), 'utf8'));
+    const [{ newName, newTag }] = images;
+    for (const { spec } of resources.filter(({ kind }) => kind === 'Deployment' || kind === 'Job'))
+      assert.equal(spec.template.spec.containers[0].image, `${newName}:${newTag}`);
+  });
+
+  it('takes it as a base of a kustomization with another namespace and image', () => {
+    const own = path.join(work, 'own');
+    mkdirSync(own);
+    cpSync(path.join(deployDir, 'kubernetes'), path.join(work, 'kubernetes'), { recursive: true });
+    // `bases` is what every version of kustomize knows.
+    const lines = [
+      'namespace: shop',
+      'bases: [../kubernetes]',
+      'images: [{name: registry.example.com/posthorn, newTag: 2.0.0}]',
+    ];
+    writeFileSync(path.join(own, 'kustomization.yaml'), `${lines.join('\n')}\n`);
+    const made = execFileSync('kubectl', ['kustomize', own], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    for (const document of parseAllDocuments(made)) assert.equal(document.toJS().metadata.namespace, 'shop');
+    assert.match(made, /image: registry\.example\.com\/posthorn:2\.0\.0/);
+  });
+});
+
+describe('systemd', () => {
+  const dir = path.join(work, 'systemd');
+  const files = () => globSync('*.{service,target}', { cwd: dir }).map((file) => path.join(dir, file));
+  before(async () => {
+    await ensureProgram('systemd-analyze', 'systemd');
+    mkdirSync(dir);
+    // It looks for the programs: they are in this checkout, as they are in /opt/posthorn where it is installed.
+    for (const file of globSync('*.{service,target}', { cwd: path.join(deployDir, 'systemd') })) {
+      const text = readFileSync(path.join(deployDir, 'systemd', file), 'utf8');
+      writeFileSync(path.join(dir, file), text.replaceAll('/opt/posthorn', projectRoot));
+    }
+  });
+
+  it('finds nothing wrong with the units', () => {
+    const { status, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', ...files()], {
+      encoding: 'utf8',
+    });
+    const about = stderr.split('\n').filter((line) => line.includes('posthorn'));
+    assert.deepEqual(about, []);
+    assert.equal(status, 0, stderr);
+  });
+
+  it(`finds that each service is exposed to at most ${EXPOSURE_MAX} of 10`, () => {
+    for (const file of files().filter((name) => name.endsWith('.service'))) {
+      const args = ['security', '--offline=yes', `--threshold=${EXPOSURE_MAX * 10}`, '--no-pager', file];
+      const { status, stdout, stderr } = spawnSync('systemd-analyze', args, { encoding: 'utf8' });
+      const [line = ''] = /Overall exposure.*$/m.exec(stdout) ?? [];
+      console.log(`${path.basename(file)}: ${line.replace(/^.*: /, '')}`);
+      assert.equal(status, 0, `${path.basename(file)}: ${stdout}${stderr}`);
+    }
+  });
+});
