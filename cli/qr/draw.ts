@@ -1,4 +1,4 @@
-import { create } from 'qrcode/lib/core/qrcode.js';
+import { generate } from 'lean-qr';
 
 /** Light modules around the code, without which phones do not find it. */
 const MARGIN = 2;
@@ -8,18 +8,16 @@ const MARGIN = 2;
  * to be printed black on white, or the light ones, for a dark terminal without colours.
  */
 export function drawQr(text: string, ink: 'dark' | 'light'): string[] {
-  const { size, data } = create(text, { errorCorrectionLevel: 'L' }).modules;
-  const isInked = (row: number, column: number) => {
-    const isInside = row >= 0 && row < size && column >= 0 && column < size;
-    const isDark = isInside && data[row * size + column] === 1;
-    return isDark === (ink === 'dark');
-  };
+  const code = generate(text);
+  const end = code.size + MARGIN;
+  // All that is outside of the code is light.
+  const isInked = (row: number, column: number) => code.get(column, row) === (ink === 'dark');
   const lines: string[] = [];
-  for (let row = -MARGIN; row < size + MARGIN; row += 2) {
+  for (let row = -MARGIN; row < end; row += 2) {
     let line = '';
-    for (let column = -MARGIN; column < size + MARGIN; column += 1) {
+    for (let column = -MARGIN; column < end; column += 1) {
       // Below the last row there is none.
-      const isLower = row + 1 < size + MARGIN && isInked(row + 1, column);
+      const isLower = row + 1 < end && isInked(row + 1, column);
       line += block(isInked(row, column), isLower);
     }
     lines.push(line);

@@ -17,7 +17,7 @@ import type { NotificationWaits } from '@posthorn/core/platform/broker/notificat
 import type { Db } from '@posthorn/core/platform/database/db.ts';
 import type { Orm } from '@posthorn/core/platform/database/orm.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
-import { toBuffer } from 'qrcode';
+import { drawQrPicture } from '@posthorn/core/platform/qr-picture.ts';
 import type { Handler, Handlers } from '../http/handler.ts';
 import { paged } from '../http/paged.ts';
 
@@ -32,7 +32,7 @@ export interface InstancesRoutesDeps {
   proxies: ProxyRules;
 }
 
-const QR_WIDTH_PX = 512;
+const QR_PICTURE = { maxWidthPx: 512, marginModules: 4 };
 
 /** The lifecycle and settings of instances (docs/reference/instances.md). */
 export function instancesRoutes(deps: InstancesRoutesDeps): Handlers<typeof instances> {
@@ -71,7 +71,7 @@ export function instancesRoutes(deps: InstancesRoutesDeps): Handlers<typeof inst
       const cache = { 'cache-control': 'no-store', vary: 'Accept' };
       if (wantsJson(headers.accept))
         return { status: 200, body: { qr, expires_at: expiresAt.toISOString() }, headers: cache };
-      const png = await toBuffer(qr, { type: 'png', width: QR_WIDTH_PX });
+      const png = drawQrPicture(qr, QR_PICTURE);
       return { status: 200, body: png as never, headers: { ...cache, 'content-type': 'image/png' } };
     },
     pairingCode: async ({ principal, params, body, signal }) => {

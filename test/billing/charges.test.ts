@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { crc16 } from '@posthorn/core/billing/provider/simulated/br-code.ts';
 import { runDueTask } from '@posthorn/core/billing/run-provider-tasks.ts';
+import { readQrPicture } from '../support/read-qr.ts';
 import { drainEvents, startTestBilling, type TestBilling, withSubscription } from './billing-harness.ts';
 import { paymentEvent } from './provider-payloads.ts';
 
@@ -82,6 +83,7 @@ describe('what a charge shows', () => {
     assert.match(readBrCode(code).get('26')!, /^0014br\.gov\.bcb\.pix01/);
     const png = Buffer.from(pending.pix_qr_code, 'base64');
     assert.deepEqual([...png.subarray(1, 4)], [...Buffer.from('PNG')]);
+    assert.equal(await readQrPicture(png), code);
     assert.equal(pending.bank_slip_url, null);
     assert.equal(pending.paid_at, null);
     assert.equal(pending.fee_cents, pending.amount_cents - pending.net_value_cents);

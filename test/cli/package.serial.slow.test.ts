@@ -104,7 +104,7 @@ describe('the packed msgctl', { timeout: 240_000 }, () => {
     const parts = notices.split(`\n${'-'.repeat(80)}\n`).slice(1);
     const told = parts.map((part) => part.trim().split(' (', 1)[0]);
     assert.deepEqual(told.sort(), [...bundled.all].sort());
-    for (const name of ['commander', 'ink', 'react', 'react-reconciler', 'yoga-layout', 'zod', 'qrcode'])
+    for (const name of ['commander', 'ink', 'react', 'react-reconciler', 'yoga-layout', 'zod', 'lean-qr'])
       assert.ok(
         [...bundled.all].some((each) => each.startsWith(`${name} `)),
         name,

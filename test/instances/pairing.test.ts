@@ -6,6 +6,7 @@ import { answerPairingCode } from '@posthorn/core/instances/pairing.ts';
 import { shardOf } from '@posthorn/core/instances/shard.ts';
 import { startTestMessaging, type TestMessaging } from '../support/messaging.ts';
 import { waitFor } from '../support/process.ts';
+import { readQrPicture } from '../support/read-qr.ts';
 import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
 
 describe('pairing an instance', () => {
@@ -43,6 +44,7 @@ describe('pairing an instance', () => {
     assert.equal(picture.headers.get('cache-control'), 'no-store');
     const bytes = Buffer.from(await picture.arrayBuffer());
     assert.equal(bytes.subarray(1, 4).toString(), 'PNG');
+    assert.equal(await readQrPicture(bytes), 'the text of the code');
     const json = await getQr(id, 'application/json');
     assert.equal(json.body.qr, 'the text of the code');
     assert.ok(Date.parse(json.body.expires_at) > api.parts.clock.now().getTime());

@@ -1,4 +1,4 @@
-import { toBuffer } from 'qrcode';
+import { drawQrPicture } from '../../../platform/qr-picture.ts';
 
 /**
  * The text of a PIX code: a BR Code, which is EMV's merchant-presented QR (id, length, value) with a CRC16
@@ -31,9 +31,8 @@ export function brCode(input: {
 }
 
 /** A PNG of the code, in base64. */
-export async function drawQrCode(text: string): Promise<string> {
-  const png = await toBuffer(text, { errorCorrectionLevel: 'M', margin: 2, width: 256 });
-  return png.toString('base64');
+export function drawQrCode(text: string): string {
+  return drawQrPicture(text, { maxWidthPx: 256, marginModules: 2 }).toString('base64');
 }
 
 function field(id: string, value: string): string {

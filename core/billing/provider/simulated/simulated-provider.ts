@@ -144,7 +144,7 @@ export function createSimulatedProvider(deps: { db: Db; clock: Clock }): Payment
         amountCents: payment.value_cents,
         txid: payment.id,
       });
-      return { copyPaste, qrCode: await drawQrCode(copyPaste) };
+      return { copyPaste, qrCode: drawQrCode(copyPaste) };
     },
   };
 }
