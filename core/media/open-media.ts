@@ -3,7 +3,7 @@ import type { Config } from '../platform/config.ts';
 import type { Db } from '../platform/database/db.ts';
 import { createOutbound } from '../platform/http/outbound-http.ts';
 import type { Clock } from '../platform/process/clock.ts';
-import { createStorage } from '../platform/storage/create-storage.ts';
+import { createStorage, type StorageConfig } from '../platform/storage/create-storage.ts';
 import { createMediaFinder, type MediaFinder } from './find-media.ts';
 import type { MediaDeps } from './media-deps.ts';
 import type { MediaSources } from './media-port.ts';
@@ -39,21 +39,17 @@ export const NETWORK_DOMAINS = [
 
 /** Opens the storage that the settings name, and what stands before it. Close it when all is served. */
 export async function openMedia(deps: {
-  config: Pick<
-    Config,
-    | 'MEDIA_STORAGE'
-    | 'DATA_DIR'
-    | 'GCS_BUCKET'
-    | 'GCS_API_ENDPOINT'
-    | 'GCS_PROJECT_ID'
-    | 'MEDIA_RETENTION_DAYS'
-    | 'MEDIA_MEMORY_MB'
-    | 'MEDIA_SPOOL_MB'
-    | 'MEDIA_PRIVATE_HOSTS'
-    | 'HTTP_TIMEOUT'
-    | 'NETWORK_DRIVERS'
-    | 'SANDBOX_URL'
-  >;
+  config: StorageConfig &
+    Pick<
+      Config,
+      | 'MEDIA_RETENTION_DAYS'
+      | 'MEDIA_MEMORY_MB'
+      | 'MEDIA_SPOOL_MB'
+      | 'MEDIA_PRIVATE_HOSTS'
+      | 'HTTP_TIMEOUT'
+      | 'NETWORK_DRIVERS'
+      | 'SANDBOX_URL'
+    >;
   db: Db;
   clock: Clock;
 }): Promise<OpenedMedia> {

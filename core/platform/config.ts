@@ -153,12 +153,23 @@ export const configSchema = z.object({
   /** Lets webhooks reach private addresses and any port: for webhooks to localhost in standalone. */
   ALLOW_PRIVATE_WEBHOOKS: flag.default(false),
   HTTP_TIMEOUT: seconds.default(MEDIA_FETCH_TIMEOUT_S).describe('seconds'),
-  /** `none` answers 503 to everything that needs media; else the bucket of GCS_BUCKET, or files in DATA_DIR. */
+  /** `none` answers 503 to everything that needs media; else the bucket that is named, or files in DATA_DIR. */
   MEDIA_STORAGE: z.enum(['auto', 'none']).default('auto'),
   GCS_BUCKET: z.string().min(3).optional(),
   /** Another server that speaks the API of Google Cloud Storage, asked without credentials. */
   GCS_API_ENDPOINT: webUrl.optional(),
   GCS_PROJECT_ID: z.string().min(1).optional(),
+  /** A bucket of S3, or of S3_ENDPOINT; not together with GCS_BUCKET. */
+  S3_BUCKET: z.string().min(3).optional(),
+  /** Another server that speaks the API of S3. */
+  S3_ENDPOINT: webUrl.optional(),
+  S3_REGION: z.string().min(1).default('us-east-1'),
+  /** The bucket stands in the path and not in the host name. */
+  S3_FORCE_PATH_STYLE: flag.default(false),
+  /** Without them the AWS SDK looks for credentials where it always does. */
+  S3_ACCESS_KEY_ID: z.string().min(1).optional(),
+  S3_SECRET_ACCESS_KEY: z.string().min(1).optional(),
+  S3_SERVER_SIDE_ENCRYPTION: z.enum(['AES256', 'aws:kms']).optional(),
   MEDIA_RETENTION_DAYS: days.default(MEDIA_RETENTION_DAYS),
   /** Memory for uploads and other media bodies, in each process. */
   MEDIA_MEMORY_MB: positive.default(128),
@@ -240,9 +251,16 @@ export class ConfigError extends Error {
 
 type Environment = Record<string, string | undefined>;
 
-/** Reads the settings; throws {@link ConfigError} for the first one that is missing or wrong. */
+/** Reads the settings; throws {@link ConfigError} for the first one that is missing, wrong, or against another. */
 export function loadConfig(env: Environment): Config {
-  return read(configSchema, env);
+  const config = read(configSchema, env);
+  if (config.GCS_BUCKET && config.S3_BUCKET)
+    throw new ConfigError('S3_BUCKET: media is stored in one bucket, and GCS_BUCKET names another');
+  if (config.S3_ACCESS_KEY_ID && !config.S3_SECRET_ACCESS_KEY)
+    throw new ConfigError('S3_SECRET_ACCESS_KEY is required with S3_ACCESS_KEY_ID');
+  if (config.S3_SECRET_ACCESS_KEY && !config.S3_ACCESS_KEY_ID)
+    throw new ConfigError('S3_ACCESS_KEY_ID is required with S3_SECRET_ACCESS_KEY');
+  return config;
 }
 
 /** The one setting that migrating takes; throws as {@link loadConfig} does. */

@@ -101,9 +101,28 @@ export const settingGroups = {
   },
   'Store and convert media': {
     MEDIA_STORAGE: {
-      meaning: '`auto`: the bucket of `GCS_BUCKET`, else files in `DATA_DIR`; `none`: no media',
+      meaning:
+        '`auto`: the bucket of `S3_BUCKET` or `GCS_BUCKET`, else files in `DATA_DIR`; `none`: no media',
     },
-    GCS_BUCKET: { meaning: 'a bucket of Google Cloud Storage' },
+    S3_BUCKET: {
+      meaning:
+        'a bucket of S3, or of any server that speaks its API ([which rights it needs](operating.md#media)); not together with `GCS_BUCKET`',
+    },
+    S3_ENDPOINT: { meaning: 'the URL of that server', unset: 'S3 itself' },
+    S3_REGION: { meaning: 'the region of the bucket' },
+    S3_FORCE_PATH_STYLE: {
+      meaning: 'the bucket is named in the path and not in the host name, as many servers ask for',
+    },
+    S3_ACCESS_KEY_ID: {
+      meaning: 'the key that requests are signed with; required with `S3_SECRET_ACCESS_KEY`',
+      unset: 'where the AWS SDK looks: `AWS_ACCESS_KEY_ID`, `~/.aws`, the role of the machine',
+    },
+    S3_SECRET_ACCESS_KEY: { meaning: 'the secret of that key' },
+    S3_SERVER_SIDE_ENCRYPTION: {
+      meaning: 'how the bucket is told to encrypt each object: `AES256` or `aws:kms`',
+      unset: 'as the bucket is set up',
+    },
+    GCS_BUCKET: { meaning: 'a bucket of Google Cloud Storage; not together with `S3_BUCKET`' },
     GCS_PROJECT_ID: { meaning: 'the project of the bucket' },
     GCS_API_ENDPOINT: {
       meaning: 'another server that speaks the API of Google Cloud Storage, used without credentials',

@@ -4,7 +4,7 @@ import { type SettingDoc, settingGroups } from './setting-docs.ts';
 const HEAD = `# Settings
 
 Each process reads them from the environment once, at its start. \`npm start\` needs none of them: it generates the secrets and
-runs a database, a broker and a simulated network of its own. \`DATABASE_URL\`, \`AMQP_URL\`, \`NETWORK_DRIVERS\`, \`GCS_BUCKET\`, \`SMTP_URL\` and
+runs a database, a broker and a simulated network of its own. \`DATABASE_URL\`, \`AMQP_URL\`, \`NETWORK_DRIVERS\`, \`S3_BUCKET\` or \`GCS_BUCKET\`, \`SMTP_URL\` and
 \`ASAAS_API_KEY\` each put a real part in place of an embedded one, independently of the others.
 The variables of msgctl and the SDK are in [their guide](guides/environment.md).
 

@@ -29,4 +29,27 @@ describe('a setting that nothing could be done with stops the start:', () => {
     for (const value of ['minio', 'http://minio:9000', 'minio:9000/files', 'minio:0', 'fd00::7:443', '*:80'])
       refused('MEDIA_PRIVATE_HOSTS', value);
   });
+
+  it('two buckets, or half a credential', () => {
+    const bucket = { ...REQUIRED, S3_BUCKET: 'bucket' };
+    assert.throws(() => loadConfig({ ...bucket, GCS_BUCKET: 'other' }), {
+      name: 'ConfigError',
+      message: 'S3_BUCKET: media is stored in one bucket, and GCS_BUCKET names another',
+    });
+    for (const [given, missing] of [
+      ['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'],
+      ['S3_SECRET_ACCESS_KEY', 'S3_ACCESS_KEY_ID'],
+    ] as const)
+      assert.throws(() => loadConfig({ ...bucket, [given]: 'x' }), {
+        name: 'ConfigError',
+        message: `${missing} is required with ${given}`,
+      });
+    assert.equal(loadConfig(bucket).S3_REGION, 'us-east-1');
+    for (const [name, value] of [
+      ['S3_ENDPOINT', 'minio:9000'],
+      ['S3_SERVER_SIDE_ENCRYPTION', 'rot13'],
+      ['S3_FORCE_PATH_STYLE', 'perhaps'],
+    ] as const)
+      refused(name, value);
+  });
 });

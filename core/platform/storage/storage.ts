@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
  * never changed; their names are ours and say nothing about their content.
  */
 export interface Storage {
-  readonly name: 'disk' | 'gcs';
+  readonly name: 'disk' | 'gcs' | 's3';
   /** A folder for incoming files, on the same file system as the objects where those are files. */
   readonly spoolDir: string;
   /** Maximum memory of one write. */

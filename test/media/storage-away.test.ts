@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
+import { type S3Server, startS3Server } from './s3-server.ts';
+import { jpeg } from './samples.ts';
+
+/** Longer than the tries of one request, so that the work itself has to wait. */
+const AWAY_MS = 5_000;
+
+let s3: S3Server;
+let pipeline: Sending;
+let instance: TestInstance;
+before(async () => {
+  s3 = await startS3Server('test-bucket');
+  pipeline = await startSending({
+    env: {
+      S3_BUCKET: 'test-bucket',
+      S3_ENDPOINT: s3.url,
+      S3_FORCE_PATH_STYLE: 'true',
+      S3_REGION: s3.account.region,
+      S3_ACCESS_KEY_ID: s3.account.accessKeyId,
+      S3_SECRET_ACCESS_KEY: s3.account.secretAccessKey,
+    },
+  });
+  instance = await pipeline.connect();
+});
+after(async () => {
+  await pipeline.close();
+  await s3.goAway();
+});
+
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+const mediaPath = () => `${pipeline.api.url}/v1/instances/${instance.id}/media`;
+const headers = () => ({ 'x-api-key': pipeline.company.apiKey });
+
+async function upload(bytes: Buffer) {
+  const form = new FormData();
+  form.append('file', new Blob([new Uint8Array(bytes)], { type: 'image/jpeg' }), 'a.jpg');
+  const answer = await fetch(mediaPath(), { method: 'POST', body: form, headers: headers() });
+  return { status: answer.status, body: (await answer.json()) as { media_id: string; error_code: string } };
+}
+
+describe('while the bucket is away', () => {
+  test('a send waits and goes once, and what is received is told with its media', async () => {
+    const [picture, received] = [await jpeg(), await jpeg({ width: 50 })];
+    const { body } = await upload(picture);
+    const [to, from] = [pipeline.newPhone(), pipeline.newPhone()];
+    await s3.goAway();
+    const sent = await pipeline.send(instance, '/messages/image', { to, media_id: body.media_id });
+    await pipeline.sandbox.post(`/phones/${from}/messages`, {
+      to: instance.phone,
+      type: 'image',
+      media_base64: received.toString('base64'),
+      mime_type: 'image/jpeg',
+    });
+    await delay(AWAY_MS);
+    assert.deepEqual(await pipeline.eventsOf(sent.message_id), []);
+    await s3.comeBack();
+    await pipeline.event(instance, 'message.sent', (data) => data.message_ids[0] === sent.message_id);
+    const shown = await pipeline.shown(to);
+    assert.deepEqual(
+      shown.map((message) => message.media.sha256),
+      [sha256(picture)],
+    );
+    const told = await pipeline.event(instance, 'message.received');
+    const media = await fetch(`${mediaPath()}/${told.data.media_id}`, { headers: headers() });
+    assert.equal(sha256(Buffer.from(await media.arrayBuffer())), sha256(received));
+  });
+
+  test('downloads answer 503 with Retry-After, uploads 500, and both work when it is back', async () => {
+    const picture = await jpeg({ width: 51 });
+    const { body } = await upload(picture);
+    await s3.goAway();
+    const download = await fetch(`${mediaPath()}/${body.media_id}`, { headers: headers() });
+    assert.equal(download.status, 503);
+    assert.equal(download.headers.get('retry-after'), '5');
+    const refused = await upload(await jpeg({ width: 52 }));
+    assert.deepEqual([refused.status, refused.body.error_code], [500, 'INTERNAL_SERVER_ERROR']);
+    await s3.comeBack();
+    const again = await fetch(`${mediaPath()}/${body.media_id}`, { headers: headers() });
+    assert.equal(sha256(Buffer.from(await again.arrayBuffer())), sha256(picture));
+    assert.equal((await upload(await jpeg({ width: 52 }))).status, 201);
+  });
+
+  test('a download that breaks in its middle is cut off, and not a short file', async () => {
+    const { body } = await upload(await jpeg({ width: 900, height: 900, noise: true }));
+    s3.trouble('get', 'lose');
+    const download = await fetch(`${mediaPath()}/${body.media_id}`, { headers: headers() });
+    assert.equal(download.status, 200);
+    await assert.rejects(download.arrayBuffer());
+  });
+});
