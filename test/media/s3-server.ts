@@ -28,10 +28,11 @@ export interface S3Server extends Pick<ReturnType<typeof createObjects>, 'object
   comeBack(): Promise<void>;
 }
 
+const BUCKET = 'test-bucket';
 /** Longer than clients keep idle connections: ended here, one might have a request on its way. */
 const KEEP_ALIVE_MS = 72_000;
 
-export async function startS3Server(bucket: string): Promise<S3Server> {
+export async function startS3Server(): Promise<S3Server> {
   const account = { accessKeyId: 'TESTACCESSKEY', secretAccessKey: 'test/secret+key', region: 'eu-test-1' };
   const { objects, uploads, answers } = createObjects();
   const troubles = new Map<Kind, { trouble: Trouble; times: number }>();
@@ -77,11 +78,11 @@ export async function startS3Server(bucket: string): Promise<S3Server> {
   function addressOf(request: IncomingMessage) {
     const [path = '', query = ''] = request.url!.split('?', 2);
     const decoded = path.split('/').map(decodeURIComponent).join('/');
-    const inHost = request.headers.host!.startsWith(`${bucket}.`);
-    const inPath = decoded.startsWith(`/${bucket}/`);
+    const inHost = request.headers.host!.startsWith(`${BUCKET}.`);
+    const inPath = decoded.startsWith(`/${BUCKET}/`);
     return {
       inBucket: inHost || inPath,
-      key: decoded.slice(inHost ? 1 : bucket.length + 2),
+      key: decoded.slice(inHost ? 1 : BUCKET.length + 2),
       query: new URLSearchParams(query),
     };
   }
@@ -114,6 +115,18 @@ export async function startS3Server(bucket: string): Promise<S3Server> {
     comeBack: () => listen(port),
   };
   return s3;
+}
+
+/** The settings with which a process stores media there. */
+export function settingsOf({ url, account }: S3Server): Record<string, string> {
+  return {
+    S3_BUCKET: BUCKET,
+    S3_ENDPOINT: url,
+    S3_FORCE_PATH_STYLE: 'true',
+    S3_REGION: account.region,
+    S3_ACCESS_KEY_ID: account.accessKeyId,
+    S3_SECRET_ACCESS_KEY: account.secretAccessKey,
+  };
 }
 
 async function read(request: IncomingMessage): Promise<Buffer> {

@@ -37,7 +37,7 @@ async function connect(options: Options = {}): Promise<Storage> {
 
 before(async () => {
   directory = await mkdtemp(path.join(tmpdir(), 'posthorn-s3-'));
-  s3 = await startS3Server('test-bucket');
+  s3 = await startS3Server();
   storage = await connect();
 });
 beforeEach(() => {

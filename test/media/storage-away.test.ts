@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
-import { type S3Server, startS3Server } from './s3-server.ts';
+import { type S3Server, settingsOf, startS3Server } from './s3-server.ts';
 import { jpeg } from './samples.ts';
 
 /** Longer than the tries of one request, so that the work itself has to wait. */
@@ -13,17 +13,8 @@ let s3: S3Server;
 let pipeline: Sending;
 let instance: TestInstance;
 before(async () => {
-  s3 = await startS3Server('test-bucket');
-  pipeline = await startSending({
-    env: {
-      S3_BUCKET: 'test-bucket',
-      S3_ENDPOINT: s3.url,
-      S3_FORCE_PATH_STYLE: 'true',
-      S3_REGION: s3.account.region,
-      S3_ACCESS_KEY_ID: s3.account.accessKeyId,
-      S3_SECRET_ACCESS_KEY: s3.account.secretAccessKey,
-    },
-  });
+  s3 = await startS3Server();
+  pipeline = await startSending({ env: settingsOf(s3) });
   instance = await pipeline.connect();
 });
 after(async () => {

@@ -9,7 +9,7 @@ import { createGcsStorage } from '@posthorn/core/platform/storage/gcs.ts';
 import { createS3Storage } from '@posthorn/core/platform/storage/s3.ts';
 import { type Storage, StorageError, StorageMissing } from '@posthorn/core/platform/storage/storage.ts';
 import { type GcsServer, startGcsServer } from './gcs-server.ts';
-import { type S3Server, startS3Server } from './s3-server.ts';
+import { type S3Server, settingsOf, startS3Server } from './s3-server.ts';
 import { bigJpeg, jpeg } from './samples.ts';
 import { bytesOf, storeBytes } from './stored-bytes.ts';
 import { startMediaServer } from './support.ts';
@@ -28,7 +28,7 @@ before(async () => {
     apiEndpoint: gcs.url,
     projectId: 'test',
   });
-  s3 = await startS3Server('test-bucket');
+  s3 = await startS3Server();
   storages.s3 = await createS3Storage({
     bucket: 'test-bucket',
     spoolDir: path.join(directory, 's3'),
@@ -141,20 +141,39 @@ describe('the gcs storage', () => {
     gcs.fail('delete', 403, 1);
     await assert.rejects(storages.gcs!.remove(key), StorageError);
   });
+});
 
-  test('serves the whole API when GCS_BUCKET names it', async () => {
-    const media = await startMediaServer({
-      GCS_BUCKET: 'test-bucket',
-      GCS_API_ENDPOINT: gcs.url,
-      GCS_PROJECT_ID: 'test',
-    });
+interface Bucket {
+  /** The settings that name it. */
+  env(): Record<string, string>;
+  objects(): Map<string, { contentType?: string | undefined }>;
+  /** The next small file is refused. */
+  refuseNext(): void;
+}
+
+const buckets: Record<string, Bucket> = {
+  gcs: {
+    env: () => ({ GCS_BUCKET: 'test-bucket', GCS_API_ENDPOINT: gcs.url, GCS_PROJECT_ID: 'test' }),
+    objects: () => gcs.objects,
+    refuseNext: () => gcs.fail('multipart', 403, 1),
+  },
+  s3: {
+    env: () => settingsOf(s3),
+    objects: () => s3.objects,
+    refuseNext: () => s3.trouble('put', 403),
+  },
+};
+
+for (const [name, bucket] of Object.entries(buckets)) {
+  test(`the whole API stands on the ${name} storage when its bucket is named`, async () => {
+    const media = await startMediaServer(bucket.env());
     try {
-      assert.equal(media.media.storage!.name, 'gcs');
+      assert.equal(media.media.storage!.name, name);
       for (const bytes of [await jpeg(), bigJpeg(20_000_000)]) {
         const { status, body } = await media.upload(bytes, { name: 'a.jpg' });
         assert.equal(status, 201);
         const list = await media.call('GET', `${media.base}/media?limit=1`, { key: media.company.apiKey });
-        const stored = gcs.objects.get(list.body.data[0].s3_key)!;
+        const stored = bucket.objects().get(list.body.data[0].s3_key)!;
         assert.equal(stored.contentType, 'image/jpeg');
         const url = `${media.url}${media.base}/media/${body.media_id}`;
         const headers = { 'x-api-key': media.company.apiKey };
@@ -164,7 +183,7 @@ describe('the gcs storage', () => {
         assert.equal(part.status, 206);
         assert.ok(Buffer.from(await part.arrayBuffer()).equals(bytes.subarray(5, 15)));
       }
-      gcs.fail('multipart', 403, 1);
+      bucket.refuseNext();
       const failed = await media.upload(await jpeg({ width: 99 }));
       assert.deepEqual(
         [failed.status, failed.body.error_code, failed.body.message],
@@ -175,4 +194,4 @@ describe('the gcs storage', () => {
       await media.close();
     }
   });
-});
+}
