@@ -84,11 +84,9 @@ export async function startProgramRabbit(launch: RabbitLaunch, program: string):
     signalAll('SIGKILL');
     await exit;
     // The process that we started is a shell. The runtime below it may die later and hold its ports until then.
-    await waitFor(
-      async () => (await isPortFree(port)) && (await isPortFree(distPort)),
-      END_TIMEOUT_MS,
-      { what: 'a killed RabbitMQ gives its ports back' },
-    );
+    await waitFor(async () => (await isPortFree(port)) && (await isPortFree(distPort)), END_TIMEOUT_MS, {
+      what: 'a killed RabbitMQ gives its ports back',
+    });
   };
   const restart = async () => {
     await end();
