@@ -85,7 +85,7 @@ export const JSON_FIELDS_MAX = 10_000;
 export const FORM_FIELDS_MAX = MENTIONS_MAX + 64;
 /** Fields of the body of a scheduled send, those that it does not know included. */
 export const SCHEDULED_FIELDS_MAX = 100;
-/** One parameter of the query, again and again. */
+/** How often a query may repeat one parameter. */
 export const QUERY_REPEATS_MAX = 100;
 /** A chat rarely has more notes than one page shows. */
 export const NOTES_LIMIT = { default: 1000, max: 1000 } as const;

@@ -40,7 +40,7 @@ before(async () => {
   });
   billing = await startTestBilling({ publicPerMinute: LIMIT });
   company = await seedCompany(messaging.parts.db);
-  // What is measured is not how long a process takes to do anything for the first time.
+  // The first time that a process does anything is slow, and is not to be measured.
   for (const [service, contract] of SERVICES)
     for (const each of open(contract)) await asking(service, each, newAddress());
   for (let i = 0; i < 20; i += 1) await messaging.call('GET', '/v1/events?limit=1', { key: company.apiKey });
