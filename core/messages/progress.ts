@@ -1,6 +1,7 @@
 /**
  * The states of an outbound message and the one rule about them: never backwards (SND-35).
- * queued < sent < delivered < read, played; failed is final and only a queued message can fail.
+ * queued < sent < delivered < read, played; only a queued message can fail, and failed is final, except for a
+ * message whose outcome was unknown: a later proof counts.
  */
 export type MessageStatus = 'queued' | 'sent' | 'delivered' | 'read' | 'played' | 'failed';
 export type Step = Exclude<MessageStatus, 'queued'>;
@@ -15,14 +16,17 @@ const RANK: Record<MessageStatus, number> = {
 };
 const LADDER: readonly Exclude<Step, 'failed'>[] = ['sent', 'delivered', 'read', 'played'];
 
+/** The reason of a failed send that may have reached the network. */
+export const OUTCOME_UNKNOWN = 'outcome_unknown';
+
 /**
  * The steps a message takes when the network proves `to`: those between, since a receipt proves what
  * comes before it (delivered proves sent), then `to` itself. Empty when it is there already or can't
  * go there. A played message was not necessarily read apart: played follows delivered.
  */
-export function stepsBetween(from: MessageStatus, to: Step): Step[] {
-  if (from === 'failed') return [];
+export function stepsBetween(from: MessageStatus, to: Step, failedReason: string | null = null): Step[] {
   if (to === 'failed') return from === 'queued' ? ['failed'] : [];
+  if (from === 'failed') return failedReason === OUTCOME_UNKNOWN ? stepsBetween('queued', to) : [];
   if (RANK[to] <= RANK[from]) return [];
   return LADDER.filter(
     (step) => RANK[step] > RANK[from] && RANK[step] <= RANK[to] && !(step === 'read' && to === 'played'),

@@ -61,11 +61,14 @@ async function record(
     const row = rows.find(progress);
     if (!row) progress.named?.onUnknown();
     if (!row) continue;
-    for (const step of stepsBetween(row.status, progress.to)) {
+    for (const step of stepsBetween(row.status, progress.to, row.failed_reason)) {
       const change = changes.get(row.id) ?? { id: row.id, status: step, endsTask: row.status === 'queued' };
       row.status = step;
       change.status = step;
-      if (step === 'failed') change.failedReason = progress.reason ?? 'send_failed';
+      if (step === 'failed') {
+        row.failed_reason = progress.reason ?? 'send_failed';
+        change.failedReason = row.failed_reason;
+      }
       change[`${step}At`] = progress.at.toISOString();
       changes.set(row.id, change);
       const phone = progress.by && phoneOf({ instanceId: row.instance_id, jid: progress.by });
@@ -115,7 +118,11 @@ interface Change {
   failedReason?: string;
 }
 
-type Row = OutboundFacts & { status: MessageStatus; network_id: string | null };
+type Row = OutboundFacts & {
+  status: MessageStatus;
+  failed_reason: string | null;
+  network_id: string | null;
+};
 
 interface KnownMessages {
   find(progress: Progress): Row | undefined;
@@ -168,8 +175,8 @@ async function lockNamed(
 }
 
 const LOCK = `
-SELECT id, company_id, instance_id, type, chat_jid, idempotency_key, media_id, trace_id, status, is_forwarded,
-  forwarding_score, network_id, CASE WHEN type <> 'text' OR content ? 'status_reply' THEN content END AS content
+SELECT id, company_id, instance_id, type, chat_jid, idempotency_key, media_id, trace_id, status, failed_reason,
+  is_forwarded, forwarding_score, network_id, CASE WHEN type <> 'text' OR content ? 'status_reply' THEN content END AS content
 FROM messages WHERE direction = 'outbound' AND`;
 const IN_ORDER = 'ORDER BY id FOR UPDATE';
 
@@ -197,8 +204,9 @@ WITH changes AS ${changes}, moved AS (
     delivered_at = coalesce(messages.delivered_at, changes."deliveredAt"),
     read_at = coalesce(messages.read_at, changes."readAt"),
     played_at = coalesce(messages.played_at, changes."playedAt"),
-    failed_at = coalesce(messages.failed_at, changes."failedAt"),
-    failed_reason = coalesce(messages.failed_reason, changes."failedReason")
+    -- Proof that a message of unknown outcome was sent takes its failure back.
+    failed_at = CASE WHEN changes.status = 'failed' THEN changes."failedAt" END,
+    failed_reason = CASE WHEN changes.status = 'failed' THEN changes."failedReason" END
   FROM changes WHERE messages.id = ANY (ARRAY[changes.id])
 )
 DELETE FROM outbox USING changes WHERE outbox.task_id = ANY (ARRAY[changes.id]) AND changes."endsTask"`,

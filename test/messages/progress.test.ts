@@ -17,6 +17,13 @@ test('a message that left the queue can no longer fail, and a failed one stays f
   assert.deepEqual(stepsBetween('sent', 'failed'), []);
   assert.deepEqual(stepsBetween('failed', 'sent'), []);
   assert.deepEqual(stepsBetween('failed', 'failed'), []);
+  assert.deepEqual(stepsBetween('failed', 'delivered', 'send_failed'), []);
+});
+
+test('proof that a message of unknown outcome was sent takes its failure back', () => {
+  assert.deepEqual(stepsBetween('failed', 'sent', 'outcome_unknown'), ['sent']);
+  assert.deepEqual(stepsBetween('failed', 'read', 'outcome_unknown'), ['sent', 'delivered', 'read']);
+  assert.deepEqual(stepsBetween('failed', 'failed', 'outcome_unknown'), []);
 });
 
 test('whatever arrives, however often and in whatever order, no step is told twice and none goes back', () => {
