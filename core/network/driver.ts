@@ -23,7 +23,10 @@ export interface NetworkDriver {
   readonly name: string;
   /** The abilities that it opts into by `abilitiesOf`; any other is refused with 501 before anything is queued or asked. */
   readonly can: ReadonlySet<Ability>;
-  /** True when the same network id sent twice is one message: then an unknown outcome is simply repeated. */
+  /**
+   * True when the same network id sent twice is one message, because the network drops the second or because the
+   * driver sends the same encrypted bytes: then a send without an answer is repeated.
+   */
   readonly dedupes: boolean;
   /**
    * How many sends of a session may be without an answer at the same time. More than one only where it keeps
@@ -79,9 +82,12 @@ export interface NetworkSession {
    * Hands one message to the network. Resolves when the network has taken it (or had it already: the
    * same `networkId` twice is one message). Throws {@link SendRefused} when the network says no for
    * good, {@link SendDeferred} when it cannot take it now but may later, {@link SendUnavailable} when it
-   * could not be asked or did not answer: safe to repeat when `NetworkDriver.dedupes`.
+   * could not be asked or did not answer: safe to repeat when `NetworkDriver.dedupes`. Throws
+   * {@link SendUnanswered} when it was repeated for long enough.
    */
   send(message: OutboundMessage): Promise<SendReceipt>;
+  /** The outcomes of these messages are recorded: they will not be sent again, whatever their outcome was. */
+  recorded(networkIds: readonly string[]): void;
   /** Shows the typing indicator in a one-to-one chat; best effort. */
   typing(chat: Jid): Promise<void>;
   /**
@@ -185,6 +191,14 @@ export class SendDeferred extends Error {
     super(`the network cannot take the message now: ${reason}`);
     this.name = 'SendDeferred';
     this.reason = reason;
+  }
+}
+
+/** The network has taken or lost the message, and has not answered for so long that it is not sent again. */
+export class SendUnanswered extends Error {
+  constructor(message = 'the network never answered') {
+    super(message);
+    this.name = 'SendUnanswered';
   }
 }
 

@@ -57,10 +57,11 @@ export interface OutboundMedia {
 
 export interface NetworkReceipt {
   networkId: string;
-  kind: 'delivered' | 'read' | 'played';
+  /** `sent`: the network has taken a message after its send had ended as unanswered. */
+  kind: 'sent' | 'delivered' | 'read' | 'played';
   /** The chat the message was sent to; `status@broadcast` for a status. */
   chat: Jid;
-  /** Who received or read it. */
+  /** Who received or read it; for `sent` the account itself. */
   by: Jid;
   at: Date;
 }

@@ -16,14 +16,16 @@ export interface WhatsAppDriverOptions {
   ca?: string;
   /** Whether instances may use proxies at private addresses. */
   allowPrivateProxies?: boolean;
+  /** A send unacknowledged for this long is sent again. */
   sendTimeoutMs?: number;
+  /** A send unacknowledged for this long on one connection is given up. */
+  giveUpMs?: number;
 }
 
 /**
  * The driver of WhatsApp, using the library in `library/`: one WebSocket per session, without reconnecting
- * except when the network requires it after a pairing. The network does not guarantee that a message sent
- * twice under one id is shown once, so a send with an unknown outcome is never repeated
- * (docs/decisions/0027-whatsapp.md).
+ * except when the network requires it after a pairing. A message is sent again only with the bytes that its first
+ * send stored, which no receiver can decrypt a second time (docs/decisions/0027-whatsapp.md).
  */
 export function createWhatsAppDriver(options: WhatsAppDriverOptions): NetworkDriver {
   const clock = options.clock ?? systemClock;
@@ -34,12 +36,14 @@ export function createWhatsAppDriver(options: WhatsAppDriverOptions): NetworkDri
     ca: options.ca,
     allowPrivateProxies: options.allowPrivateProxies ?? false,
     sendTimeoutMs: options.sendTimeoutMs ?? 30_000,
+    giveUpMs: options.giveUpMs ?? 10 * 60_000,
     unreadable: createUnreadableBook(() => clock.now().getTime()),
+    cuts: new Map(),
   };
   return {
     name: 'whatsapp',
     can: abilitiesOf({ sends: COMPOSERS, answers: ACTIONS, lacks: LACKS, pairsByCode: true }),
-    dedupes: false,
+    dedupes: true,
     window: 1,
     open: (request, sink) => openSession(deps, request, sink),
   };

@@ -5,7 +5,6 @@
  * Texts left over when a session begins are handed over again.
  */
 import { createHash } from 'node:crypto';
-import type { SessionKeys } from '@posthorn/core/network/driver.ts';
 import { KINDS, unpack } from './keys.ts';
 import type {
   KeyStore,
@@ -19,6 +18,7 @@ import type {
 } from './library-types.ts';
 import type { LidQuestions } from './lid-questions.ts';
 import { MappingCache } from './mapping-cache.ts';
+import type { SharedKeys } from './shared-keys.ts';
 
 /** One decrypted part of a message. */
 interface Plain {
@@ -47,7 +47,7 @@ const SWEEP_MS = 60_000;
 const PARTS: ReadonlySet<string> = new Set(['msg', 'pkmsg', 'skmsg']);
 
 /** The known parts: incoming ones, decrypted ones, and recorded ones. */
-function createParts(keys: SessionKeys, nowMs: () => number) {
+function createParts(keys: SharedKeys, nowMs: () => number) {
   /** Decrypted parts, by the hash of their cipher text. */
   const plains = new Map<string, Plain>();
   /** Incoming parts: their stanza's attributes, by the hash of their cipher text. */
@@ -101,15 +101,15 @@ function createParts(keys: SessionKeys, nowMs: () => number) {
       while (recorded[0] && now - recorded[0].atMs > KEEP_MS) gone.push(...recorded.shift()!.ids);
       if (gone.length === 0) return;
       for (const id of gone) plains.delete(id);
-      // The next write reports the failure; at worst the rows are handed over again.
-      keys.write(gone.map((id) => ({ kind: KINDS.plain, id, value: null }))).catch(() => undefined);
+      // At worst the rows are handed over again.
+      keys.writeLater(gone.map((id) => ({ kind: KINDS.plain, id, value: null })));
     },
   };
 }
 
 export function createInbox(deps: {
   library: WhatsAppLibrary;
-  keys: SessionKeys;
+  keys: SharedKeys;
   store: KeyStore;
   log: LibraryLog;
   commits: { maxCommitRetries: number; delayBetweenTriesMs: number };
@@ -188,7 +188,7 @@ export function createInbox(deps: {
 }
 
 /** In the order of decryption. */
-async function readPlains(keys: SessionKeys): Promise<[id: string, plain: Plain][]> {
+async function readPlains(keys: SharedKeys): Promise<[id: string, plain: Plain][]> {
   const rows = await keys.read(KINDS.plain);
   return [...rows]
     .map(([id, value]): [string, Plain] => [id, unpack(value) as Plain])

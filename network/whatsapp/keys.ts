@@ -19,6 +19,8 @@ export const KINDS = {
   contact: 'contact',
   /** The privacy setting of statuses. */
   audience: 'audience',
+  /** An encrypted message whose outcome is not recorded yet. */
+  stanza: 'stanza',
 } as const;
 
 const CREDS_ID = 'me';

@@ -24,6 +24,7 @@ export interface WhatsAppLibrary {
   DEFAULT_CONNECTION_CONFIG: { makeSignalRepository: MakeSignalRepository };
   decodeMessageNode(node: WireNode, me: string, meLid: string): { fullMessage: LibraryMessage };
   cleanMessage(message: LibraryMessage, me: string, meLid: string): void;
+  encodeBinaryNode(node: WireNode): Uint8Array;
   unpadRandomMax16(padded: Uint8Array): Uint8Array;
   proto: {
     Message: {
@@ -142,6 +143,8 @@ export interface LibrarySocket {
   messageRetryManager?: { addRecentMessage(chat: string, id: string, message: WireMessage): void } | null;
   end(error: Error | undefined): unknown;
   query(node: WireNode): Promise<WireNode>;
+  /** Encrypts the bytes of a stanza for this connection and sends them. */
+  sendRawMessage(bytes: Uint8Array): Promise<void>;
   requestPairingCode(phone: string): Promise<string>;
   relayMessage(jid: string, message: WireMessage, options: RelayOptions): Promise<string>;
   readMessages(keys: WireKey[]): Promise<void>;

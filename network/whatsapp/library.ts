@@ -73,20 +73,30 @@ const REPLACED: Readonly<Record<string, string>> = {
   zlib: new URL('./bounded-inflate.ts', import.meta.url).href,
   events: new URL('./library-surroundings.ts', import.meta.url).href,
 };
+/** The library's lowest layer, whose sends ours gets first (`library-socket.ts`). */
+const SOCKET = './socket.js';
+const HELD = '?held';
+const HELD_SOCKET = `import { makeSocket as make } from '${SOCKET}';
+import { holdStanzas } from '${new URL('./library-socket.ts', import.meta.url).href}';
+export const makeSocket = (config) => holdStanzas(make(config));`;
 const GLOBALS = `import { setTimeout, setInterval, setImmediate, fetch } from '${REPLACED.events}'; `;
 
 /**
- * Loads the library with limited unpacking (`bounded-inflate.ts`), and with emitters, timers and a `fetch`
- * whose errors are handled (`library-surroundings.ts`).
+ * Loads the library with limited unpacking (`bounded-inflate.ts`), with emitters, timers and a `fetch` whose
+ * errors are handled (`library-surroundings.ts`), and with messages that can be taken before they are sent
+ * (`library-socket.ts`).
  */
 async function loadGuarded(url: string): Promise<unknown> {
   const isOfLibrary = (module: string | undefined) => module?.includes(`/${LIBRARY}/lib/`) === true;
   const hooks = registerHooks({
     resolve(specifier, context, nextResolve) {
-      const replaced = isOfLibrary(context.parentURL) ? REPLACED[specifier] : undefined;
-      return nextResolve(replaced ?? specifier, context);
+      if (!isOfLibrary(context.parentURL)) return nextResolve(specifier, context);
+      const found = nextResolve(REPLACED[specifier] ?? specifier, context);
+      const isHeld = specifier === SOCKET && !context.parentURL?.endsWith(HELD);
+      return isHeld ? { ...found, url: `${found.url}${HELD}` } : found;
     },
     load(module, context, nextLoad) {
+      if (module.endsWith(HELD)) return { format: 'module', source: HELD_SOCKET, shortCircuit: true };
       const loaded = nextLoad(module, context);
       if (!isOfLibrary(module)) return loaded;
       return { ...loaded, source: `${GLOBALS}${Buffer.from(loaded.source as Uint8Array)}` };

@@ -4,6 +4,7 @@ import { type OpenRequest, SendUnavailable, type SessionSink } from '@posthorn/c
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import type { Dispatcher } from 'undici';
+import type { Answers } from './answers.ts';
 import type { FrameGate } from './frame-gate.ts';
 import type { Inbox } from './inbox.ts';
 import type { ConnectionKeys } from './keys.ts';
@@ -11,7 +12,10 @@ import type { LibraryCreds, LibrarySocket, WhatsAppLibrary } from './library-typ
 import type { LidQuestions } from './lid-questions.ts';
 import type { FindMediaServers } from './media/servers.ts';
 import type { TransferDeps } from './media/transfer.ts';
+import type { Cuts } from './patience.ts';
 import type { Pump } from './pump.ts';
+import type { SharedKeys } from './shared-keys.ts';
+import type { Stanzas } from './stanzas.ts';
 import type { UnreadableBook } from './unreadable.ts';
 import { preferPhone, withoutDevice } from './wire/jids.ts';
 
@@ -21,10 +25,13 @@ export interface SessionDeps {
   log: Pick<Log, 'debug' | 'warn' | 'error'>;
   ca: string | undefined;
   allowPrivateProxies: boolean;
-  /** A send unacknowledged for this long has an unknown outcome. */
+  /** A send unacknowledged for this long is sent again. */
   sendTimeoutMs: number;
+  /** A send unacknowledged for this long on one connection is given up. */
+  giveUpMs: number;
   /** Shared by successive sessions of each instance. */
   unreadable: UnreadableBook;
+  cuts: Cuts;
 }
 
 /** One connection; a session with a pairing has two in succession. */
@@ -36,13 +43,10 @@ export interface Connection {
   mediaServers: FindMediaServers;
 }
 
-/** Sends waiting for the network's answer, by id. */
-export type Waiting = Map<string, { resolve(at: Date): void; reject(err: Error): void }>;
-
 export interface WhatsAppContext {
   deps: SessionDeps;
   library: WhatsAppLibrary;
-  request: OpenRequest;
+  request: Omit<OpenRequest, 'keys'> & { keys: SharedKeys };
   sink: SessionSink;
   creds: LibraryCreds;
   agent: Agent | undefined;
@@ -53,7 +57,10 @@ export interface WhatsAppContext {
   phase: 'opening' | 'live' | 'closing' | 'ended';
   isPaired: boolean;
   qrsShown: number;
-  waiting: Waiting;
+  answers: Answers;
+  stanzas: Stanzas;
+  /** Resolves when the messages handed over so far are encrypted. */
+  sending: Promise<unknown>;
   /** Hands received items over, one after the other. */
   arrivals: Pump;
   receipts: Pump;

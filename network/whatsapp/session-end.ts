@@ -39,6 +39,7 @@ export function onUnheard(session: WhatsAppContext, err: unknown, event: string 
  * next session.
  */
 export function fail(session: WhatsAppContext, err: unknown): void {
+  if (session.phase === 'ended') return;
   session.deps.log.warn(
     { err, instance_id: session.request.instanceId },
     'storing keys failed; closing the session',
@@ -49,17 +50,15 @@ export function fail(session: WhatsAppContext, err: unknown): void {
 export function end(session: WhatsAppContext, reason: DisconnectReason, error?: string): void {
   if (session.phase === 'ended') return;
   session.phase = 'ended';
-  const { connection, waiting } = session;
+  const { connection, request, answers } = session;
   connection?.gate.close();
-  for (const { reject } of waiting.values())
-    reject(new SendUnavailable('the session ended before the network answered'));
-  waiting.clear();
+  answers.end();
   void session.arrivals.stop();
   void session.receipts.stop();
   void connection?.socket.end(undefined);
   void session.fetchRoute.destroy().catch(() => undefined);
   // The owner may open the next session immediately.
-  void Promise.resolve(connection?.keys.close()).then(() => {
+  void Promise.all([connection?.keys.close(), request.keys.close()]).then(() => {
     session.sink.disconnected(reason, error);
     session.told.resolve();
   });
@@ -85,6 +84,7 @@ export function endedSession(): NetworkSession {
     act: over,
     download: over,
     typing: async () => undefined,
+    recorded() {},
     markRead: over,
     requestPairingCode: over,
     logout: async () => undefined,

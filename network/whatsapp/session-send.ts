@@ -1,5 +1,6 @@
 /**
- * Sends messages: composes them from stored data, uploads their media, and waits for the network's answer.
+ * Sends messages: composes them from stored data, uploads their media, stores them encrypted before their bytes
+ * leave, and waits for the network's answer. One without an answer is sent again with the same bytes.
  */
 import { randomBytes } from 'node:crypto';
 import { isUserJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
@@ -12,29 +13,78 @@ import {
 } from '@posthorn/core/network/driver.ts';
 import { audienceOf } from './audience.ts';
 import { keepMessage, readMessage } from './known-messages.ts';
+import { takeStanza } from './library-socket.ts';
 import type { WireNode } from './library-types.ts';
 import { uploadMedia } from './media/transfer.ts';
 import { keepWordsOf } from './session-changes.ts';
-import { ownJid, requireLive, transferOf, type WhatsAppContext } from './session-context.ts';
-import { dateOfSeconds } from './wire/numbers.ts';
+import {
+  type Connection,
+  nameOf,
+  ownJid,
+  requireLive,
+  transferOf,
+  type WhatsAppContext,
+} from './session-context.ts';
+import { fail } from './session-end.ts';
+import type { Stanza } from './stanzas.ts';
 import { type Composed, compose, type Ingredients } from './wire/outbound.ts';
-import type { WireMessage } from './wire/wire-types.ts';
 
 /** Changes of other messages: nothing can refer to them, and they are never the last message of a chat. */
 const CHANGES: ReadonlySet<string> = new Set(['edit', 'delete', 'reaction']);
 
 export async function sendMessage(session: WhatsAppContext, message: OutboundMessage): Promise<SendReceipt> {
   requireLive(session);
+  // Nothing else waits for an upload.
+  const isUploaded = message.media && !(await session.stanzas.find(message.networkId));
+  const composed = isUploaded ? await composeNow(session, message) : null;
+  const { answer } = await inOrder(session, () => handOver(session, message, composed));
+  const at = await answer;
+  if (message.target && (message.type === 'edit' || message.type === 'delete'))
+    await keepOwnChange(
+      session,
+      message.to,
+      message.target.id,
+      message.type === 'edit' ? message.content : null,
+    );
+  return { at };
+}
+
+/** Messages are encrypted and sent one after the other, in the order of the calls; their answers are not awaited. */
+function inOrder<T>(session: WhatsAppContext, work: () => Promise<T>): Promise<T> {
+  const done = session.sending.then(work);
+  session.sending = done.catch(() => undefined);
+  return done;
+}
+
+/** In an object, because an async function would wait for it. */
+interface HandedOver {
+  answer: Promise<Date>;
+}
+
+async function handOver(
+  session: WhatsAppContext,
+  message: OutboundMessage,
+  composed: Composed | null,
+): Promise<HandedOver> {
+  requireLive(session);
+  const { networkId: id, to: chat } = message;
+  const answer = session.answers.known(id);
+  if (answer) return { answer };
+  const stanza = await session.stanzas.find(id);
+  if (stanza) return { answer: sendAgain(session, id, stanza) };
+  return seal(session, {
+    ...{ id, chat },
+    composed: composed ?? (await composeNow(session, message)),
+    isTail: !CHANGES.has(message.type),
+    isKept: true,
+  });
+}
+
+async function composeNow(session: WhatsAppContext, message: OutboundMessage): Promise<Composed> {
   await requireAccount(session, message.to);
   await requireAudience(session, message);
   await requireAddress(session, message.to);
-  const composed = compose(message, await gather(session, message));
-  const { networkId: id, to: chat } = message;
-  await keepOwn(session, { id, chat, message: composed.message }, { isTail: !CHANGES.has(message.type) });
-  const at = await relay(session, chat, id, composed);
-  if (message.target && (message.type === 'edit' || message.type === 'delete'))
-    await keepOwnChange(session, chat, message.target.id, message.type === 'edit' ? message.content : null);
-  return { at };
+  return compose(message, await gather(session, message));
 }
 
 /** The network has the change, so a failure to update our copy does not fail the send. */
@@ -50,30 +100,85 @@ async function keepOwnChange(
   );
 }
 
-/** Passes a message to the network and waits for its answer. */
-export async function relay(
-  session: WhatsAppContext,
-  to: string,
-  networkId: string,
-  { message, attributes, meta }: Composed,
-): Promise<Date> {
-  const { socket } = requireLive(session);
-  const statusJidList = to === STATUS_BROADCAST ? await audienceOf(session) : undefined;
-  const answered = waitForAnswer(session, networkId);
-  try {
-    await socket.relayMessage(to, message, {
-      messageId: networkId,
-      additionalAttributes: attributes ?? {},
-      additionalNodes: meta ? [{ tag: 'meta', attrs: meta }] : [],
-      statusJidList,
-    });
-  } catch (cause) {
-    answered.drop();
-    // The stanza is written last: if the connection still stands, the failure came before it.
-    if (session.phase === 'live') throw new SendDeferred('network_unavailable');
-    throw new SendUnavailable('the session ended while the message was sent', { cause });
+interface Outgoing {
+  id: string;
+  chat: string;
+  composed: Composed;
+  /** It becomes the last message of its chat. */
+  isTail: boolean;
+  /** Its stanza is kept, to be sent again until its outcome is recorded. */
+  isKept: boolean;
+}
+
+/** Sends a message that is not repeated, and waits for the network's answer. */
+export async function relay(session: WhatsAppContext, message: Omit<Outgoing, 'isKept'>): Promise<Date> {
+  const { answer } = await inOrder(session, () => seal(session, { ...message, isKept: false }));
+  return answer;
+}
+
+/**
+ * Encrypts a message, stores it together with the ratchets that this moved, and then sends it. Stored with it
+ * is its content: a device that could not read it requests it again, maybe from another worker.
+ */
+async function seal(session: WhatsAppContext, message: Outgoing): Promise<HandedOver> {
+  const { id, chat, composed, isTail, isKept } = message;
+  const { library, request, stanzas, deps } = session;
+  const connection = requireLive(session);
+  const node = await encrypt(session, connection, message);
+  const bytes = library.encodeBinaryNode(node);
+  const known = { id, chat, message: composed.message, from: ownJid(session), fromMe: true };
+  const [row, tail] = keepMessage(library, known, deps.clock.now());
+  const rows = [row, ...(isTail ? [tail] : [])];
+  const expected = session.answers.expect(id, { repeated: isKept });
+  const write = () => {
+    expected.sent();
+    writeStanza(connection, bytes);
+  };
+  if (!isKept) {
+    request.keys.write(rows, write).catch((err) => fail(session, err));
+    return expected;
   }
-  return answered.answer;
+  const stored = request.keys.write([...rows, stanzas.row(id, bytes)], write);
+  stored.catch((err) => fail(session, err));
+  stanzas.keep(id, { bytes, stored });
+  return expected;
+}
+
+/** The ratchets that it moves are stored with the next write. */
+async function encrypt(
+  session: WhatsAppContext,
+  { socket }: Connection,
+  { id, chat, composed: { message, attributes, meta } }: Outgoing,
+): Promise<WireNode> {
+  const statusJidList = chat === STATUS_BROADCAST ? await audienceOf(session) : undefined;
+  const options = {
+    messageId: id,
+    additionalAttributes: attributes ?? {},
+    additionalNodes: meta ? [{ tag: 'meta', attrs: meta }] : [],
+    statusJidList,
+  };
+  try {
+    return await session.request.keys.collect(() =>
+      takeStanza(id, () => socket.relayMessage(chat, message, options)),
+    );
+  } catch (cause) {
+    if (session.phase === 'live') throw new SendDeferred('network_unavailable');
+    throw new SendUnavailable('the session ended while the message was encrypted', { cause });
+  }
+}
+
+/** What the connection does not take is sent again by the next one. */
+function writeStanza({ socket }: Connection, bytes: Uint8Array): void {
+  socket.sendRawMessage(bytes).catch(() => undefined);
+}
+
+/** Sends the same bytes: whoever has them already cannot decrypt them a second time. */
+async function sendAgain(session: WhatsAppContext, id: string, stanza: Stanza): Promise<Date> {
+  const expected = session.answers.expect(id, { repeated: true });
+  await stanza.stored;
+  expected.sent();
+  writeStanza(requireLive(session), stanza.bytes);
+  return expected.answer;
 }
 
 /** Refuses a number without an account: the network would deliver the message only to our own devices. */
@@ -127,64 +232,27 @@ async function gather(session: WhatsAppContext, message: OutboundMessage): Promi
   return { me: ownJid(session), now, secret: randomBytes(32), media, quoted, target, source, status };
 }
 
-/** Stored before sending: a device that could not read it requests it again, maybe from another worker. */
-export async function keepOwn(
-  session: WhatsAppContext,
-  sent: { id: string; chat: string; message: WireMessage },
-  { isTail }: { isTail: boolean },
-): Promise<void> {
-  const known = { ...sent, from: ownJid(session), fromMe: true };
-  const [row, tail] = keepMessage(session.library, known, session.deps.clock.now());
-  await session.request.keys.write(isTail ? [row, tail] : [row]);
-}
-
-/** The network's refusals by code; all others are `refused_by_network`. */
-const REFUSALS: Readonly<Record<string, string>> = {
-  '400': 'invalid_message',
-  '401': 'not_allowed',
-  '403': 'not_allowed',
-  '404': 'recipient_not_found',
-  '405': 'not_allowed',
-  '406': 'not_allowed',
-  '420': 'not_allowed',
-  '463': 'new_chats_limited',
-  '479': 'invalid_message',
-};
-/** Codes that mean the network cannot take the message now. */
-const DEFERRALS: ReadonlySet<string> = new Set(['429', '500', '503']);
 const RESTRICTED = '463';
 
-/** Handles the network's answer to a send: its `ack`, with or without an error. */
-export function onAck(session: WhatsAppContext, node: WireNode): void {
-  const { id = '', error, t } = node.attrs;
-  const waiting = session.waiting.get(id);
+/** Handles the network's answer to a send. */
+export function onAck(session: WhatsAppContext, { attrs }: WireNode): void {
+  const { id: networkId = '', from, error } = attrs;
   if (error === RESTRICTED && !session.isRestricted) {
     session.isRestricted = true;
     session.sink.restricted('new_chats_limited');
   }
-  if (!waiting) return;
-  session.waiting.delete(id);
-  if (!error) waiting.resolve(dateOfSeconds(t, session.deps.clock.now()));
-  else if (DEFERRALS.has(error)) waiting.reject(new SendDeferred('network_busy'));
-  else waiting.reject(new SendRefused(REFUSALS[error] ?? 'refused_by_network'));
+  const at = session.answers.hear(attrs);
+  if (!at || !from) return;
+  session.receipts
+    .run(async () => {
+      const chat = from === STATUS_BROADCAST ? from : await nameOf(session, from);
+      await session.sink.receipts([{ networkId, kind: 'sent', chat, by: ownJid(session), at }]);
+    })
+    .catch(() => undefined);
 }
 
-function waitForAnswer(session: WhatsAppContext, id: string): { answer: Promise<Date>; drop(): void } {
-  const { promise, resolve, reject } = Promise.withResolvers<Date>();
-  const { sendTimeoutMs } = session.deps;
-  const timer = setTimeout(() => {
-    session.waiting.delete(id);
-    reject(new SendUnavailable(`the network did not answer within ${sendTimeoutMs} ms`));
-  }, sendTimeoutMs);
-  session.waiting.set(id, { resolve, reject });
-  const answer = promise.finally(() => clearTimeout(timer));
-  // It may reject before anyone awaits it.
-  answer.catch(() => undefined);
-  return {
-    answer,
-    drop() {
-      session.waiting.delete(id);
-      clearTimeout(timer);
-    },
-  };
+/** The outcomes of these messages are recorded: they will not be sent again. */
+export function onRecorded(session: WhatsAppContext, ids: readonly string[]): void {
+  session.answers.forget(ids);
+  session.stanzas.forget(ids);
 }

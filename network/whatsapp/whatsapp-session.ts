@@ -6,6 +6,7 @@ import {
   type SessionSink,
 } from '@posthorn/core/network/driver.ts';
 import { act } from './actions.ts';
+import { createAnswers } from './answers.ts';
 import { endingOf, readEnding } from './disconnects.ts';
 import { createFetchRoute } from './fetch-route.ts';
 import { createFrameGate } from './frame-gate.ts';
@@ -18,6 +19,7 @@ import { createLidQuestions } from './lid-questions.ts';
 import { downloadReceived } from './media/received.ts';
 import { createMediaServers } from './media/servers.ts';
 import { handleOneByOne } from './one-by-one.ts';
+import { createPatience } from './patience.ts';
 import { createRoute } from './proxy.ts';
 import { createPump } from './pump.ts';
 import { onMessage, onReceipt } from './session-arrivals.ts';
@@ -27,7 +29,9 @@ import { listenToFacts } from './session-facts.ts';
 import { keepCreds, pairingCode, unlink } from './session-pairing.ts';
 import { markRead } from './session-read.ts';
 import { forgetSent, messageFor } from './session-retries.ts';
-import { onAck, sendMessage } from './session-send.ts';
+import { onAck, onRecorded, sendMessage } from './session-send.ts';
+import { createSharedKeys } from './shared-keys.ts';
+import { createStanzas } from './stanzas.ts';
 import { endSyncs, syncOtherCollections } from './sync-collections.ts';
 import { runAs, runAsNobody, wrapCalls } from './unheard.ts';
 import { mayMatter } from './wire/jids.ts';
@@ -81,6 +85,7 @@ function sessionOf(session: WhatsAppContext): NetworkSession {
     async typing(chat) {
       if (session.phase === 'live') await session.connection?.socket.sendPresenceUpdate('composing', chat);
     },
+    recorded: (ids) => onRecorded(session, ids),
     markRead: (chat, ids) => markRead(session, chat, ids),
     requestPairingCode: (phone) => pairingCode(session, phone),
     async logout() {
@@ -113,13 +118,21 @@ async function createContext(
   if (!creds) return null;
   const told = (what: string) => (err: unknown) =>
     deps.log.warn({ err, instance_id: request.instanceId }, `recording ${what} failed; retrying`);
-  return {
-    ...{ deps, library, request, sink, creds, agent, isPaired },
+  const keys = createSharedKeys(request.keys, (err) => fail(session, err));
+  const session: WhatsAppContext = {
+    ...{ deps, library, sink, creds, agent, isPaired },
+    request: { ...request, keys },
     fetchRoute: createFetchRoute({ agent, proxy: request.proxy, ca: deps.ca }),
     connection: null,
     phase: 'opening',
     qrsShown: 0,
-    waiting: new Map(),
+    answers: createAnswers({
+      timeoutMs: deps.sendTimeoutMs,
+      patience: createPatience(deps),
+      now: () => deps.clock.now(),
+    }),
+    stanzas: createStanzas(keys),
+    sending: Promise.resolve(),
     arrivals: createPump(told('arrivals')),
     receipts: createPump(told('receipts')),
     revision: 0,
@@ -130,6 +143,7 @@ async function createContext(
     callers: new Map(),
     told: Promise.withResolvers(),
   };
+  return session;
 }
 
 function connect(session: WhatsAppContext): void {

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import type { NetworkDriver, SessionKey, SessionKeys } from '@posthorn/core/network/driver.ts';
-import { networkIdOf, newId } from '@posthorn/core/platform/ids.ts';
+import type {
+  NetworkDriver,
+  OutboundMessage,
+  SessionKey,
+  SessionKeys,
+} from '@posthorn/core/network/driver.ts';
 import { createWhatsAppDriver } from '@posthorn/network/whatsapp/driver.ts';
 import { loadLibrary, trustRoot } from '@posthorn/network/whatsapp/library.ts';
 import {
@@ -12,13 +16,21 @@ import {
   newKept,
   openRecorded,
   outbound,
+  type Recorded,
 } from '../support/whatsapp/driver-harness.ts';
 import { startWhatsAppNetwork, type WhatsAppNetwork } from '../support/whatsapp/network.ts';
 import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
 
 const KILLS = process.env.POSTHORN_FULL === '1' ? 1_000 : 25;
-/** A process is killed within this many updates of its keys; a round of messages makes about as many. */
-const UPDATES = 24;
+/** Commits of keys that a life sees at most before it ends; a round of messages makes about as many. */
+const UPDATES = 30;
+/** Sends of a round, which are without an answer at the same time. */
+const WINDOW = 8;
+/** A life that is killed by the clock has so long to send. */
+const LIFE_MS = 250;
+const SEND_TIMEOUT_MS = 300;
+const NEVER = { update: Number.POSITIVE_INFINITY, stores: true, connected: true };
+const STATUS = 'status@broadcast';
 const silentLog = { debug() {}, warn() {}, error() {} };
 
 /**
@@ -32,6 +44,8 @@ class MortalKeys implements SessionKeys {
   #updates = 0;
   isDead = false;
   isConnected = false;
+  readonly #death = Promise.withResolvers<false>();
+  readonly died = this.#death.promise;
 
   constructor(
     kept: MemoryKeys,
@@ -63,6 +77,7 @@ class MortalKeys implements SessionKeys {
   die(): void {
     if (this.isDead) return;
     this.isDead = true;
+    this.#death.resolve(false);
     this.#onDeath();
   }
 }
@@ -77,31 +92,81 @@ describe(`a session that is killed ${KILLS} times at random updates of its keys`
   let driver: NetworkDriver;
   let me: PhoneHandle;
   let friend: PhoneHandle;
+  let other: PhoneHandle;
+  let group: string;
+  let strangers = 0;
   let kept: Kept;
   before(async () => {
     network = await startWhatsAppNetwork();
     trustRoot(await loadLibrary(), network.trustedRoot);
-    driver = createWhatsAppDriver({ url: network.url, ca: network.ca, log: silentLog });
+    driver = createWhatsAppDriver({
+      ...{ url: network.url, ca: network.ca, log: silentLog },
+      sendTimeoutMs: SEND_TIMEOUT_MS,
+    });
     me = network.phone('999900000001');
     friend = network.phone('999900000002');
+    other = network.phone('999900000003');
+    group = network.group(me, 'Rowers', [friend, other]).jid;
     kept = newKept();
     const first = await openRecorded(driver, kept);
     me.scan(await until(() => first.qrs.at(-1), 'a QR code'));
     await connected(first);
+    await until(() => me.device.fetches > 0, 'the first fetch of the account');
+    const contactAction = { fullName: 'Friend', saveOnPrimaryAddressbook: true };
+    me.publish('critical_unblock_low', ['contact', friend.jid], { contactAction });
+    await until(() => first.facts.some(({ kind }) => kind === 'contact'), 'the contact');
     await until(() => me.device.pending.length === 0, 'the history has come');
     await first.session.close();
   });
   after(() => network?.close());
 
-  /** Ids that the network has said it took, that were handed over as received, and that phones have sent. */
-  const taken = new Set<string>();
+  /** What was handed over as received, and what phones have sent. */
   const recorded = new Map<string, string>();
   const expected = new Map<string, string>();
+  /** What was accepted to be sent, in order, and who is to read it. */
+  const accepted: { message: OutboundMessage; readers: PhoneHandle[] }[] = [];
+  /** The part of it that has no outcome yet: a queue, which outlives all lives. */
+  const queue: OutboundMessage[] = [];
+
+  function accept(words: string): void {
+    const chats = [
+      () => ({ to: friend.jid, readers: [friend, me] }),
+      () => ({ to: group, readers: [friend, other, me] }),
+      () => ({ to: STATUS, readers: [friend, me] }),
+      () => {
+        strangers += 1;
+        const stranger = network.phone(`9999010${String(strangers).padStart(5, '0')}`);
+        return { to: stranger.jid, readers: [stranger, me] };
+      },
+    ];
+    const { to, readers } = chats[randomInt(chats.length)]!();
+    const message = outbound(to, to === STATUS ? 'status_text' : 'text', { text: words });
+    accepted.push({ message, readers });
+    queue.push(message);
+  }
+
+  /** As the queue of an instance does: all at once, in order; what has no outcome stays. */
+  async function sendQueued({ session }: Recorded, alive: MortalKeys): Promise<void> {
+    const outcomes = queue.slice(0, WINDOW).map((message) => session.send(message));
+    for (const outcome of outcomes) outcome.catch(() => undefined);
+    for (const outcome of outcomes) {
+      const isTaken = await Promise.race([outcome.then(() => true), alive.died]).catch(() => false);
+      if (!isTaken || alive.isDead) break;
+      const { networkId } = queue.shift()!;
+      // Not every owner lives long enough to say so.
+      if (randomInt(8) > 0) session.recorded([networkId]);
+    }
+    await Promise.race([Promise.allSettled(outcomes), alive.died]);
+  }
 
   /** One life: a round of messages both ways, in which it is killed. Answers where, for whoever reads a failure. */
   async function live(nth: number): Promise<string> {
     // One in four while it logs in, the others while messages come and go.
-    const dieAt = { update: randomInt(1, UPDATES), stores: randomInt(2) === 1, connected: randomInt(4) > 0 };
+    const dieAt = {
+      ...{ update: randomInt(1, UPDATES), stores: randomInt(2) === 1, connected: randomInt(4) > 0 },
+      clock: randomInt(3) === 0,
+      network: ([null, null, 'drop_before_ledger', 'drop_after_ledger', 'hold_ack'] as const)[randomInt(5)]!,
+    };
     const alive = new MortalKeys(kept.keys, dieAt, () => {
       // Nor can what was only about to connect.
       network.faults.failLogin = { reason: 503, times: Number.POSITIVE_INFINITY };
@@ -125,34 +190,30 @@ describe(`a session that is killed ${KILLS} times at random updates of its keys`
       `life ${nth} is connected`,
     );
     alive.isConnected = true;
-    for (let round = 0; round < 3 && !alive.isDead; round += 1) {
+    if (dieAt.clock) setTimeout(() => alive.die(), randomInt(LIFE_MS));
+    if (dieAt.network) {
+      let before = randomInt(WINDOW);
+      network.faults.onMessage = () => (before-- === 0 ? dieAt.network : null);
+    }
+    for (let round = 0; round < 3 && !alive.isDead && life.ended.length === 0; round += 1) {
       const text = `in ${nth}.${round}`;
       expected.set(friend.text(me, text), text);
-      const id = networkIdOf(newId());
-      const sending = life.session.send(
-        outbound(friend.jid, 'text', { text: `out ${nth}.${round}` }, { networkId: id }),
-      );
-      const done = sending.then(
-        () => !alive.isDead && taken.add(id),
-        () => undefined,
-      );
-      let isDone = false;
-      void done.then(() => {
-        isDone = true;
-      });
-      await until(() => isDone || alive.isDead, `life ${nth} has sent`);
+      for (let at = 0; at < WINDOW / 2; at += 1) accept(`out ${nth}.${round}.${at}`);
+      await sendQueued(life, alive);
     }
+    network.faults.onMessage = null;
     alive.die();
     // It hears nothing any more, and what it has in memory goes with it.
     await life.session.close();
-    return `life ${nth}, killed ${dieAt.stores ? 'after' : 'before'} update ${dieAt.update}`;
+    return `life ${nth}, killed: ${JSON.stringify(dieAt)}`;
   }
 
-  it('is always readable, and no message is lost, unreadable or sent twice', async (t) => {
+  it('is always readable, and no message is lost, unreadable, out of order or decrypted twice', async (t) => {
     for (let nth = 1; nth <= KILLS; nth += 1) {
       const where = await live(nth);
       assert.deepEqual(friend.phone.failures, [], where);
       assert.deepEqual(me.phone.failures, [], where);
+      assert.deepEqual(other.phone.failures, [], where);
       const again = [...friend.phone.receipts, ...me.phone.receipts].filter(({ type }) => type === 'retry');
       assert.deepEqual(again, [], where);
     }
@@ -170,17 +231,22 @@ describe(`a session that is killed ${KILLS} times at random updates of its keys`
     await until(() => missing().length === 0, 'all was handed over', 30_000).catch(() => undefined);
     assert.deepEqual(missing(), [], 'these were lost');
     for (const [id, text] of expected) assert.equal(recorded.get(id), text);
-    for (const id of taken) assert.equal(friend.messages.filter((message) => message.id === id).length, 1);
-    assert.deepEqual(
-      friend.messages.filter(({ timesSeen }) => timesSeen > 1).map(({ id }) => id),
-      [],
-    );
-    assert.deepEqual(
-      network.ledger.filter(({ timesSeen }) => timesSeen > 1).map(({ id }) => id),
-      [],
-    );
+    while (queue.length > 0) await sendQueued(last, new MortalKeys(kept.keys, NEVER, () => undefined));
+    for (const reader of new Set(accepted.flatMap(({ readers }) => readers))) {
+      const mine = accepted.filter(({ readers }) => readers.includes(reader));
+      const ids = mine.map(({ message }) => message.networkId);
+      await until(() => reader.messages.some(({ id }) => id === ids.at(-1)), `the last of ${reader.number}`);
+      const shown = reader.messages.filter(({ id }) => ids.includes(id));
+      assert.deepEqual(
+        shown.map(({ id, timesSeen }) => [id, timesSeen]),
+        ids.map((id) => [id, 1]),
+        `all of ${reader.number}, in order, each decrypted once`,
+      );
+      assert.deepEqual(reader.phone.failures, []);
+    }
     t.diagnostic(
-      `${KILLS} kills, ${expected.size} received, ${network.ledger.length} sent, of which ${taken.size} were known to be`,
+      `${KILLS} kills, ${expected.size} received, ${accepted.length} sent, of which ` +
+        `${network.ledger.filter(({ timesSeen }) => timesSeen > 1).length} reached the network more than once`,
     );
     await last.session.close();
     assert.deepEqual(network.problems, []);

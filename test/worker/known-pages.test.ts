@@ -47,6 +47,7 @@ async function startQueue(t: { after(done: () => unknown): void }): Promise<Test
       await onSend(seq);
       return { at: new Date() };
     },
+    recorded: () => undefined,
     typing: async () => undefined,
   } as unknown as NetworkSession;
   const idle = { idle: async () => undefined, size: () => 0 };

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, afterEach, before, test } from 'node:test';
-import type { NetworkDriver } from '@posthorn/core/network/driver.ts';
+import { type NetworkDriver, SendUnanswered } from '@posthorn/core/network/driver.ts';
 import type { Broker } from '@posthorn/core/platform/broker/broker.ts';
 import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
-import { newId } from '@posthorn/core/platform/ids.ts';
+import { networkIdOf, newId } from '@posthorn/core/platform/ids.ts';
 import { systemClock } from '@posthorn/core/platform/process/clock.ts';
 import { createAcceptor } from '@posthorn/core/sending/accept-send.ts';
 import { createSandboxDriver } from '@posthorn/network/sandbox/driver.ts';
@@ -221,6 +221,48 @@ test('a send whose outcome is unknown on a network that does not drop duplicates
     ledger.entries.map((entry: { times_seen: number }) => entry.times_seen),
     [1],
   );
+  await control.post('/phones', { phone, online: true });
+  const isRead = async () => (await eventsOf(unknown.messageId)).some(({ type }) => type === 'message.read');
+  await waitFor(isRead, undefined, { what: 'the receipt proves that it was sent' });
+  const { rows } = await parts.db.query(
+    'SELECT status, failed_reason, failed_at, sent_at IS NOT NULL AS sent FROM messages WHERE id = $1',
+    [unknown.messageId],
+  );
+  assert.deepEqual(rows, [{ status: 'read', failed_reason: null, failed_at: null, sent: true }]);
+});
+
+test('a send that its driver gives up is of unknown outcome, what follows goes on, and the driver hears what is recorded', async () => {
+  const driver = createSandboxDriver({ url: sandbox.url });
+  const recorded: string[] = [];
+  await start({
+    driver: {
+      ...driver,
+      async open(request, sink) {
+        const session = await driver.open(request, sink);
+        return {
+          ...session,
+          async send(message) {
+            if (message.content.text === 'never') throw new SendUnanswered();
+            return session.send(message);
+          },
+          recorded: (ids) => void recorded.push(...ids),
+        };
+      },
+    },
+  });
+  const instance = await connectedInstance();
+  const phone = newPhone();
+  const sent = [];
+  for (const text of ['never', 'after it']) sent.push((await send(instance.id, phone, text)).messageId);
+  const [unknown, other] = sent as [string, string];
+  await waitFor(async () => (await eventsOf(other)).some(({ type }) => type === 'message.sent'));
+  const [failed] = await eventsOf(unknown);
+  assert.deepEqual(
+    [failed?.type, failed?.data.reason, failed?.data.wire_state],
+    ['text.delivery_failed', 'outcome_unknown', 'unknown'],
+  );
+  await waitFor(() => recorded.length === 2);
+  assert.deepEqual(recorded.toSorted(), sent.map(networkIdOf).toSorted());
 });
 
 test('a broker that loses every wake-up delays a message by seconds and does not lose it', async () => {

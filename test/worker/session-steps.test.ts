@@ -81,6 +81,7 @@ test('a session that is cut before its connection was recorded gets no sends', a
       });
     return {
       close: async () => undefined,
+      recorded: () => undefined,
       typing: async () => undefined,
       async send() {
         sentOver.push(nth);

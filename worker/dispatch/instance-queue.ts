@@ -9,6 +9,7 @@ import {
   type InstanceQueueDeps,
   type InstanceQueueOptions,
   type QueueContext,
+  tellRecorded,
 } from './queue-context.ts';
 import * as progress from './queue-progress.ts';
 import type { TaskRef } from './task-book.ts';
@@ -84,6 +85,7 @@ export function startInstanceQueue(deps: InstanceQueueDeps, options: InstanceQue
     lateMs: () => progress.lateMs(queue.state, performance.now()),
     attach(session) {
       queue.session = session;
+      tellRecorded(queue);
       queue.page = null;
       queue.state = progress.afterAttach(queue.state, performance.now());
       loop.wake();

@@ -31,7 +31,14 @@ export interface OutcomeKeeper {
 /** Retries until the end is recorded: a database outage delays the record and does not repeat the send. */
 export function createOutcomeKeeper(
   deps: OutcomeDeps,
-  scope: { instanceId: string; lease: Lease; book: TaskBook; stopping: AbortSignal; onLeaseLost(): void },
+  scope: {
+    instanceId: string;
+    lease: Lease;
+    book: TaskBook;
+    stopping: AbortSignal;
+    onRecorded(task: TaskRef): void;
+    onLeaseLost(): void;
+  },
 ): OutcomeKeeper {
   const unrecorded = new Set<Promise<boolean>>();
 
@@ -40,7 +47,9 @@ export function createOutcomeKeeper(
     await Promise.all(before);
     for (let refusals = 0; ; ) {
       try {
-        return (await recordEnd(deps, scope.lease, task, end)) === 'recorded';
+        const isRecorded = (await recordEnd(deps, scope.lease, task, end)) === 'recorded';
+        if (isRecorded) scope.onRecorded(task);
+        return isRecorded;
       } catch (err) {
         const next = afterRecordFailure(
           {

@@ -1,5 +1,6 @@
 import type { Lease } from '@posthorn/core/instances/lock-leases.ts';
 import type { NetworkSession } from '@posthorn/core/network/driver.ts';
+import { networkIdOf } from '@posthorn/core/platform/ids.ts';
 import type { PendingLoader } from '@posthorn/core/sending/load-pending.ts';
 import type { PendingPage } from '@posthorn/core/sending/local-queues.ts';
 import type { WorkTries } from '@posthorn/core/sending/work-tries.ts';
@@ -53,6 +54,8 @@ export interface QueueContext {
   page: PendingPage | null;
   /** Ends the wait of a queue with sends in flight and nothing to hand over. */
   woken: PromiseWithResolvers<void>;
+  /** Network ids whose outcomes are recorded, and which no session was told. */
+  untold: string[];
   /** Releases the shard: its new owner sends the remaining tasks. */
   letGo(): void;
 }
@@ -72,16 +75,30 @@ export function createQueueContext(deps: InstanceQueueDeps, options: InstanceQue
     stopping,
     tries: createTaskTries(deps, { ...options, afterCrash: options.lease.afterCrash ?? false }),
     book,
-    outcomes: createOutcomeKeeper(deps, { ...options, book, stopping: stopping.signal, onLeaseLost: letGo }),
+    outcomes: createOutcomeKeeper(deps, {
+      ...{ ...options, book, stopping: stopping.signal },
+      onRecorded({ taskId }) {
+        queue.untold.push(networkIdOf(taskId));
+        tellRecorded(queue);
+      },
+      onLeaseLost: letGo,
+    }),
     inFlight: createInFlight(),
     woken: Promise.withResolvers(),
     session: null,
     preparing: null,
     page: null,
     state: progress.newProgress(performance.now()),
+    untold: [],
     letGo,
   };
   return queue;
+}
+
+/** A session keeps what it needs to repeat a send until it is told that the outcome is recorded. */
+export function tellRecorded(queue: QueueContext): void {
+  if (queue.untold.length > 0) queue.session?.recorded(queue.untold);
+  if (queue.session) queue.untold = [];
 }
 
 export function detach(queue: QueueContext): void {

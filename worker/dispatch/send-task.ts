@@ -1,8 +1,14 @@
 import { isUserJid } from '@posthorn/contract/jid.ts';
 import type { Lease } from '@posthorn/core/instances/lock-leases.ts';
 import { MediaUnusable } from '@posthorn/core/media/media-port.ts';
+import { OUTCOME_UNKNOWN } from '@posthorn/core/messages/progress.ts';
 import type { Progress } from '@posthorn/core/messages/record-progress.ts';
-import { type NetworkSession, SendDeferred, SendRefused } from '@posthorn/core/network/driver.ts';
+import {
+  type NetworkSession,
+  SendDeferred,
+  SendRefused,
+  SendUnanswered,
+} from '@posthorn/core/network/driver.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { PendingTask } from '@posthorn/core/sending/load-pending.ts';
 import type { MediaPreparer } from '../media/worker-media.ts';
@@ -54,7 +60,7 @@ export async function sendTask(
     reason,
     wireState,
   });
-  if (!scope.dedupes && task.attempts > 0) return failed('outcome_unknown', 'unknown');
+  if (!scope.dedupes && task.attempts > 0) return failed(OUTCOME_UNKNOWN, 'unknown');
   try {
     const needed = mediaOf(task);
     const media =
@@ -72,6 +78,7 @@ export async function sendTask(
     return { to: 'sent', at: receipt.at };
   } catch (err) {
     if (err instanceof SendRefused || err instanceof MediaUnusable) return failed(err.reason);
+    if (err instanceof SendUnanswered) return failed(OUTCOME_UNKNOWN, 'unknown');
     if (err instanceof SendDeferred) return { to: 'deferred', reason: err.reason };
     throw err;
   }

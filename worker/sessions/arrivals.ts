@@ -230,7 +230,7 @@ function sanitizeItems<T, Out>(
 
 /** Opening a status is reported as a view, not as a step of a message (STA-11). */
 function isView({ chat, kind }: NetworkReceipt): boolean {
-  return chat === STATUS_BROADCAST && kind !== 'delivered';
+  return chat === STATUS_BROADCAST && (kind === 'read' || kind === 'played');
 }
 
 function viewOf({ networkId, kind, by, at }: NetworkReceipt): StatusFact {

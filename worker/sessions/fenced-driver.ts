@@ -29,6 +29,8 @@ function fencedSession(session: NetworkSession, checkPulse: () => void): Network
       checkPulse();
       return session.send(message);
     },
+    // Nothing reaches the network.
+    recorded: (networkIds) => session.recorded(networkIds),
     async typing(chat) {
       checkPulse();
       return session.typing(chat);

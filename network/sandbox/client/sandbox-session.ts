@@ -80,6 +80,7 @@ export function openSession(deps: SessionDeps, request: OpenRequest, sink: Sessi
   let closing: Promise<void> | undefined;
   return {
     send: (message) => send(session, message),
+    recorded() {},
     act: (op, args) => call(session, op, args) as Promise<never>,
     download: async (media) => downloadMedia(mediaDeps(session), media),
     async typing(chat) {
@@ -104,12 +105,11 @@ export function openSession(deps: SessionDeps, request: OpenRequest, sink: Sessi
 }
 
 function createContext(deps: SessionDeps, request: OpenRequest, sink: SessionSink): Client {
-  const { credentials } = request;
   const session: Client = {
     deps,
     request,
     sink,
-    token: credentials === null ? undefined : credentialsShape.parse(credentials).token,
+    token: request.credentials === null ? undefined : credentialsShape.parse(request.credentials).token,
     socket: new WebSocket(deps.url, { perMessageDeflate: false, handshakeTimeout: deps.sendTimeoutMs }),
     state: OPENING,
     sends: createInFlight<Date>({ clock: deps.clock, timeoutMs: deps.sendTimeoutMs }),

@@ -4,10 +4,10 @@ import { SendRefused } from '@posthorn/core/network/driver.ts';
 import { readAudience } from '../audience.ts';
 import { readMessage } from '../known-messages.ts';
 import { namesFor, ownJid, type WhatsAppContext } from '../session-context.ts';
-import { keepOwn, relay } from '../session-send.ts';
+import { relay } from '../session-send.ts';
 import { unwrap } from '../wire/content.ts';
 import { bodyOf } from '../wire/inbound.ts';
-import { keyOf } from '../wire/outbound.ts';
+import { type Composed, keyOf } from '../wire/outbound.ts';
 import { hashOfOption, sealVote } from '../wire/votes.ts';
 import { type Actions, ask } from './action.ts';
 
@@ -86,16 +86,12 @@ function knownOf(session: WhatsAppContext, chat: string, id: string) {
 async function sendAside(
   session: WhatsAppContext,
   chat: string,
-  message: Parameters<typeof relay>[3]['message'],
+  message: Composed['message'],
   attributes?: Record<string, string>,
   meta?: Record<string, string>,
 ): Promise<string> {
   const id = randomBytes(16).toString('hex').toUpperCase();
-  await keepOwn(session, { id, chat, message }, { isTail: false });
-  await relay(session, chat, id, {
-    message,
-    ...(attributes ? { attributes } : {}),
-    ...(meta ? { meta } : {}),
-  });
+  const composed = { message, ...(attributes ? { attributes } : {}), ...(meta ? { meta } : {}) };
+  await relay(session, { id, chat, composed, isTail: false });
   return id;
 }

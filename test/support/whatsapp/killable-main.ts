@@ -32,6 +32,8 @@ export type ToKillable = { begin: 'live' | 'settle' };
 export type FromKillable = { ready: true } | { qr: string } | { sent: number } | { wrote: true };
 
 const WAIT_MS = 240_000;
+/** Sends that are without an answer at the same time. */
+const WINDOW = 4;
 const given = JSON.parse(process.argv[2]!) as Killable;
 const file = new KeyFile(given.file);
 const say = (message: FromKillable) => process.send?.(message);
@@ -52,7 +54,7 @@ const driver = createWhatsAppDriver({
 file.db.exec(`
   CREATE TABLE IF NOT EXISTS paired (session INT PRIMARY KEY, credentials TEXT);
   CREATE TABLE IF NOT EXISTS recorded (id TEXT PRIMARY KEY, text TEXT);
-  CREATE TABLE IF NOT EXISTS taken (id TEXT PRIMARY KEY);
+  CREATE TABLE IF NOT EXISTS accepted (id TEXT PRIMARY KEY, session INT, isTaken INT);
 `);
 process.once('message', async ({ begin }: ToKillable) => {
   const all = Array.from({ length: given.sessions }, (_, at) => at + 1);
@@ -76,26 +78,42 @@ async function settle(nth: number): Promise<void> {
   while (!(await write(nth, life))) if (life.ended.length > 0) life = await open(nth);
 }
 
-/** Writes to the friend. Answers whether the network has said that it took it. */
+/** Ids that were accepted and that no process knows to be with the network, in order. */
+function waiting(nth: number): string[] {
+  const rows = file
+    .prepare('SELECT id FROM accepted WHERE session = ? AND NOT isTaken ORDER BY rowid')
+    .all(nth);
+  return rows.map(({ id }) => String(id));
+}
+
+/**
+ * Writes to the friend, first what other processes were killed with. Answers whether the network has said that it took
+ * everything that was accepted.
+ */
 async function write(nth: number, { session }: Recorded): Promise<boolean> {
-  const message = outbound(
-    given.friend,
-    'text',
-    { text: `from ${nth}` },
-    { networkId: networkIdOf(newId()) },
-  );
-  const isTaken = await session.send(message).then(
-    () => true,
-    () => false,
-  );
-  // Whether it was sent is not known: it is not sent again.
-  if (!isTaken) {
-    await delay(100);
-    return false;
+  const ids = waiting(nth).slice(0, WINDOW);
+  while (ids.length < WINDOW) {
+    const id = networkIdOf(newId());
+    file.prepare('INSERT INTO accepted VALUES (?, ?, 0)').run(id, nth);
+    ids.push(id);
   }
-  file.prepare('INSERT INTO taken VALUES (?)').run(message.networkId);
-  say({ sent: nth });
-  return true;
+  const outcomes = ids.map((networkId) =>
+    session.send(outbound(given.friend, 'text', { text: `from ${nth}` }, { networkId })).then(
+      () => true,
+      () => false,
+    ),
+  );
+  for (const [at, outcome] of outcomes.entries()) {
+    if (!(await outcome)) {
+      await Promise.all(outcomes);
+      await delay(100);
+      return false;
+    }
+    file.prepare('UPDATE accepted SET isTaken = 1 WHERE id = ?').run(ids[at]!);
+    session.recorded([ids[at]!]);
+  }
+  if (waiting(nth).length === 0) say({ sent: nth });
+  return waiting(nth).length === 0;
 }
 
 /** Resolves when it is connected, or has ended. */

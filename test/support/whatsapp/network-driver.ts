@@ -1,12 +1,11 @@
 import type { NetworkDriver } from '@posthorn/core/network/driver.ts';
-import type { Clock } from '@posthorn/core/platform/process/clock.ts';
-import { createWhatsAppDriver } from '@posthorn/network/whatsapp/driver.ts';
+import { createWhatsAppDriver, type WhatsAppDriverOptions } from '@posthorn/network/whatsapp/driver.ts';
 import { loadLibrary, trustRoot } from '@posthorn/network/whatsapp/library.ts';
 import { startWhatsAppNetwork, type WhatsAppNetwork } from './network.ts';
 
 /** A simulated network with a driver that trusts it and logs nothing. */
 export async function startNetworkAndDriver(
-  more: { clock?: Clock } = {},
+  more: Pick<WhatsAppDriverOptions, 'clock' | 'sendTimeoutMs' | 'giveUpMs'> = {},
 ): Promise<{ network: WhatsAppNetwork; driver: NetworkDriver }> {
   const network = await startWhatsAppNetwork();
   trustRoot(await loadLibrary(), network.trustedRoot);

@@ -10,6 +10,7 @@ import {
   type WireMessage,
 } from './nodes.ts';
 import type { Phone, PhoneMessage } from './phone.ts';
+import { OpenedBefore } from './ratchet.ts';
 import { addressOf, jidIn, phoneOf, seconds, type World } from './world.ts';
 
 /** What a phone does with a message that the network brings: opens it, keeps it, and tells the sender. */
@@ -29,10 +30,11 @@ export function receiveAtPhone(world: World, phone: Phone, stanza: Stanza): void
   try {
     for (const enc of children(stanza, 'enc')) {
       sealed.push(enc.attrs.type!);
-      const plain =
-        enc.attrs.type === 'skmsg'
-          ? phone.openOfChat(stanza.attrs.from!, address, bytesOf(enc))
-          : phone.open(address, enc.attrs.type!, bytesOf(enc));
+      const plain = openPart(phone, stanza.attrs.from!, address, enc);
+      if (plain === null) {
+        phone.repeats.push({ id, from: sender.number });
+        continue;
+      }
       const bytes = unpad(plain);
       const wire = world.coding.decodeMessage(bytes);
       learnSenderKey(phone, address, wire);
@@ -47,6 +49,18 @@ export function receiveAtPhone(world: World, phone: Phone, stanza: Stanza): void
   const isKeyOnly = Object.keys(opened.wire).every((key) => KEY_FIELDS.has(key));
   if (!isKeyOnly) keep(world, phone, sender, stanza, { ...opened, sealed });
   tellSender(world, phone, stanza, undefined, [id]);
+}
+
+/** Null for a part whose counter was used before. */
+function openPart(phone: Phone, chat: string, address: string, enc: Stanza): Buffer | null {
+  try {
+    return enc.attrs.type === 'skmsg'
+      ? phone.openOfChat(chat, address, bytesOf(enc))
+      : phone.open(address, enc.attrs.type!, bytesOf(enc));
+  } catch (err) {
+    if (err instanceof OpenedBefore) return null;
+    throw err;
+  }
 }
 
 /** Messages that only carry keys are not shown. */

@@ -2,7 +2,14 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { generateKeys, type Keys, sign, withType } from './keys.ts';
 import type { LinkedDevice } from './linked-device.ts';
 import type { Stanza, WireMessage } from './nodes.ts';
-import { type Bundle, FirstMessage, type PreKey, type Sealed, SignalSession } from './ratchet.ts';
+import {
+  type Bundle,
+  FirstMessage,
+  OpenedBefore,
+  type PreKey,
+  type Sealed,
+  SignalSession,
+} from './ratchet.ts';
 import { KnownSenderKeys, SenderKey } from './sender-keys.ts';
 
 /** A message as a phone has opened it. */
@@ -22,7 +29,7 @@ export interface PhoneMessage {
   bytes: Buffer;
   /** How it was sealed, in the order of the stanza. */
   sealed: readonly string[];
-  /** How often it came under this id. The phone shows it once. */
+  /** How often it was opened under this id: a phone that did not look at ids would show it so often. */
   timesSeen: number;
   stanza: Stanza;
 }
@@ -68,6 +75,8 @@ export class Phone {
   readonly devices = new Map<number, LinkedDevice>();
   readonly messages: PhoneMessage[] = [];
   readonly receipts: PhoneReceipt[] = [];
+  /** What came with a counter that had been used: it was passed over without a look at its id. */
+  readonly repeats: { id: string; from: string }[] = [];
   /** What could not be opened, with why. */
   readonly failures: { id: string; from: string; reason: string }[] = [];
   /** What it sent, to be sent again when a device could not open it. */
@@ -214,7 +223,7 @@ export class Phone {
         sessions.unshift(...sessions.splice(at, 1));
         return plain;
       } catch (err) {
-        if (at === sessions.length - 1) throw err;
+        if (err instanceof OpenedBefore || at === sessions.length - 1) throw err;
       }
     }
     throw new Error('No session with this device');

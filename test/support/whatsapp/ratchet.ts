@@ -52,6 +52,14 @@ interface ReceivingChain extends Chain {
 
 export type Sealed = { type: 'pkmsg' | 'msg'; bytes: Buffer };
 
+/** The counter of a message was used before: whoever sent it, its key is gone. */
+export class OpenedBefore extends Error {
+  constructor() {
+    super('The message was opened already');
+    this.name = 'OpenedBefore';
+  }
+}
+
 export class SignalSession {
   readonly #self: SignalSelf;
   readonly #theirIdentity: Buffer;
@@ -241,7 +249,7 @@ function takeKeys(chain: ReceivingChain, counter: number) {
   skipTo(chain, counter);
   if (counter === chain.counter) return expand(advance(chain), counter);
   const seed = chain.skipped.get(counter);
-  if (!seed) throw new Error('The message was opened already');
+  if (!seed) throw new OpenedBefore();
   chain.skipped.delete(counter);
   return expand(seed, counter);
 }

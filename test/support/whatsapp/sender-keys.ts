@@ -12,6 +12,7 @@ import {
   withoutType,
   withType,
 } from './keys.ts';
+import { OpenedBefore } from './ratchet.ts';
 
 /** The Signal sender keys of groups and statuses, at a simulated phone's end: one chain a sender and chat. */
 
@@ -97,7 +98,7 @@ function takeSeed(chain: Chain, iteration: number): Buffer {
     chain.skipped.delete(iteration);
     return skipped;
   }
-  if (iteration < chain.iteration) throw new Error('The message was opened already');
+  if (iteration < chain.iteration) throw new OpenedBefore();
   let seed: Buffer;
   do {
     seed = hmac(chain.key, Buffer.from([1]));
