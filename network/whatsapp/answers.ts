@@ -24,12 +24,14 @@ export interface Expected {
   answer: Promise<Date>;
   /** Its bytes are being sent. */
   sent(): void;
+  /** Its bytes cannot be sent. */
+  fail(cause: unknown): void;
 }
 
 export interface Answers {
   /**
    * Begins to wait for an answer. Only a send that is `repeated` can end as unanswered. Throws SendUnanswered for
-   * one that may not be sent any more.
+   * one that may not be sent any more, and SendUnavailable when the connection has ended.
    */
   expect(id: string, options: { repeated: boolean }): Expected;
   /** The answer to this send if it is awaited already, or has come, perhaps after the send had failed. */
@@ -62,6 +64,7 @@ export function createAnswers(deps: {
   const { timeoutMs, patience } = deps;
   const waiting = new Map<string, Waiting>();
   const answered = new Map<string, Date | SendRefused>();
+  let hasEnded = false;
 
   function onTimeout(id: string, { reject, repeated }: Waiting): void {
     if (repeated && patience.isOver(id)) reject(patience.giveUp(id));
@@ -70,6 +73,7 @@ export function createAnswers(deps: {
 
   return {
     expect(id, { repeated }) {
+      if (hasEnded) throw new SendUnavailable('the session has ended');
       if (repeated && patience.isHopeless(id)) throw patience.giveUp(id);
       const { promise, resolve, reject } = Promise.withResolvers<Date>();
       let timer: NodeJS.Timeout | undefined;
@@ -89,6 +93,7 @@ export function createAnswers(deps: {
           const leftMs = repeated ? patience.sent(id) : timeoutMs;
           timer = setTimeout(() => onTimeout(id, one), Math.min(timeoutMs, leftMs));
         },
+        fail: (cause) => reject(new SendUnavailable('the message could not be sent', { cause })),
       };
     },
     known(id) {
@@ -113,6 +118,7 @@ export function createAnswers(deps: {
       patience.forget(ids);
     },
     end() {
+      hasEnded = true;
       for (const [id, { reject, isSent, repeated }] of waiting) {
         if (isSent && repeated) patience.cut(id);
         reject(new SendUnavailable('the session ended before the network answered'));

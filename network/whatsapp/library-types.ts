@@ -132,7 +132,7 @@ export interface LibraryMessage {
 }
 
 export interface LibrarySocket {
-  ws: EventEmitter & { socket?: RawSocket | null };
+  ws: EventEmitter & { socket?: RawSocket | null; isOpen: boolean };
   ev: {
     on<K extends keyof LibraryEvents>(event: K, listen: (told: LibraryEvents[K]) => void): void;
     emit<K extends keyof LibraryEvents>(event: K, told: LibraryEvents[K]): boolean;

@@ -134,13 +134,13 @@ async function seal(session: WhatsAppContext, message: Outgoing): Promise<Handed
     expected.sent();
     writeStanza(connection, bytes);
   };
-  if (!isKept) {
-    request.keys.write(rows, write).catch((err) => fail(session, err));
-    return expected;
-  }
-  const stored = request.keys.write([...rows, stanzas.row(id, bytes)], write);
-  stored.catch((err) => fail(session, err));
-  stanzas.keep(id, { bytes, stored });
+  if (isKept) rows.push(stanzas.row(id, bytes));
+  const stored = request.keys.write(rows, write);
+  stored.catch((err) => {
+    expected.fail(err);
+    fail(session, err);
+  });
+  if (isKept) stanzas.keep(id, { bytes, stored });
   return expected;
 }
 
@@ -162,8 +162,7 @@ async function encrypt(
       takeStanza(id, () => socket.relayMessage(chat, message, options)),
     );
   } catch (cause) {
-    if (session.phase === 'live') throw new SendDeferred('network_unavailable');
-    throw new SendUnavailable('the session ended while the message was encrypted', { cause });
+    throw notNow(session, 'network_unavailable', cause);
   }
 }
 
@@ -175,10 +174,23 @@ function writeStanza({ socket }: Connection, bytes: Uint8Array): void {
 /** Sends the same bytes: whoever has them already cannot decrypt them a second time. */
 async function sendAgain(session: WhatsAppContext, id: string, stanza: Stanza): Promise<Date> {
   const expected = session.answers.expect(id, { repeated: true });
-  await stanza.stored;
-  expected.sent();
-  writeStanza(requireLive(session), stanza.bytes);
+  try {
+    await stanza.stored;
+    writeStanza(requireLive(session), stanza.bytes);
+    expected.sent();
+  } catch (err) {
+    expected.fail(err);
+  }
   return expected.answer;
+}
+
+/**
+ * A question that a send depends on was not answered. If that is because the connection ends, what is behind it in
+ * the window must not overtake it.
+ */
+function notNow(session: WhatsAppContext, reason: string, cause?: unknown): Error {
+  if (session.phase === 'live' && session.connection?.socket.ws.isOpen) return new SendDeferred(reason);
+  return new SendUnavailable('the session ended before the message was encrypted', { cause });
 }
 
 /** Refuses a number without an account: the network would deliver the message only to our own devices. */
@@ -187,7 +199,7 @@ async function requireAccount(session: WhatsAppContext, jid: string): Promise<vo
   const { socket } = requireLive(session);
   const phone = jid.slice(0, jid.indexOf('@'));
   const found = await socket.onWhatsApp(`+${phone}`).catch(() => undefined);
-  if (!found) throw new SendDeferred('network_unavailable');
+  if (!found) throw notNow(session, 'network_unavailable');
   if (!found.some((each) => each.exists)) throw new SendRefused('recipient_not_found');
   session.known.add(jid);
 }
@@ -213,7 +225,7 @@ async function requireAddress(session: WhatsAppContext, jid: string): Promise<vo
   if (await lidMapping.getLIDForPN(jid).catch(() => null)) return;
   if ((await validateSession(jid)).exists) return;
   if (session.lids.failures(jid) >= LID_TRIES) throw new SendRefused(NO_ADDRESS);
-  throw new SendDeferred(NO_ADDRESS);
+  throw notNow(session, NO_ADDRESS);
 }
 
 async function gather(session: WhatsAppContext, message: OutboundMessage): Promise<Ingredients> {

@@ -29,8 +29,8 @@ import { startNetworkAndDriver } from '../support/whatsapp/network-driver.ts';
 import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
 import type { MessageFault } from '../support/whatsapp/world.ts';
 
-const SEND_TIMEOUT_MS = 400;
-const GIVE_UP_MS = 1_000;
+const SEND_TIMEOUT_MS = 2_000;
+const GIVE_UP_MS = 3_000;
 const CHATS = ['a contact', 'a contact for the first time', 'a group', 'the status'] as const;
 
 describe('a message that got no answer', () => {
@@ -185,7 +185,7 @@ describe('a message that got no answer', () => {
     network.faults.onMessage = (_device, { attrs }) =>
       attrs.id === message.networkId ? 'drop_before_ledger' : null;
     let end: unknown;
-    for (let tries = 0; tries < 20 && !(end instanceof SendUnanswered); tries += 1) {
+    for (let tries = 0; tries < 100 && !(end instanceof SendUnanswered); tries += 1) {
       end = await session.session.send(message).catch((err: unknown) => err);
       if (!(end instanceof SendUnavailable)) break;
       await endOf(session);
