@@ -16,11 +16,15 @@ export interface WhatsAppDriverOptions {
   ca?: string;
   /** Whether instances may use proxies at private addresses. */
   allowPrivateProxies?: boolean;
+  /** How many sends of a session may be without an answer; see `NetworkDriver.window`. */
+  window?: number;
   /** A send unacknowledged for this long is sent again. */
   sendTimeoutMs?: number;
   /** A send unacknowledged for this long on one connection is given up. */
   giveUpMs?: number;
 }
+
+const WINDOW = 32;
 
 /**
  * The driver of WhatsApp, using the library in `library/`: one WebSocket per session, without reconnecting
@@ -44,7 +48,7 @@ export function createWhatsAppDriver(options: WhatsAppDriverOptions): NetworkDri
     name: 'whatsapp',
     can: abilitiesOf({ sends: COMPOSERS, answers: ACTIONS, lacks: LACKS, pairsByCode: true }),
     dedupes: true,
-    window: 1,
+    window: options.window ?? WINDOW,
     open: (request, sink) => openSession(deps, request, sink),
   };
 }

@@ -7,6 +7,7 @@ import {
 } from '@posthorn/core/network/driver.ts';
 import { act } from './actions.ts';
 import { createAnswers } from './answers.ts';
+import { createCachedKeys } from './cached-keys.ts';
 import { endingOf, readEnding } from './disconnects.ts';
 import { createFetchRoute } from './fetch-route.ts';
 import { createFrameGate } from './frame-gate.ts';
@@ -118,7 +119,7 @@ async function createContext(
   if (!creds) return null;
   const told = (what: string) => (err: unknown) =>
     deps.log.warn({ err, instance_id: request.instanceId }, `recording ${what} failed; retrying`);
-  const keys = createSharedKeys(request.keys, (err) => fail(session, err));
+  const keys = createSharedKeys(createCachedKeys(request.keys), (err) => fail(session, err));
   const session: WhatsAppContext = {
     ...{ deps, library, sink, creds, agent, isPaired },
     request: { ...request, keys },
