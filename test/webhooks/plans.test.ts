@@ -69,6 +69,37 @@ test('a queue that was empty when it was last analyzed is claimed and recorded b
   assert.ok(byRecord < 10 * CLAIMED, `the record read ${byRecord} index entries`);
 });
 
+test('what waits for an endpoint that is back is claimed and recorded without walking over what is done', async () => {
+  const { webhookId } = await seedBacklog();
+  await parts.db.query(
+    `UPDATE webhook_deliveries SET attempts = 3, next_attempt_at = now() + interval '5 minutes' WHERE webhook_id = $1`,
+    [webhookId],
+  );
+  await parts.db.query('ANALYZE webhook_deliveries');
+  const quotas = [{ webhookId, fresh: 0, retries: CLAIMED, ahead: 7, fromId: 0 }];
+  const order: number[] = [];
+  const drain = async (count: number) => {
+    for (let left = count; left > 0; left -= CLAIMED) {
+      const claimed = await claimDeliveries(hot, { quotas, now: new Date(), leaseMs: 60_000 });
+      assert.equal(claimed.length, CLAIMED);
+      assert.ok(claimed.every(({ isEarly }) => isEarly));
+      order.push(...claimed.map(({ id }) => id));
+      await recordAttempts(
+        hot,
+        claimed.map(({ id }) => ({ ...successOf(id), attempt: 4 })),
+      );
+    }
+  };
+  const count = CLAIMED * 100;
+  const read = await entriesRead(() => drain(count));
+  assert.deepEqual(
+    order,
+    order.toSorted((a, b) => a - b),
+    'oldest first',
+  );
+  assert.ok(read < 20 * count, `${read} index entries for ${count} deliveries`);
+});
+
 test('the leases of a backlog move no index entries', async () => {
   const { webhookId } = await seedBacklog();
   const updates = async () => {

@@ -110,7 +110,7 @@ WITH quota AS (
   UNION ALL
   SELECT d.id, q.version FROM quota q CROSS JOIN LATERAL (
     SELECT id FROM webhook_deliveries
-    WHERE (webhook_id, id) >= (q.webhook_id, 0) AND webhook_id <= q.webhook_id AND attempts > 0
+    WHERE (webhook_id, id) >= (q.webhook_id, 0) AND webhook_id <= q.webhook_id AND attempts <> 0
       AND (next_attempt_at <= $6 OR (attempts <= q.ahead AND (early_from IS NULL OR early_from <= $6)))
       AND (leased_until IS NULL OR leased_until < $6 OR ${HOLDER_IS_GONE})
     ORDER BY webhook_id, id LIMIT CASE WHEN q.ahead = 0 THEN 0 ELSE q.retries END FOR UPDATE SKIP LOCKED) d
