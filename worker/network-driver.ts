@@ -2,9 +2,6 @@ import type { NetworkDriver } from '@posthorn/core/network/driver.ts';
 import type { Config, DriverName } from '@posthorn/core/platform/config.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
-import { createSandboxDriver } from '@posthorn/network/sandbox/driver.ts';
-import { createWhatsAppDriver } from '@posthorn/network/whatsapp/driver.ts';
-import { loadLibrary } from '@posthorn/network/whatsapp/library.ts';
 
 /** Defaults by driver: real networks look for accounts that send like machines (SND-39). */
 const PACING_MIN_MS: Record<DriverName, number> = { sandbox: 0, whatsapp: 1_000 };
@@ -28,31 +25,37 @@ type DriverConfig = Pick<
   'NETWORK_DRIVERS' | 'SANDBOX_URL' | 'SANDBOX_WINDOW' | 'WHATSAPP_URL' | 'ALLOW_PRIVATE_PROXIES'
 >;
 
-/** The drivers in NETWORK_DRIVERS, the default one first. */
+/** The drivers in NETWORK_DRIVERS, the default one first. Only these are loaded. */
 export async function createNetworkDrivers(
   parts: { clock: Clock; log: Log },
   config: DriverConfig,
 ): Promise<{ driver: NetworkDriver; otherDrivers: NetworkDriver[] }> {
-  // Logged once, not fatal: the other networks work without the library.
-  if (config.NETWORK_DRIVERS.includes('whatsapp'))
-    await loadLibrary().catch((err: Error) => parts.log.warn(err.message));
-  const [driver, ...otherDrivers] = config.NETWORK_DRIVERS.map((name) => createDriver(parts, config, name));
+  const [driver, ...otherDrivers] = await Promise.all(
+    config.NETWORK_DRIVERS.map((name) => createDriver(parts, config, name)),
+  );
   return { driver: driver!, otherDrivers };
 }
 
-function createDriver(
+async function createDriver(
   parts: { clock: Clock; log: Log },
   config: DriverConfig,
   name: DriverName,
-): NetworkDriver {
+): Promise<NetworkDriver> {
   switch (name) {
-    case 'sandbox':
+    case 'sandbox': {
+      const { createSandboxDriver } = await import('@posthorn/network/sandbox/driver.ts');
       return createSandboxDriver({ ...parts, url: config.SANDBOX_URL, window: config.SANDBOX_WINDOW });
-    case 'whatsapp':
+    }
+    case 'whatsapp': {
+      const { loadLibrary } = await import('@posthorn/network/whatsapp/library.ts');
+      // Logged once, not fatal: the other networks work without the library.
+      await loadLibrary().catch((err: Error) => parts.log.warn(err.message));
+      const { createWhatsAppDriver } = await import('@posthorn/network/whatsapp/driver.ts');
       return createWhatsAppDriver({
         ...parts,
         url: config.WHATSAPP_URL,
         allowPrivateProxies: config.ALLOW_PRIVATE_PROXIES,
       });
+    }
   }
 }

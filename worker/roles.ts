@@ -185,7 +185,7 @@ async function startDelivery(parts: Parts): Promise<DirectDelivery> {
 
   const mails = createMailSender({
     ...parts,
-    mailer: createMailer(config, log),
+    mailer: await createMailer(config, log),
     settings: {
       frontendUrl: withoutTrailingSlashes(config.FRONTEND_URL),
       passwordResetTtlMinutes: config.PASSWORD_RESET_TTL,

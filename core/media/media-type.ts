@@ -1,5 +1,4 @@
 import { open } from 'node:fs/promises';
-import { FileTypeParser } from 'file-type';
 import type { MediaKind } from './media-port.ts';
 import { type MimeType, parseMimeType } from './mime-type.ts';
 import { isSvgText } from './svg.ts';
@@ -23,7 +22,7 @@ const OCTETS = 'application/octet-stream';
  * old office formats, which all look alike.
  */
 export async function detectType(path: string, declared: string): Promise<DetectedType> {
-  const head = await readHead(path);
+  const [head, { FileTypeParser }] = await Promise.all([readHead(path), import('file-type')]);
   const found = await new FileTypeParser({ signal: AbortSignal.timeout(DETECT_TIMEOUT_MS) })
     .fromFile(path)
     // A file made to confuse the parser has no type that we know.

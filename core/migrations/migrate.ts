@@ -1,10 +1,7 @@
-import { type Migration, Migrator } from '@mikro-orm/migrations';
-import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
 import { ADVISORY_LOCKS } from '../platform/database/advisory-locks.ts';
-import { billingMigrations } from './billing/index.ts';
 import { grantToBillingRole, makeBillingRole, makeBillingSchema } from './billing-role.ts';
-import { migrations } from './messaging/index.ts';
+import { lacksMigrations, type Service } from './require-schema.ts';
 
 /** Migrates the database to the newest schema. Many processes may call it concurrently. */
 export async function migrate(databaseUrl: string): Promise<void> {
@@ -13,10 +10,10 @@ export async function migrate(databaseUrl: string): Promise<void> {
   try {
     // Concurrent migrations take turns.
     await lock.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCKS.migration]);
-    await runMigrations(databaseUrl, 'migrations', migrations);
+    await runMissing(lock, databaseUrl, 'messaging');
     await keepEventClockGrowing(lock);
     await makeBillingSchema(lock);
-    await runMigrations(databaseUrl, 'billing.migrations', billingMigrations);
+    await runMissing(lock, databaseUrl, 'billing');
     await grantToBillingRole(lock);
   } finally {
     await lock.end();
@@ -37,32 +34,11 @@ export async function prepareCluster(databaseUrl: string): Promise<boolean> {
   }
 }
 
-/** Each of the two services has a list of migrations, and a table that records which were run. */
-async function runMigrations(
-  databaseUrl: string,
-  tableName: string,
-  list: readonly (new (...args: never[]) => Migration)[],
-): Promise<void> {
-  const orm = await MikroORM.init({
-    clientUrl: databaseUrl,
-    entities: [],
-    logger: () => undefined,
-    discovery: { warnWhenNoEntities: false },
-    extensions: [Migrator],
-    migrations: {
-      tableName,
-      snapshot: false,
-      migrationsList: list.map((migration) => ({
-        name: (new migration(undefined as never, undefined as never) as Migration & { name: string }).name,
-        class: migration as never,
-      })),
-    },
-  });
-  try {
-    await orm.migrator.up();
-  } finally {
-    await orm.close();
-  }
+/** The migrator is loaded only where a migration is missing: it takes as much memory as a small service. */
+async function runMissing(lock: pg.Client, databaseUrl: string, service: Service): Promise<void> {
+  if (!(await lacksMigrations(lock, service))) return;
+  const { runMigrations } = await import('./run-migrations.ts');
+  await runMigrations(databaseUrl, service);
 }
 
 /**

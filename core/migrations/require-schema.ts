@@ -1,12 +1,18 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
+import type { QueryResultRow } from 'pg';
 import type { Sql } from '../platform/database/db.ts';
 import { type Check, NotReady } from '../platform/process/readiness.ts';
 import { StartError } from '../platform/run-main.ts';
 
 /** The table in which each of the two services records which of its migrations were run. */
-const TABLES = { messaging: 'migrations', billing: 'billing.migrations' } as const;
-type Service = keyof typeof TABLES;
+export const MIGRATION_TABLES = { messaging: 'migrations', billing: 'billing.migrations' } as const;
+export type Service = keyof typeof MIGRATION_TABLES;
+
+/** A connection or a pool. */
+interface Asks {
+  query<Row extends QueryResultRow>(sql: string): Promise<{ rows: Row[] }>;
+}
 
 const UNDEFINED_TABLE = '42P01';
 const TOO_OLD = 'is not at the schema of this version: run npm run migrate';
@@ -17,7 +23,7 @@ const TOO_OLD = 'is not at the schema of this version: run npm run migrate';
  * no fault, since the running version goes on while the next one is rolled out.
  */
 export async function requireSchema(db: Sql, service: Service): Promise<void> {
-  if (await isTooOld(db, service)) throw new StartError(`the database ${TOO_OLD} first`);
+  if (await lacksMigrations(db, service)) throw new StartError(`the database ${TOO_OLD} first`);
 }
 
 /** The same for /ready, of what starts before somebody has migrated. No migration is undone: it asks until one `true`. */
@@ -25,14 +31,15 @@ export function createSchemaCheck(db: Sql, service: Service): Check {
   let isThere = false;
   return async () => {
     if (isThere) return;
-    if (await isTooOld(db, service)) throw new NotReady(TOO_OLD);
+    if (await lacksMigrations(db, service)) throw new NotReady(TOO_OLD);
     isThere = true;
   };
 }
 
-async function isTooOld(db: Sql, service: Service): Promise<boolean> {
+/** Whether a migration of this version was not run on the database. */
+export async function lacksMigrations(db: Asks, service: Service): Promise<boolean> {
   try {
-    const { rows } = await db.query<{ name: string }>(`SELECT name FROM ${TABLES[service]}`);
+    const { rows } = await db.query<{ name: string }>(`SELECT name FROM ${MIGRATION_TABLES[service]}`);
     const done = new Set(rows.map(({ name }) => name));
     return migrationNames(service).some((name) => !done.has(name));
   } catch (err) {

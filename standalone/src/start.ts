@@ -1,14 +1,14 @@
 import path from 'node:path';
 import { migrate } from '@posthorn/core/migrations/migrate.ts';
+import type { Broker } from '@posthorn/core/platform/broker/broker.ts';
 import { openBus } from '@posthorn/core/platform/broker/bus.ts';
 import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
-import { createRabbitBroker } from '@posthorn/core/platform/broker/rabbitmq.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
 import { openDatabaseClock } from '@posthorn/core/platform/database/database-clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { createMetrics } from '@posthorn/core/platform/process/metrics.ts';
 import type { Shutdown } from '@posthorn/core/platform/process/shutdown.ts';
-import { createSandboxServer, type SandboxServer } from '@posthorn/network/sandbox/server.ts';
+import type { SandboxServer } from '@posthorn/network/sandbox/server.ts';
 import { startBilling } from '@posthorn/server/billing/start.ts';
 import { startMessaging } from '@posthorn/server/messaging/start.ts';
 import { openWorkerRoles } from '@posthorn/worker/roles.ts';
@@ -51,9 +51,7 @@ export async function startStandalone(deps: StandaloneDeps): Promise<Standalone>
   await migrate(config.DATABASE_URL);
 
   const sandbox = embedded.sandbox ? await openSandbox(config, deps) : null;
-  const broker = embedded.broker
-    ? createInProcessBroker()
-    : createRabbitBroker({ url: config.AMQP_URL, log });
+  const broker = await openBroker(config, deps);
   shutdown.add('broker', () => broker.close());
   const parts = {
     config: { ...config, SANDBOX_URL: sandbox?.url ?? config.SANDBOX_URL },
@@ -86,8 +84,15 @@ function urlOf(host: string, port: number): string {
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
+async function openBroker(config: Config, { settings, log }: StandaloneDeps): Promise<Broker> {
+  if (settings.embedded.broker) return createInProcessBroker();
+  const { createRabbitBroker } = await import('@posthorn/core/platform/broker/rabbitmq.ts');
+  return createRabbitBroker({ url: config.AMQP_URL, log });
+}
+
 /** Starts the simulated network; the driver connects to it over a real connection even in one process. */
 async function openSandbox(config: Config, { log, shutdown }: StandaloneDeps): Promise<SandboxServer> {
+  const { createSandboxServer } = await import('@posthorn/network/sandbox/server.ts');
   const sandbox = await createSandboxServer({
     port: config.SANDBOX_PORT,
     host: config.SANDBOX_HOST,

@@ -1,4 +1,3 @@
-import sharp from 'sharp';
 import { ConversionFailed } from './run-ffmpeg.ts';
 
 export interface ImageLook {
@@ -22,21 +21,13 @@ export function isReadableImage(mimeType: string): boolean {
   return READABLE.test(mimeType);
 }
 
-// Each file is read once, so a cache would only waste memory.
-sharp.cache(false);
-sharp.concurrency(1);
-// The library detects the format from the content, not from our type. Only these: SVG and similar formats can
-// refer to other files.
-sharp.block({ operation: ['VipsForeignLoad'] });
-sharp.unblock({
-  operation: ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Tiff', 'Heif'].map((format) => `VipsForeignLoad${format}`),
-});
-
 /**
  * The displayed size of a picture and a thumbnail. Decodes all of it, so a truncated or broken picture fails
  * here and not at its recipient. Throws {@link ConversionFailed}.
  */
 export async function inspectImage(path: string): Promise<ImageLook> {
+  // With the first picture: the library takes 15 MB.
+  const { sharp } = await import('./picture-library.ts');
   try {
     const picture = sharp(path, {
       limitInputPixels: PIXELS_MAX,

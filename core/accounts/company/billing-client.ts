@@ -1,4 +1,3 @@
-import { fetch } from 'undici';
 import { withoutTrailingSlashes } from '../../platform/http/base-url.ts';
 
 /** The one thing messaging asks of billing, over the internal address (BIL-21). */
@@ -23,6 +22,7 @@ export function createBillingClient(options: {
   return {
     async cancelSubscriptions({ companyId, traceId }) {
       const url = `${withoutTrailingSlashes(baseUrl)}/internal/v1/companies/${companyId}/cancel-subscriptions`;
+      const { fetch } = await import('undici');
       const answer = await fetch(url, {
         method: 'POST',
         headers: { 'x-internal-secret': secret, ...(traceId ? { 'x-trace-id': traceId } : {}) },

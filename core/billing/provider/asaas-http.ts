@@ -1,4 +1,3 @@
-import { fetch } from 'undici';
 import { withoutTrailingSlashes } from '../../platform/http/base-url.ts';
 import { ProviderError } from './port.ts';
 
@@ -61,6 +60,7 @@ async function send(
   body: unknown,
 ): Promise<{ status: number; text: string }> {
   try {
+    const { fetch } = await import('undici');
     const answer = await fetch(url, {
       method,
       headers: {

@@ -1,6 +1,7 @@
 import { promises as dns } from 'node:dns';
+import { createRequire } from 'node:module';
 import { isIP, type LookupFunction } from 'node:net';
-import { type Dispatcher, Pool } from 'undici';
+import type { Dispatcher, Pool } from 'undici';
 import { isPrivateAddress } from './address-ranges.ts';
 
 /** Why a request got no answer. `blocked`: it would have reached a private address or a closed port. */
@@ -50,6 +51,8 @@ const PRODUCTION_PORTS = new Set(['', '80', '443', '8080', '8443']);
 const RESOLVED_MS = 10_000;
 const RESOLVED_MAX = 10_000;
 const POOL_IDLE_MS = 60_000;
+/** For the client, which a process that reaches nobody does without. */
+const load = createRequire(import.meta.url);
 
 // long: the judgement of addresses and the pools are one: no pool may outlive its judgement
 export function createOutbound(options: OutboundOptions): Outbound {
@@ -107,6 +110,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   }
 
   function newPool(url: URL): Pool {
+    const { Pool } = load('undici') as typeof import('undici');
     return new Pool(url.origin, {
       connections: options.connectionsPerOrigin ?? 64,
       pipelining: 1,

@@ -1,9 +1,7 @@
 import { join, resolve } from 'node:path';
 import type { Config } from '../config.ts';
 import type { Log } from '../process/log.ts';
-import { createFileMailer } from './file.ts';
 import type { Mailer } from './mail.ts';
-import { createSmtpMailer } from './smtp.ts';
 
 /** Where mails become files without SMTP_URL; null with it. */
 export function mailFolder(config: Pick<Config, 'SMTP_URL' | 'DATA_DIR'>): string | null {
@@ -11,7 +9,14 @@ export function mailFolder(config: Pick<Config, 'SMTP_URL' | 'DATA_DIR'>): strin
 }
 
 /** SMTP when SMTP_URL is set, else files under DATA_DIR/mail. */
-export function createMailer(config: Pick<Config, 'SMTP_URL' | 'MAIL_FROM' | 'DATA_DIR'>, log: Log): Mailer {
-  if (config.SMTP_URL) return createSmtpMailer({ url: config.SMTP_URL, from: config.MAIL_FROM });
+export async function createMailer(
+  config: Pick<Config, 'SMTP_URL' | 'MAIL_FROM' | 'DATA_DIR'>,
+  log: Log,
+): Promise<Mailer> {
+  if (config.SMTP_URL) {
+    const { createSmtpMailer } = await import('./smtp.ts');
+    return createSmtpMailer({ url: config.SMTP_URL, from: config.MAIL_FROM });
+  }
+  const { createFileMailer } = await import('./file.ts');
   return createFileMailer({ directory: mailFolder(config)!, from: config.MAIL_FROM, log });
 }

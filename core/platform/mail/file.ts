@@ -1,20 +1,21 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import nodemailer from 'nodemailer';
 import type { Log } from '../process/log.ts';
 import type { Mailer } from './mail.ts';
 
 /** Without a mail server: each mail becomes `<directory>/<id>-<kind>.eml`, and a log line says where. */
 export function createFileMailer(options: { directory: string; from: string; log: Log }): Mailer {
-  const transport = nodemailer.createTransport({
-    streamTransport: true,
-    buffer: true,
-    newline: 'windows',
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  });
   return {
     async send(mail) {
+      // Most processes write no mail, and the library stays in memory once it is loaded.
+      const { default: nodemailer } = await import('nodemailer');
+      const transport = nodemailer.createTransport({
+        streamTransport: true,
+        buffer: true,
+        newline: 'windows',
+        disableFileAccess: true,
+        disableUrlAccess: true,
+      });
       const { message } = await transport.sendMail({
         from: options.from,
         to: { name: '', address: mail.to },

@@ -1,4 +1,3 @@
-import { fetch } from 'undici';
 import type { Db } from '../../../platform/database/db.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
 
@@ -44,6 +43,7 @@ export async function sendNextWebhook(deps: SendDeps): Promise<boolean> {
 
 async function post(deps: SendDeps, body: unknown): Promise<boolean> {
   try {
+    const { fetch } = await import('undici');
     const answer = await fetch(deps.url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'asaas-access-token': deps.secret },
