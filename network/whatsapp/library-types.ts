@@ -141,6 +141,8 @@ export interface LibrarySocket {
   authState: { creds: LibraryCreds };
   /** Its memory of messages that devices may request again. */
   messageRetryManager?: { addRecentMessage(chat: string, id: string, message: WireMessage): void } | null;
+  /** Ours: see `library-socket.ts`. */
+  askers: Askers;
   end(error: Error | undefined): unknown;
   query(node: WireNode): Promise<WireNode>;
   /** Encrypts the bytes of a stanza for this connection and sends them. */
@@ -188,6 +190,17 @@ export interface LibrarySocket {
   groupInviteCode(jid: string): Promise<string | undefined>;
   groupRevokeInvite(jid: string): Promise<string | undefined>;
   groupAcceptInvite(code: string): Promise<string | undefined>;
+}
+
+/** A device that asks for a message again. */
+export interface Asker {
+  jid: string;
+  count: number;
+}
+
+export interface Askers {
+  /** A device has asked for these messages. */
+  note(ids: readonly string[], asker: Asker): void;
 }
 
 /** The underlying WebSocket; we put a gate in front of its `send`. */

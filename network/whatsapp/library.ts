@@ -73,18 +73,26 @@ const REPLACED: Readonly<Record<string, string>> = {
   zlib: new URL('./bounded-inflate.ts', import.meta.url).href,
   events: new URL('./library-surroundings.ts', import.meta.url).href,
 };
-/** The library's lowest layer, whose sends ours gets first (`library-socket.ts`). */
-const SOCKET = './socket.js';
-const HELD = '?held';
-const HELD_SOCKET = `import { makeSocket as make } from '${SOCKET}';
-import { holdStanzas } from '${new URL('./library-socket.ts', import.meta.url).href}';
-export const makeSocket = (config) => holdStanzas(make(config));`;
+/** Layers of the library whose sends `library-socket.ts` gets first: what makes each, and what wraps it. */
+const LAYERS: Readonly<Record<string, { make: string; wrap: string }>> = {
+  './socket.js': { make: 'makeSocket', wrap: 'holdStanzas' },
+  './messages-send.js': { make: 'makeMessagesSocket', wrap: 'answerAskers' },
+};
+const WRAPPED = '?wrapped';
+const WRAPPERS = new URL('./library-socket.ts', import.meta.url).href;
+
+/** The source of a layer that was wrapped. */
+function wrappedLayer(module: string): string {
+  const name = `./${module.slice(module.lastIndexOf('/') + 1, -WRAPPED.length)}`;
+  const { make, wrap } = LAYERS[name]!;
+  return `import { ${make} as make } from '${name}'; import { ${wrap} as wrap } from '${WRAPPERS}';
+export const ${make} = (config) => wrap(make(config));`;
+}
 const GLOBALS = `import { setTimeout, setInterval, setImmediate, fetch } from '${REPLACED.events}'; `;
 
 /**
  * Loads the library with limited unpacking (`bounded-inflate.ts`), with emitters, timers and a `fetch` whose
- * errors are handled (`library-surroundings.ts`), and with messages that can be taken before they are sent
- * (`library-socket.ts`).
+ * errors are handled (`library-surroundings.ts`), and with layers whose sends can be changed (`library-socket.ts`).
  */
 async function loadGuarded(url: string): Promise<unknown> {
   const isOfLibrary = (module: string | undefined) => module?.includes(`/${LIBRARY}/lib/`) === true;
@@ -92,11 +100,12 @@ async function loadGuarded(url: string): Promise<unknown> {
     resolve(specifier, context, nextResolve) {
       if (!isOfLibrary(context.parentURL)) return nextResolve(specifier, context);
       const found = nextResolve(REPLACED[specifier] ?? specifier, context);
-      const isHeld = specifier === SOCKET && !context.parentURL?.endsWith(HELD);
-      return isHeld ? { ...found, url: `${found.url}${HELD}` } : found;
+      const isWrapped = specifier in LAYERS && !context.parentURL?.endsWith(WRAPPED);
+      return isWrapped ? { ...found, url: `${found.url}${WRAPPED}` } : found;
     },
     load(module, context, nextLoad) {
-      if (module.endsWith(HELD)) return { format: 'module', source: HELD_SOCKET, shortCircuit: true };
+      if (module.endsWith(WRAPPED))
+        return { format: 'module', source: wrappedLayer(module), shortCircuit: true };
       const loaded = nextLoad(module, context);
       if (!isOfLibrary(module)) return loaded;
       return { ...loaded, source: `${GLOBALS}${Buffer.from(loaded.source as Uint8Array)}` };

@@ -1,6 +1,6 @@
 /** Resends messages that a device could not decrypt. */
 import { readMessage } from './known-messages.ts';
-import type { LibrarySocket } from './library-types.ts';
+import type { LibrarySocket, WireNode } from './library-types.ts';
 import { nameOf, type WhatsAppContext } from './session-context.ts';
 import { kindOf } from './wire/content.ts';
 import type { WireMessage } from './wire/wire-types.ts';
@@ -15,6 +15,18 @@ export async function messageFor(
   const known = await readMessage({ library: session.library, keys: session.request.keys }, chat, key.id);
   // A deleted message has no content left.
   return known?.fromMe && kindOf(known.message) ? known.message : undefined;
+}
+
+/** Notes which device asks for a message again, before the library answers. */
+export function noteAsker({ askers }: LibrarySocket, { attrs, content }: WireNode): void {
+  if (attrs.type !== 'retry' || !Array.isArray(content)) return;
+  const nodes = content as readonly WireNode[];
+  const count = Number(nodes.find(({ tag }) => tag === 'retry')?.attrs.count ?? 1);
+  const list = nodes.find(({ tag }) => tag === 'list')?.content;
+  const items = Array.isArray(list) ? (list as readonly WireNode[]) : [];
+  const ids = [attrs.id, ...items.map((item) => item.attrs.id)].filter((id) => id !== undefined);
+  const jid = attrs.participant ?? attrs.from;
+  if (jid) askers.note(ids, { jid, count });
 }
 
 /**

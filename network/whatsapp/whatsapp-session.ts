@@ -29,7 +29,7 @@ import { closeGently, end, endedSession, fail, onUnheard } from './session-end.t
 import { listenToFacts } from './session-facts.ts';
 import { keepCreds, pairingCode, unlink } from './session-pairing.ts';
 import { markRead } from './session-read.ts';
-import { forgetSent, messageFor } from './session-retries.ts';
+import { forgetSent, messageFor, noteAsker } from './session-retries.ts';
 import { onAck, onRecorded, sendMessage } from './session-send.ts';
 import { createSharedKeys } from './shared-keys.ts';
 import { createStanzas } from './stanzas.ts';
@@ -209,7 +209,9 @@ function listen(session: WhatsAppContext, connection: Connection): void {
     if (mayMatter(node.attrs.from ?? '')) inbox.announce(node);
   });
   ws.prependListener('CB:receipt', (node: WireNode) => {
-    if (isCurrent()) onReceipt(session, connection, node);
+    if (!isCurrent()) return;
+    noteAsker(socket, node);
+    onReceipt(session, connection, node);
   });
   // A listener of this event must end the request, but the library only forwards it.
   ws.on('unexpected-response', (_request: unknown, { statusCode }: { statusCode?: number }) => {

@@ -54,6 +54,24 @@ describe('a phone that cannot open what it was sent, asks for it again and reads
     const received = await friend.message(id, WAIT_MS);
     assert.deepEqual([received.wire.conversation, received.timesSeen], ['Second', 1]);
     assert.ok(friend.phone.failures.some((failure) => failure.id === id));
+    // Those that can read it get nothing more.
+    await friend.message(await sendText(recorded, friend.jid, 'Then'), WAIT_MS);
+    assert.equal(own.messages.find((message) => message.id === id)?.timesSeen, 1);
+    assert.equal(network.ledger.find((entry) => entry.id === id)?.timesSeen, 2);
+  });
+
+  it('of a group, a text', async () => {
+    const other = network.phone(newNumber());
+    const group = network.group(own, 'Rowers', [friend, other]).jid;
+    await friend.message(await sendText(recorded, group, 'First'), WAIT_MS);
+    loseSession();
+    friend.phone.forgetSenderKeys();
+    const id = await sendText(recorded, group, 'Second');
+    const received = await friend.message(id, WAIT_MS);
+    assert.deepEqual([received.wire.conversation, received.timesSeen], ['Second', 1]);
+    await other.message(await sendText(recorded, group, 'Then'), WAIT_MS);
+    const seen = [own, other].map(({ messages }) => messages.find((message) => message.id === id)?.timesSeen);
+    assert.deepEqual(seen, [1, 1]);
   });
 
   it('a reaction, and an edit', async () => {

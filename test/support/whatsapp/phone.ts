@@ -199,6 +199,11 @@ export class Phone {
     known.learn(distribution);
   }
 
+  /** Loses what it was told of others' sender keys. */
+  forgetSenderKeys(): void {
+    this.#known.clear();
+  }
+
   openOfChat(chat: string, address: string, bytes: Buffer): Buffer {
     const known = this.#known.get(`${chat} ${address}`);
     if (!known) throw new Error('No sender key for this message');
