@@ -31,7 +31,7 @@ export async function startStandalone(
   const url = await databases.create(options.database ?? 'bench_standalone', 'empty');
   const [port, sandboxPort] = [await freePort(), await freePort()];
   const process = await startProcess({
-    entry: 'standalone/main.ts',
+    entry: 'standalone/main.js',
     env: {
       ...SECRETS,
       LOG_LEVEL: 'warn',

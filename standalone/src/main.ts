@@ -3,6 +3,7 @@ import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { createShutdown, shutdownTimes } from '@posthorn/core/platform/process/shutdown.ts';
 import { runMain } from '@posthorn/core/platform/run-main.ts';
 import { announce } from './announce.ts';
+import { collectGarbage } from './collect.ts';
 import { noteAddresses } from './note-addresses.ts';
 import { readSettings } from './settings.ts';
 import { startStandalone } from './start.ts';
@@ -20,6 +21,7 @@ await runMain('posthorn', async () => {
   try {
     const standalone = await startStandalone({ settings, log, shutdown, onDeath });
     shutdown.add('addresses', noteAddresses(standalone));
+    collectGarbage();
     if (!shutdown.isDraining()) process.stdout.write(announce(standalone, performance.now()));
     // Now rather than at the end, which a kill would skip.
     flushCompileCache();

@@ -18,7 +18,7 @@ export async function startStandalone(env: Record<string, string> = {}) {
   const database = await createTestDatabase();
   const places = { DATA_DIR: dataDir, DATABASE_URL: database.url };
   const server = await startProcess({
-    entry: 'standalone/main.ts',
+    entry: 'standalone/main.js',
     env: { PORT: port, SANDBOX_PORT: sandboxPort, BILLING_PORT: billingPort, ...places, ...env },
     ready: { line: /is ready after/ },
   });

@@ -15,7 +15,7 @@ import { baseEnv, freePort, projectRoot } from '../support/process.ts';
 
 const run = promisify(execFile);
 const ROLES = {
-  posthorn: { entry: 'standalone/main.ts', port: 'PORT' },
+  posthorn: { entry: 'standalone/main.js', port: 'PORT' },
   messaging: { entry: 'server/messaging/main.ts', port: 'PORT' },
   billing: { entry: 'server/billing/main.ts', port: 'BILLING_PORT' },
   worker: { entry: 'worker/main.ts', port: 'WORKER_PORT' },

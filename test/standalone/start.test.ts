@@ -8,6 +8,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { runInNewContext } from 'node:vm';
+import { tellFigure } from '@posthorn/test/support/figures.ts';
 import { createTestDatabase } from '@posthorn/test/support/postgres.ts';
 import {
   baseEnv,
@@ -19,6 +20,12 @@ import {
 } from '@posthorn/test/support/process.ts';
 
 const READY_LINE = /is ready after/;
+
+/** Of the process itself, without its database. */
+function memoryMb(pid: number): number {
+  const kb = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Number(kb) / 1024;
+}
 
 describe('npm start', () => {
   const dirs: string[] = [];
@@ -47,14 +54,14 @@ describe('npm start', () => {
   }
 
   async function start(env: Record<string, string>): Promise<RunningProcess> {
-    const process = await startProcess({ entry: 'standalone/main.ts', env, ready: { line: READY_LINE } });
+    const process = await startProcess({ entry: 'standalone/main.js', env, ready: { line: READY_LINE } });
     running.push(process);
     return process;
   }
 
   /** A start that is expected to end: its exit code and what it said. */
   async function failToStart(env: Record<string, string>) {
-    const child = spawn(process.execPath, ['standalone/main.ts'], {
+    const child = spawn(process.execPath, ['standalone/main.js'], {
       cwd: projectRoot,
       env: { ...baseEnv(), ...env },
     });
@@ -96,6 +103,7 @@ describe('npm start', () => {
 
     await server.restart();
     assert.equal(await listInstances(env, key), 200);
+    tellFigure('npm start before the first session', memoryMb(server.pid()), { atMost: 160 }, 'MB');
     await server.kill('SIGKILL');
     assert.ok(existsSync(pidFile), 'the database outlives a kill');
 
@@ -193,7 +201,7 @@ describe('npm start', () => {
 describe('the door of npm start', () => {
   let source: string;
   before(() => {
-    source = readFileSync(path.join(projectRoot, 'standalone/main.ts'), 'utf8');
+    source = readFileSync(path.join(projectRoot, 'standalone/main.js'), 'utf8');
   });
 
   it('says in one line that an old Node is too old', () => {

@@ -25,7 +25,7 @@ describe('npm start with WhatsApp and without internet', () => {
     const port = await freePort();
     url = `http://127.0.0.1:${port}`;
     posthorn = await startProcess({
-      entry: 'standalone/main.ts',
+      entry: 'standalone/main.js',
       env: {
         DATA_DIR: path.join(dir, '.data'),
         PORT: String(port),

@@ -85,9 +85,9 @@ async function isReady(context: Context): Promise<boolean> {
     );
 }
 
-/** `standalone/main.ts` of the checkout that the folder is in. */
+/** `standalone/main.js` of the checkout that the folder is in. */
 function findStandalone(folder: string): string | null {
-  const entry = path.join(folder, 'standalone', 'main.ts');
+  const entry = path.join(folder, 'standalone', 'main.js');
   if (existsSync(entry) && existsSync(path.join(folder, 'node_modules'))) return entry;
   const parent = path.dirname(folder);
   return parent === folder ? null : findStandalone(parent);
