@@ -1,5 +1,5 @@
 import { isBrowser } from './attempt.ts';
-import type { LoginBody, Session as SessionUser } from './contract-types.ts';
+import type { CompleteSignupBody, LoginBody, Session as SessionUser } from './contract-types.ts';
 import { encodeBody } from './encode-request.ts';
 import { PosthornError } from './error.ts';
 import type { TokenSource } from './token-source.ts';
@@ -25,10 +25,14 @@ export interface SessionOptions
 /** A login with a password, which renews itself for as long as it is used. */
 export interface Session extends TokenSource {
   login(body: LoginBody): Promise<SessionUser>;
+  /** Ends a sign-up that began at Google or GitHub, and logs in. */
+  completeSignup(body: CompleteSignupBody): Promise<SessionUser>;
   /** Ends it at the service too. */
   logout(): Promise<void>;
   /** Null before the login and after the logout. */
   stored(): StoredSession | null;
+  /** What the service said at the last login or renewal of whose session it is; null before one and after the logout. */
+  user(): SessionUser | null;
 }
 
 const REFRESH_COOKIE = 'svc_refresh_token';
@@ -46,12 +50,15 @@ const FALLBACK_LIFETIME_MS = 900_000;
  * await session.login({ email, password });
  * const client = createClient({ baseUrl, session });
  */
+// long: what is kept of one login, and the calls that share it.
 export function createSession(options: SessionOptions): Session {
   const transport = createTransport(options);
   let stored = options.stored ?? null;
+  let user: SessionUser | null = null;
   let renewing: Promise<string> | null = null;
 
-  function keep(next: StoredSession | null): void {
+  function keep(next: StoredSession | null, of: SessionUser | null): void {
+    user = of;
     stored = next;
     options.onChange?.(next);
   }
@@ -65,7 +72,11 @@ export function createSession(options: SessionOptions): Session {
     return { cookie, 'x-csrf-token': csrfToken ?? undefined };
   }
 
-  async function ask(path: string, headers: Record<string, string | undefined>, body?: LoginBody) {
+  async function ask(
+    path: string,
+    headers: Record<string, string | undefined>,
+    body?: LoginBody | CompleteSignupBody,
+  ) {
     const { body: answer, response } = await transport.send({
       method: 'POST',
       path,
@@ -82,7 +93,7 @@ export function createSession(options: SessionOptions): Session {
 
   async function refresh(): Promise<string> {
     const { user, cookies } = await ask('/v1/auth/refresh', proof());
-    keep(sessionOf(user, cookies, stored));
+    keep(sessionOf(user, cookies, stored), user);
     return user.token;
   }
 
@@ -93,13 +104,17 @@ export function createSession(options: SessionOptions): Session {
     return renewing;
   }
 
+  async function begin(path: string, body: LoginBody | CompleteSignupBody): Promise<SessionUser> {
+    const { user, cookies } = await ask(path, {}, body);
+    keep(sessionOf(user, cookies, null), user);
+    return user;
+  }
+
   return {
     stored: () => stored,
-    async login(body) {
-      const { user, cookies } = await ask('/v1/auth/login', {}, body);
-      keep(sessionOf(user, cookies, null));
-      return user;
-    },
+    user: () => user,
+    login: (body) => begin('/v1/auth/login', body),
+    completeSignup: (body) => begin('/v1/auth/oauth/complete-signup', body),
     async token() {
       // A page that was loaded anew has the cookies and no token.
       if (!stored && !isBrowser()) throw notLoggedIn();
@@ -113,7 +128,7 @@ export function createSession(options: SessionOptions): Session {
     async logout() {
       if (!stored) return;
       await ask('/v1/auth/logout', { ...proof(), authorization: `Bearer ${stored.token}` });
-      keep(null);
+      keep(null, null);
     },
   };
 }
