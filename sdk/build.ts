@@ -7,14 +7,8 @@
 import { cpSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { checkContractTypes, writeContractTypes } from './build/write-contract-types.ts';
+import { writeRoutes, writeVersion } from './build/write-tables.ts';
 import manifest from './package.json' with { type: 'json' };
-import type { RouteSpec, RouteTable } from './route-spec.ts';
-import { billingRoutes, messagingRoutes } from './routes.ts';
-
-/** What the path of most routes begins with; `~` in the table. */
-const INSTANCE = '/v1/instances/:instanceId/';
-
-const SIGNS = { GET: '!', POST: '+', PATCH: '*', DELETE: '-', PUT: '=' } as const;
 
 const here = import.meta.dirname;
 const dist = path.join(here, 'dist');
@@ -27,7 +21,7 @@ for (const file of globSync('*.ts', { cwd: here })) {
   if (!left.includes(file)) cpSync(path.join(here, file), path.join(stage, file));
 }
 writeFileSync(path.join(stage, 'routes.ts'), writeRoutes());
-writeFileSync(path.join(stage, 'version.ts'), `export const VERSION: string = '${manifest.version}';\n`);
+writeFileSync(path.join(stage, 'version.ts'), writeVersion());
 writeFileSync(path.join(stage, 'contract-types.ts'), await writeContractTypes());
 checkContractTypes(path.join(stage, 'contract-types.ts'));
 
@@ -77,54 +71,4 @@ function publishedManifest(): object {
     },
     publishConfig: { access: 'public' },
   };
-}
-
-/** One line a route, with signs for what is not usual: as objects the tables would be most of the package. */
-function writeRoutes(): string {
-  return [
-    "import type { RouteSpec, RouteTable } from './route-spec.ts';",
-    `function read(text: string): RouteTable {
-  return Object.fromEntries(
-    text.split('\\n').map((line) => {
-      const [, name, sign, marks, path] = /^([\\w.]+)(\\W?)(\\w*) (.*)/.exec(line) as unknown as [0, string, string, string, string];
-      const method = ['GET', 'POST', 'PATCH', 'DELETE', 'PUT']['!+*-='.indexOf(sign)];
-      const has = (mark: string) => marks.includes(mark);
-      return [
-        name,
-        {
-          method,
-          path: path.replace('~', '${INSTANCE}'),
-          keyed: has('k'),
-          body: has('m') ? 'media' : has('j') ? 'json' : 'none',
-          answer: has('t') ? 'text' : has('r') ? 'response' : has('0') ? 'none' : 'json',
-        } as RouteSpec,
-      ];
-    }),
-  );
-}`,
-    ...Object.entries({ messagingRoutes, billingRoutes }).map(
-      ([name, table]) =>
-        `export const ${name}: RouteTable = /* @__PURE__ */ read(\`${linesOf(table).join('\n')}\`);`,
-    ),
-  ].join('\n\n');
-}
-
-function linesOf(table: RouteTable): string[] {
-  return Object.entries(table).map(
-    ([name, route]) => `${name}${signOf(route)} ${route.path.replace(INSTANCE, '~')}`,
-  );
-}
-
-/** Its method and its marks; nothing for a GET without one, as most are. */
-function signOf(route: RouteSpec): string {
-  const marks = marksOf(route);
-  return route.method === 'GET' && marks === '' ? '' : SIGNS[route.method] + marks;
-}
-
-function marksOf({ keyed, body, answer }: RouteSpec): string {
-  return (
-    (keyed ? 'k' : '') +
-    { json: 'j', media: 'm', none: '' }[body] +
-    { json: '', text: 't', response: 'r', none: '0' }[answer]
-  );
 }

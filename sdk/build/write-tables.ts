@@ -1,0 +1,67 @@
+/** The modules of the SDK that know the contract, as what they amount to. The console's build uses them too. */
+import manifest from '../package.json' with { type: 'json' };
+import type { RouteSpec, RouteTable } from '../route-spec.ts';
+import { billingRoutes, messagingRoutes } from '../routes.ts';
+
+/** What the path of most routes begins with; `~` in the table. */
+const INSTANCE = '/v1/instances/:instanceId/';
+
+const SIGNS = { GET: '!', POST: '+', PATCH: '*', DELETE: '-', PUT: '=' } as const;
+
+/** In place of `version.ts`. */
+export function writeVersion(): string {
+  return `export const VERSION: string = '${manifest.version}';\n`;
+}
+
+/**
+ * In place of `routes.ts`: one line a route, with signs for what is not usual. As objects the tables would be most of
+ * the package.
+ */
+export function writeRoutes(): string {
+  return [
+    "import type { RouteSpec, RouteTable } from './route-spec.ts';",
+    `function read(text: string): RouteTable {
+  return Object.fromEntries(
+    text.split('\\n').map((line) => {
+      const [, name, sign, marks, path] = /^([\\w.]+)(\\W?)(\\w*) (.*)/.exec(line) as unknown as [0, string, string, string, string];
+      const method = ['GET', 'POST', 'PATCH', 'DELETE', 'PUT']['!+*-='.indexOf(sign)];
+      const has = (mark: string) => marks.includes(mark);
+      return [
+        name,
+        {
+          method,
+          path: path.replace('~', '${INSTANCE}'),
+          keyed: has('k'),
+          body: has('m') ? 'media' : has('j') ? 'json' : 'none',
+          answer: has('t') ? 'text' : has('r') ? 'response' : has('0') ? 'none' : 'json',
+        } as RouteSpec,
+      ];
+    }),
+  );
+}`,
+    ...Object.entries({ messagingRoutes, billingRoutes }).map(
+      ([name, table]) =>
+        `export const ${name}: RouteTable = /* @__PURE__ */ read(\`${linesOf(table).join('\n')}\`);`,
+    ),
+  ].join('\n\n');
+}
+
+function linesOf(table: RouteTable): string[] {
+  return Object.entries(table).map(
+    ([name, route]) => `${name}${signOf(route)} ${route.path.replace(INSTANCE, '~')}`,
+  );
+}
+
+/** Its method and its marks; nothing for a GET without one, as most are. */
+function signOf(route: RouteSpec): string {
+  const marks = marksOf(route);
+  return route.method === 'GET' && marks === '' ? '' : SIGNS[route.method] + marks;
+}
+
+function marksOf({ keyed, body, answer }: RouteSpec): string {
+  return (
+    (keyed ? 'k' : '') +
+    { json: 'j', media: 'm', none: '' }[body] +
+    { json: '', text: 't', response: 'r', none: '0' }[answer]
+  );
+}
