@@ -134,7 +134,8 @@ export const configSchema = z.object({
   PUBLIC_URL: webUrl.default('http://127.0.0.1:8080'),
   /** The same of the billing service: the server that its OpenAPI document names. */
   BILLING_PUBLIC_URL: webUrl.default('http://127.0.0.1:8081'),
-  FRONTEND_URL: webUrl.default('http://127.0.0.1:8080'),
+  /** Without one, our own console: PUBLIC_URL and `/console`. */
+  FRONTEND_URL: webUrl.optional(),
   /** E-mail addresses, comma-separated, that may be superadmin of company 1. */
   SUPERADMIN_EMAILS: z
     .string()
@@ -242,7 +243,7 @@ export const configSchema = z.object({
   SHUTDOWN_GRACE_SECONDS: seconds.default(10),
 });
 
-export type Config = z.output<typeof configSchema>;
+export type Config = z.output<typeof configSchema> & { FRONTEND_URL: string };
 
 /** A setting is missing or wrong. The message is one line that names it. */
 export class ConfigError extends Error {
@@ -260,7 +261,10 @@ export function loadConfig(env: Environment): Config {
     throw new ConfigError('S3_SECRET_ACCESS_KEY is required with S3_ACCESS_KEY_ID');
   if (config.S3_SECRET_ACCESS_KEY && !config.S3_ACCESS_KEY_ID)
     throw new ConfigError('S3_ACCESS_KEY_ID is required with S3_SECRET_ACCESS_KEY');
-  return config;
+  return {
+    ...config,
+    FRONTEND_URL: config.FRONTEND_URL ?? `${config.PUBLIC_URL.replace(/\/+$/, '')}/console`,
+  };
 }
 
 /** The one setting that migrating takes; throws as {@link loadConfig} does. */

@@ -24,7 +24,10 @@ export const settingGroups = {
     },
     PUBLIC_URL: { meaning: 'the URL at which others reach the API' },
     BILLING_PUBLIC_URL: { meaning: 'the URL at which others reach billing; its OpenAPI document names it' },
-    FRONTEND_URL: { meaning: 'the base URL of the pages that mails link to, and the CORS origin' },
+    FRONTEND_URL: {
+      meaning: 'the base URL of the pages that mails link to, and the CORS origin',
+      unset: 'the console: `/console` of `PUBLIC_URL`',
+    },
     DATA_DIR: { meaning: 'the folder of mails and media files; `npm start` keeps everything there' },
     SHUTDOWN_DELAY_SECONDS: {
       meaning: 'seconds that messaging and billing keep serving after SIGTERM, so that load balancers notice',

@@ -145,10 +145,10 @@ function hasField(schema: unknown, name: string): boolean {
   return shape !== undefined && Object.hasOwn(shape, name);
 }
 
-/** Stands for requests that no route matched. */
-export function unmatchedRoute(metrics: Metrics): PreparedRoute {
+/** Stands for requests that no route matched, or, under another name, for files that no contract describes. */
+export function unmatchedRoute(metrics: Metrics, name = 'unmatched'): PreparedRoute {
   return {
-    name: 'unmatched',
+    name,
     path: '*',
     meta: { auth: 'none', access: 'public', errors: [], summary: '' },
     authenticates: false,
@@ -161,6 +161,6 @@ export function unmatchedRoute(metrics: Metrics): PreparedRoute {
     query: null,
     answers: new Map([[404, { schema: errorEnvelope, contentType: null }]]),
     errors: new Set(['NOT_FOUND', 'BAD_REQUEST', 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']),
-    observe: metrics.requestTimer('unmatched'),
+    observe: metrics.requestTimer(name),
   };
 }

@@ -25,6 +25,7 @@ import type { Metrics } from '@posthorn/core/platform/process/metrics.ts';
 import { createSandboxPhones } from '@posthorn/core/playground/sandbox-phones.ts';
 import { createAcceptor } from '@posthorn/core/sending/accept-send.ts';
 import type { LocalQueues } from '@posthorn/core/sending/local-queues.ts';
+import { serveConsole } from '../http/console.ts';
 import { createCors } from '../http/cors.ts';
 import { createApp } from '../http/create-app.ts';
 import { createCsrfTokens } from '../http/csrf.ts';
@@ -157,6 +158,7 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     },
   });
   serveContract(app, messagingContract, handlers, serving);
+  serveConsole(app, { ...serving, publicUrl: config.PUBLIC_URL });
 
   return {
     listen: app.listen,

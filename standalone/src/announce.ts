@@ -9,6 +9,7 @@ export function announce(standalone: Standalone, tookMs: number): string {
   return `
 Posthorn is ready after ${(tookMs / 1000).toFixed(1)} s. Ctrl-C stops it.
 
+  console   ${messagingUrl}/console
   API       ${messagingUrl}
   billing   ${billingUrl}
   network   ${sandboxUrl === null ? 'SANDBOX_URL' : `${sandboxUrl}  (a sandbox: nothing leaves this machine)`}

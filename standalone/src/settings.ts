@@ -31,7 +31,6 @@ export function readSettings(env: Environment): Settings {
     PLAYGROUND_ENABLED: 'true',
     PUBLIC_URL: `http://127.0.0.1:${port}`,
     BILLING_PUBLIC_URL: `http://127.0.0.1:${set.BILLING_PORT ?? '8081'}`,
-    FRONTEND_URL: `http://127.0.0.1:${port}`,
     DATABASE_URL: 'postgres://embedded',
     AMQP_URL: 'amqp://embedded',
     JWT_SECRET: PLACE,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { request } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { AHEAD } from '@posthorn/contract/field-docs/sample-values.ts';
 import { DAY_MS } from '@posthorn/core/platform/durations.ts';
 import { startTestBilling, type TestBilling } from '../billing/billing-harness.ts';
+import { bare } from '../support/bare-request.ts';
 import { startTestMessaging, type TestMessaging } from '../support/messaging.ts';
 import { readDocument, SERVICES } from '../support/openapi-documents.ts';
 import { waitFor } from '../support/process.ts';
@@ -96,21 +96,4 @@ for (const service of SERVICES)
 /** The first moment of the day in a week. */
 function inAWeek(now: Date): string {
   return new Date(Math.floor(now.getTime() / DAY_MS + 7) * DAY_MS).toISOString();
-}
-
-interface Bare {
-  headers: Record<string, unknown>;
-  body: Buffer;
-}
-
-/** As it comes over the wire: fetch would decompress it. */
-function bare(url: string, method: string, encoding: string): Promise<Bare> {
-  return new Promise((resolve, reject) => {
-    const asked = request(url, { method, headers: { 'accept-encoding': encoding } }, (response) => {
-      response
-        .toArray()
-        .then((chunks) => resolve({ headers: response.headers, body: Buffer.concat(chunks) }), reject);
-    });
-    asked.once('error', reject).end();
-  });
 }

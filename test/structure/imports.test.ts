@@ -12,6 +12,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   contract: [],
   sdk: ['contract'],
   cli: ['contract', 'sdk'],
+  console: ['contract', 'sdk'],
   openapi: ['contract'],
   core: ['contract'],
   // Messaging and billing meet in the database and on the bus.

@@ -7,7 +7,7 @@ import { installDebianPackage, isDebianRoot } from './debian-package.ts';
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 
 /** The Chromium on PATH, installed first where we may. Throws one line that says what to install. */
-function findChromium(): string {
+export function findChromium(): string {
   const find = () => NAMES.find((name) => spawnSync(name, ['--version']).status === 0);
   const found = find();
   if (found) return found;

@@ -11,6 +11,7 @@ import { projectRoot } from './process.ts';
 const bin = (name: string) => `node_modules/.bin/${name}`;
 const checks: readonly { name: string; command: readonly string[] }[] = [
   { name: 'types', command: [bin('tsc'), '--noEmit', '-p', 'tsconfig.json'] },
+  { name: 'types of the console', command: [bin('tsc'), '--noEmit', '-p', 'console/tsconfig.json'] },
   { name: 'lint', command: [bin('biome'), 'check', '--error-on-warnings', '.'] },
   { name: 'unused code', command: [bin('knip'), '--no-progress'] },
   {

@@ -36,5 +36,7 @@ export async function writePasswordLink(
       new Date(input.now.getTime() + input.ttlMs),
     ],
   );
-  return rowCount === 0 ? null : `${input.frontendUrl}/reset-password?token=${token}`;
+  if (rowCount === 0) return null;
+  const page = input.purpose === 'invite' ? 'invite' : 'reset-password';
+  return `${input.frontendUrl}/${page}?token=${token}`;
 }

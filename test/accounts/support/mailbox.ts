@@ -42,9 +42,9 @@ export function codeIn(mail: ReadMail): string {
   return code;
 }
 
-/** The token of a link to /reset-password. */
+/** The token of a link to /reset-password or /invite. */
 export function linkTokenIn(mail: ReadMail): string {
-  const token = /\/reset-password\?token=([\w-]+)/.exec(mail.text)?.[1];
+  const token = /\/(?:reset-password|invite)\?token=([\w-]+)/.exec(mail.text)?.[1];
   if (!token) throw new Error(`no link in "${mail.subject}"`);
   return token;
 }

@@ -1,0 +1,31 @@
+import { PosthornError } from '@posthorn/sdk/index.ts';
+import type { TFunction } from 'i18next';
+import { useTranslation } from 'react-i18next';
+import { ErrorBox } from '../components/error-box.tsx';
+
+/** What the service refused or failed at, in our words where we have some, else in its own. */
+export function ApiError({ error, onRetry, hint }: { error: unknown; onRetry?: () => void; hint?: string }) {
+  const { t } = useTranslation();
+  const { code, traceId } = error instanceof PosthornError ? error : { code: null, traceId: null };
+  return (
+    <ErrorBox
+      title={t('common.errors.title')}
+      text={[textOf(t, error), hint].filter(Boolean).join(' ')}
+      code={code}
+      traceId={traceId}
+      onRetry={onRetry}
+    />
+  );
+}
+
+export function textOf(t: TFunction, error: unknown): string {
+  if (!(error instanceof PosthornError)) return t('common.errors.unknown');
+  return textOfCode(t, error.code) ?? error.message;
+}
+
+/** Null for a code that we have no words for. */
+export function textOfCode(t: TFunction, code: string): string | null {
+  const key = `common.errors.${code}` as 'common.errors.NETWORK';
+  const text = t(key, { defaultValue: '' });
+  return text === '' ? null : text;
+}

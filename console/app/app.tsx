@@ -1,0 +1,41 @@
+import { MantineProvider } from '@mantine/core';
+import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import type { i18n } from 'i18next';
+import { useState } from 'react';
+import { I18nextProvider } from 'react-i18next';
+import { ApiContext } from '../api/api-context.ts';
+import type { Auth } from '../session/auth.ts';
+import { Resume } from './resume.tsx';
+import type { ConsoleRouter } from './router.tsx';
+import { styleNonce } from './style-nonce.ts';
+import { theme } from './theme.ts';
+
+/** How long an answer counts as fresh; what changes meanwhile is told by events. */
+const FRESH_MS = 5_000;
+
+export function App({ auth, router, i18n }: { auth: Auth; router: ConsoleRouter; i18n: i18n }) {
+  const [queries] = useState(() => createQueries(auth));
+  return (
+    <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={styleNonce}>
+      <I18nextProvider i18n={i18n}>
+        <QueryClientProvider client={queries}>
+          <ApiContext value={auth}>
+            <Resume auth={auth}>
+              <RouterProvider router={router} />
+            </Resume>
+          </ApiContext>
+        </QueryClientProvider>
+      </I18nextProvider>
+    </MantineProvider>
+  );
+}
+
+/** The SDK tries again what may be tried again. */
+function createQueries(auth: Auth): QueryClient {
+  return new QueryClient({
+    queryCache: new QueryCache({ onError: auth.noteError }),
+    mutationCache: new MutationCache({ onError: auth.noteError }),
+    defaultOptions: { queries: { retry: false, staleTime: FRESH_MS }, mutations: { retry: false } },
+  });
+}

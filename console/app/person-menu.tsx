@@ -1,0 +1,74 @@
+import { Button, Menu, Text, useMantineColorScheme } from '@mantine/core';
+import type { Session } from '@posthorn/sdk/index.ts';
+import { useMutation } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { useAuth } from '../api/api-context.ts';
+import { textOf } from '../api/api-error.tsx';
+import { chooseLanguage, LANGUAGES, type Language } from '../i18n/start.ts';
+
+const THEMES = ['auto', 'light', 'dark'] as const;
+
+export function PersonMenu({ user }: { user: Session }) {
+  const { t, i18n } = useTranslation();
+  const auth = useAuth();
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const leaving = useMutation({ mutationFn: auth.signOut });
+  return (
+    <Menu position="bottom-end" width={240} closeOnItemClick={false}>
+      <Menu.Target>
+        <Button
+          variant="default"
+          size="compact-sm"
+          maw="11rem"
+          aria-label={t('common.navigation.open', { name: user.name })}
+        >
+          {user.name}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Text size="sm" px="sm" py="xs" className="foreign">
+          {user.email} ({user.role})
+        </Text>
+        <Menu.Divider />
+        <Menu.Label>{t('common.navigation.theme')}</Menu.Label>
+        {THEMES.map((name) => (
+          <Choice key={name} isChosen={name === colorScheme} onChoose={() => setColorScheme(name)}>
+            {t(`common.navigation.themes.${name}`)}
+          </Choice>
+        ))}
+        <Menu.Label>{t('common.navigation.language')}</Menu.Label>
+        {Object.entries(LANGUAGES).map(([code, name]) => (
+          <Choice
+            key={code}
+            isChosen={code === i18n.language}
+            onChoose={() => void chooseLanguage(i18n, code as Language)}
+          >
+            {name}
+          </Choice>
+        ))}
+        <Menu.Divider />
+        {leaving.error && (
+          <Text size="sm" px="sm" role="alert">
+            {textOf(t, leaving.error)}
+          </Text>
+        )}
+        <Menu.Item disabled={leaving.isPending} onClick={() => leaving.mutate()}>
+          {t('common.navigation.signOut')}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+function Choice(props: { isChosen: boolean; onChoose: () => void; children: string }) {
+  return (
+    <Menu.Item
+      role="menuitemradio"
+      aria-checked={props.isChosen}
+      rightSection={props.isChosen ? '✓' : null}
+      onClick={props.onChoose}
+    >
+      {props.children}
+    </Menu.Item>
+  );
+}

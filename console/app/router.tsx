@@ -1,0 +1,156 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from '@tanstack/react-router';
+import { textsOf } from '../components/search-text.ts';
+import { readFilters } from '../pages/messages/filters.ts';
+import { NotFound } from '../pages/not-found/not-found.tsx';
+import { ForgotPasswordPage } from '../pages/reset-password/forgot-password-page.tsx';
+import { InvitePage } from '../pages/reset-password/invite-page.tsx';
+import { ResetPasswordPage } from '../pages/reset-password/reset-password-page.tsx';
+import { SignInPage } from '../pages/sign-in/sign-in-page.tsx';
+import { SignUpPage } from '../pages/sign-up/sign-up-page.tsx';
+
+const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound });
+
+const token = textsOf('token');
+
+const strangers = [
+  createRoute({
+    getParentRoute: () => root,
+    path: '/login',
+    component: SignInPage,
+    validateSearch: textsOf('next', 'oauth_error', 'done'),
+  }),
+  createRoute({ getParentRoute: () => root, path: '/sign-up', component: SignUpPage }),
+  createRoute({ getParentRoute: () => root, path: '/forgot-password', component: ForgotPasswordPage }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/reset-password',
+    component: ResetPasswordPage,
+    validateSearch: token,
+  }),
+  createRoute({ getParentRoute: () => root, path: '/invite', component: InvitePage, validateSearch: token }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/oauth/callback',
+    component: lazyRouteComponent(() => import('../pages/oauth/callback-page.tsx'), 'CallbackPage'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/oauth/complete',
+    component: lazyRouteComponent(() => import('../pages/oauth/complete-page.tsx'), 'CompletePage'),
+    validateSearch: token,
+  }),
+] as const;
+
+const signedIn = createRoute({
+  getParentRoute: () => root,
+  id: 'signed-in',
+  component: lazyRouteComponent(() => import('./signed-in.tsx'), 'SignedIn'),
+});
+
+const verify = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/verify',
+  component: lazyRouteComponent(
+    () => import('../pages/verify-email/verify-email-page.tsx'),
+    'VerifyEmailPage',
+  ),
+});
+
+const shell = createRoute({
+  getParentRoute: () => signedIn,
+  id: 'shell',
+  component: lazyRouteComponent(() => import('./shell.tsx'), 'Shell'),
+  notFoundComponent: NotFound,
+});
+
+const pages = [
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/',
+    beforeLoad: () => {
+      throw redirect({ to: '/instances' });
+    },
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/instances',
+    component: lazyRouteComponent(() => import('../pages/instances/instances-page.tsx'), 'InstancesPage'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/instances/new',
+    component: lazyRouteComponent(
+      () => import('../pages/instances/new-instance-page.tsx'),
+      'NewInstancePage',
+    ),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/instances/$instanceId',
+    component: lazyRouteComponent(() => import('../pages/instance/instance-page.tsx'), 'InstancePage'),
+    validateSearch: textsOf('tab'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/messages',
+    component: lazyRouteComponent(() => import('../pages/messages/messages-page.tsx'), 'MessagesPage'),
+    validateSearch: readFilters,
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/messages/new',
+    component: lazyRouteComponent(() => import('../pages/send/send-page.tsx'), 'SendPage'),
+    validateSearch: textsOf('instance'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/instances/$instanceId/messages/$messageId',
+    component: lazyRouteComponent(() => import('../pages/message/message-page.tsx'), 'MessagePage'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/webhooks',
+    component: lazyRouteComponent(() => import('../pages/webhooks/webhooks-page.tsx'), 'WebhooksPage'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/webhooks/new',
+    component: lazyRouteComponent(() => import('../pages/webhooks/new-webhook-page.tsx'), 'NewWebhookPage'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/webhooks/$webhookId',
+    component: lazyRouteComponent(() => import('../pages/webhook/webhook-page.tsx'), 'WebhookPage'),
+    validateSearch: textsOf('event'),
+  }),
+] as const;
+
+const tree = root.addChildren([...strangers, signedIn.addChildren([verify, shell.addChildren([...pages])])]);
+
+/** The pages and their addresses. Those for strangers come with the first load, each other when it is first needed. */
+export function createConsoleRouter(basepath: string) {
+  return createRouter({
+    routeTree: tree,
+    basepath,
+    defaultPreload: 'intent',
+    // What a page needs is fetched by its own query, which has a cache.
+    defaultPreloadStaleTime: 0,
+    scrollRestoration: true,
+    defaultNotFoundComponent: NotFound,
+  });
+}
+
+export type ConsoleRouter = ReturnType<typeof createConsoleRouter>;
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ConsoleRouter;
+  }
+}

@@ -1,0 +1,98 @@
+import { AppShell, Group, NavLink, Text } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { Outlet, useRouter, useRouterState } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useMayManage, useUser } from '../api/api-context.ts';
+import { useIsLive, useLiveEvents } from '../api/use-live-events.ts';
+import { StateBadge } from '../components/state-badge.tsx';
+import { refreshBySigns } from '../session/refresh-by-signs.ts';
+import { PersonMenu } from './person-menu.tsx';
+import { VerifyBanner } from './verify-banner.tsx';
+
+/** Everything around a page: the entries at the left, on a phone at the bottom, and the person at the top. */
+export function Shell() {
+  const { t } = useTranslation();
+  const user = useUser();
+  const live = useLiveEvents();
+  const isLive = useIsLive(live);
+  const queries = useQueryClient();
+  useEffect(() => (live ? refreshBySigns(queries, live) : undefined), [live, queries]);
+  return (
+    <AppShell
+      header={{ height: 52 }}
+      navbar={{ width: 208, breakpoint: 'sm', collapsed: { mobile: true } }}
+      footer={{ height: { base: 56, sm: 0 } }}
+      padding="md"
+    >
+      <button type="button" className="skip-link" onClick={skip}>
+        {t('common.navigation.skip')}
+      </button>
+      <AppShell.Header px="md">
+        <Group h="100%" justify="space-between" wrap="nowrap">
+          <Text fw={700}>Posthorn</Text>
+          <Group gap="sm" wrap="nowrap">
+            <StateBadge
+              tone={isLive ? 'good' : 'idle'}
+              label={t(isLive ? 'common.navigation.live' : 'common.navigation.waiting')}
+            />
+            <PersonMenu user={user} />
+          </Group>
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar p="xs" visibleFrom="sm">
+        <nav aria-label={t('common.navigation.label')}>
+          <Entries />
+        </nav>
+      </AppShell.Navbar>
+      <AppShell.Main id="content" tabIndex={-1}>
+        <div style={{ maxWidth: 1200, margin: '0 auto' }}>
+          <VerifyBanner user={user} />
+          <Outlet />
+        </div>
+      </AppShell.Main>
+      <AppShell.Footer hiddenFrom="sm">
+        <Group component="nav" aria-label={t('common.navigation.label')} gap={0} wrap="nowrap" h="100%">
+          <Entries />
+        </Group>
+      </AppShell.Footer>
+    </AppShell>
+  );
+}
+
+/** A link to `#content` would lead to another page, since this one has a base. */
+function skip(): void {
+  document.querySelector<HTMLElement>('#content')?.focus();
+}
+
+function Entries() {
+  const { t } = useTranslation();
+  const router = useRouter();
+  const shown = useRouterState({ select: ({ location }) => entryOf(location.pathname) });
+  const mayManage = useMayManage();
+  const entries = mayManage ? (['instances', 'messages', 'webhooks'] as const) : (['messages'] as const);
+  return entries.map((entry) => {
+    const to = `/${entry}` as const;
+    return (
+      <NavLink
+        key={entry}
+        href={`${router.basepath}${to}`}
+        color="gray"
+        label={t(`common.navigation.${entry}`)}
+        active={entry === shown}
+        aria-current={entry === shown ? 'page' : undefined}
+        onMouseEnter={() => void router.preloadRoute({ to })}
+        onClick={(event) => {
+          if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+          event.preventDefault();
+          void router.navigate({ to });
+        }}
+      />
+    );
+  });
+}
+
+/** A message stands below its instance, and belongs to the messages. */
+function entryOf(pathname: string): string | undefined {
+  return pathname.split('/').findLast((part) => ['instances', 'messages', 'webhooks'].includes(part));
+}

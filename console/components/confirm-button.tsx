@@ -1,0 +1,35 @@
+import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useTranslation } from 'react-i18next';
+
+/** A button for what cannot be taken back: it says what will happen and asks once. */
+export function ConfirmButton(props: { label: string; text: string; busy: boolean; onConfirm: () => void }) {
+  const { t } = useTranslation();
+  const [opened, { open, close }] = useDisclosure(false);
+  return (
+    <>
+      <Button variant="default" onClick={open} loading={props.busy}>
+        {props.label}
+      </Button>
+      <Modal opened={opened} onClose={close} title={props.label} centered>
+        <Stack>
+          <Text size="sm">{props.text}</Text>
+          <Group justify="flex-end">
+            <Button variant="default" onClick={close}>
+              {t('common.actions.cancel')}
+            </Button>
+            <Button
+              color="red"
+              onClick={() => {
+                close();
+                props.onConfirm();
+              }}
+            >
+              {props.label}
+            </Button>
+          </Group>
+        </Stack>
+      </Modal>
+    </>
+  );
+}

@@ -1,0 +1,43 @@
+import { Skeleton, Stack } from '@mantine/core';
+import { type ReactNode, useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+
+export interface Loading<T> {
+  data: T | undefined;
+  error: unknown;
+  isPending: boolean;
+}
+
+/** Nothing moves for a wait that nobody notices. */
+const SHOWN_AFTER_MS = 300;
+
+/** What a query brought, or that it is on its way, or why it did not come. */
+export function Loaded<T>(props: {
+  query: Loading<T>;
+  failed: (error: unknown) => ReactNode;
+  children: (data: T) => ReactNode;
+}) {
+  const { data, error, isPending } = props.query;
+  if (data !== undefined)
+    return (
+      <>
+        {error ? props.failed(error) : null}
+        {props.children(data)}
+      </>
+    );
+  return isPending ? <LateSkeleton /> : props.failed(error);
+}
+
+function LateSkeleton() {
+  const { t } = useTranslation();
+  const [isLate, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), SHOWN_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    <Stack gap="xs" role="status" aria-label={t('common.loading')} mih={120}>
+      {isLate && [1, 2, 3].map((row) => <Skeleton key={row} height={36} />)}
+    </Stack>
+  );
+}

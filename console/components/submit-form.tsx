@@ -1,0 +1,31 @@
+import { Button, Stack } from '@mantine/core';
+import type { ReactNode } from 'react';
+
+/** A form with one button, which says what it does and is disabled only while it does it. */
+export function SubmitForm(props: {
+  label: string;
+  busy: boolean;
+  onSubmit: () => void;
+  error?: ReactNode;
+  fullWidth?: boolean;
+  children?: ReactNode;
+}) {
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!props.busy) props.onSubmit();
+      }}
+    >
+      <Stack gap="md">
+        {props.children}
+        {props.error}
+        <div>
+          <Button type="submit" loading={props.busy} fullWidth={props.fullWidth ?? false}>
+            {props.label}
+          </Button>
+        </div>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,16 @@
+import { useTranslation } from 'react-i18next';
+import { relativeTime } from './relative-time.ts';
+
+/** "3 min ago", with the exact time in the person's zone on hover. */
+export function TimeText({ at }: { at: string }) {
+  const { i18n } = useTranslation();
+  return (
+    <time dateTime={at} title={exactTime(at, i18n.language)}>
+      {relativeTime(new Date(at), new Date(), i18n.language)}
+    </time>
+  );
+}
+
+export function exactTime(at: string, language: string): string {
+  return new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium' }).format(new Date(at));
+}

@@ -1,0 +1,62 @@
+import type { Translations } from '../translations.ts';
+
+export const session: Translations['session'] = {
+  email: 'E-mail',
+  password: 'Senha',
+  newPassword: 'Nova senha',
+  passwordHint: 'Pelo menos 12 caracteres',
+  yourName: 'Seu nome',
+  company: 'Empresa',
+  signIn: {
+    title: 'Entrar',
+    submit: 'Entrar',
+    forgot: 'Esqueceu a senha?',
+    noAccount: 'Ainda não tem conta?',
+    signUp: 'Cadastre-se',
+    ended: 'A sua sessão terminou. Entre para continuar.',
+    passwordSet: 'A senha foi definida. Entre com ela.',
+  },
+  signUp: {
+    title: 'Cadastro',
+    submit: 'Criar a conta',
+    haveAccount: 'Já tem uma conta?',
+    signIn: 'Entrar',
+    signInFailed: 'A conta foi criada. Entre com a sua senha para continuar.',
+  },
+  verify: {
+    title: 'Verifique o seu e-mail',
+    text: 'Enviamos um código de seis dígitos para {{email}}. Vale por 30 minutos.',
+    code: 'Código',
+    submit: 'Verificar',
+    resend: 'Enviar outro código',
+    resent: 'Outro código está a caminho.',
+    later: 'Mais tarde',
+    done: 'O seu e-mail está verificado.',
+    banner: 'O seu e-mail ainda não foi verificado. Até lá você não pode criar instâncias nem webhooks.',
+    open: 'Digitar o código',
+  },
+  forgot: {
+    title: 'Redefinir a senha',
+    text: 'Digite o e-mail da sua conta. Se ela existir, enviamos um link para escolher uma nova senha.',
+    submit: 'Enviar o link',
+    sent: 'Se houver uma conta com este e-mail, o link está a caminho. Vale por 30 minutos.',
+    back: 'Voltar para entrar',
+  },
+  reset: {
+    title: 'Escolha uma nova senha',
+    submit: 'Definir a senha',
+    again: 'Pedir um novo link',
+    noToken: 'Este link está incompleto. Abra de novo a partir do e-mail, ou peça um novo.',
+  },
+  invite: {
+    title: 'Boas-vindas à equipe',
+    text: 'Você foi convidado para uma empresa. Escolha uma senha para a sua conta.',
+    submit: 'Participar',
+  },
+  oauth: {
+    callback: 'Entrando',
+    title: 'Falta uma coisa',
+    text: 'Dê um nome à sua empresa para terminar o cadastro.',
+    submit: 'Criar a conta',
+  },
+};

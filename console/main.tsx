@@ -1,0 +1,19 @@
+import '@mantine/core/styles.css';
+import './app/console.css';
+import { createRoot } from 'react-dom/client';
+import { App } from './app/app.tsx';
+import { createConsoleRouter } from './app/router.tsx';
+import { styleNonce } from './app/style-nonce.ts';
+import { startTranslations } from './i18n/start.ts';
+import { createAuth } from './session/auth.ts';
+
+// What locks the scrolling below a dialog writes a style of its own, and looks for the nonce here.
+Object.assign(globalThis, { __webpack_nonce__: styleNonce() });
+// The page's base is `<where the service is>/console/`, whatever stands in front of it.
+const base = new URL('./', document.baseURI);
+const auth = createAuth(new URL('../', base).href.replace(/\/$/, ''));
+const router = createConsoleRouter(base.pathname.replace(/\/$/, ''));
+const i18n = await startTranslations();
+const element = document.querySelector('#console');
+if (!element) throw new Error('the page has no place for the console');
+createRoot(element).render(<App auth={auth} router={router} i18n={i18n} />);

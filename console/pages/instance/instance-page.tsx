@@ -1,0 +1,81 @@
+import { Paper, Stack, Tabs } from '@mantine/core';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { ApiError } from '../../api/api-error.tsx';
+import { InstanceStateBadge } from '../../api/instance-state.tsx';
+import { CopyText } from '../../components/copy-text.tsx';
+import { Facts } from '../../components/facts.tsx';
+import { Loaded } from '../../components/loaded.tsx';
+import { Page } from '../../components/page.tsx';
+import { TimeText } from '../../components/time-text.tsx';
+import { History } from './history.tsx';
+import { InstanceActions } from './instance-actions.tsx';
+import { Pairing } from './pairing.tsx';
+import { Settings } from './settings.tsx';
+import { type ShownInstance, useInstance } from './use-instance.ts';
+
+export function InstancePage() {
+  const { t } = useTranslation();
+  const { instanceId } = useParams({ from: '/signed-in/shell/instances/$instanceId' });
+  const { tab } = useSearch({ from: '/signed-in/shell/instances/$instanceId' });
+  const navigate = useNavigate();
+  const shown = useInstance(instanceId);
+  const open = (chosen: string | null) =>
+    void navigate({
+      to: '/instances/$instanceId',
+      params: { instanceId },
+      search: { tab: chosen === 'settings' ? 'settings' : undefined },
+      replace: true,
+    });
+  return (
+    <Page title={shown.data?.instance.name ?? t('instances.title')}>
+      <Loaded
+        query={shown}
+        failed={(error) => <ApiError error={error} onRetry={() => void shown.refetch()} />}
+      >
+        {(data) => (
+          <Tabs value={tab === 'settings' ? tab : 'overview'} onChange={open} keepMounted={false}>
+            <Tabs.List mb="md">
+              <Tabs.Tab value="overview">{t('instances.tabs.overview')}</Tabs.Tab>
+              <Tabs.Tab value="settings">{t('instances.tabs.settings')}</Tabs.Tab>
+            </Tabs.List>
+            <Tabs.Panel value="overview">
+              <Overview {...data} />
+            </Tabs.Panel>
+            <Tabs.Panel value="settings">
+              <Settings instanceId={instanceId} />
+            </Tabs.Panel>
+          </Tabs>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Overview({ instance, connection }: ShownInstance) {
+  const { t } = useTranslation();
+  return (
+    <Stack gap="lg">
+      <InstanceActions instance={instance} />
+      {instance.state === 'PAIRING' && <Pairing instanceId={instance.id} />}
+      <Paper p="md">
+        <Facts
+          facts={[
+            [t('common.fields.state'), <InstanceStateBadge key="state" state={instance.state} />],
+            [t('instances.phone'), instance.phone ?? t('instances.notPaired')],
+            [t('instances.network'), instance.driver],
+            [
+              t('instances.connectedAt'),
+              instance.connected_at && <TimeText key="at" at={instance.connected_at} />,
+            ],
+            [t('instances.lastError'), instance.last_error],
+            [t('instances.restriction'), instance.restriction],
+            [t('common.fields.created'), <TimeText key="created" at={instance.created_at} />],
+            [t('common.fields.id'), <CopyText key="id" text={instance.id} />],
+          ]}
+        />
+      </Paper>
+      <History connection={connection} />
+    </Stack>
+  );
+}

@@ -1,0 +1,51 @@
+import { Paper, Stack, Switch, Text } from '@mantine/core';
+import type { InstanceSettings } from '@posthorn/sdk/index.ts';
+import { useTranslation } from 'react-i18next';
+import { ApiError } from '../../api/api-error.tsx';
+import { Loaded } from '../../components/loaded.tsx';
+import { useSettings } from './use-settings.ts';
+
+const NAMES = [
+  'humanize_enabled',
+  'passive_mode_enabled',
+  'anti_spam_guard_enabled',
+  'anti_spam_temperature_enabled',
+  'auto_read',
+  'always_online',
+  'reject_calls',
+  'ignore_groups',
+  'store_media',
+] as const satisfies readonly (keyof InstanceSettings)[];
+
+/** Each setting with what it means. A switch is the whole form: it is saved as it is moved. */
+export function Settings({ instanceId }: { instanceId: string }) {
+  const { t } = useTranslation();
+  const { settings, change } = useSettings(instanceId);
+  return (
+    <Paper p="md">
+      <Loaded
+        query={settings}
+        failed={(error) => <ApiError error={error} onRetry={() => void settings.refetch()} />}
+      >
+        {(values) => (
+          <Stack gap="lg">
+            {NAMES.map((name) => (
+              <Switch
+                key={name}
+                label={t(`instances.settings.${name}.label`)}
+                description={t(`instances.settings.${name}.text`)}
+                checked={values[name]}
+                disabled={change.isPending && change.variables.name === name}
+                onChange={(event) => change.mutate({ name, value: event.target.checked })}
+              />
+            ))}
+            <Text size="sm" role="status" mih="1.5em">
+              {change.isSuccess && t('instances.settings.saved')}
+            </Text>
+            {change.error && <ApiError error={change.error} />}
+          </Stack>
+        )}
+      </Loaded>
+    </Paper>
+  );
+}

@@ -1,0 +1,50 @@
+import type { Connection, Instance } from '@posthorn/sdk/index.ts';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useClient } from '../../api/api-context.ts';
+
+/** States that pass by themselves: until they have, the page looks again, as no event tells of each step. */
+const PASSING: readonly string[] = ['CREATED', 'PAIRING'];
+const LOOK_EVERY_MS = 4_000;
+
+export interface ShownInstance {
+  instance: Instance;
+  connection: Connection;
+}
+
+/** An instance with the state of its connection and its last moves. */
+export function useInstance(instanceId: string) {
+  const client = useClient();
+  return useQuery<ShownInstance>({
+    queryKey: ['instances', instanceId],
+    queryFn: async ({ signal }) => {
+      const [instance, connection] = await Promise.all([
+        client.instances.get({ instanceId }, { signal }),
+        client.instances.connection({ instanceId }, { signal }),
+      ]);
+      return { instance, connection };
+    },
+    refetchInterval: ({ state }) =>
+      PASSING.includes(state.data?.instance.state ?? '') ? LOOK_EVERY_MS : false,
+  });
+}
+
+export type InstanceAction = 'connect' | 'disconnect' | 'restart' | 'logout' | 'remove';
+
+/** What may be done with an instance; the page then shows what became of it. */
+export function useInstanceAction(instanceId: string, onRemoved: () => void) {
+  const client = useClient();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: async (action: InstanceAction) => {
+      await client.instances[action]({ instanceId });
+      return action;
+    },
+    onSettled: async (action) => {
+      if (action === 'remove') {
+        queries.removeQueries({ queryKey: ['instances', instanceId] });
+        onRemoved();
+      }
+      await queries.invalidateQueries({ queryKey: ['instances'] });
+    },
+  });
+}

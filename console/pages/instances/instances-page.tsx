@@ -1,0 +1,70 @@
+import { Table } from '@mantine/core';
+import type { Instance } from '@posthorn/sdk/index.ts';
+import { Navigate } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { useMayManage } from '../../api/api-context.ts';
+import { ApiError } from '../../api/api-error.tsx';
+import { InstanceStateBadge } from '../../api/instance-state.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { ButtonLink, TextLink } from '../../components/links.tsx';
+import { Loaded } from '../../components/loaded.tsx';
+import { Page } from '../../components/page.tsx';
+import { RowTable } from '../../components/row-table.tsx';
+import { TimeText } from '../../components/time-text.tsx';
+import { useInstances } from './use-instances.ts';
+
+export function InstancesPage() {
+  const { t } = useTranslation();
+  const mayManage = useMayManage();
+  const instances = useInstances({ enabled: mayManage });
+  const create = <ButtonLink to="/instances/new">{t('instances.create')}</ButtonLink>;
+  // Agents send and read messages alone.
+  if (!mayManage) return <Navigate to="/messages" replace />;
+  return (
+    <Page title={t('instances.title')} action={instances.data?.length ? create : null}>
+      <Loaded
+        query={instances}
+        failed={(error) => <ApiError error={error} onRetry={() => void instances.refetch()} />}
+      >
+        {(list) =>
+          list.length === 0 ? (
+            <EmptyState text={t('instances.empty')} action={create} />
+          ) : (
+            <RowTable
+              head={[
+                t('common.fields.name'),
+                t('common.fields.state'),
+                t('instances.phone'),
+                t('common.fields.created'),
+              ]}
+            >
+              {list.map((instance) => (
+                <InstanceRow key={instance.id} instance={instance} />
+              ))}
+            </RowTable>
+          )
+        }
+      </Loaded>
+    </Page>
+  );
+}
+
+function InstanceRow({ instance }: { instance: Instance }) {
+  const { t } = useTranslation();
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <TextLink to="/instances/$instanceId" params={{ instanceId: instance.id }} className="one-line">
+          {instance.name}
+        </TextLink>
+      </Table.Td>
+      <Table.Td>
+        <InstanceStateBadge state={instance.state} />
+      </Table.Td>
+      <Table.Td>{instance.phone ?? t('instances.notPaired')}</Table.Td>
+      <Table.Td>
+        <TimeText at={instance.created_at} />
+      </Table.Td>
+    </Table.Tr>
+  );
+}

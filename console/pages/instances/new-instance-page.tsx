@@ -1,0 +1,54 @@
+import { TextInput } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useClient } from '../../api/api-context.ts';
+import { ApiError } from '../../api/api-error.tsx';
+import { Page } from '../../components/page.tsx';
+import { SubmitForm } from '../../components/submit-form.tsx';
+
+export function NewInstancePage() {
+  const { t } = useTranslation();
+  const [name, setName] = useState('');
+  const create = useCreate(name);
+  return (
+    <Page title={t('instances.newTitle')}>
+      <SubmitForm
+        label={t('instances.createSubmit')}
+        busy={create.isPending}
+        onSubmit={() => create.mutate()}
+        error={create.error && <ApiError error={create.error} />}
+      >
+        <TextInput
+          label={t('common.fields.name')}
+          description={t('instances.nameHint')}
+          maw={420}
+          minLength={3}
+          maxLength={80}
+          required
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+        />
+      </SubmitForm>
+    </Page>
+  );
+}
+
+/** Creates the instance and begins the pairing, which its page shows. What went wrong with that, the page tells too. */
+function useCreate(name: string) {
+  const client = useClient();
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: async () => {
+      const instance = await client.instances.create({ body: { name } });
+      await client.instances.connect({ instanceId: instance.id }).catch(() => undefined);
+      return instance;
+    },
+    onSuccess: async ({ id }) => {
+      await queries.invalidateQueries({ queryKey: ['instances'] });
+      await navigate({ to: '/instances/$instanceId', params: { instanceId: id }, replace: true });
+    },
+  });
+}

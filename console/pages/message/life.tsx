@@ -1,0 +1,73 @@
+import { Stack, Text } from '@mantine/core';
+import type { DeliveryLog, Message } from '@posthorn/sdk/index.ts';
+import type { TFunction } from 'i18next';
+import { useTranslation } from 'react-i18next';
+import { attemptTone, outcomeOf } from '../../api/delivery-outcome.ts';
+import { exactTime } from '../../components/time-text.tsx';
+import { type Moment, Timeline } from '../../components/timeline.tsx';
+import type { MessageLife } from './use-message.ts';
+
+/** A message on a line: what was done with it, and what was told of it to webhooks. */
+export function Life({ life: { message, attempts, isCut } }: { life: MessageLife }) {
+  const { t, i18n } = useTranslation();
+  const moments = [
+    ...momentsOf(t, i18n.language, message),
+    ...attempts.map((attempt) => momentOf(t, attempt)),
+  ];
+  // What has no time yet is still to come.
+  moments.sort((a, b) => (a.at ?? '9').localeCompare(b.at ?? '9'));
+  return (
+    <Stack gap="sm">
+      <Timeline moments={moments} />
+      {isCut && (
+        <Text size="sm" c="dimmed">
+          {t('messages.life.cut')}
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+function momentsOf(t: TFunction, language: string, message: Message): Moment[] {
+  const isOwn = message.direction === 'outbound';
+  const steps: [key: string, at: string | null, text: string][] = [
+    ['accepted', message.created_at, t(isOwn ? 'messages.life.accepted' : 'messages.life.received')],
+    ['sent', message.sent_at, t('messages.life.sent')],
+    ['delivered', message.delivered_at, t('messages.life.delivered')],
+    ['read', message.read_at, t('messages.life.read')],
+    ['played', message.played_at, t('messages.life.played')],
+    ['edited', message.edited_at, t('messages.life.edited')],
+    ['deleted', message.deleted_at, t('messages.life.deleted')],
+  ];
+  const done = steps
+    .filter(([, at]) => at !== null)
+    .map(([key, at, text]): Moment => ({ key, at, text, tone: 'good' }));
+  return [...done, ...pendingOf(t, language, message)];
+}
+
+/** What a message that was not sent waits for, or what it failed at. */
+function pendingOf(t: TFunction, language: string, message: Message): Moment[] {
+  const { status, typing_until: until, failed_reason: reason } = message;
+  if (status === 'failed')
+    return [
+      { key: 'failed', at: null, tone: 'bad', text: t('messages.life.failed', { reason: reason ?? '?' }) },
+    ];
+  if (status !== 'queued') return [];
+  const text = until
+    ? t('messages.life.typing', { at: exactTime(until, language) })
+    : t('messages.life.waiting');
+  return [{ key: 'waiting', at: null, tone: 'busy', text }];
+}
+
+function momentOf(t: TFunction, log: DeliveryLog): Moment {
+  return {
+    key: `attempt ${log.id}`,
+    at: log.created_at,
+    tone: attemptTone(log),
+    text: `${t('messages.life.attempt', {
+      type: log.event_type,
+      attempt: log.attempt,
+      outcome: outcomeOf(t, log),
+    })} (${log.webhook_url})`,
+  };
+}

@@ -1,0 +1,85 @@
+import { Paper, Stack, Text, Title } from '@mantine/core';
+import type { Message } from '@posthorn/sdk/index.ts';
+import { useParams } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { ApiError } from '../../api/api-error.tsx';
+import { MessageStatusBadge, textOfMessage } from '../../api/message-status.tsx';
+import { BodyText } from '../../components/body-text.tsx';
+import { CopyText } from '../../components/copy-text.tsx';
+import { Facts } from '../../components/facts.tsx';
+import { TextLink } from '../../components/links.tsx';
+import { Loaded } from '../../components/loaded.tsx';
+import { Page } from '../../components/page.tsx';
+import { Life } from './life.tsx';
+import { useMessage } from './use-message.ts';
+
+export function MessagePage() {
+  const { t } = useTranslation();
+  const { instanceId, messageId } = useParams({
+    from: '/signed-in/shell/instances/$instanceId/messages/$messageId',
+  });
+  const query = useMessage(instanceId, messageId);
+  return (
+    <Page
+      title={t('messages.message')}
+      action={
+        <TextLink to="/messages" search={{ instance: instanceId }}>
+          {t('messages.title')}
+        </TextLink>
+      }
+    >
+      <Loaded
+        query={query}
+        failed={(error) => <ApiError error={error} onRetry={() => void query.refetch()} />}
+      >
+        {(life) => (
+          <Stack gap="lg">
+            <Content message={life.message} />
+            <Paper p="md">
+              <Stack gap="sm">
+                <Title order={2} size="h5">
+                  {t('messages.life.title')}
+                </Title>
+                <Life life={life} />
+              </Stack>
+            </Paper>
+            <Stack gap="xs">
+              <Title order={2} size="h5">
+                {t('messages.raw')}
+              </Title>
+              <BodyText text={JSON.stringify(life.message)} label={t('messages.raw')} />
+            </Stack>
+          </Stack>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Content({ message }: { message: Message }) {
+  const { t } = useTranslation();
+  const text = textOfMessage(message);
+  return (
+    <Paper p="md">
+      <Stack gap="md">
+        {text && (
+          <Text className="foreign" data-content>
+            {text}
+          </Text>
+        )}
+        <Facts
+          facts={[
+            [t('messages.status'), <MessageStatusBadge key="status" status={message.status} />],
+            [t('messages.type'), message.message_type],
+            [t('messages.direction'), t(`messages.directions.${message.direction}`)],
+            [t('messages.chat'), message.chat_jid],
+            [t('messages.from'), message.from_jid],
+            [t('messages.networkId'), message.network_id],
+            [t('messages.key'), message.idempotency_key],
+            [t('common.fields.id'), <CopyText key="id" text={message.message_id} />],
+          ]}
+        />
+      </Stack>
+    </Paper>
+  );
+}

@@ -1,0 +1,91 @@
+import { Stack, Table } from '@mantine/core';
+import type { Message } from '@posthorn/sdk/index.ts';
+import { useSearch } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { ApiError } from '../../api/api-error.tsx';
+import { MessageStatusBadge, textOfMessage } from '../../api/message-status.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { ButtonLink, TextLink } from '../../components/links.tsx';
+import { Loaded } from '../../components/loaded.tsx';
+import { MoreButton } from '../../components/more-button.tsx';
+import { Page } from '../../components/page.tsx';
+import { RowTable } from '../../components/row-table.tsx';
+import { TimeText } from '../../components/time-text.tsx';
+import { ChosenInstance } from './chosen-instance.tsx';
+import { FilterBar } from './filter-bar.tsx';
+import type { Filters } from './filters.ts';
+import { useMessages } from './use-messages.ts';
+
+export function MessagesPage() {
+  const { t } = useTranslation();
+  const filters = useSearch({ from: '/signed-in/shell/messages' });
+  return (
+    <Page
+      title={t('messages.title')}
+      action={
+        filters.instance && (
+          <ButtonLink to="/messages/new" search={{ instance: filters.instance }}>
+            {t('messages.send')}
+          </ButtonLink>
+        )
+      }
+    >
+      <ChosenInstance instance={filters.instance} to="/messages">
+        <FilterBar filters={filters} />
+        <MessageRows filters={filters} />
+      </ChosenInstance>
+    </Page>
+  );
+}
+
+function MessageRows({ filters }: { filters: Filters }) {
+  const { t } = useTranslation();
+  const list = useMessages(filters);
+  return (
+    <Loaded query={list} failed={(error) => <ApiError error={error} onRetry={() => void list.refetch()} />}>
+      {({ pages }) => {
+        const messages = pages.flatMap(({ data }) => data);
+        if (messages.length === 0 && !list.hasNextPage) return <EmptyState text={t('messages.empty')} />;
+        return (
+          <Stack>
+            <RowTable
+              head={[t('messages.content'), t('messages.contact'), t('messages.status'), t('messages.when')]}
+            >
+              {messages.map((message) => (
+                <MessageRow key={message.message_id} message={message} />
+              ))}
+            </RowTable>
+            <MoreButton list={list} />
+          </Stack>
+        );
+      }}
+    </Loaded>
+  );
+}
+
+function MessageRow({ message }: { message: Message }) {
+  const { t } = useTranslation();
+  const { message_id: messageId, instance_id: instanceId } = message;
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <TextLink
+          to="/instances/$instanceId/messages/$messageId"
+          params={{ instanceId, messageId }}
+          className="one-line"
+        >
+          {textOfMessage(message).slice(0, 200) || message.message_type}
+        </TextLink>
+      </Table.Td>
+      <Table.Td>
+        {t(`messages.directions.${message.direction}`)}: {message.phone || message.chat_jid}
+      </Table.Td>
+      <Table.Td>
+        <MessageStatusBadge status={message.status} />
+      </Table.Td>
+      <Table.Td>
+        <TimeText at={message.created_at} />
+      </Table.Td>
+    </Table.Tr>
+  );
+}

@@ -1,0 +1,49 @@
+import { TextInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useAuth } from '../../api/api-context.ts';
+import { ApiError } from '../../api/api-error.tsx';
+import { AuthCard } from '../../components/auth-card.tsx';
+import { TextLink } from '../../components/links.tsx';
+import { SubmitForm } from '../../components/submit-form.tsx';
+
+/** Ends a sign-up that began at Google or GitHub. The pending token leaves the address at once. */
+export function CompletePage() {
+  const { t } = useTranslation();
+  const auth = useAuth();
+  const navigate = useNavigate();
+  const search = useSearch({ from: '/oauth/complete' });
+  const [token] = useState(search.token ?? '');
+  const [company, setCompany] = useState('');
+  useEffect(() => {
+    if (token) void navigate({ to: '/oauth/complete', search: { token: undefined }, replace: true });
+  }, [token, navigate]);
+  const complete = useMutation({
+    mutationFn: () => auth.completeSignup(token, company),
+    onSuccess: () => navigate({ to: '/', replace: true }),
+  });
+  return (
+    <AuthCard title={t('session.oauth.title')} text={t('session.oauth.text')}>
+      <SubmitForm
+        label={t('session.oauth.submit')}
+        busy={complete.isPending}
+        fullWidth
+        onSubmit={() => complete.mutate()}
+        error={complete.error && <ApiError error={complete.error} />}
+      >
+        <TextInput
+          label={t('session.company')}
+          autoComplete="organization"
+          required
+          value={company}
+          onChange={(event) => setCompany(event.target.value)}
+        />
+      </SubmitForm>
+      <TextLink to="/login" size="sm">
+        {t('session.forgot.back')}
+      </TextLink>
+    </AuthCard>
+  );
+}

@@ -1,0 +1,59 @@
+import { Alert, PasswordInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useAuth } from '../../api/api-context.ts';
+import { ApiError } from '../../api/api-error.tsx';
+import { TextLink } from '../../components/links.tsx';
+import { SubmitForm } from '../../components/submit-form.tsx';
+
+/** Sets the password with the token of a mailed link, which leaves the address at once. */
+export function ChoosePassword(props: {
+  to: '/reset-password' | '/invite';
+  token: string | undefined;
+  label: string;
+}) {
+  const { t } = useTranslation();
+  const { stranger } = useAuth();
+  const navigate = useNavigate();
+  const [token] = useState(props.token);
+  const [password, setPassword] = useState('');
+  const { to } = props;
+  useEffect(() => {
+    if (token) void navigate({ to, search: { token: undefined }, replace: true });
+  }, [token, to, navigate]);
+  const choose = useMutation({
+    mutationFn: () => stranger.auth.resetPassword({ body: { token: token ?? '', password } }),
+    onSuccess: () => navigate({ to: '/login', search: { done: 'password' } }),
+  });
+  if (!token)
+    return (
+      <>
+        <Alert color="orange">{t('session.reset.noToken')}</Alert>
+        <TextLink to="/forgot-password">{t('session.reset.again')}</TextLink>
+      </>
+    );
+  return (
+    <>
+      <SubmitForm
+        label={props.label}
+        busy={choose.isPending}
+        fullWidth
+        onSubmit={() => choose.mutate()}
+        error={choose.error && <ApiError error={choose.error} />}
+      >
+        <PasswordInput
+          label={t('session.newPassword')}
+          description={t('session.passwordHint')}
+          autoComplete="new-password"
+          minLength={12}
+          required
+          value={password}
+          onChange={(event) => setPassword(event.target.value)}
+        />
+      </SubmitForm>
+      {choose.error && <TextLink to="/forgot-password">{t('session.reset.again')}</TextLink>}
+    </>
+  );
+}

@@ -1,0 +1,40 @@
+import { Alert, TextInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useAuth } from '../../api/api-context.ts';
+import { ApiError } from '../../api/api-error.tsx';
+import { AuthCard } from '../../components/auth-card.tsx';
+import { TextLink } from '../../components/links.tsx';
+import { SubmitForm } from '../../components/submit-form.tsx';
+
+export function ForgotPasswordPage() {
+  const { t } = useTranslation();
+  const { stranger } = useAuth();
+  const [email, setEmail] = useState('');
+  const ask = useMutation({ mutationFn: () => stranger.auth.forgotPassword({ body: { email } }) });
+  return (
+    <AuthCard title={t('session.forgot.title')} text={t('session.forgot.text')}>
+      {ask.isSuccess && <Alert color="green">{t('session.forgot.sent')}</Alert>}
+      <SubmitForm
+        label={t('session.forgot.submit')}
+        busy={ask.isPending}
+        fullWidth
+        onSubmit={() => ask.mutate()}
+        error={ask.error && <ApiError error={ask.error} />}
+      >
+        <TextInput
+          label={t('session.email')}
+          type="email"
+          autoComplete="username"
+          required
+          value={email}
+          onChange={(event) => setEmail(event.target.value)}
+        />
+      </SubmitForm>
+      <TextLink to="/login" size="sm">
+        {t('session.forgot.back')}
+      </TextLink>
+    </AuthCard>
+  );
+}

@@ -1,0 +1,79 @@
+import { Alert, Group, PasswordInput, Text, TextInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useRouter, useSearch } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useAuth, useAuthState } from '../../api/api-context.ts';
+import { ApiError, textOfCode } from '../../api/api-error.tsx';
+import { AuthCard } from '../../components/auth-card.tsx';
+import { TextLink } from '../../components/links.tsx';
+import { SubmitForm } from '../../components/submit-form.tsx';
+
+export function SignInPage() {
+  const { t } = useTranslation();
+  const auth = useAuth();
+  const { user } = useAuthState();
+  const { next } = useSearch({ from: '/login' });
+  const router = useRouter();
+  const [email, setEmail] = useState('');
+  const [password, setPassword] = useState('');
+  const signIn = useMutation({ mutationFn: () => auth.signIn(email, password) });
+  useEffect(() => {
+    if (user) goOn(router, user.email_verified, next);
+  }, [user, next, router]);
+  return (
+    <AuthCard title={t('session.signIn.title')}>
+      <Notice />
+      <SubmitForm
+        label={t('session.signIn.submit')}
+        busy={signIn.isPending}
+        fullWidth
+        onSubmit={() => signIn.mutate()}
+        error={signIn.error && <ApiError error={signIn.error} />}
+      >
+        <TextInput
+          label={t('session.email')}
+          type="email"
+          autoComplete="username"
+          required
+          value={email}
+          onChange={(event) => setEmail(event.target.value)}
+        />
+        <PasswordInput
+          label={t('session.password')}
+          autoComplete="current-password"
+          required
+          value={password}
+          onChange={(event) => setPassword(event.target.value)}
+        />
+      </SubmitForm>
+      <Group justify="space-between">
+        <TextLink to="/forgot-password" size="sm">
+          {t('session.signIn.forgot')}
+        </TextLink>
+        <Text size="sm">
+          {t('session.signIn.noAccount')} <TextLink to="/sign-up">{t('session.signIn.signUp')}</TextLink>
+        </Text>
+      </Group>
+    </AuthCard>
+  );
+}
+
+/** Why one is here, where that is not plain. */
+function Notice() {
+  const { t } = useTranslation();
+  const { ended } = useAuthState();
+  const { oauth_error, done } = useSearch({ from: '/login' });
+  if (oauth_error)
+    return <Alert color="red">{textOfCode(t, oauth_error) ?? t('common.errors.unknown')}</Alert>;
+  if (done === 'password') return <Alert color="green">{t('session.signIn.passwordSet')}</Alert>;
+  if (ended === 'expired') return <Alert color="orange">{t('session.signIn.ended')}</Alert>;
+  return null;
+}
+
+/** To where somebody wanted to go, but only within the console. */
+function goOn(router: ReturnType<typeof useRouter>, isVerified: boolean, next: string | undefined): void {
+  if (!isVerified) void router.navigate({ to: '/verify', replace: true });
+  else if (next && /^\/(?![/\\])/.test(next)) router.history.replace(router.basepath + next);
+  else void router.navigate({ to: '/', replace: true });
+}

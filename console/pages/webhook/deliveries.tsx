@@ -1,0 +1,61 @@
+import { Stack, Table } from '@mantine/core';
+import type { DeliveryLog } from '@posthorn/sdk/index.ts';
+import { useTranslation } from 'react-i18next';
+import { ApiError } from '../../api/api-error.tsx';
+import { attemptTone, outcomeOf } from '../../api/delivery-outcome.ts';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { TextLink } from '../../components/links.tsx';
+import { Loaded } from '../../components/loaded.tsx';
+import { MoreButton } from '../../components/more-button.tsx';
+import { RowTable } from '../../components/row-table.tsx';
+import { StateBadge } from '../../components/state-badge.tsx';
+import { TimeText } from '../../components/time-text.tsx';
+import { useDeliveries } from './use-deliveries.ts';
+
+/** Each attempt in a row; the row opens its event. */
+export function Deliveries({ webhookId }: { webhookId: string }) {
+  const { t } = useTranslation();
+  const list = useDeliveries(webhookId);
+  return (
+    <Loaded query={list} failed={(error) => <ApiError error={error} onRetry={() => void list.refetch()} />}>
+      {({ pages }) => {
+        const logs = pages.flatMap(({ data }) => data);
+        if (logs.length === 0) return <EmptyState text={t('webhooks.noDeliveries')} />;
+        return (
+          <Stack>
+            <RowTable head={[t('webhooks.event'), t('webhooks.answer'), t('messages.when')]}>
+              {logs.map((log) => (
+                <DeliveryRow key={log.id} webhookId={webhookId} log={log} />
+              ))}
+            </RowTable>
+            <MoreButton list={list} />
+          </Stack>
+        );
+      }}
+    </Loaded>
+  );
+}
+
+function DeliveryRow({ webhookId, log }: { webhookId: string; log: DeliveryLog }) {
+  const { t } = useTranslation();
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <TextLink
+          to="/webhooks/$webhookId"
+          params={{ webhookId }}
+          search={{ event: log.event_id }}
+          className="one-line"
+        >
+          {log.event_type}, {t('webhooks.attempt', { attempt: log.attempt })}
+        </TextLink>
+      </Table.Td>
+      <Table.Td>
+        <StateBadge tone={attemptTone(log)} label={outcomeOf(t, log)} />
+      </Table.Td>
+      <Table.Td>
+        <TimeText at={log.created_at} />
+      </Table.Td>
+    </Table.Tr>
+  );
+}

@@ -1,0 +1,121 @@
+import { Button, Drawer, Group, Stack, Text, Title } from '@mantine/core';
+import type { DeliveryLog } from '@posthorn/sdk/index.ts';
+import { useNavigate } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { ApiError } from '../../api/api-error.tsx';
+import { attemptTone, outcomeOf } from '../../api/delivery-outcome.ts';
+import { BodyText } from '../../components/body-text.tsx';
+import { CopyText } from '../../components/copy-text.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Loaded } from '../../components/loaded.tsx';
+import { StateBadge } from '../../components/state-badge.tsx';
+import { TimeText } from '../../components/time-text.tsx';
+import { useEventDeliveries, useReplay } from './use-deliveries.ts';
+
+/** One event at one webhook: what was sent, each answer, and the button that sends it again. */
+export function DeliveryDrawer({ webhookId, eventId }: { webhookId: string; eventId: string }) {
+  const { t } = useTranslation();
+  const navigate = useNavigate();
+  const attempts = useEventDeliveries(webhookId, eventId);
+  return (
+    <Drawer
+      opened
+      position="right"
+      size="lg"
+      title={attempts.data?.[0]?.event_type ?? t('webhooks.event')}
+      closeButtonProps={{ 'aria-label': t('common.actions.back') }}
+      onClose={() => void navigate({ to: '/webhooks/$webhookId', params: { webhookId } })}
+    >
+      <Stack gap="lg">
+        <CopyText label={t('common.fields.id')} text={eventId} />
+        <Loaded
+          query={attempts}
+          failed={(error) => <ApiError error={error} onRetry={() => void attempts.refetch()} />}
+        >
+          {(logs) => {
+            const last = logs.at(-1);
+            if (!last) return <EmptyState text={t('webhooks.noDeliveries')} />;
+            return (
+              <>
+                <Replay webhookId={webhookId} logId={last.id} />
+                {[...logs].reverse().map((log) => (
+                  <Attempt key={log.id} log={log} />
+                ))}
+                <Title order={3} size="h6">
+                  {t('webhooks.request')}
+                </Title>
+                {last.payload ? (
+                  <BodyText text={last.payload} label={t('webhooks.request')} />
+                ) : (
+                  <Text size="sm">{t('webhooks.payloadGone')}</Text>
+                )}
+              </>
+            );
+          }}
+        </Loaded>
+      </Stack>
+    </Drawer>
+  );
+}
+
+function Replay({ webhookId, logId }: { webhookId: string; logId: number }) {
+  const { t } = useTranslation();
+  const replay = useReplay(webhookId);
+  return (
+    <Stack gap="xs" align="flex-start">
+      <Group>
+        <Button loading={replay.isPending} onClick={() => replay.mutate(logId)}>
+          {t('webhooks.replay')}
+        </Button>
+        <Text size="sm" role="status">
+          {replay.isSuccess && t('webhooks.replayed')}
+        </Text>
+      </Group>
+      {replay.error && <ApiError error={replay.error} />}
+    </Stack>
+  );
+}
+
+function Attempt({ log }: { log: DeliveryLog }) {
+  const { t } = useTranslation();
+  return (
+    <Stack gap="xs">
+      <Group justify="space-between">
+        <Title order={3} size="h6">
+          {t('webhooks.attempt', { attempt: log.attempt })}
+        </Title>
+        <StateBadge tone={attemptTone(log)} label={outcomeOf(t, log)} />
+        <Text size="sm">
+          <TimeText at={log.created_at} />
+          <Timing log={log} />
+        </Text>
+      </Group>
+      {log.response ? (
+        <BodyText text={log.response} label={t('webhooks.response')} />
+      ) : (
+        <Text size="sm" c="dimmed">
+          {t('webhooks.response')}: {t('webhooks.emptyBody')}
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+/** How long after its event an attempt was made, where the payload is still there to tell. */
+function Timing({ log }: { log: DeliveryLog }) {
+  const { t } = useTranslation();
+  const at = createdAtOf(log.payload);
+  if (at === null) return null;
+  const seconds = ((Date.parse(log.created_at) - at) / 1_000).toFixed(1);
+  return `, ${t('webhooks.after', { seconds })}`;
+}
+
+function createdAtOf(payload: string): number | null {
+  try {
+    const { created_at: at } = JSON.parse(payload) as { created_at?: unknown };
+    const time = typeof at === 'string' ? Date.parse(at) : Number.NaN;
+    return Number.isNaN(time) ? null : time;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,68 @@
+import { Button, Group, Paper, Stack, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import type { Webhook } from '@posthorn/sdk/index.ts';
+import { useTranslation } from 'react-i18next';
+import { ApiError } from '../../api/api-error.tsx';
+import { ConfirmButton } from '../../components/confirm-button.tsx';
+import { Facts } from '../../components/facts.tsx';
+import { TimeText } from '../../components/time-text.tsx';
+import { WebhookForm } from '../webhooks/webhook-form.tsx';
+import { WebhookState } from '../webhooks/webhook-state.tsx';
+import type { useWebhook } from './use-webhook.ts';
+
+type Parts = Omit<ReturnType<typeof useWebhook>, 'webhook'>;
+
+export function WebhookDetails({ webhook, update, test, remove }: { webhook: Webhook } & Parts) {
+  const { t } = useTranslation();
+  const [isEdited, edit] = useDisclosure(false);
+  const error = test.error ?? remove.error ?? (isEdited ? null : update.error);
+  return (
+    <Stack gap="md">
+      <Group gap="xs">
+        <Button loading={test.isPending} disabled={!webhook.enabled} onClick={() => test.mutate()}>
+          {t('webhooks.test')}
+        </Button>
+        <Button variant="default" aria-expanded={isEdited} onClick={edit.toggle}>
+          {t('webhooks.edit')}
+        </Button>
+        <Button
+          variant="default"
+          loading={update.isPending}
+          onClick={() => update.mutate({ enabled: !webhook.enabled })}
+        >
+          {t(webhook.enabled ? 'webhooks.disable' : 'webhooks.enable')}
+        </Button>
+        <ConfirmButton
+          label={t('webhooks.remove')}
+          text={t('webhooks.removeText')}
+          busy={remove.isPending}
+          onConfirm={() => remove.mutate()}
+        />
+        <Text size="sm" role="status">
+          {test.isSuccess && t('webhooks.tested')}
+        </Text>
+      </Group>
+      {error && <ApiError error={error} />}
+      <Paper p="md">
+        {isEdited ? (
+          <WebhookForm
+            initial={webhook}
+            label={t('webhooks.saveSubmit')}
+            busy={update.isPending}
+            error={update.error}
+            onSubmit={(fields) => update.mutate(fields, { onSuccess: edit.close })}
+          />
+        ) : (
+          <Facts
+            facts={[
+              [t('common.fields.state'), <WebhookState key="state" webhook={webhook} />],
+              [t('webhooks.events'), webhook.events.join(', ')],
+              [t('webhooks.instance'), webhook.instance_id ?? t('webhooks.everyInstance')],
+              [t('common.fields.created'), <TimeText key="created" at={webhook.created_at} />],
+            ]}
+          />
+        )}
+      </Paper>
+    </Stack>
+  );
+}

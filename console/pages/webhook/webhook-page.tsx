@@ -1,0 +1,40 @@
+import { Stack, Title } from '@mantine/core';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { ApiError } from '../../api/api-error.tsx';
+import { Loaded } from '../../components/loaded.tsx';
+import { Page } from '../../components/page.tsx';
+import { Deliveries } from './deliveries.tsx';
+import { DeliveryDrawer } from './delivery-drawer.tsx';
+import { useWebhook } from './use-webhook.ts';
+import { WebhookDetails } from './webhook-details.tsx';
+
+export function WebhookPage() {
+  const { t } = useTranslation();
+  const { webhookId } = useParams({ from: '/signed-in/shell/webhooks/$webhookId' });
+  const { event } = useSearch({ from: '/signed-in/shell/webhooks/$webhookId' });
+  const navigate = useNavigate();
+  const { webhook, ...parts } = useWebhook(
+    webhookId,
+    () => void navigate({ to: '/webhooks', replace: true }),
+  );
+  return (
+    <Page title={webhook.data?.url ?? t('webhooks.title')}>
+      <Loaded
+        query={webhook}
+        failed={(error) => <ApiError error={error} onRetry={() => void webhook.refetch()} />}
+      >
+        {(data) => (
+          <Stack gap="lg">
+            <WebhookDetails {...parts} webhook={data} />
+            <Title order={2} size="h5">
+              {t('webhooks.deliveries')}
+            </Title>
+            <Deliveries webhookId={webhookId} />
+            {event && <DeliveryDrawer key={event} webhookId={webhookId} eventId={event} />}
+          </Stack>
+        )}
+      </Loaded>
+    </Page>
+  );
+}

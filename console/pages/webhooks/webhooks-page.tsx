@@ -1,0 +1,68 @@
+import { Table } from '@mantine/core';
+import type { Webhook } from '@posthorn/sdk/index.ts';
+import { Navigate } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { useMayManage } from '../../api/api-context.ts';
+import { ApiError } from '../../api/api-error.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { ButtonLink, TextLink } from '../../components/links.tsx';
+import { Loaded } from '../../components/loaded.tsx';
+import { Page } from '../../components/page.tsx';
+import { RowTable } from '../../components/row-table.tsx';
+import { TimeText } from '../../components/time-text.tsx';
+import { useWebhooks } from './use-webhooks.ts';
+import { WebhookState } from './webhook-state.tsx';
+
+export function WebhooksPage() {
+  const { t } = useTranslation();
+  const mayManage = useMayManage();
+  const webhooks = useWebhooks({ enabled: mayManage });
+  const create = <ButtonLink to="/webhooks/new">{t('webhooks.create')}</ButtonLink>;
+  if (!mayManage) return <Navigate to="/messages" replace />;
+  return (
+    <Page title={t('webhooks.title')} action={webhooks.data?.length ? create : null}>
+      <Loaded
+        query={webhooks}
+        failed={(error) => <ApiError error={error} onRetry={() => void webhooks.refetch()} />}
+      >
+        {(list) =>
+          list.length === 0 ? (
+            <EmptyState text={t('webhooks.empty')} action={create} />
+          ) : (
+            <RowTable
+              head={[
+                t('webhooks.url'),
+                t('common.fields.state'),
+                t('webhooks.events'),
+                t('common.fields.created'),
+              ]}
+            >
+              {list.map((webhook) => (
+                <WebhookRow key={webhook.id} webhook={webhook} />
+              ))}
+            </RowTable>
+          )
+        }
+      </Loaded>
+    </Page>
+  );
+}
+
+function WebhookRow({ webhook }: { webhook: Webhook }) {
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <TextLink to="/webhooks/$webhookId" params={{ webhookId: String(webhook.id) }} className="one-line">
+          {webhook.url}
+        </TextLink>
+      </Table.Td>
+      <Table.Td>
+        <WebhookState webhook={webhook} />
+      </Table.Td>
+      <Table.Td className="foreign">{webhook.events.join(', ')}</Table.Td>
+      <Table.Td>
+        <TimeText at={webhook.created_at} />
+      </Table.Td>
+    </Table.Tr>
+  );
+}

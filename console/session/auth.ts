@@ -1,0 +1,123 @@
+import {
+  type Client,
+  createClient,
+  createSession,
+  PosthornError,
+  type Session,
+} from '@posthorn/sdk/index.ts';
+import { createTabs } from './tabs.ts';
+
+/** Why nobody is signed in: never was, chose to, or the service ended the session. */
+export type Ended = 'nobody' | 'left' | 'expired';
+export type AuthState = { user: Session; ended: null } | { user: null; ended: Ended };
+
+export interface Auth {
+  client: Client;
+  /** For what is asked without a session, which must not wait for one. */
+  stranger: Client;
+  state(): AuthState;
+  onChange(listener: () => void): () => void;
+  /** Takes up the session of the cookies. Throws when the service cannot say whether there is one. */
+  resume(): Promise<void>;
+  signIn(email: string, password: string): Promise<Session>;
+  completeSignup(token: string, companyName: string): Promise<Session>;
+  /** A new token, which knows what changed of the user. */
+  renew(): Promise<void>;
+  /** Ends the session at the service and in all tabs. */
+  signOut(): Promise<void>;
+  /** Sees to it that an error which says that the session is over ends it here too. */
+  noteError(error: unknown): void;
+}
+
+/** Codes after which only signing in helps. */
+const OVER: readonly string[] = [
+  'REFRESH_FAILED',
+  'PASSWORD_CHANGED',
+  'NO_CREDENTIALS',
+  'COMPANY_SUSPENDED',
+  'UNAUTHORIZED',
+];
+
+/**
+ * Who is signed in. The access token is held in memory alone; the refresh token is a cookie that scripts cannot read, and
+ * the SDK renews with it before the token ends.
+ */
+export function createAuth(baseUrl: string): Auth {
+  const session = createSession({ baseUrl });
+  const client = createClient({ baseUrl, session });
+  const stranger = createClient({ baseUrl });
+  const listeners = new Set<() => void>();
+  let state: AuthState = { user: null, ended: 'nobody' };
+
+  function become(next: AuthState): void {
+    state = next;
+    for (const listener of listeners) listener();
+  }
+
+  function entered(user: Session): Session {
+    become({ user, ended: null });
+    return user;
+  }
+
+  const tabs = createTabs({
+    onOut: () => state.user && become({ user: null, ended: 'left' }),
+    // The cookies are of somebody else now.
+    onIn: () => location.reload(),
+  });
+
+  async function enter(user: Promise<Session>): Promise<Session> {
+    const entering = entered(await user);
+    tabs.tellIn();
+    return entering;
+  }
+
+  return {
+    client,
+    stranger,
+    state: () => state,
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async resume() {
+      if (!hasSessionCookie()) return;
+      try {
+        await session.token();
+      } catch (error) {
+        if (!isOver(error)) throw error;
+      }
+      const user = session.user();
+      if (user) entered(user);
+    },
+    signIn: (email, password) => enter(session.login({ email, password })),
+    completeSignup: (token, companyName) =>
+      enter(session.completeSignup({ token, company_name: companyName })),
+    async renew() {
+      await session.renew(session.stored()?.token ?? '');
+      const user = session.user();
+      if (user) entered(user);
+    },
+    async signOut() {
+      try {
+        await session.token();
+        await session.logout();
+      } catch (error) {
+        if (!isOver(error)) throw error;
+      }
+      become({ user: null, ended: 'left' });
+      tabs.tellOut();
+    },
+    noteError(error) {
+      if (isOver(error) && state.user) become({ user: null, ended: 'expired' });
+    },
+  };
+}
+
+function isOver(error: unknown): boolean {
+  return error instanceof PosthornError && OVER.includes(error.code);
+}
+
+/** Without the cookie that scripts may read there is no session, and asking for one would only fail. */
+function hasSessionCookie(): boolean {
+  return /(^|;\s*)svc_csrf_token=./.test(document.cookie);
+}

@@ -1,0 +1,94 @@
+import { accessSync, constants } from 'node:fs';
+import path from 'node:path';
+import axe from 'axe-core';
+import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { findChromium } from '../../support/chromium.ts';
+
+/** A person at the console, with one session over all their tabs. */
+export interface Visitor {
+  context: BrowserContext;
+  page: Page;
+  /** What a page threw, or the policy refused, or a foreign server was asked for. */
+  faults: string[];
+}
+
+export interface TestBrowser {
+  visit(size?: { width: number; height: number }, locale?: string): Promise<Visitor>;
+  close(): Promise<void>;
+}
+
+export const DESKTOP = { width: 1280, height: 800 };
+export const PHONE = { width: 390, height: 844 };
+
+/** On a machine with other things to do. */
+const WAIT_MAX_MS = 45_000;
+
+export async function openBrowser(url: string): Promise<TestBrowser> {
+  const browser = await chromium.launch({
+    executablePath: pathOf(findChromium()),
+    args: ['--no-sandbox', '--disable-gpu', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1'],
+  });
+  return {
+    async visit(size = DESKTOP, locale = 'en-US') {
+      const context = await browser.newContext({ viewport: size, locale, colorScheme: 'light' });
+      context.setDefaultTimeout(WAIT_MAX_MS);
+      const faults: string[] = [];
+      context.on('weberror', (error) => faults.push(String(error.error())));
+      context.on('request', (request) => {
+        const asked = request.url();
+        if (!asked.startsWith(`${url}/`) && !/^(data|blob):/.test(asked)) faults.push(`asked ${asked}`);
+      });
+      context.on('console', (message) => {
+        if (/Content Security Policy/i.test(message.text())) faults.push(message.text());
+      });
+      context.on('dialog', (dialog) => {
+        faults.push(`a dialog: ${dialog.message()}`);
+        void dialog.dismiss();
+      });
+      return { context, page: await context.newPage(), faults };
+    },
+    close: () => browser.close(),
+  };
+}
+
+/** The library takes no bare name of a program. */
+function pathOf(program: string): string {
+  const folders = (process.env.PATH ?? '').split(path.delimiter);
+  const found = folders.map((folder) => path.join(folder, program)).find(isExecutable);
+  return found ?? program;
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What axe finds serious or critical on a page, in the light and in the dark. */
+export async function findBarriers(page: Page): Promise<string[]> {
+  const found: string[] = [];
+  for (const colorScheme of ['dark', 'light'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    // Colours that still change are none that one reads.
+    await page.waitForTimeout(250);
+    await page.evaluate(axe.source);
+    const results = (await page.evaluate('axe.run({ resultTypes: ["violations"] })')) as {
+      violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[];
+    };
+    for (const { id, impact, nodes } of results.violations)
+      if (impact === 'serious' || impact === 'critical')
+        found.push(`${page.url()} ${colorScheme} ${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
+  }
+  return found;
+}
+
+/** Tokens that scripts could read where they outlive the page, or that stand in its address. */
+export async function findTokens(page: Page): Promise<string[]> {
+  const kept = (await page.evaluate(
+    'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href])',
+  )) as string;
+  return kept.match(/eyJ[\w-]+\.[\w-]+|svc_[0-9a-f]{20,}|svc_refresh_token|[?&]token=/g) ?? [];
+}

@@ -1,0 +1,55 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type ReadMail, readMails } from '../../accounts/support/mailbox.ts';
+import { freePort, startProcess, waitFor } from '../../support/process.ts';
+
+export interface ConsoleServer {
+  url: string;
+  /** The sandbox's control API: phones and what they do. */
+  sandbox(path: string, body: object): Promise<unknown>;
+  /** Waits for a mail to an address, the newest one whose text fits. */
+  mailTo(address: string, text: RegExp): Promise<ReadMail>;
+  close(): Promise<void>;
+}
+
+/** The whole service in one process, as `npm start` runs it. Instances wait for a phone to pair with them. */
+export async function startConsoleServer(): Promise<ConsoleServer> {
+  const dir = mkdtempSync(path.join(tmpdir(), 'posthorn-console-'));
+  const [port, sandboxPort, billingPort] = [await freePort(), await freePort(), await freePort()];
+  const dataDir = path.join(dir, '.data');
+  const server = await startProcess({
+    entry: 'standalone/main.ts',
+    env: {
+      DATA_DIR: dataDir,
+      PORT: String(port),
+      SANDBOX_PORT: String(sandboxPort),
+      BILLING_PORT: String(billingPort),
+      SANDBOX_AUTO_PAIR: 'false',
+      RATE_LIMIT_PER_MINUTE: '10000',
+      PUBLIC_RATE_PER_MINUTE: '1000',
+    },
+    ready: { line: /is ready after/ },
+  });
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async sandbox(at, body) {
+      const answer = await fetch(`http://127.0.0.1:${sandboxPort}${at}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      if (!answer.ok) throw new Error(`${at} answered ${answer.status}: ${await answer.text()}`);
+      return answer.json();
+    },
+    mailTo: (address, text) =>
+      waitFor(async () => {
+        const mails = await readMails(path.join(dataDir, 'mail'));
+        return mails.filter((mail) => mail.to === address && text.test(mail.text)).at(-1);
+      }),
+    async close() {
+      await server.kill('SIGTERM');
+      rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}

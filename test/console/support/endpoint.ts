@@ -1,0 +1,31 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A webhook's endpoint that is broken until it is mended. */
+export interface Endpoint {
+  url: string;
+  mend(): void;
+  close(): void;
+}
+
+export async function startEndpoint(broken: string): Promise<Endpoint> {
+  let isBroken = true;
+  const server = createServer((request, response) => {
+    request.resume();
+    request.on('end', () => {
+      response.writeHead(isBroken ? 500 : 200);
+      response.end(isBroken ? broken : 'thank you');
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    mend() {
+      isBroken = false;
+    },
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}

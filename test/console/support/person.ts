@@ -1,0 +1,51 @@
+import { randomBytes } from 'node:crypto';
+import type { Page } from 'playwright-core';
+import { codeIn } from '../../accounts/support/mailbox.ts';
+import type { ConsoleServer } from './console-server.ts';
+
+export const PASSWORD = 'correct horse battery';
+
+/** Signs up and types the code of the mail; gives the e-mail. Ends on the empty list of instances. */
+export async function signUp(server: ConsoleServer, page: Page): Promise<string> {
+  const id = randomBytes(4).toString('hex');
+  const email = `owner-${id}@example.com`;
+  await page.goto(`${server.url}/console/sign-up`);
+  await page.getByLabel('Your name').fill('Ana Souza');
+  await page.getByLabel('Company').fill(`Loja ${id}`);
+  await page.getByLabel('E-mail').fill(email);
+  await page.getByLabel(/^Password/).fill(PASSWORD);
+  await page.getByRole('button', { name: 'Create the account' }).click();
+  await page.getByRole('heading', { name: 'Verify your e-mail' }).waitFor();
+  await page.getByLabel('Code').fill(codeIn(await server.mailTo(email, /\d{6}/)));
+  await page.getByRole('button', { name: 'Verify' }).click();
+  await page.getByRole('link', { name: 'New instance' }).waitFor();
+  return email;
+}
+
+export async function signIn(page: Page, email: string, password: string): Promise<void> {
+  await page.getByLabel('E-mail').fill(email);
+  await page.getByLabel(/^Password/).fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+/** Creates an instance and lets a phone scan its code; ends on its page, connected. Gives its id. */
+export async function pairInstance(server: ConsoleServer, page: Page, name: string): Promise<string> {
+  await page.getByRole('link', { name: 'New instance' }).click();
+  await page.getByLabel('Name').fill(name);
+  await page.getByRole('button', { name: 'Create and connect' }).click();
+  const qr = await page.locator('[data-qr]').getAttribute('data-qr');
+  const phone = `5511${String(Date.now()).slice(-9)}`;
+  await server.sandbox('/pair', { qr, phone });
+  await page.locator('dd [data-tone=good]').waitFor();
+  return /instances\/([\w-]+)/.exec(page.url())?.[1] ?? '';
+}
+
+/** Opens a page by its entry, at the left or, on a phone, at the bottom. */
+export async function open(page: Page, entry: 'Instances' | 'Messages' | 'Webhooks'): Promise<void> {
+  await page
+    .getByRole('navigation')
+    .filter({ visible: true })
+    .getByRole('link', { name: entry, exact: true })
+    .click();
+  await page.getByRole('heading', { name: entry, exact: true }).waitFor();
+}
