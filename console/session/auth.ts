@@ -23,6 +23,8 @@ export interface Auth {
   completeSignup(token: string, companyName: string): Promise<Session>;
   /** A new token, which knows what changed of the user. */
   renew(): Promise<void>;
+  /** Ends it here and in the other tabs: a new password has ended it at the service. */
+  forget(): void;
   /** Ends the session at the service and in all tabs. */
   signOut(): Promise<void>;
   /** Sees to it that an error which says that the session is over ends it here too. */
@@ -71,6 +73,11 @@ export function createAuth(baseUrl: string): Auth {
     return entering;
   }
 
+  function forget(): void {
+    become({ user: null, ended: 'left' });
+    tabs.tellOut();
+  }
+
   return {
     client,
     stranger,
@@ -97,6 +104,7 @@ export function createAuth(baseUrl: string): Auth {
       const user = session.user();
       if (user) entered(user);
     },
+    forget,
     async signOut() {
       try {
         await session.token();
@@ -104,8 +112,7 @@ export function createAuth(baseUrl: string): Auth {
       } catch (error) {
         if (!isOver(error)) throw error;
       }
-      become({ user: null, ended: 'left' });
-      tabs.tellOut();
+      forget();
     },
     noteError(error) {
       if (isOver(error) && state.user) become({ user: null, ended: 'expired' });

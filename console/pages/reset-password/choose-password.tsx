@@ -15,7 +15,7 @@ export function ChoosePassword(props: {
   label: string;
 }) {
   const { t } = useTranslation();
-  const { stranger } = useAuth();
+  const { stranger, forget } = useAuth();
   const navigate = useNavigate();
   const [token] = useState(props.token);
   const [password, setPassword] = useState('');
@@ -25,7 +25,10 @@ export function ChoosePassword(props: {
   }, [token, to, navigate]);
   const choose = useMutation({
     mutationFn: () => stranger.auth.resetPassword({ body: { token: token ?? '', password } }),
-    onSuccess: () => navigate({ to: '/login', search: { done: 'password' } }),
+    onSuccess: () => {
+      forget();
+      return navigate({ to: '/login', search: { done: 'password' } });
+    },
   });
   if (!token)
     return (
