@@ -67,6 +67,9 @@ export function makeFreshCopy(
     const from = path.join(projectRoot, folder);
     if (existsSync(from)) link(from, path.join(dir, folder));
   }
+  // What `prepare` builds.
+  const built = path.join(projectRoot, 'server', 'dist');
+  if (existsSync(built)) link(built, path.join(dir, 'server', 'dist'));
   chmodSync(base, parentMode);
   if (person.uid !== undefined) {
     chownSync(base, person.uid, person.gid as number);

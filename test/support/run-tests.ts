@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { globSync, mkdirSync, mkdtempSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, mkdtempSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { run } from 'node:test';
@@ -85,6 +85,7 @@ async function main(): Promise<number> {
   try {
     // An installation that ran no scripts has no API reference yet.
     execFileSync(process.execPath, ['server/http/build-reference.mjs'], { cwd: projectRoot });
+    buildConsole(files);
     // Before the files: only one package can be installed at a time.
     await ensureFfmpeg();
     if (files.length > 1 && !givenBroker) ensureRabbitSource();
@@ -192,4 +193,11 @@ async function runFiles(
     counts.failed += failed === 0 && !summary.success ? 1 : failed;
   });
   for await (const chunk of stream.compose(spec)) process.stdout.write(chunk);
+}
+
+/** Its own tests judge the sources as they are; for others an installation that ran no scripts needs any build. */
+function buildConsole(files: readonly string[]): void {
+  const isBuilt = existsSync(path.join(projectRoot, 'server/dist/console'));
+  const isTested = files.some((file) => path.relative(projectRoot, file).startsWith('test/console'));
+  if (isTested || !isBuilt) execFileSync(process.execPath, ['console/build.mjs'], { cwd: projectRoot });
 }

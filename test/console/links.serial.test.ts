@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { createClient, createSession } from '@posthorn/sdk/index.ts';
+import { findBarriers, findTokens, openBrowser, type TestBrowser } from './support/browser.ts';
+import { type ConsoleServer, startConsoleServer } from './support/console-server.ts';
+import { PASSWORD, signIn, signUp } from './support/person.ts';
+
+const NEW_PASSWORD = 'another horse battery';
+
+let server: ConsoleServer;
+let browser: TestBrowser;
+before(async () => {
+  server = await startConsoleServer();
+  browser = await openBrowser(server.url);
+});
+after(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+async function linkTo(address: string, page: string): Promise<string> {
+  const pattern = new RegExp(`${server.url}/console/${page}\\S*`);
+  const link = pattern.exec((await server.mailTo(address, pattern)).text)?.[0];
+  assert.ok(link);
+  return link;
+}
+
+describe('the links of mails', () => {
+  test('a reset sets another password, and leaves no token in the address', async () => {
+    const { page, faults } = await browser.visit();
+    const email = await signUp(server, page);
+    await page.goto(`${server.url}/console/forgot-password`);
+    await page.getByLabel('E-mail').fill(email);
+    await page.getByRole('button', { name: 'Send the link' }).click();
+    await page.getByText('the link is on its way').waitFor();
+
+    await page.goto(await linkTo(email, 'reset-password\\?token='));
+    await page.getByLabel(/^New password/).fill(NEW_PASSWORD);
+    assert.deepEqual(await findTokens(page), []);
+    assert.deepEqual(await findBarriers(page), []);
+    await page.getByRole('button', { name: 'Set the password' }).click();
+    await page.getByText('The password is set.').waitFor();
+    await signIn(page, email, PASSWORD);
+    await page.getByText('E-mail or password is wrong.').waitFor();
+    await signIn(page, email, NEW_PASSWORD);
+    await page.getByRole('link', { name: 'New instance' }).waitFor();
+    assert.deepEqual(faults, []);
+  });
+
+  test('an invitation makes an agent, who sees the messages alone', async () => {
+    const owner = await browser.visit();
+    const email = await signUp(server, owner.page);
+    const session = createSession({ baseUrl: server.url });
+    await session.login({ email, password: PASSWORD });
+    const agent = `agent-${Date.now()}@example.com`;
+    const client = createClient({ baseUrl: server.url, session });
+    await client.users.create({ body: { email: agent, name: 'Bia', role: 'agent' } });
+
+    const { page } = await browser.visit(undefined, 'pt-BR');
+    await page.goto(await linkTo(agent, 'invite\\?token='));
+    await page.getByLabel(/^Nova senha/).fill(NEW_PASSWORD);
+    await page.getByRole('button', { name: 'Participar' }).click();
+    await page.getByLabel('E-mail').fill(agent);
+    await page.getByLabel(/^Senha/).fill(NEW_PASSWORD);
+    await page.getByRole('button', { name: 'Entrar' }).click();
+    await page.getByRole('heading', { name: 'Mensagens' }).waitFor();
+    assert.deepEqual(
+      await page.getByRole('navigation').filter({ visible: true }).getByRole('link').allInnerTexts(),
+      ['Mensagens'],
+    );
+    await page.goto(`${server.url}/console/webhooks`);
+    await page.getByRole('heading', { name: 'Mensagens' }).waitFor();
+    assert.deepEqual(await findBarriers(page), []);
+  });
+});
