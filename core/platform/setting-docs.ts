@@ -26,7 +26,7 @@ export const settingGroups = {
     BILLING_PUBLIC_URL: { meaning: 'the URL at which others reach billing; its OpenAPI document names it' },
     FRONTEND_URL: {
       meaning: 'the base URL of the pages that mails link to, and the CORS origin',
-      unset: 'the console: `/console` of `PUBLIC_URL`',
+      unset: 'the console under `PUBLIC_URL`: http://127.0.0.1:8080/console',
     },
     DATA_DIR: { meaning: 'the folder of mails and media files; `npm start` keeps everything there' },
     SHUTDOWN_DELAY_SECONDS: {
