@@ -27,6 +27,7 @@ function draw(text: string): { side: number; path: string } {
   const code = generate(text, { minCorrectionLevel: correction.M });
   const cells: string[] = [];
   for (let y = 0; y < code.size; y += 1)
-    for (let x = 0; x < code.size; x += 1) if (code.get(x, y)) cells.push(`M${x + MARGIN} ${y + MARGIN}h1v1h-1z`);
+    for (let x = 0; x < code.size; x += 1)
+      if (code.get(x, y)) cells.push(`M${x + MARGIN} ${y + MARGIN}h1v1h-1z`);
   return { side: code.size + 2 * MARGIN, path: cells.join('') };
 }
