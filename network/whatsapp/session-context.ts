@@ -59,8 +59,8 @@ export interface WhatsAppContext {
   qrsShown: number;
   answers: Answers;
   stanzas: Stanzas;
-  /** Resolves when the messages handed over so far are encrypted. */
-  sending: Promise<unknown>;
+  /** `last` resolves when the messages handed over so far are encrypted; `breaks` counts those that failed. */
+  sending: { last: Promise<unknown>; breaks: number };
   /** Hands received items over, one after the other. */
   arrivals: Pump;
   receipts: Pump;

@@ -49,10 +49,21 @@ export async function sendMessage(session: WhatsAppContext, message: OutboundMes
   return { at };
 }
 
-/** Messages are encrypted and sent one after the other, in the order of the calls; their answers are not awaited. */
+/**
+ * Messages are encrypted and sent one after the other, in the order of the calls; their answers are not awaited.
+ * Behind one that was neither sent nor refused, those that were called before it failed are not sent either: the
+ * owner repeats all of them, in order.
+ */
 function inOrder<T>(session: WhatsAppContext, work: () => Promise<T>): Promise<T> {
-  const done = session.sending.then(work);
-  session.sending = done.catch(() => undefined);
+  const { sending } = session;
+  const { breaks } = sending;
+  const done = sending.last.then(() => {
+    if (sending.breaks > breaks) throw new SendUnavailable('a message before it was not sent');
+    return work();
+  });
+  sending.last = done.catch((err) => {
+    if (!(err instanceof SendRefused || err instanceof SendDeferred)) sending.breaks += 1;
+  });
   return done;
 }
 

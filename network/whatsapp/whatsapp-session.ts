@@ -133,7 +133,7 @@ async function createContext(
       now: () => deps.clock.now(),
     }),
     stanzas: createStanzas(keys),
-    sending: Promise.resolve(),
+    sending: { last: Promise.resolve(), breaks: 0 },
     arrivals: createPump(told('arrivals')),
     receipts: createPump(told('receipts')),
     revision: 0,

@@ -252,6 +252,25 @@ describe('a message that got no answer', () => {
     }
   });
 
+  it('and could not be composed is followed by nothing that was waiting behind it', async () => {
+    const messages = [text('status@broadcast'), text(friend.jid, 'behind it')];
+    const { read } = kept.keys;
+    kept.keys.read = async (kind, ids) => {
+      if (kind === 'contact') throw new Error('the database is away');
+      return read.call(kept.keys, kind, ids);
+    };
+    const sent = messages.map((message) => assert.rejects(session.session.send(message)));
+    await Promise.all(sent);
+    kept.keys.read = read;
+    assert.deepEqual(messages.map(entryOf), [undefined, undefined]);
+    await Promise.all(messages.map((message) => session.session.send(message)));
+    const order = network.ledger.slice(-2).map(({ id }) => id);
+    assert.deepEqual(
+      order,
+      messages.map(({ networkId }) => networkId),
+    );
+  });
+
   it('and could not be stored has not been sent; the next session sends it', async () => {
     const message = text(friend.jid);
     kept.keys.beforeWrite = (changes) => {
