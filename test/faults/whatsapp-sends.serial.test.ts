@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { randomInt, randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { networkIdOf } from '@posthorn/core/platform/ids.ts';
+import { waitFor } from '../support/process.ts';
+import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
+import { type Call, type Paired, pairAll, useWhatsAppSystem } from '../support/whatsapp/paired-system.ts';
+import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
+import { createTerminator } from './hurt-workers.ts';
+import { SCALE } from './traffic.ts';
+
+const KILLS = SCALE === 1 ? 1_000 : 20;
+const INSTANCES = 4;
+/** Of each instance between two requests. */
+const PAUSE_MS = 40;
+/** So many messages of an instance may wait: they are there to be hurt, not to pile up. */
+const WAITING_MAX = 40;
+/** A kill comes within so long after all are connected. */
+const SENDING_MS = 800;
+const BACK_MS = 120_000;
+const LAST_MS = 180_000;
+
+/** What is killed. A process takes the longest to come back. */
+const WHATS = ['answers', 'connections', 'process', 'answers', 'database', 'lease'] as const;
+
+/** What one instance was told to send, in the order of the 202s. */
+interface Sent {
+  messageId: string;
+  readers: readonly PhoneHandle[];
+}
+
+test(`${KILLS} kills of workers, connections, the database and leases while WhatsApp messages are sent: each device decrypts each message once, in order`, async (t) => {
+  const { network, system, call } = await useWhatsAppSystem(t);
+  const terminator = createTerminator(system.env.DATABASE_URL!);
+  t.after(() => terminator.close());
+  const friend = network.phone('5511900000000', 'Friend');
+  const phones = Array.from({ length: INSTANCES }, (_, nth) => network.phone(`551191111000${nth}`));
+  const paired = await pairAll(call, phones);
+  await Promise.all(paired.map(({ phone }) => saveContact(phone, friend)));
+  await waitFor(async () => {
+    const { rows } = await system.db.query(
+      `SELECT DISTINCT instance_id FROM session_keys WHERE kind = 'contact'`,
+    );
+    return rows.length === INSTANCES;
+  });
+
+  // No receipt of it proves that a message has arrived: those without an answer are repeated.
+  friend.goOffline();
+  const stopping = new AbortController();
+  const sending = paired.map((each, nth) => sendAll(network, call, each, { friend, nth }, stopping.signal));
+  for (const each of sending) each.catch(() => stopping.abort());
+  const kinds = new Map<string, number>();
+  for (let kill = 0; kill < KILLS && !stopping.signal.aborted; kill += 1) {
+    // Whoever is killed should be sending.
+    await waitFor(() => phones.every(({ device }) => device.connection !== null), BACK_MS, {
+      what: `all are back after kill ${kill}`,
+    });
+    await delay(randomInt(SENDING_MS));
+    const what = WHATS[kill % WHATS.length]!;
+    kinds.set(what, (kinds.get(what) ?? 0) + 1);
+    network.faults.onMessage = null;
+    if (what === 'connections') network.control.dropAll();
+    else if (what === 'database') await terminator.endAll();
+    else if (what === 'lease') await terminator.cutLocks();
+    else if (what === 'answers') await loseAnswers(network);
+    else {
+      const victim = system.workers[randomInt(system.workers.length)]!;
+      await victim.kill('SIGKILL');
+      await victim.restart();
+    }
+  }
+  stopping.abort();
+  network.faults.onMessage = null;
+  const sent = await Promise.all(sending);
+
+  await waitFor(
+    async () => {
+      const { rows } = await system.db.query('SELECT 1 FROM outbox LIMIT 1');
+      return rows.length === 0;
+    },
+    LAST_MS,
+    { what: 'everything has an outcome', everyMs: 200 },
+  );
+  friend.comeOnline();
+  const { rows: failed } = await system.db.query(
+    `SELECT id, failed_reason FROM messages WHERE direction = 'outbound' AND status = 'failed'`,
+  );
+  assert.deepEqual(failed, [], 'nothing failed, and no outcome is unknown');
+  for (const [nth, { phone }] of paired.entries()) await proveOnce(phone, sent[nth]!);
+  assert.deepEqual(network.problems, []);
+  const repeated = network.ledger.filter(({ timesSeen }) => timesSeen > 1).length;
+  t.diagnostic(
+    `${network.ledger.length} messages, of which ${repeated} reached the network more than once; ${JSON.stringify([...kinds])}`,
+  );
+});
+
+/** A status goes to those who are saved. */
+async function saveContact(phone: PhoneHandle, friend: PhoneHandle): Promise<void> {
+  await until(() => phone.device.fetches > 0, 'the first fetch of the account');
+  const contactAction = { fullName: 'Friend', saveOnPrimaryAddressbook: true };
+  phone.publish('critical_unblock_low', ['contact', friend.jid], { contactAction });
+}
+
+/** Sends to a contact, a group, the statuses and to somebody new, in turn; each request until its 202. */
+async function sendAll(
+  network: WhatsAppNetwork,
+  call: Call,
+  { id, phone }: Paired,
+  { friend, nth }: { friend: PhoneHandle; nth: number },
+  signal: AbortSignal,
+): Promise<Sent[]> {
+  const group = network.group(phone, `Group ${nth}`, [friend]).jid;
+  const sent: Sent[] = [];
+  for (let at = 0; !signal.aborted; at += 1) {
+    const text = `${nth}.${at}`;
+    const stranger = at % 4 === 3 ? network.phone(`55119${nth}${String(at).padStart(7, '0')}`) : null;
+    const [path, body] = [
+      ['text', { to: friend.number, text }],
+      ['text', { to: group, text }],
+      ['status/text', { text }],
+      ['text', { to: stranger?.number, text }],
+    ][at % 4] as [string, object];
+    const key = randomUUID();
+    const messageId = await waitFor(
+      async () => {
+        const answer = await call('POST', `/${id}/messages/${path}`, body, key);
+        if (
+          answer.status >= 400 &&
+          answer.status < 500 &&
+          answer.body.error_code !== 'INSTANCE_NOT_CONNECTED'
+        )
+          throw new Error(JSON.stringify(answer.body));
+        return answer.status === 202 && (answer.body.message_id as string);
+      },
+      120_000,
+      { what: `the 202 of ${text}`, everyMs: 50 },
+    );
+    sent.push({ messageId, readers: [stranger ?? friend, phone] });
+    await delay(PAUSE_MS);
+    // The phone of an instance has a copy of all that the instance sends.
+    while (sent.length - phone.messages.length > WAITING_MAX && !signal.aborted) await delay(PAUSE_MS);
+  }
+  return sent;
+}
+
+/** The network has the next message of each device, and its answer is lost with the line. Resolves when one is. */
+async function loseAnswers(network: WhatsAppNetwork): Promise<void> {
+  const lost = new Set<object>();
+  network.faults.onMessage = (device) => {
+    if (lost.has(device)) return null;
+    lost.add(device);
+    return 'drop_after_ledger';
+  };
+  await waitFor(() => lost.size > 0, BACK_MS, { what: 'an answer is lost' });
+}
+
+/** `timesSeen` counts what a phone could decrypt, whatever its id. */
+async function proveOnce(phone: PhoneHandle, sent: readonly Sent[]): Promise<void> {
+  for (const reader of new Set(sent.flatMap(({ readers }) => readers))) {
+    const ids = sent
+      .filter(({ readers }) => readers.includes(reader))
+      .map(({ messageId }) => networkIdOf(messageId));
+    await reader.message(ids.at(-1)!);
+    const ours = new Set(ids);
+    const shown = reader.messages.filter(({ id }) => ours.has(id));
+    const where = `what ${reader.number} has of ${phone.number}`;
+    assert.deepEqual(
+      shown.filter(({ timesSeen }) => timesSeen !== 1),
+      [],
+      where,
+    );
+    const at = ids.findIndex((id, nth) => shown[nth]?.id !== id);
+    assert.deepEqual([at, shown.length], [-1, ids.length], where);
+    assert.deepEqual(reader.phone.failures, []);
+  }
+}
