@@ -8,9 +8,9 @@ import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
 import { type Call, type Paired, pairAll, useWhatsAppSystem } from '../support/whatsapp/paired-system.ts';
 import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
 import { createTerminator } from './hurt-workers.ts';
-import { SCALE } from './traffic.ts';
+import { sized } from './size.ts';
 
-const KILLS = SCALE === 1 ? 1_000 : 20;
+const KILLS = sized(20, 60, 1_000);
 const INSTANCES = 4;
 /** Of each instance between two requests. */
 const PAUSE_MS = 40;
