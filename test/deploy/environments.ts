@@ -13,7 +13,6 @@ export interface RoleEnvironment {
 const FILLED: Readonly<Record<string, string>> = {
   API_HOST: 'api.example.com',
   BILLING_HOST: 'billing.example.com',
-  FRONTEND_URL: 'https://app.example.com',
   PUBLIC_URL: 'https://api.example.com',
   BILLING_PUBLIC_URL: 'https://billing.example.com',
   NETWORK_DRIVERS: 'sandbox',

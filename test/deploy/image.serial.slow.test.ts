@@ -47,12 +47,13 @@ describe('the image of deploy/Dockerfile', () => {
     const { packages } = JSON.parse(readFileSync(path.join(projectRoot, 'package-lock.json'), 'utf8'));
     const forDevelopment = Object.entries<{ dev?: boolean }>(packages).filter(([, { dev }]) => dev);
     assert.ok(forDevelopment.length > 100);
-    const left = ['test', 'bench', 'docs', 'sdk', 'cli', '.git'];
+    const left = ['test', 'bench', 'docs', 'sdk', 'cli', 'console', '.git'];
     const found = [...forDevelopment.map(([folder]) => folder), ...left].filter((folder) =>
       existsSync(inImage(`opt/posthorn/${folder}`)),
     );
     assert.deepEqual(found, []);
     assert.ok(existsSync(inImage('opt/posthorn/server/dist/reference.js')), 'the page of /docs');
+    assert.ok(existsSync(inImage('opt/posthorn/server/dist/console/index.html')), 'the console');
   });
 
   it('has no secret, neither of the checkout that it was built in nor of its own', () => {
@@ -172,7 +173,8 @@ describe('the roles of the image, on a read-only file system', () => {
     const messageId = await account.sendText('Hello from a container!');
     await account.untilTold(messageId, ['message.sent', 'message.delivered', 'message.read']);
     assert.equal(await account.statusOf(messageId), 'read');
-    assert.ok((await fetch(`${urlOf('messaging')}/docs`)).ok);
+    for (const page of ['docs', 'console'])
+      assert.ok((await fetch(`${urlOf('messaging')}/${page}`)).ok, page);
     const plans = await fetch(`${urlOf('billing')}/v1/billing/plans`);
     assert.ok(plans.ok, `${plans.status}`);
   });
