@@ -277,7 +277,7 @@ describe('the profile', () => {
     assert.deepEqual(await cli.json(['usage']), { messages_today: 1 });
     assert.deepEqual(await cli.json(['usage', '--instance', 'sales']), { messages_today: 1 });
     const unknown = await cli.run(['usage', '--instance', 'nobody']);
-    assert.equal(unknown.code, 2);
+    assert.equal(unknown.code, 5);
     await cli.json(['instances', 'delete', 'sales', '--yes']);
     const { code, stderr } = await cli.run(['usage']);
     assert.equal(code, 2);
