@@ -6,6 +6,7 @@ import {
   PASSWORD_RESET_LIFETIME_MINUTES,
 } from '@posthorn/contract/limits.ts';
 import { z } from 'zod/v4';
+import { consoleUrl } from './console-url.ts';
 import { type AddressRange, parseAddressRange } from './http/client-address.ts';
 
 const flag = z.stringbool();
@@ -263,7 +264,7 @@ export function loadConfig(env: Environment): Config {
     throw new ConfigError('S3_ACCESS_KEY_ID is required with S3_SECRET_ACCESS_KEY');
   return {
     ...config,
-    FRONTEND_URL: config.FRONTEND_URL ?? `${config.PUBLIC_URL.replace(/\/+$/, '')}/console`,
+    FRONTEND_URL: config.FRONTEND_URL ?? consoleUrl(config.PUBLIC_URL).href,
   };
 }
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { apiError } from '@posthorn/contract/api-error.ts';
+import { consoleUrl } from '@posthorn/core/platform/console-url.ts';
 import type { Request } from 'express';
 import { send } from './answer.ts';
 import { sendError } from './answer-error.ts';
@@ -51,7 +52,7 @@ export function serveConsole(app: HttpApp, deps: ConsoleDeps): void {
   const built = readConsole(deps.folder ?? BUILT_FOLDER);
   if (!built) deps.log.warn(NOT_BUILT);
   const route = unmatchedRoute(deps.metrics, 'console');
-  const base = `${new URL(deps.publicUrl).pathname.replace(/\/+$/, '')}/console`;
+  const base = consoleUrl(deps.publicUrl).pathname;
   app.express.use((request, response, next) => {
     const isAsked = request.path === '/' ? built !== null : /^\/console(\/|$)/.test(request.path);
     if (!isAsked || !['GET', 'HEAD'].includes(request.method)) return next();

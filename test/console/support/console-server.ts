@@ -19,7 +19,7 @@ export async function startConsoleServer(): Promise<ConsoleServer> {
   const [port, sandboxPort, billingPort] = [await freePort(), await freePort(), await freePort()];
   const dataDir = path.join(dir, '.data');
   const server = await startProcess({
-    entry: 'standalone/main.ts',
+    entry: 'standalone/main.js',
     env: {
       DATA_DIR: dataDir,
       PORT: String(port),
