@@ -25,16 +25,17 @@ test(`a worker killed ${KILLS} times with deliveries in its hands: they are made
   const bus = await createBus({ url: system.env.DATABASE_URL!, log, name: 'test' });
   t.after(() => bus.close());
   const arrivedAt = new Map<string, number>();
+  // The receiver answers nobody until the worker is killed, so that the killed one has its hands full.
+  let killed = Promise.withResolvers<void>();
   const receiver = await startReceiver(
     (req, res) => {
       const id = String(req.headers['webhook-id']);
-      // A receiver that takes its time, so that the killed worker has its hands full.
-      setTimeout(() => {
+      void killed.promise.then(() => {
         // Of an attempt whose sender is dead nobody will ever know that it was made.
         if (req.socket.destroyed) return;
         if (!arrivedAt.has(id)) arrivedAt.set(id, performance.now());
         res.end('ok');
-      }, 400);
+      });
     },
     { keep: false },
   );
@@ -47,6 +48,7 @@ test(`a worker killed ${KILLS} times with deliveries in its hands: they are made
   const emitted: string[] = [];
   const waits: number[] = [];
   for (let kill = 0; kill < KILLS; kill += 1) {
+    killed = Promise.withResolvers();
     for (let burst = 0; burst < 20; burst += 1) {
       const events = await emitEvents({ db: system.db, bus } as Parts, companyId, 20);
       emitted.push(...events.map(({ eventId }) => eventId));
@@ -66,6 +68,7 @@ test(`a worker killed ${KILLS} times with deliveries in its hands: they are made
     const victim = (await knownWorkers(system)).find(({ id }) => id === busy.claimed_by)!.process;
     await victim.kill('SIGKILL');
     const killedAt = performance.now();
+    killed.resolve();
     await waitFor(
       async () =>
         (await system.db.query('SELECT 1 FROM webhook_deliveries LIMIT 1')).rows.length === 0 &&
