@@ -9,7 +9,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { ensureProgram } from '@posthorn/test/support/debian-package.ts';
@@ -20,7 +20,8 @@ const run = promisify(execFile);
 /** The Debian of the Dockerfile's own bases. */
 const SUITE = 'trixie';
 const MIRROR = 'http://deb.debian.org/debian';
-const STORAGE = path.join(projectRoot, 'node_modules/.cache/images');
+/** Outside of the checkout: other tests copy that, and links of an image lead anywhere. */
+const STORAGE = path.join(process.env.XDG_CACHE_HOME ?? path.join(homedir(), '.cache'), 'posthorn-images');
 const MAX_OUTPUT_BYTES = 32 * 1024 * 1024;
 
 const PATH = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';

@@ -55,6 +55,10 @@ test(`${KILLS} kills of workers, connections, the database and leases while What
     // Whoever is killed should be sending.
     await waitFor(() => phones.every(({ device }) => device.connection !== null), BACK_MS, {
       what: `all are back after kill ${kill}`,
+    }).catch(async (err: Error) => {
+      const { rows } = await system.db.query('SELECT phone, state, wanted, last_error FROM instances');
+      const said = system.workers.map((worker) => worker.output().slice(-2_000)).join('\n');
+      throw new Error(`${err.message}: ${JSON.stringify([...kinds])} ${JSON.stringify(rows)}\n${said}`);
     });
     await delay(randomInt(SENDING_MS));
     const what = WHATS[kill % WHATS.length]!;

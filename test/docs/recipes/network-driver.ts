@@ -106,11 +106,6 @@ function sessionOf(session: NetworkSession): NetworkSession {
   },
   {
     file: 'worker/network-driver.ts',
-    before: "import { createSandboxDriver } from '@posthorn/network/sandbox/driver.ts';\n",
-    add: "import { createPostboxDriver } from '@posthorn/network/postbox/driver.ts';\n",
-  },
-  {
-    file: 'worker/network-driver.ts',
     replace: '{ sandbox: 0, whatsapp: 1_000 }',
     by: '{ sandbox: 0, whatsapp: 1_000, postbox: 500 }',
   },
@@ -121,9 +116,11 @@ function sessionOf(session: NetworkSession): NetworkSession {
   },
   {
     file: 'worker/network-driver.ts',
-    before: "    case 'whatsapp':\n",
-    add: `    case 'postbox':
+    before: "    case 'whatsapp': {\n",
+    add: `    case 'postbox': {
+      const { createPostboxDriver } = await import('@posthorn/network/postbox/driver.ts');
       return createPostboxDriver({ url: config.POSTBOX_URL });
+    }
 `,
   },
   {
