@@ -10,7 +10,7 @@ import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
 import { createTerminator } from './hurt-workers.ts';
 import { sized } from './size.ts';
 
-const KILLS = sized(20, 60, 1_000);
+const KILLS = sized(20, 20, 1_000);
 const INSTANCES = 4;
 /** Of each instance between two requests. */
 const PAUSE_MS = 40;
