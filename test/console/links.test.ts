@@ -1,24 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { createClient, createSession } from '@posthorn/sdk/index.ts';
-import { findBarriers, findTokens, openBrowser, type TestBrowser } from './support/browser.ts';
-import { type ConsoleServer, startConsoleServer } from './support/console-server.ts';
+import { findBarriers, findTokens } from './support/browser.ts';
 import { PASSWORD, signIn, signUp } from './support/person.ts';
+import { useConsole } from './support/use-console.ts';
 
 const NEW_PASSWORD = 'another horse battery';
 
-let server: ConsoleServer;
-let browser: TestBrowser;
-before(async () => {
-  server = await startConsoleServer();
-  browser = await openBrowser(server.url);
-});
-after(async () => {
-  await browser?.close();
-  await server?.close();
-});
+const started = useConsole();
 
 async function linkTo(address: string, page: string): Promise<string> {
+  const { server } = started;
   const pattern = new RegExp(`${server.url}/console/${page}\\S*`);
   const link = pattern.exec((await server.mailTo(address, pattern)).text)?.[0];
   assert.ok(link);
@@ -27,6 +19,7 @@ async function linkTo(address: string, page: string): Promise<string> {
 
 describe('the links of mails', () => {
   test('a reset sets another password, and leaves no token in the address', async () => {
+    const { server, browser } = started;
     const { page, faults } = await browser.visit();
     const email = await signUp(server, page);
     await page.goto(`${server.url}/console/forgot-password`);
@@ -48,6 +41,7 @@ describe('the links of mails', () => {
   });
 
   test('an invitation makes an agent, who sees the messages alone', async () => {
+    const { server, browser } = started;
     const owner = await browser.visit();
     const email = await signUp(server, owner.page);
     const session = createSession({ baseUrl: server.url });

@@ -1,17 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import {
-  DESKTOP,
-  findBarriers,
-  findTokens,
-  openBrowser,
-  PHONE,
-  type TestBrowser,
-} from './support/browser.ts';
-import { type ConsoleServer, startConsoleServer } from './support/console-server.ts';
+import { DESKTOP, findBarriers, findTokens, PHONE } from './support/browser.ts';
 import { startEndpoint } from './support/endpoint.ts';
 import { open, PASSWORD, pairInstance, signIn, signUp } from './support/person.ts';
+import { useConsole } from './support/use-console.ts';
 
 /** Drawn as it stands: markup, and a mark that turns what follows around. */
 const HOSTILE = 'Hello <img src=x onerror=alert(1)> \u202eolleh';
@@ -21,21 +14,13 @@ const PIXEL = Buffer.from(
   'base64',
 );
 
-let server: ConsoleServer;
-let browser: TestBrowser;
-before(async () => {
-  server = await startConsoleServer();
-  browser = await openBrowser(server.url);
-});
-after(async () => {
-  await browser?.close();
-  await server?.close();
-});
+const started = useConsole();
 
 for (const [name, size] of Object.entries({ DESKTOP, PHONE }))
   describe(`at the width of a ${name.toLowerCase()}`, () => {
     // long: one story, whose steps need those before them
     test('one signs up, pairs, sends, sees it read, mends a webhook and replays', async () => {
+      const { server, browser } = started;
       const { page, faults, context } = await browser.visit(size);
       const barriers: string[] = [];
       const look = async () => {

@@ -1,10 +1,11 @@
-import { Alert, TextInput } from '@mantine/core';
+import { Alert } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAuth } from '../../api/api-context.ts';
 import { ApiError } from '../../api/api-error.tsx';
 import { AuthCard } from '../../components/auth-card.tsx';
+import { EmailInput } from '../../components/email-input.tsx';
 import { TextLink } from '../../components/links.tsx';
 import { SubmitForm } from '../../components/submit-form.tsx';
 
@@ -23,14 +24,7 @@ export function ForgotPasswordPage() {
         onSubmit={() => ask.mutate()}
         error={ask.error && <ApiError error={ask.error} />}
       >
-        <TextInput
-          label={t('session.email')}
-          type="email"
-          autoComplete="username"
-          required
-          value={email}
-          onChange={(event) => setEmail(event.target.value)}
-        />
+        <EmailInput value={email} onChange={setEmail} />
       </SubmitForm>
       <TextLink to="/login" size="sm">
         {t('session.forgot.back')}

@@ -1,4 +1,4 @@
-import { Alert, Group, PasswordInput, Text, TextInput } from '@mantine/core';
+import { Alert, Group, PasswordInput, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useRouter, useSearch } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
@@ -6,6 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { useAuth, useAuthState } from '../../api/api-context.ts';
 import { ApiError, textOfCode } from '../../api/api-error.tsx';
 import { AuthCard } from '../../components/auth-card.tsx';
+import { EmailInput } from '../../components/email-input.tsx';
 import { TextLink } from '../../components/links.tsx';
 import { SubmitForm } from '../../components/submit-form.tsx';
 
@@ -31,14 +32,7 @@ export function SignInPage() {
         onSubmit={() => signIn.mutate()}
         error={signIn.error && <ApiError error={signIn.error} />}
       >
-        <TextInput
-          label={t('session.email')}
-          type="email"
-          autoComplete="username"
-          required
-          value={email}
-          onChange={(event) => setEmail(event.target.value)}
-        />
+        <EmailInput value={email} onChange={setEmail} />
         <PasswordInput
           label={t('session.password')}
           autoComplete="current-password"
