@@ -8,7 +8,7 @@ import { send } from './answer.ts';
 import { sendError } from './answer-error.ts';
 import type { Call } from './call.ts';
 import { type AppDeps, type HttpApp, openCall } from './create-app.ts';
-import { unmatchedRoute } from './prepared-route.ts';
+import { routeOutsideContract } from './prepared-route.ts';
 
 export interface ConsoleDeps extends AppDeps {
   /** Where browsers reach this service; a path in it is kept in front. */
@@ -51,7 +51,7 @@ const FOR_EVER = 'public, max-age=31536000, immutable';
 export function serveConsole(app: HttpApp, deps: ConsoleDeps): void {
   const built = readConsole(deps.folder ?? BUILT_FOLDER);
   if (!built) deps.log.warn(NOT_BUILT);
-  const route = unmatchedRoute(deps.metrics, 'console');
+  const route = routeOutsideContract(deps.metrics, 'console');
   const base = consoleUrl(deps.publicUrl).pathname;
   app.express.use((request, response, next) => {
     const isAsked = request.path === '/' ? built !== null : /^\/console(\/|$)/.test(request.path);

@@ -13,7 +13,7 @@ import { type ErrorDeps, sendError } from './answer-error.ts';
 import { Call, UPGRADE, type Upgrade } from './call.ts';
 import type { Cors } from './cors.ts';
 import { inTurns, owesAnswer } from './in-turns.ts';
-import { type PreparedRoute, unmatchedRoute } from './prepared-route.ts';
+import { type PreparedRoute, routeOutsideContract } from './prepared-route.ts';
 
 export interface AppDeps extends ErrorDeps {
   cors: Cors;
@@ -58,7 +58,7 @@ const CHECK_CONNECTIONS_MS = 1_000;
  */
 export function createApp(deps: AppDeps): HttpApp {
   const app = createExpress(deps);
-  const unmatched = unmatchedRoute(deps.metrics);
+  const unmatched = routeOutsideContract(deps.metrics, 'unmatched');
   /** Answers requests that no route handled, and errors thrown by routes. */
   const finish = (request: Request, response: Response, err: unknown): void => {
     const call = request.call ?? openCall(deps, request, response, unmatched);

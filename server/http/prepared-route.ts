@@ -145,8 +145,8 @@ function hasField(schema: unknown, name: string): boolean {
   return shape !== undefined && Object.hasOwn(shape, name);
 }
 
-/** Stands for requests that no route matched, or, under another name, for files that no contract describes. */
-export function unmatchedRoute(metrics: Metrics, name = 'unmatched'): PreparedRoute {
+/** Describes requests to paths of no contract: the console's, and those that nothing serves. `name` is their metric's. */
+export function routeOutsideContract(metrics: Metrics, name: string): PreparedRoute {
   return {
     name,
     path: '*',
