@@ -68,6 +68,7 @@ test('a collection that the network leaves out of its answer is not asked for ag
     network.faults.leavesOut = null;
   });
   device.leftOut = 0;
+  await firstFetch(own);
   own.publish('regular_low', ['archive', friend.jid], { archiveChatAction: { archived: true } });
   own.publish('regular', ['label_edit', '9'], {
     labelEditAction: { name: 'Behind', color: 2, deleted: false },
