@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { createDb, type Db } from '@posthorn/core/platform/database/db.ts';
 import { createTestClock, type TestClock } from '@posthorn/core/platform/process/clock.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
@@ -76,6 +78,48 @@ for (const [random, factor] of [
     await logged(8);
   });
 }
+
+test('a retry that is scheduled during a scan is not forgotten until the next scan', async (t) => {
+  const clock = createTestClock(new Date());
+  const answers: ServerResponse[] = [];
+  const receiver = await startReceiver((_req, res) => void answers.push(res));
+  t.after(receiver.close);
+  const company = await seedCompany(parts.db);
+  const webhook = await seedWebhook(parts.db, company.companyId, receiver.url);
+  let held: { release(): void } | null = null;
+  let holds = false;
+  const db = createDb({ url: parts.url, poolSize: 6, log: parts.log, name: 'test worker', plans: 'indexed' });
+  t.after(() => db.close());
+  const query: Db['query'] = async (request, ...values) => {
+    const result = await db.query(request as never, ...(values as []));
+    if (holds && typeof request === 'object' && request.name === 'deliveries-find-all')
+      await new Promise<void>((resolve) => {
+        held = { release: resolve };
+      });
+    return result as never;
+  };
+  const dispatcher = await startDispatcher(parts, { clock, db: { ...db, query }, random: () => 0.5 });
+  t.after(dispatcher.close);
+  const logged = (count: number) =>
+    waitFor(async () => (await logsOf(parts.db, webhook.id)).length === count);
+  await emitEvents(parts, company.companyId, 1, { createdAt: clock.now() });
+  (await waitFor(() => answers[0])).writeHead(500).end();
+  await logged(1);
+  await advance(clock, 5_000);
+  const second = await waitFor(() => answers[1]);
+  holds = true;
+  await advance(clock, 1_000);
+  const scan = await waitFor(() => held);
+  holds = false;
+  second.writeHead(500).end();
+  await logged(2);
+  // The next scan waits twenty times as long as this one took, which is longer than the minute until the retry.
+  await delay(3_500);
+  scan.release();
+  await advance(clock, 60_000);
+  (await waitFor(() => answers[2])).end('ok');
+  await waitFor(async () => (await pendingOf(parts.db, webhook.id)) === 0);
+});
 
 test('Retry-After in seconds or as a date moves the retry; a refusal for good is tried 3 times only', async (t) => {
   const clock = createTestClock(new Date());

@@ -144,12 +144,16 @@ function guessActive(endpoints: FindWorkDeps['endpoints']): boolean {
  */
 async function scan({ db, endpoints }: FindWorkDeps): Promise<number> {
   const startedAt = performance.now();
+  const retriesBefore = new Map([...endpoints.all].map(([id, { retryAtMs }]) => [id, retryAtMs]));
   for (const due of await findAllDue(db)) {
     const endpoint = endpoints.get(due.webhookId, due.companyId);
+    // An attempt failed during the scan: its delivery may have been read as due, before the result was recorded.
+    const hasNewRetry =
+      endpoint.retryAtMs !== null && endpoint.retryAtMs !== retriesBefore.get(due.webhookId);
     if (due.retryAt === null) {
       endpoint.moreFresh = true;
       endpoint.freshFromId = 0;
-    } else endpoint.retryAtMs = due.retryAt.getTime();
+    } else if (!hasNewRetry) endpoint.retryAtMs = due.retryAt.getTime();
   }
   endpoints.forgetIdle({ monotonicMs: performance.now() });
   return Math.max(SCAN_MS, (performance.now() - startedAt) * 20);
