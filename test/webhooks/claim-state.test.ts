@@ -16,7 +16,7 @@ import {
 } from '@posthorn/worker/webhooks/claim-state.ts';
 
 function quota(webhookId: number, fresh: number, retries = 0): Quota {
-  return { webhookId, fresh, retries, ahead: 0, fromId: 0 };
+  return { webhookId, fresh, retries, ahead: 0, fromId: 0, aheadFromId: 0 };
 }
 
 /** Webhook 70 is one of company 7, and so on. */

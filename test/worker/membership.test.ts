@@ -60,7 +60,7 @@ test('a frozen worker is declared dead within 15 s: its connections end, its epo
   const { id, ended } = await frozenWorker();
   const claim = (worker: number | null) =>
     claimDeliveries(parts.db, {
-      quotas: [{ webhookId: webhook.id, fresh: 10, retries: 10, ahead: 0, fromId: 0 }],
+      quotas: [{ webhookId: webhook.id, fresh: 10, retries: 10, ahead: 0, fromId: 0, aheadFromId: 0 }],
       now: new Date(Date.now() + 1_000),
       leaseMs: 60_000,
       worker,

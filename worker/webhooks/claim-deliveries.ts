@@ -14,6 +14,8 @@ export interface Quota {
   ahead: number;
   /** First attempts with a lower id are skipped. */
   fromId: number;
+  /** If `ahead` is above 0: retries with a lower id are skipped. */
+  aheadFromId: number;
 }
 
 /** A claimed delivery, held by this process until its lease ends, for one attempt. */
@@ -52,6 +54,7 @@ export async function claimDeliveries(
       now,
       new Date(now.getTime() + options.leaseMs),
       options.worker ?? null,
+      quotas.map((quota) => quota.aheadFromId),
     ],
   });
   return rows.map((row) => ({
@@ -88,10 +91,10 @@ interface ClaimedRow {
 const HOLDER_IS_GONE = holderIsGone('claimed_by');
 const CLAIM = `
 WITH quota AS (
-  SELECT q.webhook_id, q.fresh, q.retries, q.from_id, q.ahead, w.xmin::text AS version
+  SELECT q.webhook_id, q.fresh, q.retries, q.from_id, q.ahead, q.ahead_from_id, w.xmin::text AS version
   FROM (SELECT set_config('synchronous_commit', 'off', true)) nowait,
-       unnest($1::int[], $2::int[], $3::int[], $4::bigint[], $5::int[])
-         AS q (webhook_id, fresh, retries, from_id, ahead)
+       unnest($1::int[], $2::int[], $3::int[], $4::bigint[], $5::int[], $9::bigint[])
+         AS q (webhook_id, fresh, retries, from_id, ahead, ahead_from_id)
   LEFT JOIN webhooks w ON w.id = ANY (ARRAY[q.webhook_id])
   LEFT JOIN companies c ON c.id = ANY (ARRAY[w.company_id])
   WHERE w.enabled IS NOT FALSE AND (c.status IS NULL OR c.status = 'active')
@@ -110,7 +113,7 @@ WITH quota AS (
   UNION ALL
   SELECT d.id, q.version FROM quota q CROSS JOIN LATERAL (
     SELECT id FROM webhook_deliveries
-    WHERE (webhook_id, id) >= (q.webhook_id, 0) AND webhook_id <= q.webhook_id AND attempts <> 0
+    WHERE (webhook_id, id) >= (q.webhook_id, q.ahead_from_id) AND webhook_id <= q.webhook_id AND attempts <> 0
       AND (next_attempt_at <= $6 OR (attempts <= q.ahead AND (early_from IS NULL OR early_from <= $6)))
       AND (leased_until IS NULL OR leased_until < $6 OR ${HOLDER_IS_GONE})
     ORDER BY webhook_id, id LIMIT CASE WHEN q.ahead = 0 THEN 0 ELSE q.retries END FOR UPDATE SKIP LOCKED) d

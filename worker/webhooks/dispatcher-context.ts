@@ -74,6 +74,7 @@ export function release(context: DispatcherContext, deliveries: HeldDelivery[]):
   for (const { webhookId, attempts } of deliveries) {
     const endpoint = endpointOf(context, webhookId);
     endpoint.freshFromId = 0;
+    endpoint.aheadFromId = 0;
     if (attempts === 0) endpoint.hasReleased = true;
   }
   // Deliveries whose lease has ended may belong to another worker by now.

@@ -34,6 +34,8 @@ export interface Endpoint {
    * each second, for rows committed late, released, or lost by another worker.
    */
   freshFromId: number;
+  /** The same for its retries while it catches up: they are claimed in order of their ids. */
+  aheadFromId: number;
   /** Due time of the earliest known retry (ms of the clock); null: none known. */
   retryAtMs: number | null;
   inFlight: number;
@@ -79,7 +81,7 @@ export const ID_MARGIN = 200;
  */
 export function learnFromClaim(endpoint: Endpoint, asked: Quota, claimed: readonly ClaimedDelivery[]): void {
   const fresh = claimed.filter((delivery) => delivery.attempts === 0);
-  const retries = claimed.length - fresh.length;
+  const late = claimed.filter((delivery) => delivery.attempts > 0);
   if (asked.fresh > 0) {
     // A full claim means there is more. A short one emptied the queue.
     const isFull = fresh.length >= asked.fresh;
@@ -90,9 +92,17 @@ export function learnFromClaim(endpoint: Endpoint, asked: Quota, claimed: readon
     const last = fresh.at(-1);
     if (last) endpoint.freshFromId = Math.max(0, last.id - ID_MARGIN);
   }
-  if (asked.retries > 0 && retries >= asked.retries) endpoint.retryAtMs = 0;
-  noteClaim(endpoint.catchUp, asked, retries, performance.now());
+  if (asked.retries > 0 && late.length >= asked.retries) endpoint.retryAtMs = 0;
+  learnFromAhead(endpoint, asked, late);
   if (claimed.length > 0) endpoint.activeAtMs = performance.now();
+}
+
+function learnFromAhead(endpoint: Endpoint, asked: Quota, retries: readonly ClaimedDelivery[]): void {
+  const isFull = retries.length >= asked.retries;
+  endpoint.aheadFromId = asked.ahead > 0 && isFull ? (retries.at(-1)?.id ?? 0) : 0;
+  // A short claim says that nothing is left only if it began at the front.
+  if (isFull || asked.aheadFromId === 0)
+    noteClaim(endpoint.catchUp, asked, retries.length, performance.now());
 }
 
 /** How much each company could take of a claim now. */
@@ -158,7 +168,10 @@ export function createEndpoints() {
       queue = [...queue.slice(firstTurn), ...queue.slice(0, firstTurn)];
     }
     const granted = shareOut(queue, budget, shared ? TURNS_MAX : Number.POSITIVE_INFINITY);
-    for (const quota of granted) quota.fromId = all.get(quota.webhookId)!.freshFromId;
+    for (const quota of granted) {
+      const { freshFromId, aheadFromId } = all.get(quota.webhookId)!;
+      Object.assign(quota, { fromId: freshFromId, aheadFromId });
+    }
     return granted;
   }
 
@@ -189,6 +202,7 @@ function newEndpoint(webhookId: number, companyId: number): Endpoint {
     moreFresh: false,
     freshExpected: EXPECTED_MIN,
     freshFromId: 0,
+    aheadFromId: 0,
     retryAtMs: null,
     inFlight: 0,
     fresh: [],
@@ -287,6 +301,7 @@ function takeTurn(
         retries,
         ahead: first.ahead,
         fromId: 0,
+        aheadFromId: 0,
       });
     first.fresh -= fresh;
     first.retries -= retries;

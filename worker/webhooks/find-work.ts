@@ -153,7 +153,10 @@ async function scan({ db, endpoints }: FindWorkDeps): Promise<number> {
     if (due.retryAt === null) {
       endpoint.moreFresh = true;
       endpoint.freshFromId = 0;
-    } else if (!hasNewRetry) endpoint.retryAtMs = due.retryAt.getTime();
+    } else {
+      endpoint.aheadFromId = 0;
+      if (!hasNewRetry) endpoint.retryAtMs = due.retryAt.getTime();
+    }
   }
   endpoints.forgetIdle({ monotonicMs: performance.now() });
   return Math.max(SCAN_MS, (performance.now() - startedAt) * 20);
