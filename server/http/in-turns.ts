@@ -88,4 +88,20 @@ function endLine(line: Line, socket: Socket): void {
   line.isEnding = true;
   socket.pause();
   socket.on('resume', () => socket.pause());
+  closeWithoutTraces(socket);
+}
+
+/**
+ * At the end of a connection, Node makes an error for each request that was read and not answered. A thousand
+ * stack traces would take longer than the requests themselves, so these errors have none.
+ */
+function closeWithoutTraces(socket: Socket): void {
+  let limit = Error.stackTraceLimit;
+  socket.prependListener('close', () => {
+    limit = Error.stackTraceLimit;
+    Error.stackTraceLimit = 0;
+  });
+  socket.on('close', () => {
+    Error.stackTraceLimit = limit;
+  });
 }
