@@ -17,7 +17,7 @@ for (const start of [startSandboxContract, startWhatsAppContract]) {
   describe(`a pairing that another program uses too, ${start === startSandboxContract ? 'sandbox' : 'whatsapp'}:`, () => {
     let network: ContractNetwork;
     let api: Sending;
-    const logins: Logins = { opened: [], connected: 0, credentials: null };
+    const logins: Logins = { opened: [], connected: 0, accounts: [], credentials: null };
     const { opened } = logins;
     before(async () => {
       network = await start();
@@ -61,7 +61,7 @@ for (const start of [startSandboxContract, startWhatsAppContract]) {
 describe('an instance whose login the network has refused', () => {
   let whatsapp: Awaited<ReturnType<typeof startWhatsAppContract>>;
   let api: Sending;
-  const logins: Logins = { opened: [], connected: 0, credentials: null };
+  const logins: Logins = { opened: [], connected: 0, accounts: [], credentials: null };
   before(async () => {
     whatsapp = await startWhatsAppContract();
     api = await startSending({ worker: { driver: counting(whatsapp.driver, logins) } });
@@ -97,6 +97,35 @@ describe('an instance whose login the network has refused', () => {
     });
   }
 
+  it('logs in again when the owner before logs in late, once, and no event says so', async () => {
+    const instance = await pair(api, logins, await whatsapp.newPhone());
+    const paired = logins.credentials;
+    const { db } = api.api.parts;
+    const own = () => logins.opened.filter(({ instanceId }) => instanceId === instance.id);
+    const before = logins.accounts.filter((id) => id === instance.id).length;
+    await db.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_locks
+       WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+    );
+    const connectedAgain = (times: number) =>
+      waitFor(() => logins.accounts.filter((id) => id === instance.id).length === before + times, 30_000);
+    const loginLate = async () => {
+      const { keys } = own().at(-1)!;
+      const kept = { ...newKept(), credentials: paired, keys: keys as MemoryKeys };
+      const late = await openRecorded(whatsapp.driver, kept);
+      await waitFor(() => late.connected > 0, 30_000);
+      await late.session.close();
+    };
+    await connectedAgain(1);
+    await loginLate();
+    await connectedAgain(2);
+    assert.equal(await stateOf(api, instance), 'CONNECTED');
+    assert.equal(await ends(api, instance), 0);
+    await loginLate();
+    await waitFor(async () => (await stateOf(api, instance)) === 'DISCONNECTED', 30_000);
+    assert.equal((await connectionOf(api, instance)).moves[0].reason, 'replaced');
+  });
+
   it('says that it is locked out before it was ever connected, and refuses to be pushed', async (t) => {
     t.after(() => {
       whatsapp.network.faults.failLogin = null;
@@ -131,6 +160,8 @@ interface Logins {
   opened: OpenRequest[];
   /** Logins that the network took, after a pairing too. */
   connected: number;
+  /** The instances that these logged in. */
+  accounts: string[];
   /** The pairing's. */
   credentials: unknown;
 }
@@ -150,6 +181,7 @@ function counting(driver: NetworkDriver, logins: Logins): NetworkDriver {
         },
         connected() {
           logins.connected += 1;
+          logins.accounts.push(request.instanceId);
           sink.connected();
         },
       });

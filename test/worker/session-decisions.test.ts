@@ -9,6 +9,7 @@ import {
   backOffMs,
   type HeldSession,
   isErrorTold,
+  mayHaveRivalOwner,
   planForgetting,
   planSettling,
   startsAnew,
@@ -113,6 +114,14 @@ test('what follows when a session has ended', () => {
     ],
   ];
   for (const [reason, state, expected] of table) assert.deepEqual(afterEnd(reason, state), expected, reason);
+});
+
+test('a login of another program right after a take-over is taken for the previous owner, once', () => {
+  assert.deepEqual(afterEnd('replaced', 'CONNECTED', true), { grace: 'starts', retry: 'back_off' });
+  const owner = { afterCrash: true, openings: 1, ownedMs: 9_999 };
+  assert.equal(mayHaveRivalOwner(owner), true);
+  for (const other of [{ afterCrash: false }, { openings: 2 }, { ownedMs: 10_000 }])
+    assert.equal(mayHaveRivalOwner({ ...owner, ...other }), false, JSON.stringify(other));
 });
 
 test('tries begin anew with a connection, and after a session that failed on what it was sent only if it had stood for a minute', () => {

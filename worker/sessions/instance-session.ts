@@ -23,6 +23,7 @@ import {
   asksForMore,
   backOffMs,
   isErrorTold,
+  mayHaveRivalOwner,
   planSettling,
   startsAnew,
   withJitter,
@@ -91,6 +92,7 @@ function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): Sessio
     settings: row.settings,
     session: null,
     triedGeneration: 0,
+    ownedSinceMs: performance.now(),
     opening: 0,
     failures: 0,
     connectedAt: null,
@@ -232,7 +234,12 @@ async function onDisconnected(held: SessionContext, reason: DisconnectReason, er
   if (held.isStopped) return;
   if (startsAnew(reason, held.connectedAt, held.deps.clock.now())) held.failures = 0;
   held.connectedAt = null;
-  const { transition, forgetsPairing, retry, grace } = afterEnd(reason, held.row.state);
+  const hasRivalOwner = mayHaveRivalOwner({
+    afterCrash: held.lease.afterCrash === true,
+    openings: held.opening,
+    ownedMs: performance.now() - held.ownedSinceMs,
+  });
+  const { transition, forgetsPairing, retry, grace } = afterEnd(reason, held.row.state, hasRivalOwner);
   if (error && isErrorTold(reason, held.row.state)) await showError(held, error);
   if (grace === 'starts') held.graceTimer.start(GRACE_MS);
   if (grace === 'ends') held.graceTimer.stop();

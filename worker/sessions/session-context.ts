@@ -70,6 +70,8 @@ export interface SessionContext {
   session: NetworkSession | null;
   /** The row's generation at the last try to open a session. */
   triedGeneration: number;
+  /** When this process became the owner, monotonic. */
+  ownedSinceMs: number;
   /** Counts openings: events of an earlier session do not concern the current one. */
   opening: number;
   failures: number;

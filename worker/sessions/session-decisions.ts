@@ -8,6 +8,8 @@ const BACK_OFF_MS = [0, 250, 500, 1_000, 2_000, 5_000, 10_000, 30_000];
 const STEADY_MS = 60_000;
 /** Retry interval for a throttled account. */
 const HARD_PAUSED_RETRY_MS = 60_000;
+/** Within this time after a take-over, the previous owner's last login may still reach the network. */
+const TAKEOVER_MS = 10_000;
 /** A network that refuses our version does so until someone installs a newer one. */
 const VERSION_RETRY_MS = 60 * 60_000;
 
@@ -63,7 +65,13 @@ export interface AfterEnd {
   grace: 'starts' | 'goes_on' | 'ends';
 }
 
-export function afterEnd(reason: DisconnectReason, state: SessionRow['state']): AfterEnd {
+/** `hasRivalOwner`: the other login may be the previous owner's ({@link mayHaveRivalOwner}). */
+export function afterEnd(
+  reason: DisconnectReason,
+  state: SessionRow['state'],
+  hasRivalOwner = false,
+): AfterEnd {
+  if (reason === 'replaced' && hasRivalOwner) return afterEnd('connection_lost', state);
   switch (reason) {
     case 'closed':
       return { grace: 'goes_on' };
@@ -98,6 +106,19 @@ export function afterEnd(reason: DisconnectReason, state: SessionRow['state']): 
       return { grace: 'ends', transition: { to: 'DISCONNECTED', reason, fields } };
     }
   }
+}
+
+/**
+ * Whether the previous owner of the instance may be about to log in, or may just have done so. An owner that
+ * lost its shard without noticing completes a login that was under way, and the network then ends ours.
+ * That happens once, since it notices next.
+ */
+export function mayHaveRivalOwner(owner: {
+  afterCrash: boolean;
+  openings: number;
+  ownedMs: number;
+}): boolean {
+  return owner.afterCrash && owner.openings === 1 && owner.ownedMs < TAKEOVER_MS;
 }
 
 /**
