@@ -12,6 +12,8 @@ type Seconds = Record<string, number>;
 /** How long the files of a run take, and which ones to begin with. */
 export interface FileTimes {
   note(file: string, ms: number): void;
+  /** It took less than {@link SLOW_S} the last time. */
+  isQuick(file: string): boolean;
   /** The files in the order in which a run of several at once ends soonest: the longest first. */
   longestFirst(files: readonly string[]): string[];
   /** The slowest files of this run, a line each. */
@@ -23,10 +25,11 @@ export interface FileTimes {
 export function createFileTimes(): FileTimes {
   const recorded = JSON.parse(readFileSync(RECORDED, 'utf8')) as Seconds;
   const taken = new Map<string, number>();
-  const nameOf = (file: string) => path.relative(projectRoot, file);
+  const nameOf = (file: string) => path.relative(projectRoot, path.resolve(projectRoot, file));
   const secondsOf = (file: string) => recorded[nameOf(file)] ?? 0;
   return {
     note: (file, ms) => void taken.set(nameOf(file), Math.round(ms / 100) / 10),
+    isQuick: (file) => secondsOf(file) === 0,
     longestFirst: (files) => files.toSorted((one, other) => secondsOf(other) - secondsOf(one)),
     slowest: () =>
       bySeconds(taken)

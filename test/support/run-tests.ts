@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, globSync, mkdirSync, mkdtempSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { run } from 'node:test';
@@ -40,6 +40,11 @@ const ENDS_LATE = new URL('./end-late-main.ts', import.meta.url).href;
 const TEST_LIMIT_S = 300;
 const FULL_TEST_LIMIT_S = 1_800;
 const TESTS_A_FILE = 3;
+/**
+ * Quick files that share a process in a whole run: loading and warming up the server takes longer than their tests.
+ */
+const FILES_A_GROUP = 8;
+const RUN_GROUP = new URL('./run-group.ts', import.meta.url).href;
 
 const { values, positionals } = parseArgs({
   options: {
@@ -99,7 +104,11 @@ async function main(): Promise<number> {
     const times = createFileTimes();
     const { signal } = ending;
     const since = performance.now();
-    await runFiles(times.longestFirst(together), { atOnce: concurrency(), signal, times }, counts);
+    const isWhole = positionals.length === 0 && !full && !values.slow;
+    const quick = isWhole ? together.filter((file) => times.isQuick(file) && mayShare(file)) : [];
+    const others = together.filter((file) => !quick.includes(file));
+    const order = [...times.longestFirst(others), ...writeGroups(quick, folder)];
+    await runFiles(order, { atOnce: concurrency(), signal, times }, counts);
     const togetherTook = secondsSince(since);
     servers.alone();
     const sinceAlone = performance.now();
@@ -151,6 +160,21 @@ function concurrency(): number {
   return givenBroker || full ? 1 : availableParallelism() * 2;
 }
 
+/** Tests of msgctl start processes of their own: sharing one saves nothing, and the group cannot load them. */
+function mayShare(file: string): boolean {
+  return !path.relative(projectRoot, file).startsWith('test/cli/');
+}
+
+/** Writes a test file for each group, which runs the group's files. */
+function writeGroups(files: readonly string[], folder: string): string[] {
+  return Array.from({ length: Math.ceil(files.length / FILES_A_GROUP) }, (_, nth) => {
+    const group = files.slice(nth * FILES_A_GROUP, (nth + 1) * FILES_A_GROUP);
+    const file = path.join(folder, `group-${nth}.test.mjs`);
+    writeFileSync(file, `import { runGroup } from '${RUN_GROUP}';\nrunGroup(${JSON.stringify(group)});\n`);
+    return file;
+  });
+}
+
 /** Where test files claim the ports that they are given, and ask for what they share; gone when this process is. */
 function folderOfRun(): string {
   const dir = mkdtempSync(path.join(tmpdir(), 'posthorn-run-'));
@@ -179,8 +203,8 @@ async function runFiles(
     execArgv: ['--import', CHECKS_ANSWERS, '--import', ENDS_LATE, `--test-timeout=${testLimitMs}`],
   });
   stream.on('test:complete', ({ name, file, nesting, details }) => {
-    // Each file is told as a test of its own, named by its path.
-    if (nesting === 0 && name === file) times.note(name, details.duration_ms);
+    // Each file is told as a test of its own, named by its path, and each file of a group as a suite.
+    if (nesting === 0 && (name === file || name.startsWith('test/'))) times.note(name, details.duration_ms);
   });
   stream.on('test:summary', (summary) => {
     // One comes for each file, and one without a file for them all.

@@ -1,5 +1,5 @@
 import type { ClaimedDelivery, Quota } from './claim-deliveries.ts';
-import { FULL_SHARE } from './endpoints.ts';
+import { FULL_SHARE } from './share-out.ts';
 
 /** Maximum deliveries held, excluding those stuck on slow endpoints. */
 const HELD_MAX = 1024;

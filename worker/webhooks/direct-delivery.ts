@@ -9,7 +9,8 @@ import { afterHandOver, afterHolding, afterReserving } from './claim-state.ts';
 import { budgetNow, hold, leaseFrom, wantClaim } from './claim-work.ts';
 import { type DispatcherContext, endpointOf, isStillOurs, release, workerId } from './dispatcher-context.ts';
 import { noteNew, noteTaken, roomOf } from './endpoint-room.ts';
-import { desiredOf, type Endpoint, FULL_SHARE } from './endpoints.ts';
+import { desiredOf, type Endpoint } from './endpoints.ts';
+import { FULL_SHARE } from './share-out.ts';
 
 /** A commit whose answer was lost may still take effect for about this long. */
 const LATE_COMMIT_MS = 5_000;

@@ -2,6 +2,7 @@ import { attemptsAhead, type CatchUp, newCatchUp, noteClaim, windowLeft } from '
 import type { ClaimedDelivery, Quota } from './claim-deliveries.ts';
 import type { EndpointConfig } from './endpoint-config.ts';
 import { allowedHeld, type EndpointControl, newEndpointControl } from './endpoint-control.ts';
+import { type Desired, shareOut, TURNS_MAX } from './share-out.ts';
 
 /** A claimed delivery while this process holds it; times are monotonic. */
 export interface HeldDelivery extends ClaimedDelivery {
@@ -59,15 +60,6 @@ export interface Endpoint {
   askedAtMs: number;
 }
 
-/** Deliveries given to one company before the next one's turn. */
-const TURN = 16;
-/**
- * Turns of one company in a claim while others are active too: their next event waits for the work that this
- * claim brings.
- */
-const TURNS_MAX = 2;
-/** A company's maximum share of a claim while others are active. */
-export const FULL_SHARE = TURN * TURNS_MAX;
 /** A company with work this recently probably has more. */
 export const ACTIVE_MS = 2_000;
 const EXPECTED_MIN = 4;
@@ -168,10 +160,7 @@ export function createEndpoints() {
       queue = [...queue.slice(firstTurn), ...queue.slice(0, firstTurn)];
     }
     const granted = shareOut(queue, budget, shared ? TURNS_MAX : Number.POSITIVE_INFINITY);
-    for (const quota of granted) {
-      const { freshFromId, aheadFromId } = all.get(quota.webhookId)!;
-      Object.assign(quota, { fromId: freshFromId, aheadFromId });
-    }
+    for (const quota of granted) Object.assign(quota, startsOf(all.get(quota.webhookId)!));
     return granted;
   }
 
@@ -218,30 +207,8 @@ function newEndpoint(webhookId: number, companyId: number): Endpoint {
   };
 }
 
-/** Gives companies up to `turns` turns, in this order, by the demand of their endpoints. */
-function shareOut(companies: Desired[][], budget: { all: number; retries: number }, turns: number): Quota[] {
-  const granted = new Map<number, Quota>();
-  const retries = { left: budget.retries };
-  let queue = companies;
-  let left = budget.all;
-  for (let turn = 0; turn < turns && left > 0 && queue.length > 0; turn += 1) {
-    const again: Desired[][] = [];
-    for (const desired of queue) {
-      if (left <= 0) break;
-      left -= takeTurn(desired, Math.min(TURN, left), retries, granted);
-      if (desired.length > 0) again.push(desired);
-    }
-    queue = again;
-  }
-  return [...granted.values()];
-}
-
-interface Desired {
-  webhookId: number;
-  fresh: number;
-  retries: number;
-  /** As in its claim. */
-  ahead: number;
+function startsOf({ freshFromId, aheadFromId }: Endpoint): Pick<Quota, 'fromId' | 'aheadFromId'> {
+  return { fromId: freshFromId, aheadFromId };
 }
 
 function isIdle(endpoint: Endpoint, monotonicMs: number): boolean {
@@ -271,42 +238,4 @@ export function desiredOf(endpoint: Endpoint, now: { clockMs: number; monotonicM
   const retries = Math.max(0, Math.min(retriesRoom, wanted));
   const fresh = endpoint.moreFresh ? Math.min(room, endpoint.freshExpected) : 0;
   return fresh + retries > 0 ? { webhookId: endpoint.webhookId, fresh, retries, ahead } : null;
-}
-
-/**
- * Gives one company up to `turn` deliveries from the front of its demand; served endpoints leave the list.
- */
-function takeTurn(
-  desired: Desired[],
-  turn: number,
-  retriesOfAll: { left: number },
-  granted: Map<number, Quota>,
-): number {
-  let left = turn;
-  while (left > 0 && desired.length > 0) {
-    const first = desired[0]!;
-    const fresh = Math.min(first.fresh, left);
-    const retries = Math.min(first.retries, left - fresh, retriesOfAll.left);
-    retriesOfAll.left -= retries;
-    // Retries beyond this claim's limit come with the next one.
-    if (retriesOfAll.left === 0) first.retries = retries;
-    const quota = granted.get(first.webhookId);
-    if (quota) {
-      quota.fresh += fresh;
-      quota.retries += retries;
-    } else if (fresh + retries > 0)
-      granted.set(first.webhookId, {
-        webhookId: first.webhookId,
-        fresh,
-        retries,
-        ahead: first.ahead,
-        fromId: 0,
-        aheadFromId: 0,
-      });
-    first.fresh -= fresh;
-    first.retries -= retries;
-    left -= fresh + retries;
-    if (first.fresh + first.retries === 0) desired.shift();
-  }
-  return turn - left;
 }

@@ -1,0 +1,14 @@
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { describe } from 'node:test';
+import { projectRoot } from './process.ts';
+
+const require = createRequire(import.meta.url);
+
+/**
+ * Runs test files in this process, one after another, each as a suite named by its path. Loads them with `require`: the
+ * top level of a module that is imported runs outside of its suite, and the hooks there would be everybody's.
+ */
+export function runGroup(files: readonly string[]): void {
+  for (const file of files) describe(path.relative(projectRoot, file), () => require(file));
+}
