@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Db } from '@posthorn/core/platform/database/db.ts';
 import { controlOf } from '@posthorn/test/network/sandbox-harness.ts';
-import { freePort, startProcess, waitFor } from '@posthorn/test/support/process.ts';
+import { freePort, type RunningProcess, startProcess, waitFor } from '@posthorn/test/support/process.ts';
 import { seedCompany, seedInstance } from '@posthorn/test/support/seed.ts';
 import { startSystem } from '@posthorn/test/support/system.ts';
 import type { Target } from '../load.ts';
@@ -28,31 +28,44 @@ export async function startStandalone(
   receiver: Receiver,
   options: { database?: string; instances?: number; env?: Record<string, string> } = {},
 ): Promise<Pipeline> {
-  const url = await databases.create(options.database ?? 'bench_standalone', 'empty');
+  const { url, sandboxUrl, process, db } = await launchStandalone(
+    databases,
+    options.database ?? 'bench_standalone',
+    options.env,
+  );
+  const target = await prepare(db, {
+    ...{ url, sandboxUrl, receiver },
+    instances: options.instances ?? INSTANCES,
+  });
+  const stop = () => process.kill('SIGTERM');
+  return { name: 'posthorn, one process', target, pid: process.pid(), sandboxUrl, stop };
+}
+
+/** Starts the process alone, on a database of its own. */
+export async function launchStandalone(
+  databases: BenchDatabases,
+  database: string,
+  env: Record<string, string> = {},
+): Promise<{ url: string; sandboxUrl: string; process: RunningProcess; db: Db }> {
+  const databaseUrl = await databases.create(database, 'empty');
   const [port, sandboxPort] = [await freePort(), await freePort()];
+  const url = `http://127.0.0.1:${port}`;
   const process = await startProcess({
     entry: 'standalone/main.js',
     env: {
       ...SECRETS,
       LOG_LEVEL: 'warn',
-      DATABASE_URL: url,
+      DATABASE_URL: databaseUrl,
       DATA_DIR: await mkdtemp(path.join(tmpdir(), 'posthorn-bench-')),
       PORT: String(port),
       BILLING_PORT: String(await freePort()),
       SANDBOX_PORT: String(sandboxPort),
-      ...options.env,
+      ...env,
     },
-    ready: { url: `http://127.0.0.1:${port}/ready` },
+    ready: { url: `${url}/ready` },
   });
-  const stop = () => process.kill('SIGTERM');
   const sandboxUrl = `http://127.0.0.1:${sandboxPort}`;
-  const target = await prepare(databases.open(url), {
-    url: `http://127.0.0.1:${port}`,
-    sandboxUrl,
-    receiver,
-    instances: options.instances ?? INSTANCES,
-  });
-  return { name: 'posthorn, one process', target, pid: process.pid(), sandboxUrl, stop };
+  return { url, sandboxUrl, process, db: databases.open(databaseUrl) };
 }
 
 /** Starts ours as separate processes, through RabbitMQ. */

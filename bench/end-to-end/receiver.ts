@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** The users' webhook endpoint: answers 200 and notes when the message of each key arrived. */
+/** The users' webhook endpoint: answers 200 and notes when the event of each key arrived. */
 export interface Receiver {
   url: string;
   /** Resolves with the time (performance.now) at which the last of these keys arrived. */
@@ -11,7 +11,18 @@ export interface Receiver {
   close(): void;
 }
 
-export async function startReceiver(): Promise<Receiver> {
+interface HeardEvent {
+  type: string;
+  data: { idempotency_key?: string; content?: { text?: string } };
+}
+
+const keyOfSent = ({ type, data }: HeardEvent) =>
+  type === 'message.sent' ? data.idempotency_key : undefined;
+
+/** `keyOf` names the events that count; by default those of sends, by their idempotency key. */
+export async function startReceiver(
+  keyOf: (event: HeardEvent) => string | undefined = keyOfSent,
+): Promise<Receiver> {
   const arrivals = new Map<string, number>();
   let watch: (() => void) | null = null;
   const server = createServer((req, res) => {
@@ -21,9 +32,8 @@ export async function startReceiver(): Promise<Receiver> {
       text += chunk;
     });
     req.on('end', () => {
-      const event = JSON.parse(text) as { type: string; data: { idempotency_key?: string } };
-      const key = event.data.idempotency_key;
-      if (event.type === 'message.sent' && key) arrivals.set(key, performance.now());
+      const key = keyOf(JSON.parse(text) as HeardEvent);
+      if (key) arrivals.set(key, performance.now());
       res.end();
       watch?.();
     });

@@ -123,6 +123,7 @@ function keep(
     bytes: opened.bytes,
     sealed: opened.sealed,
     timesSeen: 1,
+    openedAtMs: Number(process.hrtime.bigint()) / 1_000_000,
     stanza,
   };
   phone.messages.push(message);

@@ -31,6 +31,8 @@ export interface PhoneMessage {
   sealed: readonly string[];
   /** How often it was opened under this id: a phone that did not look at ids would show it so often. */
   timesSeen: number;
+  /** When it was first opened, in milliseconds by the machine's monotonic clock. */
+  openedAtMs: number;
   stanza: Stanza;
 }
 

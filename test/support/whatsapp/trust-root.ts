@@ -1,6 +1,6 @@
-/** Loaded into a worker before its program: it trusts the simulated network that `WHATSAPP_TEST_ROOT` (base64) names. */
+/** Loaded into a worker, or into the whole system in one process, before its program: it trusts the simulated network that `WHATSAPP_TEST_ROOT` (base64) names. */
 import { loadLibrary, trustRoot } from '@posthorn/network/whatsapp/library.ts';
 
 const root = process.env.WHATSAPP_TEST_ROOT;
-if (root && process.argv[1]?.endsWith('worker/main.ts'))
+if (root && /(worker\/main\.ts|standalone\/main\.js)$/.test(process.argv[1] ?? ''))
   trustRoot(await loadLibrary(), Buffer.from(root, 'base64'));

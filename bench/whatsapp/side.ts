@@ -1,0 +1,31 @@
+/** A text of one of a side's accounts to a contact. */
+export interface Outgoing {
+  /** Counts from 0. */
+  account: number;
+  /** The number of the contact. */
+  to: string;
+  /** No other has the same text. */
+  text: string;
+}
+
+/** What a side has taken so far. */
+export interface Costs {
+  /** CPU of its process. */
+  cpuMs: number;
+  postgresMs: number;
+  /** Transactions that have written something. */
+  commits: number;
+}
+
+/** What is compared: accounts that send and receive. */
+export interface Side {
+  name: string;
+  /** The accounts' own numbers. */
+  numbers: string[];
+  /** Hands over texts, so many at a time; answers when it began, by `nowMs`. */
+  send(texts: readonly Outgoing[], atOnce: number): Promise<number>;
+  /** Resolves when all these texts were received and told; answers when the last one was, by `nowMs`. */
+  received(texts: readonly string[]): Promise<number>;
+  costs(): Promise<Costs>;
+  stop(): Promise<unknown>;
+}
