@@ -1,7 +1,7 @@
 import type { Db } from '../platform/database/db.ts';
 import type { Cipher } from '../platform/encryption.ts';
 import type { Clock } from '../platform/process/clock.ts';
-import { type Lease, underLease } from './lock-leases.ts';
+import { type Lease, LeaseLost, underLease, underLeases } from './lock-leases.ts';
 
 export interface SessionKeysDeps {
   db: Db;
@@ -41,14 +41,18 @@ export function createSessionKeys(deps: SessionKeysDeps, scope: Scope): SessionK
   const { companyId, instanceId, lease } = scope;
   return {
     async read(kind, ids) {
-      const { rows } = await underLease(db, lease, (sql) =>
-        sql.query<{ id: string; sealed: Buffer }>({
-          name: ids ? 'session-keys-read' : 'session-keys-read-all',
-          text: `SELECT id, sealed FROM session_keys
-                 WHERE instance_id = $1 AND kind = $2 ${ids ? 'AND id = ANY ($3::text[])' : ''}`,
-          values: ids ? [instanceId, kind, ids] : [instanceId, kind],
-        }),
-      );
+      const { outcomes, result } = await underLeases(db, [{ lease }], {
+        read: (sql) =>
+          sql.query<{ id: string; sealed: Buffer }>({
+            name: ids ? 'session-keys-read' : 'session-keys-read-all',
+            text: `SELECT id, sealed FROM session_keys
+                   WHERE instance_id = $1 AND kind = $2 ${ids ? 'AND id = ANY ($3::text[])' : ''}`,
+            values: ids ? [instanceId, kind, ids] : [instanceId, kind],
+          }),
+        work: async (_sql, _current, { rows }) => rows,
+      });
+      if (outcomes[0] instanceof LeaseLost) throw outcomes[0];
+      const rows = result ?? [];
       return new Map(rows.map((row) => [row.id, cipher.open(row.sealed)]));
     },
 
@@ -57,32 +61,20 @@ export function createSessionKeys(deps: SessionKeysDeps, scope: Scope): SessionK
       const kept = last.filter((change) => change.value !== null);
       const removed = last.filter((change) => change.value === null);
       await underLease(db, lease, async (sql) => {
-        if (removed.length > 0) {
-          await sql.query(
-            `DELETE FROM session_keys k USING unnest($2::text[], $3::text[]) AS gone (kind, id)
-             WHERE k.instance_id = $1 AND k.kind = gone.kind AND k.id = gone.id`,
-            [instanceId, removed.map(({ kind }) => kind), removed.map(({ id }) => id)],
-          );
+        for (const [kind, gone] of Map.groupBy(removed, (change) => change.kind)) {
+          const values = [instanceId, kind, gone.map(({ id }) => id)];
+          await sql.write({ name: 'session-keys-remove', text: REMOVE, values });
         }
         if (kept.length === 0) return;
-        // In one order always, so that no two writes wait for each other's rows. An instance that was deleted
-        // meanwhile leaves nothing behind.
-        await sql.query(
-          `INSERT INTO session_keys (instance_id, company_id, kind, id, sealed, temporary_since)
-           SELECT $1, $2, one.kind, one.id, one.sealed, one.since
-           FROM unnest($3::text[], $4::text[], $5::bytea[], $6::timestamptz[]) AS one (kind, id, sealed, since)
-           WHERE EXISTS (SELECT FROM instances WHERE id = $1 FOR KEY SHARE)
-           ON CONFLICT (instance_id, kind, id) DO UPDATE SET sealed = excluded.sealed,
-             temporary_since = excluded.temporary_since`,
-          [
-            instanceId,
-            companyId,
-            kept.map(({ kind }) => kind),
-            kept.map(({ id }) => id),
-            kept.map(({ value }) => cipher.seal(value)),
-            kept.map(({ temporary }) => (temporary ? clock.now() : null)),
-          ],
-        );
+        const values = [
+          instanceId,
+          companyId,
+          kept.map(({ kind }) => kind),
+          kept.map(({ id }) => id),
+          kept.map(({ value }) => cipher.seal(value)),
+          kept.map(({ temporary }) => (temporary ? clock.now() : null)),
+        ];
+        await sql.write({ name: 'session-keys-keep', text: KEEP, values });
       });
     },
 
@@ -93,6 +85,21 @@ export function createSessionKeys(deps: SessionKeysDeps, scope: Scope): SessionK
     },
   };
 }
+
+/** Kind by kind: joined with a list of kinds and ids, all keys of the instance were read (3 ms for 12 rows). */
+const REMOVE = 'DELETE FROM session_keys WHERE instance_id = $1 AND kind = $2 AND id = ANY ($3::text[])';
+
+/**
+ * In one order always, so that no two writes wait for each other's rows. An instance that was deleted meanwhile leaves
+ * nothing behind.
+ */
+const KEEP = `
+INSERT INTO session_keys (instance_id, company_id, kind, id, sealed, temporary_since)
+SELECT $1, $2, one.kind, one.id, one.sealed, one.since
+FROM unnest($3::text[], $4::text[], $5::bytea[], $6::timestamptz[]) AS one (kind, id, sealed, since)
+WHERE EXISTS (SELECT FROM instances WHERE id = $1 FOR KEY SHARE)
+ON CONFLICT (instance_id, kind, id) DO UPDATE SET sealed = excluded.sealed,
+  temporary_since = excluded.temporary_since`;
 
 /** The last change of each key, sorted: one statement may not change a row twice. */
 function lastOfEach(changes: readonly SessionKey[]): SessionKey[] {

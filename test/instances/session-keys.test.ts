@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createSessionKeys } from '@posthorn/core/instances/keep-session-keys.ts';
 import { LeaseLost } from '@posthorn/core/instances/lock-leases.ts';
+import { createDb } from '@posthorn/core/platform/database/db.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
@@ -87,4 +88,26 @@ test('keys of an instance that was deleted are not written any more', async () =
   await parts.db.query('DELETE FROM instances WHERE id = $1', [id]);
   await keys.write([{ kind: 'session', id: 'a', value: 1 }]);
   assert.equal((await keys.read('session')).size, 0);
+});
+
+test('what is removed is probed for, however many keys the instance has', async (t) => {
+  const hot = createDb({ url: parts.url, poolSize: 1, log: parts.log, name: 'plans', plans: 'indexed' });
+  t.after(() => hot.close());
+  const id = await seedInstance(parts.db, company.companyId);
+  const scope = { companyId: company.companyId, instanceId: id, lease: { shard: 0, epoch: 1 } };
+  const keys = createSessionKeys({ ...parts, db: hot, cipher }, scope);
+  const stanza = (nth: number, value: unknown) => ({ kind: 'stanza', id: `id ${nth}`, value });
+  await keys.write(Array.from({ length: 3_000 }, (_, nth) => stanza(nth, nth)));
+  const read = async () => {
+    await hot.query('SELECT pg_stat_force_next_flush()');
+    const { rows } = await hot.query<{ read: number }>(
+      `SELECT sum(idx_tup_read) AS read FROM pg_stat_user_indexes WHERE relname = 'session_keys'`,
+    );
+    return Number(rows[0]!.read);
+  };
+  const before = await read();
+  await keys.write(Array.from({ length: 10 }, (_, nth) => stanza(nth, null)));
+  const entries = (await read()) - before;
+  assert.ok(entries <= 20, `${entries} index entries were read to remove 10 keys`);
+  assert.equal((await keys.read('stanza')).size, 2_990);
 });
