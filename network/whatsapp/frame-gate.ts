@@ -1,7 +1,8 @@
 /**
  * Holds back outgoing frames until the data they depend on is stored. The library encrypts frames one after
  * the other and acknowledges by itself, so single frames cannot be told apart: each waits, in order, for
- * everything that was being stored when it was written.
+ * everything that was being stored when it was written. Who writes a frame does not wait with it, so that what
+ * arrived together is stored together.
  * If storing fails, nothing more is sent: the network then repeats everything from this point to the next
  * session.
  */
@@ -17,8 +18,10 @@ export interface FrameGate {
 }
 
 export function createFrameGate(onFailure: (err: unknown) => void): FrameGate {
-  const held = new Set<Promise<unknown>>();
   let isClosed = false;
+  /** Resolves when everything is stored that is being stored now; null when nothing is. */
+  let held: Promise<unknown> | null = null;
+  /** Resolves when the last frame that waits is written; null when none waits. */
   let line: Promise<unknown> | null = null;
 
   function close(): void {
@@ -27,27 +30,27 @@ export function createFrameGate(onFailure: (err: unknown) => void): FrameGate {
 
   return {
     hold(work) {
-      const settled = work.then(
-        () => void held.delete(settled),
-        (err) => {
-          held.delete(settled);
-          if (!isClosed) onFailure(err);
-          close();
-        },
-      );
-      held.add(settled);
+      const settled = work.catch((err) => {
+        if (!isClosed) onFailure(err);
+        close();
+      });
+      const all = Promise.all([held, settled]).then(() => {
+        if (held === all) held = null;
+      });
+      held = all;
     },
     guard(socket) {
       const send = socket.send.bind(socket);
       socket.send = (data, done) => {
         if (isClosed) return done?.(new Error('the session writes nothing more'));
-        if (line === null && held.size === 0) return send(data, done);
-        const written = Promise.all([line, ...held]).then(() => {
+        if (line === null && held === null) return send(data, done);
+        const written = Promise.all([line, held]).then(() => {
           if (line === written) line = null;
-          if (isClosed) done?.(new Error('the session writes nothing more'));
-          else send(data, done);
+          // Whoever does not get it asks the next session, or is told by it.
+          if (!isClosed) send(data, () => undefined);
         });
         line = written;
+        done?.();
       };
     },
     close,

@@ -107,20 +107,15 @@ function createParts(keys: SharedKeys, nowMs: () => number) {
   };
 }
 
-export function createInbox(deps: {
-  library: WhatsAppLibrary;
-  keys: SharedKeys;
-  store: KeyStore;
-  log: LibraryLog;
-  commits: { maxCommitRetries: number; delayBetweenTriesMs: number };
-  lids: LidQuestions;
-  nowMs(): number;
-}): Inbox {
-  const { library, keys, store } = deps;
-  const parts = createParts(keys, deps.nowMs);
-
-  /** Decrypts once: returns a stored text, or decrypts and stores the text with its ratchet. */
-  async function once(
+/**
+ * Decrypts once: returns a stored text, or decrypts and stores the text with its ratchet. The next message does not
+ * wait until they are durable, only what is sent does: messages that arrive together are stored in one commit.
+ */
+function createDecryption(
+  { keys, hold }: { keys: SharedKeys; hold(work: Promise<unknown>): void },
+  parts: ReturnType<typeof createParts>,
+) {
+  return async function once(
     transactional: TransactionalKeyStore,
     ciphertext: Uint8Array,
     decrypt: () => Promise<Uint8Array>,
@@ -131,14 +126,34 @@ export function createInbox(deps: {
     const known = parts.plains.get(id);
     if (known) return known.bytes;
     const turn = parts.nextTurn();
-    const bytes = await transactional.transaction(async () => {
-      const opened = await decrypt();
-      if (attrs) await transactional.set({ [KINDS.plain]: { [id]: { attrs, bytes: opened, turn } } });
-      return opened;
-    }, ONE_LOCK);
+    const bytes = await keys.collect(() =>
+      transactional.transaction(async () => {
+        const opened = await decrypt();
+        if (attrs) await transactional.set({ [KINDS.plain]: { [id]: { attrs, bytes: opened, turn } } });
+        return opened;
+      }, ONE_LOCK),
+    );
+    hold(keys.stored());
     if (attrs) parts.remember(id, { attrs, bytes, turn });
     return bytes;
-  }
+  };
+}
+
+export function createInbox(deps: {
+  library: WhatsAppLibrary;
+  keys: SharedKeys;
+  store: KeyStore;
+  log: LibraryLog;
+  commits: { maxCommitRetries: number; delayBetweenTriesMs: number };
+  lids: LidQuestions;
+  /** What is sent from now on waits for this. */
+  hold(work: Promise<unknown>): void;
+  nowMs(): number;
+}): Inbox {
+  const { library, keys, store } = deps;
+  const parts = createParts(keys, deps.nowMs);
+
+  const once = createDecryption(deps, parts);
 
   return {
     makeRepository(auth, log, askLids) {

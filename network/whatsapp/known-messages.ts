@@ -75,13 +75,14 @@ function decode(library: WhatsAppLibrary, wire: string): WireMessage | null {
   }
 }
 
-/** The author of a message; null if it is not stored. */
-export async function readAuthor(
+/** The authors of the stored ones of these messages, by {@link idOf}. */
+export async function readAuthors(
   keys: SessionKeys,
-  chat: string,
-  id: string,
-): Promise<{ from: string; fromMe: boolean } | null> {
-  return (await readRows(keys, chat, [id])).get(id) ?? null;
+  messages: readonly { chat: string; id: string }[],
+): Promise<Map<string, { from: string; fromMe: boolean }>> {
+  const names = messages.filter(({ id }) => isId(id)).map(({ chat, id }) => idOf(chat, id));
+  if (names.length === 0) return new Map();
+  return (await keys.read(KINDS.message, names)) as Map<string, Kept>;
 }
 
 /** The rows of these messages, by id. Strangers choose ids too: an invalid id is never stored. */
@@ -117,6 +118,7 @@ export async function readTail(
   return (rows.get(chat) as { id: string; fromMe: boolean; from: string; at: number } | undefined) ?? null;
 }
 
-function idOf(chat: string, id: string): string {
+/** The name under which a message is stored. */
+export function idOf(chat: string, id: string): string {
   return `${chat}|${id}`;
 }

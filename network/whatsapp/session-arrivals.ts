@@ -1,10 +1,24 @@
 /** Reports received messages and receipts to the owner, and acknowledges them once stored. */
 import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
-import type { HistoryMessage, InboundMessage, NetworkReceipt } from '@posthorn/core/network/driver.ts';
-import { keepMessage, readMessage } from './known-messages.ts';
+import type {
+  HistoryMessage,
+  InboundMessage,
+  NetworkChange,
+  NetworkReceipt,
+  SessionKey,
+} from '@posthorn/core/network/driver.ts';
+import { idOf, keepMessage, readMessage } from './known-messages.ts';
 import type { LibraryMessage, WireNode } from './library-types.ts';
-import { authorOf, keepWordsOf, mayChange } from './session-changes.ts';
-import { type Connection, isOwn, nameOf, namesFor, ownJid, type WhatsAppContext } from './session-context.ts';
+import { authorsOf, keepWordsOf, mayChange } from './session-changes.ts';
+import {
+  type Connection,
+  type HeardReceipt,
+  isOwn,
+  nameOf,
+  namesFor,
+  ownJid,
+  type WhatsAppContext,
+} from './session-context.ts';
 import { unwrap } from './wire/content.ts';
 import { isId } from './wire/ids.ts';
 import { type Arrived, bodyOf, envelopeOf, type Read, readArrived } from './wire/inbound.ts';
@@ -13,55 +27,91 @@ import { isOurChat, withoutDevice } from './wire/jids.ts';
 import { dateOfSeconds } from './wire/numbers.ts';
 import { openVote, optionsOf } from './wire/votes.ts';
 
+/** The owner records as many at once. */
+export const BATCH_MAX = 128;
+
 /** Hands over one message, and drops its plain text when it is recorded. */
-export function onMessage(session: WhatsAppContext, connection: Connection, message: LibraryMessage): void {
+export function onMessage(session: WhatsAppContext, { inbox }: Connection, message: LibraryMessage): void {
   const id = message.key.id ?? '';
-  connection.inbox.claim(id);
-  session.arrivals
-    .run(async () => {
-      await record(session, message);
-      connection.inbox.done(id);
-    })
-    .catch(() => undefined);
+  inbox.claim(id);
+  session.takeMessage(message).then(
+    () => inbox.done(id),
+    () => undefined,
+  );
 }
 
-async function record(session: WhatsAppContext, message: LibraryMessage): Promise<void> {
-  const { sink } = session;
-  const arrived = await arrivedOf(session, message);
-  if (!arrived) return;
-  const { id, chat, fromMe } = arrived;
-  const read = attempt(session, () => readArrived(arrived)) ?? unreadable(arrived);
-  if (read.kind === 'none') return;
-  if (read.kind === 'change') {
-    const change = fromMe ? { ...read.change, fromMe } : read.change;
-    if (!(await mayChange(session, change))) return;
-    await sink.changes([change]);
-    if (change.kind !== 'starred')
-      await keepWordsOf(session, chat, change.networkId, change.kind === 'edited' ? change.content : null);
-    return;
+/** A message that is stored under its id before it is told. */
+interface Incoming {
+  arrived: Arrived;
+  told: InboundMessage;
+}
+
+/** Records messages in their order: those in a row that change no other are stored and told together. */
+export async function recordMessages(
+  session: WhatsAppContext,
+  messages: readonly LibraryMessage[],
+): Promise<void> {
+  const together: Incoming[] = [];
+  for (const message of messages) {
+    const arrived = await arrivedOf(session, message);
+    if (!arrived) continue;
+    const read = attempt(session, () => readArrived(arrived)) ?? unreadable(arrived);
+    if (read.kind === 'none') continue;
+    if (read.kind === 'message') {
+      together.push({ arrived, told: read.message });
+      continue;
+    }
+    await recordTogether(session, together.splice(0));
+    if (read.kind === 'change') await recordChange(session, arrived, read.change);
+    else {
+      const vote = await readVote(session, arrived, read);
+      if (vote) await session.sink.inbound([vote]);
+    }
   }
-  if (read.kind === 'message' && read.message.type !== 'reaction' && !(await keep(session, arrived))) return;
-  const told: InboundMessage | null =
-    read.kind === 'vote' ? await readVote(session, arrived, read) : read.message;
-  if (told?.media) Object.assign(told.media.ref as MediaRef, { of: { chat, id } });
-  if (told) await sink.inbound([told]);
+  await recordTogether(session, together);
+}
+
+async function recordChange(
+  session: WhatsAppContext,
+  { chat, fromMe }: Arrived,
+  read: NetworkChange,
+): Promise<void> {
+  const change = fromMe ? { ...read, fromMe } : read;
+  if (!(await mayChange(session, change))) return;
+  await session.sink.changes([change]);
+  if (change.kind !== 'starred')
+    await keepWordsOf(session, chat, change.networkId, change.kind === 'edited' ? change.content : null);
 }
 
 /**
- * Stores the message unless it is stored already. False if someone else has sent a message of the same chat
- * under its id.
+ * Stores messages that are not stored already, and tells them; but not those under whose id someone else has sent a
+ * message of the same chat.
  */
-async function keep(
-  session: WhatsAppContext,
-  { id, chat, from, fromMe, message, at }: Arrived,
-): Promise<boolean> {
-  // The owner gets the message and refuses it.
-  if (!isId(id)) return true;
-  const author = await authorOf(session, chat, id);
-  if (author) return author === from;
-  const rows = attempt(session, () => keepMessage(session.library, { id, chat, from, fromMe, message }, at));
-  if (rows) await session.request.keys.write(rows);
-  return true;
+async function recordTogether(session: WhatsAppContext, messages: readonly Incoming[]): Promise<void> {
+  if (messages.length === 0) return;
+  const { library, request, sink } = session;
+  const isStored = ({ arrived, told }: Incoming) => told.type !== 'reaction' && isId(arrived.id);
+  const known = await authorsOf(
+    session,
+    messages.filter(isStored).map(({ arrived }) => arrived),
+  );
+  const rows: SessionKey[] = [];
+  const accepted: InboundMessage[] = [];
+  for (const incoming of messages) {
+    const { arrived, told } = incoming;
+    const name = idOf(arrived.chat, arrived.id);
+    const author = known.get(name);
+    if (isStored(incoming) && author !== undefined && author !== arrived.from) continue;
+    if (told.media) Object.assign(told.media.ref as MediaRef, { of: { chat: arrived.chat, id: arrived.id } });
+    accepted.push(told);
+    if (!isStored(incoming) || author !== undefined) continue;
+    known.set(name, arrived.from);
+    rows.push(...(attempt(session, () => keepMessage(library, arrived, arrived.at)) ?? []));
+  }
+  await Promise.all([
+    rows.length > 0 ? request.keys.write(rows) : null,
+    accepted.length > 0 ? sink.inbound(accepted) : null,
+  ]);
 }
 
 /** A message with unreadable content. */
@@ -174,13 +224,21 @@ export function onReceipt(session: WhatsAppContext, { gate }: Connection, node: 
   const list = Array.isArray(node.content) ? (node.content as WireNode[])[0] : undefined;
   const items = Array.isArray(list?.content) ? (list.content as WireNode[]) : [];
   const ids = [id, ...items.flatMap((item) => (item.attrs.id ? [item.attrs.id] : []))];
-  const told = session.receipts.run(async () => {
+  gate.hold(session.takeReceipt({ ids, kind, from, author, t: attrs.t }));
+}
+
+export async function recordReceipts(
+  session: WhatsAppContext,
+  heard: readonly HeardReceipt[],
+): Promise<void> {
+  const receipts: NetworkReceipt[] = [];
+  for (const { ids, kind, from, author, t } of heard) {
     const chat = from === STATUS_BROADCAST ? from : await nameOf(session, from);
     const by = await nameOf(session, author);
-    const at = dateOfSeconds(attrs.t, session.deps.clock.now());
-    await session.sink.receipts(ids.map((networkId) => ({ networkId, kind, chat, by, at })));
-  });
-  gate.hold(told);
+    const at = dateOfSeconds(t, session.deps.clock.now());
+    receipts.push(...ids.map((networkId) => ({ networkId, kind, chat, by, at })));
+  }
+  await session.sink.receipts(receipts);
 }
 
 const STATUSES: Readonly<Record<number, NonNullable<HistoryMessage['status']>>> = {

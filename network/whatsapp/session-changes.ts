@@ -4,7 +4,7 @@
  */
 import { isGroupJid, isUserJid } from '@posthorn/contract/jid.ts';
 import type { NetworkChange } from '@posthorn/core/network/driver.ts';
-import { keepWords, readAuthor } from './known-messages.ts';
+import { idOf, keepWords, readAuthors } from './known-messages.ts';
 import { nameOf, namesFor, ownJid, type WhatsAppContext } from './session-context.ts';
 
 /** Minimum interval between queries for a group's admins, however many deletions arrive. */
@@ -38,11 +38,20 @@ export async function keepWordsOf(
   for (const name of names) await keepWords(stored, name, id, words);
 }
 
-/** The author, by our current name; null if the message is not stored. */
-export async function authorOf(session: WhatsAppContext, chat: string, id: string): Promise<string | null> {
-  const author = await readAuthor(session.request.keys, chat, id);
-  if (!author) return null;
-  return author.fromMe ? ownJid(session) : nameOf(session, author.from);
+/** The authors of the stored ones of these messages, by our current names, by `idOf`. */
+export async function authorsOf(
+  session: WhatsAppContext,
+  messages: readonly { chat: string; id: string }[],
+): Promise<Map<string, string>> {
+  const authors = new Map<string, string>();
+  for (const [name, { from, fromMe }] of await readAuthors(session.request.keys, messages))
+    authors.set(name, fromMe ? ownJid(session) : await nameOf(session, from));
+  return authors;
+}
+
+/** Null if the message is not stored. */
+async function authorOf(session: WhatsAppContext, chat: string, id: string): Promise<string | null> {
+  return (await authorsOf(session, [{ chat, id }])).get(idOf(chat, id)) ?? null;
 }
 
 /** When the message arrived, the chat may have been known only by its anonymous id. */

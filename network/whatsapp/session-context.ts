@@ -1,6 +1,11 @@
 /** Dependencies of a session. */
 import type { Agent } from 'node:http';
-import { type OpenRequest, SendUnavailable, type SessionSink } from '@posthorn/core/network/driver.ts';
+import {
+  type NetworkReceipt,
+  type OpenRequest,
+  SendUnavailable,
+  type SessionSink,
+} from '@posthorn/core/network/driver.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import type { Dispatcher } from 'undici';
@@ -8,7 +13,7 @@ import type { Answers } from './answers.ts';
 import type { FrameGate } from './frame-gate.ts';
 import type { Inbox } from './inbox.ts';
 import type { ConnectionKeys } from './keys.ts';
-import type { LibraryCreds, LibrarySocket, WhatsAppLibrary } from './library-types.ts';
+import type { LibraryCreds, LibraryMessage, LibrarySocket, WhatsAppLibrary } from './library-types.ts';
 import type { LidQuestions } from './lid-questions.ts';
 import type { FindMediaServers } from './media/servers.ts';
 import type { TransferDeps } from './media/transfer.ts';
@@ -43,6 +48,15 @@ export interface Connection {
   mediaServers: FindMediaServers;
 }
 
+/** A receipt as the network names people. */
+export interface HeardReceipt {
+  ids: readonly string[];
+  kind: NetworkReceipt['kind'];
+  from: string;
+  author: string;
+  t: string | undefined;
+}
+
 export interface WhatsAppContext {
   deps: SessionDeps;
   library: WhatsAppLibrary;
@@ -61,9 +75,12 @@ export interface WhatsAppContext {
   stanzas: Stanzas;
   /** `last` resolves when the messages handed over so far are encrypted; `breaks` counts those that failed. */
   sending: { last: Promise<unknown>; breaks: number };
-  /** Hands received items over, one after the other. */
+  /** Hands received items over, in order. */
   arrivals: Pump;
   receipts: Pump;
+  /** Hands over a message with those that come at the same time. */
+  takeMessage(message: LibraryMessage): Promise<void>;
+  takeReceipt(receipt: HeardReceipt): Promise<void>;
   /** The last revision given to a change of the account's state; see {@link nextRevision}. */
   revision: number;
   /** People known to have an account. */

@@ -46,7 +46,11 @@ async function made(session: WhatsAppContext, make: Making): Promise<NetworkFact
 export function listenToFacts(session: WhatsAppContext, ev: LibrarySocket['ev']): void {
   ev.on('labels.edit', (label) => tell(session, async () => [labelFact(session, label)]));
   ev.on('labels.association', (told) => tell(session, () => labelLink(session, told)));
-  ev.on('chats.update', (chats) => tell(session, async () => (await each(chats, chatFact)).flat()));
+  ev.on('chats.update', (chats) => {
+    // Each message updates its chat. Without anything to tell, messages that arrive together stay together.
+    const changed = chats.filter((update) => Object.keys(saidOf(update)).length > 0);
+    if (changed.length > 0) tell(session, async () => (await each(changed, chatFact)).flat());
+  });
   ev.on('contacts.upsert', (contacts) => onContacts(session, contacts));
   ev.on('blocklist.update', ({ blocklist, type }) =>
     tell(session, () => each(blocklist, (_, jid) => blockFact(session, jid, type === 'add'))),
@@ -109,13 +113,17 @@ async function labelLink(
   ];
 }
 
-/** The changed fields of a chat. We count unread messages ourselves. */
 async function chatFact(session: WhatsAppContext, update: LibraryChat): Promise<NetworkFact[]> {
   if (!update.id) return [];
   const chat = await nameOf(session, update.id);
   if (!isOurChat(chat)) return [];
-  const { archived, pinned, muteEndTime, unreadCount } = update;
-  const said = {
+  const said = saidOf(update);
+  return [{ kind: 'chat', revision: nextRevision(session), chat, ...said, at: session.deps.clock.now() }];
+}
+
+/** The changed fields of a chat. We count unread messages ourselves. */
+function saidOf({ archived, pinned, muteEndTime, unreadCount }: LibraryChat) {
+  return {
     ...(typeof archived === 'boolean' ? { archived } : {}),
     ...(pinned === undefined ? {} : { pinned: (numberOf(pinned) ?? 0) > 0 }),
     ...(muteEndTime === undefined ? {} : { mutedUntil: mutedUntil(muteEndTime) }),
@@ -126,8 +134,6 @@ async function chatFact(session: WhatsAppContext, update: LibraryChat): Promise<
         ? { read: false }
         : {}),
   };
-  if (Object.keys(said).length === 0) return [];
-  return [{ kind: 'chat', revision: nextRevision(session), chat, ...said, at: session.deps.clock.now() }];
 }
 
 /** Stores and reports saved contacts; they form the audience of statuses. */

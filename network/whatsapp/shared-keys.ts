@@ -16,6 +16,8 @@ export interface SharedKeys extends SessionKeys {
    * if that fails nothing more is stored.
    */
   collect<T>(work: () => Promise<T>): Promise<T>;
+  /** Resolves when all that was collected is durable; rejects if it could not be stored. */
+  stored(): Promise<void>;
   /** Stores the changes within about a second. They may be lost. */
   writeLater(changes: readonly SessionKey[]): void;
   /** Rejects further writes, and resolves when those under way are done. Changes nobody waits for are dropped. */
@@ -77,6 +79,12 @@ export function createSharedKeys(keys: SessionKeys, onBroken: (err: unknown) => 
         context.isOpen = false;
       }
     },
+    async stored() {
+      if (isClosed) throw new Error('the session has ended');
+      const stored = line.add('awaited', []);
+      flush();
+      await stored;
+    },
     writeLater(changes) {
       if (isClosed || changes.length === 0) return;
       void line.add('later', changes);
@@ -112,7 +120,8 @@ function createLine(keys: SessionKeys, onBroken: (err: unknown) => void) {
   async function commit(parts: readonly Part[]): Promise<void> {
     try {
       if (broken) throw broken.err;
-      await keys.write(parts.flatMap(({ changes }) => changes));
+      const changes = parts.flatMap((part) => part.changes);
+      if (changes.length > 0) await keys.write(changes);
       for (const part of parts) settle(part);
     } catch (err) {
       if (parts.length === 1) settle(parts[0]!, { err });

@@ -23,7 +23,7 @@ import { handleOneByOne } from './one-by-one.ts';
 import { createPatience } from './patience.ts';
 import { createRoute } from './proxy.ts';
 import { createPump } from './pump.ts';
-import { onMessage, onReceipt } from './session-arrivals.ts';
+import { BATCH_MAX, onMessage, onReceipt, recordMessages, recordReceipts } from './session-arrivals.ts';
 import type { Connection, SessionDeps, WhatsAppContext } from './session-context.ts';
 import { closeGently, end, endedSession, fail, onUnheard } from './session-end.ts';
 import { listenToFacts } from './session-facts.ts';
@@ -120,8 +120,9 @@ async function createContext(
   const told = (what: string) => (err: unknown) =>
     deps.log.warn({ err, instance_id: request.instanceId }, `recording ${what} failed; retrying`);
   const keys = createSharedKeys(createCachedKeys(request.keys), (err) => fail(session, err));
+  const [arrivals, receipts] = [createPump(told('arrivals')), createPump(told('receipts'))];
   const session: WhatsAppContext = {
-    ...{ deps, library, sink, creds, agent, isPaired },
+    ...{ deps, library, sink, creds, agent, isPaired, arrivals, receipts },
     request: { ...request, keys },
     fetchRoute: createFetchRoute({ agent, proxy: request.proxy, ca: deps.ca }),
     connection: null,
@@ -134,8 +135,8 @@ async function createContext(
     }),
     stanzas: createStanzas(keys),
     sending: { last: Promise.resolve(), breaks: 0 },
-    arrivals: createPump(told('arrivals')),
-    receipts: createPump(told('receipts')),
+    takeMessage: arrivals.inBatches((messages) => recordMessages(session, messages), BATCH_MAX),
+    takeReceipt: receipts.inBatches((told) => recordReceipts(session, told), BATCH_MAX),
     revision: 0,
     known: new Set(),
     lids: createLidQuestions(() => deps.clock.now().getTime()),
@@ -157,7 +158,16 @@ function connect(session: WhatsAppContext): void {
   const nowMs = () => deps.clock.now().getTime();
   const { keys } = request;
   const { lids } = session;
-  const inbox = createInbox({ library, keys, store, log: SILENT, commits: COMMITS, lids, nowMs });
+  const inbox = createInbox({
+    library,
+    keys,
+    store,
+    log: SILENT,
+    commits: COMMITS,
+    lids,
+    hold: gate.hold,
+    nowMs,
+  });
   const config: LibraryConfig = {
     waWebSocketUrl: deps.url,
     auth: { creds, keys: store },

@@ -8,6 +8,7 @@ import { describe, test } from 'node:test';
 import { type EndingRead, readEnding } from '@posthorn/network/whatsapp/disconnects.ts';
 import { createFrameGate } from '@posthorn/network/whatsapp/frame-gate.ts';
 import { pack, unpack } from '@posthorn/network/whatsapp/keys.ts';
+import type { RawSocket } from '@posthorn/network/whatsapp/library-types.ts';
 import { createDecryptor, createEncryptor, MediaTampered } from '@posthorn/network/whatsapp/media/crypt.ts';
 import { createPump } from '@posthorn/network/whatsapp/pump.ts';
 
@@ -67,7 +68,7 @@ describe('the gate before the socket', () => {
     const sent: string[] = [];
     const failures: unknown[] = [];
     const gate = createFrameGate((err) => failures.push(err));
-    const socket = { send: (data: Uint8Array | string) => void sent.push(String(data)) };
+    const socket: RawSocket = { send: (data) => void sent.push(String(data)) };
     gate.guard(socket);
     return { sent, failures, gate, socket };
   }
@@ -95,6 +96,20 @@ describe('the gate before the socket', () => {
     assert.deepEqual(sent, ['a', 'b', 'c']);
   });
 
+  test('holds back frames, and not those who write them', async () => {
+    const { sent, gate, socket } = gated();
+    const stored = Promise.withResolvers<void>();
+    gate.hold(stored.promise);
+    let isWritten = false;
+    socket.send('a', () => {
+      isWritten = true;
+    });
+    assert.deepEqual([isWritten, sent], [true, []]);
+    stored.resolve();
+    await new Promise(setImmediate);
+    assert.deepEqual(sent, ['a']);
+  });
+
   test('lets nothing pass after something could not be stored', async () => {
     const { sent, failures, gate, socket } = gated();
     gate.hold(Promise.reject(new Error('lease lost')));
@@ -119,6 +134,25 @@ test('what arrives is handed over in order, and repeated until it is recorded', 
   assert.deepEqual(seen, ['first', 'first', 'first', 'second']);
   await pump.stop();
   await assert.rejects(pump.run(async () => undefined));
+});
+
+test('what arrives meanwhile is handed over in one batch, in order with everything else', async () => {
+  const seen: (string | readonly string[])[] = [];
+  let failing = 1;
+  const pump = createPump(() => undefined);
+  const take = pump.inBatches<string>(async (items) => {
+    seen.push([...items]);
+    if (items.includes('c') && failing-- > 0) throw new Error('not recorded');
+  }, 3);
+  const done = [take('a'), take('b')];
+  await Promise.all(done);
+  done.push(...['c', 'd', 'e', 'f'].map(take));
+  done.push(pump.run(async () => void seen.push('job')));
+  done.push(take('g'), take('h'));
+  await Promise.all(done);
+  assert.deepEqual(seen, [['a', 'b'], ['c', 'd', 'e'], ['c', 'd', 'e'], ['f'], 'job', ['g', 'h']]);
+  await pump.stop();
+  await assert.rejects(take('i'));
 });
 
 describe('media', () => {

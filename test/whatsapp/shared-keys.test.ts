@@ -93,6 +93,20 @@ describe('writes of a session', () => {
     assert.deepEqual(db.commits, [['ratchet 1', 'ratchet 2', 'stanza']]);
   });
 
+  it('that were collected are durable when somebody waits for it, without a commit of nothing', async () => {
+    const { db, keys } = open();
+    await keys.collect(() => keys.write([change('ratchet 1')]));
+    const first = keys.stored();
+    await keys.collect(() => keys.write([change('ratchet 2')]));
+    await keys.collect(() => keys.write([change('ratchet 3')]));
+    const [second, third] = [keys.stored(), keys.stored()];
+    await db.store();
+    await first;
+    await db.store();
+    await Promise.all([second, third, keys.stored()]);
+    assert.deepEqual(db.commits, [['ratchet 1'], ['ratchet 2', 'ratchet 3']]);
+  });
+
   it('are on their own when the work that collected has ended', async () => {
     const { db, keys } = open();
     const later = Promise.withResolvers<void>();

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { InboundMessage, NetworkReceipt, SessionKey } from '@posthorn/core/network/driver.ts';
+import {
+  connected,
+  type Kept,
+  MemoryKeys,
+  newKept,
+  openRecorded,
+  type Recorded,
+  sendText,
+} from '../support/whatsapp/driver-harness.ts';
+import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
+import { startNetworkAndDriver } from '../support/whatsapp/network-driver.ts';
+import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
+
+const COUNT = 60;
+const COMMIT_MS = 20;
+
+/** A database whose commits take a while, or wait, or are refused. */
+class SlowKeys extends MemoryKeys {
+  commits = 0;
+  blocked: PromiseWithResolvers<void> | null = null;
+  isAway = false;
+
+  override async write(changes: readonly SessionKey[]): Promise<void> {
+    await (this.blocked ? this.blocked.promise : delay(COMMIT_MS));
+    if (this.isAway) throw new Error('the database is away');
+    this.commits += 1;
+    await super.write(changes);
+  }
+}
+
+describe('what comes together', () => {
+  let network: WhatsAppNetwork;
+  let driver: Awaited<ReturnType<typeof startNetworkAndDriver>>['driver'];
+  let me: PhoneHandle;
+  let friend: PhoneHandle;
+  let session: Recorded;
+  let keys: SlowKeys;
+  let kept: Kept;
+  /** Calls of the owner, each with what it was given. */
+  const calls: { inbound: readonly InboundMessage[]; receipts: readonly NetworkReceipt[] }[] = [];
+
+  before(async () => {
+    ({ network, driver } = await startNetworkAndDriver());
+    me = network.phone('999700000001');
+    friend = network.phone('999700000002');
+    keys = new SlowKeys();
+    kept = { ...newKept(), keys };
+    session = await open();
+    me.scan(await until(() => session.qrs.at(-1), 'a QR code'));
+    await connected(session);
+    await sendText(session, friend.jid, 'Hello');
+    await arrived([friend.text(me, 'Hello')]);
+    await isQuiet();
+  });
+  after(async () => {
+    await session?.session.close();
+    await network?.close();
+    assert.deepEqual(network.problems, []);
+  });
+
+  function open(): Promise<Recorded> {
+    return openRecorded(driver, kept, {
+      sink: {
+        async inbound(inbound) {
+          calls.push({ inbound, receipts: [] });
+          await delay(COMMIT_MS);
+        },
+        async receipts(receipts) {
+          calls.push({ inbound: [], receipts });
+          await delay(COMMIT_MS);
+        },
+      },
+    });
+  }
+
+  const recorded = () => calls.flatMap(({ inbound }) => inbound.map(({ networkId }) => networkId));
+  const arrived = (ids: readonly string[]) =>
+    until(() => ids.every((id) => recorded().includes(id)), `${ids.length} messages are recorded`);
+  const isQuiet = () => until(() => me.device.pending.length === 0, 'everything is acknowledged');
+  const write = (texts: number) => Array.from({ length: texts }, (_, nth) => friend.text(me, `text ${nth}`));
+
+  it('is stored in few commits and recorded in few calls, in order', async () => {
+    calls.length = 0;
+    const commitsBefore = keys.commits;
+    const ids = write(COUNT);
+    await arrived(ids);
+    await isQuiet();
+    assert.deepEqual(recorded(), ids);
+    assert.ok(calls.length <= COUNT / 4, `${calls.length} calls for ${COUNT} messages`);
+    const commits = keys.commits - commitsBefore;
+    assert.ok(commits <= COUNT / 4, `${commits} commits for ${COUNT} messages`);
+  });
+
+  it('is not acknowledged before it is stored', async () => {
+    keys.blocked = Promise.withResolvers<void>();
+    const ids = write(COUNT);
+    // So much later all of it is decrypted and waits for the database.
+    await delay(300);
+    assert.deepEqual(
+      me.device.pending.filter(({ tag }) => tag === 'message').map(({ attrs }) => attrs.id),
+      ids,
+    );
+    keys.blocked.resolve();
+    keys.blocked = null;
+    await arrived(ids);
+    await isQuiet();
+  });
+
+  it('is told with each edit and deletion behind the message that it is of', async () => {
+    calls.length = 0;
+    const [first, , third] = write(3);
+    const change = (id: string, fields: object) => ({
+      protocolMessage: { key: { id, fromMe: true }, ...fields },
+    });
+    friend.send(me, change(first!, { type: 'MESSAGE_EDIT', editedMessage: { conversation: 'better' } }));
+    friend.send(me, change(third!, { type: 'REVOKE' }));
+    const last = friend.text(me, 'last');
+    await arrived([last]);
+    assert.deepEqual(
+      session.changes.map(({ kind, networkId }) => [kind, networkId]),
+      [
+        ['edited', first],
+        ['deleted', third],
+      ],
+    );
+    await isQuiet();
+  });
+
+  it('holds up no message that is sent meanwhile, and receipts are recorded together', async () => {
+    calls.length = 0;
+    const sent: Promise<string>[] = [];
+    for (let nth = 0; nth < COUNT; nth += 1) sent.push(sendText(session, friend.jid, `out ${nth}`));
+    const incoming = write(COUNT);
+    const ids = await Promise.all(sent);
+    const received = () => calls.flatMap(({ receipts }) => receipts.map(({ networkId }) => networkId));
+    await until(() => ids.every((id) => received().includes(id)), 'all receipts are recorded');
+    await arrived(incoming);
+    await isQuiet();
+    assert.deepEqual(received().toSorted(), ids.toSorted(), 'each receipt once');
+    const ofReceipts = calls.filter(({ receipts }) => receipts.length > 0);
+    assert.ok(ofReceipts.length <= COUNT / 2, `${ofReceipts.length} calls for ${COUNT} receipts`);
+    assert.deepEqual(friend.phone.failures, []);
+  });
+
+  it('comes again to the next session when it could not be stored, and is read there', async () => {
+    calls.length = 0;
+    keys.blocked = Promise.withResolvers<void>();
+    const ids = write(COUNT);
+    await delay(100);
+    keys.isAway = true;
+    keys.blocked.resolve();
+    keys.blocked = null;
+    await until(() => session.ended.length > 0, 'the session ends');
+    assert.equal(me.device.pending.filter(({ tag }) => tag === 'message').length, COUNT);
+    keys.isAway = false;
+    calls.length = 0;
+    session = await open();
+    await connected(session);
+    await arrived(ids);
+    await isQuiet();
+    // What was recorded in the last minutes is handed over again, too.
+    assert.deepEqual(
+      recorded().filter((id) => ids.includes(id)),
+      ids,
+      'each of them once, in order',
+    );
+    assert.deepEqual(me.phone.failures, []);
+    assert.deepEqual(
+      friend.phone.receipts.filter(({ type }) => type === 'retry'),
+      [],
+      'nothing was asked for again',
+    );
+  });
+});
