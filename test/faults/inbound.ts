@@ -54,8 +54,6 @@ export async function proveInboundOnce(
   expected: Map<string, string[]>,
   timeoutMs = 180_000,
 ): Promise<void> {
-  const total = [...expected.values()].reduce((sum, ids) => sum + ids.length, 0);
-  const instanceIds = [...expected.keys()];
   const control = controlOf(system.sandboxUrl);
   await waitFor(
     async () => {
@@ -65,6 +63,16 @@ export async function proveInboundOnce(
     timeoutMs,
     { what: 'the network has nothing left that is not acknowledged', everyMs: 500 },
   );
+  await proveStoredOnce(system, expected);
+}
+
+/** The same, when the network has nothing left: each is stored and told once, and nothing else is. */
+export async function proveStoredOnce(
+  system: System,
+  expected: ReadonlyMap<string, readonly string[]>,
+): Promise<void> {
+  const total = [...expected.values()].reduce((sum, ids) => sum + ids.length, 0);
+  const instanceIds = [...expected.keys()];
   const stored = await system.db.query<{ instance_id: string; network_id: string }>(
     `SELECT instance_id, network_id FROM messages WHERE direction = 'inbound' AND instance_id = ANY ($1::uuid[])`,
     [instanceIds],

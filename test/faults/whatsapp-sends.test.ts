@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { randomInt, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { networkIdOf } from '@posthorn/core/platform/ids.ts';
@@ -7,6 +7,7 @@ import { waitFor } from '../support/process.ts';
 import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
 import { type Call, type Paired, pairAll, useWhatsAppSystem } from '../support/whatsapp/paired-system.ts';
 import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
+import { hurtWhatsApp } from './hurt-whatsapp.ts';
 import { createTerminator } from './hurt-workers.ts';
 import { sized } from './size.ts';
 
@@ -16,12 +17,8 @@ const INSTANCES = 4;
 const PAUSE_MS = 40;
 /** So many messages of an instance may wait: they are there to be hurt, not to pile up. */
 const WAITING_MAX = 40;
-/** A kill comes within so long after all are connected. */
-const SENDING_MS = 800;
-const BACK_MS = 120_000;
 const LAST_MS = 180_000;
 
-/** What is killed. A process takes the longest to come back. */
 const WHATS = ['answers', 'connections', 'process', 'answers', 'database', 'lease'] as const;
 
 /** What one instance was told to send, in the order of the 202s. */
@@ -50,32 +47,11 @@ test(`${KILLS} kills of workers, connections, the database and leases while What
   const stopping = new AbortController();
   const sending = paired.map((each, nth) => sendAll(network, call, each, { friend, nth }, stopping.signal));
   for (const each of sending) each.catch(() => stopping.abort());
-  const kinds = new Map<string, number>();
-  for (let kill = 0; kill < KILLS && !stopping.signal.aborted; kill += 1) {
-    // Whoever is killed should be sending.
-    await waitFor(() => phones.every(({ device }) => device.connection !== null), BACK_MS, {
-      what: `all are back after kill ${kill}`,
-    }).catch(async (err: Error) => {
-      const { rows } = await system.db.query('SELECT phone, state, wanted, last_error FROM instances');
-      const said = system.workers.map((worker) => worker.output().slice(-2_000)).join('\n');
-      throw new Error(`${err.message}: ${JSON.stringify([...kinds])} ${JSON.stringify(rows)}\n${said}`);
-    });
-    await delay(randomInt(SENDING_MS));
-    const what = WHATS[kill % WHATS.length]!;
-    kinds.set(what, (kinds.get(what) ?? 0) + 1);
-    network.faults.onMessage = null;
-    if (what === 'connections') network.control.dropAll();
-    else if (what === 'database') await terminator.endAll();
-    else if (what === 'lease') await terminator.cutLocks();
-    else if (what === 'answers') await loseAnswers(network);
-    else {
-      const victim = system.workers[randomInt(system.workers.length)]!;
-      await victim.kill('SIGKILL');
-      await victim.restart();
-    }
-  }
+  const kinds = await hurtWhatsApp({
+    ...{ network, system, terminator, phones },
+    ...{ kills: KILLS, whats: WHATS, signal: stopping.signal },
+  });
   stopping.abort();
-  network.faults.onMessage = null;
   const sent = await Promise.all(sending);
 
   await waitFor(
@@ -146,17 +122,6 @@ async function sendAll(
     while (sent.length - phone.messages.length > WAITING_MAX && !signal.aborted) await delay(PAUSE_MS);
   }
   return sent;
-}
-
-/** The network has the next message of each device, and its answer is lost with the line. Resolves when one is. */
-async function loseAnswers(network: WhatsAppNetwork): Promise<void> {
-  const lost = new Set<object>();
-  network.faults.onMessage = (device) => {
-    if (lost.has(device)) return null;
-    lost.add(device);
-    return 'drop_after_ledger';
-  };
-  await waitFor(() => lost.size > 0, BACK_MS, { what: 'an answer is lost' });
 }
 
 /** `timesSeen` counts what a phone could decrypt, whatever its id. */

@@ -26,6 +26,8 @@ const KILLS = process.env.POSTHORN_FULL === '1' ? 1_000 : 25;
 const UPDATES = 30;
 /** Sends of a round, which are without an answer at the same time. */
 const WINDOW = 8;
+/** Messages of a round that arrive together. */
+const BURST = 5;
 /** A life that is killed by the clock has so long to send. */
 const LIFE_MS = 250;
 const SEND_TIMEOUT_MS = 300;
@@ -196,8 +198,10 @@ describe(`a session that is killed ${KILLS} times at random updates of its keys`
       network.faults.onMessage = () => (before-- === 0 ? dieAt.network : null);
     }
     for (let round = 0; round < 3 && !alive.isDead && life.ended.length === 0; round += 1) {
-      const text = `in ${nth}.${round}`;
-      expected.set(friend.text(me, text), text);
+      for (let at = 0; at < BURST; at += 1) {
+        const text = `in ${nth}.${round}.${at}`;
+        expected.set(friend.text(me, text), text);
+      }
       for (let at = 0; at < WINDOW / 2; at += 1) accept(`out ${nth}.${round}.${at}`);
       await sendQueued(life, alive);
     }

@@ -1,0 +1,68 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { waitFor } from '../support/process.ts';
+import type { System } from '../support/system.ts';
+import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
+import type { PhoneHandle } from '../support/whatsapp/phone-handle.ts';
+import type { Terminator } from './hurt-workers.ts';
+
+/** What is killed. A process takes the longest to come back. */
+export type What = 'answers' | 'connections' | 'process' | 'database' | 'lease';
+
+/** A kill comes within so long after all are connected. */
+const WITHIN_MS = 800;
+const BACK_MS = 120_000;
+
+export interface Hurting {
+  network: WhatsAppNetwork;
+  system: System;
+  terminator: Terminator;
+  /** The phones of the instances. */
+  phones: readonly PhoneHandle[];
+  kills: number;
+  /** In turn. */
+  whats: readonly What[];
+  signal: AbortSignal;
+}
+
+/** Kills again and again, each time when all instances are back. Answers how often what was killed. */
+export async function hurtWhatsApp(hurting: Hurting): Promise<Map<What, number>> {
+  const { network, system, terminator, phones, kills, whats, signal } = hurting;
+  const counts = new Map<What, number>();
+  for (let kill = 0; kill < kills && !signal.aborted; kill += 1) {
+    // Whoever is killed should be at work.
+    await waitFor(() => phones.every(({ device }) => device.connection !== null), BACK_MS, {
+      what: `all are back after kill ${kill}`,
+    }).catch(async (err: Error) => {
+      const { rows } = await system.db.query('SELECT phone, state, wanted, last_error FROM instances');
+      const said = system.workers.map((worker) => worker.output().slice(-2_000)).join('\n');
+      throw new Error(`${err.message}: ${JSON.stringify([...counts])} ${JSON.stringify(rows)}\n${said}`);
+    });
+    await delay(randomInt(WITHIN_MS));
+    const what = whats[kill % whats.length]!;
+    counts.set(what, (counts.get(what) ?? 0) + 1);
+    network.faults.onMessage = null;
+    if (what === 'connections') network.control.dropAll();
+    else if (what === 'database') await terminator.endAll();
+    else if (what === 'lease') await terminator.cutLocks();
+    else if (what === 'answers') await loseAnswers(network);
+    else {
+      const victim = system.workers[randomInt(system.workers.length)]!;
+      await victim.kill('SIGKILL');
+      await victim.restart();
+    }
+  }
+  network.faults.onMessage = null;
+  return counts;
+}
+
+/** The network has the next message of each device, and its answer is lost with the line. Resolves when one is. */
+async function loseAnswers(network: WhatsAppNetwork): Promise<void> {
+  const lost = new Set<object>();
+  network.faults.onMessage = (device) => {
+    if (lost.has(device)) return null;
+    lost.add(device);
+    return 'drop_after_ledger';
+  };
+  await waitFor(() => lost.size > 0, BACK_MS, { what: 'an answer is lost' });
+}
