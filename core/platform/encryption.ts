@@ -1,4 +1,11 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  randomBytes,
+} from 'node:crypto';
 
 /** Keeps what must not be read out of a stolen database: network credentials, webhook secrets and headers. */
 export interface Cipher {
@@ -18,7 +25,8 @@ const TAG_BYTES = 16;
 /** AES-256-GCM under `hexKey`: 32 bytes as 64 hex digits (the setting ENCRYPTION_KEY). */
 export function createCipher(hexKey: string): Cipher {
   if (!/^[0-9a-fA-F]{64}$/.test(hexKey)) throw new Error('the encryption key must be 64 hex digits');
-  const key = Buffer.from(hexKey, 'hex');
+  // From plain bytes Node makes a key object at each use: 42 µs for a small value instead of 5.
+  const key = createSecretKey(hexKey, 'hex');
   return {
     seal(value) {
       const nonce = randomBytes(NONCE_BYTES);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire, registerHooks } from 'node:module';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { boundDecoders, type Decoders, type ReaderClass } from './bounded-decode.ts';
 import type { WhatsAppLibrary } from './library-types.ts';
 import { mendSignalSessions } from './signal-sessions.ts';
@@ -49,11 +49,24 @@ export function trustRoot(library: WhatsAppLibrary, publicKey: Uint8Array): void
   library.WA_CERT_DETAILS.PUBLIC_KEY = Buffer.from(publicKey);
 }
 
+/** Our crypto instead of that of Node.js; see `library-crypto.ts`. */
+const CRYPTO = new URL('./library-crypto.ts', import.meta.url).href;
+
 const NO_CONSOLE = "'use strict'; const console = { log() {}, info() {}, warn() {}, error() {} }; ";
 
-/** Loads the signal library without a console: it prints whole sessions, including their private keys. */
+/**
+ * Loads the signal library with our crypto, and without a console: it prints whole sessions, including their private
+ * keys.
+ */
 function loadQuietly(load: () => void): void {
   const hooks = registerHooks({
+    resolve: (specifier, context, nextResolve) =>
+      nextResolve(
+        specifier === 'crypto' && context.parentURL?.includes('/libsignal/')
+          ? fileURLToPath(CRYPTO)
+          : specifier,
+        context,
+      ),
     load(url, context, nextLoad) {
       const loaded = nextLoad(url, context);
       if (!url.includes('/libsignal/') || loaded.source === undefined || loaded.source === null)
@@ -70,6 +83,7 @@ function loadQuietly(load: () => void): void {
 
 /** Modules of Node.js that the library gets ours instead of. */
 const REPLACED: Readonly<Record<string, string>> = {
+  crypto: CRYPTO,
   zlib: new URL('./bounded-inflate.ts', import.meta.url).href,
   events: new URL('./library-surroundings.ts', import.meta.url).href,
 };

@@ -1,0 +1,25 @@
+/**
+ * Replaces `crypto` for the library and its signal library: the same functions, which take keys as key objects. Node
+ * finds out what a key is by trying, which for plain bytes throws within it: a small cipher takes 42 µs instead of 8.
+ * To encrypt a text takes about twenty.
+ */
+import crypto, { createSecretKey, type KeyObject } from 'node:crypto';
+import { types } from 'node:util';
+
+export * from 'node:crypto';
+
+type Key = Parameters<typeof crypto.createHmac>[1];
+
+/** Whatever else it is is left to Node, which says what is wrong with it. */
+function asObject<T extends Key | crypto.CipherKey>(key: T): T | KeyObject {
+  return types.isUint8Array(key) && key.byteLength > 0 ? createSecretKey(key) : key;
+}
+
+export const createHmac: typeof crypto.createHmac = (algorithm, key, options) =>
+  crypto.createHmac(algorithm, asObject(key), options);
+
+export const createCipheriv = ((...[algorithm, key, ...rest]: Parameters<typeof crypto.createCipheriv>) =>
+  crypto.createCipheriv(algorithm, asObject(key), ...rest)) as typeof crypto.createCipheriv;
+
+export const createDecipheriv = ((...[algorithm, key, ...rest]: Parameters<typeof crypto.createDecipheriv>) =>
+  crypto.createDecipheriv(algorithm, asObject(key), ...rest)) as typeof crypto.createDecipheriv;
