@@ -1,5 +1,6 @@
 import type { DirectDelivery } from '@posthorn/core/events/direct-delivery.ts';
 import { tellAbilities } from '@posthorn/core/instances/driver-abilities.ts';
+import { createSessionKeyWriter } from '@posthorn/core/instances/keep-session-keys.ts';
 import { createSettingsLoader } from '@posthorn/core/instances/load-settings.ts';
 import { SHARD_COUNT, shardQueue } from '@posthorn/core/instances/shard.ts';
 import { type EndedChange, recordChangeTask } from '@posthorn/core/messages/record-change-task.ts';
@@ -86,6 +87,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
   await deps.broker.declare(Array.from({ length: SHARD_COUNT }, (_, shard) => shardQueue(shard)));
   const recorder = createProgressRecorder(deps);
   const inbound = createInboundRecorder(deps);
+  const keyWriter = createSessionKeyWriter(deps);
   const media = deps.media ?? noWorkerMedia;
   const recordChange = (ended: EndedChange) => recordChangeTask(deps, ended);
   const membership = deps.membership ?? startMembership({ ...deps, tag: newWorkerTag() });
@@ -97,6 +99,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     recorder,
     recordChange,
     inbound,
+    keyWriter,
     settings: createSettingsLoader(deps),
     gate: createOpeningGate(deps.openings ?? OPENING_LIMITS),
     tries: createWorkTries(deps),

@@ -1,12 +1,13 @@
-import type { Db } from '../platform/database/db.ts';
+import { type Coalescer, createCoalescer } from '../platform/database/coalesce.ts';
+import type { Db, Transaction } from '../platform/database/db.ts';
 import type { Cipher } from '../platform/encryption.ts';
 import type { Clock } from '../platform/process/clock.ts';
-import { type Lease, LeaseLost, underLease, underLeases } from './lock-leases.ts';
+import { type Lease, LeaseLost, type Recorded, underLease, underLeases } from './lock-leases.ts';
 
 export interface SessionKeysDeps {
   db: Db;
   cipher: Cipher;
-  clock: Clock;
+  keyWriter: SessionKeyWriter;
 }
 
 /** Something that a session remembers, under a kind and an id: any JSON value, or null to remove it. */
@@ -31,17 +32,72 @@ interface Scope {
   lease: Lease;
 }
 
+/** What one session wants to remember: all of it or nothing. */
+interface KeyWrite extends Scope {
+  changes: readonly SessionKey[];
+}
+
+export type SessionKeyWriter = Coalescer<KeyWrite, Recorded>;
+
+/** Sessions in one transaction: one may write a thousand keys, as after a pairing. */
+const WRITES_MAX = 16;
+
+/**
+ * Writes the keys of a worker's sessions, those of many in one transaction: each text that a session sends waits for one. A write
+ * whose lease has passed is rejected with LeaseLost, and one that the database refuses costs no other session anything.
+ */
+export function createSessionKeyWriter(deps: { db: Db; cipher: Cipher; clock: Clock }): SessionKeyWriter {
+  return createCoalescer<KeyWrite, Recorded>({
+    maxBatch: WRITES_MAX,
+    async run(batch) {
+      const { outcomes } = await underLeases(deps.db, batch, {
+        read: async () => undefined,
+        work: (sql, current) => writeKeys(deps, sql, current),
+      });
+      return outcomes;
+    },
+  });
+}
+
+async function writeKeys(
+  { cipher, clock }: { cipher: Cipher; clock: Clock },
+  sql: Transaction,
+  writes: readonly KeyWrite[],
+): Promise<void> {
+  const last = lastOfEach(writes);
+  const removed = last.filter(({ change }) => change.value === null);
+  const kept = last.filter(({ change }) => change.value !== null);
+  const kindOf = ({ write, change }: Change) => `${write.instanceId} ${change.kind}`;
+  for (const gone of Map.groupBy(removed, kindOf).values()) {
+    const [{ write, change }] = gone as [Change];
+    const values = [write.instanceId, change.kind, gone.map((each) => each.change.id)];
+    await sql.write({ name: 'session-keys-remove', text: REMOVE, values });
+  }
+  if (kept.length === 0) return;
+  const now = clock.now();
+  const values = [
+    [...new Set(kept.map(({ write }) => write.instanceId))],
+    kept.map(({ write }) => write.instanceId),
+    kept.map(({ write }) => write.companyId),
+    kept.map(({ change }) => change.kind),
+    kept.map(({ change }) => change.id),
+    kept.map(({ change }) => cipher.seal(change.value)),
+    kept.map(({ change }) => (change.temporary ? now : null)),
+  ];
+  await sql.write({ name: 'session-keys-keep', text: KEEP, values });
+}
+
 /**
  * The keys of one instance's session, sealed one by one as credentials are. Everything happens under the
  * lease of the owner: a write that comes late throws LeaseLost and has written nothing (INS-17), and a read of a
  * worker that lost its shard gets no keys to go on with.
  */
 export function createSessionKeys(deps: SessionKeysDeps, scope: Scope): SessionKeys {
-  const { db, cipher, clock } = deps;
-  const { companyId, instanceId, lease } = scope;
+  const { db, cipher, keyWriter } = deps;
+  const { instanceId, lease } = scope;
   return {
     async read(kind, ids) {
-      const { outcomes, result } = await underLeases(db, [{ lease }], {
+      const { outcomes, result } = await underLeases(db, [scope], {
         read: (sql) =>
           sql.query<{ id: string; sealed: Buffer }>({
             name: ids ? 'session-keys-read' : 'session-keys-read-all',
@@ -57,25 +113,7 @@ export function createSessionKeys(deps: SessionKeysDeps, scope: Scope): SessionK
     },
 
     async write(changes) {
-      const last = lastOfEach(changes);
-      const kept = last.filter((change) => change.value !== null);
-      const removed = last.filter((change) => change.value === null);
-      await underLease(db, lease, async (sql) => {
-        for (const [kind, gone] of Map.groupBy(removed, (change) => change.kind)) {
-          const values = [instanceId, kind, gone.map(({ id }) => id)];
-          await sql.write({ name: 'session-keys-remove', text: REMOVE, values });
-        }
-        if (kept.length === 0) return;
-        const values = [
-          instanceId,
-          companyId,
-          kept.map(({ kind }) => kind),
-          kept.map(({ id }) => id),
-          kept.map(({ value }) => cipher.seal(value)),
-          kept.map(({ temporary }) => (temporary ? clock.now() : null)),
-        ];
-        await sql.write({ name: 'session-keys-keep', text: KEEP, values });
-      });
+      await keyWriter.push({ ...scope, changes });
     },
 
     async clear() {
@@ -94,15 +132,25 @@ const REMOVE = 'DELETE FROM session_keys WHERE instance_id = $1 AND kind = $2 AN
  * nothing behind.
  */
 const KEEP = `
+WITH known AS MATERIALIZED (SELECT id FROM instances WHERE id = ANY ($1::uuid[]) ORDER BY id FOR KEY SHARE)
 INSERT INTO session_keys (instance_id, company_id, kind, id, sealed, temporary_since)
-SELECT $1, $2, one.kind, one.id, one.sealed, one.since
-FROM unnest($3::text[], $4::text[], $5::bytea[], $6::timestamptz[]) AS one (kind, id, sealed, since)
-WHERE EXISTS (SELECT FROM instances WHERE id = $1 FOR KEY SHARE)
+SELECT one.instance_id, one.company_id, one.kind, one.id, one.sealed, one.since
+FROM unnest($2::uuid[], $3::integer[], $4::text[], $5::text[], $6::bytea[], $7::timestamptz[])
+  AS one (instance_id, company_id, kind, id, sealed, since)
+WHERE one.instance_id = ANY (ARRAY(SELECT id FROM known))
 ON CONFLICT (instance_id, kind, id) DO UPDATE SET sealed = excluded.sealed,
   temporary_since = excluded.temporary_since`;
 
+interface Change {
+  write: KeyWrite;
+  change: SessionKey;
+}
+
 /** The last change of each key, sorted: one statement may not change a row twice. */
-function lastOfEach(changes: readonly SessionKey[]): SessionKey[] {
-  const last = new Map(changes.map((change) => [`${change.kind} ${change.id}`, change]));
+function lastOfEach(writes: readonly KeyWrite[]): Change[] {
+  const last = new Map<string, Change>();
+  for (const write of writes)
+    for (const change of write.changes)
+      last.set(`${write.instanceId} ${change.kind} ${change.id}`, { write, change });
   return [...last].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, change]) => change);
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { createSessionKeys } from '@posthorn/core/instances/keep-session-keys.ts';
+import { createSessionKeys, createSessionKeyWriter } from '@posthorn/core/instances/keep-session-keys.ts';
 import { LeaseLost } from '@posthorn/core/instances/lock-leases.ts';
 import { createDb } from '@posthorn/core/platform/database/db.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
@@ -16,11 +16,15 @@ before(async () => {
 });
 after(() => parts.close());
 
+function writer(db = parts.db) {
+  return createSessionKeyWriter({ ...parts, db, cipher });
+}
+
 async function keysOf(epoch = 1, instanceId?: string) {
   const id = instanceId ?? (await seedInstance(parts.db, company.companyId));
   await parts.db.query('UPDATE shards SET epoch = 1 WHERE shard = 0');
   const scope = { companyId: company.companyId, instanceId: id, lease: { shard: 0, epoch } };
-  return { id, keys: createSessionKeys({ ...parts, cipher }, scope) };
+  return { id, keys: createSessionKeys({ ...parts, cipher, keyWriter: writer() }, scope) };
 }
 
 test('what is written is read back by kind and id, the last of each, and null removes it', async () => {
@@ -95,7 +99,7 @@ test('what is removed is probed for, however many keys the instance has', async 
   t.after(() => hot.close());
   const id = await seedInstance(parts.db, company.companyId);
   const scope = { companyId: company.companyId, instanceId: id, lease: { shard: 0, epoch: 1 } };
-  const keys = createSessionKeys({ ...parts, db: hot, cipher }, scope);
+  const keys = createSessionKeys({ db: hot, cipher, keyWriter: writer(hot) }, scope);
   const stanza = (nth: number, value: unknown) => ({ kind: 'stanza', id: `id ${nth}`, value });
   await keys.write(Array.from({ length: 3_000 }, (_, nth) => stanza(nth, nth)));
   const read = async () => {
@@ -110,4 +114,43 @@ test('what is removed is probed for, however many keys the instance has', async 
   const entries = (await read()) - before;
   assert.ok(entries <= 20, `${entries} index entries were read to remove 10 keys`);
   assert.equal((await keys.read('stanza')).size, 2_990);
+});
+
+test('sessions that write at the same time share a transaction, and the loss of a lease or a row that is refused costs one alone', async () => {
+  const keyWriter = writer();
+  const open = async (epoch: number, companyId = company.companyId) => {
+    const id = await seedInstance(parts.db, company.companyId);
+    const scope = { companyId, instanceId: id, lease: { shard: 0, epoch } };
+    return { id, keys: createSessionKeys({ ...parts, cipher, keyWriter }, scope) };
+  };
+  const [one, other, late, deleted] = [await open(1), await open(1), await open(0), await open(1)];
+  await parts.db.query('DELETE FROM instances WHERE id = $1', [deleted.id]);
+  const rows = (id: string) => [
+    { kind: 'session', id, value: id },
+    { kind: 'session', id: 'gone', value: null },
+  ];
+  const transactions = async () => {
+    const { rows } = await parts.db.query<{ n: string }>(
+      'SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS n',
+    );
+    return Number(rows[0]!.n);
+  };
+  await Promise.all([one, other].map(({ keys }) => keys.write([{ kind: 'session', id: 'gone', value: 1 }])));
+  const before = await transactions();
+  const [, , lost] = await Promise.allSettled([
+    ...[one, other, late, deleted].map(({ keys }) => keys.write(rows('a'))),
+  ]);
+  assert.equal((await transactions()) - before, 1);
+  assert.ok(lost?.status === 'rejected' && lost.reason instanceof LeaseLost);
+  for (const { keys } of [one, other]) assert.deepEqual(await keys.read('session'), new Map([['a', 'a']]));
+  for (const { id } of [late, deleted])
+    assert.equal(
+      (await parts.db.query('SELECT FROM session_keys WHERE instance_id = $1', [id])).rows.length,
+      0,
+    );
+
+  const refused = [{ kind: 'session', id: 'a zero \0', value: 1 }];
+  const [bad, good] = await Promise.allSettled([one.keys.write(refused), other.keys.write(rows('b'))]);
+  assert.deepEqual([bad.status, good.status], ['rejected', 'fulfilled']);
+  assert.deepEqual([...(await other.keys.read('session')).keys()].sort(), ['a', 'b']);
 });

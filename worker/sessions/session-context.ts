@@ -1,3 +1,4 @@
+import type { SessionKeyWriter } from '@posthorn/core/instances/keep-session-keys.ts';
 import type { SessionRow } from '@posthorn/core/instances/load-sessions.ts';
 import type { SettingsLoader } from '@posthorn/core/instances/load-settings.ts';
 import type { Lease } from '@posthorn/core/instances/lock-leases.ts';
@@ -25,6 +26,7 @@ export interface SessionDeps extends InstanceQueueDeps, ArrivalsDeps {
   db: Db;
   bus: Bus;
   cipher: Cipher;
+  keyWriter: SessionKeyWriter;
   /** The driver with this name; a driver that is not offered here cannot open sessions. */
   driverOf(name: string): NetworkDriver;
   /** Minimum time between two sends of an instance on this network. */
