@@ -1,6 +1,7 @@
 import { createRabbitBroker } from '@posthorn/core/platform/broker/rabbitmq.ts';
 import { loadConfig } from '@posthorn/core/platform/config.ts';
 import { openDatabaseClock } from '@posthorn/core/platform/database/database-clock.ts';
+import { reconnectCounter } from '@posthorn/core/platform/database/watch-pool.ts';
 import { startHealthServer } from '@posthorn/core/platform/http/health-server.ts';
 import { createMetricsAccess } from '@posthorn/core/platform/http/metrics-access.ts';
 import { createLog } from '@posthorn/core/platform/process/log.ts';
@@ -16,7 +17,11 @@ await runMain('worker', async () => {
   const shutdown = createShutdown({ log, ...shutdownTimes(config, { isBalanced: false }) });
   shutdown.onSignals();
   const metrics = createMetrics();
-  const broker = createRabbitBroker({ url: config.AMQP_URL, log });
+  const broker = createRabbitBroker({
+    url: config.AMQP_URL,
+    log,
+    onLost: reconnectCounter(metrics, 'broker'),
+  });
   shutdown.add('broker', () => broker.close());
   const clock = await openDatabaseClock({ url: config.DATABASE_URL, log, shutdown });
   const roles = await openWorkerRoles({ config, broker, clock, log, metrics, shutdown });

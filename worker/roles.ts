@@ -8,6 +8,7 @@ import type { Config } from '@posthorn/core/platform/config.ts';
 import { PATIENT_LIMITS } from '@posthorn/core/platform/database/connection-limits.ts';
 import { clockCheck } from '@posthorn/core/platform/database/database-clock.ts';
 import { createDb } from '@posthorn/core/platform/database/db.ts';
+import { reconnectCounter } from '@posthorn/core/platform/database/watch-pool.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
 import { withoutTrailingSlashes } from '@posthorn/core/platform/http/base-url.ts';
 import { createOutbound } from '@posthorn/core/platform/http/outbound-http.ts';
@@ -21,6 +22,7 @@ import type { Shutdown } from '@posthorn/core/platform/process/shutdown.ts';
 import type { LocalQueues } from '@posthorn/core/sending/local-queues.ts';
 import { RETRIES_NOTIFICATION } from '@posthorn/core/webhooks/notifications.ts';
 import { startBillingRoles } from './billing/start.ts';
+import { countWork, type WorkCounts } from './count-work.ts';
 import { createMailSender } from './mail/mail-sender.ts';
 import { createMediaRetentionJob } from './media/media-retention-job.ts';
 import { openWorkerMedia } from './media/open-worker-media.ts';
@@ -28,6 +30,7 @@ import { createNetworkDrivers, pacingMinMsOf, typingMaxMsOf } from './network-dr
 import { type Membership, newWorkerTag, startMembership } from './ownership/membership.ts';
 import { createPurgeJob } from './purge/purge-job.ts';
 import { createRetentionJob } from './retention/retention-job.ts';
+import { showBacklog } from './show-backlog.ts';
 import { HELD_WITH_SLOW_MAX } from './webhooks/claim-state.ts';
 import { createWebhookDispatcher } from './webhooks/webhook-dispatcher.ts';
 import { type RunningWorker, startWorker } from './worker.ts';
@@ -65,10 +68,7 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
   const { config, broker, log, shutdown } = deps;
   const url = config.DATABASE_URL;
   const tag = newWorkerTag();
-  const poolSize = config.DATABASE_POOL_SIZE;
-  const db = createDb({ url, poolSize, log, name: `worker ${tag}`, plans: 'indexed' });
-  shutdown.add('worker database', () => db.close());
-  const bus = deps.bus ?? (await openBus({ url, log, shutdown, name: `worker ${tag}` }));
+  const { db, bus } = await openConnections(deps, `worker ${tag}`);
   let running: { membership: Membership; pipeline: RunningWorker } | null = null;
 
   async function start(): Promise<void> {
@@ -90,6 +90,7 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
       tag,
       pulse: membership,
       cipher: createCipher(config.ENCRYPTION_KEY),
+      counts: countWork(deps.metrics),
     };
     // Webhooks and mails need no broker, so they do not wait for one that is away.
     const deliveries = await startDelivery(parts);
@@ -111,7 +112,7 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
     // Closed first: other workers wait for these shards, while nobody waits for the attempts in progress.
     shutdown.add('pipeline', () => pipeline.stop());
     running = { membership, pipeline };
-    addGauges(deps.metrics, pipeline);
+    addGauges(parts, pipeline);
   }
 
   const mails = mailFolder(config);
@@ -141,7 +142,18 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
   };
 }
 
-function addGauges(metrics: Metrics, pipeline: RunningWorker): void {
+async function openConnections({ config, log, metrics, shutdown, bus }: WorkerRolesDeps, name: string) {
+  const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize } = config;
+  const shown = { metrics, name: 'worker' };
+  const db = createDb({ url, poolSize, log, name, plans: 'indexed', shown });
+  shutdown.add('worker database', () => db.close());
+  const onLost = reconnectCounter(metrics, 'notifications');
+  return { db, bus: bus ?? (await openBus({ url, log, shutdown, name, onLost })) };
+}
+
+function addGauges(parts: Parts, pipeline: RunningWorker): void {
+  const { metrics } = parts;
+  showBacklog(parts);
   metrics.gauge('posthorn_shards_owned', 'Shards owned by this worker', () => pipeline.counts().shards);
   metrics.gauge(
     'posthorn_sessions',
@@ -156,7 +168,11 @@ function addGauges(metrics: Metrics, pipeline: RunningWorker): void {
 }
 
 type Parts = WorkerRolesDeps &
-  Omit<Parameters<typeof createWebhookDispatcher>[0], 'outbound'> & { pulse: Membership; tag: string };
+  Omit<Parameters<typeof createWebhookDispatcher>[0], 'outbound'> & {
+    pulse: Membership;
+    tag: string;
+    counts: WorkCounts;
+  };
 
 /** Wakes all processes to take over the claims of dead workers. */
 function tellOfFreeClaims(bus: Bus): void {
@@ -211,6 +227,7 @@ function startJobs(shared: Parts, media: OpenedMedia): void {
     name,
     plans: 'indexed',
     limits: PATIENT_LIMITS,
+    shown: { metrics: shared.metrics, name: 'worker jobs' },
   });
   shared.shutdown.add('jobs database', () => db.close());
   const parts = { ...shared, db };

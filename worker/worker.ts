@@ -21,6 +21,7 @@ import type { LocalQueues } from '@posthorn/core/sending/local-queues.ts';
 import { noteTyping } from '@posthorn/core/sending/note-typing.ts';
 import { createWorkTries } from '@posthorn/core/sending/work-tries.ts';
 import { startRpcServer } from './actions/rpc-server.ts';
+import type { WorkCounts } from './count-work.ts';
 import type { InstanceQueueDeps } from './dispatch/queue-context.ts';
 import { noWorkerMedia, type WorkerMedia } from './media/worker-media.ts';
 import { type Membership, newWorkerTag, startMembership } from './ownership/membership.ts';
@@ -59,6 +60,8 @@ export interface WorkerDeps {
   name: string;
   /** Its registration as a live worker, if the caller keeps one; otherwise the worker keeps its own. */
   membership?: Membership;
+  /** Default: nobody counts. */
+  counts?: WorkCounts;
 }
 
 export interface RunningWorker {

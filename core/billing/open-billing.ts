@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { billingConnectionUrl } from '../migrations/billing-role.ts';
 import { requireSchema } from '../migrations/require-schema.ts';
 import { type Config, ConfigError } from '../platform/config.ts';
-import { createDb } from '../platform/database/db.ts';
+import { createDb, type DbOptions } from '../platform/database/db.ts';
 import { createOrm } from '../platform/database/orm.ts';
 import { createCipher } from '../platform/encryption.ts';
 import type { Clock } from '../platform/process/clock.ts';
@@ -30,6 +30,7 @@ export async function openBilling(deps: {
   log: Log;
   shutdown: Shutdown;
   name: string;
+  shown?: DbOptions['shown'];
 }): Promise<OpenBilling> {
   const { config, clock, log, shutdown, name } = deps;
   if (!hasProvider(config))
@@ -42,7 +43,13 @@ export async function openBilling(deps: {
     own: config.BILLING_DATABASE_URL,
     log,
   });
-  const db = createDb({ url, poolSize: config.DATABASE_POOL_SIZE, log, name });
+  const db = createDb({
+    url,
+    poolSize: config.DATABASE_POOL_SIZE,
+    log,
+    name,
+    ...(deps.shown && { shown: deps.shown }),
+  });
   shutdown.add(`${name} database`, () => db.close());
   await requireSchema(db, 'billing');
   const orm = await createOrm({ url, ...billingEntities, name });

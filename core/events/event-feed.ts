@@ -25,8 +25,8 @@ export interface EventFeed {
     filter: EventFilter;
     sink: EventSink;
   }): Promise<EventSubscription>;
-  /** Connected readers, for metrics. */
-  readerCount(): number;
+  /** Connected readers that are up to date, those that are not, and how far the last of these is behind. */
+  readers(): { live: number; behind: number; lagMs: number };
   close(): Promise<void>;
 }
 
@@ -118,7 +118,11 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
         },
       };
     },
-    readerCount: () => [...companies.values()].reduce((sum, company) => sum + company.readers.size, 0),
+    readers: () =>
+      lagOf(
+        [...companies.values()].flatMap((company) => [...company.readers]),
+        nowMs(),
+      ),
     async close() {
       closed = true;
       clearInterval(sweepTimer);
@@ -133,6 +137,12 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
       await Promise.all(all.map((company) => company.stop()));
     },
   };
+}
+
+function lagOf(readers: readonly FeedReader[], nowMs: number): ReturnType<EventFeed['readers']> {
+  const behind = readers.filter(({ state }) => state === 'behind');
+  const oldestMs = behind.reduce((oldest, { position }) => Math.min(oldest, position.atMs), nowMs);
+  return { live: readers.length - behind.length, behind: behind.length, lagMs: nowMs - oldestMs };
 }
 
 /** Looks at every company by timer: now and then, and often while the bus is away. */

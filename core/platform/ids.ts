@@ -48,6 +48,11 @@ function drawBytes(): Uint8Array {
   return pool.subarray(poolAt - RANDOM_BYTES, poolAt);
 }
 
+/** When an id of {@link newId} was made, in Unix milliseconds. */
+export function timeOfId(id: string): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+}
+
 /** Below every id of {@link newId} that is made from this time on. */
 export function firstIdAt(time: Date): string {
   return uuidOfHex(`${time.getTime().toString(16).padStart(12, '0')}70008000000000000000`);

@@ -6,6 +6,7 @@ import { createStrangerLimits } from '@posthorn/core/limits/limit-strangers.ts';
 import { createRateLimiter } from '@posthorn/core/limits/take-rate-slots.ts';
 import { type Bus, openBus } from '@posthorn/core/platform/broker/bus.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
+import { reconnectCounter } from '@posthorn/core/platform/database/watch-pool.ts';
 import { withoutTrailingSlashes } from '@posthorn/core/platform/http/base-url.ts';
 import { createAddressReader } from '@posthorn/core/platform/http/client-address.ts';
 import { createMetricsAccess } from '@posthorn/core/platform/http/metrics-access.ts';
@@ -31,8 +32,13 @@ export async function startBilling(deps: {
   bus?: Bus;
 }): Promise<number> {
   const { config, clock, log, shutdown } = deps;
-  const billing = await openBilling({ ...deps, name: 'billing' });
-  const bus = deps.bus ?? (await openBus({ url: billing.url, log, shutdown, name: 'billing' }));
+  const billing = await openBilling({
+    ...deps,
+    name: 'billing',
+    shown: { metrics: deps.metrics, name: 'billing' },
+  });
+  const onLost = reconnectCounter(deps.metrics, 'notifications');
+  const bus = deps.bus ?? (await openBus({ url: billing.url, log, shutdown, name: 'billing', onLost }));
   const authenticator = createAuthenticator({
     db: billing.db,
     bus,

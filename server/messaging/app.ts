@@ -85,7 +85,19 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     limits: { perCompany: config.STREAMS_PER_COMPANY, perCredential: config.STREAMS_PER_KEY },
   });
   const sockets = createEventSockets({ db, feed, connections });
-  metrics.gauge('event_stream_readers', 'Open SSE and WebSocket connections', () => feed.readerCount());
+  metrics.gauge('event_stream_readers', 'Open SSE and WebSocket connections', () => {
+    const { live, behind } = feed.readers();
+    return live + behind;
+  });
+  for (const state of ['live', 'behind'] as const)
+    metrics.gauge('posthorn_event_readers', 'Open streams by where they stand', () => feed.readers()[state], {
+      state,
+    });
+  metrics.gauge(
+    'posthorn_event_reader_lag_seconds',
+    'How far the stream that is most behind is behind the end of the log',
+    () => feed.readers().lagMs / 1000,
+  );
 
   const media = deps.media ?? (await openMedia({ config: { ...config, MEDIA_STORAGE: 'none' }, db, clock }));
   const serving = {

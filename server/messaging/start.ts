@@ -4,6 +4,7 @@ import type { Config } from '@posthorn/core/platform/config.ts';
 import { createDb } from '@posthorn/core/platform/database/db.ts';
 import { answeringInTime } from '@posthorn/core/platform/database/in-time.ts';
 import { createOrm } from '@posthorn/core/platform/database/orm.ts';
+import { reconnectCounter } from '@posthorn/core/platform/database/watch-pool.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import type { Metrics } from '@posthorn/core/platform/process/metrics.ts';
@@ -32,13 +33,28 @@ export async function startMessaging(deps: {
 }): Promise<number> {
   const { config, log, shutdown } = deps;
   const url = config.DATABASE_URL;
-  const db = createDb({ url, poolSize: config.DATABASE_POOL_SIZE, log, name: 'messaging' });
+  const shown = (name: string) => ({ metrics: deps.metrics, name });
+  const db = createDb({
+    url,
+    poolSize: config.DATABASE_POOL_SIZE,
+    log,
+    name: 'messaging',
+    shown: shown('messaging'),
+  });
   shutdown.add('messaging database', () => db.close());
-  const hotDb = createDb({ url, poolSize: HOT_POOL_SIZE, log, name: 'messaging hot', plans: 'indexed' });
+  const hotDb = createDb({
+    url,
+    poolSize: HOT_POOL_SIZE,
+    log,
+    name: 'messaging hot',
+    plans: 'indexed',
+    shown: shown('messaging hot'),
+  });
   shutdown.add('messaging hot database', () => hotDb.close());
   const orm = await createOrm({ url, entities: messagingEntities, name: 'messaging' });
   shutdown.add('messaging orm', () => orm.close());
-  const bus = deps.bus ?? (await openBus({ url, log, shutdown, name: 'messaging' }));
+  const onLost = reconnectCounter(deps.metrics, 'notifications');
+  const bus = deps.bus ?? (await openBus({ url, log, shutdown, name: 'messaging', onLost }));
   const media = await openMedia({ config, db: answeringInTime(db), clock: deps.clock });
   shutdown.add('media', () => media.close());
   const server = await createMessagingServer({

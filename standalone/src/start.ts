@@ -5,8 +5,9 @@ import { openBus } from '@posthorn/core/platform/broker/bus.ts';
 import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
 import { openDatabaseClock } from '@posthorn/core/platform/database/database-clock.ts';
+import { reconnectCounter } from '@posthorn/core/platform/database/watch-pool.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
-import { createMetrics } from '@posthorn/core/platform/process/metrics.ts';
+import { createMetrics, type Metrics } from '@posthorn/core/platform/process/metrics.ts';
 import type { Shutdown } from '@posthorn/core/platform/process/shutdown.ts';
 import type { SandboxServer } from '@posthorn/network/sandbox/server.ts';
 import { startBilling } from '@posthorn/server/billing/start.ts';
@@ -50,16 +51,23 @@ export async function startStandalone(deps: StandaloneDeps): Promise<Standalone>
   const { config, databaseDir } = await openData({ ...deps, dataDir: held.dir });
   await migrate(config.DATABASE_URL);
 
+  const metrics = createMetrics();
   const sandbox = embedded.sandbox ? await openSandbox(config, deps) : null;
-  const broker = await openBroker(config, deps);
+  const broker = await openBroker(config, deps, metrics);
   shutdown.add('broker', () => broker.close());
   const parts = {
     config: { ...config, SANDBOX_URL: sandbox?.url ?? config.SANDBOX_URL },
     clock: await openDatabaseClock({ url: config.DATABASE_URL, log, shutdown }),
     log,
-    metrics: createMetrics(),
+    metrics,
     shutdown,
-    bus: await openBus({ url: config.DATABASE_URL, log, shutdown, name: 'standalone' }),
+    bus: await openBus({
+      url: config.DATABASE_URL,
+      log,
+      shutdown,
+      name: 'standalone',
+      onLost: reconnectCounter(metrics, 'notifications'),
+    }),
   };
   // Two services, two /metrics; the process's own metrics are in the other one.
   const billingPort = await startBilling({ ...parts, metrics: createMetrics({ collectProcess: false }) });
@@ -84,10 +92,14 @@ function urlOf(host: string, port: number): string {
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
-async function openBroker(config: Config, { settings, log }: StandaloneDeps): Promise<Broker> {
+async function openBroker(
+  config: Config,
+  { settings, log }: StandaloneDeps,
+  metrics: Metrics,
+): Promise<Broker> {
   if (settings.embedded.broker) return createInProcessBroker();
   const { createRabbitBroker } = await import('@posthorn/core/platform/broker/rabbitmq.ts');
-  return createRabbitBroker({ url: config.AMQP_URL, log });
+  return createRabbitBroker({ url: config.AMQP_URL, log, onLost: reconnectCounter(metrics, 'broker') });
 }
 
 /** Starts the simulated network; the driver connects to it over a real connection even in one process. */

@@ -142,7 +142,7 @@ test('a reader that begins while the last other one leaves gets its events', asy
   const eventId = await emit();
   await waitFor(() => sink.ids.length > 0);
   assert.deepEqual(sink.ids, [eventId]);
-  assert.equal(feed.readerCount(), 1);
+  assert.equal(feed.readers().live, 1);
   await feed.close();
   assert.deepEqual(sink.ends, ['shutdown']);
 });

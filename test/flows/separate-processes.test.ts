@@ -12,6 +12,7 @@ import { baseEnv, projectRoot, waitFor } from '@posthorn/test/support/process.ts
 import { createTestVhost } from '@posthorn/test/support/rabbitmq.ts';
 import { type System, startSystem } from '@posthorn/test/support/system.ts';
 import { Webhook } from 'standardwebhooks';
+import { figuresAskedFor } from '../deploy/figures.ts';
 
 const run = promisify(execFile);
 
@@ -124,6 +125,28 @@ describe('Posthorn as separate processes on PostgreSQL and RabbitMQ', () => {
       assert.deepEqual(health, { status: 'ok', service: 'messaging' });
       assert.match(await (await fetch(`${base}/metrics`)).text(), /http_request_duration_seconds_bucket/);
     }
+  });
+
+  it('tells every figure that the alerts and the dashboard ask for', async () => {
+    const read = async (base: string) => (await fetch(`${base}/metrics`)).text();
+    const workers = await Promise.all(system.workers.map(({ url }) => read(url)));
+    const all = [...workers, ...(await Promise.all(system.urls.map(read)))].join('\n');
+    const told = new Set([...all.matchAll(/^# HELP (\S+)/gm)].map(([, name]) => name));
+    assert.deepEqual(
+      figuresAskedFor().filter((name) => !told.has(name)),
+      [],
+    );
+    const sum = (series: string) =>
+      workers
+        .flatMap((text) => text.split('\n'))
+        .filter((line) => line.startsWith(`${series} `))
+        .reduce((total, line) => total + Number(line.split(' ').at(-1)), 0);
+    assert.equal(sum('posthorn_shards_owned'), 32);
+    assert.equal(sum('posthorn_send_seconds_count{outcome="sent"}'), 1);
+    assert.ok(sum('posthorn_webhook_delivery_seconds_count{endpoint="prompt"}') >= 3);
+    // Each worker tells the whole.
+    assert.equal(sum('posthorn_instances{state="CONNECTED",wanted="connected"}'), 2);
+    assert.equal(sum('posthorn_unsent_messages{state="CONNECTED"}'), 0);
   });
 
   it('hands its shards over when a worker is told to stop, and the other goes on', async () => {

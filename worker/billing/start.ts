@@ -6,6 +6,7 @@ import type { Db } from '@posthorn/core/platform/database/db.ts';
 import { withoutTrailingSlashes } from '@posthorn/core/platform/http/base-url.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
+import type { Metrics } from '@posthorn/core/platform/process/metrics.ts';
 import type { Shutdown } from '@posthorn/core/platform/process/shutdown.ts';
 import type { Pulse } from '@posthorn/core/workers/pulse.ts';
 import { startBillingWorker } from './billing-worker.ts';
@@ -23,6 +24,7 @@ export async function startBillingRoles(deps: {
   broker: Broker;
   clock: Clock;
   log: Log;
+  metrics: Metrics;
   shutdown: Shutdown;
   pulse: Pulse;
   /** Part of each connection's name. */
@@ -37,7 +39,11 @@ export async function startBillingRoles(deps: {
 
 async function startWork(deps: Parameters<typeof startBillingRoles>[0]): Promise<void> {
   const { config, shutdown } = deps;
-  const billing = await openBilling({ ...deps, name: `billing worker ${deps.tag}` });
+  const billing = await openBilling({
+    ...deps,
+    name: `billing worker ${deps.tag}`,
+    shown: { metrics: deps.metrics, name: 'billing worker' },
+  });
   const base = config.BILLING_INTERNAL_URL ?? `http://127.0.0.1:${config.BILLING_PORT}`;
   const worker = await startBillingWorker({
     ...billing,

@@ -172,6 +172,7 @@ async function conclude(queue: QueueContext, task: PendingTask, outcome: TaskOut
   const next = afterOutcome(task, outcome, queue.deps.clock.now(), queue.deferral);
   if (next === null) return;
   if ('retryAtMs' in next) return queue.book.defer(task, next.retryAtMs);
+  queue.deps.counts?.onSendEnd(next.end.to, next.end.at.getTime() - task.createdAt.getTime());
   const recorded = queue.outcomes.keep(task, next.end);
   // The events of later messages must not overtake this change.
   if (isChange(task)) await recorded;

@@ -4,6 +4,7 @@ import { networkIdOf } from '@posthorn/core/platform/ids.ts';
 import type { PendingLoader } from '@posthorn/core/sending/load-pending.ts';
 import type { PendingPage } from '@posthorn/core/sending/local-queues.ts';
 import type { WorkTries } from '@posthorn/core/sending/work-tries.ts';
+import type { WorkCounts } from '../count-work.ts';
 import { createInFlight, type InFlight } from './in-flight.ts';
 import { createOutcomeKeeper, type OutcomeDeps, type OutcomeKeeper } from './keep-outcomes.ts';
 import { createPacer, type Pacer } from './pacing.ts';
@@ -15,6 +16,8 @@ import { createTaskTries } from './task-tries.ts';
 export interface InstanceQueueDeps extends SendTaskDeps, OutcomeDeps {
   loader: PendingLoader;
   tries: WorkTries;
+  /** Default: nobody counts. */
+  counts?: WorkCounts;
   /** A record failed because another worker now owns the shard: release it. */
   onLeaseLost(lease: Lease): void;
   /** Replaces {@link DEFERRAL}. */

@@ -230,6 +230,7 @@ function showOnline(held: SessionContext, session: NetworkSession): void {
 }
 
 async function onDisconnected(held: SessionContext, reason: DisconnectReason, error?: string): Promise<void> {
+  if (reason !== 'closed') held.deps.counts?.onSessionEnd(reason);
   held.session = null;
   if (held.isStopped) return;
   if (startsAnew(reason, held.connectedAt, held.deps.clock.now())) held.failures = 0;

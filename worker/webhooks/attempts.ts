@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Outbound, OutboundError } from '@posthorn/core/platform/http/outbound-http.ts';
+import { timeOfId } from '@posthorn/core/platform/ids.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
+import type { WorkCounts } from '../count-work.ts';
 import { judgeAges, nextOf, planBegin, resultOf } from './attempt-decisions.ts';
 import { noteAttempt } from './catch-up.ts';
 import type { EndpointConfig } from './endpoint-config.ts';
-import { learn } from './endpoint-control.ts';
+import { classOfEndpoint, learn } from './endpoint-control.ts';
 import type { Endpoint, HeldDelivery } from './endpoints.ts';
 import { type PostAnswer, PostAttempt } from './post-attempt.ts';
 import type { AttemptResult } from './record-attempts.ts';
@@ -12,6 +14,7 @@ import { signWebhook } from './sign.ts';
 
 export interface AttemptsDeps {
   clock: Clock;
+  counts?: WorkCounts;
   outbound: Outbound;
   /** In [0, 1); for the jitter of retries. */
   random: () => number;
@@ -177,6 +180,12 @@ function onAnswer(
   if (result.statusCode === 410 && endpoint.config === config) endpoint.config = null;
   const { errorClass, latencyMs } = result;
   const nowMs = performance.now();
+  deps.counts?.onAttemptEnd({
+    endpoint: classOfEndpoint(endpoint.control),
+    errorClass,
+    latencyMs,
+    sinceEventMs: result.endedAt.getTime() - timeOfId(delivery.eventId),
+  });
   learn(endpoint.control, { errorClass, latencyMs, nowMs });
   noteAttempt(endpoint.catchUp, {
     errorClass,

@@ -5,6 +5,7 @@ import type { Outbound } from '@posthorn/core/platform/http/outbound-http.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import type { Pulse } from '@posthorn/core/workers/pulse.ts';
+import type { WorkCounts } from '../count-work.ts';
 import type { createAttemptRecorder } from './attempt-recorder.ts';
 import type { Attempts } from './attempts.ts';
 import { releaseDeliveries } from './claim-deliveries.ts';
@@ -19,6 +20,8 @@ export interface WebhookDispatcherDeps {
   log: Log;
   cipher: Cipher;
   outbound: Outbound;
+  /** Default: nobody counts. */
+  counts?: WorkCounts;
   /** Without it, this worker's claims end by time alone. */
   pulse?: Pulse;
   /** In [0, 1); for the jitter of retries. */

@@ -103,6 +103,15 @@ export function allowedHeld(control: EndpointControl, nowMs: number): number {
   return control.openUntilMs === 0 && control.latencyMs < FAST_MS ? inFlight * 4 : inFlight;
 }
 
+/** How an endpoint has answered so far: `failing` since its last answer, else by the average of its times. */
+export type EndpointClass = 'prompt' | 'slow' | 'failing';
+
+/** One that has not answered yet is prompt: its first answer decides. */
+export function classOfEndpoint(control: EndpointControl): EndpointClass {
+  if (control.faultsSinceMs !== null) return 'failing';
+  return Number.isFinite(control.latencyMs) && control.latencyMs >= FAST_MS ? 'slow' : 'prompt';
+}
+
 export function isBroken(control: EndpointControl, nowMs: number): boolean {
   return control.openUntilMs > nowMs;
 }

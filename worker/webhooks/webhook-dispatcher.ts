@@ -142,6 +142,7 @@ function createContext(deps: WebhookDispatcherDeps): DispatcherContext {
     finder: createWorkFinder({ ...deps, endpoints, onFound: () => wantClaim(context) }),
     attempts: createAttempts({
       clock: deps.clock,
+      counts: deps.counts,
       isAlive: () => isAlive(context),
       outbound: deps.outbound,
       random: deps.random ?? Math.random,

@@ -81,6 +81,8 @@ export interface BusOptions {
   url: string;
   log: Log;
   name: string;
+  /** The connection was lost. */
+  onLost?: () => void;
   /** In place of {@link HELLO_MS} and {@link ALONE_AFTER_MS}. */
   hello?: { everyMs: number; aloneAfterMs: number };
 }
@@ -165,6 +167,7 @@ function lost(bus: BusContext, which: pg.Client): void {
   which.removeAllListeners('end');
   if (bus.isClosed) return;
   if (wasUp) {
+    bus.options.onLost?.();
     bus.options.log.warn('database notifications lost, reconnecting');
     for (const handler of bus.resetHandlers) handler(false);
   }

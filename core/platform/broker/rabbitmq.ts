@@ -13,6 +13,8 @@ export interface RabbitBrokerOptions {
   /** `amqp://` or `amqps://`, with credentials and virtual host. */
   url: string;
   log: Log;
+  /** A connection was lost. */
+  onLost?: () => void;
   /** A publish that is not confirmed by then is rejected; it may have arrived all the same. */
   confirmTimeoutMs?: number;
 }
@@ -26,16 +28,16 @@ export interface RabbitBrokerOptions {
  * publish: acknowledgements must not be stuck behind them, or the queues could never drain.
  */
 export function createRabbitBroker(options: RabbitBrokerOptions): Broker {
-  const { url, log, confirmTimeoutMs = 5_000 } = options;
+  const { url, log, onLost, confirmTimeoutMs = 5_000 } = options;
   const declared = new Set<string>();
   const consumers = new Set<Consumer>();
   const upListeners = new Set<() => void>();
   const closing = new AbortController();
-  const publishing = connect({ url, log, name: 'posthorn publisher' });
+  const publishing = connect({ url, log, onLost, name: 'posthorn publisher' });
   const isBlocked = watchBlocking(publishing);
   let consuming: Connection | undefined;
   const unblocked = () => {
-    consuming ??= connect({ url, log, name: 'posthorn consumer' });
+    consuming ??= connect({ url, log, onLost, name: 'posthorn consumer' });
     return consuming;
   };
 
@@ -89,7 +91,12 @@ export function createRabbitBroker(options: RabbitBrokerOptions): Broker {
   };
 }
 
-function connect({ url, log, name }: { url: string; log: Log; name: string }): Connection {
+function connect({
+  url,
+  log,
+  onLost,
+  name,
+}: Pick<RabbitBrokerOptions, 'url' | 'log' | 'onLost'> & { name: string }): Connection {
   const connection = new Connection({
     url,
     connectionName: name,
@@ -103,9 +110,10 @@ function connect({ url, log, name }: { url: string; log: Log; name: string }): C
     frameMax: 131_072,
   });
   // The first failure of a row only, the library keeps quiet about the retries.
-  connection.on('error', (err) =>
-    log.warn({ err, connection: name }, 'broker connection lost, reconnecting'),
-  );
+  connection.on('error', (err) => {
+    onLost?.();
+    log.warn({ err, connection: name }, 'broker connection lost, reconnecting');
+  });
   connection.on('connection.blocked', (reason) =>
     log.warn({ reason, connection: name }, 'broker blocks publishers'),
   );

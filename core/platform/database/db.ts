@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Log } from '../process/log.ts';
+import type { Metrics } from '../process/metrics.ts';
 import {
   type ConnectionLimits,
   connectionWith,
@@ -8,6 +9,7 @@ import {
   QUICK_LIMITS,
 } from './connection-limits.ts';
 import { type BatchedStatement, StatementBatch } from './statement-batch.ts';
+import { watchPool } from './watch-pool.ts';
 
 /**
  * Runs SQL: the pool, or one connection inside a transaction. A parameter of this type is named `sql`; the pool in a
@@ -92,6 +94,8 @@ export interface DbOptions {
   plans?: 'indexed';
   /** Default {@link QUICK_LIMITS}. */
   limits?: ConnectionLimits;
+  /** Where the pool is shown, under which name. */
+  shown?: { metrics: Metrics; name: string };
 }
 
 export function createDb(options: DbOptions): Db {
@@ -120,6 +124,7 @@ export function createDb(options: DbOptions): Db {
   pool.on('error', (err) => {
     if (!pool.ending) options.log.warn({ err }, 'idle database connection lost');
   });
+  if (options.shown) watchPool(pool, options.shown);
   return {
     pool,
     query: (query, values) => pool.query(query as string, values),
