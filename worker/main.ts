@@ -8,6 +8,7 @@ import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { createMetrics } from '@posthorn/core/platform/process/metrics.ts';
 import { createShutdown, shutdownTimes } from '@posthorn/core/platform/process/shutdown.ts';
 import { runMain } from '@posthorn/core/platform/run-main.ts';
+import { openTracing } from '@posthorn/core/platform/tracing/open-tracing.ts';
 import { openWorkerRoles } from './roles.ts';
 
 /** The consuming roles in their own process: `npm run worker`. */
@@ -24,7 +25,8 @@ await runMain('worker', async () => {
   });
   shutdown.add('broker', () => broker.close());
   const clock = await openDatabaseClock({ url: config.DATABASE_URL, log, shutdown });
-  const roles = await openWorkerRoles({ config, broker, clock, log, metrics, shutdown });
+  const trace = await openTracing({ config, service: 'worker', clock, log, shutdown });
+  const roles = await openWorkerRoles({ config, broker, clock, log, metrics, trace, shutdown });
   if (config.WORKER_PORT !== undefined) {
     const health = await startHealthServer({
       mayReadMetrics: createMetricsAccess(config.METRICS_TOKEN),

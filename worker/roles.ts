@@ -19,6 +19,7 @@ import type { Log } from '@posthorn/core/platform/process/log.ts';
 import type { Metrics } from '@posthorn/core/platform/process/metrics.ts';
 import type { Check } from '@posthorn/core/platform/process/readiness.ts';
 import type { Shutdown } from '@posthorn/core/platform/process/shutdown.ts';
+import type { Trace } from '@posthorn/core/platform/tracing/trace.ts';
 import type { LocalQueues } from '@posthorn/core/sending/local-queues.ts';
 import { RETRIES_NOTIFICATION } from '@posthorn/core/webhooks/notifications.ts';
 import { startBillingRoles } from './billing/start.ts';
@@ -41,6 +42,8 @@ export interface WorkerRolesDeps {
   clock: Clock;
   log: Log;
   metrics: Metrics;
+  /** Absent: nobody listens. */
+  trace?: Trace | undefined;
   /** Closes everything opened here. */
   shutdown: Shutdown;
   /** The process's bus, if it has one; otherwise this opens one. */

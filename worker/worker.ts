@@ -14,6 +14,7 @@ import type { Db } from '@posthorn/core/platform/database/db.ts';
 import type { Cipher } from '@posthorn/core/platform/encryption.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
+import type { Trace } from '@posthorn/core/platform/tracing/trace.ts';
 import { createAcceptor } from '@posthorn/core/sending/accept-send.ts';
 import { beginAttempt } from '@posthorn/core/sending/begin-attempt.ts';
 import { createPendingLoader } from '@posthorn/core/sending/load-pending.ts';
@@ -60,6 +61,8 @@ export interface WorkerDeps {
   name: string;
   /** Its registration as a live worker, if the caller keeps one; otherwise the worker keeps its own. */
   membership?: Membership;
+  /** Absent: nobody listens. */
+  trace?: Trace | undefined;
   /** Default: nobody counts. */
   counts?: WorkCounts;
 }

@@ -48,6 +48,7 @@ interface ClaimedRow {
   version: string;
   type: string;
   instance_id: string | null;
+  trace_id: string | null;
   body: string;
 }
 
@@ -68,6 +69,7 @@ function toWritten(rows: readonly WrittenRow[]): WrittenDeliveries {
         webhookVersion: row.version,
         type: row.type,
         instanceId: row.instance_id,
+        traceId: row.trace_id,
         body: row.body,
       });
   }
@@ -151,7 +153,7 @@ const INSERT_AND_CLAIM = statementOfRows({
          CASE WHEN is_claimed THEN ${leasedUntil}::timestamptz END, CASE WHEN is_claimed THEN ${claimedBy}::integer END
   FROM matched
 )
-SELECT id, webhook_id, company_id, event_id, version, type, instance_id,
+SELECT id, webhook_id, company_id, event_id, version, type, instance_id, trace_id,
        CASE WHEN is_claimed THEN ${eventBodySql('matched')} END AS body
 FROM matched`,
 });

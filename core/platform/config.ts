@@ -95,6 +95,10 @@ const networkDrivers = z
  */
 export const configSchema = z.object({
   NODE_ENV: z.enum(['development', 'test', 'production']).default('production'),
+  /** The collector of traces; without it none are made. */
+  OTEL_EXPORTER_OTLP_ENDPOINT: webUrl.optional(),
+  /** The share of traces that are sent. */
+  OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   /** Address the HTTP servers listen on. */
   HOST: z.string().min(1).default('127.0.0.1'),

@@ -204,6 +204,12 @@ export const settingGroups = {
   },
   Observe: {
     LOG_LEVEL: { meaning: '`fatal` to `trace`, or `silent`', start: 'warn' },
+    OTEL_EXPORTER_OTLP_ENDPOINT: {
+      meaning:
+        'the OpenTelemetry collector that gets traces, by OTLP over HTTP ([what is in them](operating.md#traces))',
+      unset: 'no traces',
+    },
+    OTEL_TRACES_SAMPLER_ARG: { meaning: 'the share of traces that it gets, from 0 to 1' },
     METRICS_TOKEN: { meaning: 'the token for `/metrics`; without it only this machine may read them' },
   },
 } satisfies Record<string, Partial<Record<keyof Config, SettingDoc>>>;

@@ -23,11 +23,14 @@ import { DatabaseWait } from '../platform/database/in-time.ts';
 import { canonicalJson, hashKey } from '../platform/hashes.ts';
 import { isUuid, networkIdOf, newId } from '../platform/ids.ts';
 import type { Clock } from '../platform/process/clock.ts';
+import type { Trace } from '../platform/tracing/trace.ts';
 import { type AcceptKnowledge, type AcceptRows, readForAccept } from './accept-sql.ts';
 import { acceptedFor, idleQueues } from './accepted-pages.ts';
+import { forcedAudit } from './forced-audit.ts';
 import type { AcceptedFor, LocalQueues } from './local-queues.ts';
 import type { AcceptedSend, SendCommand } from './send-command.ts';
 import { countContent } from './sent-contents.ts';
+import { traceAccept } from './trace-accept.ts';
 import { writeAccepted } from './write-accepted.ts';
 
 export interface Acceptor {
@@ -48,6 +51,8 @@ export interface AcceptDeps {
   clock: Clock;
   /** Absent: there are none in this process. */
   queues?: LocalQueues | undefined;
+  /** Absent: nobody listens. */
+  trace?: Trace | undefined;
 }
 
 const MAX_BATCH = 128;
@@ -65,9 +70,12 @@ export function createAcceptor(deps: AcceptDeps): Acceptor {
   });
   return {
     async acceptSend(command) {
+      const sinceMs = performance.now();
       const wait = command.wait ?? new DatabaseWait();
       try {
-        return await wait.for(coalescer.push(command, wait.untilMs()));
+        const accepted = await wait.for(coalescer.push(command, wait.untilMs()));
+        if (deps.trace) traceAccept(deps.trace, command, accepted, performance.now() - sinceMs);
+        return accepted;
       } catch (cause) {
         if (isUnavailable(cause)) throw apiError('SERVICE_UNAVAILABLE', { cause });
         throw cause;
@@ -279,22 +287,4 @@ function countContact(
     rows.contacts.push(fresh);
   }
   known.contacts.set(key, contact.state);
-}
-
-/** The audit entry of a forced send: the rules that it bypassed (SND-12). */
-function forcedAudit(
-  { principal, instanceId, traceId, operation }: SendCommand,
-  chatJid: string,
-  companyId: number,
-  action: string,
-): AcceptRows['audits'][number] {
-  return {
-    companyId,
-    userId: principal.userId,
-    tokenId: principal.tokenId,
-    instanceId,
-    traceId,
-    action,
-    detail: { operation, remote_jid: chatJid },
-  };
 }

@@ -12,13 +12,14 @@ export interface UnpublishedTask {
   seq: number;
   instance_id: string;
   shard: number;
+  trace_id: string | null;
 }
 
 /** The oldest first, `limit` at most. */
 export async function readUnpublished(sql: Sql, limit: number): Promise<UnpublishedTask[]> {
   const found = await sql.query<UnpublishedTask>({
     name: 'outbox-read-unpublished',
-    text: 'SELECT seq, instance_id, shard FROM outbox WHERE published_at IS NULL ORDER BY seq LIMIT $1',
+    text: 'SELECT seq, instance_id, shard, trace_id FROM outbox WHERE published_at IS NULL ORDER BY seq LIMIT $1',
     values: [limit],
   });
   return found.rows;

@@ -12,6 +12,7 @@ import type { AddressReader } from '@posthorn/core/platform/http/client-address.
 import type { MetricsAccess } from '@posthorn/core/platform/http/metrics-access.ts';
 import type { TransferLimits } from '@posthorn/core/platform/http/transfer-limits.ts';
 import type { Metrics } from '@posthorn/core/platform/process/metrics.ts';
+import type { Trace } from '@posthorn/core/platform/tracing/trace.ts';
 import { createCors } from '../http/cors.ts';
 import { createApp } from '../http/create-app.ts';
 import type { CsrfTokenOf } from '../http/csrf.ts';
@@ -34,6 +35,7 @@ export interface BillingServerDeps extends BillingDeps {
   /** HSTS on every answer. */
   isProduction: boolean;
   metrics: Metrics;
+  trace?: Trace | undefined;
   frontendUrl: string;
   /** The public URL of this service, without a trailing slash. */
   publicUrl: string;
@@ -61,6 +63,7 @@ export async function createBillingServer(deps: BillingServerDeps): Promise<Bill
   const serving = {
     log: deps.log,
     metrics: deps.metrics,
+    trace: deps.trace,
     isDraining,
     validateResponses: deps.validateResponses ?? false,
     envelope: 'reduced' as const,

@@ -4,6 +4,7 @@ import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { createMetrics } from '@posthorn/core/platform/process/metrics.ts';
 import { createShutdown, shutdownTimes } from '@posthorn/core/platform/process/shutdown.ts';
 import { runMain } from '@posthorn/core/platform/run-main.ts';
+import { openTracing } from '@posthorn/core/platform/tracing/open-tracing.ts';
 import { startBilling } from './start.ts';
 
 /** The billing role in its own process: `npm run billing`. */
@@ -17,5 +18,6 @@ await runMain('billing', async () => {
     log,
     shutdown,
   });
-  await startBilling({ config, clock, log, metrics: createMetrics(), shutdown });
+  const trace = await openTracing({ config, service: 'billing', clock, log, shutdown });
+  await startBilling({ config, clock, log, metrics: createMetrics(), trace, shutdown });
 });

@@ -15,6 +15,7 @@ import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import type { Metrics } from '@posthorn/core/platform/process/metrics.ts';
 import type { Shutdown } from '@posthorn/core/platform/process/shutdown.ts';
+import type { Trace } from '@posthorn/core/platform/tracing/trace.ts';
 import { createCsrfTokens } from '../http/csrf.ts';
 import { createBillingServer } from './app.ts';
 
@@ -27,6 +28,7 @@ export async function startBilling(deps: {
   clock: Clock;
   log: Log;
   metrics: Metrics;
+  trace?: Trace | undefined;
   shutdown: Shutdown;
   /** The process's bus, if it has one; otherwise this opens one. */
   bus?: Bus;
@@ -60,6 +62,7 @@ export async function startBilling(deps: {
     mayReadMetrics: createMetricsAccess(config.METRICS_TOKEN),
     isProduction: config.NODE_ENV === 'production',
     metrics: deps.metrics,
+    trace: deps.trace,
     frontendUrl: config.FRONTEND_URL,
     publicUrl: withoutTrailingSlashes(config.BILLING_PUBLIC_URL),
     internalSecret: config.INTERNAL_SECRET,

@@ -42,7 +42,7 @@ export function send(
   type: string | undefined,
 ): void {
   const { response, answerHeaders } = call;
-  call.route.observe(status, performance.now() - call.startedAt);
+  call.route.observe(status, performance.now() - call.startedAt, call);
   call.settleProof?.(status === 401);
   if (response.headersSent || response.destroyed) return;
   const headers: Record<string, string | string[] | number> = answerHeaders;
@@ -56,7 +56,7 @@ export function send(
 
 function setHead(deps: Pick<AnswerDeps, 'isDraining'>, call: Call, status: number): void {
   const { response, answerHeaders } = call;
-  call.route.observe(status, performance.now() - call.startedAt);
+  call.route.observe(status, performance.now() - call.startedAt, call);
   call.settleProof?.(false);
   if (response.headersSent || response.destroyed) return;
   for (const name in answerHeaders) response.setHeader(name, answerHeaders[name]!);

@@ -51,7 +51,7 @@ const FOR_EVER = 'public, max-age=31536000, immutable';
 export function serveConsole(app: HttpApp, deps: ConsoleDeps): void {
   const built = readConsole(deps.folder ?? BUILT_FOLDER);
   if (!built) deps.log.warn(NOT_BUILT);
-  const route = routeOutsideContract(deps.metrics, 'console');
+  const route = routeOutsideContract(deps, 'console');
   const base = consoleUrl(deps.publicUrl).pathname;
   app.express.use((request, response, next) => {
     const isAsked = request.path === '/' ? built !== null : /^\/console(\/|$)/.test(request.path);

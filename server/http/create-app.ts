@@ -7,6 +7,7 @@ import type { AddressReader } from '@posthorn/core/platform/http/client-address.
 import { createHttpServerCloser } from '@posthorn/core/platform/http/close-http-server.ts';
 import { limitTransfers, type TransferLimits } from '@posthorn/core/platform/http/transfer-limits.ts';
 import type { Metrics } from '@posthorn/core/platform/process/metrics.ts';
+import type { Trace } from '@posthorn/core/platform/tracing/trace.ts';
 import express, { type Request, type Response } from 'express';
 import { type AnswerDeps, JSON_TYPE, send } from './answer.ts';
 import { type ErrorDeps, sendError } from './answer-error.ts';
@@ -18,6 +19,7 @@ import { type PreparedRoute, routeOutsideContract } from './prepared-route.ts';
 export interface AppDeps extends ErrorDeps {
   cors: Cors;
   metrics: Metrics;
+  trace?: Trace | undefined;
   addressOf: AddressReader;
   transfers: TransferLimits;
   /** Behind TLS: tells browsers to use only TLS. */
@@ -58,7 +60,7 @@ const CHECK_CONNECTIONS_MS = 1_000;
  */
 export function createApp(deps: AppDeps): HttpApp {
   const app = createExpress(deps);
-  const unmatched = routeOutsideContract(deps.metrics, 'unmatched');
+  const unmatched = routeOutsideContract(deps, 'unmatched');
   /** Answers requests that no route handled, and errors thrown by routes. */
   const finish = (request: Request, response: Response, err: unknown): void => {
     const call = request.call ?? openCall(deps, request, response, unmatched);

@@ -4,6 +4,7 @@ import { errorsOf, metaOf, type RouteMeta } from '@posthorn/contract/route-meta.
 import type { Role } from '@posthorn/core/access/principal.ts';
 import { UUID_FORM } from '@posthorn/core/platform/ids.ts';
 import type { Metrics } from '@posthorn/core/platform/process/metrics.ts';
+import type { Trace } from '@posthorn/core/platform/tracing/trace.ts';
 import { type AppRoute, isAppRouteOtherResponse } from '@ts-rest/core';
 import type { z } from 'zod/v4';
 
@@ -28,7 +29,21 @@ export interface PreparedRoute {
   answers: ReadonlyMap<number, PreparedAnswer>;
   /** Every code the contract allows for this route. */
   errors: ReadonlySet<ErrorCode>;
-  observe: (status: number, durationMs: number) => void;
+  observe: (status: number, durationMs: number, call: ObservedCall) => void;
+}
+
+/** Of a request that was answered. */
+export interface ObservedCall {
+  readonly traceId: string;
+  readonly method: string;
+  readonly admitted: { companyId: number } | null;
+}
+
+/** Where answers are told. */
+export interface Observers {
+  metrics: Metrics;
+  /** Absent: nobody listens. */
+  trace?: Trace | undefined;
 }
 
 export interface PreparedParam {
@@ -82,7 +97,7 @@ const ROLES: Record<RouteMeta['access'], ReadonlySet<Role> | null> = {
   superadmin: new Set(),
 };
 
-export function prepareRoute(name: string, route: AppRoute, metrics: Metrics): PreparedRoute {
+export function prepareRoute(name: string, route: AppRoute, observers: Observers): PreparedRoute {
   const meta = metaOf(route);
   return {
     name,
@@ -105,7 +120,30 @@ export function prepareRoute(name: string, route: AppRoute, metrics: Metrics): P
       ]),
     ),
     errors: new Set(errorsOf(route)),
-    observe: metrics.requestTimer(name),
+    observe: observer(observers, name),
+  };
+}
+
+/** Probes are timed and not traced: they would be most of the traces. */
+function observer({ metrics, trace }: Observers, name: string): PreparedRoute['observe'] {
+  const time = metrics.requestTimer(name);
+  if (!trace || name.startsWith('health.')) return time;
+  return (status, durationMs, { traceId, method, admitted }) => {
+    time(status, durationMs);
+    trace({
+      traceId,
+      name: `${method} ${name}`,
+      kind: 'server',
+      isRequest: true,
+      durationMs,
+      attributes: {
+        'http.request.method': method,
+        'http.response.status_code': status,
+        'http.route': name,
+        ...(admitted && { 'posthorn.company_id': admitted.companyId }),
+      },
+      failure: status >= 500 ? `status ${status}` : undefined,
+    });
   };
 }
 
@@ -146,7 +184,7 @@ function hasField(schema: unknown, name: string): boolean {
 }
 
 /** Describes requests to paths of no contract: the console's, and those that nothing serves. `name` is their metric's. */
-export function routeOutsideContract(metrics: Metrics, name: string): PreparedRoute {
+export function routeOutsideContract(observers: Observers, name: string): PreparedRoute {
   return {
     name,
     path: '*',
@@ -161,6 +199,6 @@ export function routeOutsideContract(metrics: Metrics, name: string): PreparedRo
     query: null,
     answers: new Map([[404, { schema: errorEnvelope, contentType: null }]]),
     errors: new Set(['NOT_FOUND', 'BAD_REQUEST', 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']),
-    observe: metrics.requestTimer(name),
+    observe: observer(observers, name),
   };
 }

@@ -50,7 +50,7 @@ export function serveContract<C extends AppRouter>(
 ): void {
   const areas = new Map<string, Area>();
   for (const { name, route } of listRoutes(contract).sort(fixedBeforeParam)) {
-    const prepared = prepareRoute(name, route, deps.metrics);
+    const prepared = prepareRoute(name, route, deps);
     const area = areaFor(areas, route.path);
     area.contract[name] = withFallback(route, prepared);
     area.handlers[name] = {

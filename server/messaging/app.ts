@@ -22,6 +22,7 @@ import { transferLimits } from '@posthorn/core/platform/http/transfer-limits.ts'
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import type { Metrics } from '@posthorn/core/platform/process/metrics.ts';
+import type { Trace } from '@posthorn/core/platform/tracing/trace.ts';
 import { createSandboxPhones } from '@posthorn/core/playground/sandbox-phones.ts';
 import { createAcceptor } from '@posthorn/core/sending/accept-send.ts';
 import type { LocalQueues } from '@posthorn/core/sending/local-queues.ts';
@@ -50,6 +51,7 @@ export interface MessagingDeps {
   clock: Clock;
   log: Log;
   metrics: Metrics;
+  trace?: Trace | undefined;
   /** The worker's queues, if it runs in the same process. */
   queues?: LocalQueues;
   /** Without it, this installation stores no media, and requests that need it get 503. */
@@ -76,7 +78,7 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
   const accounts = createAccounts(deps, config);
   await ensureSuperadmins(accounts.deps);
   const csrfTokenOf = createCsrfTokens(accounts.deps.digest);
-  const acceptor = createAcceptor({ db: hotDb, bus, clock, queues: deps.queues });
+  const acceptor = createAcceptor({ db: hotDb, bus, clock, queues: deps.queues, trace: deps.trace });
   const tickets = createTickets({ db, secret: config.JWT_SECRET, clock });
   const feed = createEventFeed({ db: hotDb, bus, clock, log, retentionDays: WEBHOOK_PAYLOAD_RETENTION_DAYS });
   const connections = createLiveConnections({
@@ -111,6 +113,7 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     ),
     log,
     metrics,
+    trace: deps.trace,
     isDraining,
     validateResponses: deps.validateResponses ?? false,
     envelope: 'full' as const,

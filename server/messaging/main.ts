@@ -4,6 +4,7 @@ import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { createMetrics } from '@posthorn/core/platform/process/metrics.ts';
 import { createShutdown, shutdownTimes } from '@posthorn/core/platform/process/shutdown.ts';
 import { runMain } from '@posthorn/core/platform/run-main.ts';
+import { openTracing } from '@posthorn/core/platform/tracing/open-tracing.ts';
 import { startMessaging } from './start.ts';
 
 /** The messaging role in its own process: `npm run messaging`. */
@@ -13,5 +14,6 @@ await runMain('messaging', async () => {
   const shutdown = createShutdown({ log, ...shutdownTimes(config, { isBalanced: true }) });
   shutdown.onSignals();
   const clock = await openDatabaseClock({ url: config.DATABASE_URL, log, shutdown });
-  await startMessaging({ config, clock, log, metrics: createMetrics(), shutdown });
+  const trace = await openTracing({ config, service: 'messaging', clock, log, shutdown });
+  await startMessaging({ config, clock, log, metrics: createMetrics(), trace, shutdown });
 });

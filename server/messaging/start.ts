@@ -9,6 +9,7 @@ import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import type { Metrics } from '@posthorn/core/platform/process/metrics.ts';
 import type { Shutdown } from '@posthorn/core/platform/process/shutdown.ts';
+import type { Trace } from '@posthorn/core/platform/tracing/trace.ts';
 import type { LocalQueues } from '@posthorn/core/sending/local-queues.ts';
 import { createMessagingServer } from './app.ts';
 import { messagingEntities } from './entities.ts';
@@ -25,6 +26,7 @@ export async function startMessaging(deps: {
   clock: Clock;
   log: Log;
   metrics: Metrics;
+  trace?: Trace | undefined;
   shutdown: Shutdown;
   /** The process's bus, if it has one; otherwise this opens one. */
   bus?: Bus;

@@ -9,6 +9,7 @@ import { reconnectCounter } from '@posthorn/core/platform/database/watch-pool.ts
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { createMetrics, type Metrics } from '@posthorn/core/platform/process/metrics.ts';
 import type { Shutdown } from '@posthorn/core/platform/process/shutdown.ts';
+import { openTracing } from '@posthorn/core/platform/tracing/open-tracing.ts';
 import type { SandboxServer } from '@posthorn/network/sandbox/server.ts';
 import { startBilling } from '@posthorn/server/billing/start.ts';
 import { startMessaging } from '@posthorn/server/messaging/start.ts';
@@ -55,11 +56,13 @@ export async function startStandalone(deps: StandaloneDeps): Promise<Standalone>
   const sandbox = embedded.sandbox ? await openSandbox(config, deps) : null;
   const broker = await openBroker(config, deps, metrics);
   shutdown.add('broker', () => broker.close());
+  const clock = await openDatabaseClock({ url: config.DATABASE_URL, log, shutdown });
   const parts = {
     config: { ...config, SANDBOX_URL: sandbox?.url ?? config.SANDBOX_URL },
-    clock: await openDatabaseClock({ url: config.DATABASE_URL, log, shutdown }),
+    clock,
     log,
     metrics,
+    trace: await openTracing({ config, service: 'standalone', clock, log, shutdown }),
     shutdown,
     bus: await openBus({
       url: config.DATABASE_URL,

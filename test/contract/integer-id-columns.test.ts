@@ -71,7 +71,7 @@ describe('the largest id that is accepted is the largest of its column', () => {
   for (const { name, route } of [messagingContract, billingContract].flatMap((contract) =>
     listRoutes(contract),
   ))
-    for (const param of prepareRoute(name, route, metrics).params) {
+    for (const param of prepareRoute(name, route, { metrics }).params) {
       const isInteger = param.fits('1') && !param.fits('x');
       if (!isInteger) continue;
       test(`${param.name} in the path of ${name}`, () => {

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
+import { type OtlpCollector, startOtlpCollector } from '@posthorn/test/support/otlp-collector.ts';
 import { createTestDatabase } from '@posthorn/test/support/postgres.ts';
 import { baseEnv, projectRoot, waitFor } from '@posthorn/test/support/process.ts';
 import { createTestVhost } from '@posthorn/test/support/rabbitmq.ts';
@@ -29,6 +30,7 @@ interface Delivered {
 describe('Posthorn as separate processes on PostgreSQL and RabbitMQ', () => {
   let system: System;
   let dropDatabase: () => Promise<void>;
+  let collector: OtlpCollector;
   let key: string;
   let instanceId: string;
   const deliveries: Delivered[] = [];
@@ -41,7 +43,14 @@ describe('Posthorn as separate processes on PostgreSQL and RabbitMQ', () => {
     const database = await createTestDatabase();
     dropDatabase = database.drop;
     const { url: amqpUrl } = await createTestVhost();
-    system = await startSystem({ databaseUrl: database.url, amqpUrl, messaging: 2, workers: 2 });
+    collector = await startOtlpCollector();
+    system = await startSystem({
+      databaseUrl: database.url,
+      amqpUrl,
+      messaging: 2,
+      workers: 2,
+      env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=operators' },
+    });
     receiver.listen(0, '127.0.0.1');
     await once(receiver, 'listening');
   });
@@ -49,6 +58,7 @@ describe('Posthorn as separate processes on PostgreSQL and RabbitMQ', () => {
     await system.stop();
     receiver.closeAllConnections();
     receiver.close();
+    collector.close();
     await dropDatabase();
   });
 
@@ -119,6 +129,61 @@ describe('Posthorn as separate processes on PostgreSQL and RabbitMQ', () => {
     assert.equal((await call(1, 'GET', `/v1/instances/${instanceId}/message/${message_id}`)).status, 'read');
   });
 
+  it('tells the collector one trace of a message, from its request to the delivery of what became of it', async () => {
+    const answer = await fetch(`${system.urls[0]}/v1/instances/${instanceId}/messages/text`, {
+      method: 'POST',
+      headers: { 'x-api-key': key, 'content-type': 'application/json', 'idempotency-key': randomUUID() },
+      body: JSON.stringify({ to: '5511987654321', text: 'Follow me' }),
+    });
+    assert.equal(answer.status, 202);
+    const traceId = answer.headers.get('x-trace-id')!.replaceAll('-', '');
+    const { message_id } = (await answer.json()) as { message_id: string };
+    const ofTrace = () => collector.spans.filter((span) => span.traceId === traceId);
+    const named = (name: string) => ofTrace().filter((span) => span.name === name);
+    await waitFor(() => named('deliver').length === 3, 60_000, { what: 'the spans of three deliveries' });
+    await waitFor(() => ofTrace().length >= 8, 10_000, { what: 'all spans' });
+
+    assert.deepEqual(
+      ofTrace()
+        .map(({ service, name }) => `${service} ${name}`)
+        .filter((name) => name !== 'posthorn-worker publish')
+        .sort(),
+      [
+        'posthorn-messaging POST messages.sendText',
+        'posthorn-messaging accept',
+        'posthorn-worker deliver',
+        'posthorn-worker deliver',
+        'posthorn-worker deliver',
+        'posthorn-worker queue',
+        'posthorn-worker record',
+        'posthorn-worker send',
+      ],
+    );
+    const [request] = named('POST messages.sendText');
+    assert.equal(request!.parentSpanId, '');
+    assert.equal(request!.attributes['http.response.status_code'], 202);
+    for (const span of ofTrace()) {
+      if (span !== request) assert.equal(span.parentSpanId, request!.spanId, span.name);
+      assert.equal(span.isError, false, span.name);
+      assert.ok(span.endMs >= span.startMs && span.startMs > request!.startMs - 1_000, span.name);
+    }
+    assert.equal(named('accept')[0]!.attributes['posthorn.message_id'], message_id);
+    assert.equal(named('send')[0]!.attributes['posthorn.outcome'], 'sent');
+    assert.deepEqual(
+      named('deliver')
+        .map(({ attributes }) => attributes['posthorn.event_type'])
+        .sort(),
+      ['message.delivered', 'message.read', 'message.sent'],
+    );
+    // An owner that looks for itself just then needs no wake-up by the broker.
+    assert.ok(
+      collector.spans.some(({ service, name }) => service === 'posthorn-worker' && name === 'publish'),
+    );
+    assert.equal(collector.requests[0]!.headers['x-tenant'], 'operators');
+    // Ids and words of ours alone.
+    assert.doesNotMatch(JSON.stringify(collector.spans), /Follow me|5511987654321|Hello!/);
+  });
+
   it('answers for itself on every role', async () => {
     for (const base of system.urls) {
       const health = await (await fetch(`${base}/health`)).json();
@@ -142,7 +207,7 @@ describe('Posthorn as separate processes on PostgreSQL and RabbitMQ', () => {
         .filter((line) => line.startsWith(`${series} `))
         .reduce((total, line) => total + Number(line.split(' ').at(-1)), 0);
     assert.equal(sum('posthorn_shards_owned'), 32);
-    assert.equal(sum('posthorn_send_seconds_count{outcome="sent"}'), 1);
+    assert.equal(sum('posthorn_send_seconds_count{outcome="sent"}'), 2);
     assert.ok(sum('posthorn_webhook_delivery_seconds_count{endpoint="prompt"}') >= 3);
     // Each worker tells the whole.
     assert.equal(sum('posthorn_instances{state="CONNECTED",wanted="connected"}'), 2);

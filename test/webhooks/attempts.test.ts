@@ -19,6 +19,7 @@ function deliveryOf(webhookId: number, id: number): HeldDelivery {
     webhookVersion: '1',
     type: 't',
     instanceId: null,
+    traceId: null,
     body: '{}',
     beginUntilMs: Number.POSITIVE_INFINITY,
     leasedUntilMs: Number.POSITIVE_INFINITY,

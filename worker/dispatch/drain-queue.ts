@@ -5,6 +5,7 @@ import type { QueueContext } from './queue-context.ts';
 import * as progress from './queue-progress.ts';
 import { isReady, sendTask, type TaskOutcome } from './send-task.ts';
 import { afterOutcome } from './task-book.ts';
+import { traceAttempt } from './trace-task.ts';
 
 /** Maximum sends of one instance whose outcome is not recorded yet. */
 const MAX_UNRECORDED = 256;
@@ -151,7 +152,12 @@ async function attempt(
   task: PendingTask,
 ): Promise<TaskOutcome> {
   if (queue.book.isCancelled(task.taskId)) return { to: 'cancelled' };
-  return queue.tries.attempt(task, () => sendTask(queue.deps, scopeOf(queue, task), session, task));
+  const run = () =>
+    queue.tries.attempt(task, () => sendTask(queue.deps, scopeOf(queue, task), session, task));
+  const { trace, clock } = queue.deps;
+  const { traceId } = task;
+  if (!trace || traceId === null) return run();
+  return traceAttempt({ trace, clock }, { ...task, traceId }, queue.options.instanceId, run);
 }
 
 function scopeOf(queue: QueueContext, task: PendingTask) {
@@ -173,7 +179,28 @@ async function conclude(queue: QueueContext, task: PendingTask, outcome: TaskOut
   if (next === null) return;
   if ('retryAtMs' in next) return queue.book.defer(task, next.retryAtMs);
   queue.deps.counts?.onSendEnd(next.end.to, next.end.at.getTime() - task.createdAt.getTime());
+  const sinceMs = performance.now();
   const recorded = queue.outcomes.keep(task, next.end);
+  if (queue.deps.trace) void traceRecord(queue, task, recorded, sinceMs);
   // The events of later messages must not overtake this change.
   if (isChange(task)) await recorded;
+}
+
+/** Tells how long the end of a task took to be committed with its event. */
+async function traceRecord(
+  { deps, options }: QueueContext,
+  { traceId }: PendingTask,
+  recorded: Promise<boolean>,
+  sinceMs: number,
+): Promise<void> {
+  const isRecorded = await recorded;
+  if (traceId === null) return;
+  deps.trace?.({
+    traceId,
+    name: 'record',
+    kind: 'internal',
+    durationMs: performance.now() - sinceMs,
+    attributes: { 'posthorn.instance_id': options.instanceId },
+    failure: isRecorded ? undefined : 'not_recorded',
+  });
 }

@@ -1,6 +1,7 @@
 import type { Lease } from '@posthorn/core/instances/lock-leases.ts';
 import type { NetworkSession } from '@posthorn/core/network/driver.ts';
 import { networkIdOf } from '@posthorn/core/platform/ids.ts';
+import type { Trace } from '@posthorn/core/platform/tracing/trace.ts';
 import type { PendingLoader } from '@posthorn/core/sending/load-pending.ts';
 import type { PendingPage } from '@posthorn/core/sending/local-queues.ts';
 import type { WorkTries } from '@posthorn/core/sending/work-tries.ts';
@@ -16,6 +17,8 @@ import { createTaskTries } from './task-tries.ts';
 export interface InstanceQueueDeps extends SendTaskDeps, OutcomeDeps {
   loader: PendingLoader;
   tries: WorkTries;
+  /** Absent: nobody listens. */
+  trace?: Trace | undefined;
   /** Default: nobody counts. */
   counts?: WorkCounts;
   /** A record failed because another worker now owns the shard: release it. */

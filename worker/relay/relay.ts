@@ -5,6 +5,7 @@ import type { Db } from '@posthorn/core/platform/database/db.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { startLoop } from '@posthorn/core/platform/process/loop.ts';
+import type { Trace } from '@posthorn/core/platform/tracing/trace.ts';
 import {
   markPublished,
   readUnfinished,
@@ -36,6 +37,8 @@ export interface RelayDeps {
   bus: Bus;
   clock: Clock;
   log: Log;
+  /** Absent: nobody listens. */
+  trace?: Trace | undefined;
   /** One worker relays at a time. Two at once is harmless: a wake-up is published twice. */
   isLeader(): boolean;
 }
@@ -104,7 +107,7 @@ export function startRelay(deps: RelayDeps): Relay {
 
 /** Publishes unpublished rows up to `upToSeq` and adds them to `unmarked`; removes finished rows from it. */
 async function publishNew(
-  deps: { db: Db; broker: Broker },
+  deps: Pick<RelayDeps, 'db' | 'broker' | 'trace'>,
   { upToSeq, unmarked }: { upToSeq: number; unmarked: Map<number, number> },
 ): Promise<{ lastSeq: number; mayBeMore: boolean }> {
   const limit = BATCH + unmarked.size;
@@ -115,8 +118,18 @@ async function publishNew(
   for (const seq of unmarked.keys()) if (!left.has(seq) && (isAll || seq < lastSeq)) unmarked.delete(seq);
   const due = unpublished.filter(({ seq }) => seq <= upToSeq && !unmarked.has(seq));
   if (due.length === 0) return { lastSeq, mayBeMore: false };
+  const sinceMs = performance.now();
   await publish(deps.broker, wakeUpsOf(due));
   const nowMs = performance.now();
+  for (const { trace_id: traceId, instance_id } of deps.trace ? due : [])
+    if (traceId !== null)
+      deps.trace?.({
+        traceId,
+        name: 'publish',
+        kind: 'producer',
+        durationMs: nowMs - sinceMs,
+        attributes: { 'posthorn.instance_id': instance_id },
+      });
   for (const { seq } of due) unmarked.set(seq, nowMs);
   return { lastSeq, mayBeMore: !isAll };
 }

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Outbound, OutboundError } from '@posthorn/core/platform/http/outbound-http.ts';
 import { timeOfId } from '@posthorn/core/platform/ids.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
+import type { Trace } from '@posthorn/core/platform/tracing/trace.ts';
 import type { WorkCounts } from '../count-work.ts';
 import { judgeAges, nextOf, planBegin, resultOf } from './attempt-decisions.ts';
 import { noteAttempt } from './catch-up.ts';
@@ -15,6 +16,7 @@ import { signWebhook } from './sign.ts';
 export interface AttemptsDeps {
   clock: Clock;
   counts?: WorkCounts;
+  trace?: Trace | undefined;
   outbound: Outbound;
   /** In [0, 1); for the jitter of retries. */
   random: () => number;
@@ -180,6 +182,7 @@ function onAnswer(
   if (result.statusCode === 410 && endpoint.config === config) endpoint.config = null;
   const { errorClass, latencyMs } = result;
   const nowMs = performance.now();
+  if (deps.trace) traceAttempt(deps.trace, delivery, result);
   deps.counts?.onAttemptEnd({
     endpoint: classOfEndpoint(endpoint.control),
     errorClass,
@@ -198,6 +201,25 @@ function onAnswer(
   if (ready.size === 0 || (ready.size === 1 && ready.has(endpoint))) beginUpTo(context, endpoint, 2);
   else begin(context, endpoint);
   deps.onResult(endpoint, result);
+}
+
+function traceAttempt(trace: Trace, delivery: HeldDelivery, result: AttemptResult): void {
+  const { traceId, webhookId, type } = delivery;
+  if (traceId === null) return;
+  trace({
+    traceId,
+    name: 'deliver',
+    kind: 'client',
+    durationMs: result.latencyMs,
+    endedAtMs: result.endedAt.getTime(),
+    attributes: {
+      'posthorn.webhook_id': webhookId,
+      'posthorn.event_type': type,
+      'posthorn.attempt': result.attempt,
+      ...(result.statusCode !== null && { 'http.response.status_code': result.statusCode }),
+    },
+    failure: result.errorClass === '' ? undefined : result.errorClass,
+  });
 }
 
 /** Aborts attempts that timed out, and counts those that became slow. */

@@ -66,6 +66,7 @@ export async function claimDeliveries(
     webhookVersion: row.webhook_version,
     type: row.type ?? '',
     instanceId: row.instance_id,
+    traceId: row.trace_id,
     body: row.body,
   }));
 }
@@ -79,6 +80,7 @@ interface ClaimedRow {
   webhook_version: string | null;
   type: string | null;
   instance_id: string | null;
+  trace_id: string | null;
   body: string | null;
 }
 
@@ -122,10 +124,10 @@ WITH quota AS (
   FROM picked WHERE d.id = ANY (ARRAY[picked.id])
   RETURNING d.id, d.webhook_id, d.event_id, d.event_created_at, d.attempts, d.next_attempt_at, picked.version
 )
-SELECT c.id, c.webhook_id, c.event_id, c.attempts, c.next_attempt_at, c.version AS webhook_version, e.type, e.instance_id, e.body
+SELECT c.id, c.webhook_id, c.event_id, c.attempts, c.next_attempt_at, c.version AS webhook_version, e.type, e.instance_id, e.trace_id, e.body
 FROM claimed c
 LEFT JOIN LATERAL (
-  SELECT e.type, e.instance_id, ${eventBodySql('e')} AS body FROM events e
+  SELECT e.type, e.instance_id, e.trace_id, ${eventBodySql('e')} AS body FROM events e
   WHERE e.event_id = c.event_id AND e.created_at = c.event_created_at
   LIMIT 1
 ) e ON true

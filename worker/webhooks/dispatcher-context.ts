@@ -4,6 +4,7 @@ import type { Cipher } from '@posthorn/core/platform/encryption.ts';
 import type { Outbound } from '@posthorn/core/platform/http/outbound-http.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
+import type { Trace } from '@posthorn/core/platform/tracing/trace.ts';
 import type { Pulse } from '@posthorn/core/workers/pulse.ts';
 import type { WorkCounts } from '../count-work.ts';
 import type { createAttemptRecorder } from './attempt-recorder.ts';
@@ -20,6 +21,8 @@ export interface WebhookDispatcherDeps {
   log: Log;
   cipher: Cipher;
   outbound: Outbound;
+  /** Absent: nobody listens. */
+  trace?: Trace | undefined;
   /** Default: nobody counts. */
   counts?: WorkCounts;
   /** Without it, this worker's claims end by time alone. */

@@ -142,7 +142,8 @@ function createContext(deps: WebhookDispatcherDeps): DispatcherContext {
     finder: createWorkFinder({ ...deps, endpoints, onFound: () => wantClaim(context) }),
     attempts: createAttempts({
       clock: deps.clock,
-      counts: deps.counts,
+      ...(deps.counts && { counts: deps.counts }),
+      trace: deps.trace,
       isAlive: () => isAlive(context),
       outbound: deps.outbound,
       random: deps.random ?? Math.random,
