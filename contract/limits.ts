@@ -104,4 +104,6 @@ export const GROUP_PARTICIPANTS_PER_REQUEST_MAX = 256;
 export const INTEGER_ID_MAX = 2_147_483_647;
 /** Maximum size of the rows of one page of any list; a page has at least one row. */
 export const LIST_PAGE_MAX_BYTES = 1024 * 1024;
+/** Instances that the usage of a company names. */
+export const USAGE_INSTANCES_MAX = 1000;
 export const LIST_LIMIT = { default: 50, max: 200 } as const;

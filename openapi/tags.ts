@@ -28,7 +28,7 @@ const DESCRIPTIONS: Readonly<Record<Service, Readonly<Record<string, string>>>> 
     tokens: 'API keys',
     auth: 'Registration, sessions and the own account',
     users: 'The users of a company',
-    usage: 'Counters',
+    usage: 'Counters, and what is left of the plan',
     audit: 'What was done that matters for security',
     playground: 'Sends that cost nothing, to simulated phones',
     feedback: 'What users think, told to whoever runs this',

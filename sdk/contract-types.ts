@@ -190,7 +190,7 @@ export type { ScheduleAccepted, ScheduledSend } from '@posthorn/contract/messagi
 export type { ContactItem } from '@posthorn/contract/messaging/send-bodies.ts';
 export type { StatusItem, StatusPrivacy, StatusViews } from '@posthorn/contract/messaging/status.ts';
 export type { CreatedToken, Token } from '@posthorn/contract/messaging/tokens.ts';
-export type { UsageCounts } from '@posthorn/contract/messaging/usage.ts';
+export type { CompanyUsage, UsageCounts } from '@posthorn/contract/messaging/usage.ts';
 export type { UserDto as User } from '@posthorn/contract/messaging/users.ts';
 export type {
   CreatedWebhook,

@@ -1,6 +1,9 @@
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
+import { timestamp, uuid } from '../fields.ts';
+import { USAGE_INSTANCES_MAX } from '../limits.ts';
 import { route } from '../route-meta.ts';
+import { instanceState } from './instances.ts';
 
 const count = z.int().nonnegative();
 
@@ -16,7 +19,56 @@ export const usageCounts = z
   .meta({ id: 'Usage' });
 export type UsageCounts = z.infer<typeof usageCounts>;
 
+const counted = {
+  sent: count,
+  received: count,
+  delivered: count.meta({ description: 'Outbound messages that reached delivered' }),
+  failed: count.meta({ description: 'Outbound messages that failed' }),
+};
+const limited = z.object({ used: count, limit: count });
+
+/** The messages of a company by hour and by instance, and how much of its plan it uses. */
+export const companyUsage = z
+  .object({
+    since: timestamp.meta({ description: 'When the oldest hour began' }),
+    hours: z
+      .array(z.object({ at: timestamp.meta({ description: 'When the hour began' }), ...counted }))
+      .meta({ description: '24 hours in UTC, oldest first; the last one is still running' }),
+    instances: z
+      .array(
+        z.object({
+          instance_id: uuid,
+          name: z.string(),
+          state: instanceState,
+          phone: z.string().nullable(),
+          ...counted,
+        }),
+      )
+      .meta({
+        description: `Newest first, with their counts of these hours; ${USAGE_INSTANCES_MAX} at most`,
+      }),
+    plan: z.object({
+      instances: limited,
+      users: limited,
+      webhooks: limited,
+      storage_bytes: limited,
+      requests_per_minute: count,
+    }),
+  })
+  .meta({ id: 'CompanyUsage' });
+export type CompanyUsage = z.infer<typeof companyUsage>;
+
 export const usage = {
+  company: route(
+    {
+      auth: 'any',
+      access: 'all',
+      summary: 'Usage of the company',
+      description:
+        'For every role, so that an agent knows by which instances messages can be sent. A superadmin gets that of their own company.',
+    },
+    { method: 'GET', path: '/v1/usage', responses: { 200: companyUsage } },
+  ),
   get: route(
     { auth: 'any', access: 'all', notFound: 'INSTANCE_NOT_FOUND', summary: 'Usage of the last 24 hours' },
     { method: 'GET', path: '/v1/instances/:instanceId/usage', responses: { 200: usageCounts } },

@@ -17,7 +17,7 @@ const SPEC_ACCESS: [RegExp, RouteAccess][] = [
   [/^\/v1\/auth\/(logout|me\b|verify-email)/, 'all'],
   [/^\/v1\/auth\//, 'public'],
   [/^\/v1\/admin\//, 'superadmin'],
-  [/^\/v1\/(feedback|playground)\b/, 'all'],
+  [/^\/v1\/(feedback|playground|usage)\b/, 'all'],
   [/^\/v1\/(tokens|users|audit)\b/, 'owner'],
   // WHK-25 and INS-21: usage and delivery views for any role; the webhooks themselves, and replaying, for owner and admin.
   [

@@ -22,6 +22,7 @@ const ROWS = 60;
 
 /** Why a list needs no bound of its own: each of its rows is small, and there are few of them. */
 const SMALL: Record<string, string> = {
+  'usage.company': '24 hours and at most 1,000 instances: a name and numbers each',
   'users.list': 'names and addresses; as many as the plan allows',
   'tokens.list': 'names',
   'audit.list': 'ids and names in its details',

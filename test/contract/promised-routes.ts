@@ -65,6 +65,7 @@ export const PROMISED: Readonly<Record<string, Area>> = {
         'PATCH /settings',
         'GET /usage',
       ),
+      'GET /v1/usage',
     ],
   },
   sends: {

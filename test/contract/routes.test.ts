@@ -84,6 +84,7 @@ const EXPECTED: [string, string, string, number[]][] = [
   ['GET /v1/events', 'any', 'all', [200]],
   ['GET /v1/events/:eventId', 'any', 'all', [200]],
   ['POST /v1/events/ticket', 'any', 'all', [201]],
+  ['GET /v1/usage', 'any', 'all', [200]],
   ['GET /v1/instances/:instanceId/usage', 'any', 'all', [200]],
   ['GET /v1/admin/instances', 'jwt', 'superadmin', [200]],
   ['GET /v1/admin/ip-reputation', 'jwt', 'superadmin', [200]],
