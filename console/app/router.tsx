@@ -4,7 +4,6 @@ import {
   createRouter,
   lazyRouteComponent,
   Outlet,
-  redirect,
 } from '@tanstack/react-router';
 import { textsOf } from '../components/search-text.ts';
 import { readFilters } from '../pages/messages/filters.ts';
@@ -74,9 +73,7 @@ const pages = [
   createRoute({
     getParentRoute: () => shell,
     path: '/',
-    beforeLoad: () => {
-      throw redirect({ to: '/instances' });
-    },
+    component: lazyRouteComponent(() => import('../pages/home/home-page.tsx'), 'HomePage'),
   }),
   createRoute({
     getParentRoute: () => shell,

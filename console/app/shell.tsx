@@ -1,12 +1,13 @@
-import { AppShell, Group, NavLink, Text } from '@mantine/core';
+import { AppShell, Group, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { Outlet, useRouter, useRouterState } from '@tanstack/react-router';
+import { Outlet } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useMayManage, useUser } from '../api/api-context.ts';
+import { useUser } from '../api/api-context.ts';
 import { useIsLive, useLiveEvents } from '../api/use-live-events.ts';
 import { StateBadge } from '../components/state-badge.tsx';
 import { refreshBySigns } from '../session/refresh-by-signs.ts';
+import { BottomEntries, SideEntries } from './entries.tsx';
 import { PersonMenu } from './person-menu.tsx';
 import { VerifyBanner } from './verify-banner.tsx';
 
@@ -41,9 +42,7 @@ export function Shell() {
         </Group>
       </AppShell.Header>
       <AppShell.Navbar p="xs" visibleFrom="sm">
-        <nav aria-label={t('common.navigation.label')}>
-          <Entries />
-        </nav>
+        <SideEntries />
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1}>
         <div style={{ maxWidth: 1200, margin: '0 auto' }}>
@@ -52,9 +51,7 @@ export function Shell() {
         </div>
       </AppShell.Main>
       <AppShell.Footer hiddenFrom="sm">
-        <Group component="nav" aria-label={t('common.navigation.label')} gap={0} wrap="nowrap" h="100%">
-          <Entries />
-        </Group>
+        <BottomEntries />
       </AppShell.Footer>
     </AppShell>
   );
@@ -63,36 +60,4 @@ export function Shell() {
 /** A link to `#content` would lead to another page, since this one has a base. */
 function skip(): void {
   document.querySelector<HTMLElement>('#content')?.focus();
-}
-
-function Entries() {
-  const { t } = useTranslation();
-  const router = useRouter();
-  const shown = useRouterState({ select: ({ location }) => entryOf(location.pathname) });
-  const mayManage = useMayManage();
-  const entries = mayManage ? (['instances', 'messages', 'webhooks'] as const) : (['messages'] as const);
-  return entries.map((entry) => {
-    const to = `/${entry}` as const;
-    return (
-      <NavLink
-        key={entry}
-        href={`${router.basepath}${to}`}
-        color="gray"
-        label={t(`common.navigation.${entry}`)}
-        active={entry === shown}
-        aria-current={entry === shown ? 'page' : undefined}
-        onMouseEnter={() => void router.preloadRoute({ to })}
-        onClick={(event) => {
-          if (event.metaKey || event.ctrlKey || event.shiftKey) return;
-          event.preventDefault();
-          void router.navigate({ to });
-        }}
-      />
-    );
-  });
-}
-
-/** A message stands below its instance, and belongs to the messages. */
-function entryOf(pathname: string): string | undefined {
-  return pathname.split('/').findLast((part) => ['instances', 'messages', 'webhooks'].includes(part));
 }

@@ -36,7 +36,7 @@ describe('the links of mails', () => {
     await signIn(page, email, PASSWORD);
     await page.getByText('E-mail or password is wrong.').waitFor();
     await signIn(page, email, NEW_PASSWORD);
-    await page.getByRole('link', { name: 'New instance' }).waitFor();
+    await page.getByRole('heading', { name: 'First steps' }).waitFor();
     assert.deepEqual(faults, []);
   });
 

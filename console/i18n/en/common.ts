@@ -1,6 +1,8 @@
 export const common = {
   navigation: {
     label: 'Pages',
+    home: 'Home',
+    more: 'More',
     instances: 'Instances',
     messages: 'Messages',
     webhooks: 'Webhooks',

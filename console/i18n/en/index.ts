@@ -1,7 +1,8 @@
 import { common } from './common.ts';
+import { home } from './home.ts';
 import { instances } from './instances.ts';
 import { messages } from './messages.ts';
 import { session } from './session.ts';
 import { webhooks } from './webhooks.ts';
 
-export const en = { common, session, instances, messages, webhooks };
+export const en = { common, session, home, instances, messages, webhooks };

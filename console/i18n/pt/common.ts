@@ -3,6 +3,8 @@ import type { Translations } from '../translations.ts';
 export const common: Translations['common'] = {
   navigation: {
     label: 'Páginas',
+    home: 'Início',
+    more: 'Mais',
     instances: 'Instâncias',
     messages: 'Mensagens',
     webhooks: 'Webhooks',

@@ -14,10 +14,10 @@ import { useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/api-error.tsx';
+import { ChosenInstance } from '../../api/chosen-instance.tsx';
 import { ButtonLink } from '../../components/links.tsx';
 import { Page } from '../../components/page.tsx';
 import { SubmitForm } from '../../components/submit-form.tsx';
-import { ChosenInstance } from '../messages/chosen-instance.tsx';
 import { type Draft, useSend } from './use-send.ts';
 
 export function SendPage() {

@@ -5,7 +5,7 @@ import type { ConsoleServer } from './console-server.ts';
 
 export const PASSWORD = 'correct horse battery';
 
-/** Signs up and types the code of the mail; gives the e-mail. Ends on the empty list of instances. */
+/** Signs up and types the code of the mail; gives the e-mail. Ends at home, where nothing is done yet. */
 export async function signUp(server: ConsoleServer, page: Page): Promise<string> {
   const id = randomBytes(4).toString('hex');
   const email = `owner-${id}@example.com`;
@@ -18,7 +18,7 @@ export async function signUp(server: ConsoleServer, page: Page): Promise<string>
   await page.getByRole('heading', { name: 'Verify your e-mail' }).waitFor();
   await page.getByLabel('Code').fill(codeIn(await server.mailTo(email, /\d{6}/)));
   await page.getByRole('button', { name: 'Verify' }).click();
-  await page.getByRole('link', { name: 'New instance' }).waitFor();
+  await page.getByRole('heading', { name: 'First steps' }).waitFor();
   return email;
 }
 
@@ -30,6 +30,7 @@ export async function signIn(page: Page, email: string, password: string): Promi
 
 /** Creates an instance and lets a phone scan its code; ends on its page, connected. Gives its id. */
 export async function pairInstance(server: ConsoleServer, page: Page, name: string): Promise<string> {
+  await open(page, 'Instances');
   await page.getByRole('link', { name: 'New instance' }).click();
   await page.getByLabel('Name').fill(name);
   await page.getByRole('button', { name: 'Create and connect' }).click();
@@ -40,12 +41,18 @@ export async function pairInstance(server: ConsoleServer, page: Page, name: stri
   return /instances\/([\w-]+)/.exec(page.url())?.[1] ?? '';
 }
 
+type Entry = 'Home' | 'Instances' | 'Messages' | 'Webhooks';
+
 /** Opens a page by its entry, at the left or, on a phone, at the bottom. */
-export async function open(page: Page, entry: 'Instances' | 'Messages' | 'Webhooks'): Promise<void> {
-  await page
-    .getByRole('navigation')
-    .filter({ visible: true })
-    .getByRole('link', { name: entry, exact: true })
-    .click();
-  await page.getByRole('heading', { name: entry, exact: true }).waitFor();
+export async function open(page: Page, entry: Entry): Promise<void> {
+  const entries = page.getByRole('navigation').filter({ visible: true });
+  const link = entries.getByRole('link', { name: entry, exact: true });
+  const more = entries.getByRole('button', { name: 'More' });
+  await link.or(more).first().waitFor();
+  if (await link.isVisible()) await link.click();
+  else {
+    await more.click();
+    await page.getByRole('menuitem', { name: entry, exact: true }).click();
+  }
+  await page.getByRole('heading', { name: entry, exact: true, level: 1 }).waitFor();
 }

@@ -1,0 +1,53 @@
+import { NativeSelect } from '@mantine/core';
+import { Navigate, useNavigate } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { EmptyState } from '../components/empty-state.tsx';
+import { ButtonLink } from '../components/links.tsx';
+import { useMayManage } from './api-context.ts';
+import { Shown } from './shown.tsx';
+import { useUsage } from './use-usage.ts';
+
+/** Which instance a page is about: chosen from the list, kept in the address, the newest one at first. */
+export function ChosenInstance(props: {
+  instance: string | undefined;
+  to: '/messages' | '/messages/new';
+  children: ReactNode;
+}) {
+  const { instance, to, children } = props;
+  const { t } = useTranslation();
+  const navigate = useNavigate();
+  const mayManage = useMayManage();
+  // Agents may not list the instances, but know them by the usage.
+  const usage = useUsage();
+  return (
+    <Shown query={usage}>
+      {({ instances }) => {
+        const [first] = instances;
+        if (!instance && !first)
+          return (
+            <EmptyState
+              text={t('messages.noInstance')}
+              action={mayManage && <ButtonLink to="/instances/new">{t('instances.create')}</ButtonLink>}
+            />
+          );
+        if (!instance) return <Navigate to={to} search={{ instance: first?.instance_id }} replace />;
+        const options = instances.map(({ instance_id: value, name: label }) => ({ value, label }));
+        return (
+          <>
+            {(options.length > 1 || options[0]?.value !== instance) && (
+              <NativeSelect
+                label={t('messages.instance')}
+                maw={420}
+                data={options.some(({ value }) => value === instance) ? options : [instance, ...options]}
+                value={instance}
+                onChange={(event) => void navigate({ to, search: { instance: event.target.value } })}
+              />
+            )}
+            {children}
+          </>
+        );
+      }}
+    </Shown>
+  );
+}

@@ -1,0 +1,16 @@
+import type { ReactNode } from 'react';
+import { Loaded, type Loading } from '../components/loaded.tsx';
+import { ApiError } from './api-error.tsx';
+
+/** What a query brought; where it failed, why, and a button that asks again. */
+export function Shown<T>(props: {
+  query: Loading<T> & { refetch(): unknown };
+  children: (data: T) => ReactNode;
+}) {
+  const { query, children } = props;
+  return (
+    <Loaded query={query} failed={(error) => <ApiError error={error} onRetry={() => void query.refetch()} />}>
+      {children}
+    </Loaded>
+  );
+}

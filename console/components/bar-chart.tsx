@@ -1,0 +1,115 @@
+import { Group, Stack, Text, VisuallyHidden } from '@mantine/core';
+
+export interface Series {
+  name: string;
+  /** A colour of the theme. */
+  color: string;
+  values: readonly number[];
+}
+
+const WIDTH = 720;
+const HEIGHT = 160;
+const GAP = 2;
+
+/** Stacked columns, one for each label. Whoever does not see them has the same figures as a table. */
+export function BarChart(props: { title: string; labels: readonly string[]; series: readonly Series[] }) {
+  const { labels, series, title } = props;
+  const sums = labels.map((_, at) => series.reduce((sum, { values }) => sum + (values[at] ?? 0), 0));
+  const highest = Math.max(...sums, 1);
+  const step = WIDTH / labels.length;
+  return (
+    <Stack gap="xs">
+      <Legend series={series} highest={Math.max(...sums, 0)} />
+      <svg
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        width="100%"
+        aria-hidden="true"
+        preserveAspectRatio="none"
+        height={HEIGHT}
+      >
+        <line x1="0" x2={WIDTH} y1={HEIGHT} y2={HEIGHT} stroke="var(--mantine-color-default-border)" />
+        {labels.map((label, at) => (
+          <Column key={label} x={at * step} width={step - GAP} at={at} series={series} highest={highest} />
+        ))}
+      </svg>
+      <Group justify="space-between" aria-hidden="true">
+        {[labels[0], labels[Math.floor(labels.length / 2)], labels.at(-1)].map((label) => (
+          <Text key={label} size="xs" c="dimmed">
+            {label}
+          </Text>
+        ))}
+      </Group>
+      <Figures title={title} labels={labels} series={series} />
+    </Stack>
+  );
+}
+
+function Column(props: { x: number; width: number; at: number; series: readonly Series[]; highest: number }) {
+  const { x, width, at, series, highest } = props;
+  let top = HEIGHT;
+  return series.map(({ name, color, values }) => {
+    const height = ((values[at] ?? 0) / highest) * (HEIGHT - 1);
+    top -= height;
+    return (
+      <rect key={name} x={x} y={top} width={width} height={height} fill={`var(--mantine-color-${color}-6)`} />
+    );
+  });
+}
+
+function Legend({ series, highest }: { series: readonly Series[]; highest: number }) {
+  return (
+    <Group gap="md" aria-hidden="true">
+      {series.map(({ name, color, values }) => (
+        <Group key={name} gap={6}>
+          <svg width="10" height="10" aria-hidden="true">
+            <rect width="10" height="10" rx="2" fill={`var(--mantine-color-${color}-6)`} />
+          </svg>
+          <Text size="sm">
+            {name}: {values.reduce((sum, value) => sum + value, 0)}
+          </Text>
+        </Group>
+      ))}
+      <Text size="xs" c="dimmed" ml="auto">
+        max. {highest}
+      </Text>
+    </Group>
+  );
+}
+
+function Figures({
+  title,
+  labels,
+  series,
+}: {
+  title: string;
+  labels: readonly string[];
+  series: readonly Series[];
+}) {
+  return (
+    <VisuallyHidden>
+      <table>
+        <caption>{title}</caption>
+        <thead>
+          <tr>
+            <td />
+            {series.map(({ name }) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {labels.map((label, at) => (
+            <tr key={label}>
+              <th scope="row">{label}</th>
+              {series.map(({ name, values }) => (
+                <td key={name}>{values[at]}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </VisuallyHidden>
+  );
+}

@@ -1,0 +1,30 @@
+export const home = {
+  title: 'Home',
+  all: 'See all',
+  first: {
+    title: 'First steps',
+    done: 'done',
+    connect: 'Connect a phone',
+    send: 'Send a message',
+    receive: 'Receive a message: write to the phone that you connected',
+    connectButton: 'Create an instance',
+    pairButton: 'Pair the phone',
+    sendButton: 'Send a message',
+    receiveButton: 'Open the chats',
+  },
+  messages: { title: 'Messages of the last 24 hours', sent: 'Sent', received: 'Received', failed: 'Failed' },
+  instances: 'Instances by state',
+  webhooks: {
+    title: 'Webhooks, last 24 hours',
+    none: 'Nothing was delivered.',
+    share: '{{successes}} of {{total}} delivered',
+  },
+  plan: {
+    title: 'Usage of the plan',
+    instances: 'Instances',
+    users: 'People',
+    webhooks: 'Webhooks',
+    storage: 'Stored media',
+    requests: '{{count}} requests a minute',
+  },
+};

@@ -1,0 +1,35 @@
+import { Text } from '@mantine/core';
+import type { CompanyUsage } from '@posthorn/sdk/index.ts';
+import { useTranslation } from 'react-i18next';
+import { bytesText } from '../../components/bytes-text.ts';
+import { Card } from '../../components/card.tsx';
+import { Meter } from '../../components/meter.tsx';
+
+const COUNTED = ['instances', 'users', 'webhooks'] as const;
+
+/** What is used of that which the plan limits. */
+export function PlanUsage({ plan }: Pick<CompanyUsage, 'plan'>) {
+  const { t, i18n } = useTranslation();
+  const { storage_bytes: storage } = plan;
+  const bytes = (count: number) => bytesText(count, i18n.language);
+  return (
+    <Card title={t('home.plan.title')}>
+      {COUNTED.map((what) => (
+        <Meter
+          key={what}
+          label={t(`home.plan.${what}`)}
+          share={plan[what].used / plan[what].limit}
+          text={`${plan[what].used} / ${plan[what].limit}`}
+        />
+      ))}
+      <Meter
+        label={t('home.plan.storage')}
+        share={storage.used / storage.limit}
+        text={`${bytes(storage.used)} / ${bytes(storage.limit)}`}
+      />
+      <Text size="sm" c="dimmed">
+        {t('home.plan.requests', { count: plan.requests_per_minute })}
+      </Text>
+    </Card>
+  );
+}
