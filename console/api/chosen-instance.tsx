@@ -11,7 +11,7 @@ import { useUsage } from './use-usage.ts';
 /** Which instance a page is about: chosen from the list, kept in the address, the newest one at first. */
 export function ChosenInstance(props: {
   instance: string | undefined;
-  to: '/messages' | '/messages/new';
+  to: '/messages' | '/messages/new' | '/chats';
   children: ReactNode;
 }) {
   const { instance, to, children } = props;

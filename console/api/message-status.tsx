@@ -19,7 +19,7 @@ export function MessageStatusBadge({ status }: { status: MessageStatus }) {
 
 /** What a message says, as one text: its words, else its caption or name; empty where it has none. */
 export function textOfMessage({ content }: Pick<Message, 'content'>): string {
-  for (const name of ['text', 'caption', 'file_name', 'name', 'emoji']) {
+  for (const name of ['text', 'caption', 'body_text', 'question', 'file_name', 'name', 'emoji']) {
     const value = content[name];
     if (typeof value === 'string' && value !== '') return value;
   }

@@ -7,6 +7,7 @@ import { useMayManage, useUser } from '../api/api-context.ts';
 const ENTRIES = [
   { entry: 'home', to: '/', who: 'managers' },
   { entry: 'instances', to: '/instances', who: 'managers' },
+  { entry: 'chats', to: '/chats', who: 'all' },
   { entry: 'messages', to: '/messages', who: 'all' },
   { entry: 'webhooks', to: '/webhooks', who: 'managers' },
 ] as const;
@@ -57,6 +58,7 @@ export function BottomEntries() {
             key={entry.entry}
             component="a"
             {...props}
+            color="gray"
             variant={entry === shown ? 'light' : 'subtle'}
             className="bottom-entry"
             aria-current={entry === shown ? 'page' : undefined}
@@ -68,7 +70,11 @@ export function BottomEntries() {
       {more.length > 0 && (
         <Menu position="top-end" width={200}>
           <Menu.Target>
-            <Button variant={shown && more.includes(shown) ? 'light' : 'subtle'} className="bottom-entry">
+            <Button
+              color="gray"
+              variant={shown && more.includes(shown) ? 'light' : 'subtle'}
+              className="bottom-entry"
+            >
               {t('common.navigation.more')}
             </Button>
           </Menu.Target>

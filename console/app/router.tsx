@@ -96,6 +96,12 @@ const pages = [
   }),
   createRoute({
     getParentRoute: () => shell,
+    path: '/chats',
+    component: lazyRouteComponent(() => import('../pages/chats/chats-page.tsx'), 'ChatsPage'),
+    validateSearch: textsOf('instance', 'chat', 'show'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
     path: '/messages',
     component: lazyRouteComponent(() => import('../pages/messages/messages-page.tsx'), 'MessagesPage'),
     validateSearch: readFilters,

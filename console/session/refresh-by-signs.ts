@@ -29,5 +29,5 @@ export function refreshBySigns(queries: QueryClient, live: LiveEvents): () => vo
 function roomsOf({ type }: Sign): string[] {
   if (type.startsWith('instance.')) return ['instances'];
   if (type.startsWith('webhook.')) return ['webhooks'];
-  return ['messages', 'deliveries'];
+  return ['messages', 'chats', 'deliveries'];
 }

@@ -57,10 +57,10 @@ describe('the links of mails', () => {
     await page.getByLabel('E-mail').fill(agent);
     await page.getByLabel(/^Senha/).fill(NEW_PASSWORD);
     await page.getByRole('button', { name: 'Entrar' }).click();
-    await page.getByRole('heading', { name: 'Mensagens' }).waitFor();
+    await page.getByRole('heading', { name: 'Conversas' }).waitFor();
     assert.deepEqual(
       await page.getByRole('navigation').filter({ visible: true }).getByRole('link').allInnerTexts(),
-      ['Mensagens'],
+      ['Conversas', 'Mensagens'],
     );
     await page.goto(`${server.url}/console/webhooks`);
     await page.getByRole('heading', { name: 'Mensagens' }).waitFor();

@@ -1,6 +1,7 @@
 export const common = {
   navigation: {
     label: 'Pages',
+    chats: 'Chats',
     home: 'Home',
     more: 'More',
     instances: 'Instances',

@@ -1,3 +1,4 @@
+import { chats } from './chats.ts';
 import { common } from './common.ts';
 import { home } from './home.ts';
 import { instances } from './instances.ts';
@@ -5,4 +6,4 @@ import { messages } from './messages.ts';
 import { session } from './session.ts';
 import { webhooks } from './webhooks.ts';
 
-export const en = { common, session, home, instances, messages, webhooks };
+export const en = { common, session, home, instances, chats, messages, webhooks };

@@ -29,6 +29,13 @@ export const messages = {
   networkId: 'Id of the network',
   key: 'Idempotency key',
   raw: 'As JSON',
+  media: {
+    image: 'Picture',
+    video: 'Play the video',
+    audio: 'Play',
+    file: 'Open the file',
+    save: 'Save {{name}}',
+  },
   life: {
     title: 'What happened',
     received: 'Received',

@@ -3,6 +3,7 @@ import type { Translations } from '../translations.ts';
 export const common: Translations['common'] = {
   navigation: {
     label: 'Páginas',
+    chats: 'Conversas',
     home: 'Início',
     more: 'Mais',
     instances: 'Instâncias',

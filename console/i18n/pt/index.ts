@@ -1,4 +1,5 @@
 import type { Translations } from '../translations.ts';
+import { chats } from './chats.ts';
 import { common } from './common.ts';
 import { home } from './home.ts';
 import { instances } from './instances.ts';
@@ -6,4 +7,4 @@ import { messages } from './messages.ts';
 import { session } from './session.ts';
 import { webhooks } from './webhooks.ts';
 
-export const pt: Translations = { common, session, home, instances, messages, webhooks };
+export const pt: Translations = { common, session, home, instances, chats, messages, webhooks };

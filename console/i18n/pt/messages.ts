@@ -31,6 +31,13 @@ export const messages: Translations['messages'] = {
   networkId: 'Id na rede',
   key: 'Chave de idempotência',
   raw: 'Como JSON',
+  media: {
+    image: 'Imagem',
+    video: 'Ver o vídeo',
+    audio: 'Ouvir',
+    file: 'Abrir o arquivo',
+    save: 'Salvar {{name}}',
+  },
   life: {
     title: 'O que aconteceu',
     received: 'Recebida',

@@ -8,7 +8,7 @@ import { useFirstSteps } from './use-home.ts';
 const STEPS = [
   { step: 'connect', to: '/instances/new' },
   { step: 'send', to: '/messages/new' },
-  { step: 'receive', to: '/messages' },
+  { step: 'receive', to: '/chats' },
 ] as const;
 
 /** Connect, send, receive: the next one has the button, and once all are done this is gone. */

@@ -16,7 +16,7 @@ import { WebhookSuccess } from './webhook-success.tsx';
 export function HomePage() {
   const { t } = useTranslation();
   const usage = useUsage();
-  if (!useMayManage()) return <Navigate to="/messages" replace />;
+  if (!useMayManage()) return <Navigate to="/chats" replace />;
   return (
     <Page title={t('home.title')}>
       <Shown query={usage}>{(data) => <Overview usage={data} />}</Shown>

@@ -1,11 +1,10 @@
 import { Paper, Stack, Tabs } from '@mantine/core';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { ApiError } from '../../api/api-error.tsx';
 import { InstanceStateBadge } from '../../api/instance-state.tsx';
+import { Shown } from '../../api/shown.tsx';
 import { CopyText } from '../../components/copy-text.tsx';
 import { Facts } from '../../components/facts.tsx';
-import { Loaded } from '../../components/loaded.tsx';
 import { Page } from '../../components/page.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { History } from './history.tsx';
@@ -29,10 +28,7 @@ export function InstancePage() {
     });
   return (
     <Page title={shown.data?.instance.name ?? t('instances.title')}>
-      <Loaded
-        query={shown}
-        failed={(error) => <ApiError error={error} onRetry={() => void shown.refetch()} />}
-      >
+      <Shown query={shown}>
         {(data) => (
           <Tabs value={tab === 'settings' ? tab : 'overview'} onChange={open} keepMounted={false}>
             <Tabs.List mb="md">
@@ -47,7 +43,7 @@ export function InstancePage() {
             </Tabs.Panel>
           </Tabs>
         )}
-      </Loaded>
+      </Shown>
     </Page>
   );
 }

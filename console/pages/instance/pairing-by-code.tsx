@@ -1,9 +1,8 @@
 import { Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { ApiError } from '../../api/api-error.tsx';
+import { MutationForm } from '../../api/mutation-form.tsx';
 import { CopyText } from '../../components/copy-text.tsx';
-import { SubmitForm } from '../../components/submit-form.tsx';
 import { usePairingCode } from './use-pairing-code.ts';
 
 export function PairingByCode({ instanceId }: { instanceId: string }) {
@@ -13,11 +12,10 @@ export function PairingByCode({ instanceId }: { instanceId: string }) {
   return (
     <Stack gap="md" maw="26rem">
       <Text>{t('instances.pairing.codeText')}</Text>
-      <SubmitForm
+      <MutationForm
         label={t('instances.pairing.codeSubmit')}
-        busy={code.isPending}
+        mutation={code}
         onSubmit={() => code.mutate(phone)}
-        error={code.error && <ApiError error={code.error} />}
       >
         <TextInput
           label={t('instances.phone')}
@@ -27,7 +25,7 @@ export function PairingByCode({ instanceId }: { instanceId: string }) {
           value={phone}
           onChange={(event) => setPhone(event.target.value)}
         />
-      </SubmitForm>
+      </MutationForm>
       {code.data && (
         <CopyText label={t('instances.pairing.codeFor', { phone: code.data.phone })} text={code.data.code} />
       )}

@@ -2,7 +2,7 @@ import { Paper, Stack, Switch, Text } from '@mantine/core';
 import type { InstanceSettings } from '@posthorn/sdk/index.ts';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/api-error.tsx';
-import { Loaded } from '../../components/loaded.tsx';
+import { Shown } from '../../api/shown.tsx';
 import { useSettings } from './use-settings.ts';
 
 const NAMES = [
@@ -23,10 +23,7 @@ export function Settings({ instanceId }: { instanceId: string }) {
   const { settings, change } = useSettings(instanceId);
   return (
     <Paper p="md">
-      <Loaded
-        query={settings}
-        failed={(error) => <ApiError error={error} onRetry={() => void settings.refetch()} />}
-      >
+      <Shown query={settings}>
         {(values) => (
           <Stack gap="lg">
             {NAMES.map((name) => (
@@ -45,7 +42,7 @@ export function Settings({ instanceId }: { instanceId: string }) {
             {change.error && <ApiError error={change.error} />}
           </Stack>
         )}
-      </Loaded>
+      </Shown>
     </Paper>
   );
 }

@@ -3,11 +3,10 @@ import type { Instance } from '@posthorn/sdk/index.ts';
 import { Navigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useMayManage } from '../../api/api-context.ts';
-import { ApiError } from '../../api/api-error.tsx';
 import { InstanceStateBadge } from '../../api/instance-state.tsx';
+import { Shown } from '../../api/shown.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ButtonLink, TextLink } from '../../components/links.tsx';
-import { Loaded } from '../../components/loaded.tsx';
 import { Page } from '../../components/page.tsx';
 import { RowTable } from '../../components/row-table.tsx';
 import { TimeText } from '../../components/time-text.tsx';
@@ -22,10 +21,7 @@ export function InstancesPage() {
   if (!mayManage) return <Navigate to="/messages" replace />;
   return (
     <Page title={t('instances.title')} action={instances.data?.length ? create : null}>
-      <Loaded
-        query={instances}
-        failed={(error) => <ApiError error={error} onRetry={() => void instances.refetch()} />}
-      >
+      <Shown query={instances}>
         {(list) =>
           list.length === 0 ? (
             <EmptyState text={t('instances.empty')} action={create} />
@@ -44,7 +40,7 @@ export function InstancesPage() {
             </RowTable>
           )
         }
-      </Loaded>
+      </Shown>
     </Page>
   );
 }

@@ -4,9 +4,8 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useClient } from '../../api/api-context.ts';
-import { ApiError } from '../../api/api-error.tsx';
+import { MutationForm } from '../../api/mutation-form.tsx';
 import { Page } from '../../components/page.tsx';
-import { SubmitForm } from '../../components/submit-form.tsx';
 
 export function NewInstancePage() {
   const { t } = useTranslation();
@@ -14,12 +13,7 @@ export function NewInstancePage() {
   const create = useCreate(name);
   return (
     <Page title={t('instances.newTitle')}>
-      <SubmitForm
-        label={t('instances.createSubmit')}
-        busy={create.isPending}
-        onSubmit={() => create.mutate()}
-        error={create.error && <ApiError error={create.error} />}
-      >
+      <MutationForm label={t('instances.createSubmit')} mutation={create} onSubmit={() => create.mutate()}>
         <TextInput
           label={t('common.fields.name')}
           description={t('instances.nameHint')}
@@ -30,7 +24,7 @@ export function NewInstancePage() {
           value={name}
           onChange={(event) => setName(event.target.value)}
         />
-      </SubmitForm>
+      </MutationForm>
     </Page>
   );
 }

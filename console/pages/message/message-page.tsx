@@ -2,13 +2,12 @@ import { Paper, Stack, Text, Title } from '@mantine/core';
 import type { Message } from '@posthorn/sdk/index.ts';
 import { useParams } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { ApiError } from '../../api/api-error.tsx';
 import { MessageStatusBadge, textOfMessage } from '../../api/message-status.tsx';
+import { Shown } from '../../api/shown.tsx';
 import { BodyText } from '../../components/body-text.tsx';
 import { CopyText } from '../../components/copy-text.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { TextLink } from '../../components/links.tsx';
-import { Loaded } from '../../components/loaded.tsx';
 import { Page } from '../../components/page.tsx';
 import { Life } from './life.tsx';
 import { useMessage } from './use-message.ts';
@@ -28,10 +27,7 @@ export function MessagePage() {
         </TextLink>
       }
     >
-      <Loaded
-        query={query}
-        failed={(error) => <ApiError error={error} onRetry={() => void query.refetch()} />}
-      >
+      <Shown query={query}>
         {(life) => (
           <Stack gap="lg">
             <Content message={life.message} />
@@ -51,7 +47,7 @@ export function MessagePage() {
             </Stack>
           </Stack>
         )}
-      </Loaded>
+      </Shown>
     </Page>
   );
 }

@@ -1,20 +1,35 @@
-import type { MessageStatus } from '@posthorn/sdk/index.ts';
+import type { MessageStatus, MessageType } from '@posthorn/sdk/index.ts';
 import { textAt } from '../../components/search-text.ts';
 
 export const STATUSES = ['queued', 'sent', 'delivered', 'read', 'played', 'failed', 'received'] as const;
 export const DIRECTIONS = ['inbound', 'outbound'] as const;
-export const TYPES = [
-  'text',
-  'image',
-  'video',
-  'audio',
-  'document',
-  'sticker',
-  'location',
-  'contact',
-  'poll',
-  'reaction',
-] as const;
+/** Each type of the contract: one that is added there does not compile until it is here. */
+const EVERY_TYPE: Record<MessageType, true> = {
+  text: true,
+  image: true,
+  video: true,
+  audio: true,
+  document: true,
+  sticker: true,
+  location: true,
+  contact: true,
+  reaction: true,
+  poll: true,
+  poll_vote: true,
+  template: true,
+  template_reply: true,
+  event: true,
+  ptv: true,
+  gif: true,
+  order: true,
+  product: true,
+  status_text: true,
+  status_image: true,
+  status_video: true,
+  status_audio: true,
+  unknown: true,
+};
+export const TYPES = Object.keys(EVERY_TYPE) as MessageType[];
 
 /** What the address says of the list, so that it can be sent to somebody. */
 export interface Filters {
@@ -23,7 +38,7 @@ export interface Filters {
   chat?: string | undefined;
   direction?: (typeof DIRECTIONS)[number] | undefined;
   status?: MessageStatus | undefined;
-  type?: (typeof TYPES)[number] | undefined;
+  type?: MessageType | undefined;
 }
 
 export function readFilters(search: Record<string, unknown>): Filters {

@@ -1,17 +1,15 @@
-import { Stack, Table } from '@mantine/core';
+import { Table } from '@mantine/core';
 import type { Message } from '@posthorn/sdk/index.ts';
 import { useSearch } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { ApiError } from '../../api/api-error.tsx';
 import { ChosenInstance } from '../../api/chosen-instance.tsx';
 import { MessageStatusBadge, textOfMessage } from '../../api/message-status.tsx';
+import { Shown } from '../../api/shown.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ButtonLink, TextLink } from '../../components/links.tsx';
-import { Loaded } from '../../components/loaded.tsx';
-import { MoreButton } from '../../components/more-button.tsx';
 import { Page } from '../../components/page.tsx';
-import { RowTable } from '../../components/row-table.tsx';
 import { TimeText } from '../../components/time-text.tsx';
+import { WindowRows } from '../../components/window-rows.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import type { Filters } from './filters.ts';
 import { useMessages } from './use-messages.ts';
@@ -42,32 +40,30 @@ function MessageRows({ filters }: { filters: Filters }) {
   const { t } = useTranslation();
   const list = useMessages(filters);
   return (
-    <Loaded query={list} failed={(error) => <ApiError error={error} onRetry={() => void list.refetch()} />}>
-      {({ pages }) => {
-        const messages = pages.flatMap(({ data }) => data);
-        if (messages.length === 0 && !list.hasNextPage) return <EmptyState text={t('messages.empty')} />;
-        return (
-          <Stack>
-            <RowTable
-              head={[t('messages.content'), t('messages.contact'), t('messages.status'), t('messages.when')]}
-            >
-              {messages.map((message) => (
-                <MessageRow key={message.message_id} message={message} />
-              ))}
-            </RowTable>
-            <MoreButton list={list} />
-          </Stack>
-        );
-      }}
-    </Loaded>
+    <Shown query={list}>
+      {(rows) =>
+        rows.length === 0 && !list.hasNextPage ? (
+          <EmptyState text={t('messages.empty')} />
+        ) : (
+          <WindowRows
+            head={[t('messages.content'), t('messages.contact'), t('messages.status'), t('messages.when')]}
+            rows={rows}
+            keyOf={({ message_id: id }) => id}
+            list={list}
+          >
+            {(message) => <MessageCells message={message} />}
+          </WindowRows>
+        )
+      }
+    </Shown>
   );
 }
 
-function MessageRow({ message }: { message: Message }) {
+function MessageCells({ message }: { message: Message }) {
   const { t } = useTranslation();
   const { message_id: messageId, instance_id: instanceId } = message;
   return (
-    <Table.Tr>
+    <>
       <Table.Td>
         <TextLink
           to="/instances/$instanceId/messages/$messageId"
@@ -86,6 +82,6 @@ function MessageRow({ message }: { message: Message }) {
       <Table.Td>
         <TimeText at={message.created_at} />
       </Table.Td>
-    </Table.Tr>
+    </>
   );
 }

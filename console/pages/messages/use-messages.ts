@@ -1,24 +1,24 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
+import type { Message } from '@posthorn/sdk/index.ts';
 import { useClient } from '../../api/api-context.ts';
+import { useFeed } from '../../api/use-feed.ts';
 import type { Filters } from './filters.ts';
 
 const PAGE = 50;
 
-/** The messages of an instance that fit the filters, newest first, one page after the other. */
+/** The messages of an instance that fit the filters, newest first. */
 export function useMessages({ instance, chat, direction, status, type }: Filters) {
   const client = useClient();
-  return useInfiniteQuery({
+  return useFeed<Message, string>({
     queryKey: ['messages', 'list', instance, chat, direction, status, type],
     enabled: instance !== undefined,
-    queryFn: ({ pageParam, signal }) =>
-      client.messages.list(
-        {
-          instanceId: instance ?? '',
-          query: { chat_jid: chat, direction, status, type, before: pageParam, limit: PAGE },
-        },
-        { signal },
-      ),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
+    idOf: ({ message_id: id }) => id,
+    read: async (before, signal) => {
+      const query = { chat_jid: chat, direction, status, type, before, limit: PAGE };
+      const page = await client.messages.list(
+        { instanceId: instance ?? '', query },
+        { ...(signal && { signal }) },
+      );
+      return { rows: page.data, next: page.next_cursor ?? undefined };
+    },
   });
 }

@@ -4,10 +4,9 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAuth } from '../../api/api-context.ts';
-import { ApiError } from '../../api/api-error.tsx';
+import { MutationForm } from '../../api/mutation-form.tsx';
 import { AuthCard } from '../../components/auth-card.tsx';
 import { TextLink } from '../../components/links.tsx';
-import { SubmitForm } from '../../components/submit-form.tsx';
 
 /** Ends a sign-up that began at Google or GitHub. The pending token leaves the address at once. */
 export function CompletePage() {
@@ -26,12 +25,11 @@ export function CompletePage() {
   });
   return (
     <AuthCard title={t('session.oauth.title')} text={t('session.oauth.text')}>
-      <SubmitForm
+      <MutationForm
         label={t('session.oauth.submit')}
-        busy={complete.isPending}
+        mutation={complete}
         fullWidth
         onSubmit={() => complete.mutate()}
-        error={complete.error && <ApiError error={complete.error} />}
       >
         <TextInput
           label={t('session.company')}
@@ -40,7 +38,7 @@ export function CompletePage() {
           value={company}
           onChange={(event) => setCompany(event.target.value)}
         />
-      </SubmitForm>
+      </MutationForm>
       <TextLink to="/login" size="sm">
         {t('session.forgot.back')}
       </TextLink>

@@ -4,9 +4,8 @@ import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAuth } from '../../api/api-context.ts';
-import { ApiError } from '../../api/api-error.tsx';
+import { MutationForm } from '../../api/mutation-form.tsx';
 import { TextLink } from '../../components/links.tsx';
-import { SubmitForm } from '../../components/submit-form.tsx';
 
 /** Sets the password with the token of a mailed link, which leaves the address at once. */
 export function ChoosePassword(props: {
@@ -39,13 +38,7 @@ export function ChoosePassword(props: {
     );
   return (
     <>
-      <SubmitForm
-        label={props.label}
-        busy={choose.isPending}
-        fullWidth
-        onSubmit={() => choose.mutate()}
-        error={choose.error && <ApiError error={choose.error} />}
-      >
+      <MutationForm label={props.label} mutation={choose} fullWidth onSubmit={() => choose.mutate()}>
         <PasswordInput
           label={t('session.newPassword')}
           description={t('session.passwordHint')}
@@ -55,7 +48,7 @@ export function ChoosePassword(props: {
           value={password}
           onChange={(event) => setPassword(event.target.value)}
         />
-      </SubmitForm>
+      </MutationForm>
       {choose.error && <TextLink to="/forgot-password">{t('session.reset.again')}</TextLink>}
     </>
   );

@@ -3,11 +3,10 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAuth } from '../../api/api-context.ts';
-import { ApiError } from '../../api/api-error.tsx';
+import { MutationForm } from '../../api/mutation-form.tsx';
 import { AuthCard } from '../../components/auth-card.tsx';
 import { EmailInput } from '../../components/email-input.tsx';
 import { TextLink } from '../../components/links.tsx';
-import { SubmitForm } from '../../components/submit-form.tsx';
 
 export function ForgotPasswordPage() {
   const { t } = useTranslation();
@@ -17,15 +16,9 @@ export function ForgotPasswordPage() {
   return (
     <AuthCard title={t('session.forgot.title')} text={t('session.forgot.text')}>
       {ask.isSuccess && <Alert color="green">{t('session.forgot.sent')}</Alert>}
-      <SubmitForm
-        label={t('session.forgot.submit')}
-        busy={ask.isPending}
-        fullWidth
-        onSubmit={() => ask.mutate()}
-        error={ask.error && <ApiError error={ask.error} />}
-      >
+      <MutationForm label={t('session.forgot.submit')} mutation={ask} fullWidth onSubmit={() => ask.mutate()}>
         <EmailInput value={email} onChange={setEmail} />
-      </SubmitForm>
+      </MutationForm>
       <TextLink to="/login" size="sm">
         {t('session.forgot.back')}
       </TextLink>

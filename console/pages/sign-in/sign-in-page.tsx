@@ -4,11 +4,11 @@ import { useRouter, useSearch } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAuth, useAuthState } from '../../api/api-context.ts';
-import { ApiError, textOfCode } from '../../api/api-error.tsx';
+import { textOfCode } from '../../api/api-error.tsx';
+import { MutationForm } from '../../api/mutation-form.tsx';
 import { AuthCard } from '../../components/auth-card.tsx';
 import { EmailInput } from '../../components/email-input.tsx';
 import { TextLink } from '../../components/links.tsx';
-import { SubmitForm } from '../../components/submit-form.tsx';
 
 export function SignInPage() {
   const { t } = useTranslation();
@@ -25,12 +25,11 @@ export function SignInPage() {
   return (
     <AuthCard title={t('session.signIn.title')}>
       <Notice />
-      <SubmitForm
+      <MutationForm
         label={t('session.signIn.submit')}
-        busy={signIn.isPending}
+        mutation={signIn}
         fullWidth
         onSubmit={() => signIn.mutate()}
-        error={signIn.error && <ApiError error={signIn.error} />}
       >
         <EmailInput value={email} onChange={setEmail} />
         <PasswordInput
@@ -40,7 +39,7 @@ export function SignInPage() {
           value={password}
           onChange={(event) => setPassword(event.target.value)}
         />
-      </SubmitForm>
+      </MutationForm>
       <Group justify="space-between">
         <TextLink to="/forgot-password" size="sm">
           {t('session.signIn.forgot')}

@@ -1,11 +1,10 @@
 import { Stack, Table } from '@mantine/core';
 import type { DeliveryLog } from '@posthorn/sdk/index.ts';
 import { useTranslation } from 'react-i18next';
-import { ApiError } from '../../api/api-error.tsx';
 import { attemptTone, outcomeOf } from '../../api/delivery-outcome.ts';
+import { Shown } from '../../api/shown.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { TextLink } from '../../components/links.tsx';
-import { Loaded } from '../../components/loaded.tsx';
 import { MoreButton } from '../../components/more-button.tsx';
 import { RowTable } from '../../components/row-table.tsx';
 import { StateBadge } from '../../components/state-badge.tsx';
@@ -17,7 +16,7 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
   const { t } = useTranslation();
   const list = useDeliveries(webhookId);
   return (
-    <Loaded query={list} failed={(error) => <ApiError error={error} onRetry={() => void list.refetch()} />}>
+    <Shown query={list}>
       {({ pages }) => {
         const logs = pages.flatMap(({ data }) => data);
         if (logs.length === 0) return <EmptyState text={t('webhooks.noDeliveries')} />;
@@ -32,7 +31,7 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
           </Stack>
         );
       }}
-    </Loaded>
+    </Shown>
   );
 }
 

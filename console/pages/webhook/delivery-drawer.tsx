@@ -4,10 +4,10 @@ import { useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/api-error.tsx';
 import { attemptTone, outcomeOf } from '../../api/delivery-outcome.ts';
+import { Shown } from '../../api/shown.tsx';
 import { BodyText } from '../../components/body-text.tsx';
 import { CopyText } from '../../components/copy-text.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { Loaded } from '../../components/loaded.tsx';
 import { StateBadge } from '../../components/state-badge.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { useEventDeliveries, useReplay } from './use-deliveries.ts';
@@ -28,10 +28,7 @@ export function DeliveryDrawer({ webhookId, eventId }: { webhookId: string; even
     >
       <Stack gap="lg">
         <CopyText label={t('common.fields.id')} text={eventId} />
-        <Loaded
-          query={attempts}
-          failed={(error) => <ApiError error={error} onRetry={() => void attempts.refetch()} />}
-        >
+        <Shown query={attempts}>
           {(logs) => {
             const last = logs.at(-1);
             if (!last) return <EmptyState text={t('webhooks.noDeliveries')} />;
@@ -52,7 +49,7 @@ export function DeliveryDrawer({ webhookId, eventId }: { webhookId: string; even
               </>
             );
           }}
-        </Loaded>
+        </Shown>
       </Stack>
     </Drawer>
   );

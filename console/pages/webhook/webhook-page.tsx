@@ -1,8 +1,7 @@
 import { Stack, Title } from '@mantine/core';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { ApiError } from '../../api/api-error.tsx';
-import { Loaded } from '../../components/loaded.tsx';
+import { Shown } from '../../api/shown.tsx';
 import { Page } from '../../components/page.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { DeliveryDrawer } from './delivery-drawer.tsx';
@@ -20,10 +19,7 @@ export function WebhookPage() {
   );
   return (
     <Page title={webhook.data?.url ?? t('webhooks.title')}>
-      <Loaded
-        query={webhook}
-        failed={(error) => <ApiError error={error} onRetry={() => void webhook.refetch()} />}
-      >
+      <Shown query={webhook}>
         {(data) => (
           <Stack gap="lg">
             <WebhookDetails {...parts} webhook={data} />
@@ -34,7 +30,7 @@ export function WebhookPage() {
             {event && <DeliveryDrawer key={event} webhookId={webhookId} eventId={event} />}
           </Stack>
         )}
-      </Loaded>
+      </Shown>
     </Page>
   );
 }

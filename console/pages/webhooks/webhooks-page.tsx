@@ -3,10 +3,9 @@ import type { Webhook } from '@posthorn/sdk/index.ts';
 import { Navigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useMayManage } from '../../api/api-context.ts';
-import { ApiError } from '../../api/api-error.tsx';
+import { Shown } from '../../api/shown.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ButtonLink, TextLink } from '../../components/links.tsx';
-import { Loaded } from '../../components/loaded.tsx';
 import { Page } from '../../components/page.tsx';
 import { RowTable } from '../../components/row-table.tsx';
 import { TimeText } from '../../components/time-text.tsx';
@@ -21,10 +20,7 @@ export function WebhooksPage() {
   if (!mayManage) return <Navigate to="/messages" replace />;
   return (
     <Page title={t('webhooks.title')} action={webhooks.data?.length ? create : null}>
-      <Loaded
-        query={webhooks}
-        failed={(error) => <ApiError error={error} onRetry={() => void webhooks.refetch()} />}
-      >
+      <Shown query={webhooks}>
         {(list) =>
           list.length === 0 ? (
             <EmptyState text={t('webhooks.empty')} action={create} />
@@ -43,7 +39,7 @@ export function WebhooksPage() {
             </RowTable>
           )
         }
-      </Loaded>
+      </Shown>
     </Page>
   );
 }

@@ -1,0 +1,27 @@
+import type { ReactNode } from 'react';
+import { SubmitForm } from '../components/submit-form.tsx';
+import { ApiError } from './api-error.tsx';
+
+/** A form that runs a mutation: busy while that runs, with its error above the button. */
+export function MutationForm(props: {
+  label: string;
+  mutation: { isPending: boolean; error: unknown };
+  onSubmit: () => void;
+  /** More words to its error. */
+  hint?: string | undefined;
+  fullWidth?: boolean;
+  children?: ReactNode;
+}) {
+  const { mutation, hint } = props;
+  return (
+    <SubmitForm
+      label={props.label}
+      busy={mutation.isPending}
+      onSubmit={props.onSubmit}
+      fullWidth={props.fullWidth ?? false}
+      error={mutation.error ? <ApiError error={mutation.error} {...(hint ? { hint } : {})} /> : null}
+    >
+      {props.children}
+    </SubmitForm>
+  );
+}

@@ -1,0 +1,95 @@
+import { Alert, Button, Group, Stack, Text } from '@mantine/core';
+import type { Message } from '@posthorn/sdk/index.ts';
+import { useMemo, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { ApiError } from '../../api/api-error.tsx';
+import { Shown } from '../../api/shown.tsx';
+import { MoreButton } from '../../components/more-button.tsx';
+import { Bubble } from './bubble.tsx';
+import { ChatHeader } from './chat-header.tsx';
+import { Composer } from './composer.tsx';
+import { foldReactions } from './fold-reactions.ts';
+import { useConversation } from './use-chats.ts';
+import { useMessageAct } from './use-composer.ts';
+
+/** The messages of a chat, the newest at the bottom, and what one writes below them. */
+export function Conversation(props: { instanceId: string; chatId: string; show: string | undefined }) {
+  const { t } = useTranslation();
+  const { instanceId, chatId } = props;
+  const messages = useConversation(instanceId, chatId);
+  const act = useMessageAct(instanceId, chatId);
+  const [quoted, quote] = useState<Message | null>(null);
+  const [edited, edit] = useState<Message | null>(null);
+  return (
+    <section className="second-pane" aria-label={t('chats.conversation')}>
+      <ChatHeader {...props} />
+      <Shown query={messages}>
+        {(rows) => (
+          <Stack component="ol" className="conversation" aria-label={t('chats.messages')} tabIndex={0}>
+            <Bubbles rows={rows} act={act} onQuote={quote} onEdit={edit} />
+            {messages.hasNextPage && (
+              <li>
+                <MoreButton list={messages} />
+              </li>
+            )}
+          </Stack>
+        )}
+      </Shown>
+      {act.error && <ApiError error={act.error} />}
+      {quoted && <Quote message={quoted} onDrop={() => quote(null)} />}
+      <Composer
+        key={edited?.message_id ?? 'new'}
+        instanceId={instanceId}
+        chatId={chatId}
+        quotedId={quoted?.message_id}
+        edited={edited}
+        act={act}
+        onDone={() => {
+          quote(null);
+          edit(null);
+        }}
+      />
+    </section>
+  );
+}
+
+function Bubbles(props: {
+  rows: readonly Message[];
+  act: ReturnType<typeof useMessageAct>;
+  onQuote: (message: Message) => void;
+  onEdit: (message: Message) => void;
+}) {
+  const { rows, act, onQuote, onEdit } = props;
+  const { shown, reactionsOf } = useMemo(() => foldReactions(rows), [rows]);
+  return shown.map((message) => (
+    <Bubble
+      key={message.message_id}
+      message={message}
+      reactions={reactionsOf(message)}
+      quoted={quotedBy(rows, message)}
+      act={act.mutate}
+      onQuote={onQuote}
+      onEdit={onEdit}
+    />
+  ));
+}
+
+function quotedBy(rows: readonly Message[], { quoted_id: id }: Message): Message | undefined {
+  return id ? rows.find((row) => row.message_id === id || row.network_id === id) : undefined;
+}
+
+function Quote({ message, onDrop }: { message: Message; onDrop: () => void }) {
+  const { t } = useTranslation();
+  return (
+    <Alert variant="outline" color="gray" mx="xs" py="xs">
+      <Group justify="space-between" wrap="nowrap">
+        <Text size="sm" className="one-line">
+          {t('chats.replyTo', { text: String(message.content.text ?? message.message_type) })}
+        </Text>
+        <Button size="compact-xs" variant="default" onClick={onDrop}>
+          {t('common.actions.cancel')}
+        </Button>
+      </Group>
+    </Alert>
+  );
+}

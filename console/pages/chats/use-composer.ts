@@ -1,0 +1,69 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useClient } from '../../api/api-context.ts';
+import { useIdempotencyKey } from '../../api/use-idempotency-key.ts';
+
+export interface Draft {
+  text: string;
+  file: File | null;
+  quotedId: string | undefined;
+}
+
+const BY_MIME = [
+  ['image/', 'sendImage'],
+  ['video/', 'sendVideo'],
+  ['audio/', 'sendAudio'],
+] as const;
+
+/** Sends to one chat: a text, or a file by what it is, with the text as its caption. */
+export function useComposer(instanceId: string, to: string) {
+  const client = useClient();
+  const queries = useQueryClient();
+  const { key, renew } = useIdempotencyKey();
+  const send = useMutation({
+    mutationFn: ({ text, file, quotedId }: Draft) => {
+      const common = { instanceId, idempotencyKey: key };
+      const body = { to, ...(quotedId && { quoted_id: quotedId }) };
+      if (!file) return client.messages.sendText({ ...common, body: { ...body, text } });
+      const method = BY_MIME.find(([prefix]) => file.type.startsWith(prefix))?.[1] ?? 'sendDocument';
+      const captioned = text && method !== 'sendAudio' ? { caption: text } : {};
+      const named = method === 'sendDocument' ? { file_name: file.name } : {};
+      return client.messages[method]({ ...common, body: { ...body, ...captioned, ...named, file } });
+    },
+    onSuccess: () => {
+      renew();
+      return queries.invalidateQueries({ queryKey: ['chats', instanceId] });
+    },
+  });
+  /** What was changed after a send that failed is another content. */
+  const changed = () => {
+    if (send.isIdle) return;
+    renew();
+    send.reset();
+  };
+  return { send, changed };
+}
+
+export type MessageAct =
+  | { what: 'react'; messageId: string; emoji: string }
+  | { what: 'edit'; messageId: string; content: string }
+  | { what: 'delete'; messageId: string };
+
+/** Reacts to a message, edits or deletes it. A second click repeats nothing: the button waits for the first. */
+export function useMessageAct(instanceId: string, to: string) {
+  const client = useClient();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: async (act: MessageAct) => {
+      const { messageId } = act;
+      if (act.what === 'react')
+        await client.messages.sendReaction({
+          instanceId,
+          body: { to, message_id: messageId, emoji: act.emoji },
+        });
+      else if (act.what === 'edit')
+        await client.messages.edit({ instanceId, messageId, body: { content: act.content } });
+      else await client.messages.remove({ instanceId, messageId, body: { to, message_id: messageId } });
+    },
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['chats', instanceId, 'messages', to] }),
+  });
+}

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { DESKTOP, findBarriers, PHONE } from './support/browser.ts';
+import { makeCompany } from './support/company.ts';
+import { PASSWORD, signIn } from './support/person.ts';
+import { useConsole } from './support/use-console.ts';
+
+const CUSTOMER = '5511987650001';
+const HOSTILE = 'Hi <img src=x onerror=alert(1)> \u202eolleh';
+
+const started = useConsole();
+
+describe('chats', () => {
+  // long: one conversation, whose steps need those before them
+  test('an agent answers: what arrives shows by itself, and each message can be reacted to, changed and deleted', async () => {
+    const { server, browser } = started;
+    const { client, instanceId, phone } = await makeCompany(server);
+    const say = (from: string, to: string, text: string) =>
+      server.sandbox(`/phones/${from}/messages`, { to, type: 'text', text });
+    await server.sandbox('/phones', { phone: CUSTOMER, name: HOSTILE });
+    await say(CUSTOMER, phone, HOSTILE);
+    const email = `agent-${Date.now()}@example.com`;
+    await client.users.create({ body: { email, name: 'Bia', role: 'agent', password: PASSWORD } });
+
+    const { page, faults } = await browser.visit(DESKTOP);
+    await page.goto(`${server.url}/console/login`);
+    await signIn(page, email, PASSWORD);
+    await page.getByRole('link', { name: /Hi <img/ }).click();
+    const messages = page.getByRole('list', { name: /Messages/ });
+    assert.equal(await messages.locator('[data-text]').innerText(), HOSTILE);
+    assert.deepEqual(await findBarriers(page), []);
+    await page.getByRole('button', { name: 'Mark as read' }).click();
+    await page.getByRole('button', { name: 'Mark as read' }).waitFor({ state: 'detached' });
+
+    const bubble = (text: string) => messages.locator('li', { hasText: text });
+    await page.getByRole('textbox', { name: 'Write a message' }).fill('On its way');
+    await page.keyboard.press('Enter');
+    await bubble('On its way').getByText('Read').waitFor();
+    await say(CUSTOMER, phone, 'Thanks, it came');
+    await bubble('Thanks, it came').waitFor();
+    await say(phone, CUSTOMER, 'Written on the phone');
+    await bubble('Written on the phone').getByText('from the phone').waitFor();
+
+    const act = async (text: string, name: string) => {
+      await bubble(text).getByRole('button', { name: 'Actions for this message' }).click();
+      await page.getByRole('menuitem', { name, exact: true }).click();
+    };
+    await act('Thanks, it came', 'React with ❤️');
+    await bubble('Thanks, it came').getByText('❤️').waitFor();
+    await act('Thanks, it came', 'Reply');
+    await page.getByRole('textbox', { name: 'Write a message' }).fill('Glad to hear');
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await bubble('Glad to hear').getByText('Thanks, it came').waitFor();
+    await bubble('Glad to hear').getByText('Read').waitFor();
+    await act('On its way', 'Edit');
+    await page.getByRole('textbox', { name: 'Change the message' }).fill('Already there');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await bubble('Already there').getByText('edited').waitFor();
+    await act('Glad to hear', 'Delete for everyone');
+    await messages.getByText('This message was deleted.').waitFor();
+    const sent = await client.messages.list({ instanceId, query: { direction: 'outbound', type: 'text' } });
+    assert.equal(sent.data.filter(({ source }) => source === 'api').length, 2, 'nothing went twice');
+
+    await page.setViewportSize(PHONE);
+    assert.equal(await page.getByRole('list', { name: 'Chats' }).isVisible(), false);
+    assert.deepEqual(await findBarriers(page), []);
+    await page.getByRole('link', { name: 'Back' }).click();
+    await page.getByRole('list', { name: 'Chats' }).waitFor();
+    assert.deepEqual(faults, []);
+  });
+});

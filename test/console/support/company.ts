@@ -1,0 +1,48 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Client, createClient, createSession, PosthornError } from '@posthorn/sdk/index.ts';
+import { codeIn } from '../../accounts/support/mailbox.ts';
+import { waitFor } from '../../support/process.ts';
+import type { ConsoleServer } from './console-server.ts';
+import { PASSWORD } from './person.ts';
+
+/** A company with one connected instance, made over the API: what a test of a page begins with. */
+export interface Company {
+  client: Client;
+  email: string;
+  instanceId: string;
+  /** Of the account that the instance is paired with. */
+  phone: string;
+}
+
+/** Sends go out at once, however many. */
+const SETTINGS = {
+  humanize_enabled: false,
+  anti_spam_guard_enabled: false,
+  anti_spam_temperature_enabled: false,
+};
+
+export async function makeCompany(server: ConsoleServer): Promise<Company> {
+  const id = randomBytes(4).toString('hex');
+  const email = `owner-${id}@example.com`;
+  const body = { company_name: `Padaria ${id}`, owner_name: 'Ana Souza', owner_email: email };
+  await createClient({ baseUrl: server.url }).auth.register({ body: { ...body, password: PASSWORD } });
+  const session = createSession({ baseUrl: server.url });
+  await session.login({ email, password: PASSWORD });
+  const client = createClient({ baseUrl: server.url, session });
+  const code = codeIn(await server.mailTo(email, /\d{6}/));
+  await client.auth.verifyEmail({ body: { code } });
+  const { id: instanceId } = await client.instances.create({ body: { name: 'Balcão' } });
+  await client.instances.updateSettings({ instanceId, body: SETTINGS });
+  await client.instances.connect({ instanceId });
+  const { qr } = await waitFor(() => client.instances.qr({ instanceId }, { retries: 0 }).catch(notYet));
+  const phone = `5511${String(Date.now()).slice(-9)}`;
+  await server.sandbox('/pair', { qr, phone });
+  while ((await client.instances.get({ instanceId })).state !== 'CONNECTED') await delay(50);
+  return { client, email, instanceId, phone };
+}
+
+function notYet(error: unknown): undefined {
+  if (error instanceof PosthornError && [409, 503].includes(error.status)) return undefined;
+  throw error;
+}
