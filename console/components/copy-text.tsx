@@ -4,8 +4,6 @@ import { useTranslation } from 'react-i18next';
 
 /** An id, a secret or a trace id, with a button that copies it. */
 export function CopyText({ label, text }: { label?: string; text: string }) {
-  const { t } = useTranslation();
-  const clipboard = useClipboard();
   return (
     <Group gap="xs" wrap="nowrap">
       {label && (
@@ -14,15 +12,23 @@ export function CopyText({ label, text }: { label?: string; text: string }) {
         </Text>
       )}
       <Code className="foreign">{text}</Code>
-      <Button
-        size="compact-xs"
-        variant="default"
-        flex="none"
-        aria-label={label ? `${t('common.actions.copy')}: ${label}` : undefined}
-        onClick={() => clipboard.copy(text)}
-      >
-        {clipboard.copied ? t('common.actions.copied') : t('common.actions.copy')}
-      </Button>
+      <CopyButton text={text} {...(label ? { label } : {})} />
     </Group>
+  );
+}
+
+export function CopyButton({ label, text }: { label?: string; text: string }) {
+  const { t } = useTranslation();
+  const clipboard = useClipboard();
+  return (
+    <Button
+      size="compact-xs"
+      variant="default"
+      flex="none"
+      aria-label={label ? `${t('common.actions.copy')}: ${label}` : undefined}
+      onClick={() => clipboard.copy(text)}
+    >
+      {clipboard.copied ? t('common.actions.copied') : t('common.actions.copy')}
+    </Button>
   );
 }

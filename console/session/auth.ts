@@ -12,6 +12,8 @@ export type Ended = 'nobody' | 'left' | 'expired';
 export type AuthState = { user: Session; ended: null } | { user: null; ended: Ended };
 
 export interface Auth {
+  /** Where the API is, for requests that are shown. */
+  baseUrl: string;
   client: Client;
   /** For what is asked without a session, which must not wait for one. */
   stranger: Client;
@@ -79,6 +81,7 @@ export function createAuth(baseUrl: string): Auth {
   }
 
   return {
+    baseUrl,
     client,
     stranger,
     state: () => state,

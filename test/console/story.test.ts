@@ -55,7 +55,7 @@ for (const [name, size] of Object.entries({ DESKTOP, PHONE }))
       await page.getByRole('textbox', { name: 'To' }).fill('5511987654321');
       await page.getByRole('textbox', { name: 'Text' }).fill(HOSTILE);
       await look();
-      await page.getByRole('button', { name: 'Send text' }).click();
+      await page.getByRole('button', { name: 'Send a text' }).click();
       await page.getByRole('link', { name: 'See what becomes of it' }).click();
       await page.locator('[data-moment=read]').waitFor();
       await page.getByText(/Webhook message\.sent, attempt 1: 500/).waitFor();
@@ -63,12 +63,12 @@ for (const [name, size] of Object.entries({ DESKTOP, PHONE }))
       await look();
 
       await page.goto(`${server.url}/console/messages/new?instance=${instanceId}`);
-      await page.getByText('Picture', { exact: true }).click();
+      await page.getByLabel('What to send').selectOption('Send an image');
       await page.getByRole('textbox', { name: 'To' }).fill('5511987654321');
       await page
         .locator('input[type=file]')
         .setInputFiles({ name: '<b>.png', mimeType: 'image/png', buffer: PIXEL });
-      await page.getByRole('button', { name: 'Send picture' }).click();
+      await page.getByRole('button', { name: 'Send an image' }).click();
       await page.getByRole('link', { name: 'See what becomes of it' }).waitFor();
       await open(page, 'Messages');
       await page.locator('tbody tr').nth(1).waitFor();

@@ -3,7 +3,8 @@ import { common } from './common.ts';
 import { home } from './home.ts';
 import { instances } from './instances.ts';
 import { messages } from './messages.ts';
+import { queue } from './queue.ts';
 import { session } from './session.ts';
 import { webhooks } from './webhooks.ts';
 
-export const en = { common, session, home, instances, chats, messages, webhooks };
+export const en = { common, session, home, instances, chats, messages, queue, webhooks };

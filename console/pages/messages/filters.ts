@@ -1,6 +1,9 @@
 import type { MessageStatus, MessageType } from '@posthorn/sdk/index.ts';
 import { textAt } from '../../components/search-text.ts';
 
+/** All messages without one. */
+export const VIEWS = ['queue', 'scheduled'] as const;
+export type View = (typeof VIEWS)[number];
 export const STATUSES = ['queued', 'sent', 'delivered', 'read', 'played', 'failed', 'received'] as const;
 export const DIRECTIONS = ['inbound', 'outbound'] as const;
 /** Each type of the contract: one that is added there does not compile until it is here. */
@@ -34,6 +37,7 @@ export const TYPES = Object.keys(EVERY_TYPE) as MessageType[];
 /** What the address says of the list, so that it can be sent to somebody. */
 export interface Filters {
   instance?: string | undefined;
+  show?: View | undefined;
   /** A phone or a chat id. */
   chat?: string | undefined;
   direction?: (typeof DIRECTIONS)[number] | undefined;
@@ -44,6 +48,7 @@ export interface Filters {
 export function readFilters(search: Record<string, unknown>): Filters {
   return {
     instance: textAt(search, 'instance'),
+    show: VIEWS.find((view) => view === search.show),
     chat: textAt(search, 'chat'),
     direction: DIRECTIONS.find((direction) => direction === search.direction),
     status: STATUSES.find((status) => status === search.status),

@@ -1,7 +1,8 @@
-import { Table } from '@mantine/core';
+import { Stack, Table, Tabs } from '@mantine/core';
 import type { Message } from '@posthorn/sdk/index.ts';
-import { useSearch } from '@tanstack/react-router';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { useMayManage } from '../../api/api-context.ts';
 import { ChosenInstance } from '../../api/chosen-instance.tsx';
 import { MessageStatusBadge, textOfMessage } from '../../api/message-status.tsx';
 import { Shown } from '../../api/shown.tsx';
@@ -10,8 +11,10 @@ import { ButtonLink, TextLink } from '../../components/links.tsx';
 import { Page } from '../../components/page.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { WindowRows } from '../../components/window-rows.tsx';
+import { QueueList } from '../queue/queue-list.tsx';
+import { ScheduledList } from '../scheduled/scheduled-list.tsx';
 import { FilterBar } from './filter-bar.tsx';
-import type { Filters } from './filters.ts';
+import { type Filters, readFilters, VIEWS } from './filters.ts';
 import { useMessages } from './use-messages.ts';
 
 export function MessagesPage() {
@@ -29,10 +32,45 @@ export function MessagesPage() {
       }
     >
       <ChosenInstance instance={filters.instance} to="/messages">
-        <FilterBar filters={filters} />
-        <MessageRows filters={filters} />
+        <Views filters={filters} />
       </ChosenInstance>
     </Page>
+  );
+}
+
+/** Everything, or what waits: in the queue, which owners and admins see, or for its time. */
+function Views({ filters }: { filters: Filters }) {
+  const { t } = useTranslation();
+  const navigate = useNavigate();
+  const mayManage = useMayManage();
+  const { instance = '', show } = filters;
+  const views = ['log', ...VIEWS.filter((view) => mayManage || view !== 'queue')] as const;
+  return (
+    <Tabs
+      value={show ?? 'log'}
+      keepMounted={false}
+      onChange={(view) => void navigate({ to: '/messages', search: readFilters({ instance, show: view }) })}
+    >
+      <Tabs.List mb="md">
+        {views.map((view) => (
+          <Tabs.Tab key={view} value={view}>
+            {t(`queue.tabs.${view}`)}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      <Tabs.Panel value="log">
+        <Stack>
+          <FilterBar filters={filters} />
+          <MessageRows filters={filters} />
+        </Stack>
+      </Tabs.Panel>
+      <Tabs.Panel value="queue">
+        <QueueList instanceId={instance} />
+      </Tabs.Panel>
+      <Tabs.Panel value="scheduled">
+        <ScheduledList instanceId={instance} />
+      </Tabs.Panel>
+    </Tabs>
   );
 }
 

@@ -1,45 +1,62 @@
-import type { SendAccepted } from '@posthorn/sdk/index.ts';
+import type { Client, SendAccepted } from '@posthorn/sdk/index.ts';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
 import { useClient } from '../../api/api-context.ts';
+import { useIdempotencyKey } from '../../api/use-idempotency-key.ts';
+import type { SendKind } from '../../api/use-send-kinds.ts';
 
-export type Draft = { to: string } & (
-  | { kind: 'text'; text: string }
-  | { kind: 'image'; file: File; caption: string }
-);
+export interface Draft {
+  kind: SendKind;
+  body: Record<string, unknown>;
+  file: File | null;
+  /** Empty: now. */
+  sendAt: string;
+}
+export type Sent = Pick<SendAccepted, 'message_id'> & { isScheduled: boolean };
 
-/**
- * Sends what the form holds. The form keeps one idempotency key until `renew`: however often it is submitted, by a
- * second click or after an answer that was lost, the message is sent once. Another content needs another key.
- */
+type Method = (input: object) => Promise<SendAccepted>;
+
+/** Sends what the form holds, under its one key; what is to go later is scheduled. */
 export function useSend(instanceId: string) {
   const client = useClient();
   const queries = useQueryClient();
-  const [key, setKey] = useState(newKey);
-  const send = useMutation<SendAccepted, Error, Draft>({
-    mutationFn: (draft) => {
-      const { to } = draft;
-      const common = { instanceId, idempotencyKey: key };
-      if (draft.kind === 'text')
-        return client.messages.sendText({ ...common, body: { to, text: draft.text } });
-      return client.messages.sendImage({
-        ...common,
-        body: { to, file: draft.file, ...(draft.caption && { caption: draft.caption }) },
+  const { key, renew } = useIdempotencyKey();
+  const send = useMutation<Sent, Error, Draft>({
+    mutationFn: async ({ kind, body, file, sendAt }) => {
+      const input = { instanceId, idempotencyKey: key };
+      if (!sendAt) {
+        const { message_id } = await methodOf(
+          client,
+          kind,
+        )({ ...input, body: { ...body, ...(file && { file }) } });
+        return { message_id, isScheduled: false };
+      }
+      const media = file ? { media_id: await store(client, instanceId, file) } : {};
+      const { message_id } = await client.scheduled.create({
+        ...input,
+        body: { type: kind.path as 'text', send_at: sendAt, body: { ...body, ...media } },
       });
+      return { message_id, isScheduled: true };
     },
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['messages', 'list'] }),
+    onSuccess: ({ isScheduled }) =>
+      queries.invalidateQueries({ queryKey: [isScheduled ? 'scheduled' : 'messages'] }),
   });
   return {
-    ...send,
-    renew() {
-      setKey(newKey());
+    send,
+    /** Another content under the same key would be refused. */
+    changed() {
+      if (send.isIdle) return;
+      renew();
       send.reset();
     },
   };
 }
 
-/** `randomUUID` exists under https and on localhost alone. */
-function newKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return `console-${[...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+function methodOf(client: Client, { method }: SendKind): Method {
+  const [group, name] = method.split('.') as ['messages' | 'status', string];
+  return (client[group] as unknown as Record<string, Method>)[name] as Method;
+}
+
+/** A scheduled send carries no file of its own. */
+async function store(client: Client, instanceId: string, file: File): Promise<string> {
+  return (await client.media.upload({ instanceId, body: { file } as never })).media_id;
 }

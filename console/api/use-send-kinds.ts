@@ -1,0 +1,76 @@
+import { useQuery } from '@tanstack/react-query';
+import { useClient } from './api-context.ts';
+
+/** As much of a JSON schema as the contract uses in the bodies of sends. */
+export interface FieldSchema {
+  type?: 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object';
+  description?: string;
+  examples?: readonly unknown[];
+  enum?: readonly (string | number)[];
+  format?: string;
+  pattern?: string;
+  default?: unknown;
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  maximum?: number;
+  minItems?: number;
+  maxItems?: number;
+  items?: FieldSchema;
+  properties?: Readonly<Record<string, FieldSchema>>;
+  required?: readonly string[];
+}
+
+/** One way to send: what the contract says of its route. */
+export interface SendKind {
+  /** Its path below `/messages`, e.g. `link-preview` or `status/text`. */
+  path: string;
+  /** The method of the SDK, e.g. `messages.sendText`. */
+  method: string;
+  summary: string;
+  body: FieldSchema;
+  /** Takes a file in place of a named source. */
+  takesFile: boolean;
+}
+
+interface ApiDocument {
+  paths: Readonly<Record<string, { post?: Operation }>>;
+  components: { schemas: Readonly<Record<string, FieldSchema>> };
+}
+interface Operation {
+  operationId: string;
+  summary: string;
+  requestBody?: { content: Readonly<Record<string, { schema: FieldSchema & { $ref?: string } }>> };
+}
+
+const SENDS = /^(messages\.(send\w+|forward)|status\.post\w+)$/;
+const BELOW = '/v1/instances/{instanceId}/messages/';
+
+/** Every way to send, from the document that the service makes of its contract; fetched once. */
+export function useSendKinds() {
+  const client = useClient();
+  return useQuery<readonly SendKind[]>({
+    queryKey: ['contract', 'sends'],
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: async ({ signal }) =>
+      kindsOf((await client.openapi.document({}, { signal })) as unknown as ApiDocument),
+  });
+}
+
+/** Those that the network has switched off have no body. */
+function kindsOf({ paths, components }: ApiDocument): SendKind[] {
+  return Object.entries(paths).flatMap(([path, { post }]) => {
+    const content = post?.requestBody?.content;
+    const schema = content?.['application/json']?.schema;
+    if (!post || !content || !schema || !SENDS.test(post.operationId)) return [];
+    const { operationId: method, summary } = post;
+    const body = components.schemas[schema.$ref?.split('/').at(-1) ?? ''] ?? schema;
+    return {
+      path: path.replace(BELOW, ''),
+      method,
+      summary,
+      body,
+      takesFile: 'multipart/form-data' in content,
+    };
+  });
+}

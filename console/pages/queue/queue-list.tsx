@@ -1,0 +1,81 @@
+import { Button, Stack, Table } from '@mantine/core';
+import type { QueueTask } from '@posthorn/sdk/index.ts';
+import { useTranslation } from 'react-i18next';
+import { ApiError } from '../../api/api-error.tsx';
+import { Shown } from '../../api/shown.tsx';
+import { ConfirmButton } from '../../components/confirm-button.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { TextLink } from '../../components/links.tsx';
+import { TimeText } from '../../components/time-text.tsx';
+import { WindowRows } from '../../components/window-rows.tsx';
+import { useQueue } from './use-queue.ts';
+
+/** What waits to be sent, the next one first. */
+export function QueueList({ instanceId }: { instanceId: string }) {
+  const { t } = useTranslation();
+  const { queue, cancel } = useQueue(instanceId);
+  return (
+    <Stack>
+      {cancel.error && <ApiError error={cancel.error} />}
+      <Shown query={queue}>
+        {(tasks) =>
+          tasks.length === 0 ? (
+            <EmptyState text={t('queue.empty')} />
+          ) : (
+            <>
+              <div>
+                <ConfirmButton
+                  label={t('queue.clear')}
+                  text={t('queue.clearText')}
+                  busy={cancel.isPending}
+                  onConfirm={() => cancel.mutate(null)}
+                />
+              </div>
+              <WindowRows
+                head={[t('messages.type'), t('messages.chat'), t('queue.waits'), t('messages.when'), '']}
+                rows={tasks}
+                keyOf={({ task_id: id }) => id}
+              >
+                {(task) => (
+                  <TaskCells
+                    task={task}
+                    instanceId={instanceId}
+                    onCancel={() => cancel.mutate(task.task_id)}
+                  />
+                )}
+              </WindowRows>
+            </>
+          )
+        }
+      </Shown>
+    </Stack>
+  );
+}
+
+function TaskCells(props: { task: QueueTask; instanceId: string; onCancel: () => void }) {
+  const { t } = useTranslation();
+  const { task, instanceId } = props;
+  return (
+    <>
+      <Table.Td>
+        <TextLink
+          to="/instances/$instanceId/messages/$messageId"
+          params={{ instanceId, messageId: task.message_id }}
+          className="one-line"
+        >
+          {task.operation}
+        </TextLink>
+      </Table.Td>
+      <Table.Td className="foreign">{task.chat_jid}</Table.Td>
+      <Table.Td>{task.typing_until ? t('queue.typing') : t('queue.waiting')}</Table.Td>
+      <Table.Td>
+        <TimeText at={task.created_at} />
+      </Table.Td>
+      <Table.Td>
+        <Button size="compact-xs" variant="default" onClick={props.onCancel}>
+          {t('common.actions.cancel')}
+        </Button>
+      </Table.Td>
+    </>
+  );
+}

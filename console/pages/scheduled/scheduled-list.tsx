@@ -1,0 +1,80 @@
+import { Button, Stack, Table } from '@mantine/core';
+import type { ScheduledSend } from '@posthorn/sdk/index.ts';
+import { useTranslation } from 'react-i18next';
+import { ApiError } from '../../api/api-error.tsx';
+import { Shown } from '../../api/shown.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { TextLink } from '../../components/links.tsx';
+import { StateBadge, type Tone } from '../../components/state-badge.tsx';
+import { TimeText } from '../../components/time-text.tsx';
+import { WindowRows } from '../../components/window-rows.tsx';
+import { useScheduled } from './use-scheduled.ts';
+
+const TONES: Readonly<Record<ScheduledSend['status'], Tone>> = {
+  scheduled: 'busy',
+  claimed: 'busy',
+  queued: 'good',
+  failed: 'bad',
+  cancelled: 'idle',
+};
+
+export function ScheduledList({ instanceId }: { instanceId: string }) {
+  const { t } = useTranslation();
+  const { list, cancel } = useScheduled(instanceId);
+  return (
+    <Stack>
+      {cancel.error && <ApiError error={cancel.error} />}
+      <Shown query={list}>
+        {(sends) =>
+          sends.length === 0 ? (
+            <EmptyState text={t('queue.noScheduled')} />
+          ) : (
+            <WindowRows
+              head={[t('messages.type'), t('messages.form.to'), t('messages.status'), t('queue.sendAt'), '']}
+              rows={sends}
+              keyOf={({ id }) => id}
+              list={list}
+            >
+              {(send) => <SendCells send={send} onCancel={() => cancel.mutate(send.id)} />}
+            </WindowRows>
+          )
+        }
+      </Shown>
+    </Stack>
+  );
+}
+
+function SendCells({ send, onCancel }: { send: ScheduledSend; onCancel: () => void }) {
+  const { t } = useTranslation();
+  const { instance_id: instanceId, id, status, failed_reason: reason } = send;
+  return (
+    <>
+      <Table.Td>
+        {status === 'queued' ? (
+          <TextLink to="/instances/$instanceId/messages/$messageId" params={{ instanceId, messageId: id }}>
+            {send.type}
+          </TextLink>
+        ) : (
+          send.type
+        )}
+      </Table.Td>
+      <Table.Td className="foreign">{String(send.body.to ?? '')}</Table.Td>
+      <Table.Td>
+        <StateBadge
+          tone={TONES[status]}
+          label={[t(`queue.statuses.${status}`), reason].filter(Boolean).join(': ')}
+        />
+      </Table.Td>
+      <Table.Td>
+        <TimeText at={send.send_at} />
+      </Table.Td>
+      <Table.Td>
+        {status === 'scheduled' && (
+          <Button size="compact-xs" variant="default" onClick={onCancel}>
+            {t('common.actions.cancel')}
+          </Button>
+        )}
+      </Table.Td>
+    </>
+  );
+}

@@ -1,0 +1,112 @@
+import { Button, Fieldset, Group, Stack, Text, Textarea, TextInput } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import type { FieldSchema } from '../../api/use-send-kinds.ts';
+import type { FieldProps } from './field-props.ts';
+import { labelOf } from './fields.ts';
+
+/** A list: texts one a line, and what has fields of its own as a group each. */
+export function ListField(props: FieldProps) {
+  const { name, schema, value, required, onChange } = props;
+  const items = Array.isArray(value) ? (value as unknown[]) : [];
+  if (schema.items?.type === 'object')
+    return (
+      <Groups
+        {...props}
+        items={items as Record<string, string>[]}
+        fields={Object.entries(schema.items.properties ?? {})}
+        needed={schema.items.required ?? []}
+      />
+    );
+  return (
+    <Lines
+      label={labelOf(name)}
+      description={schema.description}
+      required={required}
+      error={props.error}
+      items={items.map(String)}
+      onChange={onChange}
+    />
+  );
+}
+
+function Lines(props: {
+  label: string;
+  description: string | undefined;
+  required: boolean;
+  error: string | null | undefined;
+  items: readonly string[];
+  onChange: (items: string[]) => void;
+}) {
+  const { t } = useTranslation();
+  const { items, onChange, description, ...input } = props;
+  return (
+    <Textarea
+      {...input}
+      description={[description, t('messages.form.onePerLine')].filter(Boolean).join('. ')}
+      autosize
+      minRows={2}
+      maxRows={12}
+      maw={560}
+      value={items.join('\n')}
+      onChange={(event) => onChange(event.target.value === '' ? [] : event.target.value.split('\n'))}
+    />
+  );
+}
+
+function Groups(props: {
+  name: string;
+  schema: FieldSchema;
+  items: readonly Record<string, string>[];
+  fields: [name: string, schema: FieldSchema][];
+  needed: readonly string[];
+  onChange: (items: Record<string, string>[]) => void;
+}) {
+  const { t } = useTranslation();
+  const { name, schema, items, fields, needed, onChange } = props;
+  const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema;
+  const shown = items.length < minItems ? [...items, ...Array(minItems - items.length).fill({})] : items;
+  const change = (at: number, field: string, value: string) =>
+    onChange(shown.map((item, index) => (index === at ? { ...item, [field]: value } : item)));
+  return (
+    <Stack gap="xs" maw={560}>
+      <Text size="sm" fw={500}>
+        {labelOf(name)}
+      </Text>
+      {schema.description && (
+        <Text size="xs" c="dimmed">
+          {schema.description}
+        </Text>
+      )}
+      {shown.map((item, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the groups have nothing but their place
+        <Fieldset key={at} legend={`${labelOf(name)} ${at + 1}`}>
+          <Stack gap="xs">
+            {fields.map(([field, { description, maxLength }]) => (
+              <TextInput
+                key={field}
+                label={labelOf(field)}
+                description={description}
+                required={needed.includes(field)}
+                maxLength={maxLength}
+                value={item[field] ?? ''}
+                onChange={(event) => change(at, field, event.target.value)}
+              />
+            ))}
+          </Stack>
+        </Fieldset>
+      ))}
+      <Group gap="xs">
+        {shown.length < maxItems && (
+          <Button size="xs" variant="default" onClick={() => onChange([...shown, {}])}>
+            {t('messages.form.add')}
+          </Button>
+        )}
+        {shown.length > minItems && (
+          <Button size="xs" variant="default" onClick={() => onChange(shown.slice(0, -1))}>
+            {t('messages.form.removeLast')}
+          </Button>
+        )}
+      </Group>
+    </Stack>
+  );
+}

@@ -1,0 +1,104 @@
+import { Checkbox, NativeSelect, NumberInput, Textarea, TextInput } from '@mantine/core';
+import type { FieldProps } from './field-props.ts';
+import { labelOf } from './fields.ts';
+import { ListField } from './list-field.tsx';
+
+/** A text from here on has lines. */
+const LONG_CHARS = 60_000;
+
+/** A field as its schema says: what it takes, what it means, and its limits. */
+export function SchemaField(props: FieldProps) {
+  const { schema, value, onChange } = props;
+  const common = {
+    label: labelOf(props.name),
+    description: schema.description,
+    required: props.required,
+    error: props.error,
+    maw: 560,
+  };
+  const text = typeof value === 'string' ? value : '';
+  if (schema.type === 'array') return <ListField {...props} />;
+  if (schema.type === 'boolean')
+    return (
+      <Checkbox
+        label={common.label}
+        description={common.description}
+        checked={Boolean(value ?? schema.default)}
+        onChange={(event) => onChange(event.target.checked)}
+      />
+    );
+  if (schema.enum)
+    return (
+      <NativeSelect
+        {...common}
+        value={String(value ?? '')}
+        data={['', ...schema.enum.map(String)]}
+        onChange={(event) => onChange(schema.enum?.find((option) => String(option) === event.target.value))}
+      />
+    );
+  if (schema.type === 'number' || schema.type === 'integer')
+    return (
+      <NumberInput
+        {...common}
+        value={typeof value === 'number' ? value : ''}
+        allowDecimal={schema.type === 'number'}
+        {...(schema.minimum === undefined ? {} : { min: schema.minimum })}
+        {...(schema.maximum === undefined ? {} : { max: schema.maximum })}
+        decimalScale={12}
+        hideControls
+        onChange={(number) => onChange(typeof number === 'number' ? number : undefined)}
+      />
+    );
+  if (schema.format === 'date-time') return <MomentInput {...common} value={text} onChange={onChange} />;
+  if ((schema.maxLength ?? 0) > LONG_CHARS)
+    return (
+      <Textarea
+        {...common}
+        autosize
+        minRows={3}
+        maxRows={14}
+        maxLength={schema.maxLength}
+        value={text}
+        onChange={(event) => onChange(event.target.value)}
+      />
+    );
+  return (
+    <TextInput
+      {...common}
+      maxLength={schema.maxLength}
+      pattern={schema.pattern}
+      placeholder={schema.examples?.[0] === undefined ? undefined : String(schema.examples[0])}
+      value={text}
+      onChange={(event) => onChange(event.target.value)}
+    />
+  );
+}
+
+/** A moment in the person's own time, which goes out in UTC. */
+export function MomentInput(props: {
+  label: string;
+  description?: string | undefined;
+  required?: boolean;
+  error?: string | null | undefined;
+  maw?: number;
+  value: string;
+  onChange: (value: string) => void;
+}) {
+  const { value, onChange, ...input } = props;
+  return (
+    <TextInput
+      {...input}
+      type="datetime-local"
+      value={value ? localOf(value) : ''}
+      onChange={(event) => {
+        const at = new Date(event.target.value);
+        onChange(Number.isNaN(at.getTime()) ? '' : at.toISOString());
+      }}
+    />
+  );
+}
+
+function localOf(iso: string): string {
+  const at = new Date(iso);
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}

@@ -1,0 +1,92 @@
+import { NativeSelect, SimpleGrid, Stack, Title } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useAuth } from '../../api/api-context.ts';
+import { MutationForm } from '../../api/mutation-form.tsx';
+import type { SendKind } from '../../api/use-send-kinds.ts';
+import { CodeTabs } from '../../components/code-tabs.tsx';
+import { bodyOf, errorOfField, fieldsOf, type Values } from './fields.ts';
+import { MediaSource } from './media-source.tsx';
+import { Preview } from './preview.tsx';
+import { requestCode } from './request-code.ts';
+import { MomentInput, SchemaField } from './schema-field.tsx';
+import { type Sent, useSend } from './use-send.ts';
+
+/** A form of any send, made of the contract, with what a phone will show and the request itself beside it. */
+export function SendForm(props: {
+  instanceId: string;
+  kinds: readonly SendKind[];
+  children: (sent: Sent, onAgain: () => void) => ReactNode;
+}) {
+  const { t } = useTranslation();
+  const { instanceId, kinds } = props;
+  const { baseUrl } = useAuth();
+  const [path, setPath] = useState('text');
+  const [values, setValues] = useState<Values>({});
+  const [file, setFile] = useState<File | null>(null);
+  const [sendAt, setSendAt] = useState('');
+  const { send, changed } = useSend(instanceId);
+  const kind = kinds.find((one) => one.path === path) ?? kinds[0];
+  if (!kind) return null;
+  const change = (next: Values, nextFile: File | null) => {
+    setValues(next);
+    setFile(nextFile);
+    changed();
+  };
+  if (send.data) return props.children(send.data, () => change({ to: values.to }, null));
+  const body = bodyOf(kind, values);
+  return (
+    <SimpleGrid cols={{ base: 1, md: 2 }} spacing="xl">
+      <MutationForm
+        label={sendAt ? t('messages.form.schedule') : kind.summary}
+        mutation={send}
+        hint={t('messages.form.sameKey')}
+        onSubmit={() => send.mutate({ kind, body, file, sendAt })}
+      >
+        <NativeSelect
+          label={t('messages.form.kind')}
+          maw={560}
+          value={kind.path}
+          data={kinds.map(({ path: value, summary }) => ({ value, label: summary }))}
+          onChange={(event) => {
+            setPath(event.target.value);
+            change({ to: values.to }, null);
+          }}
+        />
+        {kind.takesFile && (
+          <MediaSource key={kind.path} kind={kind} values={values} file={file} onChange={change} />
+        )}
+        {fieldsOf(kind).map(([name, schema]) => (
+          <SchemaField
+            key={`${kind.path} ${name}`}
+            name={name}
+            schema={schema}
+            required={kind.body.required?.includes(name) === true && (schema.minLength ?? 1) > 0}
+            value={values[name]}
+            error={errorOfField(send.error, name)}
+            onChange={(value) => change({ ...values, [name]: value }, file)}
+          />
+        ))}
+        <MomentInput
+          label={t('messages.form.sendAt')}
+          description={t('messages.form.sendAtHint')}
+          maw={560}
+          value={sendAt}
+          onChange={(value) => {
+            setSendAt(value);
+            changed();
+          }}
+        />
+      </MutationForm>
+      <Stack gap="lg">
+        <Preview values={values} file={file} />
+        <Stack gap="xs">
+          <Title order={2} size="h5">
+            {t('messages.form.code')}
+          </Title>
+          <CodeTabs codes={requestCode({ baseUrl, instanceId, kind, body, file })} />
+        </Stack>
+      </Stack>
+    </SimpleGrid>
+  );
+}

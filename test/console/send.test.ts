@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { findBarriers } from './support/browser.ts';
+import { makeCompany } from './support/company.ts';
+import { PASSWORD, signIn } from './support/person.ts';
+import { useConsole } from './support/use-console.ts';
+
+const TO = '5511987650002';
+
+const started = useConsole();
+
+describe('the form to send', () => {
+  // long: one visit, whose steps need those before them
+  test('has every send of the contract, sends once however often it is tried, and schedules', async () => {
+    const { server, browser } = started;
+    const { client, email, instanceId } = await makeCompany(server);
+    const { page, context, faults } = await browser.visit();
+    await page.goto(`${server.url}/console/login`);
+    await signIn(page, email, PASSWORD);
+    await page.getByRole('heading', { name: 'First steps' }).waitFor();
+    await page.goto(`${server.url}/console/messages/new?instance=${instanceId}`);
+    const kinds = page.getByLabel('What to send');
+    await kinds.waitFor();
+    assert.equal((await kinds.getByRole('option').all()).length, 20);
+
+    await kinds.selectOption('Send a poll');
+    await page.getByRole('textbox', { name: 'To' }).fill(TO);
+    await page.getByRole('textbox', { name: 'Question' }).fill('Which <b>bread</b>?');
+    await page.getByRole('textbox', { name: 'Options' }).fill('Rye\nWheat');
+    await page.getByRole('region', { name: 'As a phone shows it' }).getByText('○ Wheat').waitFor();
+    assert.match(await page.getByRole('region', { name: 'curl' }).innerText(), /messages\/poll/);
+    assert.deepEqual(await findBarriers(page), []);
+
+    // The first answers are lost on their way.
+    let lost = 0;
+    await context.route('**/messages/poll', async (route) => {
+      await route.fetch();
+      lost += 1;
+      await route.abort('connectionreset');
+    });
+    await page.getByRole('button', { name: 'Send a poll' }).click();
+    await page.getByText('the message cannot be sent twice').waitFor();
+    await context.unroute('**/messages/poll');
+    await page.getByRole('button', { name: 'Send a poll' }).click();
+    await page.getByRole('link', { name: 'See what becomes of it' }).waitFor();
+    const polls = await client.messages.list({ instanceId, query: { type: 'poll' } });
+    assert.ok(lost > 0);
+    assert.equal(polls.data.length, 1);
+    assert.deepEqual(polls.data[0]?.content.options, ['Rye', 'Wheat']);
+
+    await page.getByRole('button', { name: 'Send another' }).click();
+    await kinds.selectOption('Send a text');
+    await page.getByRole('textbox', { name: 'Text', exact: true }).fill('Later');
+    await page.getByLabel('Send at').fill('2027-01-31T12:00');
+    await page.getByRole('button', { name: 'Schedule the send' }).click();
+    await page.getByRole('link', { name: 'See what is scheduled' }).click();
+    const row = page.locator('tbody tr', { hasText: TO });
+    await row.getByText('Scheduled').waitFor();
+    assert.deepEqual(await findBarriers(page), []);
+    await row.getByRole('button', { name: 'Cancel' }).click();
+    await row.getByText('Cancelled').waitFor();
+    await page.getByRole('tab', { name: 'Queue' }).click();
+    await page.getByText('Nothing waits').waitFor();
+    assert.deepEqual(faults, []);
+  });
+});
