@@ -10,6 +10,7 @@ const ENTRIES = [
   { entry: 'chats', to: '/chats', who: 'all' },
   { entry: 'messages', to: '/messages', who: 'all' },
   { entry: 'webhooks', to: '/webhooks', who: 'managers' },
+  { entry: 'events', to: '/events', who: 'all' },
 ] as const;
 type Entry = (typeof ENTRIES)[number];
 

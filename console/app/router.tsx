@@ -102,6 +102,12 @@ const pages = [
   }),
   createRoute({
     getParentRoute: () => shell,
+    path: '/events',
+    component: lazyRouteComponent(() => import('../pages/events/events-page.tsx'), 'EventsPage'),
+    validateSearch: textsOf('instance', 'types', 'event'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
     path: '/messages',
     component: lazyRouteComponent(() => import('../pages/messages/messages-page.tsx'), 'MessagesPage'),
     validateSearch: readFilters,

@@ -2,6 +2,7 @@ export const common = {
   navigation: {
     label: 'Pages',
     chats: 'Chats',
+    events: 'Events',
     home: 'Home',
     more: 'More',
     instances: 'Instances',

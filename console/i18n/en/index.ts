@@ -1,5 +1,6 @@
 import { chats } from './chats.ts';
 import { common } from './common.ts';
+import { events } from './events.ts';
 import { home } from './home.ts';
 import { instances } from './instances.ts';
 import { messages } from './messages.ts';
@@ -7,4 +8,4 @@ import { queue } from './queue.ts';
 import { session } from './session.ts';
 import { webhooks } from './webhooks.ts';
 
-export const en = { common, session, home, instances, chats, messages, queue, webhooks };
+export const en = { common, session, home, instances, chats, messages, queue, webhooks, events };

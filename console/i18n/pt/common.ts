@@ -4,6 +4,7 @@ export const common: Translations['common'] = {
   navigation: {
     label: 'Páginas',
     chats: 'Conversas',
+    events: 'Eventos',
     home: 'Início',
     more: 'Mais',
     instances: 'Instâncias',

@@ -1,6 +1,7 @@
 import type { Translations } from '../translations.ts';
 import { chats } from './chats.ts';
 import { common } from './common.ts';
+import { events } from './events.ts';
 import { home } from './home.ts';
 import { instances } from './instances.ts';
 import { messages } from './messages.ts';
@@ -8,4 +9,14 @@ import { queue } from './queue.ts';
 import { session } from './session.ts';
 import { webhooks } from './webhooks.ts';
 
-export const pt: Translations = { common, session, home, instances, chats, messages, queue, webhooks };
+export const pt: Translations = {
+  common,
+  session,
+  home,
+  instances,
+  chats,
+  messages,
+  queue,
+  webhooks,
+  events,
+};

@@ -1,0 +1,15 @@
+import type { Translations } from '../translations.ts';
+
+export const events: Translations['events'] = {
+  title: 'Eventos',
+  event: 'Evento',
+  type: 'Tipo',
+  what: 'Dados',
+  types: 'Tipos: nomes ou padrões, separados por vírgulas',
+  download: 'Baixar',
+  pause: 'Pausar',
+  resume: 'Continuar',
+  running: 'Ao vivo. {{count}} aparecem, no máximo 500.',
+  paused: 'Pausado. Ao continuar, aparece o que aconteceu enquanto isso.',
+  empty: 'Nada aconteceu ainda. O que acontece aparece aqui sozinho.',
+};

@@ -1,0 +1,39 @@
+import { Drawer, Stack } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { useClient } from '../../api/api-context.ts';
+import { Shown } from '../../api/shown.tsx';
+import { BodyText } from '../../components/body-text.tsx';
+import { CopyText } from '../../components/copy-text.tsx';
+import type { TailFilter } from './use-tail.ts';
+
+/** The whole of one event. */
+export function EventDrawer({ eventId, filter }: { eventId: string; filter: TailFilter }) {
+  const { t } = useTranslation();
+  const client = useClient();
+  const navigate = useNavigate();
+  const event = useQuery({
+    queryKey: ['events', eventId],
+    queryFn: ({ signal }) => client.events.get({ eventId }, { signal }),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const search = { instance: filter.instanceId, types: filter.types };
+  return (
+    <Drawer
+      opened
+      position="right"
+      size="lg"
+      title={event.data?.type ?? t('events.event')}
+      closeButtonProps={{ 'aria-label': t('common.actions.back') }}
+      onClose={() => void navigate({ to: '/events', search })}
+    >
+      <Stack>
+        <CopyText label={t('common.fields.id')} text={eventId} />
+        <Shown query={event}>
+          {(whole) => <BodyText text={JSON.stringify(whole)} label={t('events.event')} />}
+        </Shown>
+      </Stack>
+    </Drawer>
+  );
+}

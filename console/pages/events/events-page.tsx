@@ -1,0 +1,119 @@
+import { Button, Code, Group, NativeSelect, Stack, Table, Text, TextInput } from '@mantine/core';
+import type { ListedEvent } from '@posthorn/sdk/index.ts';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { ApiError } from '../../api/api-error.tsx';
+import { useUsage } from '../../api/use-usage.ts';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { TextLink } from '../../components/links.tsx';
+import { Page } from '../../components/page.tsx';
+import { TimeText } from '../../components/time-text.tsx';
+import { useSlashKey } from '../../components/use-slash-key.ts';
+import { WindowRows } from '../../components/window-rows.tsx';
+import { EventDrawer } from './event-drawer.tsx';
+import { saveEvents } from './save-events.ts';
+import { type TailFilter, useTail } from './use-tail.ts';
+
+/** What happens, as it happens. */
+export function EventsPage() {
+  const { t } = useTranslation();
+  const { instance, types, event: opened } = useSearch({ from: '/signed-in/shell/events' });
+  const filter = { instanceId: instance, types };
+  const { events, isPaused, setPaused, error, retry } = useTail(filter);
+  return (
+    <Page
+      title={t('events.title')}
+      action={
+        <Group gap="xs">
+          <Button variant="default" disabled={events.length === 0} onClick={() => saveEvents(events)}>
+            {t('events.download')}
+          </Button>
+          <Button variant={isPaused ? 'filled' : 'default'} onClick={() => setPaused(!isPaused)}>
+            {t(isPaused ? 'events.resume' : 'events.pause')}
+          </Button>
+        </Group>
+      }
+    >
+      <Stack>
+        <Filters filter={filter} />
+        <Text size="sm" c="dimmed" role="status">
+          {t(isPaused ? 'events.paused' : 'events.running', { count: events.length })}
+        </Text>
+        {error ? <ApiError error={error} onRetry={retry} /> : null}
+        {events.length === 0 ? (
+          <EmptyState text={t('events.empty')} />
+        ) : (
+          <WindowRows
+            head={[t('events.type'), t('events.what'), t('messages.when')]}
+            rows={events}
+            keyOf={({ event_id: id }) => id}
+          >
+            {(event) => <EventCells event={event} filter={filter} />}
+          </WindowRows>
+        )}
+      </Stack>
+      {opened && <EventDrawer key={opened} eventId={opened} filter={filter} />}
+    </Page>
+  );
+}
+
+function Filters({ filter }: { filter: TailFilter }) {
+  const { t } = useTranslation();
+  const navigate = useNavigate();
+  const field = useSlashKey();
+  const { data: usage } = useUsage();
+  const [types, setTypes] = useState(filter.types ?? '');
+  const go = (instance: string | undefined, wanted: string) =>
+    void navigate({ to: '/events', search: { instance, types: wanted || undefined }, replace: true });
+  return (
+    <Group align="end">
+      <form
+        style={{ flex: '1 1 16rem' }}
+        onSubmit={(event) => {
+          event.preventDefault();
+          go(filter.instanceId, types);
+        }}
+      >
+        <TextInput
+          ref={field}
+          label={t('events.types')}
+          placeholder="message.*, instance.connected"
+          value={types}
+          onChange={(event) => setTypes(event.target.value)}
+        />
+      </form>
+      <NativeSelect
+        label={t('messages.instance')}
+        value={filter.instanceId ?? ''}
+        data={[
+          { value: '', label: t('webhooks.everyInstance') },
+          ...(usage?.instances ?? []).map(({ instance_id: value, name: label }) => ({ value, label })),
+        ]}
+        onChange={(event) => go(event.target.value || undefined, types)}
+      />
+    </Group>
+  );
+}
+
+function EventCells({ event, filter }: { event: ListedEvent; filter: TailFilter }) {
+  return (
+    <>
+      <Table.Td>
+        <TextLink
+          to="/events"
+          search={{ instance: filter.instanceId, types: filter.types, event: event.event_id }}
+          className="one-line"
+        >
+          {event.type}
+        </TextLink>
+      </Table.Td>
+      <Table.Td>
+        <Code className="one-line">{JSON.stringify(event.data).slice(0, 200)}</Code>
+      </Table.Td>
+      <Table.Td>
+        <TimeText at={event.created_at} />
+      </Table.Td>
+    </>
+  );
+}
