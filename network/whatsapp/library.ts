@@ -87,26 +87,32 @@ const REPLACED: Readonly<Record<string, string>> = {
   zlib: new URL('./bounded-inflate.ts', import.meta.url).href,
   events: new URL('./library-surroundings.ts', import.meta.url).href,
 };
-/** Layers of the library whose sends `library-socket.ts` gets first: what makes each, and what wraps it. */
-const LAYERS: Readonly<Record<string, { make: string; wrap: string }>> = {
-  './socket.js': { make: 'makeSocket', wrap: 'holdStanzas' },
-  './messages-send.js': { make: 'makeMessagesSocket', wrap: 'answerAskers' },
+/**
+ * Functions of the library that others of its modules get wrapped by `library-socket.ts`: layers of its socket, to get
+ * their sends first, and how it waits with a timeout.
+ */
+const WRAPPED_FUNCTIONS: Readonly<Record<string, { name: string; wrap: string; onlyFor?: string }>> = {
+  './socket.js': { name: 'makeSocket', wrap: 'holdingStanzas' },
+  './messages-send.js': { name: 'makeMessagesSocket', wrap: 'answeringAskers' },
+  '../Utils/index.js': { name: 'promiseTimeout', wrap: 'timingCheaply', onlyFor: '/Socket/socket.js' },
 };
 const WRAPPED = '?wrapped';
 const WRAPPERS = new URL('./library-socket.ts', import.meta.url).href;
 
-/** The source of a layer that was wrapped. */
-function wrappedLayer(module: string): string {
-  const name = `./${module.slice(module.lastIndexOf('/') + 1, -WRAPPED.length)}`;
-  const { make, wrap } = LAYERS[name]!;
-  return `import { ${make} as make } from '${name}'; import { ${wrap} as wrap } from '${WRAPPERS}';
-export const ${make} = (config) => wrap(make(config));`;
+/** The source of a module with a function that was wrapped. */
+function wrappedModule(module: string): string {
+  const path = module.slice(0, -WRAPPED.length);
+  const specifier = Object.keys(WRAPPED_FUNCTIONS).find((each) => path.endsWith(each.replace(/^\.+/, '')))!;
+  const { name, wrap } = WRAPPED_FUNCTIONS[specifier]!;
+  const own = `./${path.slice(path.lastIndexOf('/') + 1)}`;
+  return `import { ${name} as plain } from '${own}'; import { ${wrap} } from '${WRAPPERS}';
+export * from '${own}'; export const ${name} = ${wrap}(plain);`;
 }
 const GLOBALS = `import { setTimeout, setInterval, setImmediate, fetch } from '${REPLACED.events}'; `;
 
 /**
  * Loads the library with limited unpacking (`bounded-inflate.ts`), with emitters, timers and a `fetch` whose
- * errors are handled (`library-surroundings.ts`), and with layers whose sends can be changed (`library-socket.ts`).
+ * errors are handled (`library-surroundings.ts`), and with functions that are wrapped (`library-socket.ts`).
  */
 async function loadGuarded(url: string): Promise<unknown> {
   const isOfLibrary = (module: string | undefined) => module?.includes(`/${LIBRARY}/lib/`) === true;
@@ -114,12 +120,13 @@ async function loadGuarded(url: string): Promise<unknown> {
     resolve(specifier, context, nextResolve) {
       if (!isOfLibrary(context.parentURL)) return nextResolve(specifier, context);
       const found = nextResolve(REPLACED[specifier] ?? specifier, context);
-      const isWrapped = specifier in LAYERS && !context.parentURL?.endsWith(WRAPPED);
+      const wrapped = context.parentURL?.endsWith(WRAPPED) ? undefined : WRAPPED_FUNCTIONS[specifier];
+      const isWrapped = wrapped && context.parentURL!.endsWith(wrapped.onlyFor ?? '');
       return isWrapped ? { ...found, url: `${found.url}${WRAPPED}` } : found;
     },
     load(module, context, nextLoad) {
       if (module.endsWith(WRAPPED))
-        return { format: 'module', source: wrappedLayer(module), shortCircuit: true };
+        return { format: 'module', source: wrappedModule(module), shortCircuit: true };
       const loaded = nextLoad(module, context);
       if (!isOfLibrary(module)) return loaded;
       return { ...loaded, source: `${GLOBALS}${Buffer.from(loaded.source as Uint8Array)}` };

@@ -8,6 +8,7 @@ import { describe, test } from 'node:test';
 import { type EndingRead, readEnding } from '@posthorn/network/whatsapp/disconnects.ts';
 import { createFrameGate } from '@posthorn/network/whatsapp/frame-gate.ts';
 import { pack, unpack } from '@posthorn/network/whatsapp/keys.ts';
+import { timingCheaply } from '@posthorn/network/whatsapp/library-socket.ts';
 import type { RawSocket } from '@posthorn/network/whatsapp/library-types.ts';
 import { createDecryptor, createEncryptor, MediaTampered } from '@posthorn/network/whatsapp/media/crypt.ts';
 import { createPump } from '@posthorn/network/whatsapp/pump.ts';
@@ -153,6 +154,32 @@ test('what arrives meanwhile is handed over in one batch, in order with everythi
   assert.deepEqual(seen, [['a', 'b'], ['c', 'd', 'e'], ['c', 'd', 'e'], ['f'], 'job', ['g', 'h']]);
   await pump.stop();
   await assert.rejects(take('i'));
+});
+
+describe('what the library waits for with a timeout', () => {
+  const late = new Error('Timed Out');
+  const wait = timingCheaply(async () => {
+    throw late;
+  });
+
+  test('comes, or fails, as it would without one', async () => {
+    assert.equal(await wait(1_000, (resolve) => resolve('come')), 'come');
+    assert.equal(await wait(undefined, (resolve) => setTimeout(resolve, 1, 'come')), 'come');
+    await assert.rejects(
+      wait(1_000, (_, reject) => reject(new Error('cut'))),
+      /cut/,
+    );
+  });
+
+  test('fails with the error of the library when it is too late, and stays so', async () => {
+    let resolve: (value: unknown) => void = () => undefined;
+    const waiting = wait(5, (come) => {
+      resolve = come;
+    });
+    await assert.rejects(waiting, late);
+    resolve('late');
+    await assert.rejects(waiting, late);
+  });
 });
 
 describe('media', () => {
