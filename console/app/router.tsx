@@ -102,6 +102,12 @@ const pages = [
   }),
   createRoute({
     getParentRoute: () => shell,
+    path: '/settings',
+    component: lazyRouteComponent(() => import('../pages/settings/settings-page.tsx'), 'SettingsPage'),
+    validateSearch: textsOf('tab'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
     path: '/events',
     component: lazyRouteComponent(() => import('../pages/events/events-page.tsx'), 'EventsPage'),
     validateSearch: textsOf('instance', 'types', 'event'),

@@ -60,7 +60,7 @@ describe('the links of mails', () => {
     await page.getByRole('heading', { name: 'Conversas' }).waitFor();
     assert.deepEqual(
       await page.getByRole('navigation').filter({ visible: true }).getByRole('link').allInnerTexts(),
-      ['Conversas', 'Mensagens', 'Eventos'],
+      ['Conversas', 'Mensagens', 'Eventos', 'Configurações'],
     );
     await page.goto(`${server.url}/console/webhooks`);
     await page.getByRole('heading', { name: 'Mensagens' }).waitFor();

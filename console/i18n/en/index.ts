@@ -6,6 +6,7 @@ import { instances } from './instances.ts';
 import { messages } from './messages.ts';
 import { queue } from './queue.ts';
 import { session } from './session.ts';
+import { settings } from './settings.ts';
 import { webhooks } from './webhooks.ts';
 
-export const en = { common, session, home, instances, chats, messages, queue, webhooks, events };
+export const en = { common, session, home, instances, chats, messages, queue, webhooks, events, settings };

@@ -7,6 +7,7 @@ import { instances } from './instances.ts';
 import { messages } from './messages.ts';
 import { queue } from './queue.ts';
 import { session } from './session.ts';
+import { settings } from './settings.ts';
 import { webhooks } from './webhooks.ts';
 
 export const pt: Translations = {
@@ -19,4 +20,5 @@ export const pt: Translations = {
   queue,
   webhooks,
   events,
+  settings,
 };

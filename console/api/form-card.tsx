@@ -1,0 +1,14 @@
+import { Card } from '../components/card.tsx';
+import { MutationForm } from './mutation-form.tsx';
+
+/** A form that runs a mutation, in a card of its own, which says after it what was done. */
+export function FormCard(
+  props: Parameters<typeof MutationForm>[0] & { title: string; text?: string; done?: string | null | false },
+) {
+  const { title, text, done, ...form } = props;
+  return (
+    <Card title={title} text={text} done={done}>
+      <MutationForm {...form} />
+    </Card>
+  );
+}

@@ -1,0 +1,30 @@
+import { Checkbox, PasswordInput } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { FormCard } from '../../api/form-card.tsx';
+import { useAccount } from './use-account.ts';
+
+/** Ends the company: the password and a tick, since it cannot be undone. */
+export function DeleteAccount() {
+  const { t } = useTranslation();
+  const { remove } = useAccount();
+  const [password, setPassword] = useState('');
+  return (
+    <FormCard
+      title={t('settings.remove.title')}
+      text={t('settings.remove.text')}
+      label={t('settings.remove.submit')}
+      mutation={remove}
+      onSubmit={() => remove.mutate(password)}
+    >
+      <PasswordInput
+        label={t('settings.currentPassword')}
+        autoComplete="current-password"
+        required
+        value={password}
+        onChange={(event) => setPassword(event.target.value)}
+      />
+      <Checkbox label={t('settings.remove.sure')} required />
+    </FormCard>
+  );
+}

@@ -1,0 +1,88 @@
+import { Alert, Code, Stack, Table, Text, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { ApiError } from '../../api/api-error.tsx';
+import { FormCard } from '../../api/form-card.tsx';
+import { Shown } from '../../api/shown.tsx';
+import { ConfirmButton } from '../../components/confirm-button.tsx';
+import { CopyText } from '../../components/copy-text.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { RowTable } from '../../components/row-table.tsx';
+import { TimeText } from '../../components/time-text.tsx';
+import { useKeys } from './use-keys.ts';
+
+/** Keys for programs. A key acts as whoever made it. */
+export function Keys() {
+  const { t } = useTranslation();
+  const { keys, create, revoke } = useKeys();
+  const [name, setName] = useState('');
+  return (
+    <Stack>
+      {create.data && (
+        <Alert color="orange" variant="outline" title={t('settings.keys.once')} role="status">
+          <CopyText text={create.data.token} />
+        </Alert>
+      )}
+      {revoke.error && <ApiError error={revoke.error} />}
+      <Shown query={keys}>
+        {(list) =>
+          list.length === 0 ? (
+            <EmptyState text={t('settings.keys.empty')} />
+          ) : (
+            <RowTable
+              head={[
+                t('common.fields.name'),
+                t('settings.keys.ends'),
+                t('settings.keys.used'),
+                t('common.fields.created'),
+                '',
+              ]}
+            >
+              {list.map((key) => (
+                <Table.Tr key={key.id}>
+                  <Table.Td className="foreign">{key.name}</Table.Td>
+                  <Table.Td>
+                    <Code>…{key.last4}</Code>
+                  </Table.Td>
+                  <Table.Td>
+                    {key.last_used_at ? (
+                      <TimeText at={key.last_used_at} />
+                    ) : (
+                      <Text size="sm">{t('common.never')}</Text>
+                    )}
+                  </Table.Td>
+                  <Table.Td>
+                    <TimeText at={key.created_at} />
+                  </Table.Td>
+                  <Table.Td>
+                    <ConfirmButton
+                      label={t('settings.keys.revoke')}
+                      text={t('settings.keys.revokeText')}
+                      busy={false}
+                      onConfirm={() => revoke.mutate(key.id)}
+                    />
+                  </Table.Td>
+                </Table.Tr>
+              ))}
+            </RowTable>
+          )
+        }
+      </Shown>
+      <FormCard
+        title={t('settings.keys.create')}
+        label={t('settings.keys.submit')}
+        mutation={create}
+        onSubmit={() => create.mutate(name, { onSuccess: () => setName('') })}
+      >
+        <TextInput
+          label={t('common.fields.name')}
+          description={t('settings.keys.hint')}
+          required
+          maw={420}
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+        />
+      </FormCard>
+    </Stack>
+  );
+}

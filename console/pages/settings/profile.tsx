@@ -1,0 +1,101 @@
+import { PasswordInput, Stack, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useUser } from '../../api/api-context.ts';
+import { FormCard } from '../../api/form-card.tsx';
+import { DeleteAccount } from './delete-account.tsx';
+import { EmailChange } from './email-change.tsx';
+import { useAccount } from './use-account.ts';
+
+export function Profile() {
+  const { role } = useUser();
+  return (
+    <Stack maw={640}>
+      <Name />
+      {role === 'owner' && <CompanyName />}
+      <EmailChange />
+      <Password />
+      {role === 'owner' && <DeleteAccount />}
+    </Stack>
+  );
+}
+
+function Name() {
+  const { t } = useTranslation();
+  const user = useUser();
+  const { rename } = useAccount();
+  const [name, setName] = useState(user.name);
+  return (
+    <FormCard
+      title={t('settings.name.title')}
+      label={t('settings.name.submit')}
+      mutation={rename}
+      done={rename.isSuccess && t('settings.saved')}
+      onSubmit={() => rename.mutate({ name })}
+    >
+      <TextInput
+        label={t('session.yourName')}
+        required
+        maxLength={255}
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+      />
+    </FormCard>
+  );
+}
+
+function CompanyName() {
+  const { t } = useTranslation();
+  const { rename } = useAccount();
+  const [name, setName] = useState('');
+  return (
+    <FormCard
+      title={t('settings.company.title')}
+      label={t('settings.company.submit')}
+      mutation={rename}
+      done={rename.isSuccess && t('settings.saved')}
+      onSubmit={() => rename.mutate({ company_name: name })}
+    >
+      <TextInput
+        label={t('settings.company.name')}
+        required
+        maxLength={255}
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+      />
+    </FormCard>
+  );
+}
+
+function Password() {
+  const { t } = useTranslation();
+  const { changePassword } = useAccount();
+  const [current, setCurrent] = useState('');
+  const [next, setNext] = useState('');
+  return (
+    <FormCard
+      title={t('settings.password.title')}
+      text={t('settings.password.text')}
+      label={t('settings.password.submit')}
+      mutation={changePassword}
+      onSubmit={() => changePassword.mutate({ current_password: current, new_password: next })}
+    >
+      <PasswordInput
+        label={t('settings.currentPassword')}
+        autoComplete="current-password"
+        required
+        value={current}
+        onChange={(event) => setCurrent(event.target.value)}
+      />
+      <PasswordInput
+        label={t('session.newPassword')}
+        description={t('session.passwordHint')}
+        autoComplete="new-password"
+        minLength={12}
+        required
+        value={next}
+        onChange={(event) => setNext(event.target.value)}
+      />
+    </FormCard>
+  );
+}
