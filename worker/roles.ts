@@ -92,7 +92,7 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
       bus,
       tag,
       pulse: membership,
-      cipher: createCipher(config.ENCRYPTION_KEY),
+      cipher: createCipher(config.ENCRYPTION_KEY, config.ENCRYPTION_KEYS_ACCEPTED),
       counts: countWork(deps.metrics),
     };
     // Webhooks and mails need no broker, so they do not wait for one that is away.

@@ -23,7 +23,9 @@ export function createAccounts(
   config: Pick<
     Config,
     | 'JWT_SECRET'
+    | 'JWT_SECRETS_ACCEPTED'
     | 'ENCRYPTION_KEY'
+    | 'ENCRYPTION_KEYS_ACCEPTED'
     | 'PUBLIC_URL'
     | 'FRONTEND_URL'
     | 'SUPERADMIN_EMAILS'
@@ -34,8 +36,8 @@ export function createAccounts(
   >,
 ): Accounts {
   const { db, bus, clock, log } = parts;
-  const jwt = createJwt({ secret: config.JWT_SECRET, clock });
-  const cipher = createCipher(config.ENCRYPTION_KEY);
+  const jwt = createJwt({ secret: config.JWT_SECRET, accepted: config.JWT_SECRETS_ACCEPTED, clock });
+  const cipher = createCipher(config.ENCRYPTION_KEY, config.ENCRYPTION_KEYS_ACCEPTED);
   const authenticator = createAuthenticator({
     db,
     bus,
@@ -55,7 +57,7 @@ export function createAccounts(
       passwords: createPasswordHasher(),
       mails: createMailQueue({ cipher, clock }),
       cipher,
-      digest: createSecretDigest(config.JWT_SECRET),
+      digest: createSecretDigest(config.JWT_SECRET, config.JWT_SECRETS_ACCEPTED),
       forget: authenticator.forget,
       settings: {
         publicUrl: withoutTrailingSlashes(config.PUBLIC_URL),

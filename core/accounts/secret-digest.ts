@@ -10,19 +10,25 @@ export interface SecretDigest {
     purpose: 'email-code' | 'refresh-next' | 'login-email' | 'login-success' | 'csrf',
     text: string,
   ): Buffer;
+  /** The same under each accepted secret, the current one first. */
+  digests(purpose: 'email-code' | 'refresh-next' | 'csrf', text: string): Buffer[];
 }
 
-export function createSecretDigest(secret: string): SecretDigest {
+/** Under JWT_SECRET; what one of `accepted` (JWT_SECRETS_ACCEPTED) has digested is recognized. */
+export function createSecretDigest(secret: string, accepted: readonly string[] = []): SecretDigest {
   const keys = new Map<string, Buffer>();
+  function digestWith(own: string, nth: number, purpose: string, text: string): Buffer {
+    const name = `${nth} ${purpose}`;
+    let key = keys.get(name);
+    if (!key) {
+      key = Buffer.from(hkdfSync('sha256', own, '', `posthorn ${purpose}`, 32));
+      keys.set(name, key);
+    }
+    return createHmac('sha256', key).update(text).digest();
+  }
   return {
-    digest(purpose, text) {
-      let key = keys.get(purpose);
-      if (!key) {
-        key = Buffer.from(hkdfSync('sha256', secret, '', `posthorn ${purpose}`, 32));
-        keys.set(purpose, key);
-      }
-      return createHmac('sha256', key).update(text).digest();
-    },
+    digest: (purpose, text) => digestWith(secret, 0, purpose, text),
+    digests: (purpose, text) => [secret, ...accepted].map((own, nth) => digestWith(own, nth, purpose, text)),
   };
 }
 

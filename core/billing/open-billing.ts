@@ -58,7 +58,16 @@ export async function openBilling(deps: {
   const provider = apiKey
     ? createAsaasProvider({ apiKey, baseUrl: config.ASAAS_BASE_URL ?? asaasBaseUrl(apiKey) })
     : createSimulatedProvider({ db, clock });
-  return { db, orm, clock, log, cipher: createCipher(config.ENCRYPTION_KEY), provider, url, webhookSecret };
+  return {
+    db,
+    orm,
+    clock,
+    log,
+    cipher: createCipher(config.ENCRYPTION_KEY, config.ENCRYPTION_KEYS_ACCEPTED),
+    provider,
+    url,
+    webhookSecret,
+  };
 }
 
 /**

@@ -34,19 +34,26 @@ interface Content {
 /** Unix ms; no two passwords of a user have the same. */
 const PASSWORD_AT = 'coalesce(floor(extract(epoch FROM u.password_changed_at) * 1000), 0)::bigint';
 
-export function createTickets(deps: { db: Sql; secret: string; clock: Clock }): Tickets {
+export function createTickets(deps: {
+  db: Sql;
+  secret: string;
+  /** Further secrets whose signatures are taken (JWT_SECRETS_ACCEPTED). */
+  accepted?: readonly string[];
+  clock: Clock;
+}): Tickets {
   const { db, clock } = deps;
   // A key of its own: what is signed here can never be taken for a JWT, nor the other way round.
-  const key = createHmac('sha256', deps.secret).update('posthorn events ticket v2').digest();
-  const sign = (payload: string) => createHmac('sha256', key).update(payload).digest();
+  const keys = [deps.secret, ...(deps.accepted ?? [])].map((secret) =>
+    createHmac('sha256', secret).update('posthorn events ticket v2').digest(),
+  );
+  const sign = (payload: string, key = keys[0]!) => createHmac('sha256', key).update(payload).digest();
 
   function open(ticket: string): Content {
     const [payload, signature, ...rest] = ticket.split('.');
     if (!payload || !signature || rest.length > 0) throw apiError('TOKEN_INVALID');
     const given = Buffer.from(signature, 'base64url');
-    const expected = sign(payload);
-    if (given.length !== expected.length || !timingSafeEqual(given, expected))
-      throw apiError('TOKEN_INVALID');
+    const fits = (expected: Buffer) => given.length === expected.length && timingSafeEqual(given, expected);
+    if (!keys.some((key) => fits(sign(payload, key)))) throw apiError('TOKEN_INVALID');
     return JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
   }
 

@@ -34,6 +34,7 @@ function listOf(isOne: (text: string) => boolean, expected: string) {
     });
 }
 
+const ENCRYPTION_KEY_FORM = /^[0-9a-fA-F]{64}$/;
 const HOST_NAME = /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/i;
 
 function isPort(text: string): boolean {
@@ -134,8 +135,12 @@ export const configSchema = z.object({
   /** The longest time that a text is typed before it is sent; 0: none is, and without it there is no limit. */
   HUMANIZE_MAX_SECONDS: z.coerce.number().min(0).max(86_400).optional(),
   JWT_SECRET: z.string().min(32),
+  /** Further secrets whose signatures are taken: the next one, or the last one. */
+  JWT_SECRETS_ACCEPTED: listOf((text) => text.length >= 32, 'secrets of at least 32 characters'),
   /** Encrypts credentials and webhook secrets at rest: 32 bytes, as 64 hex digits. */
-  ENCRYPTION_KEY: z.string().regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hex digits (32 bytes)'),
+  ENCRYPTION_KEY: z.string().regex(ENCRYPTION_KEY_FORM, 'must be 64 hex digits (32 bytes)'),
+  /** Further keys that open what is sealed: the next one, or the last one. */
+  ENCRYPTION_KEYS_ACCEPTED: listOf((text) => ENCRYPTION_KEY_FORM.test(text), '64 hex digits each'),
   PUBLIC_URL: webUrl.default('http://127.0.0.1:8080'),
   /** The same of the billing service: the server that its OpenAPI document names. */
   BILLING_PUBLIC_URL: webUrl.default('http://127.0.0.1:8081'),

@@ -38,7 +38,15 @@ export const settingGroups = {
   },
   'Keep secrets': {
     JWT_SECRET: { meaning: 'signs sessions; at least 32 characters' },
+    JWT_SECRETS_ACCEPTED: {
+      meaning:
+        'further secrets whose signatures are taken, comma-separated, while `JWT_SECRET` is [changed](operating.md#changing-a-secret)',
+    },
     ENCRYPTION_KEY: { meaning: 'encrypts credentials and webhook secrets at rest; 64 hex digits' },
+    ENCRYPTION_KEYS_ACCEPTED: {
+      meaning:
+        'further keys that open what is sealed, comma-separated, while `ENCRYPTION_KEY` is [changed](operating.md#changing-a-secret)',
+    },
     INTERNAL_SECRET: { meaning: 'authenticates the services to each other; at least 32 characters' },
   },
   'Use your database and broker': {

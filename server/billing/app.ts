@@ -15,7 +15,7 @@ import type { Metrics } from '@posthorn/core/platform/process/metrics.ts';
 import type { Trace } from '@posthorn/core/platform/tracing/trace.ts';
 import { createCors } from '../http/cors.ts';
 import { createApp } from '../http/create-app.ts';
-import type { CsrfTokenOf } from '../http/csrf.ts';
+import type { CsrfTokensOf } from '../http/csrf.ts';
 import { guardMetrics } from '../http/guard-metrics.ts';
 import { referenceHandlers } from '../http/reference.ts';
 import { serveContract } from '../http/serve-contract.ts';
@@ -26,7 +26,7 @@ export interface BillingServerDeps extends BillingDeps {
   /** The messaging service's: billing accepts the same JWTs and keys (BIL-2). */
   authenticator: Authenticator;
   /** Browsers may send messaging's cookies too: both services are often on one host. */
-  csrfTokenOf: CsrfTokenOf;
+  csrfTokensOf: CsrfTokensOf;
   rateLimiter: RateLimiter;
   strangers: StrangerLimits;
   addressOf: AddressReader;
@@ -69,7 +69,7 @@ export async function createBillingServer(deps: BillingServerDeps): Promise<Bill
     envelope: 'reduced' as const,
     cors: createCors(deps.frontendUrl),
     authenticator: deps.authenticator,
-    csrfTokenOf: deps.csrfTokenOf,
+    csrfTokensOf: deps.csrfTokensOf,
     rateLimiter: deps.rateLimiter,
     strangers: deps.strangers,
     addressOf: deps.addressOf,

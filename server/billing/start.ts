@@ -46,7 +46,7 @@ export async function startBilling(deps: {
     bus,
     clock,
     log,
-    jwt: createJwt({ secret: config.JWT_SECRET, clock }),
+    jwt: createJwt({ secret: config.JWT_SECRET, accepted: config.JWT_SECRETS_ACCEPTED, clock }),
     superadminEmails: config.SUPERADMIN_EMAILS,
     requestsPerMinute: config.RATE_LIMIT_PER_MINUTE,
     notesKeyUse: false,
@@ -54,7 +54,7 @@ export async function startBilling(deps: {
   const server = await createBillingServer({
     ...billing,
     authenticator,
-    csrfTokenOf: createCsrfTokens(createSecretDigest(config.JWT_SECRET)),
+    csrfTokensOf: createCsrfTokens(createSecretDigest(config.JWT_SECRET, config.JWT_SECRETS_ACCEPTED)),
     rateLimiter: createRateLimiter({ db: billing.db, clock }),
     strangers: createStrangerLimits({ db: billing.db, clock, perMinute: config.PUBLIC_RATE_PER_MINUTE }),
     addressOf: createAddressReader(config.TRUSTED_PROXIES),

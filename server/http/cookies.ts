@@ -1,10 +1,10 @@
 import type { SessionGrant } from '@posthorn/core/accounts/sessions/issue-session.ts';
-import { CSRF_COOKIE, type CsrfTokenOf, REFRESH_COOKIE } from './csrf.ts';
+import { CSRF_COOKIE, type CsrfTokensOf, REFRESH_COOKIE } from './csrf.ts';
 
 /** How cookies are written: Secure except in development (ACC-11). */
 export interface CookieSettings {
   secure: boolean;
-  csrfTokenOf: CsrfTokenOf;
+  csrfTokensOf: CsrfTokensOf;
 }
 
 /** Ties a login at a provider to the browser that started it. */
@@ -22,7 +22,7 @@ export function sessionCookies(settings: CookieSettings, grant: SessionGrant): s
   );
   return [
     cookie(settings, REFRESH_COOKIE, grant.refreshToken, { maxAge, httpOnly: true }),
-    cookie(settings, CSRF_COOKIE, settings.csrfTokenOf(grant.refreshToken) ?? '', { maxAge }),
+    cookie(settings, CSRF_COOKIE, settings.csrfTokensOf(grant.refreshToken)?.[0] ?? '', { maxAge }),
   ];
 }
 

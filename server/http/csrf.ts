@@ -8,15 +8,15 @@ export const REFRESH_COOKIE = 'svc_refresh_token';
 export const CSRF_COOKIE = 'svc_csrf_token';
 
 /**
- * Returns the CSRF token of a refresh token's session, the same for all its refresh tokens; null if it has no
- * session.
+ * Returns the CSRF tokens of a refresh token's session, the same for all its refresh tokens: the one that is given out, and
+ * those of other accepted secrets. Null if it has no session.
  */
-export type CsrfTokenOf = (refreshToken: string) => string | null;
+export type CsrfTokensOf = (refreshToken: string) => readonly string[] | null;
 
-export function createCsrfTokens(digest: SecretDigest): CsrfTokenOf {
+export function createCsrfTokens(digest: SecretDigest): CsrfTokensOf {
   return (refreshToken) => {
     const family = familyOf(refreshToken);
-    return family === null ? null : digest.digest('csrf', family).toString('base64url');
+    return family === null ? null : digest.digests('csrf', family).map((one) => one.toString('base64url'));
   };
 }
 
@@ -28,7 +28,7 @@ export function createCsrfTokens(digest: SecretDigest): CsrfTokenOf {
  * routes a key header proves nothing. Throws 403 CSRF_INVALID.
  */
 export function checkCsrf(
-  tokenOf: CsrfTokenOf,
+  tokensOf: CsrfTokensOf,
   request: {
     headers: IncomingHttpHeaders;
     cookies: Readonly<Record<string, string | undefined>>;
@@ -42,8 +42,8 @@ export function checkCsrf(
   const cookie = request.cookies[CSRF_COOKIE];
   if (typeof header !== 'string' || !cookie || !sameText(header, cookie)) throw apiError('CSRF_INVALID');
   // One without a session is none of ours: the route refuses it for itself, if it looks at it at all.
-  const token = tokenOf(refreshToken);
-  if (token !== null && !sameText(header, token)) throw apiError('CSRF_INVALID');
+  const tokens = tokensOf(refreshToken);
+  if (tokens?.some((token) => sameText(header, token)) === false) throw apiError('CSRF_INVALID');
 }
 
 function sameText(a: string, b: string): boolean {

@@ -5,13 +5,13 @@ import type { Authenticator, Credentials, Principal } from '@posthorn/core/acces
 import type { StrangerLimits } from '@posthorn/core/limits/limit-strangers.ts';
 import type { RateLimiter } from '@posthorn/core/limits/take-rate-slots.ts';
 import type { Call } from './call.ts';
-import { type CsrfTokenOf, checkCsrf, REFRESH_COOKIE } from './csrf.ts';
+import { type CsrfTokensOf, checkCsrf, REFRESH_COOKIE } from './csrf.ts';
 import { applyRateSlot } from './rate-limit.ts';
 
 export interface GateDeps {
   authenticator: Authenticator;
   rateLimiter: RateLimiter;
-  csrfTokenOf: CsrfTokenOf;
+  csrfTokensOf: CsrfTokensOf;
   /** Limits for unauthenticated callers, by address. */
   strangers: StrangerLimits;
   /** Redeems a ticket of `POST /v1/events/ticket` instead of credentials; only routes with `ticket`. */
@@ -35,7 +35,7 @@ export interface GateDeps {
 export function admit(deps: GateDeps, call: Call): undefined | Promise<undefined> {
   const { route } = call;
   const { headers } = call;
-  if (route.checksCsrf && headers.cookie !== undefined) checkCsrf(deps.csrfTokenOf, call);
+  if (route.checksCsrf && headers.cookie !== undefined) checkCsrf(deps.csrfTokensOf, call);
   if (!route.authenticates) return admitStranger(deps, call);
   if (route.meta.auth === 'jwt_or_cookie') {
     const proof = { authorization: headers.authorization, refreshToken: call.cookies[REFRESH_COOKIE] };

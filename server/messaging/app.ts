@@ -77,9 +77,14 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
   const isDraining = () => closing || (deps.isDraining?.() ?? false);
   const accounts = createAccounts(deps, config);
   await ensureSuperadmins(accounts.deps);
-  const csrfTokenOf = createCsrfTokens(accounts.deps.digest);
+  const csrfTokensOf = createCsrfTokens(accounts.deps.digest);
   const acceptor = createAcceptor({ db: hotDb, bus, clock, queues: deps.queues, trace: deps.trace });
-  const tickets = createTickets({ db, secret: config.JWT_SECRET, clock });
+  const tickets = createTickets({
+    db,
+    secret: config.JWT_SECRET,
+    accepted: config.JWT_SECRETS_ACCEPTED,
+    clock,
+  });
   const feed = createEventFeed({ db: hotDb, bus, clock, log, retentionDays: WEBHOOK_PAYLOAD_RETENTION_DAYS });
   const connections = createLiveConnections({
     bus,
@@ -119,7 +124,7 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     envelope: 'full' as const,
     cors: createCors(config.FRONTEND_URL),
     authenticator: accounts.authenticator,
-    csrfTokenOf,
+    csrfTokensOf,
     authenticateAccount: accounts.authenticator.authenticateAccount,
     redeemTicket: tickets.redeem,
     guards: { 'health.metrics': guardMetrics(createMetricsAccess(config.METRICS_TOKEN)) },
@@ -166,7 +171,7 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     providers: createOAuthProviders(config),
     oauthFrontendUrl: config.OAUTH_FRONTEND_REDIRECT_URL ?? config.FRONTEND_URL,
     billing: createBillingClient({ baseUrl: config.BILLING_INTERNAL_URL, secret: config.INTERNAL_SECRET }),
-    cookies: { secure: config.NODE_ENV !== 'development', csrfTokenOf },
+    cookies: { secure: config.NODE_ENV !== 'development', csrfTokensOf },
     policy: {
       allowPrivate: config.ALLOW_PRIVATE_WEBHOOKS,
       requireHttps: config.NODE_ENV === 'production' && !config.ALLOW_PRIVATE_WEBHOOKS,

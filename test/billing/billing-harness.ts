@@ -100,7 +100,7 @@ export async function startTestBilling(
       notesKeyUse: false,
       requestsPerMinute: options.requestsPerMinute,
     }),
-    csrfTokenOf: createCsrfTokens(createSecretDigest(config.JWT_SECRET)),
+    csrfTokensOf: createCsrfTokens(createSecretDigest(config.JWT_SECRET)),
     rateLimiter: createRateLimiter({ db, clock }),
     strangers: createStrangerLimits({ db, clock, perMinute: options.publicPerMinute ?? 1_000_000 }),
     addressOf: createAddressReader(config.TRUSTED_PROXIES),

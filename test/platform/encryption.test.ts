@@ -23,6 +23,21 @@ describe('what is sealed at rest', () => {
     assert.throws(() => createCipher('cd'.repeat(32)).open(sealed), /another ENCRYPTION_KEY/);
   });
 
+  test('opens with any accepted key, and is sealed by the first one alone', () => {
+    const other = 'cd'.repeat(32);
+    const cipher = createCipher(other, [KEY]);
+    const sealed = createCipher(KEY).seal({ a: 1 });
+    assert.deepEqual(cipher.open(sealed), { a: 1 });
+    const anew = cipher.reseal(sealed)!;
+    assert.deepEqual(createCipher(other).open(anew), { a: 1 });
+    assert.equal(cipher.reseal(anew), null);
+    assert.throws(() => cipher.reseal(createCipher('ef'.repeat(32)).seal(1)), /another ENCRYPTION_KEY/);
+    assert.deepEqual(cipher.digests('trial', 'x'), [
+      cipher.digest('trial', 'x'),
+      createCipher(KEY).digest('trial', 'x'),
+    ]);
+  });
+
   test('does not open when any byte was changed or cut off', () => {
     const cipher = createCipher(KEY);
     const sealed = cipher.seal({ a: 1 });

@@ -85,7 +85,7 @@ describe('the pipeline that every request passes', () => {
       cors: createCors(config.FRONTEND_URL),
       metrics,
       authenticator,
-      csrfTokenOf: () => 'abc',
+      csrfTokensOf: () => ['abc'],
       rateLimiter: createRateLimiter(parts),
       strangers: createStrangerLimits({ ...parts, perMinute: config.PUBLIC_RATE_PER_MINUTE }),
       addressOf: createAddressReader(config.TRUSTED_PROXIES),

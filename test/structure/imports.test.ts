@@ -39,6 +39,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   worker: ['contract', 'core', 'network'],
   standalone: ['contract', 'core', 'network', 'server', 'worker'],
+  // Looks after all of them.
+  admin: ['contract', 'core', 'network', 'worker'],
   bench: TOOLS,
   release: TOOLS,
 };

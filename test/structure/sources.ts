@@ -3,7 +3,8 @@ import path from 'node:path';
 import ts from 'typescript';
 import { projectRoot } from '../support/process.ts';
 
-const FOLDERS = '{bench,cli,console,contract,core,network,openapi,release,sdk,server,standalone,worker}';
+const FOLDERS =
+  '{admin,bench,cli,console,contract,core,network,openapi,release,sdk,server,standalone,worker}';
 
 /** A file of source, from the project's root. Tests are none. */
 export interface Source {

@@ -28,8 +28,12 @@ export interface Jwt {
   verify(token: string): Promise<JwtClaims>;
 }
 
-export function createJwt(options: { secret: string; clock: Clock }): Jwt {
-  const key = new TextEncoder().encode(options.secret);
+/** Signs with `secret`, and takes the signatures of `accepted` (JWT_SECRETS_ACCEPTED) as well. */
+export function createJwt(options: { secret: string; accepted?: readonly string[]; clock: Clock }): Jwt {
+  const keys = [options.secret, ...(options.accepted ?? [])].map((secret) =>
+    new TextEncoder().encode(secret),
+  );
+  const key = keys[0]!;
   return {
     sign(claims) {
       const nowS = Math.floor(options.clock.now().getTime() / 1000);
@@ -50,18 +54,30 @@ export function createJwt(options: { secret: string; clock: Clock }): Jwt {
     },
     async verify(token) {
       try {
-        const { payload } = await jwtVerify(token, key, {
-          algorithms: ['HS256'],
-          issuer: JWT_ISSUER,
-          requiredClaims: ['jti', 'sub', 'exp', 'iat'],
-          currentDate: options.clock.now(),
-        });
-        return claimsOf(payload);
+        return claimsOf(await verifyWithAny(token, keys, options.clock.now()));
       } catch (cause) {
         throw apiError(cause instanceof errors.JWTExpired ? 'TOKEN_EXPIRED' : 'TOKEN_INVALID', { cause });
       }
     },
   };
+}
+
+/** Only a signature that does not fit lets the next key be tried. */
+async function verifyWithAny(token: string, keys: readonly Uint8Array[], now: Date) {
+  for (const [nth, key] of keys.entries()) {
+    try {
+      const { payload } = await jwtVerify(token, key, {
+        algorithms: ['HS256'],
+        issuer: JWT_ISSUER,
+        requiredClaims: ['jti', 'sub', 'exp', 'iat'],
+        currentDate: now,
+      });
+      return payload;
+    } catch (err) {
+      if (nth === keys.length - 1 || !(err instanceof errors.JWSSignatureVerificationFailed)) throw err;
+    }
+  }
+  throw new Error('there is no key');
 }
 
 function claimsOf(payload: Record<string, unknown>): JwtClaims {

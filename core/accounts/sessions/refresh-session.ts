@@ -37,7 +37,7 @@ export async function refreshSession(
 ): Promise<SessionGrant> {
   const { refreshToken } = input;
   if (!refreshToken) throw apiError('REFRESH_FAILED');
-  const secret = deps.digest.digest('refresh-next', refreshToken).toString('base64url');
+  const secrets = deps.digest.digests('refresh-next', refreshToken).map((one) => one.toString('base64url'));
   let stolenFrom: number | null = null;
   const row = await deps.db.transaction(async (sql) => {
     const found = await findToken(sql, refreshToken);
@@ -48,13 +48,16 @@ export async function refreshSession(
     // Checked before anything rotates: a company that is reactivated finds its sessions as they were.
     if (found.company_status !== 'active' && !isUsersSuperadmin(found, deps.settings.superadminEmails))
       throw apiError('COMPANY_SUSPENDED');
-    const next = `${found.family_id}.${secret}`;
+    const successors = secrets.map((secret) => `${found.family_id}.${secret}`);
     if (found.rotated_at === null) {
+      const next = successors[0]!;
       await rotate(sql, found, { token: refreshToken, next, now, expiresAt: refreshExpiresAt });
       return { ...found, next, refreshExpiresAt };
     }
-    if (now.getTime() - found.rotated_at.getTime() <= REFRESH_OVERLAP_MS)
-      return { ...found, next, refreshExpiresAt };
+    if (now.getTime() - found.rotated_at.getTime() <= REFRESH_OVERLAP_MS) {
+      const next = await writtenOf(sql, successors);
+      return next && { ...found, next, refreshExpiresAt };
+    }
     await endSession(sql, { userId: found.id, familyId: found.family_id, at: now });
     await recordAudit(sql, {
       companyId: found.company_id,
@@ -87,6 +90,16 @@ async function findToken(sql: Sql, refreshToken: string): Promise<TokenRow | nul
     [hashSecret(refreshToken)],
   );
   return rows[0] ?? null;
+}
+
+/** The successor that is there: a process with another JWT_SECRET may have derived it. */
+async function writtenOf(sql: Sql, successors: readonly string[]): Promise<string | null> {
+  const hashes = successors.map(hashSecret);
+  const { rows } = await sql.query<{ token_hash: Buffer }>(
+    'SELECT token_hash FROM refresh_tokens WHERE token_hash = ANY ($1::bytea[])',
+    [hashes],
+  );
+  return successors.find((_, nth) => rows.some(({ token_hash }) => token_hash.equals(hashes[nth]!))) ?? null;
 }
 
 async function rotate(

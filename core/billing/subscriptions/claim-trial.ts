@@ -17,13 +17,15 @@ export async function claimTrial(
   sql: Sql,
   input: { documentNumber: string; reference: string },
 ): Promise<boolean> {
-  const digest = deps.cipher.digest('trial', input.documentNumber);
+  const [digest, ...earlierDigests] = deps.cipher.digests('trial', input.documentNumber);
   const now = deps.clock.now();
-  // Subscriptions from before claims were recorded.
+  // Subscriptions from before claims were recorded, and trials that another ENCRYPTION_KEY has digested.
   const { rows: earlier } = await sql.query(
     `SELECT FROM billing.profiles profile JOIN billing.subscriptions USING (company_id)
-     WHERE profile.document_number = $1 LIMIT 1`,
-    [input.documentNumber],
+     WHERE profile.document_number = $1
+     UNION ALL SELECT FROM billing.trials WHERE document_digest = ANY ($2::bytea[]) AND used_at IS NOT NULL
+     LIMIT 1`,
+    [input.documentNumber, earlierDigests],
   );
   if (earlier.length > 0) return false;
   const claimed = await sql.query(
