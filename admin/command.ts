@@ -10,6 +10,12 @@ export interface AdminDeps {
   tell(line: string): void;
 }
 
+/** What a check found. A remark is worth a look; a fault is thrown. */
+export interface Finding {
+  says: string;
+  isRemark?: boolean;
+}
+
 export interface AdminCommand {
   /** As it is typed, e.g. `export <company id> <folder>`. */
   usage: string;

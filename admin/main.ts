@@ -3,10 +3,20 @@ import { createDb } from '@posthorn/core/platform/database/db.ts';
 import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { runMain, StartError } from '@posthorn/core/platform/run-main.ts';
 import type { AdminCommand } from './command.ts';
+import { doctor } from './commands/doctor.ts';
+import { erase } from './commands/erase.ts';
+import { exportData } from './commands/export.ts';
+import { requeue } from './commands/requeue.ts';
 import { reseal } from './commands/reseal.ts';
 
 /** What operators do by hand: `npm run admin -- <command>`, in the image `posthorn admin <command>`. */
-const COMMANDS: Readonly<Record<string, AdminCommand>> = { reseal };
+const COMMANDS: Readonly<Record<string, AdminCommand>> = {
+  doctor,
+  reseal,
+  requeue,
+  export: exportData,
+  erase,
+};
 
 await runMain('admin', async () => {
   const [name = 'help', ...args] = process.argv.slice(2);

@@ -1,17 +1,15 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { ACCOUNT_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
 import type { AccountDeleted } from '@posthorn/contract/messaging/auth.ts';
-import { forgetCached } from '../../access/forget-cached.ts';
 import type { Principal } from '../../access/principal.ts';
-import { recordAudit } from '../../audit/record-audit.ts';
 import { mails } from '../../mail/mails.ts';
 import { DAY_MS } from '../../platform/durations.ts';
-import { companyNotification } from '../../webhooks/notifications.ts';
 import type { AccountUser } from '../account-user.ts';
 import { findAccountUser } from '../account-user.ts';
 import { checkCurrentPassword } from '../check-current-password.ts';
 import type { AccountDeps } from '../deps.ts';
 import type { BillingClient } from './billing-client.ts';
+import { markCompanyDeleted } from './mark-company-deleted.ts';
 
 type DeleteDeps = Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'mails' | 'forget'> & {
   /** Null: not configured. */
@@ -77,36 +75,9 @@ async function markDeleted(
   traceId: string | null,
 ): Promise<{ instances: number; deletedAt: Date } | null> {
   const companyId = user.company_id;
-  return deps.db.transaction(async (sql) => {
-    const deletedAt = deps.clock.now();
-    const company = await sql.query(
-      `UPDATE companies SET status = 'deleted', deleted_at = $2, updated_at = $2
-       WHERE id = $1 AND status <> 'deleted'`,
-      [companyId, deletedAt],
-    );
-    if (company.rowCount === 0) return null;
-    const instances = await sql.query<{ id: string }>(
-      `UPDATE instances SET wanted = 'logged_out', updated_at = $2 WHERE company_id = $1 RETURNING id`,
-      [companyId, deletedAt],
-    );
-    await sql.query(`SELECT pg_notify('instance', id::text) FROM unnest($1::uuid[]) AS id`, [
-      instances.rows.map((row) => row.id),
-    ]);
-    await sql.query(
-      'UPDATE refresh_families SET revoked_at = $2 WHERE company_id = $1 AND revoked_at IS NULL',
-      [companyId, deletedAt],
-    );
-    await sql.query(`SELECT pg_notify('deliveries', $1)`, [companyNotification(companyId)]);
-    await forgetCached(sql, `company:${companyId}`);
-    await recordAudit(sql, {
-      companyId,
-      userId: user.id,
-      action: 'company.deleted',
-      detail: { instances: instances.rows.length },
-      traceId,
-      at: deletedAt,
-    });
-    const purgeOn = new Date(deletedAt.getTime() + ACCOUNT_RETENTION_DAYS * DAY_MS);
+  const at = deps.clock.now();
+  const purgeOn = new Date(at.getTime() + ACCOUNT_RETENTION_DAYS * DAY_MS);
+  const done = await markCompanyDeleted(deps.db, { companyId, userId: user.id, traceId, at }, async (sql) => {
     await deps.mails.queue(sql, {
       ...mails.accountDeleted({
         name: user.name,
@@ -118,6 +89,6 @@ async function markDeleted(
       companyId,
       traceId,
     });
-    return { instances: instances.rows.length, deletedAt };
   });
+  return done && { instances: done.instances, deletedAt: at };
 }

@@ -1,0 +1,82 @@
+import { BILLING_ROLE, billingConnectionUrl } from '@posthorn/core/migrations/billing-role.ts';
+import { lacksMigrations } from '@posthorn/core/migrations/require-schema.ts';
+import { createDb } from '@posthorn/core/platform/database/db.ts';
+import { oneRow } from '@posthorn/core/platform/database/one-row.ts';
+import { createWriteProbe } from '@posthorn/core/platform/database/write-probe.ts';
+import type { AdminDeps, Finding } from '../command.ts';
+
+const POSTGRES_MIN = 140_000;
+/** What messaging, a worker and billing open at most, once each (docs/operating.md). */
+const CONNECTIONS_MIN = 26 + 41 + 21;
+
+export async function checkDatabase({ db }: AdminDeps): Promise<Finding> {
+  const sinceMs = performance.now();
+  const { rows } = await db.query<{
+    version: number;
+    text: string;
+    most: number;
+    used: number;
+    fsync: string;
+  }>(
+    `SELECT current_setting('server_version_num')::int AS version, current_setting('server_version') AS text,
+       current_setting('max_connections')::int AS most, current_setting('fsync') AS fsync,
+       (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS used`,
+  );
+  const { version, text, most, used, fsync } = oneRow(rows);
+  if (version < POSTGRES_MIN) throw new Error(`PostgreSQL ${text}: 14 or newer is required`);
+  const tookMs = Math.round(performance.now() - sinceMs);
+  const says = `PostgreSQL ${text}, ${used} of ${most} connections used, answers in ${tookMs} ms`;
+  if (fsync !== 'on')
+    return { says: `${says}; fsync is off: a power cut loses what was accepted`, isRemark: true };
+  if (most < CONNECTIONS_MIN)
+    return { says: `${says}; one of each role may need ${CONNECTIONS_MIN}`, isRemark: true };
+  return { says };
+}
+
+export async function checkSchema({ db }: AdminDeps): Promise<Finding> {
+  for (const service of ['messaging', 'billing'] as const)
+    if (await lacksMigrations(db, service))
+      throw new Error(`${service} is not at the schema of this version: run npm run migrate`);
+  return { says: 'of this version' };
+}
+
+export async function checkWrites({ db }: AdminDeps): Promise<Finding> {
+  await createWriteProbe({ db })();
+  const { rows } = await db.query<{ may: boolean }>(
+    `SELECT bool_and(has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE')) AS may
+     FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')`,
+  );
+  if (!oneRow(rows).may)
+    throw new Error('this user lacks rights on a table: run npm run migrate as its owner');
+  return { says: 'committed, and the user has its rights on all tables' };
+}
+
+export async function checkBillingRole({ config, log }: AdminDeps): Promise<Finding> {
+  const url = await billingConnectionUrl({
+    databaseUrl: config.DATABASE_URL,
+    own: config.BILLING_DATABASE_URL,
+    log,
+  });
+  const db = createDb({ url, poolSize: 1, log, name: 'admin billing' });
+  try {
+    const { rows } = await db.query<{ role: string }>(
+      'SELECT current_user AS role FROM billing.accounts, companies WHERE false UNION ALL SELECT current_user',
+    );
+    return { says: `${rows[0]?.role ?? BILLING_ROLE} reads its schema` };
+  } finally {
+    await db.close();
+  }
+}
+
+/** More than this is told by the roles, too. */
+const OFF_FROM_MS = 1_000;
+
+export async function checkClock({ db }: AdminDeps): Promise<Finding> {
+  const askedMs = Date.now();
+  const { rows } = await db.query<{ ms: number }>(
+    'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms',
+  );
+  const aheadMs = Math.round((askedMs + Date.now()) / 2 - oneRow(rows).ms);
+  const says = `this machine is ${Math.abs(aheadMs)} ms ${aheadMs < 0 ? 'behind' : 'ahead of'} the database, whose clock counts`;
+  return { says, isRemark: Math.abs(aheadMs) > OFF_FROM_MS };
+}

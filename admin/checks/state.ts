@@ -1,0 +1,42 @@
+import { SHARD_COUNT } from '@posthorn/core/instances/shard.ts';
+import { resealAll } from '@posthorn/core/operations/reseal.ts';
+import { oneRow } from '@posthorn/core/platform/database/one-row.ts';
+import { createCipher } from '@posthorn/core/platform/encryption.ts';
+import type { AdminDeps, Finding } from '../command.ts';
+
+/** Tries each sealed value with each accepted key. */
+export async function checkKeys({ config, db }: AdminDeps): Promise<Finding> {
+  const cipher = createCipher(config.ENCRYPTION_KEY, config.ENCRYPTION_KEYS_ACCEPTED);
+  let old = 0;
+  const done = await resealAll({
+    db,
+    cipher: {
+      reseal(sealed) {
+        if (cipher.reseal(sealed)) old += 1;
+        return null;
+      },
+    },
+  });
+  const unreadable = done.filter((column) => column.unreadable > 0);
+  if (unreadable.length > 0)
+    throw new Error(
+      `no accepted key opens ${unreadable.map((one) => `${one.unreadable} of ${one.table}.${one.column}`).join(', ')}`,
+    );
+  const checked = done.reduce((sum, column) => sum + column.checked, 0);
+  if (old > 0)
+    return { says: `${old} of ${checked} values are sealed with another key: reseal`, isRemark: true };
+  return { says: `all ${checked} sealed values open` };
+}
+
+export async function checkWorkers({ db }: AdminDeps): Promise<Finding> {
+  const { rows } = await db.query<{ workers: number; shards: number; oldest_s: number | null }>(
+    `SELECT (SELECT count(*) FROM workers) AS workers,
+       (SELECT count(*) FROM shards JOIN workers ON workers.id = shards.owner_id) AS shards,
+       (SELECT extract(epoch FROM clock_timestamp() - min(created_at))::float8 FROM outbox) AS oldest_s`,
+  );
+  const { workers, shards, oldest_s } = oneRow(rows);
+  const waiting =
+    oldest_s === null ? 'nothing is unsent' : `the oldest unsent message waits ${Math.round(oldest_s)} s`;
+  const says = `${workers} live, with ${shards} of ${SHARD_COUNT} shards; ${waiting}`;
+  return { says, isRemark: workers === 0 || shards < SHARD_COUNT };
+}

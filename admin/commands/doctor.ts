@@ -1,0 +1,41 @@
+import { StartError } from '@posthorn/core/platform/run-main.ts';
+import { checkBillingRole, checkClock, checkDatabase, checkSchema, checkWrites } from '../checks/database.ts';
+import { checkBroker, checkDisk, checkFfmpeg, checkNode, checkStorage } from '../checks/machine.ts';
+import { checkKeys, checkWorkers } from '../checks/state.ts';
+import type { AdminCommand, AdminDeps, Finding } from '../command.ts';
+
+const CHECKS: Readonly<Record<string, (deps: AdminDeps) => Promise<Finding>>> = {
+  'Node.js': checkNode,
+  database: checkDatabase,
+  schema: checkSchema,
+  writes: checkWrites,
+  'role of billing': checkBillingRole,
+  clock: checkClock,
+  broker: checkBroker,
+  storage: checkStorage,
+  disk: checkDisk,
+  ffmpeg: checkFfmpeg,
+  keys: checkKeys,
+  workers: checkWorkers,
+};
+
+export const doctor: AdminCommand = {
+  usage: 'doctor',
+  summary: 'try all that an installation needs: settings, connections, versions, rights, clock, disk, keys',
+  async run(deps, args) {
+    if (args.length > 0) throw new StartError('doctor takes no arguments');
+    // Those that are wrong have ended this before.
+    deps.tell('ok      settings: complete');
+    let isFine = true;
+    for (const [name, check] of Object.entries(CHECKS)) {
+      try {
+        const { says, isRemark } = await check(deps);
+        deps.tell(`${isRemark ? 'look at' : 'ok     '} ${name}: ${says}`);
+      } catch (err) {
+        isFine = false;
+        deps.tell(`WRONG   ${name}: ${err instanceof Error ? err.message : String(err)}`);
+      }
+    }
+    return isFine;
+  },
+};

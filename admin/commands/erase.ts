@@ -1,0 +1,44 @@
+import { createBillingClient } from '@posthorn/core/accounts/company/billing-client.ts';
+import { purgeCompanies } from '@posthorn/core/billing/purge-companies.ts';
+import { eraseCompany } from '@posthorn/core/operations/erase-company.ts';
+import { StartError } from '@posthorn/core/platform/run-main.ts';
+import { createStorage } from '@posthorn/core/platform/storage/create-storage.ts';
+import type { AdminCommand } from '../command.ts';
+import { companyIdIn } from './company-id.ts';
+
+export const erase: AdminCommand = {
+  usage: 'erase <company id> --yes',
+  summary: 'erase a company at once and for good, and look whether anything is left',
+  async run({ config, db, log, tell }, args) {
+    const [id, confirmed] = args;
+    const companyId = companyIdIn(id);
+    if (confirmed !== '--yes' || args.length > 2)
+      throw new StartError(`add --yes to erase company ${companyId}: nothing brings it back but a backup`);
+    const billing = createBillingClient({
+      baseUrl: config.BILLING_INTERNAL_URL,
+      secret: config.INTERNAL_SECRET,
+    });
+    if (!billing)
+      throw new StartError(
+        'BILLING_INTERNAL_URL and INTERNAL_SECRET are required: subscriptions are cancelled first',
+      );
+    const storage = await createStorage(config);
+    try {
+      const purgeBilling = () => purgeCompanies({ db });
+      const done = await eraseCompany(
+        { db, storage, billing, purgeBilling, now: new Date(), log },
+        companyId,
+      );
+      tell(
+        `company ${companyId}: ${done.cancelledSubscriptions} subscriptions cancelled, ${done.objects} objects removed`,
+      );
+      for (const [table, rows] of Object.entries(done.rowsLeft)) tell(`${table}: ${rows} rows are left`);
+      for (const key of done.objectsLeft) tell(`the storage still has ${key}`);
+      const isErased = Object.keys(done.rowsLeft).length === 0 && done.objectsLeft.length === 0;
+      tell(isErased ? 'nothing of it is left' : 'not erased: run this again');
+      return isErased;
+    } finally {
+      await storage?.close();
+    }
+  },
+};

@@ -1,0 +1,37 @@
+import { StartError } from '@posthorn/core/platform/run-main.ts';
+import { RETRIES_NOTIFICATION } from '@posthorn/core/webhooks/notifications.ts';
+import type { AdminCommand, AdminDeps } from '../command.ts';
+
+/** What may be tried again at once, and what wakes those who try. Nothing here changes an outcome or an attempt's number. */
+const KINDS: Readonly<Record<string, { sql: string; wakes: [channel: string, payload: string] }>> = {
+  // Wake-ups are published again; a task that is under way is left to its owner.
+  sends: {
+    sql: 'UPDATE outbox SET published_at = NULL WHERE published_at IS NOT NULL',
+    wakes: ['outbox', ''],
+  },
+  // Deliveries under way keep their lease. A receiver that asked for a pause gets it.
+  deliveries: {
+    sql: `UPDATE webhook_deliveries SET next_attempt_at = now()
+          WHERE attempts > 0 AND next_attempt_at > now() AND claimed_by IS NULL
+            AND (leased_until IS NULL OR leased_until < now()) AND (early_from IS NULL OR early_from <= now())`,
+    wakes: ['deliveries', RETRIES_NOTIFICATION],
+  },
+  mails: {
+    sql: `UPDATE mails SET next_attempt_at = now() WHERE failed_at IS NULL AND next_attempt_at > now()`,
+    wakes: ['mail', ''],
+  },
+};
+
+export const requeue: AdminCommand = {
+  usage: 'requeue sends|deliveries|mails',
+  summary: 'try at once what waits for its next try, e.g. after an outage',
+  async run({ db, tell }: AdminDeps, args) {
+    const kind = KINDS[args[0] ?? ''];
+    if (!kind || args.length > 1)
+      throw new StartError(`requeue takes one of ${Object.keys(KINDS).join(', ')}`);
+    const { rowCount } = await db.query(kind.sql);
+    await db.query('SELECT pg_notify($1, $2)', kind.wakes);
+    tell(`${rowCount ?? 0} ${args[0]} are due now`);
+    return true;
+  },
+};

@@ -1,0 +1,47 @@
+import { forgetCached } from '../../access/forget-cached.ts';
+import { recordAudit } from '../../audit/record-audit.ts';
+import type { Db, Sql } from '../../platform/database/db.ts';
+import { companyNotification } from '../../webhooks/notifications.ts';
+
+/**
+ * Blocks a company for good: its instances are logged out, its sessions end, every later request is refused. Gives the number of instances,
+ * null when it was deleted already. `also` runs in the same transaction.
+ */
+export async function markCompanyDeleted(
+  db: Db,
+  deleted: { companyId: number; userId: number | null; traceId: string | null; at: Date },
+  also: (sql: Sql) => Promise<void> = async () => undefined,
+): Promise<{ instances: number } | null> {
+  const { companyId, userId, traceId, at } = deleted;
+  return db.transaction(async (sql) => {
+    const company = await sql.query(
+      `UPDATE companies SET status = 'deleted', deleted_at = $2, updated_at = $2
+       WHERE id = $1 AND status <> 'deleted'`,
+      [companyId, at],
+    );
+    if (company.rowCount === 0) return null;
+    const instances = await sql.query<{ id: string }>(
+      `UPDATE instances SET wanted = 'logged_out', updated_at = $2 WHERE company_id = $1 RETURNING id`,
+      [companyId, at],
+    );
+    await sql.query(`SELECT pg_notify('instance', id::text) FROM unnest($1::uuid[]) AS id`, [
+      instances.rows.map((row) => row.id),
+    ]);
+    await sql.query(
+      'UPDATE refresh_families SET revoked_at = $2 WHERE company_id = $1 AND revoked_at IS NULL',
+      [companyId, at],
+    );
+    await sql.query(`SELECT pg_notify('deliveries', $1)`, [companyNotification(companyId)]);
+    await forgetCached(sql, `company:${companyId}`);
+    await recordAudit(sql, {
+      companyId,
+      userId,
+      action: 'company.deleted',
+      detail: { instances: instances.rows.length },
+      traceId,
+      at,
+    });
+    await also(sql);
+    return { instances: instances.rows.length };
+  });
+}

@@ -1,0 +1,115 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { BillingClient } from '../accounts/company/billing-client.ts';
+import { markCompanyDeleted } from '../accounts/company/mark-company-deleted.ts';
+import { purgeCompany } from '../accounts/company/purge-company.ts';
+import type { Db } from '../platform/database/db.ts';
+import type { Log } from '../platform/process/log.ts';
+import { StartError } from '../platform/run-main.ts';
+import { type Storage, StorageMissing } from '../platform/storage/storage.ts';
+import { storedMedia } from './export-company.ts';
+import { rowsLeft } from './tenant-tables.ts';
+
+export interface EraseDeps {
+  db: Db;
+  storage: Storage | null;
+  /** Null: there is nothing to cancel, or billing is not reached from here. */
+  billing: BillingClient | null;
+  /** Removes what billing keeps of companies that messaging no longer has. */
+  purgeBilling(): Promise<unknown>;
+  now: Date;
+  log: Log;
+  /** How long the workers get to end the sessions. Default 30 s. */
+  sessionsMs?: number;
+}
+
+export interface Erasure {
+  cancelledSubscriptions: number;
+  /** Objects that were removed from the storage. */
+  objects: number;
+  /** Rows that are still there, by table; empty when all is erased. */
+  rowsLeft: Record<string, number>;
+  /** Objects that are still in the storage. */
+  objectsLeft: string[];
+}
+
+const ROUNDS = 10;
+const ROUND_MS = 500;
+
+/**
+ * Erases a company at once, in place of 30 days after its deletion (ACC-26): cancels its subscriptions, blocks it and ends its sessions, and
+ * removes its rows from every table of messaging and billing and its media from the storage. Then it reads all of them again. Whatever a
+ * worker was still writing goes in a further round. Of the company stay: the keyed digest of a document whose trial was used, and backups.
+ * Throws StartError for company 1 and for one that does not exist.
+ */
+export async function eraseCompany(deps: EraseDeps, companyId: number): Promise<Erasure> {
+  const { db } = deps;
+  if (companyId === 1) throw new StartError('company 1 is the platform: it cannot be erased');
+  const { rows } = await db.query<{ status: string }>('SELECT status FROM companies WHERE id = $1', [
+    companyId,
+  ]);
+  const known = rows[0];
+  // An interrupted erasure goes on, also when the company's own row is gone.
+  if (!known && Object.keys(await rowsLeft(db, companyId)).length === 0)
+    throw new StartError(`there is no company ${companyId}`);
+  const cancelledSubscriptions = (await deps.billing?.cancelSubscriptions({ companyId, traceId: null })) ?? 0;
+  if (known) {
+    await markCompanyDeleted(db, { companyId, userId: null, traceId: null, at: deps.now });
+    await waitForSessions(deps, companyId);
+  }
+  const keys = new Set<string>();
+  let left: Record<string, number> = {};
+  for (let round = 1; round <= ROUNDS; round += 1) {
+    for (const { key } of await storedMedia(db, companyId)) keys.add(key);
+    await purgeCompany({ db }, companyId);
+    await deps.purgeBilling();
+    await removeObjects(deps, [...keys]);
+    // A worker may have been recording: what comes late is seen by the next look.
+    await delay(ROUND_MS);
+    left = await rowsLeft(db, companyId);
+    if (Object.keys(left).length === 0) break;
+  }
+  const objectsLeft = await stillStored(deps.storage, [...keys]);
+  return { cancelledSubscriptions, objects: keys.size - objectsLeft.length, rowsLeft: left, objectsLeft };
+}
+
+/** Workers log the instances out at their networks. One that cannot is not waited for: its rows go all the same. */
+async function waitForSessions(
+  { db, log, sessionsMs = 30_000 }: EraseDeps,
+  companyId: number,
+): Promise<void> {
+  const untilMs = performance.now() + sessionsMs;
+  for (;;) {
+    const { rows } = await db.query<{ count: number }>(
+      `SELECT count(*) AS count FROM instances
+       WHERE company_id = $1 AND (state IN ('CONNECTED', 'PAIRING') OR credentials IS NOT NULL)`,
+      [companyId],
+    );
+    if (rows[0]!.count === 0) return;
+    if (performance.now() >= untilMs) {
+      log.warn({ company_id: companyId, instances: rows[0]!.count }, 'no worker logged these instances out');
+      return;
+    }
+    await delay(ROUND_MS);
+  }
+}
+
+/** From the storage, and from the notes that would let the clean-up job do it later. */
+async function removeObjects({ db, storage }: EraseDeps, keys: readonly string[]): Promise<void> {
+  if (!storage) return;
+  for (const key of keys) await storage.remove(key);
+  await db.query('DELETE FROM media_trash WHERE storage_key = ANY ($1)', [keys]);
+}
+
+async function stillStored(storage: Storage | null, keys: readonly string[]): Promise<string[]> {
+  if (!storage) return [...keys];
+  const left: string[] = [];
+  for (const key of keys) {
+    try {
+      (await storage.open(key)).destroy();
+      left.push(key);
+    } catch (err) {
+      if (!(err instanceof StorageMissing)) throw err;
+    }
+  }
+  return left;
+}

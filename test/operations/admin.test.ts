@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { createCipher } from '@posthorn/core/platform/encryption.ts';
+import { createParts, type Parts } from '@posthorn/test/support/parts.ts';
+import { baseEnv, projectRoot } from '@posthorn/test/support/process.ts';
+import { createTestVhost } from '@posthorn/test/support/rabbitmq.ts';
+import { seedCompany, seedInstance } from '@posthorn/test/support/seed.ts';
+
+const OLD = 'ab'.repeat(32);
+const NEW = 'cd'.repeat(32);
+
+describe('npm run admin', () => {
+  let parts: Parts;
+  let companyId: number;
+  let env: Record<string, string>;
+  const work = mkdtempSync(path.join(tmpdir(), 'posthorn-admin-'));
+  before(async () => {
+    parts = await createParts();
+    ({ companyId } = await seedCompany(parts.db));
+    env = {
+      ...baseEnv(),
+      NODE_ENV: 'test',
+      DATABASE_URL: parts.url,
+      AMQP_URL: (await createTestVhost()).url,
+      DATA_DIR: work,
+      JWT_SECRET: 'a secret of the tests, long enough for HS256',
+      ENCRYPTION_KEY: OLD,
+    };
+  });
+  after(async () => {
+    await parts.close();
+    rmSync(work, { recursive: true, force: true });
+  });
+
+  const admin = (args: string[], more: Record<string, string> = {}) =>
+    new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
+      const options = { cwd: projectRoot, env: { ...env, ...more } };
+      execFile(process.execPath, ['admin/main.ts', ...args], options, (err, stdout, stderr) =>
+        resolve({ code: err ? Number(err.code) : 0, stdout, stderr }),
+      );
+    });
+
+  it('says in one line which command, argument or setting is wrong', async () => {
+    const wrong: [string[], Record<string, string>, RegExp][] = [
+      [['tidy'], {}, /^admin: tidy is no command: doctor, reseal, requeue, export, erase$/],
+      [['export', 'acme', '/tmp/x'], {}, /^admin: acme is no id of a company/],
+      [['erase', String(companyId)], {}, /^admin: add --yes to erase company/],
+      [['requeue', 'everything'], {}, /^admin: requeue takes one of sends, deliveries, mails$/],
+      [['doctor'], { ENCRYPTION_KEYS_ACCEPTED: 'short' }, /^admin: ENCRYPTION_KEYS_ACCEPTED: /],
+    ];
+    for (const { code, stdout, stderr, expected } of await Promise.all(
+      wrong.map(async ([args, more, expected]) => ({ ...(await admin(args, more)), expected })),
+    )) {
+      assert.equal(code, 1, stdout);
+      assert.match(stderr.trimEnd(), expected);
+    }
+  });
+
+  it('doctor finds everything in order, and ends with 0', async () => {
+    const { code, stdout, stderr } = await admin(['doctor']);
+    assert.equal(code, 0, stdout + stderr);
+    for (const name of [
+      'settings',
+      'schema',
+      'writes',
+      'role of billing',
+      'clock',
+      'broker',
+      'storage',
+      'keys',
+    ])
+      assert.match(stdout, new RegExp(`^ok +${name}: `, 'm'));
+    // The PostgreSQL of the tests never waits for its disk.
+    assert.match(stdout, /^look at database: PostgreSQL .*; fsync is off/m);
+    assert.match(stdout, /^look at workers: 0 live, with 0 of 32 shards; nothing is unsent$/m);
+  });
+
+  it('doctor names what is wrong, goes on with the others, and ends with 1', async () => {
+    await parts.db.query(
+      `INSERT INTO session_keys (instance_id, company_id, kind, id, sealed) VALUES ($1, $2, 'k', 'lost', $3)`,
+      [randomUUID(), companyId, createCipher('ef'.repeat(32)).seal('lost')],
+    );
+    const { code, stdout } = await admin(['doctor'], {
+      S3_BUCKET: 'bucket-of-tests',
+      S3_ENDPOINT: 'http://127.0.0.1:9',
+      S3_ACCESS_KEY_ID: 'a',
+      S3_SECRET_ACCESS_KEY: 'b',
+    });
+    await parts.db.query('DELETE FROM session_keys');
+    assert.equal(code, 1);
+    assert.match(stdout, /^WRONG +keys: no accepted key opens 1 of session_keys\.sealed$/m);
+    assert.match(stdout, /^WRONG +storage: /m);
+    assert.match(stdout, /^ok +broker: /m);
+  });
+
+  it('reseal says what it sealed anew', async () => {
+    const instanceId = await seedInstance(parts.db, companyId, { state: 'CONNECTED', wanted: 'connected' });
+    await parts.db.query('UPDATE instances SET credentials = $2 WHERE id = $1', [
+      instanceId,
+      createCipher(OLD).seal('token'),
+    ]);
+    const changing = { ENCRYPTION_KEY: NEW, ENCRYPTION_KEYS_ACCEPTED: OLD };
+    assert.match(
+      (await admin(['doctor'], changing)).stdout,
+      /^look at keys: 1 of 1 values are sealed with another key/m,
+    );
+    const { code, stdout } = await admin(['reseal'], changing);
+    assert.equal(code, 0);
+    assert.match(stdout, /^instances\.credentials: 1 checked, 1 sealed anew, 0 unreadable$/m);
+    const { rows } = await parts.db.query<{ credentials: Buffer }>(
+      'SELECT credentials FROM instances WHERE id = $1',
+      [instanceId],
+    );
+    assert.equal(createCipher(NEW).open(rows[0]!.credentials), 'token');
+  });
+
+  it('requeue makes due what waits for its next try, and leaves alone what is under way or was put off by its receiver', async () => {
+    const add = (more: string) =>
+      parts.db.query(
+        `INSERT INTO webhook_deliveries (company_id, webhook_id, event_id, event_created_at, attempts, next_attempt_at,
+           created_at, leased_until, early_from)
+         VALUES ($1, 1, gen_random_uuid(), now(), 2, now() + interval '1 hour', now(), ${more})`,
+        [companyId],
+      );
+    await add('NULL, NULL');
+    await add(`now() + interval '1 minute', NULL`);
+    await add(`NULL, now() + interval '1 hour'`);
+    const { stdout } = await admin(['requeue', 'deliveries']);
+    assert.match(stdout, /^1 deliveries are due now$/m);
+    const { rows } = await parts.db.query<{ count: number }>(
+      'SELECT count(*) AS count FROM webhook_deliveries WHERE next_attempt_at <= now()',
+    );
+    assert.equal(rows[0]!.count, 1);
+  });
+
+  it('export writes the files, and says how many rows', async () => {
+    const into = path.join(work, 'export');
+    const { code, stdout, stderr } = await admin(['export', String(companyId), into]);
+    assert.equal(code, 0, stderr);
+    const { files } = JSON.parse(readFileSync(path.join(into, 'manifest.json'), 'utf8'));
+    const rows = files.reduce((sum: number, file: { rows: number }) => sum + file.rows, 0);
+    assert.equal(
+      stdout.trimEnd(),
+      `company ${companyId}: ${rows} rows in ${files.length} files below ${into}`,
+    );
+  });
+
+  it('erase changes nothing while the subscriptions cannot be cancelled', async () => {
+    const { code, stderr } = await admin(['erase', String(companyId), '--yes'], {
+      BILLING_INTERNAL_URL: 'http://127.0.0.1:9',
+      INTERNAL_SECRET: 'x'.repeat(32),
+    });
+    assert.equal(code, 1);
+    assert.match(stderr, /^admin: /);
+    const { rows } = await parts.db.query<{ status: string }>('SELECT status FROM companies WHERE id = $1', [
+      companyId,
+    ]);
+    assert.equal(rows[0]!.status, 'active');
+  });
+});

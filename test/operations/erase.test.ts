@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { purgeCompanies } from '@posthorn/core/billing/purge-companies.ts';
+import { eraseCompany } from '@posthorn/core/operations/erase-company.ts';
+import { exportCompany, storedMedia } from '@posthorn/core/operations/export-company.ts';
+import { rowsLeft, tenantTables } from '@posthorn/core/operations/tenant-tables.ts';
+import { waitFor } from '@posthorn/test/support/process.ts';
+import { seedCompany, seedInstance } from '@posthorn/test/support/seed.ts';
+import { type Sending, startSending, type TestInstance } from '@posthorn/test/support/sending.ts';
+import { png } from '../media/samples.ts';
+
+describe('the data of one company', () => {
+  let sending: Sending;
+  let instance: TestInstance;
+  let picture: Buffer;
+  const work = mkdtempSync(path.join(tmpdir(), 'posthorn-export-'));
+  before(async () => {
+    sending = await startSending();
+    instance = await sending.connect();
+    await sending.send(instance, '/messages/text', { to: sending.newPhone(), text: 'to be exported' });
+    picture = await png();
+    const image = picture.toString('base64');
+    await sending.send(instance, '/messages/image', { to: sending.newPhone(), media_base64: image });
+    await waitFor(async () => {
+      const { rows } = await sending.api.parts.db.query<{ count: number }>(
+        `SELECT count(*) AS count FROM events WHERE type = 'message.read'`,
+      );
+      return rows[0]!.count === 2;
+    }, 60_000);
+    await seedBilling(sending.company.companyId);
+  });
+  after(async () => {
+    await sending.close();
+    rmSync(work, { recursive: true, force: true });
+  });
+
+  async function seedBilling(companyId: number): Promise<void> {
+    const { db } = sending.api.parts;
+    await db.query('INSERT INTO billing.accounts (company_id) VALUES ($1)', [companyId]);
+    await db.query(
+      `INSERT INTO billing.profiles (company_id, document_type, document_number, legal_name, asaas_customer_id, created_at, updated_at)
+       VALUES ($1, 'cpf', $2, 'Somebody', 'cus_1', now(), now())`,
+      [companyId, `document ${companyId}`],
+    );
+    await db.query(
+      `INSERT INTO billing.cards (company_id, token, brand, last4, exp_month, exp_year, is_default, created_at)
+       VALUES ($1, 'sealed', 'visa', '4242', 1, 2030, true, now())`,
+      [companyId],
+    );
+  }
+
+  const deps = () => ({ db: sending.api.parts.db, storage: sending.api.media.storage, now: new Date() });
+
+  it('is exported whole: each row of each table, and each object of the storage', async () => {
+    const { companyId } = sending.company;
+    const into = path.join(work, 'export');
+    const manifest = await exportCompany(deps(), { companyId, into });
+    assert.deepEqual(JSON.parse(readFileSync(path.join(into, 'manifest.json'), 'utf8')), manifest);
+    const left = await rowsLeft(sending.api.parts.db, companyId);
+    assert.deepEqual(
+      Object.fromEntries(
+        manifest.files.filter(({ rows }) => rows).map(({ path: name, rows }) => [name, rows]),
+      ),
+      Object.fromEntries(Object.entries(left).map(([table, rows]) => [`${table}.ndjson`, rows])),
+    );
+    for (const table of ['companies', 'users', 'messages', 'events', 'media', 'billing.cards'])
+      assert.ok(left[table], table);
+    for (const { path: name, sha256, rows } of manifest.files) {
+      const bytes = readFileSync(path.join(into, name));
+      assert.equal(createHash('sha256').update(bytes).digest('hex'), sha256, name);
+      if (rows !== undefined)
+        assert.equal(
+          bytes
+            .toString()
+            .trimEnd()
+            .split('\n')
+            .map((line) => JSON.parse(line)).length,
+          rows,
+        );
+    }
+    assert.match(readFileSync(path.join(into, 'messages.ndjson'), 'utf8'), /to be exported/);
+    const media = readdirSync(path.join(into, 'media'));
+    assert.equal(media.length, (await storedMedia(sending.api.parts.db, companyId)).length);
+    assert.ok(media.some((name) => readFileSync(path.join(into, 'media', name)).equals(picture)));
+  });
+
+  it('is exported without secrets, and of nobody else', async () => {
+    const { db } = sending.api.parts;
+    const other = await seedCompany(db);
+    await seedInstance(db, other.companyId, { state: 'CONNECTED', wanted: 'connected' });
+    const into = path.join(work, 'other');
+    await exportCompany(deps(), { companyId: other.companyId, into });
+    for (const file of readdirSync(into)) {
+      const text = readFileSync(path.join(into, file), 'utf8');
+      assert.doesNotMatch(text, /to be exported|Somebody|\\\\x/, file);
+      for (const line of file.endsWith('.ndjson') ? text.trimEnd().split('\n') : [])
+        assert.equal(JSON.parse(line).company_id ?? other.companyId, other.companyId, file);
+    }
+    const tokens = readFileSync(path.join(into, 'api_tokens.ndjson'), 'utf8');
+    assert.equal(JSON.parse(tokens).key_hash, undefined);
+  });
+
+  it('is not exported over something, or of a company that is not there', async () => {
+    await assert.rejects(
+      exportCompany(deps(), { companyId: 1, into: path.join(work, 'export') }),
+      /is not empty/,
+    );
+    await assert.rejects(
+      exportCompany(deps(), { companyId: 999_999, into: path.join(work, 'nobody') }),
+      /there is no company 999999/,
+    );
+  });
+
+  it('is erased while it sends and while others send, and nothing of it is left in any table or in the storage', async () => {
+    const { db, log } = sending.api.parts;
+    const { companyId } = sending.company;
+    const other = await seedCompany(db);
+    await seedBilling(other.companyId);
+    const others = await seedInstance(db, other.companyId, { state: 'CREATED', wanted: 'connected' });
+    sending.api.parts.bus.notify('instance', others);
+    await waitFor(async () => {
+      const { rows } = await db.query<{ state: string }>('SELECT state FROM instances WHERE id = $1', [
+        others,
+      ]);
+      return rows[0]?.state === 'CONNECTED';
+    }, 60_000);
+    const keys = (await storedMedia(db, companyId)).map(({ key }) => key);
+    assert.ok(keys.length > 0);
+    const statuses = { own: new Set<number>(), others: new Set<number>() };
+    let accepted = 0;
+    let isOver = false;
+    const send = async (who: 'own' | 'others', key: string, instanceId: string) => {
+      while (!isOver) {
+        const answer = await sending.api.call('POST', `/v1/instances/${instanceId}/messages/text`, {
+          key,
+          headers: { 'idempotency-key': randomUUID() },
+          body: { to: `55319${who === 'own' ? 1 : 2}0000001`, text: `load ${randomUUID()}` },
+        });
+        statuses[who].add(answer.status);
+        if (who === 'others' && answer.status === 202) accepted += 1;
+        await delay(5);
+      }
+    };
+    await db.query(
+      `UPDATE instances SET settings = settings || '{"anti_spam_guard_enabled": false, "humanize_enabled": false}' WHERE id = $1`,
+      [others],
+    );
+    const load = Promise.all([
+      send('own', sending.company.apiKey, instance.id),
+      send('others', other.apiKey, others),
+    ]);
+    await delay(500);
+    const done = await eraseCompany(
+      { ...deps(), billing: null, purgeBilling: () => purgeCompanies({ db }), log },
+      companyId,
+    );
+    isOver = true;
+    await load;
+    assert.deepEqual(done.rowsLeft, {});
+    assert.deepEqual(done.objectsLeft, []);
+    assert.equal(done.objects, keys.length);
+
+    // Read once more, by other means than those that erased.
+    for (const { name, companyColumn } of await tenantTables(db)) {
+      const { rows } = await db.query<{ count: number }>(
+        `SELECT count(*) AS count FROM ${name} WHERE ${companyColumn} = $1`,
+        [companyId],
+      );
+      assert.equal(rows[0]!.count, 0, name);
+    }
+    for (const key of keys)
+      await assert.rejects(sending.api.media.storage!.open(key), { name: 'StorageMissing' });
+    const { rows: trash } = await db.query('SELECT FROM media_trash WHERE storage_key = ANY ($1)', [keys]);
+    assert.equal(trash.length, 0);
+    // Its own requests are refused, and nobody else's.
+    assert.ok(
+      [...statuses.own].every((status) => status === 202 || (status >= 400 && status < 500)),
+      `${[...statuses.own]}`,
+    );
+    assert.deepEqual([...statuses.others], [202]);
+    const { rows: kept } = await db.query<{ count: number }>(
+      'SELECT count(*) AS count FROM messages WHERE company_id = $1',
+      [other.companyId],
+    );
+    assert.equal(kept[0]!.count, accepted);
+    assert.ok((await rowsLeft(db, other.companyId))['billing.cards']);
+  });
+
+  it('is not erased of the platform, or twice', async () => {
+    const { db, log } = sending.api.parts;
+    const erase = (companyId: number) =>
+      eraseCompany({ ...deps(), billing: null, purgeBilling: () => purgeCompanies({ db }), log }, companyId);
+    await assert.rejects(erase(1), /company 1 is the platform/);
+    await assert.rejects(erase(sending.company.companyId), /there is no company/);
+  });
+});
