@@ -4,6 +4,7 @@ import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { runMain, StartError } from '@posthorn/core/platform/run-main.ts';
 import type { AdminCommand } from './command.ts';
 import { doctor } from './commands/doctor.ts';
+import { drain } from './commands/drain.ts';
 import { erase } from './commands/erase.ts';
 import { exportData } from './commands/export.ts';
 import { requeue } from './commands/requeue.ts';
@@ -12,6 +13,7 @@ import { reseal } from './commands/reseal.ts';
 /** What operators do by hand: `npm run admin -- <command>`, in the image `posthorn admin <command>`. */
 const COMMANDS: Readonly<Record<string, AdminCommand>> = {
   doctor,
+  drain,
   reseal,
   requeue,
   export: exportData,

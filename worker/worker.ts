@@ -21,6 +21,7 @@ import { createPendingLoader } from '@posthorn/core/sending/load-pending.ts';
 import type { LocalQueues } from '@posthorn/core/sending/local-queues.ts';
 import { noteTyping } from '@posthorn/core/sending/note-typing.ts';
 import { createWorkTries } from '@posthorn/core/sending/work-tries.ts';
+import { drainNotification } from '@posthorn/core/workers/members.ts';
 import { startRpcServer } from './actions/rpc-server.ts';
 import type { WorkCounts } from './count-work.ts';
 import type { InstanceQueueDeps } from './dispatch/queue-context.ts';
@@ -122,6 +123,10 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     log: deps.log,
     onAcquire: (lease) => sessions.acquire(lease),
     onRelease: (shard) => sessions.release(shard),
+  });
+  deps.bus.on('workers', (payload) => {
+    const id = membership.id();
+    if (id !== null && payload === drainNotification(id)) owner.drain();
   });
   const rpc = startRpcServer({
     ...deps,

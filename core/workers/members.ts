@@ -1,9 +1,15 @@
 import { ADVISORY_LOCKS } from '../platform/database/advisory-locks.ts';
 import type { Sql } from '../platform/database/db.ts';
 
-/** First halves of the advisory locks' keys: a live worker, an owned shard. */
+/** First halves of the advisory locks' keys: a live worker, an owned shard, a worker that gives its shards away. */
 export const WORKER_LOCK = ADVISORY_LOCKS.worker;
 export const SHARD_LOCK = ADVISORY_LOCKS.shard;
+export const DRAIN_LOCK = ADVISORY_LOCKS.drain;
+
+/** Payload of a notification on `workers`: this worker is to give all its shards away. */
+export function drainNotification(workerId: number): string {
+  return `drain:${workerId}`;
+}
 
 /** Without its lock, and without a heartbeat for so long: the process is dead. A cut connection is back sooner. */
 const GONE_AFTER_MS = 2_000;

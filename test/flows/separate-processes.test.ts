@@ -107,7 +107,10 @@ describe('Posthorn as separate processes on PostgreSQL and RabbitMQ', () => {
       async () => (await call(1, 'GET', `/v1/instances/${instanceId}`)).state === 'CONNECTED',
       60_000,
     );
-    await call(1, 'PATCH', `/v1/instances/${instanceId}/settings`, { humanize_enabled: false });
+    await call(1, 'PATCH', `/v1/instances/${instanceId}/settings`, {
+      humanize_enabled: false,
+      anti_spam_guard_enabled: false,
+    });
     const { port } = receiver.address() as AddressInfo;
     const webhook = await call(0, 'POST', '/v1/webhooks', { url: `http://127.0.0.1:${port}/hook` });
 
@@ -213,6 +216,39 @@ describe('Posthorn as separate processes on PostgreSQL and RabbitMQ', () => {
     assert.equal(sum('posthorn_instances{state="CONNECTED",wanted="connected"}'), 2);
     assert.equal(sum('posthorn_unsent_messages{state="CONNECTED"}'), 0);
   });
+
+  it('drains a worker on request: the other one takes its instances, and sends go on', async () => {
+    const { rows } = await system.db.query<{ id: number }>(
+      `SELECT owner_id AS id FROM shards JOIN instances USING (shard) WHERE instances.id = $1`,
+      [instanceId],
+    );
+    const { id } = rows[0]!;
+    const { stdout } = await run(process.execPath, ['admin/main.ts', 'drain', String(id)], {
+      cwd: projectRoot,
+      env: { ...baseEnv(), ...system.env },
+    });
+    assert.match(stdout, new RegExp(`^worker ${id} has no instances any more`));
+    const { rows: left } = await system.db.query('SELECT FROM shards WHERE owner_id = $1', [id]);
+    assert.equal(left.length, 0);
+    const { message_id } = await sendText(0, 'By the other one');
+    await waitFor(() => typesOf(message_id).includes('message.read'), 60_000, { what: 'the text is read' });
+    await assert.rejects(
+      run(process.execPath, ['admin/main.ts', 'drain', String((await otherThan(id)).id)], {
+        cwd: projectRoot,
+        env: { ...baseEnv(), ...system.env },
+      }),
+      /no other worker would take its instances/,
+    );
+    // A new one in the place of that one.
+    const nth = system.workers.findIndex(({ output }) => output().includes('gives its shards away'));
+    assert.equal(await system.workers[nth]!.kill('SIGTERM'), 0);
+    system.workers.splice(nth, 1);
+    await system.addWorker();
+    system.workers.reverse();
+  });
+
+  const otherThan = async (id: number) =>
+    (await system.db.query<{ id: number }>('SELECT id FROM workers WHERE id <> $1', [id])).rows[0]!;
 
   it('hands its shards over when a worker is told to stop, and the other goes on', async () => {
     assert.equal(await system.workers[0]!.kill('SIGTERM'), 0);

@@ -47,7 +47,7 @@ describe('npm run admin', () => {
 
   it('says in one line which command, argument or setting is wrong', async () => {
     const wrong: [string[], Record<string, string>, RegExp][] = [
-      [['tidy'], {}, /^admin: tidy is no command: doctor, reseal, requeue, export, erase$/],
+      [['tidy'], {}, /^admin: tidy is no command: doctor, drain, reseal, requeue, export, erase$/],
       [['export', 'acme', '/tmp/x'], {}, /^admin: acme is no id of a company/],
       [['erase', String(companyId)], {}, /^admin: add --yes to erase company/],
       [['requeue', 'everything'], {}, /^admin: requeue takes one of sends, deliveries, mails$/],
@@ -117,6 +117,13 @@ describe('npm run admin', () => {
       [instanceId],
     );
     assert.equal(createCipher(NEW).open(rows[0]!.credentials), 'token');
+  });
+
+  it('drain lists the workers, and refuses one that does not live', async () => {
+    assert.deepEqual(await admin(['drain']), { code: 0, stdout: '', stderr: '' });
+    const { code, stderr } = await admin(['drain', '7']);
+    assert.equal(code, 1);
+    assert.match(stderr, /^admin: 7 is no live worker: there is none$/m);
   });
 
   it('requeue makes due what waits for its next try, and leaves alone what is under way or was put off by its receiver', async () => {

@@ -2,7 +2,7 @@ import type { Lease } from '@posthorn/core/instances/lock-leases.ts';
 import { SHARD_COUNT } from '@posthorn/core/instances/shard.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { startLoop } from '@posthorn/core/platform/process/loop.ts';
-import { SHARD_LOCK, WORKER_LOCK } from '@posthorn/core/workers/members.ts';
+import { DRAIN_LOCK, SHARD_LOCK, WORKER_LOCK } from '@posthorn/core/workers/members.ts';
 import { fairShare, pickShards } from './fair-share.ts';
 import type { LockConnection } from './lock-connection.ts';
 import type { Membership } from './membership.ts';
@@ -25,6 +25,8 @@ export interface ShardOwner {
   owned(): Lease[];
   /** A record under this lease was refused: another worker owns the shard. */
   giveUp(lease: Lease): void;
+  /** From now on this worker owns nothing: the others share all shards, and it is ready to be stopped. */
+  drain(): void;
   /** Hands over all shards, then stops. */
   stop(): Promise<void>;
 }
@@ -38,7 +40,7 @@ export interface ShardOwner {
  */
 export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {
   const { membership } = deps;
-  const owner: ShardContext = { deps, leases: new Map(), closing: new Map() };
+  const owner: ShardContext = { deps, leases: new Map(), closing: new Map(), drains: false, drainedOn: null };
   const { leases } = owner;
   const loop = startLoop({
     everyMs: ROUND_MS,
@@ -65,6 +67,11 @@ export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {
       }
       release(owner, current, lease.shard).catch(() => membership.drop(current));
     },
+    drain() {
+      if (!owner.drains) deps.log.warn('this worker gives its shards away and takes none any more');
+      owner.drains = true;
+      loop.wake();
+    },
     async stop() {
       await loop.stop();
       const current = membership.connection();
@@ -85,6 +92,9 @@ interface ShardContext {
   leases: Map<number, Lease>;
   /** Shards whose sessions are still closing; they must not be opened again before that. */
   closing: Map<number, Promise<void>>;
+  drains: boolean;
+  /** The connection on which the others can see that. */
+  drainedOn: LockConnection | null;
 }
 
 async function round(owner: ShardContext): Promise<void> {
@@ -103,8 +113,12 @@ async function round(owner: ShardContext): Promise<void> {
 /** Releases shards above the fair share, or acquires those missing from it. */
 async function share(owner: ShardContext, current: LockConnection, self: number): Promise<void> {
   const { leases, closing } = owner;
+  if (owner.drains && owner.drainedOn !== current) {
+    await current.query('SELECT pg_advisory_lock($1, $2)', [DRAIN_LOCK, self]);
+    owner.drainedOn = current;
+  }
   const { workers, taken } = await readLocks(current);
-  const quota = fairShare(SHARD_COUNT, workers, self);
+  const quota = owner.drains ? 0 : fairShare(SHARD_COUNT, workers, self);
   const surplus = [...leases.keys()].slice(quota);
   await Promise.all(surplus.map((shard) => release(owner, current, shard)));
   const desired = pickShards(SHARD_COUNT, taken, self)
@@ -192,18 +206,22 @@ async function taking(client: LockConnection, { shard, epoch }: Lease): Promise<
   ]);
 }
 
+/** The live workers that take shards, and the shards that are taken. */
 async function readLocks(client: LockConnection): Promise<{ workers: number[]; taken: Set<number> }> {
   const locks = await client.query<{ kind: number; id: number }>(
     `SELECT classid::bigint AS kind, objid::bigint AS id FROM pg_locks
-     WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND classid IN ($1, $2)
+     WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND classid IN ($1, $2, $3)
        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
-    [WORKER_LOCK, SHARD_LOCK],
+    [WORKER_LOCK, SHARD_LOCK, DRAIN_LOCK],
   );
-  const workers: number[] = [];
+  const workers = new Set<number>();
+  const draining: number[] = [];
   const taken = new Set<number>();
   for (const lock of locks.rows) {
-    if (lock.kind === WORKER_LOCK) workers.push(lock.id);
+    if (lock.kind === WORKER_LOCK) workers.add(lock.id);
+    else if (lock.kind === DRAIN_LOCK) draining.push(lock.id);
     else taken.add(lock.id);
   }
-  return { workers, taken };
+  for (const worker of draining) workers.delete(worker);
+  return { workers: [...workers], taken };
 }

@@ -26,6 +26,7 @@ export interface Bus {
  * - `auth`: forget what was cached; payload `company:<id>`, `user:<id>` or `token:<id>`.
  * - `events`: the log grew; payload company id. `deliveries`: webhook attempts are due.
  * - `calls`: there is an rpc request for an owner; payload its shard. `answers`: it is answered; payload the request's id.
+ * - `workers`: a worker is to give its shards away; payload says which.
  * - `mail`: mails are due. `billing`: the billing worker has something to do; payload what.
  */
 export type BusChannel =
@@ -37,6 +38,7 @@ export type BusChannel =
   | 'mail'
   | 'billing'
   | 'calls'
+  | 'workers'
   | 'answers';
 
 const RECONNECT_MS = 500;

@@ -1,5 +1,5 @@
 /**
- * The numbers of all PostgreSQL advisory locks, so that no two uses share one. `worker`, `shard`, `acceptOrder` and
+ * The numbers of all PostgreSQL advisory locks, so that no two uses share one. `worker`, `shard`, `drain`, `acceptOrder` and
  * `deviceState`, `playground` and `scheduled` are the first half of a two-part key, whose second half names the worker,
  * the shard, the instance, the user or the company; the others are whole keys.
  */
@@ -15,4 +15,5 @@ export const ADVISORY_LOCKS = {
   scheduled: 7104,
   worker: 7201,
   shard: 7202,
+  drain: 7203,
 } as const;
