@@ -27,7 +27,7 @@ const UPDATES = 30;
 /** Sends of a round, which are without an answer at the same time. */
 const WINDOW = 8;
 /** Messages of a round that arrive together. */
-const BURST = 5;
+const BURST = 3;
 /** A life that is killed by the clock has so long to send. */
 const LIFE_MS = 250;
 const SEND_TIMEOUT_MS = 300;
