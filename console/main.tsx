@@ -11,7 +11,8 @@ import { createAuth } from './session/auth.ts';
 Object.assign(globalThis, { __webpack_nonce__: styleNonce() });
 // The page's base is `<where the service is>/console/`, whatever stands in front of it.
 const base = new URL('./', document.baseURI);
-const auth = createAuth(new URL('../', base).href.replace(/\/$/, ''));
+const billing = document.querySelector<HTMLMetaElement>('meta[name="posthorn-billing"]')?.content ?? '';
+const auth = createAuth(new URL('../', base).href.replace(/\/$/, ''), billing);
 const router = createConsoleRouter(base.pathname.replace(/\/$/, ''));
 const i18n = await startTranslations();
 const element = document.querySelector('#console');

@@ -11,6 +11,7 @@ const ENTRIES = [
   { entry: 'messages', to: '/messages', who: 'all' },
   { entry: 'webhooks', to: '/webhooks', who: 'managers' },
   { entry: 'events', to: '/events', who: 'all' },
+  { entry: 'billing', to: '/billing', who: 'managers' },
   { entry: 'settings', to: '/settings', who: 'all' },
 ] as const;
 type Entry = (typeof ENTRIES)[number];

@@ -108,6 +108,11 @@ const pages = [
   }),
   createRoute({
     getParentRoute: () => shell,
+    path: '/billing',
+    component: lazyRouteComponent(() => import('../pages/billing/billing-page.tsx'), 'BillingPage'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
     path: '/events',
     component: lazyRouteComponent(() => import('../pages/events/events-page.tsx'), 'EventsPage'),
     validateSearch: textsOf('instance', 'types', 'event'),

@@ -9,6 +9,7 @@ import { StateBadge } from '../components/state-badge.tsx';
 import { refreshBySigns } from '../session/refresh-by-signs.ts';
 import { BottomEntries, SideEntries } from './entries.tsx';
 import { PersonMenu } from './person-menu.tsx';
+import { SubscriptionBanner } from './subscription-banner.tsx';
 import { VerifyBanner } from './verify-banner.tsx';
 
 /** Everything around a page: the entries at the left, on a phone at the bottom, and the person at the top. */
@@ -47,6 +48,7 @@ export function Shell() {
       <AppShell.Main id="content" tabIndex={-1}>
         <div style={{ maxWidth: 1200, margin: '0 auto' }}>
           <VerifyBanner user={user} />
+          <SubscriptionBanner />
           <Outlet />
         </div>
       </AppShell.Main>

@@ -1,6 +1,6 @@
 import i18next, { type i18n } from 'i18next';
 import { initReactI18next } from 'react-i18next';
-import { en } from './en/index.ts';
+import * as en from './en/index.ts';
 
 declare module 'i18next' {
   interface CustomTypeOptions {
@@ -19,7 +19,7 @@ export async function startTranslations(): Promise<i18n> {
   await i18n.use(initReactI18next).init({
     lng: 'en',
     fallbackLng: 'en',
-    resources: { en: { translation: en } },
+    resources: { en: { translation: { ...en } } },
     // React escapes what it draws.
     interpolation: { escapeValue: false },
   });
@@ -30,8 +30,8 @@ export async function startTranslations(): Promise<i18n> {
 /** Only English comes with the first page. */
 export async function chooseLanguage(i18n: i18n, language: Language): Promise<void> {
   if (language === 'pt' && !i18n.hasResourceBundle('pt', 'translation')) {
-    const { pt } = await import('./pt/index.ts');
-    i18n.addResourceBundle('pt', 'translation', pt);
+    const { translations } = await import('./pt/whole.ts');
+    i18n.addResourceBundle('pt', 'translation', translations);
   }
   await i18n.changeLanguage(language);
   localStorage.setItem(KEPT_AS, language);

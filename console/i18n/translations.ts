@@ -1,4 +1,4 @@
-import type { en } from './en/index.ts';
+import type * as en from './en/index.ts';
 
 type Texts<T> = { [K in keyof T]: T[K] extends string ? string : Texts<T[K]> };
 

@@ -1,5 +1,7 @@
 import {
+  type BillingClient,
   type Client,
+  createBillingClient,
   createClient,
   createSession,
   PosthornError,
@@ -15,6 +17,8 @@ export interface Auth {
   /** Where the API is, for requests that are shown. */
   baseUrl: string;
   client: Client;
+  /** Of the service that bills, which may be elsewhere. */
+  billing: BillingClient;
   /** For what is asked without a session, which must not wait for one. */
   stranger: Client;
   state(): AuthState;
@@ -46,9 +50,10 @@ const OVER: readonly string[] = [
  * Who is signed in. The access token is held in memory alone; the refresh token is a cookie that scripts cannot read, and
  * the SDK renews with it before the token ends.
  */
-export function createAuth(baseUrl: string): Auth {
+export function createAuth(baseUrl: string, billingUrl: string): Auth {
   const session = createSession({ baseUrl });
   const client = createClient({ baseUrl, session });
+  const billing = createBillingClient({ baseUrl: billingUrl, session });
   const stranger = createClient({ baseUrl });
   const listeners = new Set<() => void>();
   let state: AuthState = { user: null, ended: 'nobody' };
@@ -83,6 +88,7 @@ export function createAuth(baseUrl: string): Auth {
   return {
     baseUrl,
     client,
+    billing,
     stranger,
     state: () => state,
     onChange(listener) {

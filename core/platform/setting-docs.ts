@@ -23,7 +23,10 @@ export const settingGroups = {
       meaning: "the port of a worker's /health, /ready and /metrics; without it the worker does not listen",
     },
     PUBLIC_URL: { meaning: 'the URL at which others reach the API' },
-    BILLING_PUBLIC_URL: { meaning: 'the URL at which others reach billing; its OpenAPI document names it' },
+    BILLING_PUBLIC_URL: {
+      meaning:
+        'the URL at which others reach billing; its OpenAPI document names it, and the console asks there',
+    },
     FRONTEND_URL: {
       meaning: 'the base URL of the pages that mails link to, and the CORS origin',
       unset: 'the console under `PUBLIC_URL`: http://127.0.0.1:8080/console',

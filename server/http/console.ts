@@ -13,6 +13,8 @@ import { routeOutsideContract } from './prepared-route.ts';
 export interface ConsoleDeps extends AppDeps {
   /** Where browsers reach this service; a path in it is kept in front. */
   publicUrl: string;
+  /** Where they reach the service that bills; the page may ask it too. */
+  billingUrl: string;
   /** The built console. `console/build.mjs` writes it to the default place. */
   folder?: URL;
 }
@@ -101,19 +103,21 @@ function redirect(deps: ConsoleDeps, call: Call, location: string): void {
 /** Every path below `/console` is a page of the console, which itself knows those that there are. */
 function sendPage(deps: ConsoleDeps, call: Call, page: string): void {
   const nonce = randomBytes(NONCE_BYTES).toString('base64');
+  const billingUrl = new URL(deps.billingUrl);
   Object.assign(call.answerHeaders, {
-    'content-security-policy': policyWith(nonce),
+    'content-security-policy': policyWith(nonce, billingUrl.origin),
     'cross-origin-opener-policy': 'same-origin',
     'permissions-policy': 'camera=(), geolocation=(), microphone=()',
     // The links of mails carry a token.
     'referrer-policy': 'no-referrer',
     'x-frame-options': 'DENY',
   });
-  send(deps, call, 200, page.replaceAll('__NONCE__', nonce), 'text/html; charset=utf-8');
+  const whole = page.replace('__BILLING__', billingUrl.href).replaceAll('__NONCE__', nonce);
+  send(deps, call, 200, whole, 'text/html; charset=utf-8');
 }
 
 /** Scripts are files of this service alone; styles may also be written by the page, which knows the nonce. */
-function policyWith(nonce: string): string {
+function policyWith(nonce: string, billing: string): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
@@ -121,7 +125,7 @@ function policyWith(nonce: string): string {
     "img-src 'self' data: blob:",
     "media-src 'self' blob:",
     "font-src 'self'",
-    "connect-src 'self'",
+    `connect-src 'self' ${billing}`,
     "base-uri 'self'",
     "form-action 'none'",
     "frame-ancestors 'none'",

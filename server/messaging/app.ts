@@ -178,7 +178,7 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     },
   });
   serveContract(app, messagingContract, handlers, serving);
-  serveConsole(app, { ...serving, publicUrl: config.PUBLIC_URL });
+  serveConsole(app, { ...serving, publicUrl: config.PUBLIC_URL, billingUrl: config.BILLING_PUBLIC_URL });
 
   return {
     listen: app.listen,

@@ -4,6 +4,7 @@ export const common = {
     chats: 'Chats',
     events: 'Events',
     settings: 'Settings',
+    billing: 'Billing',
     home: 'Home',
     more: 'More',
     instances: 'Instances',

@@ -1,12 +1,11 @@
-import { chats } from './chats.ts';
-import { common } from './common.ts';
-import { events } from './events.ts';
-import { home } from './home.ts';
-import { instances } from './instances.ts';
-import { messages } from './messages.ts';
-import { queue } from './queue.ts';
-import { session } from './session.ts';
-import { settings } from './settings.ts';
-import { webhooks } from './webhooks.ts';
-
-export const en = { common, session, home, instances, chats, messages, queue, webhooks, events, settings };
+export { billing } from './billing.ts';
+export { chats } from './chats.ts';
+export { common } from './common.ts';
+export { events } from './events.ts';
+export { home } from './home.ts';
+export { instances } from './instances.ts';
+export { messages } from './messages.ts';
+export { queue } from './queue.ts';
+export { session } from './session.ts';
+export { settings } from './settings.ts';
+export { webhooks } from './webhooks.ts';

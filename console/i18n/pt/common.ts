@@ -6,6 +6,7 @@ export const common: Translations['common'] = {
     chats: 'Conversas',
     events: 'Eventos',
     settings: 'Configurações',
+    billing: 'Cobrança',
     home: 'Início',
     more: 'Mais',
     instances: 'Instâncias',

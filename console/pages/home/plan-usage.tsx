@@ -3,6 +3,7 @@ import type { CompanyUsage } from '@posthorn/sdk/index.ts';
 import { useTranslation } from 'react-i18next';
 import { bytesText } from '../../components/bytes-text.ts';
 import { Card } from '../../components/card.tsx';
+import { TextLink } from '../../components/links.tsx';
 import { Meter } from '../../components/meter.tsx';
 
 const COUNTED = ['instances', 'users', 'webhooks'] as const;
@@ -13,7 +14,7 @@ export function PlanUsage({ plan }: Pick<CompanyUsage, 'plan'>) {
   const { storage_bytes: storage } = plan;
   const bytes = (count: number) => bytesText(count, i18n.language);
   return (
-    <Card title={t('home.plan.title')}>
+    <Card title={t('home.plan.title')} action={<TextLink to="/billing">{t('billing.title')}</TextLink>}>
       {COUNTED.map((what) => (
         <Meter
           key={what}

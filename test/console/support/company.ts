@@ -1,6 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Client, createClient, createSession, PosthornError } from '@posthorn/sdk/index.ts';
+import {
+  type BillingClient,
+  type Client,
+  createBillingClient,
+  createClient,
+  createSession,
+  PosthornError,
+} from '@posthorn/sdk/index.ts';
 import { codeIn } from '../../accounts/support/mailbox.ts';
 import { waitFor } from '../../support/process.ts';
 import type { ConsoleServer } from './console-server.ts';
@@ -9,6 +16,7 @@ import { PASSWORD } from './person.ts';
 /** A company with one connected instance, made over the API: what a test of a page begins with. */
 export interface Company {
   client: Client;
+  billing: BillingClient;
   email: string;
   instanceId: string;
   /** Of the account that the instance is paired with. */
@@ -39,7 +47,8 @@ export async function makeCompany(server: ConsoleServer): Promise<Company> {
   const phone = `5511${String(Date.now()).slice(-9)}`;
   await server.sandbox('/pair', { qr, phone });
   while ((await client.instances.get({ instanceId })).state !== 'CONNECTED') await delay(50);
-  return { client, email, instanceId, phone };
+  const billing = createBillingClient({ baseUrl: server.billingUrl, session });
+  return { client, billing, email, instanceId, phone };
 }
 
 function notYet(error: unknown): undefined {

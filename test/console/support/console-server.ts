@@ -6,6 +6,7 @@ import { freePort, startProcess, waitFor } from '../../support/process.ts';
 
 export interface ConsoleServer {
   url: string;
+  billingUrl: string;
   /** The sandbox's control API: phones and what they do. */
   sandbox(path: string, body: object): Promise<unknown>;
   /** Waits for a mail to an address, the newest one whose text fits. */
@@ -33,6 +34,7 @@ export async function startConsoleServer(): Promise<ConsoleServer> {
   });
   return {
     url: `http://127.0.0.1:${port}`,
+    billingUrl: `http://127.0.0.1:${billingPort}`,
     async sandbox(at, body) {
       const answer = await fetch(`http://127.0.0.1:${sandboxPort}${at}`, {
         method: 'POST',

@@ -7,7 +7,7 @@ export function useConsole(): { readonly server: ConsoleServer; readonly browser
   const started = {} as { server: ConsoleServer; browser: TestBrowser };
   before(async () => {
     started.server = await startConsoleServer();
-    started.browser = await openBrowser(started.server.url);
+    started.browser = await openBrowser(started.server.url, started.server.billingUrl);
   });
   after(async () => {
     await started.browser?.close();

@@ -1,0 +1,88 @@
+import { Anchor, Group, Stack, Table, Text } from '@mantine/core';
+import type { Charge } from '@posthorn/sdk/index.ts';
+import { useTranslation } from 'react-i18next';
+import { Card } from '../../components/card.tsx';
+import { CopyText } from '../../components/copy-text.tsx';
+import { moneyText } from '../../components/money-text.ts';
+import { RowTable } from '../../components/row-table.tsx';
+import { StateBadge, type Tone } from '../../components/state-badge.tsx';
+
+const TONES: Readonly<Record<Charge['status'], Tone>> = {
+  pending: 'busy',
+  confirmed: 'good',
+  received: 'good',
+  overdue: 'warn',
+  failed: 'bad',
+  refunded: 'idle',
+  chargeback: 'bad',
+  deleted: 'idle',
+};
+const CURRENCY = 'BRL';
+
+/** What is to pay, with its PIX code or slip, and what was charged before. */
+export function Charges({ charges }: { charges: readonly Charge[] }) {
+  const { t, i18n } = useTranslation();
+  const open = charges.filter(
+    ({ pix_qr_code: qr, bank_slip_url: slip, status }) => (qr || slip) && status === 'pending',
+  );
+  return (
+    <Card title={t('billing.charges.title')}>
+      {open.map((charge) => (
+        <ToPay key={charge.id} charge={charge} />
+      ))}
+      {charges.length === 0 ? (
+        <Text size="sm">{t('billing.charges.empty')}</Text>
+      ) : (
+        <RowTable
+          head={[
+            t('billing.charges.due'),
+            t('billing.charges.amount'),
+            t('billing.plan.way'),
+            t('common.fields.state'),
+          ]}
+        >
+          {charges.map((charge) => (
+            <Table.Tr key={charge.id} data-charge={charge.status}>
+              <Table.Td>{charge.due_date}</Table.Td>
+              <Table.Td>{moneyText(charge.amount_cents, CURRENCY, i18n.language)}</Table.Td>
+              <Table.Td>{t(`billing.ways.${charge.billing_type}`)}</Table.Td>
+              <Table.Td>
+                <StateBadge
+                  tone={TONES[charge.status]}
+                  label={t(`billing.charges.states.${charge.status}`)}
+                />
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </RowTable>
+      )}
+    </Card>
+  );
+}
+
+function ToPay({ charge }: { charge: Charge }) {
+  const { t, i18n } = useTranslation();
+  const amount = moneyText(charge.amount_cents, CURRENCY, i18n.language);
+  return (
+    <Group align="start" gap="md">
+      {charge.pix_qr_code && (
+        <img
+          src={`data:image/png;base64,${charge.pix_qr_code}`}
+          alt={t('billing.charges.qr')}
+          width={180}
+          height={180}
+          className="qr"
+        />
+      )}
+      <Stack gap="xs" flex={1} miw={0}>
+        <Text size="sm">{t('billing.charges.pay', { amount, date: charge.due_date })}</Text>
+        {charge.pix_copy_paste && <CopyText label="PIX" text={charge.pix_copy_paste} />}
+        {charge.bank_slip_url && /^https?:/.test(charge.bank_slip_url) && (
+          <Anchor href={charge.bank_slip_url} target="_blank" rel="noreferrer" underline="always" size="sm">
+            {t('billing.charges.slip')}
+          </Anchor>
+        )}
+      </Stack>
+    </Group>
+  );
+}

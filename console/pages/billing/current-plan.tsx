@@ -1,0 +1,134 @@
+import { Button, Group, NativeSelect, Stack, Text } from '@mantine/core';
+import type { Subscription } from '@posthorn/sdk/index.ts';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { ApiError } from '../../api/api-error.tsx';
+import { SUBSCRIPTION_TONES } from '../../api/subscription-state.ts';
+import { Card } from '../../components/card.tsx';
+import { ConfirmButton } from '../../components/confirm-button.tsx';
+import { Facts } from '../../components/facts.tsx';
+import { moneyText } from '../../components/money-text.ts';
+import { StateBadge } from '../../components/state-badge.tsx';
+import { exactTime } from '../../components/time-text.tsx';
+import type { BillingChanges, CatalogOfPlans } from './use-billing.ts';
+
+interface CurrentPlanProps {
+  subscription: Subscription;
+  offered: CatalogOfPlans;
+  mayPay: boolean;
+  changes: BillingChanges;
+}
+
+/** What a company has, what comes next, and how to change or end it. */
+export function CurrentPlan(props: CurrentPlanProps) {
+  const { t, i18n } = useTranslation();
+  const { subscription, mayPay, changes } = props;
+  const { status } = subscription;
+  const isOver = status === 'cancelled' || status === 'expired';
+  const error =
+    changes.changePlan.error ?? changes.cancel.error ?? changes.addItem.error ?? changes.removeItem.error;
+  return (
+    <Card
+      title={subscription.plan_display_name}
+      action={<StateBadge tone={SUBSCRIPTION_TONES[status]} label={t(`billing.states.${status}`)} />}
+    >
+      <Facts
+        facts={[
+          [t('billing.plan.cycle'), t(`billing.cycles.${subscription.plan_cycle}`)],
+          [t('billing.plan.way'), t(`billing.ways.${subscription.billing_type}`)],
+          [
+            t('billing.plan.trial'),
+            status === 'trialing' && exactTime(subscription.trial_ends_at, i18n.language),
+          ],
+          [t('billing.plan.until'), exactTime(subscription.current_period_end, i18n.language)],
+          [t('billing.plan.next'), subscription.next_plan_display_name],
+        ]}
+      />
+      {subscription.cancel_at_period_end && <Text size="sm">{t('billing.plan.ending')}</Text>}
+      <Items {...props} />
+      {error && <ApiError error={error} />}
+      {mayPay && !isOver && (
+        <Group align="end">
+          <ChangePlan {...props} />
+          {!subscription.cancel_at_period_end && (
+            <ConfirmButton
+              label={t('billing.plan.cancel')}
+              text={t('billing.plan.cancelText')}
+              busy={changes.cancel.isPending}
+              onConfirm={() => changes.cancel.mutate(subscription.id)}
+            />
+          )}
+        </Group>
+      )}
+    </Card>
+  );
+}
+
+function ChangePlan({ subscription, offered, changes: { changePlan } }: CurrentPlanProps) {
+  const { t, i18n } = useTranslation();
+  const [code, setCode] = useState('');
+  const others = offered.plans.filter((plan) => plan.code !== subscription.plan_code);
+  const chosen = code || others[0]?.code;
+  if (!chosen) return null;
+  return (
+    <>
+      <NativeSelect
+        label={t('billing.plan.other')}
+        value={chosen}
+        data={others.map(({ code: value, display_name: name, cycle, price_cents: cents, currency }) => ({
+          value,
+          label: `${name}, ${t(`billing.cycles.${cycle}`)}, ${moneyText(cents, currency, i18n.language)}`,
+        }))}
+        onChange={(event) => setCode(event.target.value)}
+      />
+      <Button
+        variant="default"
+        loading={changePlan.isPending}
+        onClick={() => changePlan.mutate({ id: subscription.id, code: chosen })}
+      >
+        {t('billing.plan.change')}
+      </Button>
+    </>
+  );
+}
+
+/** What is in the subscription beside the plan, and what could be. */
+function Items({ subscription, offered, mayPay, changes }: CurrentPlanProps) {
+  const { t, i18n } = useTranslation();
+  const { id } = subscription;
+  const mine = subscription.items.filter(({ type }) => type === 'addon');
+  const addable = mayPay ? offered.addons : [];
+  return (
+    <Stack gap="xs">
+      {mine.map((item) => (
+        <Group key={item.id} gap="xs">
+          <Text size="sm">
+            {item.quantity} × {item.display_name}
+          </Text>
+          {mayPay && (
+            <Button
+              size="compact-xs"
+              variant="default"
+              onClick={() => changes.removeItem.mutate({ id, itemId: item.id })}
+            >
+              {t('billing.plan.removeItem')}
+            </Button>
+          )}
+        </Group>
+      ))}
+      <Group gap="xs">
+        {addable.map(({ code, display_name: name, price_cents: cents, currency }) => (
+          <Button
+            key={code}
+            size="compact-sm"
+            variant="default"
+            disabled={changes.addItem.isPending}
+            onClick={() => changes.addItem.mutate({ id, code })}
+          >
+            + {name}, {moneyText(cents, currency, i18n.language)}
+          </Button>
+        ))}
+      </Group>
+    </Stack>
+  );
+}

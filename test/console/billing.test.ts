@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { CPF } from '../billing/billing-harness.ts';
+import { waitFor } from '../support/process.ts';
+import { findBarriers } from './support/browser.ts';
+import { makeCompany } from './support/company.ts';
+import { PASSWORD, signIn } from './support/person.ts';
+import { useConsole } from './support/use-console.ts';
+
+const started = useConsole();
+
+describe('billing', () => {
+  // long: one subscription, whose steps need those before them
+  test('an owner subscribes by PIX, sees the payment arrive, and cancels; a late payment is told on every page', async () => {
+    const { server, browser } = started;
+    const { billing, email } = await makeCompany(server);
+    const { page, faults } = await browser.visit();
+    const barriers: string[] = [];
+    const look = async () => barriers.push(...(await findBarriers(page)));
+    const open = () => page.goto(`${server.url}/console/billing`);
+    await page.goto(`${server.url}/console/login`);
+    await signIn(page, email, PASSWORD);
+    await page.getByRole('heading', { name: 'First steps' }).waitFor();
+    await open();
+    await page.getByLabel('Number of the document').fill('123');
+    await page.getByLabel('Legal name').fill('Padaria <b>Sol</b>');
+    await page.getByRole('button', { name: 'Save and choose a plan' }).click();
+    await page.getByText('INVALID_DOCUMENT').waitFor();
+    await look();
+    await page.getByLabel('Number of the document').fill(CPF);
+    await page.getByRole('button', { name: 'Save and choose a plan' }).click();
+    await page.getByRole('radio', { name: 'PIX' }).check();
+    await look();
+    await page.getByRole('button', { name: 'Subscribe' }).click();
+    await page.locator('[data-tone=busy]', { hasText: 'Trial' }).waitFor();
+
+    await page.getByRole('img', { name: 'QR code to pay by PIX' }).waitFor();
+    await look();
+    const become = (status: string) =>
+      waitFor(async () => (await billing.subscriptions.current()).status === status, 30_000);
+    await billing.simulator.act({ body: { action: 'pay' } });
+    await become('active');
+    await open();
+    await page.locator('[data-tone=good]', { hasText: 'Active' }).waitFor();
+    await page.getByRole('button', { name: 'Cancel the subscription' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel the subscription' }).click();
+    await page.getByText('It ends with this period.').waitFor();
+    await billing.simulator.act({ body: { action: 'overdue' } });
+    await become('past_due');
+    await page.goto(`${server.url}/console/messages`);
+    await page.getByText('A payment is late.').waitFor();
+    assert.deepEqual(barriers, []);
+    assert.deepEqual(faults, []);
+  });
+});
