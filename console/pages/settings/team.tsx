@@ -55,14 +55,17 @@ function Person(props: { person: User; onRole: (role: GivenRole) => void; onRemo
       <Table.Td className="foreign">{person.name}</Table.Td>
       <Table.Td className="foreign">{person.email}</Table.Td>
       <Table.Td>
-        <NativeSelect
-          size="xs"
-          aria-label={t('settings.team.roleOf', { name: person.name })}
-          value={person.role}
-          disabled={isSelf}
-          data={person.role === 'superadmin' ? ['superadmin'] : ROLES.map(option)}
-          onChange={(event) => props.onRole(event.target.value as GivenRole)}
-        />
+        {isSelf ? (
+          person.role
+        ) : (
+          <NativeSelect
+            size="xs"
+            aria-label={t('settings.team.roleOf', { name: person.name })}
+            value={person.role}
+            data={person.role === 'superadmin' ? ['superadmin'] : ROLES.map(option)}
+            onChange={(event) => props.onRole(event.target.value as GivenRole)}
+          />
+        )}
       </Table.Td>
       <Table.Td>
         <StateBadge
