@@ -90,6 +90,8 @@ export const errorCatalogue = {
   INSTANCE_HARD_PAUSED: { status: 409, message: 'the network has paused this instance' },
   DUPLICATE_INSTANCE_NAME: { status: 409, message: 'an instance of this name exists' },
   INVALID_INSTANCE_NAME: { status: 400, message: 'the name must have 3 to 80 characters' },
+  /** Not given: they are well formed, and the network takes them not. */
+  CREDENTIALS_REFUSED: { status: 422, message: 'the network refused the credentials' },
   INVALID_INSTANCE_TRANSITION: { status: 409, message: 'not possible in the present state of the instance' },
 
   // Messaging
@@ -114,6 +116,11 @@ export const errorCatalogue = {
   BLOCKED_DUPLICATE_CONTENT: { status: 409, message: `the same content was sent within 24 hours; ${FORCE}` },
   BLOCKED_NO_RECIPROCITY: { status: 409, message: `too many sends in a row without an answer; ${FORCE}` },
   BLOCKED_TEMPERATURE_LIMIT: { status: 409, message: `too many sends in a row for this contact; ${FORCE}` },
+  /** Not given: the state of the conversation forbids it. */
+  CONVERSATION_WINDOW_CLOSED: {
+    status: 409,
+    message: `nobody has written in this chat within 24 hours, so the network takes only approved templates; ${FORCE}`,
+  },
   PASSIVE_MODE_ENABLED: { status: 409, message: `the instance is in passive mode; ${FORCE}` },
   EDIT_WINDOW_EXPIRED: { status: 400, message: 'the message is too old to edit' },
   EDIT_UNSUPPORTED_TYPE: { status: 400, message: 'messages of this type cannot be edited' },

@@ -110,18 +110,18 @@ export const phoneField = z
   )
   .meta({ description: 'A phone number with country code', examples: ['+5511999990000'] });
 
-/** The service's UUID of a message or the network's hex id. */
+/** The service's UUID of a message or the network's id of it: hex digits, or `wamid.` and base64. */
 export const messageRef = z
   .string()
   .min(1)
   .max(NETWORK_ID_MAX_CHARS)
-  .regex(/^[A-Za-z0-9._:-]*$/, 'must be a message UUID or a network id')
+  .regex(/^[A-Za-z0-9._:+/=-]*$/, 'must be a message UUID or a network id')
   .meta({ description: 'The UUID or the network id of a message' });
 
 export const optionalMessageRef = z
   .string()
   .max(NETWORK_ID_MAX_CHARS)
-  .regex(/^[A-Za-z0-9._:-]+$/, 'must be a message UUID or a network id')
+  .regex(/^[A-Za-z0-9._:+/=-]+$/, 'must be a message UUID or a network id')
   .optional();
 
 export const mentions = boundedArray(

@@ -4,13 +4,16 @@ export const USER_SERVER = 's.whatsapp.net';
 export const GROUP_SERVER = 'g.us';
 export const STATUS_BROADCAST = 'status@broadcast';
 
-/** `<digits>@s.whatsapp.net`, `<digits>@g.us`, `<digits>@lid` or `status@broadcast`. */
+/** `<digits>@s.whatsapp.net`, `<digits>@g.us`, `<digits>@lid`, `<user id>@bsuid` or `status@broadcast`. */
 export type Jid = string;
 
 const PHONE = /^\+?(\d{7,15})$/;
 const USER_JID = /^(\d{5,20})@s\.whatsapp\.net$/;
 const GROUP_JID = /^[\d-]{5,40}@g\.us$/;
 const LID_JID = /^\d{5,20}@lid$/;
+/** The business-scoped id of somebody without a known number: a country, maybe `ENT`, and up to 128 characters. */
+const USER_ID = /^[A-Z]{2}\.(?:ENT\.)?[A-Za-z0-9]{1,128}$/;
+const USER_ID_JID = /^[A-Z]{2}\.(?:ENT\.)?[A-Za-z0-9]{1,128}@bsuid$/;
 
 /**
  * The JID of a recipient as a user writes it: a phone number (digits, optional leading +, spaces,
@@ -29,9 +32,10 @@ type ParsedJid = { jid: Jid } | { error: 'INVALID_PHONE' | 'INVALID_RECIPIENT' }
 export function parseChat(chat: string): ParsedJid {
   const text = chat.trim();
   if (text.includes('@')) {
-    if (USER_JID.test(text) || GROUP_JID.test(text) || isLidJid(text)) return { jid: text };
+    if (USER_JID.test(text) || GROUP_JID.test(text) || isAnonymousJid(text)) return { jid: text };
     return { error: 'INVALID_RECIPIENT' };
   }
+  if (USER_ID.test(text)) return { jid: `${text}@bsuid` };
   const phone = PHONE.exec(text.replace(/[\s().-]/g, ''));
   return phone ? { jid: `${phone[1]}@${USER_SERVER}` } : { error: 'INVALID_PHONE' };
 }
@@ -56,4 +60,19 @@ export function isUserJid(jid: Jid): boolean {
 /** An anonymous id: somebody of whom the network does not tell the phone. */
 export function isLidJid(jid: Jid): boolean {
   return LID_JID.test(jid);
+}
+
+/** A business-scoped id of the Cloud API: unlike other anonymous ids it can be written to. */
+export function isUserIdJid(jid: Jid): boolean {
+  return USER_ID_JID.test(jid);
+}
+
+/** Whether the address itself tells no phone number. */
+export function isAnonymousJid(jid: Jid): boolean {
+  return isLidJid(jid) || isUserIdJid(jid);
+}
+
+/** The address of a business-scoped id; null for a text that is none. */
+export function jidOfUserId(userId: string): Jid | null {
+  return USER_ID.test(userId) ? `${userId}@bsuid` : null;
 }

@@ -57,6 +57,9 @@ export const WEBHOOK_RESPONSE_STORED_MAX_BYTES = 4096;
 export const EVENTS_TICKET_LIFETIME_S = 60;
 export const SYNC_ACTION_TIMEOUT_MS = 15_000;
 
+/** The largest body that Meta posts. */
+export const RAW_BODY_MAX_BYTES = 3 * 1024 * 1024;
+
 // Bounds that keep what a request may cost known in advance
 export const SCHEDULE_AHEAD_MAX_DAYS = 366;
 /** Maximum scheduled sends of a company that are neither sent, refused nor cancelled. */
@@ -107,3 +110,6 @@ export const LIST_PAGE_MAX_BYTES = 1024 * 1024;
 /** Instances that the usage of a company names. */
 export const USAGE_INSTANCES_MAX = 1000;
 export const LIST_LIMIT = { default: 50, max: 200 } as const;
+
+/** How long the Cloud API takes what is not an approved template, from the last message of the other side. */
+export const CONVERSATION_WINDOW_S = 24 * 3600;

@@ -6,7 +6,7 @@ import { SHARD_COUNT, shardQueue } from '@posthorn/core/instances/shard.ts';
 import { type EndedChange, recordChangeTask } from '@posthorn/core/messages/record-change-task.ts';
 import { createInboundRecorder } from '@posthorn/core/messages/record-inbound.ts';
 import { createProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
-import { ABILITIES } from '@posthorn/core/network/abilities.ts';
+import { lacksOf } from '@posthorn/core/network/abilities.ts';
 import type { NetworkDriver } from '@posthorn/core/network/driver.ts';
 import type { Broker } from '@posthorn/core/platform/broker/broker.ts';
 import type { Bus } from '@posthorn/core/platform/broker/bus.ts';
@@ -16,7 +16,7 @@ import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import type { Trace } from '@posthorn/core/platform/tracing/trace.ts';
 import { createAcceptor } from '@posthorn/core/sending/accept-send.ts';
-import { beginAttempt } from '@posthorn/core/sending/begin-attempt.ts';
+import { beginAttempt, endAttempt } from '@posthorn/core/sending/begin-attempt.ts';
 import { createPendingLoader } from '@posthorn/core/sending/load-pending.ts';
 import type { LocalQueues } from '@posthorn/core/sending/local-queues.ts';
 import { noteTyping } from '@posthorn/core/sending/note-typing.ts';
@@ -89,8 +89,7 @@ const RELAY_SHARD = 0;
  */
 export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
   const drivers = [deps.driver, ...(deps.otherDrivers ?? [])];
-  for (const { name, can } of drivers)
-    await tellAbilities(deps.db, { name, lacks: ABILITIES.filter((ability) => !can.has(ability)) });
+  for (const driver of drivers) await tellAbilities(deps.db, { name: driver.name, lacks: lacksOf(driver) });
   await deps.broker.declare(Array.from({ length: SHARD_COUNT }, (_, shard) => shardQueue(shard)));
   const recorder = createProgressRecorder(deps);
   const inbound = createInboundRecorder(deps);
@@ -114,6 +113,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     inboundMedia: media.inbound,
     loader: createPendingLoader(deps),
     beginAttempt: (attempt) => beginAttempt(deps.db, attempt),
+    endAttempt: (attempt) => endAttempt(deps.db, attempt),
     noteTyping: (typing) => noteTyping(deps.db, typing),
     onLeaseLost: (lease) => owner.giveUp(lease),
     random: Math.random,

@@ -28,6 +28,10 @@ export const chat = z
     pinned: z.boolean(),
     muted: z.boolean(),
     muted_until: timestamp.nullable().meta({ description: 'Null when not muted, or muted without an end' }),
+    window_until: timestamp.nullable().meta({
+      description:
+        'On whatsapp-cloud: until when anything may be sent to this chat, 24 hours after the other side last wrote; null when only an approved template may, and on other networks',
+    }),
     labels: z.array(z.string()).meta({ description: 'label_ids' }),
     last_message: lastMessage.nullable(),
     updated_at: timestamp,

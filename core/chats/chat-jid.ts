@@ -8,17 +8,21 @@ import type { Sql } from '../platform/database/db.ts';
  * INVALID_PHONE or INVALID_RECIPIENT.
  */
 export async function chatJidOf(sql: Sql, instanceId: string, chatId: string): Promise<Jid> {
-  // Domains are written in either case here.
-  const parsed = parseChat(chatId.toLowerCase());
+  const parsed = parseChat(withLowerDomain(chatId));
   if ('error' in parsed) throw apiError(parsed.error);
   return knownAddress(sql, instanceId, parsed.jid);
 }
 
 /** The same for an id that may name nothing: null then. */
 export async function findChatJid(sql: Sql, instanceId: string, chatId: string): Promise<Jid | null> {
-  // Domains are written in either case here.
-  const parsed = parseChat(chatId.toLowerCase());
+  const parsed = parseChat(withLowerDomain(chatId));
   return 'error' in parsed ? null : knownAddress(sql, instanceId, parsed.jid);
+}
+
+/** Domains are written in either case here; user ids tell cases apart. */
+function withLowerDomain(chatId: string): string {
+  const at = chatId.lastIndexOf('@');
+  return at < 0 ? chatId : chatId.slice(0, at) + chatId.slice(at).toLowerCase();
 }
 
 async function knownAddress(sql: Sql, instanceId: string, jid: Jid): Promise<Jid> {

@@ -1,4 +1,5 @@
 import { isGroupJid, phoneOf } from '@posthorn/contract/jid.ts';
+import { CONVERSATION_WINDOW_S } from '@posthorn/contract/limits.ts';
 import type { Chat } from '@posthorn/contract/messaging/chats.ts';
 
 /** A row of {@link SHOWN_CHATS}. */
@@ -20,6 +21,8 @@ export interface ChatRow {
   message_type: string | null;
   preview: string | null;
   last_message_at: Date | null;
+  /** Where the network waits for people: when somebody last wrote, or null. */
+  last_received_at: Date | null;
 }
 
 const PREVIEW_CHARS = 100;
@@ -35,7 +38,11 @@ SELECT page.chat_jid, coalesce(nullif(page.name, ''), circle.name, '') AS name, 
     ELSE '' END AS preview,
   (SELECT array_agg(link.label_id ORDER BY length(link.label_id), link.label_id) FROM label_links link
    WHERE link.instance_id = page.instance_id AND link.chat_jid = page.chat_jid AND link.message_key = ''
-     AND link.associated) AS labels
+     AND link.associated) AS labels,
+  CASE WHEN EXISTS (SELECT FROM instances i JOIN network_drivers d ON d.name = i.driver
+                    WHERE i.id = page.instance_id AND 'unprompted' = ANY (d.lacks))
+    THEN (SELECT m.created_at FROM messages m WHERE m.instance_id = page.instance_id AND m.chat_jid = page.chat_jid
+            AND m.direction = 'inbound' ORDER BY m.id DESC LIMIT 1) END AS last_received_at
 FROM page
 LEFT JOIN chat_groups circle ON circle.instance_id = page.instance_id AND circle.jid = page.chat_jid
 LEFT JOIN contacts person ON person.instance_id = page.instance_id AND person.jid = page.chat_jid
@@ -54,10 +61,17 @@ export function chatView(row: ChatRow, now: Date): Chat {
     pinned: row.pinned,
     muted: isMuted,
     muted_until: isMuted && row.muted_until ? new Date(row.muted_until).toISOString() : null,
+    window_until: windowOf(row, now),
     labels: row.labels ?? [],
     last_message: lastMessageOf(row),
     updated_at: row.updated_at.toISOString(),
   };
+}
+
+/** Until when anything may be sent, where the network waits for people to write first. */
+function windowOf({ last_received_at: at }: ChatRow, now: Date): string | null {
+  const untilMs = at === null ? 0 : at.getTime() + CONVERSATION_WINDOW_S * 1000;
+  return untilMs > now.getTime() ? new Date(untilMs).toISOString() : null;
 }
 
 function lastMessageOf(row: ChatRow): Chat['last_message'] {

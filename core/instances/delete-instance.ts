@@ -31,6 +31,7 @@ export async function deleteInstance(
     await removeDeviceState(client, id);
     await client.query('DELETE FROM chat_groups WHERE instance_id = $1', [id]);
     await client.query('DELETE FROM lids WHERE instance_id = $1', [id]);
+    await client.query('DELETE FROM network_inbox WHERE instance_id = $1', [id]);
     await client.query('DELETE FROM session_keys WHERE instance_id = $1', [id]);
   });
   deps.bus.notify('instance', id);

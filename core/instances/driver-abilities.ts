@@ -1,11 +1,12 @@
 import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
-import type { Ability } from '../network/abilities.ts';
+import { isGroupJid, isUserIdJid, type Jid } from '@posthorn/contract/jid.ts';
+import type { Ability, Reach } from '../network/abilities.ts';
 import type { Sql } from '../platform/database/db.ts';
 
 /** Writes down what a network cannot do. A worker does this before it takes anything for that network. */
 export async function tellAbilities(
   sql: Sql,
-  driver: { name: string; lacks: readonly Ability[] },
+  driver: { name: string; lacks: readonly (Ability | Reach)[] },
 ): Promise<void> {
   await sql.query(
     `INSERT INTO network_drivers (name, lacks) VALUES ($1, $2)
@@ -22,9 +23,15 @@ export function lacksSql(instance: string): string {
 /** 501 NOT_IMPLEMENTED for what the network lacks, else undefined. */
 export function abilityRefusal(
   lacks: readonly string[] | null | undefined,
-  ability: Ability,
+  ability: Ability | Reach,
 ): ApiError | undefined {
   return lacks?.includes(ability) ? apiError('NOT_IMPLEMENTED') : undefined;
+}
+
+/** The same for an address: a network may lack groups, or people without numbers. */
+export function addressRefusal(lacks: readonly string[] | null, chatJid: Jid): ApiError | undefined {
+  if (isGroupJid(chatJid)) return abilityRefusal(lacks, 'group_info');
+  return isUserIdJid(chatJid) ? abilityRefusal(lacks, 'user_ids') : undefined;
 }
 
 /** Throws 501 NOT_IMPLEMENTED when the network `driver` lacks `ability`. */

@@ -1,4 +1,4 @@
-import { isLidJid, type Jid, jidOfPhone, phoneOf } from '@posthorn/contract/jid.ts';
+import { isAnonymousJid, type Jid, jidOfPhone, phoneOf } from '@posthorn/contract/jid.ts';
 import type { Sql } from '../platform/database/db.ts';
 
 /** Somebody, as an instance knows them. */
@@ -12,7 +12,7 @@ export type PhoneBook = (person: Person) => string;
 
 /** The address of the phone, where it is known; else the address as it stands. */
 export function knownJid(book: PhoneBook, person: Person): Jid {
-  const phone = isLidJid(person.jid) ? book(person) : '';
+  const phone = isAnonymousJid(person.jid) ? book(person) : '';
   return phone === '' ? person.jid : jidOfPhone(phone);
 }
 
@@ -23,7 +23,7 @@ const withoutLids: PhoneBook = ({ jid }) => phoneOf(jid);
  * asked.
  */
 export async function readPhones(sql: Sql, people: Iterable<Person>): Promise<PhoneBook> {
-  const lids = [...people].filter(({ jid }) => isLidJid(jid));
+  const lids = [...people].filter(({ jid }) => isAnonymousJid(jid));
   if (lids.length === 0) return withoutLids;
   const found = await sql.query<{ instance_id: string; lid: string; phone: string }>({
     name: 'lids-read-phones',

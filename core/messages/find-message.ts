@@ -1,5 +1,5 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { isLidJid, jidOfPhone } from '@posthorn/contract/jid.ts';
+import { isAnonymousJid, jidOfPhone } from '@posthorn/contract/jid.ts';
 import type { Message, MessageStatus } from '@posthorn/contract/messaging/message.ts';
 import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
@@ -86,7 +86,7 @@ function messageView(row: MessageRow, phone: string, typingUntil: Date | undefin
     instance_id: row.instance_id,
     // One of our own that another device sent has an id that this device drew.
     network_id: row.network_id ?? (outbound ? networkIdOf(row.id) : null),
-    chat_jid: isLidJid(row.chat_jid) && phone !== '' ? jidOfPhone(phone) : row.chat_jid,
+    chat_jid: isAnonymousJid(row.chat_jid) && phone !== '' ? jidOfPhone(phone) : row.chat_jid,
     phone,
     from_jid: outbound ? null : row.sender_jid,
     direction: row.direction,

@@ -15,12 +15,22 @@ export function deviceType(type: string): string {
   return TYPES.has(type) ? type : 'unknown';
 }
 
+const REFERENCES = ['message_id', 'poll_message_id'] as const;
+
+/** The network's ids of the messages that a content names. */
+export function referencesOf(content: Record<string, unknown>): string[] {
+  return REFERENCES.flatMap((field) => (typeof content[field] === 'string' ? [content[field]] : []));
+}
+
 /** Ids of messages that we sent become our own: what a user compares them with. */
-export function ownIds(content: Record<string, unknown>): Record<string, unknown> {
+export function ownIds(
+  content: Record<string, unknown>,
+  ownIdOf: (networkId: string) => string | null = sentIdOf,
+): Record<string, unknown> {
   const own = { ...content };
-  for (const field of ['message_id', 'poll_message_id']) {
+  for (const field of REFERENCES) {
     const id = own[field];
-    if (typeof id === 'string') own[field] = sentIdOf(id) ?? id;
+    if (typeof id === 'string') own[field] = ownIdOf(id) ?? id;
   }
   return own;
 }

@@ -1,7 +1,7 @@
 /**
  * The states of an outbound message and the one rule about them: never backwards (SND-35).
- * queued < sent < delivered < read, played; only a queued message can fail, and failed is final, except for a
- * message whose outcome was unknown: a later proof counts.
+ * queued < sent < delivered < read, played; failed is final, except for a message whose outcome was unknown: a later
+ * proof counts. A queued message can fail, and one that was sent when the network itself tells that it failed.
  */
 export type MessageStatus = 'queued' | 'sent' | 'delivered' | 'read' | 'played' | 'failed';
 export type Step = Exclude<MessageStatus, 'queued'>;
@@ -24,9 +24,18 @@ export const OUTCOME_UNKNOWN = 'outcome_unknown';
  * comes before it (delivered proves sent), then `to` itself. Empty when it is there already or can't
  * go there. A played message was not necessarily read apart: played follows delivered.
  */
-export function stepsBetween(from: MessageStatus, to: Step, failedReason: string | null = null): Step[] {
-  if (to === 'failed') return from === 'queued' ? ['failed'] : [];
-  if (from === 'failed') return failedReason === OUTCOME_UNKNOWN ? stepsBetween('queued', to) : [];
+export function stepsBetween(
+  from: MessageStatus,
+  to: Step,
+  failedReason: string | null = null,
+  isToldByNetwork = false,
+): Step[] {
+  const isUnknown = from === 'failed' && failedReason === OUTCOME_UNKNOWN;
+  if (to === 'failed') {
+    const mayFail = from === 'queued' || (isToldByNetwork && (from === 'sent' || isUnknown));
+    return mayFail ? ['failed'] : [];
+  }
+  if (from === 'failed') return isUnknown ? stepsBetween('queued', to) : [];
   if (RANK[to] <= RANK[from]) return [];
   return LADDER.filter(
     (step) => RANK[step] > RANK[from] && RANK[step] <= RANK[to] && !(step === 'read' && to === 'played'),

@@ -9,12 +9,13 @@ import type { Lease, Recorded } from '../instances/lock-leases.ts';
 import { knownJid, type Person, type PhoneBook, readPhones } from '../lids/read-phones.ts';
 import type { Coalescer } from '../platform/database/coalesce.ts';
 import { type Sql, write } from '../platform/database/db.ts';
-import { messageIdOf, newId, sentIdOf } from '../platform/ids.ts';
+import { messageIdOf, newId } from '../platform/ids.ts';
 import { statusKey } from '../status/find-status.ts';
 import { type PostedStory, recordPosted, storyOf } from '../status/record-posted.ts';
 import { countUsage } from '../usage/count-usage.ts';
-import { deviceType, inboundFamily, ownIds } from './inbound-content.ts';
+import { deviceType, inboundFamily, ownIds, referencesOf } from './inbound-content.ts';
 import { outboundFamily } from './message-events.ts';
+import { type OwnIdOf, readOwnReferences } from './own-references.ts';
 
 /** A message that an instance received, or that another device of its account sent, as its session got it. */
 export interface Received {
@@ -68,13 +69,13 @@ export const RECEIVED_BATCH_MAX = 128;
  * own is that send.
  */
 export function createInboundRecorder(deps: RecorderDeps): InboundRecorder {
-  return createRecorder<ReceivedBatch, PhoneBook>(deps, { maxBatch: 16, read: readPeople, record });
+  return createRecorder<ReceivedBatch, Known>(deps, { maxBatch: 16, read: readKnown, record });
 }
 
 async function record(
   { client, now, tell }: Recording,
   current: readonly ReceivedBatch[],
-  phoneOf: PhoneBook,
+  { phoneOf, ownIdOf }: Known,
 ): Promise<void> {
   const arrived = current.flatMap((batch) => batch.messages);
   const messages = arrived.map((received) => {
@@ -83,7 +84,7 @@ async function record(
       id: newId(),
       // A chat with somebody whose phone is known is one chat, by whichever address they write.
       chatJid: knownJid(phoneOf, { instanceId: received.instanceId, jid: received.chatJid }),
-      content: ownIds(received.content),
+      content: ownIds(received.content, (networkId) => ownIdOf(received.instanceId, networkId)),
     };
     return received.fromMe
       ? { ...message, ...ofDevice(message) }
@@ -106,7 +107,9 @@ async function record(
   const stories = told.flatMap(storiesOf);
   const replies = stories.length > 0 ? await recordPosted(client, stories, now) : [];
   const eventsOf = (message: Stored) =>
-    message.fromMe ? [deviceSentEvent(message, now)] : receivedEvents(message, phoneOf, now);
+    message.fromMe
+      ? [deviceSentEvent(message, ownIdOf, now)]
+      : receivedEvents(message, { phoneOf, ownIdOf }, now);
   await tell([...told.flatMap(eventsOf), ...replies]);
   await countUsage(
     client,
@@ -164,36 +167,52 @@ function outboundRow(message: Stored) {
 }
 
 /** message.sent without a key, and with the content, which nobody here knows yet. */
-function deviceSentEvent(message: Stored, now: Date): NewEvent {
+function deviceSentEvent(message: Stored, ownIdOf: OwnIdOf, now: Date): NewEvent {
   const { content, type } = message;
-  const data = { ...outboundFamily(outboundRow(message), message.at), content, ...detailsOf(message) };
+  const details = detailsOf(message, ownIdOf);
+  const data = { ...outboundFamily(outboundRow(message), message.at), content, ...details };
   if (type === 'contact') Object.assign(data, { contacts: content.contacts });
   return buildEvent(message, { type: 'message.sent', data, now });
 }
 
 /** Details of a content that events carry beside it; empty when there are none. */
-function detailsOf(message: Received): Record<string, unknown> {
-  const { quotedId, mimeType, animated, incomplete } = message;
+function detailsOf(message: Received, ownIdOf: OwnIdOf): Record<string, unknown> {
+  const { instanceId, quotedId, mimeType, animated, incomplete } = message;
   return {
-    ...(quotedId ? { quoted_id: sentIdOf(quotedId) ?? quotedId } : {}),
+    ...(quotedId ? { quoted_id: ownIdOf(instanceId, quotedId) ?? quotedId } : {}),
     ...(mimeType ? { mime_type: mimeType } : {}),
     ...(animated ? { is_animated: true } : {}),
     ...(incomplete ? { incomplete_reason: incomplete } : {}),
   };
 }
 
-function readPeople(client: Sql, batches: readonly ReceivedBatch[]): Promise<PhoneBook> {
-  const people = batches
-    .flatMap((batch) => batch.messages)
-    .flatMap(({ instanceId, chatJid, senderJid }): Person[] => [
-      { instanceId, jid: senderJid },
-      { instanceId, jid: chatJid },
-    ]);
-  return readPhones(client, people);
+/** Who wrote, and which messages of ours they name. */
+interface Known {
+  phoneOf: PhoneBook;
+  ownIdOf: OwnIdOf;
+}
+
+async function readKnown(client: Sql, batches: readonly ReceivedBatch[]): Promise<Known> {
+  const messages = batches.flatMap((batch) => batch.messages);
+  const people = messages.flatMap(({ instanceId, chatJid, senderJid }): Person[] => [
+    { instanceId, jid: senderJid },
+    { instanceId, jid: chatJid },
+  ]);
+  const references = messages.flatMap(({ instanceId, quotedId, content }) =>
+    [...(quotedId ? [quotedId] : []), ...referencesOf(content)].map((networkId) => ({
+      instanceId,
+      networkId,
+    })),
+  );
+  const [phoneOf, ownIdOf] = await Promise.all([
+    readPhones(client, people),
+    readOwnReferences(client, references),
+  ]);
+  return { phoneOf, ownIdOf };
 }
 
 /** message.received, and the same under the name of its family (EVT-7). */
-function receivedEvents(message: Stored, phoneOf: PhoneBook, now: Date): NewEvent[] {
+function receivedEvents(message: Stored, { phoneOf, ownIdOf }: Known, now: Date): NewEvent[] {
   const data: Record<string, unknown> = {
     message_ids: [message.id],
     message_type: message.type,
@@ -204,7 +223,7 @@ function receivedEvents(message: Stored, phoneOf: PhoneBook, now: Date): NewEven
     is_from_me: false,
     content: message.content,
     timestamp: message.at.toISOString(),
-    ...detailsOf(message),
+    ...detailsOf(message, ownIdOf),
   };
   if (message.mediaId) data.media_id = message.mediaId;
   if (message.type === 'order' || message.type === 'product') data.detail = message.content;

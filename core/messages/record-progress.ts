@@ -25,13 +25,18 @@ export interface Progress {
   };
   /** The lease of the worker that saw it: of a worker that lost the shard nothing is recorded. */
   lease: Lease;
-  to: Step;
+  /** `accepted`: the network has the message and tells later what became of it; its task is done. */
+  to: Step | 'accepted';
   at: Date;
+  /** How the network calls the message, where that makes the ids. */
+  assignedId?: string | undefined;
   /** With a receipt: who received, read or played it; in a group, that member. */
   by?: Jid;
   /** With `failed`: why, and whether anything reached the wire (EVT-9, SND-28). */
   reason?: string;
   wireState?: 'not_sent' | 'unknown';
+  /** With `failed`: the network told it of a message that it had taken. */
+  isToldByNetwork?: boolean;
 }
 
 export type ProgressRecorder = Coalescer<Progress, Recorded>;
@@ -61,8 +66,14 @@ async function record(
     const row = rows.find(progress);
     if (!row) progress.named?.onUnknown();
     if (!row) continue;
-    for (const step of stepsBetween(row.status, progress.to, row.failed_reason)) {
-      const change = changes.get(row.id) ?? { id: row.id, status: step, endsTask: row.status === 'queued' };
+    const change = changes.get(row.id) ?? {
+      id: row.id,
+      status: row.status,
+      endsTask: row.status === 'queued',
+    };
+    if (progress.to === 'accepted' || isNewId(row, progress)) changes.set(row.id, change);
+    if (isNewId(row, progress)) change.assignedId = row.network_id = progress.assignedId!;
+    for (const step of stepsOf(row, progress)) {
       row.status = step;
       change.status = step;
       if (step === 'failed') {
@@ -91,6 +102,14 @@ async function record(
   await countUsage(client, usage, now);
 }
 
+function stepsOf({ status, failed_reason: failedReason }: Row, { to, isToldByNetwork }: Progress): Step[] {
+  return to === 'accepted' ? [] : stepsBetween(status, to, failedReason, isToldByNetwork);
+}
+
+function isNewId({ network_id: known }: Row, { assignedId }: Progress): boolean {
+  return assignedId !== undefined && known === null;
+}
+
 function trafficOf(row: OutboundFacts, at: Date): ChatTraffic {
   const { id: messageId, company_id: companyId, instance_id: instanceId, chat_jid: chatJid, type } = row;
   return { companyId, instanceId, chatJid, messageId, type, at };
@@ -116,6 +135,7 @@ interface Change {
   playedAt?: string;
   failedAt?: string;
   failedReason?: string;
+  assignedId?: string;
 }
 
 type Row = OutboundFacts & {
@@ -193,6 +213,7 @@ const WRITE = statementOfRows({
       playedAt: 'timestamptz',
       failedAt: 'timestamptz',
       failedReason: 'text',
+      assignedId: 'text',
     },
   },
   values: [],
@@ -205,8 +226,13 @@ WITH changes AS ${changes}, moved AS (
     read_at = coalesce(messages.read_at, changes."readAt"),
     played_at = coalesce(messages.played_at, changes."playedAt"),
     -- Proof that a message of unknown outcome was sent takes its failure back.
-    failed_at = CASE WHEN changes.status = 'failed' THEN changes."failedAt" END,
-    failed_reason = CASE WHEN changes.status = 'failed' THEN changes."failedReason" END
+    failed_at = CASE WHEN changes.status = 'failed' THEN coalesce(changes."failedAt", messages.failed_at) END,
+    failed_reason = CASE WHEN changes.status = 'failed' THEN coalesce(changes."failedReason", messages.failed_reason) END,
+    -- A message whose id is taken goes without: everything else of the batch is recorded all the same.
+    network_id = CASE WHEN changes."assignedId" IS NULL OR EXISTS (
+        SELECT 1 FROM messages other
+        WHERE other.instance_id = messages.instance_id AND other.network_id = changes."assignedId"
+      ) THEN messages.network_id ELSE changes."assignedId" END
   FROM changes WHERE messages.id = ANY (ARRAY[changes.id])
 )
 DELETE FROM outbox USING changes WHERE outbox.task_id = ANY (ARRAY[changes.id]) AND changes."endsTask"`,

@@ -4,6 +4,15 @@ import type { NetworkActions } from './actions.ts';
 
 export type Ability = Operation | keyof NetworkActions | 'pairing_code';
 
+/**
+ * Whom a network reaches. `unprompted`: also those who have not written within the last 24 hours. `user_ids`: people who
+ * are known by ids that tell no number.
+ */
+export type Reach = 'unprompted' | 'user_ids';
+const REACHES: readonly Reach[] = ['unprompted', 'user_ids'];
+/** What a network reaches whose driver says nothing of it. */
+const USUAL_REACH: readonly Reach[] = ['unprompted'];
+
 /** Every question of {@link NetworkActions}. */
 export const ACTIONS = {
   pin: true,
@@ -67,6 +76,18 @@ export function abilitiesOf<const Lacks extends Operation | keyof NetworkActions
     ...(keysOf(answers) as Ability[]),
     ...(pairsByCode ? (['pairing_code'] as const) : []),
   ]);
+}
+
+/** What a driver cannot do, and whom it does not reach. */
+export function lacksOf(driver: {
+  can: ReadonlySet<Ability>;
+  reach?: readonly Reach[];
+}): (Ability | Reach)[] {
+  const { can, reach = USUAL_REACH } = driver;
+  return [
+    ...ABILITIES.filter((ability) => !can.has(ability)),
+    ...REACHES.filter((each) => !reach.includes(each)),
+  ];
 }
 
 function keysOf<T extends object>(table: T): (keyof T)[] {

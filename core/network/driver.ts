@@ -4,7 +4,7 @@
  */
 import type { Readable } from 'node:stream';
 import type { Jid } from '@posthorn/contract/jid.ts';
-import type { Ability } from './abilities.ts';
+import type { Ability, Reach } from './abilities.ts';
 import type { NetworkActions } from './actions.ts';
 import type { HistoryBatch, NetworkFact, PresenceUpdate } from './facts.ts';
 import type {
@@ -23,6 +23,8 @@ export interface NetworkDriver {
   readonly name: string;
   /** The abilities that it opts into by `abilitiesOf`; any other is refused with 501 before anything is queued or asked. */
   readonly can: ReadonlySet<Ability>;
+  /** Whom it reaches; absent: everybody who has a number. */
+  readonly reach?: readonly Reach[];
   /**
    * True when the same network id sent twice is one message, because the network drops the second or because the
    * driver sends the same encrypted bytes: then a send without an answer is repeated.
@@ -32,9 +34,19 @@ export interface NetworkDriver {
    * How many sends of a session may be without an answer at the same time. More than one only where it keeps
    * their order: it takes messages in the order of `send`, and none of them after one that it did not take
    * and did not refuse. What was without an answer when a session ended is sent again in order, under the
-   * same ids, so a driver that does not dedupe takes one.
+   * same ids, so a driver that does not dedupe takes one. With `order: 'chat'`: in how many chats at the same time.
    */
   readonly window: number;
+  /**
+   * `chat`: sends are in order within each chat and independent of those in others, so each chat has one under way.
+   * Absent: the sends of an instance are in one order.
+   */
+  readonly order?: 'chat';
+  /**
+   * `told`: an answer says only that the network accepted the message, and a receipt tells later what became of it, also
+   * when there was no answer. Absent: the answer is the outcome.
+   */
+  readonly outcome?: 'told';
   /**
    * Opens the session of one instance. Resolves when the connection is being attempted; what becomes
    * of it arrives at `sink`. Without `credentials` the instance is not paired yet and pairing begins.
@@ -46,12 +58,30 @@ export interface OpenRequest {
   instanceId: string;
   /** The shard lease under which the session is held; a network may refuse an older one. */
   epoch: number;
-  /** What an earlier `paired` gave; opaque to us, kept encrypted. */
+  /** What an earlier `paired` gave, or a user; opaque to us, kept encrypted. */
   credentials: unknown | null;
   /** What the session has to remember beyond its credentials. */
   keys: SessionKeys;
   /** The way out, `http://` or `socks5://` with its credentials; null: directly. */
   proxy: string | null;
+  /** What the network posted to this installation for the instance; absent where nothing takes it. */
+  inbox?: NetworkInbox;
+}
+
+/** What a network posted to us, oldest first, kept until the session has handed it over. */
+export interface NetworkInbox {
+  /** The oldest that wait, at most `limit`. Rejects when another worker owns the instance by now, as `done` does. */
+  next(limit: number): Promise<readonly PostedBody[]>;
+  /** What was posted is handed over, and will not come again. */
+  done(ids: readonly string[]): Promise<void>;
+  /** Calls back when something may have come; answers how to stop that. */
+  onArrival(look: () => void): () => void;
+}
+
+export interface PostedBody {
+  id: string;
+  /** The bytes as they came, whose signature was checked. */
+  body: Uint8Array;
 }
 
 /** Something that a session remembers: under `kind` and `id`, any JSON value. */
@@ -117,6 +147,8 @@ export interface NetworkSession {
 export interface SendReceipt {
   /** When the network took it. */
   at: Date;
+  /** How the network calls it where that makes the ids; quotes and reactions then name it by this. */
+  assignedId?: string;
 }
 
 /**
@@ -159,7 +191,8 @@ export interface PairedIdentity {
 }
 
 /**
- * `replaced`: a second login kicked this one, or its epoch was older than one seen before.
+ * `replaced`: a second login kicked this one, or its epoch was older than one seen before. `credentials_refused`: the
+ * network takes the given credentials no longer; they are kept, and a person has to act.
  * `logged_out`: unpaired from the phone, the credentials are void. `version_refused`: the network wants a newer
  * driver. `failed`: what the network sent could not be taken, and may come again in the next session. `closed`: by
  * `close`.
@@ -172,6 +205,7 @@ export type DisconnectReason =
   | 'banned'
   | 'hard_paused'
   | 'version_refused'
+  | 'credentials_refused'
   | 'closed';
 
 /** The network refused this message for good; `reason` is stable snake_case and reaches the event. */
@@ -187,11 +221,19 @@ export class SendRefused extends Error {
 /** The network cannot take this message now and may later; `reason` is what it fails with in the end. */
 export class SendDeferred extends Error {
   readonly reason: string;
-  constructor(reason: string) {
+  readonly backOff: BackOff | undefined;
+  constructor(reason: string, backOff?: BackOff) {
     super(`the network cannot take the message now: ${reason}`);
     this.name = 'SendDeferred';
     this.reason = reason;
+    this.backOff = backOff;
   }
+}
+
+/** How long the network wants nothing, and of what: of the chat of the message, or of the account. */
+export interface BackOff {
+  of: 'chat' | 'account';
+  forMs: number;
 }
 
 /** The network has taken or lost the message, and has not answered for so long that it is not sent again. */

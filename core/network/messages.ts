@@ -42,6 +42,8 @@ export interface MessageTarget {
 
 /** Media in the form in which the network takes it. */
 export interface OutboundMedia {
+  /** The same for the same bytes in the same form. */
+  key?: string;
   /** A fresh stream of the bytes each time. */
   open(): Promise<Readable>;
   mimeType: string;
@@ -57,8 +59,15 @@ export interface OutboundMedia {
 
 export interface NetworkReceipt {
   networkId: string;
-  /** `sent`: the network has taken a message after its send had ended as unanswered. */
-  kind: 'sent' | 'delivered' | 'read' | 'played';
+  /**
+   * `sent`: the network has taken a message after its send had ended as unanswered or as accepted. `failed`: it took it
+   * and will not deliver it.
+   */
+  kind: 'sent' | 'delivered' | 'read' | 'played' | 'failed';
+  /** With `failed`: why, in stable snake_case. */
+  reason?: string;
+  /** How the network calls it, as in the receipt of its send. */
+  assignedId?: string;
   /** The chat the message was sent to; `status@broadcast` for a status. */
   chat: Jid;
   /** Who received or read it; for `sent` the account itself. */

@@ -26,6 +26,7 @@ import type { Clock } from '../platform/process/clock.ts';
 import type { Trace } from '../platform/tracing/trace.ts';
 import { type AcceptKnowledge, type AcceptRows, readForAccept } from './accept-sql.ts';
 import { acceptedFor, idleQueues } from './accepted-pages.ts';
+import { reachRefusal } from './conversation-window.ts';
 import { forcedAudit } from './forced-audit.ts';
 import type { AcceptedFor, LocalQueues } from './local-queues.ts';
 import type { AcceptedSend, SendCommand } from './send-command.ts';
@@ -37,7 +38,7 @@ export interface Acceptor {
   /**
    * Accepts one send durably: when it resolves, the message will be sent. Throws ApiError: 404
    * INSTANCE_NOT_FOUND, MESSAGE_NOT_FOUND (quoted UUID); 409 INSTANCE_NOT_CONNECTED, INSTANCE_BANNED,
-   * INSTANCE_HARD_PAUSED, PASSIVE_MODE_ENABLED, BLOCKED_*; 403 COMPANY_SUSPENDED; 501 NOT_IMPLEMENTED; 422
+   * INSTANCE_HARD_PAUSED, PASSIVE_MODE_ENABLED, CONVERSATION_WINDOW_CLOSED, BLOCKED_*; 403 COMPANY_SUSPENDED; 501 NOT_IMPLEMENTED; 422
    * IDEMPOTENCY_KEY_REUSED; 503 SERVICE_UNAVAILABLE when the database can't say in time: the key tells the outcome.
    */
   acceptSend(command: SendCommand): Promise<AcceptedSend>;
@@ -180,13 +181,10 @@ function decide(
   if (unfit) return unfit;
   if (command.refusal) return command.refusal;
   const { message } = command;
-
-  let quotedNetworkId: string | undefined = message.quotedId;
-  if (send.quotedId) {
-    const quoted = known.quoted.get(send.quotedId);
-    if (!quoted || quoted.instance_id !== command.instanceId) return apiError('MESSAGE_NOT_FOUND');
-    quotedNetworkId = quoted.network_id ?? networkIdOf(send.quotedId);
-  }
+  const unreachable = reachRefusal(instance.lacks, known.openChats, { ...command, chatJid: message.chatJid });
+  if (unreachable) return unreachable;
+  const quotedNetworkId = quotedIdOf(send, known);
+  if (quotedNetworkId === null) return apiError('MESSAGE_NOT_FOUND');
 
   const settings = settingsOf(instance.settings);
   const contactKey = `${command.instanceId} ${message.chatJid}`;
@@ -236,6 +234,17 @@ function decide(
     createdAtMs: now.getTime(),
   });
   return { ...accepted, status: 'queued', replayed: false };
+}
+
+/** The network's id of the quoted message; null when it is not one of this instance. */
+function quotedIdOf(
+  { command, quotedId }: IdentifiedSend,
+  known: AcceptKnowledge,
+): string | null | undefined {
+  if (!quotedId) return command.message?.quotedId;
+  const quoted = known.quoted.get(quotedId);
+  if (!quoted || quoted.instance_id !== command.instanceId) return null;
+  return quoted.network_id ?? networkIdOf(quotedId);
 }
 
 /** A subscription that is suspended has disconnected its instances: that is what a send hears first. */

@@ -5,6 +5,7 @@ import type { ContactState } from '../guard/guard.ts';
 import { lacksSql } from '../instances/driver-abilities.ts';
 import type { InstanceSettings } from '../instances/settings.ts';
 import type { Sql } from '../platform/database/db.ts';
+import { readOpenChats, waitsForPeople } from './conversation-window.ts';
 import type { SendCommand } from './send-command.ts';
 import { type KnownContent, readContents, type SentContent } from './sent-contents.ts';
 
@@ -20,6 +21,8 @@ export interface AcceptKnowledge {
   contacts: Map<string, ContactState>;
   contactRows: Map<string, ContactRow>;
   quoted: Map<string, { instance_id: string; network_id: string | null }>;
+  /** Where the network waits for people to write first: the chats in which somebody has. */
+  openChats: ReadonlySet<string>;
 }
 
 interface InstanceRow {
@@ -123,6 +126,7 @@ export async function readForAccept(
     ],
   });
   const row = found.rows[0]!;
+  const waiting = new Set(row.instances?.flatMap(({ id, lacks }) => (waitsForPeople(lacks) ? [id] : [])));
   const contents = row.contents ? await readContents(client, row.contents) : new Map<string, SentContent>();
   return {
     instances: new Map(row.instances?.map((instance) => [instance.id, instance])),
@@ -136,6 +140,11 @@ export async function readForAccept(
       ]),
     ),
     contactRows: new Map(),
+    openChats: await readOpenChats(
+      client,
+      wanted.contacts.filter(({ instanceId }) => waiting.has(instanceId)),
+      wanted.now,
+    ),
     quoted: new Map(row.quoted?.map(({ id, ...quoted }) => [id, quoted])),
   };
 }

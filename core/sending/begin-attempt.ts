@@ -12,3 +12,10 @@ export async function beginAttempt(db: Db, attempt: { taskId: string; lease: Lea
   );
   if (rowCount === 0) throw new Error('the task was finished by another');
 }
+
+/** Takes the note back: the network said that it did not take the message. Rejects with LeaseLost. */
+export async function endAttempt(db: Db, attempt: { taskId: string; lease: Lease }): Promise<void> {
+  await underLease(db, attempt.lease, (sql) =>
+    sql.query('UPDATE outbox SET attempts = greatest(0, attempts - 1) WHERE task_id = $1', [attempt.taskId]),
+  );
+}

@@ -23,6 +23,8 @@ export interface PendingTask {
   createdAt: Date;
   /** The instance's settings, read with the task: a task that was accepted after a change has the changed ones. */
   settings: InstanceSettings;
+  /** Since when its queue waits for the network to tell what became of it; Unix ms. */
+  awaitedSinceMs?: number;
 }
 
 export interface PendingQuery {

@@ -57,6 +57,7 @@ describe('chats', () => {
       pinned: false,
       muted: false,
       muted_until: null,
+      window_until: null,
       labels: [],
       last_message: {
         message_id: received.data.message_ids[0],

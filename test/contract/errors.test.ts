@@ -32,11 +32,11 @@ describe('the error catalogue', () => {
     );
   });
 
-  it('adds no code of its own but those for bodies that are too large or too slow', () => {
+  it('adds no code of its own but those for bodies that are too large or too slow, and for official numbers', () => {
     const known = new Set([...Object.keys(SPEC_CODES), ...SPEC_CODES_WITHOUT_STATUS]);
     assert.deepEqual(
       Object.keys(catalogue).filter((code) => !known.has(code)),
-      ['PAYLOAD_TOO_LARGE', 'REQUEST_TIMEOUT'],
+      ['PAYLOAD_TOO_LARGE', 'REQUEST_TIMEOUT', 'CREDENTIALS_REFUSED', 'CONVERSATION_WINDOW_CLOSED'],
     );
   });
 
@@ -57,7 +57,9 @@ describe('the error catalogue', () => {
     const named = Object.keys(catalogue).filter((code) =>
       catalogue[code]!.message.includes('X-Force-Send: true'),
     );
-    const passed = Object.keys(catalogue).filter((code) => /^BLOCKED_|^PASSIVE_MODE_/.test(code));
+    const passed = Object.keys(catalogue).filter((code) =>
+      /^BLOCKED_|^PASSIVE_MODE_|^CONVERSATION_WINDOW_/.test(code),
+    );
     assert.deepEqual(named, passed);
   });
 

@@ -24,6 +24,11 @@ test('proof that a message of unknown outcome was sent takes its failure back', 
   assert.deepEqual(stepsBetween('failed', 'sent', 'outcome_unknown'), ['sent']);
   assert.deepEqual(stepsBetween('failed', 'read', 'outcome_unknown'), ['sent', 'delivered', 'read']);
   assert.deepEqual(stepsBetween('failed', 'failed', 'outcome_unknown'), []);
+  // What the network itself tells is a proof, too.
+  assert.deepEqual(stepsBetween('failed', 'failed', 'outcome_unknown', true), ['failed']);
+  assert.deepEqual(stepsBetween('failed', 'failed', 'undeliverable', true), []);
+  assert.deepEqual(stepsBetween('sent', 'failed', null, true), ['failed']);
+  assert.deepEqual(stepsBetween('delivered', 'failed', null, true), []);
 });
 
 test('whatever arrives, however often and in whatever order, no step is told twice and none goes back', () => {

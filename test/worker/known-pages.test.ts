@@ -57,6 +57,7 @@ async function startQueue(t: { after(done: () => unknown): void }): Promise<Test
     media: { prepare: async () => assert.fail('no media here') },
     random: () => 0,
     beginAttempt: async () => undefined,
+    endAttempt: async () => undefined,
     noteTyping: async () => undefined,
     recordChange: async () => 'recorded',
     recorder: {

@@ -4,7 +4,7 @@ import { isChange } from './outbound.ts';
 import type { QueueContext } from './queue-context.ts';
 import * as progress from './queue-progress.ts';
 import { isReady, sendTask, type TaskOutcome } from './send-task.ts';
-import { afterOutcome } from './task-book.ts';
+import { ALL_CHATS, afterOutcome } from './task-book.ts';
 import { traceAttempt } from './trace-task.ts';
 
 /** Maximum sends of one instance whose outcome is not recorded yet. */
@@ -63,7 +63,7 @@ async function nextEvent(queue: QueueContext): Promise<void> {
   if (answered) await concludeUntil(queue, inFlight.size - 1);
 }
 
-async function readPage(queue: QueueContext, afterSeq: number): Promise<PendingTask[]> {
+export async function readPage(queue: QueueContext, afterSeq: number): Promise<PendingTask[]> {
   // Read this before forgetting cancelled tasks: the page may still contain them.
   const known = takeKnown(queue, afterSeq);
   if (known.length > 0) return known;
@@ -121,24 +121,24 @@ async function concludeUntil(queue: QueueContext, left: number): Promise<void> {
 }
 
 /** Without a session, pending tasks are looked up again once there is one. */
-function canSend(queue: QueueContext): boolean {
+export function canSend(queue: QueueContext): boolean {
   if (queue.session && !queue.stopping.signal.aborted) return true;
   queue.state = progress.afterInterruption(queue.state);
   return false;
 }
 
 /** False if there is no session; throws if the task must be tried again. */
-async function handle(queue: QueueContext, task: PendingTask): Promise<boolean> {
+export async function handle(queue: QueueContext, task: PendingTask): Promise<boolean> {
   if (!canSend(queue)) return false;
   queue.state = progress.onPrepare(queue.state);
-  queue.preparing = { taskId: task.taskId, cancelling: new AbortController() };
+  queue.preparing.set(task.taskId, new AbortController());
   const outcome = await attempt(queue, queue.session!, task)
     .catch((err) => {
       queue.book.abandon(task.taskId);
       throw err;
     })
     .finally(() => {
-      queue.preparing = null;
+      queue.preparing.delete(task.taskId);
       queue.state = progress.afterPrepare(queue.state);
     });
   await conclude(queue, task, outcome);
@@ -165,7 +165,7 @@ function scopeOf(queue: QueueContext, task: PendingTask) {
     ...queue.options,
     pacer: queue.pacer,
     signal: queue.stopping.signal,
-    cancelled: queue.preparing?.cancelling.signal,
+    cancelled: queue.preparing.get(task.taskId)?.signal,
     begin() {
       queue.state = progress.afterPrepare(queue.state);
       return queue.book.begin(task.taskId);
@@ -173,11 +173,11 @@ function scopeOf(queue: QueueContext, task: PendingTask) {
   };
 }
 
-async function conclude(queue: QueueContext, task: PendingTask, outcome: TaskOutcome): Promise<void> {
+export async function conclude(queue: QueueContext, task: PendingTask, outcome: TaskOutcome): Promise<void> {
   queue.state = progress.afterAttempt(queue.state, performance.now());
   const next = afterOutcome(task, outcome, queue.deps.clock.now(), queue.deferral);
   if (next === null) return;
-  if ('retryAtMs' in next) return queue.book.defer(task, next.retryAtMs);
+  if ('retryAtMs' in next) return defer(queue, task, next, outcome);
   queue.deps.counts?.onSendEnd(next.end.to, next.end.at.getTime() - task.createdAt.getTime());
   const sinceMs = performance.now();
   const recorded = queue.outcomes.keep(task, next.end);
@@ -203,4 +203,20 @@ async function traceRecord(
     attributes: { 'posthorn.instance_id': options.instanceId },
     failure: isRecorded ? undefined : 'not_recorded',
   });
+}
+
+function defer(
+  { book, options }: QueueContext,
+  task: PendingTask,
+  { retryAtMs, awaitedSinceMs }: { retryAtMs: number; awaitedSinceMs?: number },
+  outcome: TaskOutcome,
+): void {
+  // From now on it counts as sent once: what is due is then its failure.
+  const waiting =
+    awaitedSinceMs === undefined ? task : { ...task, attempts: Math.max(1, task.attempts), awaitedSinceMs };
+  if (outcome.to === 'deferred' && options.order === 'chat') {
+    const held = outcome.backOff?.of === 'account' ? ALL_CHATS : task.chatJid;
+    book.hold(held, { untilMs: retryAtMs, reason: outcome.reason });
+  }
+  book.defer(waiting, retryAtMs);
 }

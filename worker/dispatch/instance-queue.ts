@@ -2,6 +2,7 @@ import { LeaseLost } from '@posthorn/core/instances/lock-leases.ts';
 import type { NetworkSession } from '@posthorn/core/network/driver.ts';
 import { startLoop } from '@posthorn/core/platform/process/loop.ts';
 import type { PendingPage } from '@posthorn/core/sending/local-queues.ts';
+import { drainChats } from './drain-chats.ts';
 import { drain, retryDeferred } from './drain-queue.ts';
 import {
   createQueueContext,
@@ -48,6 +49,7 @@ export interface InstanceQueue {
  * If the outcome of a send is unknown, it and all sends after it are repeated in order. Tasks that need
  * preparation (media, typing) wait until the network has answered the earlier ones. A task that the network
  * cannot take now is deferred, so it does not block others.
+ * With `order: 'chat'` that holds for each chat alone (drain-chats.ts).
  */
 export function startInstanceQueue(deps: InstanceQueueDeps, options: InstanceQueueOptions): InstanceQueue {
   const queue = createQueueContext(deps, options);
@@ -108,8 +110,11 @@ async function work(queue: QueueContext): Promise<boolean> {
   queue.state = progress.afterRest(queue.state, performance.now());
   if (hasMore()) {
     queue.state = progress.onRead(queue.state);
-    await retryDeferred(queue);
-    await drain(queue);
+    if (queue.options.order === 'chat') await drainChats(queue);
+    else {
+      await retryDeferred(queue);
+      await drain(queue);
+    }
     if (hasMore()) return true;
   }
   queue.state = progress.onIdle(queue.state);
@@ -121,8 +126,7 @@ async function cancel(
   tasks: readonly TaskRef[],
 ): Promise<{ cancelled: string[]; underWay: string[] }> {
   const { underWay, cancelled } = queue.book.cancel(tasks);
-  const { preparing } = queue;
-  if (preparing && cancelled.some(({ taskId }) => taskId === preparing.taskId)) preparing.cancelling.abort();
+  for (const { taskId } of cancelled) queue.preparing.get(taskId)?.abort();
   const at = queue.deps.clock.now();
   const recorded = await Promise.all(
     cancelled.map(async (task) => {

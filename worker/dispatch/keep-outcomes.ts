@@ -92,10 +92,10 @@ export function recordEnd(
   deps: Pick<OutcomeDeps, 'recorder' | 'recordChange'>,
   lease: Lease,
   task: TaskRef,
-  { at, to, reason, wireState }: TaskEnd,
+  { at, to, reason, wireState, assignedId }: TaskEnd,
 ): Promise<Recorded> {
   const { taskId, messageId } = task;
-  if (!isChange(task)) return deps.recorder.push({ messageId, lease, to, at, reason, wireState });
+  if (!isChange(task)) return deps.recorder.push({ messageId, lease, to, at, reason, wireState, assignedId });
   const operation = task.operation as EndedChange['operation'];
   const failure = { reason: reason ?? 'send_failed', wireState: wireState ?? 'not_sent' } as const;
   return deps.recordChange({ taskId, operation, lease, at, ...(to === 'failed' ? { failure } : {}) });

@@ -33,8 +33,10 @@ export interface InstanceQueueOptions {
   lease: Lease;
   /** Whether the network drops a second message with the same id. */
   dedupes: boolean;
-  /** How many unanswered sends the network may have. */
+  /** How many unanswered sends the network may have; see `NetworkDriver`. */
   window: number;
+  order?: 'chat' | undefined;
+  outcome?: 'told' | undefined;
   /** Minimum time between two sends; 0: none. */
   pacingMinMs: number;
   /** Maximum typing time for a text; 0: no typing. */
@@ -53,8 +55,8 @@ export interface QueueContext {
   outcomes: OutcomeKeeper;
   inFlight: InFlight;
   session: NetworkSession | null;
-  /** The one task being prepared for the network, and the signal that cancels it. */
-  preparing: { taskId: string; cancelling: AbortController } | null;
+  /** The tasks being prepared for the network, and what cancels each. */
+  preparing: Map<string, AbortController>;
   state: progress.QueueProgress;
   /** A page the acceptor knows to be everything that comes next. */
   page: PendingPage | null;
@@ -92,7 +94,7 @@ export function createQueueContext(deps: InstanceQueueDeps, options: InstanceQue
     inFlight: createInFlight(),
     woken: Promise.withResolvers(),
     session: null,
-    preparing: null,
+    preparing: new Map(),
     page: null,
     state: progress.newProgress(performance.now()),
     untold: [],

@@ -4,10 +4,12 @@ import { MediaUnusable } from '@posthorn/core/media/media-port.ts';
 import { OUTCOME_UNKNOWN } from '@posthorn/core/messages/progress.ts';
 import type { Progress } from '@posthorn/core/messages/record-progress.ts';
 import {
+  type BackOff,
   type NetworkSession,
   SendDeferred,
   SendRefused,
   SendUnanswered,
+  SendUnavailable,
 } from '@posthorn/core/network/driver.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { PendingTask } from '@posthorn/core/sending/load-pending.ts';
@@ -20,6 +22,8 @@ export interface SendTaskDeps {
   media: MediaPreparer;
   /** Durably notes that a send begins, for networks that don't drop duplicates. */
   beginAttempt(attempt: { taskId: string; lease: Lease }): Promise<void>;
+  /** Durably notes that the network did not take what was begun. */
+  endAttempt(attempt: { taskId: string; lease: Lease }): Promise<void>;
   /** Notes how long a task is being typed. */
   noteTyping(typing: { taskId: string; lease: Lease; forMs: number }): Promise<void>;
   /** A number in [0, 1), for the humanize delay. */
@@ -31,6 +35,8 @@ export interface SendTaskScope {
   lease: Lease;
   /** Whether the network drops a second message with the same id. */
   dedupes: boolean;
+  /** `told`: the outcome of a send comes after its answer, and without one. */
+  outcome?: 'told' | undefined;
   pacer: Pacer;
   /** Maximum typing time for a text; 0: no typing. */
   typingMaxMs: number;
@@ -41,10 +47,14 @@ export interface SendTaskScope {
   begin(): boolean;
 }
 
-/** How a task ended; `deferred`: the network may take it later, `cancelled`: the network never saw it. */
+/**
+ * How a task ended. `accepted`: the network has it and tells later what became of it. `deferred`: the network may take it
+ * later. `unanswered`: it may have taken it, and will tell if it has. `cancelled`: the network never saw it.
+ */
 export type TaskOutcome =
-  | (Pick<Progress, 'at' | 'reason' | 'wireState'> & { to: 'sent' | 'failed' })
-  | { to: 'deferred'; reason: string }
+  | (Pick<Progress, 'at' | 'reason' | 'wireState' | 'assignedId'> & { to: 'sent' | 'accepted' | 'failed' })
+  | { to: 'deferred'; reason: string; backOff?: BackOff | undefined }
+  | { to: 'unanswered' }
   | { to: 'cancelled' };
 
 /** Sends one task. Throws if the outcome is unknown and the send may be repeated. */
@@ -60,7 +70,11 @@ export async function sendTask(
     reason,
     wireState,
   });
-  if (!scope.dedupes && task.attempts > 0) return failed(OUTCOME_UNKNOWN, 'unknown');
+  if (!scope.dedupes && task.attempts > 0) {
+    const isAwaited = scope.outcome === 'told' && task.awaitedSinceMs === undefined;
+    return isAwaited ? { to: 'unanswered' } : failed(OUTCOME_UNKNOWN, 'unknown');
+  }
+  let hasBegun = false;
   try {
     const needed = mediaOf(task);
     const media =
@@ -74,12 +88,19 @@ export async function sendTask(
     if (scope.pacer.isOn) await scope.pacer.turn(scope.signal);
     if (!scope.begin()) return { to: 'cancelled' };
     if (!scope.dedupes) await deps.beginAttempt({ taskId: task.taskId, lease: scope.lease });
+    hasBegun = true;
     const receipt = await session.send(outboundOf(task, media ?? undefined)).finally(scope.pacer.sent);
-    return { to: 'sent', at: receipt.at };
+    const { at, assignedId } = receipt;
+    return { to: scope.outcome === 'told' ? 'accepted' : 'sent', at, assignedId };
   } catch (err) {
     if (err instanceof SendRefused || err instanceof MediaUnusable) return failed(err.reason);
     if (err instanceof SendUnanswered) return failed(OUTCOME_UNKNOWN, 'unknown');
-    if (err instanceof SendDeferred) return { to: 'deferred', reason: err.reason };
+    if (err instanceof SendDeferred) {
+      // The network did not take it: whoever finds the task after a crash may send it.
+      if (hasBegun && !scope.dedupes) await deps.endAttempt({ taskId: task.taskId, lease: scope.lease });
+      return { to: 'deferred', reason: err.reason, backOff: err.backOff };
+    }
+    if (err instanceof SendUnavailable && scope.outcome === 'told' && hasBegun) return { to: 'unanswered' };
     throw err;
   }
 }

@@ -4,6 +4,8 @@ import type { TaskOutcome } from './send-task.ts';
 /** A task the network could not take is retried until it is this old (SND-28). */
 const SEND_EXPIRES_MS = 10 * 60_000;
 const DEFERRED_RETRY_MS = 5_000;
+/** How long the network has to tell what became of a send that it did not answer (SND-50). */
+const UNANSWERED_MS = 15 * 60_000;
 /** Tries for a record that the database refuses; an unreachable database does not count. */
 const RECORD_TRIES = 10;
 
@@ -11,9 +13,14 @@ const RECORD_TRIES = 10;
 export interface Deferral {
   expiresMs: number;
   retryMs: number;
+  /** How long an unanswered send is waited for; default {@link UNANSWERED_MS}. */
+  unansweredMs?: number;
 }
 
 export const DEFERRAL: Deferral = { expiresMs: SEND_EXPIRES_MS, retryMs: DEFERRED_RETRY_MS };
+
+/** The chat of a back-off that holds for all chats of the account. */
+export const ALL_CHATS = '';
 
 /** The ids of a task that recording its end needs. */
 export type TaskRef = Pick<PendingTask, 'taskId' | 'messageId' | 'operation'>;
@@ -27,11 +34,14 @@ export function afterOutcome(
   outcome: TaskOutcome,
   now: Date,
   deferral: Deferral,
-): { retryAtMs: number } | { end: TaskEnd } | null {
+): { retryAtMs: number; awaitedSinceMs?: number } | { end: TaskEnd } | null {
+  const nowMs = now.getTime();
   if (outcome.to === 'cancelled') return null;
+  if (outcome.to === 'unanswered')
+    return { retryAtMs: nowMs + (deferral.unansweredMs ?? UNANSWERED_MS), awaitedSinceMs: nowMs };
   if (outcome.to !== 'deferred') return { end: outcome };
-  if (now.getTime() - task.createdAt.getTime() < deferral.expiresMs)
-    return { retryAtMs: now.getTime() + deferral.retryMs };
+  if (nowMs - task.createdAt.getTime() < deferral.expiresMs)
+    return { retryAtMs: nowMs + (outcome.backOff?.forMs ?? deferral.retryMs) };
   return { end: { to: 'failed', at: now, reason: outcome.reason, wireState: 'not_sent' } };
 }
 
@@ -64,8 +74,18 @@ export interface TaskBook {
   /** Its end is recorded, or this worker will never record it. */
   settle(taskId: string): void;
   defer(task: PendingTask, retryAtMs: number): void;
+  /** Nothing goes to this chat, or to {@link ALL_CHATS}, until then. */
+  hold(chat: string, hold: Hold): void;
+  /** What holds this chat now, or null. */
+  holdOf(chat: string, nowMs: number): Hold | null;
+  /** Whether the task is at the network, deferred, or ended and not recorded. */
+  has(taskId: string): boolean;
+  /** The number of tasks that wait for their time. */
+  deferredCount(): number;
   hasDeferred(): boolean;
   due(nowMs: number): PendingTask[];
+  /** The same in their order, and they wait no longer. */
+  takeDue(nowMs: number): PendingTask[];
   isCancelled(taskId: string): boolean;
   /** Splits tasks into those in progress and those that from now on are never sent. */
   cancel<T extends TaskRef>(tasks: readonly T[]): { underWay: T[]; cancelled: T[] };
@@ -75,12 +95,19 @@ export interface TaskBook {
   forgetCancelled(): void;
 }
 
+/** A back-off that the network asked for, and what a message fails with that it outlasts. */
+export interface Hold {
+  untilMs: number;
+  reason: string;
+}
+
 export function createTaskBook(): TaskBook {
   /** Tasks at the network or already answered whose end is not recorded. */
   const underWay = new Set<string>();
   /** Tasks that must not be sent, and whether their cancellation is recorded. */
   const cancelled = new Map<string, 'recorded' | 'unrecorded'>();
   const deferred = new Map<string, { task: PendingTask; retryAtMs: number }>();
+  const holds = new Map<string, Hold>();
   return {
     begin(taskId) {
       if (cancelled.has(taskId)) return false;
@@ -97,10 +124,24 @@ export function createTaskBook(): TaskBook {
       underWay.delete(task.taskId);
       deferred.set(task.taskId, { task, retryAtMs });
     },
+    hold: (chat, hold) => void holds.set(chat, hold),
+    holdOf(chat, nowMs) {
+      const hold = holds.get(chat);
+      if (!hold || hold.untilMs > nowMs) return hold ?? null;
+      holds.delete(chat);
+      return null;
+    },
+    has: (taskId) => deferred.has(taskId) || underWay.has(taskId),
+    deferredCount: () => deferred.size,
     hasDeferred: () => deferred.size > 0,
     due(nowMs) {
       if (deferred.size === 0) return [];
       return [...deferred.values()].flatMap(({ task, retryAtMs }) => (retryAtMs <= nowMs ? [task] : []));
+    },
+    takeDue(nowMs) {
+      const due = this.due(nowMs).sort((one, other) => one.seq - other.seq);
+      for (const { taskId } of due) deferred.delete(taskId);
+      return due;
     },
     isCancelled: (taskId) => cancelled.has(taskId),
     cancel(tasks) {

@@ -92,6 +92,7 @@ function unusableOf(err: unknown, type: string): MediaUnusable | null {
 function preparedOf(storage: Storage, stored: StoredMedia, variant: MediaVariant): OutboundMedia {
   const key = variant.storageKey ?? stored.storageKey;
   return {
+    key,
     open: () => openAgain(storage, key),
     mimeType: variant.mimeType,
     fileName: stored.fileName,

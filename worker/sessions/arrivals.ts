@@ -148,13 +148,14 @@ async function recordReceipt(context: ArrivalsPipeline, receipt: NetworkReceipt)
 async function isOfUnknown(context: ArrivalsPipeline, receipt: NetworkReceipt): Promise<boolean> {
   const { deps, scope } = context;
   const { instanceId, lease } = scope;
-  const { networkId, kind, by, at } = receipt;
+  const { networkId, kind, by, at, reason, assignedId } = receipt;
   let isUnknown = false;
   const onUnknown = () => {
     isUnknown = true;
   };
   const named = { instanceId, networkId, onUnknown };
-  await deps.recorder.push({ messageId: messageIdOf(networkId), named, lease, to: kind, by, at });
+  const told = { to: kind, by, at, reason, assignedId, isToldByNetwork: true };
+  await deps.recorder.push({ messageId: messageIdOf(networkId), named, lease, ...told });
   return isUnknown;
 }
 

@@ -14,6 +14,8 @@ export function fencedDriver(driver: NetworkDriver, pulse: Pick<Pulse, 'isAlive'
     name: driver.name,
     dedupes: driver.dedupes,
     window: driver.window,
+    ...(driver.order ? { order: driver.order } : {}),
+    ...(driver.outcome ? { outcome: driver.outcome } : {}),
     can: driver.can,
     async open(request, sink) {
       checkPulse();

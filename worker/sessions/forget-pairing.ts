@@ -1,6 +1,7 @@
+import { createInbox } from '@posthorn/core/instances/keep-inbox.ts';
 import { createSessionKeys } from '@posthorn/core/instances/keep-session-keys.ts';
 import { endPairing } from '@posthorn/core/instances/pairing.ts';
-import type { SessionKeys } from '@posthorn/core/network/driver.ts';
+import type { NetworkInbox, SessionKeys } from '@posthorn/core/network/driver.ts';
 import { record } from './record-transition.ts';
 import type { SessionContext } from './session-context.ts';
 import { planForgetting } from './session-decisions.ts';
@@ -8,6 +9,15 @@ import { planForgetting } from './session-decisions.ts';
 /** The session keys stored for the instance. */
 export function keysOf({ deps, row, lease }: SessionContext): SessionKeys {
   return createSessionKeys(deps, { companyId: row.companyId, instanceId: row.id, lease });
+}
+
+/** What the network posted for the instance. */
+export function inboxOf({ deps, row, lease, lookers }: SessionContext): NetworkInbox {
+  const onArrival = (look: () => void) => {
+    lookers.add(look);
+    return () => void lookers.delete(look);
+  };
+  return { ...createInbox(deps.db, { instanceId: row.id, lease }), onArrival };
 }
 
 /** Removes the data of an ended pairing and notifies users once. */

@@ -10,7 +10,7 @@ import {
 import { createLoneTimer } from '@posthorn/core/platform/process/lone-timer.ts';
 import { startInstanceQueue } from '../dispatch/instance-queue.ts';
 import { createArrivals } from './arrivals.ts';
-import { forgetPairing, keysOf } from './forget-pairing.ts';
+import { forgetPairing, inboxOf, keysOf } from './forget-pairing.ts';
 import { giveCode } from './give-code.ts';
 import { createOnlineKeeper } from './keep-online.ts';
 import { createPresenceWatch } from './keep-watching.ts';
@@ -42,6 +42,9 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
     network: () => held.session,
     noteAnswer: (answer) =>
       noteAnswer({ arrivals: held.arrivals, watch: held.watch, clock: deps.clock }, answer),
+    lookAtInbox() {
+      for (const look of held.lookers) look();
+    },
     lateMs: () => (held.row.state === 'CONNECTED' ? queue.lateMs() : 0),
     reconcile: () =>
       steps.step('reconcile', async () => {
@@ -109,10 +112,13 @@ function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): Sessio
     arrivals: createArrivals(deps, scope),
     online: createOnlineKeeper(driver, log),
     watch: createPresenceWatch(log),
+    lookers: new Set(),
     queue: startInstanceQueue(deps, {
       ...scope,
       dedupes: driver.dedupes,
       window: driver.window,
+      order: driver.order,
+      outcome: driver.outcome,
       pacingMinMs: deps.pacingMinMs(row.driver),
       typingMaxMs: deps.typingMaxMs,
     }),
@@ -157,6 +163,7 @@ async function open(held: SessionContext): Promise<void> {
         credentials,
         keys: keysOf(held),
         proxy: row.proxy && deps.cipher.open<string>(row.proxy),
+        inbox: inboxOf(held),
       },
       createSink(held, held.opening),
     );

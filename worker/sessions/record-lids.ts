@@ -1,4 +1,4 @@
-import { isLidJid } from '@posthorn/contract/jid.ts';
+import { isAnonymousJid } from '@posthorn/contract/jid.ts';
 import { recordLids } from '@posthorn/core/lids/record-lids.ts';
 import type { NetworkFact } from '@posthorn/core/network/facts.ts';
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
@@ -15,5 +15,5 @@ export const lidRecorders = {
 
 /** Whether both ids are valid. */
 export function isPair({ lid, phone }: { lid: unknown; phone: unknown }): boolean {
-  return typeof lid === 'string' && isLidJid(lid) && typeof phone === 'string' && PHONE.test(phone);
+  return typeof lid === 'string' && isAnonymousJid(lid) && typeof phone === 'string' && PHONE.test(phone);
 }

@@ -16,7 +16,7 @@ import { DAY_MS } from '@posthorn/core/platform/durations.ts';
 export type SanitizedMessage = InboundMessage & { incomplete?: 'content_cut' | 'content_unreadable' };
 
 /** Ids and addresses are indexed, and index entries have a maximum size; no network has longer ones. */
-const ID = /^[\x21-\x7e]{1,128}$/;
+const ID = /^[\x21-\x7e]{1,160}$/;
 const NAME_MAX_CHARS = 256;
 const FILE_NAME_MAX_CHARS = 1024;
 const TYPE_MAX_CHARS = 128;
@@ -52,7 +52,8 @@ export function sanitizeMessage(message: InboundMessage, now: Date): SanitizedMe
 
 export function sanitizeReceipt(receipt: NetworkReceipt, now: Date): NetworkReceipt | null {
   if (!isId(receipt.networkId) || !isId(receipt.chat) || !isId(receipt.by)) return null;
-  return { ...receipt, at: sanitizeDate(receipt.at, now) };
+  const { assignedId, ...rest } = receipt;
+  return { ...rest, ...(isId(assignedId) ? { assignedId } : {}), at: sanitizeDate(receipt.at, now) };
 }
 
 export function sanitizeChange(change: NetworkChange, now: Date): NetworkChange | null {

@@ -48,6 +48,8 @@ export interface InstanceSession {
   network(): NetworkSession | null;
   /** Stores the effects of a network answer on anyone other than the caller. Rejects if that fails. */
   noteAnswer(answer: NetworkAnswer): Promise<void>;
+  /** The network may have posted something for it. */
+  lookAtInbox(): void;
   /** How long work has made no progress while users see the instance as connected. */
   lateMs(): number;
   /** Reads the row again and moves toward its desired state. */
@@ -90,4 +92,6 @@ export interface SessionContext {
   online: OnlineKeeper;
   watch: PresenceWatch;
   queue: InstanceQueue;
+  /** Called when the network may have posted something. */
+  lookers: Set<() => void>;
 }

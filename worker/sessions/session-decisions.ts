@@ -96,6 +96,12 @@ export function afterEnd(
         retry: VERSION_RETRY_MS,
       };
     }
+    case 'credentials_refused':
+      // No try of ours changes that. The credentials stay: a person gives others, or connects once they hold again.
+      return {
+        grace: 'ends',
+        transition: { to: 'DISCONNECTED', reason, fields: { wanted: 'disconnected' } },
+      };
     case 'replaced': {
       // Another login uses the account, and opening again would end that one. No process opens it until a
       // person connects it.
@@ -126,7 +132,8 @@ export function mayHaveRivalOwner(owner: {
  * connected.
  */
 export function isErrorTold(reason: DisconnectReason, state: SessionRow['state']): boolean {
-  return reason === 'failed' || (reason === 'connection_lost' && state !== 'CONNECTED');
+  if (reason === 'failed' || reason === 'credentials_refused') return true;
+  return reason === 'connection_lost' && state !== 'CONNECTED';
 }
 
 /**

@@ -62,7 +62,12 @@ export function startSessionManager(deps: SessionManagerDeps): SessionManager {
   });
   const looking = startLookingForWork({ ...deps, queues: () => queuesOf(shards) });
   deps.bus.on('instance', (instanceId) => void lookAt(deps, shards, instanceId));
-  deps.bus.onReset((up) => up && comparing.wake());
+  deps.bus.on('inbox', (instanceId) => findSession(shards, instanceId)?.lookAtInbox());
+  deps.bus.onReset((up) => {
+    if (!up) return;
+    comparing.wake();
+    for (const session of sessionsOf(shards)) session.lookAtInbox();
+  });
   return {
     acquire(lease) {
       shards.set(lease.shard, openShard(deps, lease));

@@ -27,6 +27,7 @@ export interface Bus {
  * - `events`: the log grew; payload company id. `deliveries`: webhook attempts are due.
  * - `calls`: there is an rpc request for an owner; payload its shard. `answers`: it is answered; payload the request's id.
  * - `workers`: a worker is to give its shards away; payload says which.
+ * - `inbox`: a network posted something for an instance; payload its id.
  * - `mail`: mails are due. `billing`: the billing worker has something to do; payload what.
  */
 export type BusChannel =
@@ -39,7 +40,8 @@ export type BusChannel =
   | 'billing'
   | 'calls'
   | 'workers'
-  | 'answers';
+  | 'answers'
+  | 'inbox';
 
 const RECONNECT_MS = 500;
 /** Tells the other processes that this one listens. */

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type {
   DisconnectReason,
   NetworkDriver,
+  NetworkInbox,
   NetworkSession,
   OpenRequest,
   OutboundMessage,
@@ -32,6 +33,7 @@ export interface Kept {
   epoch: number;
   credentials: unknown | null;
   keys: MemoryKeys;
+  inbox?: NetworkInbox;
 }
 
 export function newKept(): Kept {
@@ -108,8 +110,8 @@ export async function openRecorded(
     ...hearing(recorded),
     ...replaced,
   };
-  const { instanceId, epoch, credentials, keys } = kept;
-  const request: OpenRequest = { instanceId, epoch, credentials, keys, proxy };
+  const { instanceId, epoch, credentials, keys, inbox } = kept;
+  const request: OpenRequest = { instanceId, epoch, credentials, keys, proxy, ...(inbox ? { inbox } : {}) };
   recorded.session = await driver.open(request, sink);
   return recorded;
 }

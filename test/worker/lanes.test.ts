@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createLanes } from '@posthorn/worker/dispatch/lanes.ts';
+
+test('lanes keep order within a chat, work on so many chats at a time, and a chat with much to do delays no other', async () => {
+  const lanes = createLanes(2);
+  const done: string[] = [];
+  const underWay = new Set<string>();
+  let most = 0;
+  const push = (chat: string, nth: number) =>
+    lanes.push(chat, async () => {
+      assert.ok(!underWay.has(chat), 'one at a time in a chat');
+      underWay.add(chat);
+      most = Math.max(most, underWay.size);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      underWay.delete(chat);
+      done.push(`${chat}${nth}`);
+    });
+  for (let nth = 1; nth <= 10; nth += 1) push('a', nth);
+  for (const chat of ['b', 'c']) for (const nth of [1, 2]) push(chat, nth);
+  assert.equal(lanes.size, 14);
+  while (lanes.size > 0) await lanes.progress();
+  assert.equal(most, 2);
+  for (const chat of ['a', 'b', 'c']) {
+    const own = done.filter((each) => each.startsWith(chat)).map((each) => Number(each.slice(1)));
+    assert.deepEqual(
+      own,
+      own.toSorted((one, other) => one - other),
+    );
+  }
+  assert.ok(done.indexOf('c2') < done.indexOf('a6'), done.join(' '));
+  await lanes.progress();
+});

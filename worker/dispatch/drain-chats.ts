@@ -1,0 +1,111 @@
+import { PENDING_PAGE, type PendingTask } from '@posthorn/core/sending/load-pending.ts';
+import { canSend, conclude, handle, readPage } from './drain-queue.ts';
+import { createLanes, type Lanes } from './lanes.ts';
+import type { QueueContext } from './queue-context.ts';
+import * as progress from './queue-progress.ts';
+import { ALL_CHATS } from './task-book.ts';
+
+/** Tasks of one instance in memory at most, those included that a chat's back-off holds. */
+const HELD_MAX = 5_000;
+
+/** What one {@link drainChats} shares with its lanes. */
+interface Draining {
+  lanes: Lanes;
+  /** The first error: what has not begun by then is left for the next round. */
+  failure: { cause: unknown } | null;
+  /** The lowest seq of what was left, which is read again; infinite if nothing was. */
+  leftSeq: number;
+}
+
+/**
+ * Hands over all waiting tasks of a network that keeps order within each chat alone: each chat has one send under way, and
+ * up to `window` chats have. A chat or an account that the network holds back waits, and other chats go on. Returns once
+ * nothing is under way.
+ */
+export async function drainChats(queue: QueueContext): Promise<void> {
+  const draining: Draining = {
+    lanes: createLanes(queue.options.window),
+    failure: null,
+    leftSeq: Number.POSITIVE_INFINITY,
+  };
+  const { lanes } = draining;
+  let readSeq = queue.state.handledSeq;
+  let mayReadMore = true;
+  takeDue(queue, draining);
+  while (mayReadMore || lanes.size > 0) {
+    if (draining.failure || !canSend(queue)) break;
+    if (mayReadMore && lanes.size + queue.book.deferredCount() < HELD_MAX) {
+      const page = await readPage(queue, readSeq).catch((cause) => fail(draining, cause));
+      for (const task of page) take(queue, draining, task);
+      readSeq = page.at(-1)?.seq ?? readSeq;
+      mayReadMore = page.length === PENDING_PAGE;
+      continue;
+    }
+    if (lanes.size === 0) break;
+    queue.woken = Promise.withResolvers();
+    await Promise.race([lanes.progress(), queue.woken.promise]);
+    takeDue(queue, draining);
+    if (queue.state.mayHaveWork) {
+      queue.state = progress.onRead(queue.state);
+      mayReadMore = true;
+    }
+  }
+  while (lanes.size > 0) await lanes.progress();
+  // Read again before its end is recorded, a task would count as one whose outcome is unknown.
+  await queue.outcomes.all();
+  if (draining.leftSeq <= readSeq) {
+    const handledSeq = Math.min(queue.state.handledSeq, draining.leftSeq - 1);
+    queue.state = progress.afterInterruption(progress.afterTask(queue.state, handledSeq));
+  } else queue.state = progress.afterTask(queue.state, readSeq);
+  if (draining.failure) throw draining.failure.cause;
+}
+
+function fail(draining: Draining, cause: unknown): [] {
+  draining.failure ??= { cause };
+  return [];
+}
+
+function takeDue(queue: QueueContext, draining: Draining): void {
+  for (const task of queue.book.takeDue(queue.deps.clock.now().getTime()))
+    draining.lanes.push(task.chatJid, () => send(queue, draining, task));
+}
+
+function take(queue: QueueContext, draining: Draining, task: PendingTask): void {
+  // After an interruption a page may have tasks that this queue still holds.
+  if (queue.book.has(task.taskId)) return;
+  draining.lanes.push(task.chatJid, () => send(queue, draining, task));
+}
+
+async function send(queue: QueueContext, draining: Draining, task: PendingTask): Promise<void> {
+  try {
+    await accountIsFree(queue);
+    if (draining.failure || !canSend(queue)) return leave(draining, task);
+    const nowMs = queue.deps.clock.now().getTime();
+    const hold = task.awaitedSinceMs === undefined ? queue.book.holdOf(task.chatJid, nowMs) : null;
+    if (hold) {
+      const backOff = { of: 'chat', forMs: hold.untilMs - nowMs } as const;
+      return await conclude(queue, task, { to: 'deferred', reason: hold.reason, backOff });
+    }
+    await handle(queue, task);
+  } catch (cause) {
+    leave(draining, task);
+    fail(draining, cause);
+  }
+}
+
+function leave(draining: Draining, { seq }: PendingTask): void {
+  draining.leftSeq = Math.min(draining.leftSeq, seq);
+}
+
+/** An intended wait, as typing is. */
+async function accountIsFree(queue: QueueContext): Promise<void> {
+  const { book, deps, stopping } = queue;
+  for (;;) {
+    const nowMs = deps.clock.now().getTime();
+    const hold = book.holdOf(ALL_CHATS, nowMs);
+    if (!hold || stopping.signal.aborted) return;
+    queue.state = progress.onPrepare(queue.state);
+    await deps.clock.sleep(hold.untilMs - nowMs, stopping.signal).catch(() => undefined);
+    queue.state = progress.afterPrepare(queue.state);
+  }
+}
