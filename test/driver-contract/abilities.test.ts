@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Operation } from '@posthorn/contract/message-types.ts';
-import { ABILITIES, type ACTIONS, abilitiesOf, type Composers } from '@posthorn/core/network/abilities.ts';
+import {
+  ABILITIES,
+  type ACTIONS,
+  abilitiesOf,
+  type Composers,
+  lacksOf,
+} from '@posthorn/core/network/abilities.ts';
 import type { NetworkActions } from '@posthorn/core/network/actions.ts';
 import { createSandboxDriver } from '@posthorn/network/sandbox/driver.ts';
 import { createWhatsAppDriver } from '@posthorn/network/whatsapp/driver.ts';
+import { createCloudDriver } from '@posthorn/network/whatsapp-cloud/driver.ts';
 
 declare const everySend: Record<Operation, string>;
 declare const exceptPoll: Omit<typeof everySend, 'poll'>;
@@ -50,6 +57,22 @@ describe('the abilities of a driver', () => {
       ABILITIES.filter((ability) => !can.has(ability)),
       ['template'],
     );
+  });
+
+  it('are what Meta has on the Cloud API, which reaches people without numbers and waits for people to write first', () => {
+    const graph = { url: 'http://127.0.0.1:1', version: 'v26.0' };
+    const driver = createCloudDriver({ graph, callbackUrl: () => '', log });
+    const lacks = lacksOf(driver);
+    assert.deepEqual(
+      ABILITIES.filter((ability) => !lacks.includes(ability)),
+      [
+        ...['text', 'image', 'video', 'audio', 'document', 'sticker', 'location', 'contact', 'reaction'],
+        ...['template', 'link_preview', 'chat_read', 'contact_block', 'presence_set'],
+      ],
+    );
+    assert.deepEqual([lacks.includes('unprompted'), lacks.includes('user_ids')], [true, false]);
+    const sandbox = lacksOf(createSandboxDriver({ url: 'ws://127.0.0.1:1/ws' }));
+    assert.deepEqual(sandbox, ['user_ids']);
   });
 
   it('are those that it has, without those that it declares lacking', () => {

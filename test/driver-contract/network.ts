@@ -1,10 +1,16 @@
 import type { NetworkDriver } from '@posthorn/core/network/driver.ts';
+import type { Kept } from '../support/whatsapp/driver-harness.ts';
 
 /** What the tests of the port need of a network, whichever it is. */
 export interface ContractNetwork {
   name: string;
   driver: NetworkDriver;
   newPhone(): Promise<ContractPhone>;
+  /**
+   * Of a network that pairs with nobody and keeps no line: gives an instance the credentials of this number, and an inbox
+   * for what is posted. Absent where a phone scans a code.
+   */
+  connectTo?(kept: Kept, phone: ContractPhone): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -63,6 +69,6 @@ export interface ContractShop {
 
 /**
  * `drop`: the line is cut now. `drop_before`, `drop_after`: with the next message, before or after the network took it.
- * `refuse`: the next message is refused.
+ * `refuse`: the next message is refused. `logout`: the phone unlinks it, or its credentials hold no longer.
  */
 export type ContractFault = 'drop' | 'drop_before' | 'drop_after' | 'refuse' | 'logout' | 'ban';

@@ -1,0 +1,79 @@
+/** Questions that this network answers; LACKS has the others. */
+import type { NetworkActions } from '@posthorn/core/network/actions.ts';
+import { SendRefused } from '@posthorn/core/network/driver.ts';
+import { recipientOf } from './addresses.ts';
+import type { LACKS } from './lacks.ts';
+import { ask, type CloudContext, sendErrorOf } from './session-context.ts';
+
+type Lacked = (typeof LACKS)[number];
+export type Answered = Exclude<keyof NetworkActions, Lacked>;
+
+export const ACTIONS: {
+  readonly [Op in Answered]: (
+    session: CloudContext,
+    args: NetworkActions[Op]['args'],
+  ) => Promise<NetworkActions[Op]['answer']>;
+} = {
+  async chat_read(session, { chat, read, message_ids }) {
+    // Nothing here makes a chat unread again.
+    if (!read) throw new SendRefused('unsupported_call');
+    await markRead(session, chat, message_ids);
+    return { revision: revisionOf(session) };
+  },
+  async contact_block(session, { jid, blocked }) {
+    const recipient = recipientOf(jid);
+    const user = 'to' in recipient ? { user: recipient.to } : { user_id: recipient.recipient };
+    const body = { messaging_product: 'whatsapp', block_users: [user] };
+    const method = blocked ? 'POST' : 'DELETE';
+    await asked(session, jid, { method, path: `/${session.credentials.phone_number_id}/block_users`, body });
+    const revision = revisionOf(session);
+    const at = session.deps.clock.now();
+    await session.sink.facts([{ kind: 'blocked', revision, jid, blocked, at }]);
+    return { revision };
+  },
+  async presence_set(session, args) {
+    if (!('chat' in args) || args.state !== 'composing') throw new SendRefused('unsupported_call');
+    const received = session.lastReceived.get(args.chat);
+    if (received === undefined) throw new SendRefused('chat_not_found');
+    await typing(session, args.chat);
+    return {};
+  },
+};
+
+/** Tells each sender; ids of messages that are not the network's are passed over. */
+export async function markRead(session: CloudContext, chat: string, ids: readonly string[]): Promise<void> {
+  for (const id of ids) await tellRead(session, chat, { message_id: id });
+}
+
+/** Shown for up to 25 s, and only as an answer: it also marks the last received message as read. */
+export async function typing(session: CloudContext, chat: string): Promise<void> {
+  const id = session.lastReceived.get(chat);
+  if (id !== undefined) await tellRead(session, chat, { message_id: id, typing_indicator: { type: 'text' } });
+}
+
+async function tellRead(session: CloudContext, chat: string, more: Record<string, unknown>): Promise<void> {
+  const body = { messaging_product: 'whatsapp', status: 'read', ...more };
+  await asked(session, chat, {
+    method: 'POST',
+    path: `/${session.credentials.phone_number_id}/messages`,
+    body,
+  }).catch((err) => {
+    // An id that the network does not know.
+    if (!(err instanceof SendRefused)) throw err;
+  });
+}
+
+async function asked(
+  session: CloudContext,
+  chat: string,
+  question: Parameters<typeof ask>[1],
+): Promise<unknown> {
+  return ask(session, question).catch((cause) => {
+    throw sendErrorOf(session, chat, cause);
+  });
+}
+
+/** The account has no count of its changes; ours grows with time. */
+function revisionOf({ deps }: CloudContext): number {
+  return deps.clock.now().getTime();
+}

@@ -1,0 +1,116 @@
+/** Media between us and the network: streamed, never held in memory as a whole. */
+import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import {
+  type InboundMedia,
+  type OutboundMedia,
+  SendRefused,
+  SendUnavailable,
+} from '@posthorn/core/network/driver.ts';
+import {
+  askGraph,
+  type GraphAddress,
+  GraphUnreachable,
+  graphUrl,
+  readGraph,
+} from '@posthorn/core/network/graph-api.ts';
+import { request } from 'undici';
+import { z } from 'zod/v4';
+
+const UPLOAD_MS = 120_000;
+const uploaded = z.object({ id: z.string() });
+const located = z.object({ url: z.string() });
+
+export interface MediaAccess {
+  graph: GraphAddress;
+  token: string;
+  phoneNumberId: string;
+}
+
+/** Uploads the bytes, and answers the network's id of them, which lives for 30 days. Throws as `askGraph`. */
+export async function uploadMedia(
+  { graph, token, phoneNumberId }: MediaAccess,
+  media: OutboundMedia,
+): Promise<string> {
+  const boundary = `posthorn-${randomUUID()}`;
+  const name = media.fileName.replace(/[^\w .-]/g, '_') || 'file';
+  const head = [
+    fieldOf(boundary, 'messaging_product', 'whatsapp'),
+    fieldOf(boundary, 'type', media.mimeType),
+    `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="${name}"\r\n`,
+    `content-type: ${media.mimeType}\r\n\r\n`,
+  ].join('');
+  const tail = `\r\n--${boundary}--\r\n`;
+  const bytes = await media.open();
+  try {
+    const answer = await request(graphUrl(graph, `/${phoneNumberId}/media`), {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': `multipart/form-data; boundary=${boundary}`,
+        'content-length': String(Buffer.byteLength(head) + media.sizeBytes + Buffer.byteLength(tail)),
+      },
+      body: Readable.from(parts(head, bytes, tail)),
+      signal: AbortSignal.timeout(UPLOAD_MS),
+    });
+    return uploaded.parse(readGraph(answer.statusCode, await answer.body.text())).id;
+  } catch (cause) {
+    // What was uploaded and not answered is sent to nobody.
+    if (isOfNetwork(cause)) throw new GraphUnreachable(false, 'the media could not be uploaded', { cause });
+    throw cause;
+  } finally {
+    bytes.destroy();
+  }
+}
+
+function isOfNetwork(err: unknown): boolean {
+  const { code, name } = (err ?? {}) as { code?: string; name?: string };
+  return name === 'TimeoutError' || (code ?? '').startsWith('UND_ERR') || /^E[A-Z]+$/.test(code ?? '');
+}
+
+async function* parts(head: string, bytes: Readable, tail: string) {
+  yield Buffer.from(head);
+  yield* bytes;
+  yield Buffer.from(tail);
+}
+
+function fieldOf(boundary: string, name: string, value: string): string {
+  return `--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+}
+
+/** Where the network keeps media; no list of its hosts is published. */
+const MEDIA_HOST = 'lookaside.fbsbx.com';
+
+/** Opens received media. Throws SendRefused `media_expired` or `media_invalid`, or SendUnavailable. */
+export async function downloadMedia(access: MediaAccess, media: InboundMedia): Promise<Readable> {
+  const { ref } = media;
+  if (typeof ref !== 'string' || !/^[\w-]{1,200}$/.test(ref)) throw new SendRefused('media_invalid');
+  // The address lives for five minutes, so it is asked for each time.
+  const path = `/${ref}?phone_number_id=${encodeURIComponent(access.phoneNumberId)}`;
+  const found = await askGraph(access.graph, { method: 'GET', path, token: access.token }).catch((cause) => {
+    if (cause instanceof GraphUnreachable)
+      throw new SendUnavailable('the network did not say where the media is', { cause });
+    throw new SendRefused('media_expired');
+  });
+  const url = new URL(located.parse(found).url);
+  // Our token goes to no host that a message names.
+  if (!isMediaHost(url, access.graph)) throw new SendRefused('media_invalid');
+  return openUrl(url, access.token);
+}
+
+function isMediaHost(url: URL, { url: base }: GraphAddress): boolean {
+  return (url.protocol === 'https:' && url.host === MEDIA_HOST) || url.origin === new URL(base).origin;
+}
+
+async function openUrl(url: URL, token: string): Promise<Readable> {
+  let response: Response;
+  try {
+    response = await fetch(url, { headers: { authorization: `Bearer ${token}` }, redirect: 'error' });
+  } catch (cause) {
+    throw new SendUnavailable('the media could not be reached', { cause });
+  }
+  if (response.status === 404 || response.status === 410) throw new SendRefused('media_expired');
+  if (!response.ok || !response.body)
+    throw new SendUnavailable(`the media download failed: ${response.status}`);
+  return Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]);
+}

@@ -1,0 +1,159 @@
+/** What a posted body tells, item by item. No I/O, no clock. */
+import type {
+  InboundMessage,
+  NetworkChange,
+  NetworkFact,
+  NetworkReceipt,
+} from '@posthorn/core/network/driver.ts';
+import { jidOf } from './addresses.ts';
+import { readChange, readMessage } from './read-message.ts';
+import { verdictOf } from './verdicts.ts';
+import { bodyShape, contactShape, messageShape, statusShape, valueShape } from './webhook-shapes.ts';
+
+/** One thing that a webhook tells. */
+export type Told =
+  | { kind: 'receipt'; receipt: NetworkReceipt; code?: number }
+  | { kind: 'message'; message: InboundMessage }
+  | { kind: 'change'; change: NetworkChange }
+  | { kind: 'fact'; fact: NetworkFact }
+  | { kind: 'restriction'; restriction: string | null }
+  | { kind: 'banned' };
+
+export interface Reading {
+  told: Told[];
+  /** Items that could not be read, or are about another number: they cost themselves alone. */
+  passedOver: number;
+}
+
+/** The account that the body is for. */
+export interface Own {
+  phoneNumberId: string;
+  businessAccountId: string;
+  phone: string;
+  now: Date;
+}
+
+type Value = ReturnType<typeof valueShape.parse>;
+
+/** Reads every entry, every change and every item in it. */
+export function readWebhook(body: Uint8Array, own: Own): Reading {
+  const reading: Reading = { told: [], passedOver: 0 };
+  const parsed = bodyShape.safeParse(parse(body));
+  if (!parsed.success) return { told: [], passedOver: 1 };
+  for (const entry of parsed.data.entry) {
+    for (const { field, value: raw } of entry.changes ?? []) {
+      const value = valueShape.safeParse(raw).data;
+      if (value && isOurs(value, entry.id, own)) readValue(reading, field ?? '', value, own);
+      else reading.passedOver += 1;
+    }
+  }
+  return reading;
+}
+
+function parse(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(body).toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** By the id of the number, never by the number: Brazil's ninth digit comes and goes. */
+function isOurs({ metadata }: Value, entryId: string | undefined, own: Own): boolean {
+  const numberId = metadata?.phone_number_id;
+  return numberId === undefined ? entryId === own.businessAccountId : numberId === own.phoneNumberId;
+}
+
+function readValue(reading: Reading, field: string, value: Value, own: Own): void {
+  const each = (items: readonly unknown[] | undefined, read: (item: unknown) => Told[] | null) => {
+    for (const item of items ?? []) {
+      const told = read(item);
+      if (told) reading.told.push(...told);
+      else reading.passedOver += 1;
+    }
+  };
+  each(value.messages, (item) => readInbound(item, value, own));
+  each(value.message_echoes, (item) => readEcho(item, own));
+  each(value.statuses, (item) => readStatus(item, own));
+  reading.told.push(...accountNews(field, value));
+}
+
+function readInbound(item: unknown, value: Value, own: Own): Told[] | null {
+  const message = messageShape.safeParse(item).data;
+  if (!message) return null;
+  const contact = (value.contacts ?? [])
+    .map((each) => contactShape.safeParse(each).data)
+    .find((each) => each && (each.wa_id === message.from || each.user_id === message.from_user_id));
+  const userId = message.from_user_id ?? contact?.user_id;
+  const from = jidOf({ phone: message.from ?? contact?.wa_id, userId });
+  if (!from) return null;
+  const at = dateOf(message.timestamp, own.now);
+  const pairs = pairOf(from, userId, at);
+  const moved = movedOf(message.system, at);
+  if (moved) return [...pairs, ...moved];
+  const between = { chat: from, from, fromMe: false, pushName: contact?.profile?.name ?? '', at };
+  const change = readChange(message, between);
+  if (change) return [...pairs, { kind: 'change', change }];
+  return [...pairs, { kind: 'message', message: readMessage(message, between) }];
+}
+
+/** What was typed on the phone of a number that is used on both. */
+function readEcho(item: unknown, own: Own): Told[] | null {
+  const message = messageShape.safeParse(item).data;
+  const chat = message && jidOf({ phone: message.to, userId: message.to_user_id });
+  const from = jidOf({ phone: own.phone });
+  if (!message || !chat || !from) return null;
+  const between = { chat, from, fromMe: true, pushName: '', at: dateOf(message.timestamp, own.now) };
+  const change = readChange(message, between);
+  return [change ? { kind: 'change', change } : { kind: 'message', message: readMessage(message, between) }];
+}
+
+const KINDS: ReadonlySet<string> = new Set(['sent', 'delivered', 'read', 'played', 'failed']);
+const OUR_ID = /^[0-9A-F]{32}$/;
+
+function readStatus(item: unknown, own: Own): Told[] | null {
+  const status = statusShape.safeParse(item).data;
+  if (!status || !KINDS.has(status.status)) return null;
+  const { id, recipient_id: phone, recipient_user_id: userId, biz_opaque_callback_data: ours = '' } = status;
+  const by = jidOf({ phone, userId });
+  if (!by) return null;
+  const kind = status.status as NetworkReceipt['kind'];
+  const at = dateOf(status.timestamp, own.now);
+  const named = OUR_ID.test(ours) ? { networkId: ours, assignedId: id } : { networkId: id };
+  const code = kind === 'failed' ? status.errors?.[0]?.code : undefined;
+  const reason =
+    kind === 'failed' ? { reason: code === undefined ? 'refused_by_network' : verdictOf(code).reason } : {};
+  const receipt = { ...named, kind, ...reason, chat: by, by, at };
+  return [...pairOf(by, userId, at), { kind: 'receipt', receipt, ...(code === undefined ? {} : { code }) }];
+}
+
+/** Who is named by number and by id: one person, so that what comes without the number finds their chat. */
+function pairOf(jid: string, userId: string | undefined, at: Date): Told[] {
+  const anonymous = userId === undefined ? null : jidOf({ userId });
+  if (!anonymous || anonymous === jid) return [];
+  return [{ kind: 'fact', fact: { kind: 'lid', lid: anonymous, phone: jid.slice(0, jid.indexOf('@')), at } }];
+}
+
+/** Somebody has another id or number: the ids follow the number where there is one. */
+function movedOf(system: ReturnType<typeof messageShape.parse>['system'], at: Date): Told[] | null {
+  if (!system?.type?.startsWith('user_changed_')) return null;
+  const phone = /^\d{7,15}$/.exec(system.wa_id ?? '')?.[0];
+  const ids = [system.user_id, system.previous_user_id].flatMap((userId) => jidOf({ userId }) ?? []);
+  if (phone === undefined) return [];
+  return ids.map((lid) => ({ kind: 'fact', fact: { kind: 'lid', lid, phone, at } }));
+}
+
+function accountNews(field: string, { event, ban_info: ban }: Value): Told[] {
+  if (field === 'phone_number_quality_update') {
+    if (event === 'FLAGGED') return [{ kind: 'restriction', restriction: 'quality_low' }];
+    return event === 'UNFLAGGED' ? [{ kind: 'restriction', restriction: null }] : [];
+  }
+  if (field !== 'account_update') return [];
+  if (ban?.waba_ban_state === 'DISABLE') return [{ kind: 'banned' }];
+  return event === 'ACCOUNT_RESTRICTION' ? [{ kind: 'restriction', restriction: 'account_restricted' }] : [];
+}
+
+function dateOf(seconds: string | number | undefined, now: Date): Date {
+  const ms = Number(seconds) * 1000;
+  return Number.isFinite(ms) && ms > 0 ? new Date(ms) : now;
+}

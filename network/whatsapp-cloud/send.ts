@@ -1,0 +1,68 @@
+import {
+  type OutboundMedia,
+  type OutboundMessage,
+  type SendReceipt,
+  SendRefused,
+  SendUnavailable,
+} from '@posthorn/core/network/driver.ts';
+import { DAY_MS } from '@posthorn/core/platform/durations.ts';
+import { z } from 'zod/v4';
+import { compose } from './compose.ts';
+import { uploadMedia } from './media.ts';
+import { ask, type CloudContext, requireLive, sendErrorOf, succeeded } from './session-context.ts';
+
+const accepted = z.object({ messages: z.array(z.object({ id: z.string().min(1) })).min(1) });
+
+/** The network keeps uploads for 30 days. */
+const UPLOAD_LIVES_MS = 29 * DAY_MS;
+const OUR_ID = /^[0-9A-F]{32}$/;
+
+/** Hands one message over; see the port. What it answers is only that the network accepted it. */
+export async function send(session: CloudContext, message: OutboundMessage): Promise<SendReceipt> {
+  requireLive(session);
+  const { media, to } = message;
+  const ids = {
+    quotedId: networkNameOf(session, message.quotedId),
+    targetId: networkNameOf(session, message.target?.id),
+  };
+  const mediaId = media && (await uploaded(session, to, media));
+  const body = compose(message, { ...ids, mediaId });
+  const path = `/${session.credentials.phone_number_id}/messages`;
+  const answer = await ask(session, { method: 'POST', path, body }).catch((cause) => {
+    throw sendErrorOf(session, to, cause);
+  });
+  succeeded(session, to);
+  const taken = accepted.safeParse(answer);
+  if (!taken.success) throw new SendUnavailable('the network answered without an id');
+  const assignedId = taken.data.messages[0]!.id;
+  session.assigned.set(message.networkId, assignedId);
+  return { at: session.deps.clock.now(), assignedId };
+}
+
+/**
+ * The network's own id of a message. One of ours that was accepted a moment ago may have been named by our id, when its
+ * answer had not come.
+ */
+function networkNameOf({ assigned }: CloudContext, id: string | undefined): string | undefined {
+  if (id === undefined || !OUR_ID.test(id)) return id;
+  const known = assigned.get(id);
+  if (known === undefined) throw new SendRefused('message_not_found');
+  return known;
+}
+
+async function uploaded(session: CloudContext, chat: string, media: OutboundMedia): Promise<string> {
+  const { deps, uploads, credentials } = session;
+  const nowMs = deps.clock.now().getTime();
+  const known = media.key === undefined ? undefined : uploads.get(media.key);
+  if (known && known.untilMs > nowMs) return known.id;
+  const access = {
+    graph: deps.graph,
+    token: credentials.access_token,
+    phoneNumberId: credentials.phone_number_id,
+  };
+  const id = await uploadMedia(access, media).catch((cause) => {
+    throw sendErrorOf(session, chat, cause);
+  });
+  if (media.key !== undefined) uploads.set(media.key, { id, untilMs: nowMs + UPLOAD_LIVES_MS });
+  return id;
+}

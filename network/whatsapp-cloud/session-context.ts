@@ -1,0 +1,146 @@
+import {
+  type BackOff,
+  type DisconnectReason,
+  type OpenRequest,
+  SendDeferred,
+  SendRefused,
+  SendUnavailable,
+  type SessionSink,
+} from '@posthorn/core/network/driver.ts';
+import {
+  askGraph,
+  type GraphAddress,
+  type GraphQuestion,
+  GraphRefused,
+  GraphUnreachable,
+} from '@posthorn/core/network/graph-api.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
+import type { Log } from '@posthorn/core/platform/process/log.ts';
+import type { Credentials } from './credentials.ts';
+import type { HandOver } from './hand-over.ts';
+import { createRecent, type Recent } from './recent.ts';
+import { backOffMs, type Verdict, verdictOf } from './verdicts.ts';
+
+export interface CloudDeps {
+  graph: GraphAddress;
+  /** Where the network posts what is for this instance. */
+  callbackUrl(instanceId: string): string;
+  log: Pick<Log, 'debug' | 'warn'>;
+  clock: Clock;
+  sendTimeoutMs: number;
+}
+
+/** State shared by the functions of one session. */
+export interface CloudContext {
+  deps: CloudDeps;
+  request: OpenRequest;
+  sink: SessionSink;
+  credentials: Credentials;
+  phase: 'opening' | 'live' | 'ended';
+  handOver: HandOver | null;
+  /** The restriction that was told last. */
+  restriction: string | null;
+  /** Failures of one kind in a row, by the chat or the account that is held. */
+  failures: Map<string, number>;
+  /** The last message received in each chat: typing needs one. */
+  lastReceived: Recent<string>;
+  /** The network's ids of what this session sent, by ours. */
+  assigned: Recent<string>;
+  /** The network's ids of media that was uploaded, by its key. */
+  uploads: Recent<{ id: string; untilMs: number }>;
+}
+
+export function createContext(
+  deps: CloudDeps,
+  request: OpenRequest,
+  sink: SessionSink,
+  credentials: Credentials,
+): CloudContext {
+  return {
+    ...{ deps, request, sink, credentials, phase: 'opening', handOver: null, restriction: null },
+    failures: new Map(),
+    lastReceived: createRecent(10_000),
+    assigned: createRecent(10_000),
+    uploads: createRecent(1_000),
+  };
+}
+
+/** Asks under the account's token. Throws as `askGraph`. */
+export function ask(session: CloudContext, question: Omit<GraphQuestion, 'token'>): Promise<unknown> {
+  const { deps, credentials } = session;
+  return askGraph(deps.graph, {
+    timeoutMs: deps.sendTimeoutMs,
+    ...question,
+    token: credentials.access_token,
+  });
+}
+
+export function requireLive(session: CloudContext): void {
+  if (session.phase !== 'live') throw new SendUnavailable('the session is not connected');
+}
+
+/** Ends the session, once. */
+export function end(session: CloudContext, reason: DisconnectReason, words?: string): void {
+  if (session.phase === 'ended') return;
+  session.phase = 'ended';
+  void session.handOver?.stop();
+  session.sink.disconnected(reason, words);
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  token_refused:
+    'the network refuses the access token: it has expired or was withdrawn; give new credentials',
+  permission_missing:
+    'the access token lacks a permission, or the number is not among its assets; grant it, or give other credentials',
+  number_pin_wrong: 'the network wants the two-step PIN of the number; register the number again',
+  number_not_verified: 'the number has to be verified again',
+  number_not_registered: 'the number is not registered with the Cloud API; register it',
+  number_registered_too_often: 'the number was registered too often; try again in 72 hours',
+};
+
+/** What users read about credentials that are refused. */
+export function wordsOf({ reason }: Verdict): string {
+  return WORDS[reason] ?? 'the network refuses the credentials; give new ones';
+}
+
+/** Ends or restricts the account where a code says so; answers what the code means for one message. */
+export function heed(session: CloudContext, code: number): Verdict {
+  const verdict = verdictOf(code);
+  if (verdict.restriction) restrict(session, verdict.restriction);
+  if (verdict.does === 'end') end(session, 'credentials_refused', wordsOf(verdict));
+  return verdict;
+}
+
+export function restrict(session: CloudContext, restriction: string | null): void {
+  if (session.restriction === restriction) return;
+  session.restriction = restriction;
+  session.sink.restricted(restriction);
+}
+
+/** The error of the port for what went wrong when something was sent to this chat. */
+export function sendErrorOf(session: CloudContext, chat: string, cause: unknown): unknown {
+  if (cause instanceof GraphUnreachable)
+    return cause.mayHaveArrived
+      ? new SendUnavailable(cause.message, { cause })
+      : new SendDeferred('network_unreachable', { of: 'account', forMs: 5_000 });
+  if (!(cause instanceof GraphRefused)) return cause;
+  const verdict = heed(session, cause.code);
+  if (verdict.does === 'refuse') return new SendRefused(verdict.reason);
+  // Nothing is lost with credentials: it waits for new ones.
+  if (verdict.does === 'end') return new SendDeferred(verdict.reason);
+  return new SendDeferred(verdict.reason, backOffOf(session, chat, verdict));
+}
+
+function backOffOf({ failures }: CloudContext, chat: string, verdict: Verdict): BackOff {
+  const of = verdict.does === 'defer_chat' ? 'chat' : 'account';
+  const held = of === 'chat' ? chat : '';
+  const before = failures.get(held) ?? 0;
+  failures.set(held, before + 1);
+  return { of, forMs: backOffMs(verdict, before) };
+}
+
+/** The network took something: what had failed there counts from the beginning. */
+export function succeeded({ failures }: CloudContext, chat: string): void {
+  failures.delete(chat);
+  failures.delete('');
+}

@@ -1,0 +1,132 @@
+/**
+ * What the network posts, as far as this driver reads it. Everything is optional and everything else is passed over: one
+ * field of a new kind must not cost the message that carries it.
+ */
+import { z } from 'zod/v4';
+
+const text = z.string();
+const maybe = text.optional().catch(undefined);
+/** Seconds since 1970, as a text or a number. */
+const seconds = z.union([text, z.number()]).optional().catch(undefined);
+
+const media = z
+  .looseObject({
+    id: text,
+    mime_type: maybe,
+    filename: maybe,
+    caption: maybe,
+    voice: z.boolean().optional().catch(undefined),
+    animated: z.boolean().optional().catch(undefined),
+    sha256: maybe,
+  })
+  .optional()
+  .catch(undefined);
+const reply = z.looseObject({ id: maybe, title: maybe }).optional().catch(undefined);
+
+export const messageShape = z.looseObject({
+  id: text,
+  from: maybe,
+  from_user_id: maybe,
+  to: maybe,
+  to_user_id: maybe,
+  group_id: maybe,
+  timestamp: seconds,
+  type: maybe,
+  text: z.looseObject({ body: maybe }).optional().catch(undefined),
+  image: media,
+  video: media,
+  audio: media,
+  document: media,
+  sticker: media,
+  location: z
+    .looseObject({ latitude: z.coerce.number(), longitude: z.coerce.number(), name: maybe, address: maybe })
+    .optional()
+    .catch(undefined),
+  contacts: z
+    .array(
+      z.looseObject({
+        name: z.looseObject({ formatted_name: maybe }).optional().catch(undefined),
+        phones: z
+          .array(z.looseObject({ phone: maybe, wa_id: maybe }))
+          .optional()
+          .catch(undefined),
+      }),
+    )
+    .optional()
+    .catch(undefined),
+  reaction: z.looseObject({ message_id: text, emoji: maybe }).optional().catch(undefined),
+  interactive: z
+    .looseObject({
+      button_reply: reply,
+      list_reply: reply,
+      nfm_reply: z.looseObject({ name: maybe, response_json: maybe }).optional().catch(undefined),
+    })
+    .optional()
+    .catch(undefined),
+  button: z.looseObject({ payload: maybe, text: maybe }).optional().catch(undefined),
+  order: z.looseObject({ catalog_id: maybe, text: maybe }).optional().catch(undefined),
+  system: z
+    .looseObject({ type: maybe, wa_id: maybe, user_id: maybe, previous_user_id: maybe })
+    .optional()
+    .catch(undefined),
+  edit: z
+    .looseObject({ original_message_id: text, message: z.looseObject({}).optional().catch(undefined) })
+    .optional()
+    .catch(undefined),
+  revoke: z.looseObject({ original_message_id: text }).optional().catch(undefined),
+  context: z
+    .looseObject({
+      id: maybe,
+      forwarded: z.boolean().optional().catch(undefined),
+      frequently_forwarded: z.boolean().optional().catch(undefined),
+    })
+    .optional()
+    .catch(undefined),
+});
+export type WebhookMessage = z.infer<typeof messageShape>;
+
+export const statusShape = z.looseObject({
+  id: text,
+  status: text,
+  timestamp: seconds,
+  recipient_id: maybe,
+  recipient_user_id: maybe,
+  biz_opaque_callback_data: maybe,
+  errors: z
+    .array(z.looseObject({ code: z.number() }))
+    .optional()
+    .catch(undefined),
+});
+
+export const contactShape = z.looseObject({
+  wa_id: maybe,
+  user_id: maybe,
+  profile: z.looseObject({ name: maybe }).optional().catch(undefined),
+});
+
+const items = z.array(z.unknown()).optional().catch(undefined);
+
+export const valueShape = z.looseObject({
+  metadata: z.looseObject({ phone_number_id: maybe }).optional().catch(undefined),
+  contacts: items,
+  messages: items,
+  statuses: items,
+  message_echoes: items,
+  event: maybe,
+  current_limit: maybe,
+  ban_info: z.looseObject({ waba_ban_state: maybe }).optional().catch(undefined),
+});
+
+export const bodyShape = z.looseObject({
+  entry: z
+    .array(
+      z.looseObject({
+        id: maybe,
+        changes: z
+          .array(z.looseObject({ field: maybe, value: z.unknown() }))
+          .optional()
+          .catch(undefined),
+      }),
+    )
+    .catch([]),
+});
