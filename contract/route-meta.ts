@@ -43,8 +43,13 @@ export interface RouteMeta {
   ticket?: true;
   /** Asked by what watches the process: answered without the database, and limited less than other routes. */
   probe?: true;
-  /** Served by hand, not as a JSON body. */
-  raw?: 'sse' | 'ws' | 'binary' | 'text' | 'multipart';
+  /**
+   * Its handler checks a signature over the body. It is not limited by address: one address posts for many, and what it
+   * costs to refuse a forged one is bounded.
+   */
+  isSigned?: true;
+  /** Served by hand, not as a JSON body; `bytes`: its body reaches the handler as it came. */
+  raw?: 'sse' | 'ws' | 'binary' | 'text' | 'multipart' | 'bytes';
   /** Takes Range: 416 without a body answers a range beyond the end. */
   ranges?: true;
   /** Content types of the success answer other than its JSON. */

@@ -25,6 +25,7 @@ const DESCRIPTIONS: Readonly<Record<Service, Readonly<Record<string, string>>>> 
     profile: 'How an instance shows itself',
     business: 'Business profiles, catalogs and collections',
     lids: 'Anonymous ids, and the phones behind them',
+    cloud: 'For Meta, which posts what official numbers receive',
     tokens: 'API keys',
     auth: 'Registration, sessions and the own account',
     users: 'The users of a company',

@@ -1,10 +1,16 @@
+import { cloudWebhookUrl } from '@posthorn/core/cloud/webhook-url.ts';
 import type { NetworkDriver } from '@posthorn/core/network/driver.ts';
 import type { Config, DriverName } from '@posthorn/core/platform/config.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 
 /** Defaults by driver: real networks look for accounts that send like machines (SND-39). */
-const PACING_MIN_MS: Record<DriverName, number> = { sandbox: 0, whatsapp: 1_000 };
+const PACING_MIN_MS: Record<DriverName, number> = {
+  sandbox: 0,
+  whatsapp: 1_000,
+  // It is made for machines, and counts itself.
+  'whatsapp-cloud': 0,
+};
 
 /** Minimum time between two sends of one instance on this network. */
 export function pacingMinMsOf(config: Pick<Config, 'PACING_MIN_MS'>, driver: string): number {
@@ -22,7 +28,14 @@ export function typingMaxMsOf({
 
 type DriverConfig = Pick<
   Config,
-  'NETWORK_DRIVERS' | 'SANDBOX_URL' | 'SANDBOX_WINDOW' | 'WHATSAPP_URL' | 'ALLOW_PRIVATE_PROXIES'
+  | 'NETWORK_DRIVERS'
+  | 'SANDBOX_URL'
+  | 'SANDBOX_WINDOW'
+  | 'WHATSAPP_URL'
+  | 'ALLOW_PRIVATE_PROXIES'
+  | 'GRAPH_URL'
+  | 'GRAPH_VERSION'
+  | 'PUBLIC_URL'
 >;
 
 /** The drivers in NETWORK_DRIVERS, the default one first. Only these are loaded. */
@@ -55,6 +68,14 @@ async function createDriver(
         ...parts,
         url: config.WHATSAPP_URL,
         allowPrivateProxies: config.ALLOW_PRIVATE_PROXIES,
+      });
+    }
+    case 'whatsapp-cloud': {
+      const { createCloudDriver } = await import('@posthorn/network/whatsapp-cloud/driver.ts');
+      return createCloudDriver({
+        ...parts,
+        graph: { url: config.GRAPH_URL, version: config.GRAPH_VERSION },
+        callbackUrl: (instanceId) => cloudWebhookUrl(config.PUBLIC_URL, instanceId),
       });
     }
   }

@@ -1,6 +1,7 @@
 import type { InstanceState } from '@posthorn/sdk/index.ts';
 import { type Command, oneOf, required, text } from '../command.ts';
 import { connectInstance, instanceArg } from '../commands/instances/connect.ts';
+import { connectCloud } from '../commands/instances/connect-cloud.ts';
 import { createInstance } from '../commands/instances/create.ts';
 import { deleteInstance } from '../commands/instances/delete.ts';
 import { getQr } from '../commands/instances/qr.ts';
@@ -39,6 +40,7 @@ export const instances: readonly Command[] = [
   }),
   useInstance,
   connectInstance,
+  connectCloud,
   calls('instances disconnect', 'instances.disconnect', {
     summary: 'Disconnect an instance, keeping its pairing',
     args: which,

@@ -10,6 +10,7 @@ export function exampleBody(service: 'messaging' | 'billing', name: string): obj
 export const textAnswers: Readonly<Record<string, string>> = {
   'events.stream':
     'id: 0000000000001a2b-17\nevent: message.sent\ndata: {"event_id":"0198c0de-0000-7000-8000-0000000000e1","type":"message.sent"}\n\n',
+  'cloud.handshake': '1158201444',
   'openapi.page': '<!doctype html>',
   'openapi.script': '/* the reference */',
   'health.metrics':

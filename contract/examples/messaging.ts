@@ -26,6 +26,16 @@ export const messagingBodies: Readonly<Record<string, Readonly<Record<string, un
   'instances.create': { name: 'Support', driver: 'sandbox' },
   'instances.update': { name: 'Sales' },
   'instances.pairingCode': { phone: PHONE },
+  'instances.giveCredentials': {
+    phone_number_id: '106540352242922',
+    business_account_id: '102290129340398',
+    access_token: 'EAAJB0example',
+    app_secret: '0123456789abcdef0123456789abcdef',
+  },
+  'cloud.take': {
+    object: 'whatsapp_business_account',
+    entry: [{ id: '102290129340398', changes: [{ field: 'messages', value: {} }] }],
+  },
   'instances.updateSettings': { passive_mode_enabled: true },
   'messages.sendText': { to: PHONE, text: 'hello', mentions: ['5511999990001@s.whatsapp.net'] },
   'messages.sendImage': { to: PHONE, media_id: MEDIA_ID, caption: 'a picture', view_once: true },

@@ -4,6 +4,7 @@ import { audit } from './audit.ts';
 import { auth } from './auth.ts';
 import { business } from './business.ts';
 import { chats, contacts } from './chats.ts';
+import { cloud } from './cloud.ts';
 import { deliveries } from './deliveries.ts';
 import { events } from './events.ts';
 import { feedback } from './feedback.ts';
@@ -52,6 +53,7 @@ export const messagingContract = {
   business,
   lids,
   webhooks,
+  cloud,
   deliveries,
   events,
   usage,

@@ -3,6 +3,7 @@ import { z } from 'zod/v4';
 import { failsWith, integerId, pageOf, pageQuery, phoneField, timestamp, uuid } from '../fields.ts';
 import { INSTANCE_NAME_MAX_CHARS, INSTANCE_NAME_MIN_CHARS, LIST_LIMIT, URL_MAX_CHARS } from '../limits.ts';
 import { c, route } from '../route-meta.ts';
+import { giveCredentialsBody } from './credentials.ts';
 
 export const instanceState = z.enum([
   'CREATED',
@@ -238,6 +239,21 @@ export const instances = {
   logout: route(
     { ...transition, summary: 'End the pairing', description: 'The settings are kept; connect pairs anew.' },
     { method: 'POST', path: `${INSTANCE}/logout`, body: c.noBody(), responses: accepted },
+  ),
+  giveCredentials: route(
+    {
+      ...manage,
+      errors: ['INVALID_INSTANCE_TRANSITION', 'CREDENTIALS_REFUSED', 'NOT_IMPLEMENTED'],
+      summary: 'Give an instance the credentials of its network, and connect it',
+      description:
+        'For instances of driver whatsapp-cloud. Meta is asked first, and what it refuses changes nothing. They are stored encrypted and never shown; giving them again replaces them. 501 on a network that pairs with a phone.',
+    },
+    {
+      method: 'PUT',
+      path: `${INSTANCE}/credentials`,
+      body: giveCredentialsBody,
+      responses: { 200: instance },
+    },
   ),
   qr: route(
     {

@@ -10,8 +10,8 @@ export interface ProxyRules {
   allowPrivate: boolean;
 }
 
-/** Networks that are reached directly, whatever a user says: the sandbox is a part of the installation. */
-const WITHOUT_PROXY: ReadonlySet<string> = new Set(['sandbox']);
+/** Networks that are reached directly, whatever a user says: a part of the installation, and one that asks for no disguise. */
+const WITHOUT_PROXY: ReadonlySet<string> = new Set(['sandbox', 'whatsapp-cloud']);
 
 /**
  * The proxy of an instance as its row keeps it; null for none. 400 BAD_REQUEST for one at a private address, and on

@@ -76,7 +76,7 @@ const addressRanges = z
     }
   });
 
-const DRIVER_NAMES = ['sandbox', 'whatsapp'] as const;
+const DRIVER_NAMES = ['sandbox', 'whatsapp', 'whatsapp-cloud'] as const;
 export type DriverName = (typeof DRIVER_NAMES)[number];
 
 const networkDrivers = z
@@ -126,6 +126,12 @@ export const configSchema = z.object({
   SANDBOX_KEEP_MESSAGES: positive.default(20_000),
   /** The WebSocket address of the WhatsApp network; another one only where that can't be reached. */
   WHATSAPP_URL: z.url({ protocol: /^wss?$/ }).default('wss://web.whatsapp.com/ws/chat'),
+  /** Meta's Graph API; another server that speaks it only for tests and trials. */
+  GRAPH_URL: webUrl.default('https://graph.facebook.com'),
+  GRAPH_VERSION: z
+    .string()
+    .regex(/^v\d{1,3}\.\d$/, 'must be a version like v26.0')
+    .default('v26.0'),
   /** Lets the proxies of instances stand at private addresses. */
   ALLOW_PRIVATE_PROXIES: flag.default(false),
   /** Users may try sends from a shared instance of the sandbox. */

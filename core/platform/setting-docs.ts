@@ -64,13 +64,15 @@ export const settingGroups = {
   'Choose networks': {
     NETWORK_DRIVERS: {
       meaning:
-        'the networks that instances may be on, comma-separated: `sandbox`, `whatsapp` ([guide](guides/whatsapp.md)); the first one is the default of an instance',
+        'the networks that instances may be on, comma-separated: `sandbox`, `whatsapp` ([guide](guides/whatsapp.md)), `whatsapp-cloud` ([guide](guides/official-number.md)); the first one is the default of an instance',
     },
     WHATSAPP_URL: { meaning: 'the address at which the driver reaches WhatsApp' },
+    GRAPH_URL: { meaning: "the address of Meta's Graph API, for `whatsapp-cloud`" },
+    GRAPH_VERSION: { meaning: 'the version of it that is spoken; Meta ends each after two years' },
     PACING_MIN_MS: {
       meaning:
         'least time between two sends of an instance, in milliseconds; up to half as much is added at random',
-      unset: '0 on the sandbox, 1000 on a real network',
+      unset: '0 on the sandbox and on `whatsapp-cloud`, 1000 on `whatsapp`',
     },
     HUMANIZE_MAX_SECONDS: {
       meaning:

@@ -77,6 +77,7 @@ function admitStranger(deps: GateDeps, call: Call): undefined | Promise<undefine
       guard(call.incoming);
       return undefined;
     });
+  if (route.meta.isSigned) return undefined;
   if (route.meta.auth === 'refresh') return enterRefresh(deps, call);
   if (route.meta.probe) {
     deps.strangers.takeProbe(call.addressGroup, route.name);

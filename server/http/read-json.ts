@@ -19,9 +19,14 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
 }
 
 /** Reads the text of a body of at most JSON_BODY_MAX_BYTES. Rejects with 413, and if the client leaves. */
-export function readText(request: IncomingMessage): Promise<string> {
+export async function readText(request: IncomingMessage): Promise<string> {
+  return (await readBytes(request, JSON_BODY_MAX_BYTES)).toString();
+}
+
+/** Reads a body of at most `maxBytes` as it comes. Rejects with 413, and if the client leaves. */
+export function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    if (Number(request.headers['content-length'] ?? 0) > JSON_BODY_MAX_BYTES) {
+    if (Number(request.headers['content-length'] ?? 0) > maxBytes) {
       reject(apiError('PAYLOAD_TOO_LARGE'));
       return;
     }
@@ -30,11 +35,11 @@ export function readText(request: IncomingMessage): Promise<string> {
     const settle = (err: Error | null): void => {
       request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', settle);
       if (err) reject(err);
-      else resolve((chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)).toString());
+      else resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
     };
     const onData = (chunk: Buffer): void => {
       bytes += chunk.length;
-      if (bytes <= JSON_BODY_MAX_BYTES) chunks.push(chunk);
+      if (bytes <= maxBytes) chunks.push(chunk);
       else {
         // The rest is discarded until the answer is sent; Node then closes a connection that is still
         // sending.

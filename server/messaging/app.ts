@@ -156,6 +156,7 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     storedMedia: media,
     publicUrl: withoutTrailingSlashes(config.PUBLIC_URL),
     drivers: config.NETWORK_DRIVERS,
+    graph: { url: config.GRAPH_URL, version: config.GRAPH_VERSION },
     proxies: { cipher: accounts.deps.cipher, allowPrivate: config.ALLOW_PRIVATE_PROXIES },
     playground: {
       // The playground's phones belong to the sandbox.

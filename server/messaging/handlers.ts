@@ -15,6 +15,7 @@ import { auditRoutes } from './audit-routes.ts';
 import { type AuthRoutesDeps, authRoutes } from './auth-routes.ts';
 import { businessRoutes } from './business-routes.ts';
 import { chatsRoutes, contactsRoutes } from './chats-routes.ts';
+import { cloudRoutes } from './cloud-routes.ts';
 import { deliveriesRoutes } from './deliveries-routes.ts';
 import { type EventsRoutesDeps, eventsRoutes } from './events-routes.ts';
 import { type FeedbackRoutesDeps, feedbackRoutes } from './feedback-routes.ts';
@@ -79,6 +80,7 @@ export function messagingHandlers(deps: HandlersDeps): Handlers<typeof messaging
     business: businessRoutes(deps),
     lids: lidsRoutes(deps),
     webhooks: webhooksRoutes(deps),
+    cloud: cloudRoutes(deps),
     deliveries: deliveriesRoutes(deps),
     events: eventsRoutes(deps),
     usage: usageRoutes(deps),

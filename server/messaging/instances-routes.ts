@@ -1,4 +1,5 @@
 import type { instances } from '@posthorn/contract/messaging/instances.ts';
+import { giveCredentials } from '@posthorn/core/cloud/give-credentials.ts';
 import { changeSettings, readSettings } from '@posthorn/core/instances/change-settings.ts';
 import { createInstance } from '@posthorn/core/instances/create-instance.ts';
 import { deleteInstance } from '@posthorn/core/instances/delete-instance.ts';
@@ -11,11 +12,13 @@ import { requestAction } from '@posthorn/core/instances/request-action.ts';
 import { requestPairingCode } from '@posthorn/core/instances/request-pairing-code.ts';
 import type { LifecycleAction } from '@posthorn/core/instances/transitions.ts';
 import { updateInstance } from '@posthorn/core/instances/update-instance.ts';
+import type { GraphAddress } from '@posthorn/core/network/graph-api.ts';
 import { beforeFirst } from '@posthorn/core/platform/before-first.ts';
 import type { Bus } from '@posthorn/core/platform/broker/bus.ts';
 import type { NotificationWaits } from '@posthorn/core/platform/broker/notification-waits.ts';
 import type { Db } from '@posthorn/core/platform/database/db.ts';
 import type { Orm } from '@posthorn/core/platform/database/orm.ts';
+import type { Cipher } from '@posthorn/core/platform/encryption.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import { drawQrPicture } from '@posthorn/core/platform/qr-picture.ts';
 import type { Handler, Handlers } from '../http/handler.ts';
@@ -30,6 +33,8 @@ export interface InstancesRoutesDeps {
   /** The networks of this installation, the default one first. */
   drivers: readonly string[];
   proxies: ProxyRules;
+  cipher: Cipher;
+  graph: GraphAddress;
 }
 
 const QR_PICTURE = { maxWidthPx: 512, marginModules: 4 };
@@ -66,6 +71,10 @@ export function instancesRoutes(deps: InstancesRoutesDeps): Handlers<typeof inst
     disconnect: action('disconnect'),
     restart: action('restart'),
     logout: action('logout'),
+    giveCredentials: async ({ principal, params, body }) => ({
+      status: 200,
+      body: await giveCredentials(deps, { principal, ...params, given: body }),
+    }),
     qr: async ({ principal, params, headers, signal }) => {
       const { qr, expiresAt } = await readQr(deps, { principal, ...params, signal });
       const cache = { 'cache-control': 'no-store', vary: 'Accept' };

@@ -25,6 +25,7 @@ const SPEC_ACCESS: [RegExp, RouteAccess][] = [
     'all',
   ],
   [/^\/v1\/event-deliveries$/, 'all'],
+  [/^\/v1\/webhooks\/whatsapp-cloud\b/, 'public'],
   [/^\/v1\/webhooks\b/, 'owner_admin'],
   [/^\/v1\/events\b/, 'all'],
   [

@@ -23,9 +23,10 @@ const routes = [
   ...listRoutes(billingContract).map(({ name }) => `billing.${name}`),
 ];
 
-/** Always 403; only for who has the secret of the provider; the same script as `openapi.script`. */
+/** Always 403; only for Meta and for who has the secret of the provider; the same script as `openapi.script`. */
 const WITHOUT_COMMAND = [
   ...['messages.sendButton', 'messages.sendButtonPix', 'messages.sendButtonOtp', 'messages.sendOptionList'],
+  ...['cloud.handshake', 'cloud.take'],
   'billing.providerWebhook.ingest',
   'billing.openapi.script',
 ];

@@ -60,6 +60,7 @@ export const PROMISED: Readonly<Record<string, Area>> = {
         'POST /logout',
         'GET /qr',
         'POST /pairing-code',
+        'PUT /credentials',
         'GET /connection',
         'GET /settings',
         'PATCH /settings',
@@ -228,6 +229,8 @@ export const PROMISED: Readonly<Record<string, Area>> = {
       'GET /v1/webhooks/company-delivery-logs',
       'GET /v1/webhooks/delivery-logs',
       'GET /v1/webhooks/stuck',
+      'GET /v1/webhooks/whatsapp-cloud/{}',
+      'POST /v1/webhooks/whatsapp-cloud/{}',
     ],
   },
   events: {

@@ -115,7 +115,8 @@ for (const named of routes) {
     }
 
     // With a fallback a body of a wrong shape is the use case's to judge: test/accounts/listed-codes.test.ts.
-    if (takesBody(route) && meta.bodyCodes?.fallback === undefined) {
+    // The body of a signed route is bytes until its signature was checked: test/cloud/webhooks.test.ts.
+    if (takesBody(route) && meta.bodyCodes?.fallback === undefined && !meta.isSigned) {
       test('refuses a body that is not what it takes', () => refusesBodies(named));
     }
     if (route.query) {

@@ -91,6 +91,7 @@ test('npm start sets it to 10 where all networks are simulated, and no other val
 test('the setting decides, and else the network', () => {
   assert.equal(pacingMinMsOf({ PACING_MIN_MS: undefined }, 'sandbox'), 0);
   assert.equal(pacingMinMsOf({ PACING_MIN_MS: undefined }, 'whatsapp'), 1_000);
+  assert.equal(pacingMinMsOf({ PACING_MIN_MS: undefined }, 'whatsapp-cloud'), 0);
   assert.equal(pacingMinMsOf({ PACING_MIN_MS: 700 }, 'sandbox'), 700);
   assert.equal(pacingMinMsOf({ PACING_MIN_MS: 700 }, 'whatsapp'), 700);
 });

@@ -86,8 +86,8 @@ function sessionOf(session: NetworkSession): NetworkSession {
   },
   {
     file: 'core/platform/config.ts',
-    replace: "const DRIVER_NAMES = ['sandbox', 'whatsapp'] as const;\n",
-    by: "const DRIVER_NAMES = ['sandbox', 'whatsapp', 'postbox'] as const;\n",
+    replace: "const DRIVER_NAMES = ['sandbox', 'whatsapp', 'whatsapp-cloud'] as const;\n",
+    by: "const DRIVER_NAMES = ['sandbox', 'whatsapp', 'whatsapp-cloud', 'postbox'] as const;\n",
   },
   {
     file: 'core/platform/config.ts',
@@ -96,8 +96,8 @@ function sessionOf(session: NetworkSession): NetworkSession {
   },
   {
     file: 'core/platform/setting-docs.ts',
-    replace: '`sandbox`, `whatsapp` ([guide](guides/whatsapp.md)); the first one',
-    by: '`sandbox`, `whatsapp` ([guide](guides/whatsapp.md)), `postbox`; the first one',
+    replace: '([guide](guides/official-number.md)); the first one',
+    by: '([guide](guides/official-number.md)), `postbox`; the first one',
   },
   {
     file: 'core/platform/setting-docs.ts',
@@ -106,13 +106,13 @@ function sessionOf(session: NetworkSession): NetworkSession {
   },
   {
     file: 'worker/network-driver.ts',
-    replace: '{ sandbox: 0, whatsapp: 1_000 }',
-    by: '{ sandbox: 0, whatsapp: 1_000, postbox: 500 }',
+    replace: '  whatsapp: 1_000,\n',
+    by: '  whatsapp: 1_000,\n  postbox: 500,\n',
   },
   {
     file: 'worker/network-driver.ts',
-    replace: "'NETWORK_DRIVERS' | 'SANDBOX_URL' | 'SANDBOX_WINDOW' | ",
-    by: "'NETWORK_DRIVERS' | 'POSTBOX_URL' | 'SANDBOX_URL' | 'SANDBOX_WINDOW' | ",
+    replace: "  | 'NETWORK_DRIVERS'\n",
+    by: "  | 'NETWORK_DRIVERS'\n  | 'POSTBOX_URL'\n",
   },
   {
     file: 'worker/network-driver.ts',

@@ -1,0 +1,54 @@
+import { createHmac } from 'node:crypto';
+import { apiError } from '@posthorn/contract/api-error.ts';
+import { z } from 'zod/v4';
+import { askGraph, type GraphAddress, GraphRefused } from '../network/graph-api.ts';
+
+/** What a user gives (contract/messaging/instances.ts). */
+export interface GivenCredentials {
+  phone_number_id: string;
+  business_account_id: string;
+  access_token: string;
+  app_secret: string;
+}
+
+const number = z.object({ display_phone_number: z.string(), verified_name: z.string().catch('') });
+const numbers = z.object({ data: z.array(z.object({ id: z.string() })) });
+
+/** Somebody waits for the answer. */
+const ASK_MS = 8_000;
+const NUMBERS_MAX = 500;
+
+/**
+ * Asks Meta whether these belong together: the token for the number, the secret for the token, the number for the account.
+ * Answers the number (digits only) and its name. 422 CREDENTIALS_REFUSED with Meta's words; 503 SERVICE_UNAVAILABLE when
+ * Meta does not answer.
+ */
+export async function checkCredentials(
+  graph: GraphAddress,
+  given: GivenCredentials,
+): Promise<{ phone: string; name: string }> {
+  const { phone_number_id: numberId, business_account_id: accountId, access_token: token } = given;
+  // Where it is given, Meta compares it.
+  const proof = createHmac('sha256', given.app_secret).update(token).digest('hex');
+  const ask = (path: string) => askGraph(graph, { method: 'GET', path, token, timeoutMs: ASK_MS });
+  try {
+    const found = await ask(
+      `/${numberId}?fields=display_phone_number,verified_name&appsecret_proof=${proof}`,
+    );
+    const { display_phone_number: shown, verified_name: name } = number.parse(found);
+    const { data } = numbers.parse(await ask(`/${accountId}/phone_numbers?fields=id&limit=${NUMBERS_MAX}`));
+    if (!data.some(({ id }) => id === numberId))
+      throw apiError('CREDENTIALS_REFUSED', {
+        message: 'business_account_id: the number is not among those of this account',
+      });
+    return { phone: shown.replace(/\D/g, ''), name };
+  } catch (cause) {
+    if (cause instanceof GraphRefused)
+      throw apiError('CREDENTIALS_REFUSED', {
+        message: `the network refused the credentials: ${cause.message}`,
+        cause,
+      });
+    if (cause instanceof Error && cause.name === 'ApiError') throw cause;
+    throw apiError('SERVICE_UNAVAILABLE', { cause, headers: { 'retry-after': '5' } });
+  }
+}

@@ -1,0 +1,41 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { apiError } from '@posthorn/contract/api-error.ts';
+import type { Bus } from '../platform/broker/bus.ts';
+import { type Db, isUnavailable } from '../platform/database/db.ts';
+import type { Cipher } from '../platform/encryption.ts';
+import type { Clock } from '../platform/process/clock.ts';
+import { readCredentials } from './credentials.ts';
+
+/**
+ * Stores what Meta posted, as its bytes, and wakes the owner of the instance; when this resolves it is durable. 401
+ * UNAUTHORIZED for a wrong signature, 404 INSTANCE_NOT_FOUND without credentials to check it by; 503 when it could not be
+ * stored. Meta posts all of these again.
+ */
+export async function takeWebhook(
+  deps: { db: Db; bus: Bus; clock: Clock; cipher: Cipher },
+  posted: { instanceId: string; signature: string | string[] | undefined; body: Buffer },
+): Promise<void> {
+  const { instanceId, signature, body } = posted;
+  try {
+    const known = await readCredentials(deps, instanceId);
+    if (!known) throw apiError('INSTANCE_NOT_FOUND');
+    if (!isSigned(body, signature, known.credentials.app_secret)) throw apiError('UNAUTHORIZED');
+    await deps.db.query({
+      name: 'network-inbox-insert',
+      text: 'INSERT INTO network_inbox (instance_id, company_id, body, received_at) VALUES ($1, $2, $3, $4)',
+      values: [instanceId, known.companyId, body, deps.clock.now()],
+    });
+  } catch (cause) {
+    if (isUnavailable(cause))
+      throw apiError('SERVICE_UNAVAILABLE', { cause, headers: { 'retry-after': '2' } });
+    throw cause;
+  }
+  deps.bus.notify('inbox', instanceId);
+}
+
+/** Over the bytes as they came: written again as JSON, what Meta had escaped would not be. */
+function isSigned(body: Buffer, signature: string | string[] | undefined, secret: string): boolean {
+  const hex = typeof signature === 'string' ? /^sha256=([0-9a-f]{64})$/i.exec(signature)?.[1] : undefined;
+  if (hex === undefined) return false;
+  return timingSafeEqual(createHmac('sha256', secret).update(body).digest(), Buffer.from(hex, 'hex'));
+}

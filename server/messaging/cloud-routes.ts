@@ -1,0 +1,34 @@
+import type { cloud } from '@posthorn/contract/messaging/cloud.ts';
+import { answerHandshake } from '@posthorn/core/cloud/answer-handshake.ts';
+import { takeWebhook } from '@posthorn/core/cloud/take-webhook.ts';
+import type { Bus } from '@posthorn/core/platform/broker/bus.ts';
+import type { Db } from '@posthorn/core/platform/database/db.ts';
+import type { Cipher } from '@posthorn/core/platform/encryption.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
+import type { Handlers } from '../http/handler.ts';
+
+export interface CloudRoutesDeps {
+  db: Db;
+  bus: Bus;
+  clock: Clock;
+  cipher: Cipher;
+}
+
+/** What Meta asks and posts (docs/guides/official-number.md). */
+export function cloudRoutes(deps: CloudRoutesDeps): Handlers<typeof cloud> {
+  return {
+    handshake: async ({ params, query }) => ({
+      status: 200,
+      body: await answerHandshake(deps, { ...params, query }),
+      headers: { 'content-type': 'text/plain; charset=utf-8' },
+    }),
+    take: async ({ params, headers, body }) => {
+      await takeWebhook(deps, {
+        ...params,
+        signature: headers['x-hub-signature-256'],
+        body: body as Buffer,
+      });
+      return { status: 200, body: { received: true } };
+    },
+  };
+}

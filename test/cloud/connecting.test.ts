@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type CloudSending, startCloudSending } from '../support/cloud/cloud-sending.ts';
+import { waitFor } from '../support/process.ts';
+
+describe('PUT /v1/instances/{id}/credentials', () => {
+  let cloud: CloudSending;
+  before(async () => {
+    cloud = await startCloudSending();
+  });
+  after(() => cloud?.close());
+
+  it('connects an instance of an official number, and shows none of what was given', async () => {
+    const { id, number } = await cloud.connect();
+    const shown = await cloud.call(id, 'GET', '');
+    assert.deepEqual(
+      [shown.body.state, shown.body.phone, shown.body.jid, shown.body.push_name],
+      ['CONNECTED', number.phone, `${number.phone}@s.whatsapp.net`, 'A shop'],
+    );
+    for (const secret of [number.token, number.appSecret]) assert.ok(!shown.text.includes(secret));
+    const { rows } = await cloud.api.parts.db.query<{ credentials: Buffer }>(
+      'SELECT credentials FROM instances WHERE id = $1',
+      [id],
+    );
+    assert.ok(!rows[0]!.credentials.includes(number.token), 'it is sealed');
+    const moves = (await cloud.call(id, 'GET', '/connection')).body.moves;
+    assert.deepEqual(
+      moves.map(({ from, to }: { from: string; to: string }) => [from, to]),
+      [['CREATED', 'CONNECTED']],
+    );
+  });
+
+  it('refuses what Meta refuses, in its words, and changes nothing', async () => {
+    const id = await cloud.create();
+    const number = cloud.graph.addNumber({ phone: '5511900000001' });
+    const stranger = cloud.graph.addNumber({ phone: '5511900000002' });
+    const cases: [Record<string, string>, RegExp][] = [
+      [{ access_token: 'EAAnobodys-token' }, /session has expired/],
+      [{ app_secret: '0123456789abcdef' }, /appsecret_proof/],
+      [{ phone_number_id: stranger.id }, /does not exist/],
+      [{ business_account_id: stranger.businessId }, /does not exist/],
+    ];
+    for (const [changes, words] of cases) {
+      const refused = await cloud.give(id, number, changes);
+      assert.deepEqual([refused.status, refused.body.error_code], [422, 'CREDENTIALS_REFUSED'], refused.text);
+      assert.match(refused.body.message, words);
+    }
+    assert.equal((await cloud.call(id, 'GET', '')).body.state, 'CREATED');
+    for (const missing of ['phone_number_id', 'app_secret'])
+      assert.equal((await cloud.give(id, number, { [missing]: '' })).status, 400, missing);
+  });
+
+  it('disconnects with a reason when the token dies, keeps the credentials, and connects with new ones', async () => {
+    const instance = await cloud.connect();
+    await cloud.greet(instance, '5531900000001');
+    instance.number.isTokenAlive = false;
+    await cloud.send(instance, '/messages/text', { to: '5531900000001', text: 'Waits' });
+    const down = await cloud.state(instance.id, 'DISCONNECTED');
+    assert.match(down.last_error, /refuses the access token/);
+    const { rows } = await cloud.api.parts.db.query<{ kept: boolean }>(
+      'SELECT credentials IS NOT NULL AS kept FROM instances WHERE id = $1',
+      [instance.id],
+    );
+    assert.equal(rows[0]!.kept, true);
+    const refused = await cloud.call(instance.id, 'POST', '/messages/text', {
+      to: '5531900000001',
+      text: 'No',
+    });
+    assert.equal(refused.body.error_code, 'INSTANCE_NOT_CONNECTED');
+    instance.number.isTokenAlive = true;
+    instance.number.token = `${instance.number.token}-new`;
+    assert.equal((await cloud.give(instance.id, instance.number)).status, 200);
+    const up = await cloud.state(instance.id, 'CONNECTED');
+    assert.equal(up.last_error, null);
+    await waitFor(async () => cloud.graph.world.ledger.some(({ to }) => to === '5531900000001'));
+  });
+
+  it('says what is missing when it is connected without any', async () => {
+    const id = await cloud.create();
+    await cloud.call(id, 'POST', '/connect');
+    const down = await cloud.state(id, 'DISCONNECTED');
+    assert.match(down.last_error, /PUT \/v1\/instances/);
+  });
+
+  it('forgets them with a logout, and no longer has Meta post', async () => {
+    const { id, number } = await cloud.connect();
+    assert.equal((await cloud.call(id, 'POST', '/logout')).status, 202);
+    await cloud.state(id, 'DISCONNECTED');
+    await waitFor(async () => number.webhook === null);
+  });
+});

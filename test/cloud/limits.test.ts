@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { backOffMs, verdictOf } from '@posthorn/network/whatsapp-cloud/verdicts.ts';
+import { type CloudInstance, type CloudSending, startCloudSending } from '../support/cloud/cloud-sending.ts';
+import { tellFigure } from '../support/figures.ts';
+import { waitFor } from '../support/process.ts';
+
+const ALICE = '5531900000010';
+const BOB = '5531900000011';
+
+/** By code: what the user sees of a message that it meets, and of the account. */
+const CODES: Readonly<Record<string, readonly number[]>> = {
+  undeliverable: [131026],
+  recipient_is_sender: [131021],
+  recipient_not_allowed: [131030],
+  recipient_without_phone: [131062],
+  recipient_gone: [33],
+  window_closed: [131047],
+  media_download_failed: [131052],
+  media_upload_failed: [131053],
+  invalid_message: [100, 131008, 131009],
+  unsupported_message: [131051],
+  marketing_limited: [131049],
+  recipient_in_experiment: [130472],
+  recipient_opted_out: [131050],
+  country_barred: [130497],
+  payment_required: [131042],
+  account_restricted: [368, 131031],
+  template_wrong: [132000, 132005, 132007, 132008, 132012, 132018],
+  template_not_found: [132001],
+  template_paused: [132015],
+  template_disabled: [132016],
+  flow_blocked: [132068],
+  flow_throttled: [132069],
+  refused_by_network: [999_999],
+};
+const DEFERRED = [4, 80007, 130429, 131056, 1, 2, 131000, 131016, 131057, 133015, 131048, 131064];
+const ENDING = [0, 190, 3, 10, 200, 299, 131005, 133005, 133006, 133009, 133010, 133016];
+
+describe('limits and errors of the Cloud API', () => {
+  let cloud: CloudSending;
+  let instance: CloudInstance;
+  before(async () => {
+    cloud = await startCloudSending({ worker: { deferral: { expiresMs: 600_000, retryMs: 100 } } });
+    instance = await cloud.connect({ humanize_enabled: false });
+    await cloud.greet(instance, ALICE);
+    await cloud.greet(instance, BOB);
+  });
+  after(() => cloud?.close());
+
+  const text = (to: string, words: string, on = instance) =>
+    cloud.send(on, '/messages/text', { to, text: words });
+  const namesOf = (to: string) =>
+    cloud.graph.world.ledger.filter((each) => each.to === to).map(({ callbackData }) => callbackData);
+  const nameOf = (id: string) => id.replaceAll('-', '').toUpperCase();
+
+  it('fail a message by the code that refuses it, at once or with a later status', async () => {
+    for (const [reason, codes] of Object.entries(CODES)) {
+      for (const code of codes) {
+        assert.deepEqual([code, verdictOf(code).reason, verdictOf(code).does], [code, reason, 'refuse']);
+        cloud.graph.fault({ kind: code % 2 ? 'error' : 'fail', code }, { person: ALICE });
+        const id = await text(ALICE, `Code ${code}`);
+        await cloud.reaches(instance, id, 'failed');
+        assert.equal((await cloud.status(instance, id)).failed_reason, reason);
+      }
+    }
+    const { restriction } = (await cloud.call(instance.id, 'GET', '')).body;
+    assert.ok(['payment_required', 'account_restricted'].includes(restriction), restriction);
+  });
+
+  it('end the session with words, keep the credentials and lose no message, by the codes of tokens and permissions', async () => {
+    for (const code of ENDING) assert.deepEqual([code, verdictOf(code).does], [code, 'end']);
+    const other = await cloud.connect({ humanize_enabled: false });
+    await cloud.greet(other, ALICE);
+    cloud.graph.fault({ kind: 'error', code: 10 }, { person: ALICE });
+    const id = await text(ALICE, 'Waits for a permission', other);
+    const down = await cloud.state(other.id, 'DISCONNECTED');
+    assert.match(down.last_error, /lacks a permission/);
+    await cloud.call(other.id, 'POST', '/connect');
+    await cloud.reaches(other, id, 'delivered');
+  });
+
+  it('wait by the code: of the person by powers of four, of the number by powers of two, at most five minutes', () => {
+    const waits = (code: number) => [0, 1, 2, 9].map((failures) => backOffMs(verdictOf(code), failures));
+    assert.deepEqual(waits(131056), [4_000, 16_000, 64_000, 300_000]);
+    assert.deepEqual(waits(130429), [1_000, 2_000, 4_000, 300_000]);
+    assert.deepEqual(waits(131000), [5_000, 5_000, 5_000, 5_000]);
+    for (const code of DEFERRED) assert.match(verdictOf(code).does, /^defer/);
+  });
+
+  it('hold a chat at the pair limit in its order, and delay no other', async () => {
+    cloud.graph.fault({ kind: 'error', code: 131056 }, { person: ALICE });
+    const held: string[] = [];
+    for (let nth = 0; nth < 5; nth += 1) held.push(await text(ALICE, `Held ${nth}`));
+    const startedAt = performance.now();
+    for (let nth = 0; nth < 20; nth += 1)
+      await cloud.reaches(instance, await text(BOB, `Free ${nth}`), 'delivered');
+    assert.ok(
+      held.every((id) => !namesOf(ALICE).includes(nameOf(id))),
+      'nothing went to the chat meanwhile',
+    );
+    tellFigure('20 messages beside a chat at the pair limit', performance.now() - startedAt, {
+      atMost: 4_000,
+    });
+    await cloud.reaches(instance, held.at(-1)!, 'delivered');
+    assert.deepEqual(namesOf(ALICE).slice(-5), held.map(nameOf));
+  });
+
+  it('hold the whole number at its own limit, and lose nothing', async () => {
+    cloud.graph.fault({ kind: 'error', code: 130429 }, { times: 2 });
+    const ids = [await text(ALICE, 'Limited'), await text(BOB, 'Limited'), await text(ALICE, 'Too')];
+    for (const id of ids) await cloud.reaches(instance, id, 'delivered');
+    assert.deepEqual(namesOf(ALICE).slice(-2), [ids[0]!, ids[2]!].map(nameOf));
+  });
+
+  it('send to many chats side by side, in order within each', async () => {
+    const people = Array.from({ length: 20 }, (_, nth) => `55319001${String(nth).padStart(5, '0')}`);
+    for (const person of people) await cloud.greet(instance, person);
+    const expected = new Map(people.map((person) => [person, [] as string[]]));
+    const startedAt = performance.now();
+    for (let nth = 0; nth < 10; nth += 1)
+      await Promise.all(
+        people.map(async (person) => void expected.get(person)!.push(nameOf(await text(person, `${nth}`)))),
+      );
+    const count = people.length * 10;
+    await waitFor(async () => people.every((person) => namesOf(person).length === 10));
+    tellFigure(
+      `${count} messages to ${people.length} chats`,
+      (count * 1_000) / (performance.now() - startedAt),
+      { atLeast: 80 },
+      'a second',
+    );
+    for (const [person, ids] of expected) assert.deepEqual(namesOf(person), ids);
+  });
+});
