@@ -113,3 +113,6 @@ export const LIST_LIMIT = { default: 50, max: 200 } as const;
 
 /** How long the Cloud API takes what is not an approved template, from the last message of the other side. */
 export const CONVERSATION_WINDOW_S = 24 * 3600;
+/** Of an approved template: its parts, and the values of one part. */
+export const TEMPLATE_COMPONENTS_MAX = 16;
+export const TEMPLATE_PARAMETERS_MAX = 64;

@@ -18,6 +18,7 @@ const COMMON_TYPES = [
 export const OUTBOUND_TYPES = [
   ...COMMON_TYPES,
   'template',
+  'approved_template',
   'event',
   'ptv',
   'gif',
@@ -32,6 +33,7 @@ export type OutboundType = (typeof OUTBOUND_TYPES)[number];
 export const OPERATIONS = [
   ...COMMON_TYPES,
   'template',
+  'approved_template',
   'link_preview',
   'event',
   'ptv',

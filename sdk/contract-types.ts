@@ -38,6 +38,7 @@ import type {
   pinChatBody,
   readChatBody,
 } from '@posthorn/contract/messaging/chats.ts';
+import type { giveCredentialsBody } from '@posthorn/contract/messaging/credentials.ts';
 import type { retryBulkBody } from '@posthorn/contract/messaging/deliveries.ts';
 import type { feedbackBody } from '@posthorn/contract/messaging/feedback.ts';
 import type {
@@ -77,6 +78,7 @@ import type { scheduleBody } from '@posthorn/contract/messaging/scheduled.ts';
 import type {
   deleteMessageBody,
   editMessageBody,
+  sendApprovedTemplateBody,
   sendContactBody,
   sendEventBody,
   sendForwardBody,
@@ -233,6 +235,7 @@ export type UpdateUserBody = JsonBody<typeof updateUserBody>;
 export type CreateTokenBody = JsonBody<typeof createTokenBody>;
 export type CreateInstanceBody = JsonBody<typeof createInstanceBody>;
 export type UpdateInstanceBody = JsonBody<typeof updateInstanceBody>;
+export type GiveCredentialsBody = JsonBody<typeof giveCredentialsBody>;
 export type PairingCodeBody = JsonBody<typeof pairingCodeBody>;
 export type SendTextBody = JsonBody<typeof sendTextBody>;
 export type SendLinkPreviewBody = JsonBody<typeof sendLinkPreviewBody>;
@@ -241,6 +244,7 @@ export type SendContactBody = JsonBody<typeof sendContactBody>;
 export type SendReactionBody = JsonBody<typeof sendReactionBody>;
 export type SendPollBody = JsonBody<typeof sendPollBody>;
 export type SendTemplateBody = JsonBody<typeof sendTemplateBody>;
+export type SendApprovedTemplateBody = JsonBody<typeof sendApprovedTemplateBody>;
 export type SendEventBody = JsonBody<typeof sendEventBody>;
 export type ForwardBody = JsonBody<typeof sendForwardBody>;
 export type DeleteMessageBody = JsonBody<typeof deleteMessageBody>;

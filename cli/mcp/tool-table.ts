@@ -7,7 +7,7 @@ import { argumentOf, type Tool } from './tool.ts';
 
 /** What makes, changes or shows credentials, or takes a login: an agent has the key that it was given. */
 const NOT_FOR_AGENTS =
-  /^(auth|oauth|tokens|users|events|health|billing\.(health|simulator|providerWebhook|cards))\.|^instances\.pairingCode$|^webhooks\.(create|rotateSecret)$/;
+  /^(auth|oauth|tokens|users|events|health|billing\.(health|simulator|providerWebhook|cards))\.|^instances\.(pairingCode|giveCredentials)$|^webhooks\.(create|rotateSecret)$/;
 /** Of those, what may be read. */
 const READ_ALL_THE_SAME: ReadonlySet<string> = new Set([
   'users.list',

@@ -50,6 +50,12 @@ export const messagingBodies: Readonly<Record<string, Readonly<Record<string, un
   'messages.sendReaction': { to: PHONE, message_id: NETWORK_ID, emoji: '👍' },
   'messages.sendPoll': { to: PHONE, question: 'When?', options: ['now', 'later'], max_selections: 1 },
   'messages.sendTemplate': { to: PHONE, body_text: 'Confirm?', buttons: [{ text: 'Yes', id: 'yes' }] },
+  'messages.sendApprovedTemplate': {
+    to: PHONE,
+    name: 'order_shipped',
+    language: 'en_US',
+    components: [{ type: 'body', parameters: [{ type: 'text', text: 'Ana' }] }],
+  },
   'messages.sendLinkPreview': {
     to: PHONE,
     text: 'see https://example.com/a',

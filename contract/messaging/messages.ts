@@ -18,6 +18,7 @@ import { pinBody, pinDone, starBody, starDone, voteBody, voteDone } from './mess
 import {
   deleteMessageBody,
   editMessageBody,
+  sendApprovedTemplateBody,
   sendContactBody,
   sendEventBody,
   sendForwardBody,
@@ -143,6 +144,20 @@ export const messages = {
       description: `For business accounts: the network refuses it from others. ${QUEUED}`,
     },
     { method: 'POST', path: `${INSTANCE}/messages/template`, body: sendTemplateBody, responses: ACCEPTED },
+  ),
+  sendApprovedTemplate: route(
+    {
+      ...SEND,
+      operation: 'approved_template',
+      summary: 'Send a template that Meta has approved',
+      description: `On whatsapp-cloud alone, also to people who have not written within 24 hours. ${QUEUED}`,
+    },
+    {
+      method: 'POST',
+      path: `${INSTANCE}/messages/approved-template`,
+      body: sendApprovedTemplateBody,
+      responses: ACCEPTED,
+    },
   ),
   sendLinkPreview: route(
     { ...SEND, operation: 'link_preview', summary: 'Send a text with a link preview', description: QUEUED },

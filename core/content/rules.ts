@@ -6,7 +6,7 @@ import { audio, document, gif, image, ptv, sticker, video } from './media.ts';
 import { reaction } from './reaction.ts';
 import type { SendRule } from './rule.ts';
 import { statusAudio, statusImage, statusReply, statusText, statusVideo } from './status.ts';
-import { event, location, poll, template } from './structured.ts';
+import { approvedTemplate, event, location, poll, template } from './structured.ts';
 import { linkPreview, text } from './text.ts';
 
 /** Everything that can be sent: a new content type is a line here, a route and a driver mapping. */
@@ -22,6 +22,7 @@ export const sendRules: Readonly<Record<Operation, SendRule>> = {
   reaction,
   poll,
   template,
+  approved_template: approvedTemplate,
   link_preview: linkPreview,
   event,
   ptv,

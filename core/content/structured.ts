@@ -1,4 +1,5 @@
 import {
+  sendApprovedTemplateBody,
   sendEventBody,
   sendLocationBody,
   sendPollBody,
@@ -27,6 +28,16 @@ export const poll = rule({
 export const template = rule({
   body: sendTemplateBody,
   toMessage: ({ to, ...content }) => ({ type: 'template', chatJid: jidOf(to), content: given(content) }),
+});
+
+/** One that the network has approved. Content `{name, language, components?}`. */
+export const approvedTemplate = rule({
+  body: sendApprovedTemplateBody,
+  toMessage: ({ to, ...content }) => ({
+    type: 'approved_template',
+    chatJid: jidOf(to),
+    content: given(content),
+  }),
 });
 
 /** A calendar event. Content `{name, start_at, description?, end_at?, location?, link?}`. */

@@ -37,16 +37,23 @@ export async function readOpenChats(
 
 /**
  * Why this address cannot be written to now, or undefined: 501 NOT_IMPLEMENTED where the network lacks such addresses, 409
- * CONVERSATION_WINDOW_CLOSED where it would refuse the send and say so only later; `force` passes that.
+ * CONVERSATION_WINDOW_CLOSED where it would refuse the send and say so only later; `force` passes that, and an
+ * approved template.
  */
 export function reachRefusal(
   lacks: readonly string[] | null,
   openChats: ReadonlySet<string>,
-  chat: Chat & { force?: boolean },
+  chat: Chat & { force: boolean; operation: string },
 ): ApiError | undefined {
   const unknown = addressRefusal(lacks, chat.chatJid);
   if (unknown) return unknown;
-  if (chat.force || !waitsForPeople(lacks) || openChats.has(keyOf(chat))) return undefined;
+  if (
+    chat.force ||
+    chat.operation === 'approved_template' ||
+    !waitsForPeople(lacks) ||
+    openChats.has(keyOf(chat))
+  )
+    return undefined;
   return apiError('CONVERSATION_WINDOW_CLOSED');
 }
 

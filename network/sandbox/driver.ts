@@ -1,7 +1,7 @@
 import { ACTIONS, abilitiesOf } from '@posthorn/core/network/abilities.ts';
 import type { NetworkDriver } from '@posthorn/core/network/driver.ts';
 import { type Clock, systemClock } from '@posthorn/core/platform/process/clock.ts';
-import { FAMILIES } from './client/envelope.ts';
+import { FAMILIES, LACKS } from './client/envelope.ts';
 import { openSession } from './client/sandbox-session.ts';
 import { type SandboxLog, silentLog } from './log.ts';
 
@@ -37,7 +37,7 @@ export function createSandboxDriver(options: SandboxDriverOptions): NetworkDrive
   return {
     name: 'sandbox',
     // Questions are handed on as they are: the table of the simulated network has to answer each (sessions/answer-call.ts).
-    can: abilitiesOf({ sends: FAMILIES, answers: ACTIONS, lacks: [], pairsByCode: true }),
+    can: abilitiesOf({ sends: FAMILIES, answers: ACTIONS, lacks: LACKS, pairsByCode: true }),
     dedupes: true,
     window: options.window ?? WINDOW,
     open: async (request, sink) => openSession(deps, request, sink),

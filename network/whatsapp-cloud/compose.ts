@@ -40,6 +40,10 @@ export const COMPOSERS: Composers<Compose, (typeof LACKS)[number]> = {
     return { type: 'reaction', part: { message_id: targetId, emoji: String(content.emoji ?? '') } };
   },
   template: ({ content }) => ({ type: 'interactive', part: buttonsOf(content) }),
+  approved_template: ({ content: { name, language, components } }) => ({
+    type: 'template',
+    part: given({ name, language: { code: language }, components }),
+  }),
 };
 
 /**

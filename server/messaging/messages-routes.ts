@@ -38,6 +38,7 @@ export function messagesRoutes(deps: MessagesRoutesDeps): Handlers<typeof messag
     sendReaction: sendHandler(deps, 'reaction'),
     sendPoll: sendHandler(deps, 'poll'),
     sendTemplate: sendHandler(deps, 'template'),
+    sendApprovedTemplate: sendHandler(deps, 'approved_template'),
     sendLinkPreview: sendHandler(deps, 'link_preview'),
     sendEvent: sendHandler(deps, 'event'),
     forward: sendHandler(deps, 'forward'),

@@ -83,6 +83,7 @@ export const PROMISED: Readonly<Record<string, Area>> = {
       'POST /messages/reaction',
       'POST /messages/poll',
       'POST /messages/template',
+      'POST /messages/approved-template',
       'POST /messages/link-preview',
       'POST /messages/event',
       'POST /messages/ptv',

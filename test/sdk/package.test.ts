@@ -376,6 +376,8 @@ function idsOfContract(): string[] {
 
 /** Lists, whose items have names, and answers that only say that it was done; and three that have older names. */
 const UNNAMED: ReadonlySet<string> = new Set([
+  // For Meta alone.
+  ...['CloudWebhook', 'CloudWebhookReceived'],
   ...[
     'UserList',
     'TokenList',

@@ -6,8 +6,11 @@ import type { MediaInfo } from '../families/media.ts';
 import type { FamilyName } from '../families/registry.ts';
 import type { SendItem } from '../frames.ts';
 
+/** The templates of this network need no approval. */
+export const LACKS = ['approved_template'] as const;
+
 /** The family that carries each send operation; null: that of the message's type. */
-export const FAMILIES: Composers<FamilyName | null> = {
+export const FAMILIES: Composers<FamilyName | null, (typeof LACKS)[number]> = {
   text: 'text',
   link_preview: 'text',
   image: 'image',
@@ -45,7 +48,7 @@ export function envelopeOf(message: OutboundMessage, media: MediaInfo | undefine
   return {
     id,
     to,
-    type: FAMILIES[operationOf(message)] ?? message.type,
+    type: (FAMILIES as Partial<Record<string, FamilyName | null>>)[operationOf(message)] ?? message.type,
     content: {
       ...content,
       // On the wire, the target identifies the message.

@@ -83,6 +83,7 @@ function entryOf(table: Readonly<Partial<Record<string, Compose>>>, name: string
 export const LACKS = [
   // The network shows buttons of approved business senders only.
   'template',
+  'approved_template',
 ] as const satisfies readonly Operation[];
 
 /** The messages that have content of their own, by their type. */

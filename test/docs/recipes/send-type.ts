@@ -109,8 +109,8 @@ export const checklist = rule({
   },
   {
     file: 'test/driver-contract/abilities.test.ts',
-    replace: "      ['template'],\n",
-    by: "      ['checklist', 'template'],\n",
+    replace: "      ['template', 'approved_template'],\n",
+    by: "      ['checklist', 'template', 'approved_template'],\n",
   },
   {
     file: 'contract/examples/messaging.ts',
