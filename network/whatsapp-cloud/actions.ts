@@ -46,7 +46,7 @@ export async function markRead(session: CloudContext, chat: string, ids: readonl
 }
 
 /** Shown for up to 25 s, and only as an answer: it also marks the last received message as read. */
-export async function typing(session: CloudContext, chat: string): Promise<void> {
+async function typing(session: CloudContext, chat: string): Promise<void> {
   const id = session.lastReceived.get(chat);
   if (id !== undefined) await tellRead(session, chat, { message_id: id, typing_indicator: { type: 'text' } });
 }

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NetworkInbox, PostedBody, SessionSink } from '@posthorn/core/network/driver.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
-import { type Own, readWebhook, type Told } from './read-webhook.ts';
+import { type Own, type Reading, readWebhook, type Told } from './read-webhook.ts';
 
 /** Bodies in one round. */
 const ROUND = 32;
@@ -70,7 +70,7 @@ async function handOver(
   signal: AbortSignal,
 ): Promise<void> {
   const { sink, inbox, log, instanceId } = deps;
-  const readings = bodies.map(({ body }) => readWebhook(body, deps.own()));
+  const readings = bodies.map(({ body }) => readCarefully(deps, body));
   const passedOver = readings.reduce((sum, reading) => sum + reading.passedOver, 0);
   if (passedOver > 0)
     log.warn({ passed_over: passedOver, instance_id: instanceId }, 'passed over parts of webhooks');
@@ -87,6 +87,16 @@ async function handOver(
     await delay(retryMs, undefined, { signal });
   }
   await inbox.done(bodies.map(({ id }) => id));
+}
+
+/** Whatever one body does, what follows goes on. */
+function readCarefully({ own, log, instanceId }: HandOverDeps, body: Uint8Array): Reading {
+  try {
+    return readWebhook(body, own());
+  } catch (err) {
+    log.warn({ err, instance_id: instanceId }, 'a webhook could not be read');
+    return { told: [], passedOver: 1 };
+  }
 }
 
 /** Receipts are in no order with the rest; the rest is handed over as it came, in runs of one sort. */

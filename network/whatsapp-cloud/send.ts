@@ -1,6 +1,7 @@
 import {
   type OutboundMedia,
   type OutboundMessage,
+  SendDeferred,
   type SendReceipt,
   SendRefused,
   SendUnavailable,
@@ -9,7 +10,7 @@ import { DAY_MS } from '@posthorn/core/platform/durations.ts';
 import { z } from 'zod/v4';
 import { compose } from './compose.ts';
 import { uploadMedia } from './media.ts';
-import { ask, type CloudContext, requireLive, sendErrorOf, succeeded } from './session-context.ts';
+import { ask, type CloudContext, sendErrorOf, succeeded } from './session-context.ts';
 
 const accepted = z.object({ messages: z.array(z.object({ id: z.string().min(1) })).min(1) });
 
@@ -19,7 +20,8 @@ const OUR_ID = /^[0-9A-F]{32}$/;
 
 /** Hands one message over; see the port. What it answers is only that the network accepted it. */
 export async function send(session: CloudContext, message: OutboundMessage): Promise<SendReceipt> {
-  requireLive(session);
+  // Nothing was asked yet, so the next session may send it.
+  if (session.phase !== 'live') throw new SendDeferred('not_connected');
   const { media, to } = message;
   const ids = {
     quotedId: networkNameOf(session, message.quotedId),

@@ -6,7 +6,7 @@ import {
   type SessionSink,
 } from '@posthorn/core/network/driver.ts';
 import { GraphRefused } from '@posthorn/core/network/graph-api.ts';
-import { ACTIONS, markRead, typing } from './actions.ts';
+import { ACTIONS, markRead } from './actions.ts';
 import { credentialsShape } from './credentials.ts';
 import { startHandOver } from './hand-over.ts';
 import { downloadMedia } from './media.ts';
@@ -36,9 +36,8 @@ export function openSession(deps: CloudDeps, request: OpenRequest, sink: Session
   return {
     send: (message) => send(session, message),
     recorded() {},
-    async typing(chat) {
-      if (session.phase === 'live') await typing(session, chat);
-    },
+    // It would mark what came as read, which nobody asked for; whoever does may ask for it (actions.ts).
+    async typing() {},
     async markRead(chat, networkIds) {
       requireLive(session);
       await markRead(session, chat, networkIds);
@@ -118,7 +117,10 @@ function note(session: CloudContext, told: Told): void {
     session.lastReceived.set(told.message.chat, told.message.networkId);
   if (told.kind === 'restriction') restrict(session, told.restriction);
   if (told.kind === 'banned') end(session, 'banned');
-  if (told.kind === 'receipt' && told.code !== undefined) heed(session, told.code);
+  if (told.kind !== 'receipt') return;
+  if (told.code !== undefined) heed(session, told.code);
+  // It is delivered again. Quality has news of its own.
+  else if (session.restriction !== 'quality_low') restrict(session, null);
 }
 
 function accessOf({ deps, credentials }: CloudContext) {

@@ -262,6 +262,33 @@ describe('sends over the Cloud API', () => {
     assert.deepEqual([(await send()).status, (await chat()).window_until], [409, null]);
   });
 
+  it('are approved templates to whoever has not written, as Meta describes them', async () => {
+    const stranger = '5531900000055';
+    const components = [
+      { type: 'body', parameters: [{ type: 'text', text: 'Ana' }] },
+      { type: 'button', sub_type: 'url', index: 0, parameters: [{ type: 'text', text: 'track/1' }] },
+    ];
+    const body = { to: stranger, name: 'order_shipped', language: 'pt_BR', components };
+    const id = await cloud.send(instance, '/messages/approved-template', body);
+    assert.deepEqual((await bodyOf(id)).template, {
+      name: 'order_shipped',
+      language: { code: 'pt_BR' },
+      components,
+    });
+    await cloud.reaches(instance, id, 'delivered');
+    for (const wrong of [
+      { name: 'Order Shipped' },
+      { language: 'english' },
+      { components: [{ type: 'body' }] },
+    ]) {
+      const refused = await cloud.call(instance.id, 'POST', '/messages/approved-template', {
+        ...body,
+        ...wrong,
+      });
+      assert.equal(refused.status, 400, JSON.stringify(wrong));
+    }
+  });
+
   it('mark as read and type', async () => {
     const received = cloud.graph.write(TO, instance.number, 'text', { body: 'Seen?' });
     await waitFor(async () =>
