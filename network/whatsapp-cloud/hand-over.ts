@@ -1,5 +1,5 @@
 /** Hands over what the network posted: from the inbox to the sink, oldest first, and nothing twice without need. */
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { NetworkInbox, PostedBody, SessionSink } from '@posthorn/core/network/driver.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { type Own, type Reading, readWebhook, type Told } from './read-webhook.ts';
@@ -70,7 +70,12 @@ async function handOver(
   signal: AbortSignal,
 ): Promise<void> {
   const { sink, inbox, log, instanceId } = deps;
-  const readings = bodies.map(({ body }) => readCarefully(deps, body));
+  const readings: Reading[] = [];
+  for (const { body } of bodies) {
+    readings.push(readCarefully(deps, body));
+    // Others have their turn between large ones.
+    await nextTurn();
+  }
   const passedOver = readings.reduce((sum, reading) => sum + reading.passedOver, 0);
   if (passedOver > 0)
     log.warn({ passed_over: passedOver, instance_id: instanceId }, 'passed over parts of webhooks');

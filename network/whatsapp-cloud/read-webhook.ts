@@ -5,6 +5,7 @@ import type {
   NetworkFact,
   NetworkReceipt,
 } from '@posthorn/core/network/driver.ts';
+import { shapeFault } from '@posthorn/core/platform/json-shape.ts';
 import { jidOf } from './addresses.ts';
 import { readChange, readMessage } from './read-message.ts';
 import { verdictOf } from './verdicts.ts';
@@ -34,14 +35,18 @@ export interface Own {
 }
 
 type Value = ReturnType<typeof valueShape.parse>;
+type Contact = ReturnType<typeof contactShape.parse>;
 
 /** Reads every entry, every change and every item in it. */
 export function readWebhook(body: Uint8Array, own: Own): Reading {
   const reading: Reading = { told: [], passedOver: 0 };
   const parsed = bodyShape.safeParse(parse(body));
   if (!parsed.success) return { told: [], passedOver: 1 };
+  let left = ITEMS_MAX;
   for (const entry of parsed.data.entry) {
     for (const { field, value: raw } of entry.changes ?? []) {
+      left -= 1 + itemsIn(raw);
+      if (left < 0) return { ...reading, passedOver: reading.passedOver + 1 };
       const value = valueShape.safeParse(raw).data;
       if (value && isOurs(value, entry.id, own)) readValue(reading, field ?? '', value, own);
       else reading.passedOver += 1;
@@ -50,9 +55,25 @@ export function readWebhook(body: Uint8Array, own: Own): Reading {
   return reading;
 }
 
+/** How many items a value has, before any of them is looked at. */
+function itemsIn(value: unknown): number {
+  const { messages, statuses, message_echoes: echoes, contacts } = (value ?? {}) as Record<string, unknown>;
+  return [messages, statuses, echoes, contacts].reduce<number>(
+    (sum, items) => sum + (Array.isArray(items) ? items.length : 0),
+    0,
+  );
+}
+
+const DEPTH_MAX = 64;
+const FIELDS_MAX = 200_000;
+/** Entries, changes and items of one body: in 3 MB there is room for no more of Meta's. */
+const ITEMS_MAX = 10_000;
+
 function parse(body: Uint8Array): unknown {
+  const text = Buffer.from(body).toString('utf8');
+  if (shapeFault(text, { depthMax: DEPTH_MAX, fieldsMax: FIELDS_MAX }) !== null) return undefined;
   try {
-    return JSON.parse(Buffer.from(body).toString('utf8'));
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
@@ -72,18 +93,22 @@ function readValue(reading: Reading, field: string, value: Value, own: Own): voi
       else reading.passedOver += 1;
     }
   };
-  each(value.messages, (item) => readInbound(item, value, own));
+  const contacts = (value.contacts ?? [])
+    .map((contact) => contactShape.safeParse(contact).data)
+    .filter((contact) => contact !== undefined);
+  each(value.messages, (item) => readInbound(item, contacts, own));
   each(value.message_echoes, (item) => readEcho(item, own));
   each(value.statuses, (item) => readStatus(item, own));
   reading.told.push(...accountNews(field, value));
 }
 
-function readInbound(item: unknown, value: Value, own: Own): Told[] | null {
+function readInbound(item: unknown, contacts: readonly Contact[], own: Own): Told[] | null {
   const message = messageShape.safeParse(item).data;
   if (!message) return null;
-  const contact = (value.contacts ?? [])
-    .map((each) => contactShape.safeParse(each).data)
-    .find((each) => each && (each.wa_id === message.from || each.user_id === message.from_user_id));
+  const contact = contacts.find(
+    (each) =>
+      (each.wa_id && each.wa_id === message.from) || (each.user_id && each.user_id === message.from_user_id),
+  );
   const userId = message.from_user_id ?? contact?.user_id;
   const from = jidOf({ phone: message.from ?? contact?.wa_id, userId });
   if (!from) return null;

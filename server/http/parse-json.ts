@@ -1,5 +1,6 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { JSON_DEPTH_MAX, JSON_FIELDS_MAX } from '@posthorn/contract/limits.ts';
+import { shapeFault } from '@posthorn/core/platform/json-shape.ts';
 
 /**
  * Parses the JSON text of a request. Throws 400 INVALID_JSON if it is not JSON, BAD_REQUEST if
@@ -11,7 +12,7 @@ import { JSON_DEPTH_MAX, JSON_FIELDS_MAX } from '@posthorn/contract/limits.ts';
  */
 export function parseJson(text: string): unknown {
   if (text === '') return undefined;
-  const fault = shapeFault(text);
+  const fault = shapeFault(text, { depthMax: JSON_DEPTH_MAX, fieldsMax: JSON_FIELDS_MAX });
   if (fault !== null) throw apiError('BAD_REQUEST', { message: fault });
   let value: unknown;
   try {
@@ -25,45 +26,6 @@ export function parseJson(text: string): unknown {
     throw apiError('BAD_REQUEST', { message: 'the body has characters that cannot be stored' });
   if (text.includes('__proto__') || (hasEscapes && UNDERSCORE.test(text))) forgetPrototypes(value);
   return value;
-}
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COLON = 0x3a;
-
-/** Checks the shape of a text before parsing, by its brackets and colons outside of strings. */
-function shapeFault(text: string): string | null {
-  // Nearly every body returns here, without a look at each character.
-  if (text.length <= JSON_FIELDS_MAX && !hasMore(text, '{', '[', JSON_DEPTH_MAX)) return null;
-  let depth = 0;
-  let fields = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) at = endOfString(text, at);
-    else if (code === COLON) fields += 1;
-    else if (code === 0x7b || code === 0x5b) {
-      depth += 1;
-      if (depth > JSON_DEPTH_MAX) return 'the body is nested too deep';
-    } else if (code === 0x7d || code === 0x5d) depth -= 1;
-  }
-  return fields > JSON_FIELDS_MAX ? 'the body has too many fields' : null;
-}
-
-function hasMore(text: string, one: string, other: string, max: number): boolean {
-  let left = max;
-  for (const char of [one, other])
-    for (let at = text.indexOf(char); at >= 0; at = text.indexOf(char, at + 1)) {
-      left -= 1;
-      if (left < 0) return true;
-    }
-  return false;
-}
-
-/** The index of the closing quote of the string that begins at `from`. */
-function endOfString(text: string, from: number): number {
-  let at = from + 1;
-  while (at < text.length && text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1;
-  return at;
 }
 
 const SUSPICIOUS = /\\u(0000|d[89a-f])/i;

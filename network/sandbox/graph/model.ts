@@ -74,6 +74,8 @@ export interface GraphWorld {
   /** Addresses of media that live for five minutes. */
   mediaUrls: Map<string, { mediaId: string; untilMs: number }>;
   faults: PlacedFault[];
+  /** How long each answer takes. */
+  answerDelayMs: number;
   /** Every send as it came, once it was taken. */
   ledger: {
     callbackData: string | null;
@@ -92,6 +94,7 @@ export function newWorld(): GraphWorld {
     media: new Map(),
     mediaUrls: new Map(),
     faults: [],
+    answerDelayMs: 0,
     ledger: [],
   };
 }

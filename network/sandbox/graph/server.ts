@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   callerOf,
   configureNumber,
@@ -62,6 +63,7 @@ export async function createGraphServer(
 async function serve(deps: GraphDeps, request: IncomingMessage, response: ServerResponse): Promise<void> {
   try {
     const answer = await answerTo(deps, request);
+    if (deps.world.answerDelayMs > 0) await delay(deps.world.answerDelayMs);
     if (Buffer.isBuffer(answer))
       response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(answer);
     else respond(response, 200, answer);
