@@ -44,11 +44,11 @@ export interface RouteMeta {
   /** Asked by what watches the process: answered without the database, and limited less than other routes. */
   probe?: true;
   /**
-   * Its handler checks a signature over the body. It is not limited by address: one address posts for many, and what it
-   * costs to refuse a forged one is bounded.
+   * Its handler checks a signature over the body. Wrong ones are limited by address and path together, since one address
+   * posts for many; right ones are not.
    */
   isSigned?: true;
-  /** Served by hand, not as a JSON body; `bytes`: its body reaches the handler as it came. */
+  /** Served by hand, not as a JSON body; `bytes`: its handler reads the body as it comes. */
   raw?: 'sse' | 'ws' | 'binary' | 'text' | 'multipart' | 'bytes';
   /** Takes Range: 416 without a body answers a range beyond the end. */
   ranges?: true;

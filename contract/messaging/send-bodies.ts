@@ -176,7 +176,9 @@ const templateComponent = z.object({
     .optional()
     .meta({ description: 'Of a button: url, quick_reply, copy_code or flow' }),
   index: z.int().min(0).max(20).optional().meta({ description: 'Which button; 0 is the first' }),
-  parameters: boundedArray(templateParameter, { max: TEMPLATE_PARAMETERS_MAX }),
+  parameters: boundedArray(templateParameter, { max: TEMPLATE_PARAMETERS_MAX }).meta({
+    description: 'The values of its placeholders, in their order',
+  }),
 });
 
 export const sendApprovedTemplateBody = z

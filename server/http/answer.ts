@@ -43,7 +43,8 @@ export function send(
 ): void {
   const { response, answerHeaders } = call;
   call.route.observe(status, performance.now() - call.startedAt, call);
-  call.settleProof?.(status === 401);
+  // 404: it proves itself to an instance that is not there.
+  call.settleProof?.(status === 401 || status === 404);
   if (response.headersSent || response.destroyed) return;
   const headers: Record<string, string | string[] | number> = answerHeaders;
   if (type !== undefined) headers['content-type'] = type;

@@ -77,8 +77,9 @@ function admitStranger(deps: GateDeps, call: Call): undefined | Promise<undefine
       guard(call.incoming);
       return undefined;
     });
-  if (route.meta.isSigned) return undefined;
-  if (route.meta.auth === 'refresh') return enterRefresh(deps, call);
+  // One address posts for many: somebody's wrong secret must not cost others.
+  if (route.meta.isSigned) return enterHandler(deps, call, `${call.addressGroup} ${call.request.path}`);
+  if (route.meta.auth === 'refresh') return enterHandler(deps, call, call.addressGroup);
   if (route.meta.probe) {
     deps.strangers.takeProbe(call.addressGroup, route.name);
     return undefined;
@@ -119,8 +120,9 @@ function isFailedProof(err: unknown): boolean {
   );
 }
 
-async function enterRefresh(deps: GateDeps, call: Call): Promise<undefined> {
-  const settle = await deps.strangers.enterProof(call.addressGroup);
+/** Lets the handler check the credential itself; failures are counted for `prover`. */
+async function enterHandler(deps: GateDeps, call: Call, prover: string): Promise<undefined> {
+  const settle = await deps.strangers.enterProof(prover);
   call.settleProof = settle;
   // The request's turn always ends with the request.
   call.response.once('close', () => settle(false));

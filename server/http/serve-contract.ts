@@ -1,5 +1,4 @@
 import { ApiError, apiError } from '@posthorn/contract/api-error.ts';
-import { RAW_BODY_MAX_BYTES } from '@posthorn/contract/limits.ts';
 import { listRoutes, type NamedRoute } from '@posthorn/contract/list-routes.ts';
 import { type Issue, inputError } from '@posthorn/contract/validation-error.ts';
 import { DATABASE_WAIT_MS, inTime } from '@posthorn/core/platform/database/in-time.ts';
@@ -14,7 +13,7 @@ import { admit, type GateDeps } from './gate.ts';
 import type { AnyHandler, Handlers } from './handler.ts';
 import type { MediaBodies } from './media-bodies.ts';
 import { type PreparedRoute, prepareRoute } from './prepared-route.ts';
-import { readBytes, readJson } from './read-json.ts';
+import { readJson } from './read-json.ts';
 
 export interface ServeDeps extends AppDeps, GateDeps {
   /** Absent in a service without routes that take media. */
@@ -175,12 +174,8 @@ function readBody(deps: ServeDeps, prepared: PreparedRoute): Middleware {
       receiveMedia(mediaBodies, prepared, request).then((body) => received(request, body, next), next);
     };
   }
-  if (prepared.meta.raw === 'bytes') {
-    return (request, _response, next) => {
-      readBytes(request, RAW_BODY_MAX_BYTES).then((body) => received(request, body, next), next);
-    };
-  }
-  if (prepared.body === null) return (request, _response, next) => received(request, undefined, next);
+  if (prepared.body === null || prepared.meta.raw === 'bytes')
+    return (request, _response, next) => received(request, undefined, next);
   const { malformed, fallback } = prepared.meta.bodyCodes ?? {};
   return (request, _response, next) => {
     readJson(request).then(

@@ -1,3 +1,4 @@
+import { RAW_BODY_MAX_BYTES } from '@posthorn/contract/limits.ts';
 import type { cloud } from '@posthorn/contract/messaging/cloud.ts';
 import { answerHandshake } from '@posthorn/core/cloud/answer-handshake.ts';
 import { takeWebhook } from '@posthorn/core/cloud/take-webhook.ts';
@@ -6,6 +7,7 @@ import type { Db } from '@posthorn/core/platform/database/db.ts';
 import type { Cipher } from '@posthorn/core/platform/encryption.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Handlers } from '../http/handler.ts';
+import { readBytes } from '../http/read-json.ts';
 
 export interface CloudRoutesDeps {
   db: Db;
@@ -22,11 +24,11 @@ export function cloudRoutes(deps: CloudRoutesDeps): Handlers<typeof cloud> {
       body: await answerHandshake(deps, { ...params, query }),
       headers: { 'content-type': 'text/plain; charset=utf-8' },
     }),
-    take: async ({ params, headers, body }) => {
+    take: async ({ params, headers, incoming }) => {
       await takeWebhook(deps, {
         ...params,
         signature: headers['x-hub-signature-256'],
-        body: body as Buffer,
+        read: () => readBytes(incoming, RAW_BODY_MAX_BYTES),
       });
       return { status: 200, body: { received: true } };
     },
