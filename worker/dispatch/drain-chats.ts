@@ -81,9 +81,10 @@ async function send(queue: QueueContext, draining: Draining, task: PendingTask):
     await accountIsFree(queue);
     if (draining.failure || !canSend(queue)) return leave(draining, task);
     const nowMs = queue.deps.clock.now().getTime();
-    const hold = task.awaitedSinceMs === undefined ? queue.book.holdOf(task.chatJid, nowMs) : null;
+    const isAwaited = task.awaitedSinceMs !== undefined;
+    const hold = isAwaited ? null : (queue.book.holdOf(task.chatJid, nowMs) ?? queue.book.earlierOf(task));
     if (hold) {
-      const backOff = { of: 'chat', forMs: hold.untilMs - nowMs } as const;
+      const backOff = { of: 'chat', forMs: Math.max(0, hold.untilMs - nowMs) } as const;
       return await conclude(queue, task, { to: 'deferred', reason: hold.reason, backOff });
     }
     await handle(queue, task);

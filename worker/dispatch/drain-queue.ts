@@ -218,5 +218,5 @@ function defer(
     const held = outcome.backOff?.of === 'account' ? ALL_CHATS : task.chatJid;
     book.hold(held, { untilMs: retryAtMs, reason: outcome.reason });
   }
-  book.defer(waiting, retryAtMs);
+  book.defer(waiting, retryAtMs, outcome.to === 'deferred' ? outcome.reason : undefined);
 }

@@ -73,7 +73,9 @@ export interface TaskBook {
   end(taskId: string): void;
   /** Its end is recorded, or this worker will never record it. */
   settle(taskId: string): void;
-  defer(task: PendingTask, retryAtMs: number): void;
+  defer(task: PendingTask, retryAtMs: number, reason?: string): void;
+  /** An earlier task of the same chat that waits for its time, which this one may not overtake; or null. */
+  earlierOf(task: PendingTask): Hold | null;
   /** Nothing goes to this chat, or to {@link ALL_CHATS}, until then. */
   hold(chat: string, hold: Hold): void;
   /** What holds this chat now, or null. */
@@ -106,7 +108,7 @@ export function createTaskBook(): TaskBook {
   const underWay = new Set<string>();
   /** Tasks that must not be sent, and whether their cancellation is recorded. */
   const cancelled = new Map<string, 'recorded' | 'unrecorded'>();
-  const deferred = new Map<string, { task: PendingTask; retryAtMs: number }>();
+  const deferred = new Map<string, { task: PendingTask; retryAtMs: number; reason: string }>();
   const holds = new Map<string, Hold>();
   return {
     begin(taskId) {
@@ -120,9 +122,17 @@ export function createTaskBook(): TaskBook {
       underWay.add(taskId);
     },
     settle: (taskId) => void underWay.delete(taskId),
-    defer(task, retryAtMs) {
+    defer(task, retryAtMs, reason = 'send_failed') {
       underWay.delete(task.taskId);
-      deferred.set(task.taskId, { task, retryAtMs });
+      deferred.set(task.taskId, { task, retryAtMs, reason });
+    },
+    earlierOf({ chatJid, seq }) {
+      for (const { task, retryAtMs, reason } of deferred.values()) {
+        // One that the network may have taken is not sent again, so nothing can overtake it.
+        if (task.awaitedSinceMs !== undefined || task.chatJid !== chatJid || task.seq >= seq) continue;
+        return { untilMs: retryAtMs, reason };
+      }
+      return null;
     },
     hold: (chat, hold) => void holds.set(chat, hold),
     holdOf(chat, nowMs) {
