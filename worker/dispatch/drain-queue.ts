@@ -178,7 +178,8 @@ export async function conclude(queue: QueueContext, task: PendingTask, outcome: 
   const next = afterOutcome(task, outcome, queue.deps.clock.now(), queue.deferral);
   if (next === null) return;
   if ('retryAtMs' in next) return defer(queue, task, next, outcome);
-  queue.deps.counts?.onSendEnd(next.end.to, next.end.at.getTime() - task.createdAt.getTime());
+  const { to, at } = next.end;
+  if (to !== 'accepted') queue.deps.counts?.onSendEnd(to, at.getTime() - task.createdAt.getTime());
   const sinceMs = performance.now();
   const recorded = queue.outcomes.keep(task, next.end);
   if (queue.deps.trace) void traceRecord(queue, task, recorded, sinceMs);
