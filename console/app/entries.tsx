@@ -13,6 +13,7 @@ const ENTRIES = [
   { entry: 'events', to: '/events', who: 'all' },
   { entry: 'billing', to: '/billing', who: 'managers' },
   { entry: 'settings', to: '/settings', who: 'all' },
+  { entry: 'admin', to: '/admin', who: 'superadmins' },
 ] as const;
 type Entry = (typeof ENTRIES)[number];
 

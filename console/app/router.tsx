@@ -113,6 +113,12 @@ const pages = [
   }),
   createRoute({
     getParentRoute: () => shell,
+    path: '/admin',
+    component: lazyRouteComponent(() => import('../pages/admin/admin-page.tsx'), 'AdminPage'),
+    validateSearch: textsOf('tab'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
     path: '/events',
     component: lazyRouteComponent(() => import('../pages/events/events-page.tsx'), 'EventsPage'),
     validateSearch: textsOf('instance', 'types', 'event'),

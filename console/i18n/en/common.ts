@@ -5,6 +5,7 @@ export const common = {
     events: 'Events',
     settings: 'Settings',
     billing: 'Billing',
+    admin: 'Administration',
     home: 'Home',
     more: 'More',
     instances: 'Instances',

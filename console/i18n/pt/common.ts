@@ -7,6 +7,7 @@ export const common: Translations['common'] = {
     events: 'Eventos',
     settings: 'Configurações',
     billing: 'Cobrança',
+    admin: 'Administração',
     home: 'Início',
     more: 'Mais',
     instances: 'Instâncias',

@@ -1,3 +1,4 @@
+export { admin } from './admin.ts';
 export { billing } from './billing.ts';
 export { chats } from './chats.ts';
 export { common } from './common.ts';

@@ -4,6 +4,9 @@ import path from 'node:path';
 import { type ReadMail, readMails } from '../../accounts/support/mailbox.ts';
 import { freePort, startProcess, waitFor } from '../../support/process.ts';
 
+/** Of the superadmin, who chooses a password by a mailed link. */
+export const ROOT_EMAIL = 'root@example.com';
+
 export interface ConsoleServer {
   url: string;
   billingUrl: string;
@@ -27,6 +30,7 @@ export async function startConsoleServer(): Promise<ConsoleServer> {
       SANDBOX_PORT: String(sandboxPort),
       BILLING_PORT: String(billingPort),
       SANDBOX_AUTO_PAIR: 'false',
+      SUPERADMIN_EMAILS: ROOT_EMAIL,
       RATE_LIMIT_PER_MINUTE: '10000',
       PUBLIC_RATE_PER_MINUTE: '1000',
     },

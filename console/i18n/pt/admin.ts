@@ -1,0 +1,20 @@
+import type { Translations } from '../translations.ts';
+
+export const admin: Translations['admin'] = {
+  title: 'Administração',
+  tabs: {
+    companies: 'Empresas',
+    instances: 'Instâncias',
+    events: 'Eventos do provedor',
+    feedback: 'Opiniões',
+  },
+  empty: 'Ainda não há nada aqui.',
+  people: 'Pessoas',
+  suspend: 'Suspender',
+  suspendText: 'Todos de {{name}} e todas as suas chaves são recusados na hora.',
+  reactivate: 'Reativar',
+  reprocess: 'Processar de novo',
+  feedback: 'Opinião',
+  markDone: 'Marcar como feito',
+  markOpen: 'Reabrir',
+};

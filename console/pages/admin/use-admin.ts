@@ -1,0 +1,81 @@
+import type { AdminInstance, Company, Feedback } from '@posthorn/sdk/index.ts';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useAuth } from '../../api/api-context.ts';
+import { useFeed } from '../../api/use-feed.ts';
+
+const PAGE = 50;
+
+/** All companies, and suspending one or taking it up again. */
+export function useCompanies() {
+  const { client } = useAuth();
+  const list = useFeed<Company, number>({
+    queryKey: ['admin', 'companies'],
+    idOf: ({ id }) => id,
+    read: async (page = 1, signal) => {
+      const { data, total } = await client.admin.listCompanies(
+        { query: { page, limit: PAGE } },
+        { ...(signal && { signal }) },
+      );
+      return { rows: data, next: page * PAGE < total ? page + 1 : undefined };
+    },
+  });
+  const change = useAdminChange(({ id, suspend }: { id: number; suspend: boolean }) =>
+    client.admin[suspend ? 'suspendCompany' : 'reactivateCompany']({ companyId: id }),
+  );
+  return { list, change };
+}
+
+/** The instances of all companies. */
+export function useAllInstances() {
+  const { client } = useAuth();
+  return useFeed<AdminInstance, string>({
+    queryKey: ['admin', 'instances'],
+    idOf: ({ id }) => id,
+    read: async (before, signal) => {
+      const query = { before, limit: PAGE };
+      const page = await client.admin.listInstances({ query }, { ...(signal && { signal }) });
+      return { rows: page.data, next: page.next_cursor ?? undefined };
+    },
+  });
+}
+
+/** What the payment provider told, and processing one of it again. */
+export function useProviderEvents() {
+  const { billing } = useAuth();
+  const list = useFeed<Awaited<ReturnType<typeof billing.admin.listEvents>>['data'][number], number>({
+    queryKey: ['admin', 'provider events'],
+    idOf: ({ id }) => id,
+    read: async (before, signal) => {
+      const query = { before, limit: PAGE };
+      const page = await billing.admin.listEvents({ query }, { ...(signal && { signal }) });
+      return { rows: page.data, next: page.next_before ?? undefined };
+    },
+  });
+  return { list, reprocess: useAdminChange((id: number) => billing.admin.reprocessEvent({ id })) };
+}
+
+/** What users told the platform, and marking it as done. */
+export function useFeedback() {
+  const { client } = useAuth();
+  const list = useFeed<Feedback, number>({
+    queryKey: ['admin', 'feedback'],
+    idOf: ({ id }) => id,
+    read: async (before, signal) => {
+      const query = { before, limit: PAGE };
+      const page = await client.feedback.list({ query }, { ...(signal && { signal }) });
+      return { rows: page.data, next: page.next_before ?? undefined };
+    },
+  });
+  const change = useAdminChange(({ id, state }: { id: number; state: 'open' | 'done' }) =>
+    client.feedback.update({ id, body: { state } }),
+  );
+  return { list, change };
+}
+
+function useAdminChange<Input>(run: (input: Input) => Promise<unknown>) {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: run,
+    onSettled: () => queries.invalidateQueries({ queryKey: ['admin'] }),
+  });
+}
