@@ -10,6 +10,7 @@ export const driverCallEdits: readonly Edit[] = [
 `,
   },
   { file: 'core/network/abilities.ts', before: '  profile: true,\n', add: '  about: true,\n' },
+  { file: 'network/whatsapp-cloud/lacks.ts', before: "  ...['poll', 'event',", add: "  'about',\n" },
   {
     file: 'network/sandbox/sessions/profile-calls.ts',
     before: "import { phoneRecord } from '../state/records.ts';\n",

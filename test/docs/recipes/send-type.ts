@@ -82,6 +82,11 @@ export const checklist = rule({
     add: `  'checklist',\n`,
   },
   {
+    file: 'network/whatsapp-cloud/lacks.ts',
+    before: "  ...['poll', 'event',",
+    add: "  'checklist',\n",
+  },
+  {
     file: 'test/contract/promised-routes.ts',
     before: "      'POST /messages/forward',\n",
     add: "      'POST /messages/checklist',\n",
