@@ -38,7 +38,8 @@ export function startHandOver(deps: HandOverDeps): HandOver {
         const bodies = await deps.inbox.next(ROUND);
         if (bodies.length > 0) await handOver(deps, bodies, stopped.signal);
         retryMs = FIRST_RETRY_MS;
-        if (bodies.length < ROUND) await pause(LOOK_MS);
+        // A round is bounded by bytes as well: only an empty one says that nothing is left.
+        if (bodies.length === 0) await pause(LOOK_MS);
       } catch (err) {
         if (stopped.signal.aborted) return;
         deps.log.warn({ err, instance_id: deps.instanceId }, 'handing over webhooks failed, trying again');

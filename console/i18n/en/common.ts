@@ -69,6 +69,9 @@ export const common = {
     EMAIL_VERIFICATION_CODE_EXPIRED: 'This code has expired. Ask for a new one.',
     EMAIL_VERIFICATION_RESEND_COOLDOWN: 'A code was sent just now. Wait a minute before you ask for another.',
     EMAIL_VERIFICATION_MAX_ATTEMPTS: 'Too many wrong codes. Ask for a new one.',
+    CONVERSATION_WINDOW_CLOSED:
+      'Nobody has written in this chat within 24 hours: the network takes only approved templates.',
+    CREDENTIALS_REFUSED: 'The network refused the credentials.',
     PASSIVE_MODE_ENABLED: 'The instance is in passive mode, which refuses every send.',
     BLOCKED_DUPLICATE_CONTENT: 'The same content went to this contact within 24 hours.',
     BLOCKED_NO_RECIPROCITY: 'Too many messages in a row without an answer from this contact.',

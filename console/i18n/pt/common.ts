@@ -72,6 +72,9 @@ export const common: Translations['common'] = {
     EMAIL_VERIFICATION_RESEND_COOLDOWN:
       'Um código acabou de ser enviado. Espere um minuto antes de pedir outro.',
     EMAIL_VERIFICATION_MAX_ATTEMPTS: 'Códigos errados demais. Peça um novo.',
+    CONVERSATION_WINDOW_CLOSED:
+      'Ninguém escreveu nesta conversa nas últimas 24 horas: a rede só aceita modelos aprovados.',
+    CREDENTIALS_REFUSED: 'A rede recusou as credenciais.',
     PASSIVE_MODE_ENABLED: 'A instância está em modo passivo, que recusa todo envio.',
     BLOCKED_DUPLICATE_CONTENT: 'O mesmo conteúdo foi enviado a este contato nas últimas 24 horas.',
     BLOCKED_NO_RECIPROCITY: 'Mensagens demais seguidas sem resposta deste contato.',

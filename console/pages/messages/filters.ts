@@ -20,6 +20,7 @@ const EVERY_TYPE: Record<MessageType, true> = {
   poll: true,
   poll_vote: true,
   template: true,
+  approved_template: true,
   template_reply: true,
   event: true,
   ptv: true,
