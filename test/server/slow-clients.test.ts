@@ -78,7 +78,8 @@ describe('a body that does not arrive', () => {
         }),
       );
       for (const { name, status, body, ms } of seen) {
-        assert.ok(status === 408 || status === 401 || status === 403, `${name}: ${status}`);
+        // 404: a webhook for an instance that is no official number.
+        assert.ok([401, 403, 404, 408].includes(status), `${name}: ${status}`);
         if (status === 408) {
           assert.deepEqual(Object.keys(body).sort(), ['error', 'error_code', 'message', 'trace_id'], name);
           assert.equal(body.error_code, 'REQUEST_TIMEOUT', name);

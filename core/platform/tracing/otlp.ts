@@ -37,7 +37,7 @@ export function startExporting(deps: TracingDeps & { url: string }): Trace {
     spanProcessors: [
       new BatchSpanProcessor({
         exporter: new OTLPTraceExporter({
-          url: `${deps.url.replace(/\/+$/, '')}/v1/traces`,
+          url: new URL('v1/traces', deps.url.endsWith('/') ? deps.url : `${deps.url}/`).href,
           timeoutMillis: EXPORT_TIMEOUT_MS,
         }),
         scheduledDelayMillis: 1_000,
