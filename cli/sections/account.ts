@@ -22,7 +22,7 @@ export const account: readonly Command[] = [
     done: ({ id }) => [{ id, revoked: true }, `revoked key ${id}`],
   }),
   calls('usage', 'usage.get', { summary: 'Messages of an instance in the last 24 hours' }),
-  calls('usage company', 'usage.company'),
+  calls('account usage', 'usage.company'),
   ...billing,
   oauthStart,
   calls('oauth complete', 'oauth.completeSignup'),

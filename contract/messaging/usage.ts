@@ -20,12 +20,13 @@ export const usageCounts = z
 export type UsageCounts = z.infer<typeof usageCounts>;
 
 const counted = {
-  sent: count,
-  received: count,
+  sent: count.meta({ description: 'Outbound messages that the network took' }),
+  received: count.meta({ description: 'Inbound messages' }),
   delivered: count.meta({ description: 'Outbound messages that reached delivered' }),
   failed: count.meta({ description: 'Outbound messages that failed' }),
 };
-const limited = z.object({ used: count, limit: count });
+const limited = (what: string) =>
+  z.object({ used: count.meta({ description: 'Used now' }), limit: count }).meta({ description: what });
 
 /** The messages of a company by hour and by instance, and how much of its plan it uses. */
 export const companyUsage = z
@@ -39,7 +40,7 @@ export const companyUsage = z
         z.object({
           instance_id: uuid,
           name: z.string(),
-          state: instanceState,
+          state: instanceState.meta({ description: 'Its state now' }),
           phone: z.string().nullable(),
           ...counted,
         }),
@@ -47,13 +48,15 @@ export const companyUsage = z
       .meta({
         description: `Newest first, with their counts of these hours; ${USAGE_INSTANCES_MAX} at most`,
       }),
-    plan: z.object({
-      instances: limited,
-      users: limited,
-      webhooks: limited,
-      storage_bytes: limited,
-      requests_per_minute: count,
-    }),
+    plan: z
+      .object({
+        instances: limited('Instances of the company'),
+        users: limited('Users of the company, invited ones included'),
+        webhooks: limited('Webhooks of the company'),
+        storage_bytes: limited('Bytes of stored media'),
+        requests_per_minute: count.meta({ description: 'Requests that the company may make in a minute' }),
+      })
+      .meta({ description: 'The limits of its plan, and how much of them it uses' }),
   })
   .meta({ id: 'CompanyUsage' });
 export type CompanyUsage = z.infer<typeof companyUsage>;

@@ -23,6 +23,7 @@ const NOT_SEALED = [
   'mail_budgets.mailbox',
   'media.sha256',
   'media.url_hash',
+  'network_inbox.body',
   'oauth_pending.token_hash',
   'oauth_states.browser_hash',
   'oauth_states.state_hash',

@@ -5,6 +5,7 @@ import { projectRoot } from './process.ts';
 /** Seconds that each slow test file took on a whole run; files that are not named take less than `SLOW_S`. */
 const RECORDED = path.join(projectRoot, 'test/support/file-seconds.json');
 const SLOW_S = 5;
+const QUICK_S = 12;
 const SHOWN = 10;
 
 type Seconds = Record<string, number>;
@@ -12,7 +13,7 @@ type Seconds = Record<string, number>;
 /** How long the files of a run take, and which ones to begin with. */
 export interface FileTimes {
   note(file: string, ms: number): void;
-  /** It took less than {@link SLOW_S} the last time. */
+  /** It took less than {@link QUICK_S} the last time. */
   isQuick(file: string): boolean;
   /** The files in the order in which a run of several at once ends soonest: the longest first. */
   longestFirst(files: readonly string[]): string[];
@@ -29,7 +30,7 @@ export function createFileTimes(): FileTimes {
   const secondsOf = (file: string) => recorded[nameOf(file)] ?? 0;
   return {
     note: (file, ms) => void taken.set(nameOf(file), Math.round(ms / 100) / 10),
-    isQuick: (file) => secondsOf(file) === 0,
+    isQuick: (file) => secondsOf(file) < QUICK_S,
     longestFirst: (files) => files.toSorted((one, other) => secondsOf(other) - secondsOf(one)),
     slowest: () =>
       bySeconds(taken)

@@ -204,7 +204,8 @@ async function runFiles(
   });
   stream.on('test:complete', ({ name, file, nesting, details }) => {
     // Each file is told as a test of its own, named by its path, and each file of a group as a suite.
-    if (nesting === 0 && (name === file || name.startsWith('test/'))) times.note(name, details.duration_ms);
+    const isOwn = name === file && name.startsWith(projectRoot);
+    if (nesting === 0 && (isOwn || name.startsWith('test/'))) times.note(name, details.duration_ms);
   });
   stream.on('test:summary', (summary) => {
     // One comes for each file, and one without a file for them all.

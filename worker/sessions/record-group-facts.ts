@@ -2,7 +2,7 @@ import { isGroupJid } from '@posthorn/contract/jid.ts';
 import { groupChange, peopleOf, storableGroup } from '@posthorn/core/groups/group.ts';
 import { type GroupFact, recordGroupFacts } from '@posthorn/core/groups/record-group-facts.ts';
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
-import { isId, sanitizeDate } from './sanitize.ts';
+import { isAddress, sanitizeDate } from './sanitize.ts';
 
 async function record(
   deps: ArrivalsDeps,
@@ -27,7 +27,7 @@ function sanitize(fact: GroupFact, now: Date): GroupFact | null {
     const group = storableGroup.safeParse(fact.group);
     return group.success ? { kind: 'group', group: group.data, at } : null;
   }
-  if (!isId(fact.chat) || !isGroupJid(fact.chat)) return null;
+  if (!isAddress(fact.chat) || !isGroupJid(fact.chat)) return null;
   const { chat } = fact;
   const by = fact.by === null ? null : (peopleOf([fact.by])[0] ?? null);
   if (fact.kind === 'group_participants') {

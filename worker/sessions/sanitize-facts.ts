@@ -1,7 +1,7 @@
 /** Facts made into what can be stored, as messages are (sanitize.ts): null for one that names nothing. */
 import { LABEL_COLOR_MAX } from '@posthorn/contract/limits.ts';
 import type { HistoryBatch, HistoryChat, NetworkFact } from '@posthorn/core/network/facts.ts';
-import { isId, sanitizeDate, sanitizeText } from './sanitize.ts';
+import { isAddress, isId, sanitizeDate, sanitizeText } from './sanitize.ts';
 
 const NAME_MAX_CHARS = 1024;
 const LABEL_ID_MAX_CHARS = 16;
@@ -24,14 +24,14 @@ export function sanitizeLabelLink<F extends FactOf<'label_chat'> | FactOf<'label
   fact: F,
   now: Date,
 ): F | null {
-  if (!isRevision(fact.revision) || !isLabelId(fact.labelId) || !isId(fact.chat)) return null;
+  if (!isRevision(fact.revision) || !isLabelId(fact.labelId) || !isAddress(fact.chat)) return null;
   if (fact.kind === 'label_message' && !isId(fact.target?.id)) return null;
   return { ...fact, associated: fact.associated === true, at: sanitizeDate(fact.at, now) };
 }
 
 export function sanitizeChat(fact: FactOf<'chat'>, now: Date): FactOf<'chat'> | null {
   const { revision, chat, archived, pinned, read, mutedUntil } = fact;
-  if (!isRevision(revision) || !isId(chat) || chat.endsWith('@broadcast')) return null;
+  if (!isRevision(revision) || !isAddress(chat) || chat.endsWith('@broadcast')) return null;
   return {
     kind: 'chat',
     revision,
@@ -45,19 +45,19 @@ export function sanitizeChat(fact: FactOf<'chat'>, now: Date): FactOf<'chat'> | 
 }
 
 export function sanitizeSaved<F extends FactOf<'contact'> | FactOf<'blocked'>>(fact: F): F | null {
-  if (!isRevision(fact.revision) || !isId(fact.jid)) return null;
+  if (!isRevision(fact.revision) || !isAddress(fact.jid)) return null;
   if (fact.kind === 'blocked') return { ...fact, blocked: fact.blocked === true };
   return { ...fact, name: sanitizeText(fact.name, NAME_MAX_CHARS) };
 }
 
 export function sanitizeCall(fact: FactOf<'call'>, now: Date): FactOf<'call'> | null {
   const { callId, from, group } = fact;
-  if (!isId(callId) || !isId(from) || (group !== null && !isId(group))) return null;
+  if (!isId(callId) || !isAddress(from) || (group !== null && !isAddress(group))) return null;
   return { kind: 'call', callId, from, group, video: fact.video === true, at: sanitizeDate(fact.at, now) };
 }
 
 export function sanitizePastChat(chat: HistoryChat): HistoryChat | null {
-  if (!isId(chat.chat) || chat.chat.endsWith('@broadcast')) return null;
+  if (!isAddress(chat.chat) || chat.chat.endsWith('@broadcast')) return null;
   return {
     chat: chat.chat,
     name: sanitizeText(chat.name, NAME_MAX_CHARS),
@@ -71,7 +71,7 @@ export function sanitizePastChat(chat: HistoryChat): HistoryChat | null {
 export function sanitizeContact(
   contact: HistoryBatch['contacts'][number],
 ): HistoryBatch['contacts'][number] | null {
-  if (!isId(contact.jid)) return null;
+  if (!isAddress(contact.jid)) return null;
   const { name, pushName } = contact;
   return {
     jid: contact.jid,

@@ -16,7 +16,8 @@ import { DAY_MS } from '@posthorn/core/platform/durations.ts';
 export type SanitizedMessage = InboundMessage & { incomplete?: 'content_cut' | 'content_unreadable' };
 
 /** Ids and addresses are indexed, and index entries have a maximum size; no network has longer ones. */
-const ID = /^[\x21-\x7e]{1,160}$/;
+const ID = /^[\x21-\x7e]{1,128}$/;
+const ADDRESS = /^[\x21-\x7e]{1,160}$/;
 const NAME_MAX_CHARS = 256;
 const FILE_NAME_MAX_CHARS = 1024;
 const TYPE_MAX_CHARS = 128;
@@ -30,7 +31,7 @@ const FORWARDS_MAX = 1_000_000;
 
 /** Null if the id, chat or sender is invalid: the message could never be found again. */
 export function sanitizeMessage(message: InboundMessage, now: Date): SanitizedMessage | null {
-  if (!isId(message.networkId) || !isId(message.chat) || !isId(message.from)) return null;
+  if (!isId(message.networkId) || !isAddress(message.chat) || !isAddress(message.from)) return null;
   const { content, incomplete } = sanitizeContent(message.content);
   const lost = message.unreadable ? 'content_unreadable' : incomplete;
   return {
@@ -51,13 +52,13 @@ export function sanitizeMessage(message: InboundMessage, now: Date): SanitizedMe
 }
 
 export function sanitizeReceipt(receipt: NetworkReceipt, now: Date): NetworkReceipt | null {
-  if (!isId(receipt.networkId) || !isId(receipt.chat) || !isId(receipt.by)) return null;
+  if (!isId(receipt.networkId) || !isAddress(receipt.chat) || !isAddress(receipt.by)) return null;
   const { assignedId, ...rest } = receipt;
   return { ...rest, ...(isId(assignedId) ? { assignedId } : {}), at: sanitizeDate(receipt.at, now) };
 }
 
 export function sanitizeChange(change: NetworkChange, now: Date): NetworkChange | null {
-  if (!isId(change.networkId) || !isId(change.chat) || !isId(change.from)) return null;
+  if (!isId(change.networkId) || !isAddress(change.chat) || !isAddress(change.from)) return null;
   const at = sanitizeDate(change.at, now);
   if (change.kind !== 'edited') return { ...change, at };
   const { content, incomplete } = sanitizeContent(change.content);
@@ -65,9 +66,14 @@ export function sanitizeChange(change: NetworkChange, now: Date): NetworkChange 
   return incomplete === 'content_unreadable' ? null : { ...change, content, at };
 }
 
-/** Whether an id or address fits in an index. */
+/** Whether an id fits in an index. */
 export function isId(value: unknown): value is string {
   return typeof value === 'string' && ID.test(value);
+}
+
+/** The same for an address, which may be an id of 128 characters with its domain. */
+export function isAddress(value: unknown): value is string {
+  return typeof value === 'string' && ADDRESS.test(value);
 }
 
 /** Replaces an invalid or implausible date by now, the time of arrival. */

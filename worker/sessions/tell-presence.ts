@@ -1,7 +1,7 @@
 import type { PresenceUpdate } from '@posthorn/core/network/facts.ts';
 import { recordPresence } from '@posthorn/core/presence/record-presence.ts';
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
-import { isId, sanitizeDate } from './sanitize.ts';
+import { isAddress, sanitizeDate } from './sanitize.ts';
 
 /**
  * Presence is reported at most this often, in batches of this size; in a larger batch the oldest updates are
@@ -65,6 +65,6 @@ export function createPresenceTeller(
 }
 
 function sanitize({ jid, chat, state, lastSeen, at }: PresenceUpdate, now: Date): PresenceUpdate | null {
-  if (!isId(jid) || (chat !== null && !isId(chat)) || !STATES.has(state)) return null;
+  if (!isAddress(jid) || (chat !== null && !isAddress(chat)) || !STATES.has(state)) return null;
   return { jid, chat, state, lastSeen: lastSeen && sanitizeDate(lastSeen, now), at: sanitizeDate(at, now) };
 }
