@@ -2,7 +2,8 @@
  * Keeps messages between decryption and recording. Decrypting a message uses up its key: after that the
  * network's copy is worthless, and the library acknowledges it by itself. So the plain text is stored
  * together with the advanced ratchet, in one write, and deleted when the owner has recorded the message.
- * Texts left over when a session begins are handed over again.
+ * Texts left over when a session begins are handed over again, before it decrypts anything: the network repeats those
+ * that were not acknowledged, and their keys are used up.
  */
 import { createHash } from 'node:crypto';
 import { KINDS, unpack } from './keys.ts';
@@ -35,8 +36,11 @@ export interface Inbox {
   announce(node: WireNode): void;
   /** The library produced this message, which will be recorded. */
   claim(messageId: string): void;
-  /** Messages that an earlier session decrypted and nobody recorded. */
-  leftOver(me: { id: string; lid: string }): Promise<LibraryMessage[]>;
+  /**
+   * Hands over messages that an earlier session decrypted and nobody recorded. Decryption waits until that is done.
+   * Rejects if they cannot be read; then it may be called again.
+   */
+  handOverLeftOver(me: { id: string; lid: string }, take: (message: LibraryMessage) => void): Promise<void>;
   /** The message is recorded. */
   done(messageId: string): void;
 }
@@ -114,12 +118,14 @@ function createParts(keys: SharedKeys, nowMs: () => number) {
 function createDecryption(
   { keys, hold }: { keys: SharedKeys; hold(work: Promise<unknown>): void },
   parts: ReturnType<typeof createParts>,
+  handedOver: Promise<void>,
 ) {
   return async function once(
     transactional: TransactionalKeyStore,
     ciphertext: Uint8Array,
     decrypt: () => Promise<Uint8Array>,
   ): Promise<Uint8Array> {
+    await handedOver;
     const id = hashOf(ciphertext);
     const attrs = parts.announced.get(id);
     parts.announced.delete(id);
@@ -152,8 +158,8 @@ export function createInbox(deps: {
 }): Inbox {
   const { library, keys, store } = deps;
   const parts = createParts(keys, deps.nowMs);
-
-  const once = createDecryption(deps, parts);
+  const handedOver = Promise.withResolvers<void>();
+  const once = createDecryption(deps, parts, handedOver.promise);
 
   return {
     makeRepository(auth, log, askLids) {
@@ -185,16 +191,15 @@ export function createInbox(deps: {
       }
     },
 
-    async leftOver(me) {
+    async handOverLeftOver(me, take) {
       for (const [id, plain] of await readPlains(keys)) parts.remember(id, plain);
-      const messages: LibraryMessage[] = [];
       for (const each of Map.groupBy(parts.plains.values(), nameOfStanza).values()) {
         const message = rebuilt(library, each, me);
-        if (message) messages.push(message);
+        if (message) take(message);
         // It will never be recorded, so drop it instead of reading it at the start of every session.
         else parts.done(each[0]!.attrs.id ?? '');
       }
-      return messages;
+      handedOver.resolve();
     },
 
     claim: (messageId) => parts.claim(messageId),

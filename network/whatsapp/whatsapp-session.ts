@@ -202,10 +202,11 @@ function connect(session: WhatsAppContext): void {
 
 function handOverLeftOver(session: WhatsAppContext, connection: Connection): void {
   session.arrivals
-    .run(async () => {
-      for (const message of await connection.inbox.leftOver(namesOf(session.creds)))
-        onMessage(session, connection, message);
-    })
+    .run(() =>
+      connection.inbox.handOverLeftOver(namesOf(session.creds), (message) =>
+        onMessage(session, connection, message),
+      ),
+    )
     .catch(() => undefined);
 }
 

@@ -18,17 +18,26 @@ import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
 const COUNT = 60;
 const COMMIT_MS = 20;
 
-/** A database whose commits take a while, or wait, or are refused. */
+/** A database whose commits take a while, or wait, or are refused, or whose answers are lost. */
 class SlowKeys extends MemoryKeys {
   commits = 0;
   blocked: PromiseWithResolvers<void> | null = null;
   isAway = false;
+  isUnheard = false;
+  /** Reads of all that was decrypted and not recorded wait for this. */
+  plainsBlocked: PromiseWithResolvers<void> | null = null;
+
+  override async read(kind: string, ids?: readonly string[]): Promise<Map<string, unknown>> {
+    if (kind === 'plain') await this.plainsBlocked?.promise;
+    return super.read(kind, ids);
+  }
 
   override async write(changes: readonly SessionKey[]): Promise<void> {
     await (this.blocked ? this.blocked.promise : delay(COMMIT_MS));
     if (this.isAway) throw new Error('the database is away');
     this.commits += 1;
     await super.write(changes);
+    if (this.isUnheard) throw new Error('the connection to the database broke');
   }
 }
 
@@ -169,6 +178,38 @@ describe('what comes together', () => {
       'each of them once, in order',
     );
     assert.deepEqual(me.phone.failures, []);
+    assert.deepEqual(
+      friend.phone.receipts.filter(({ type }) => type === 'retry'),
+      [],
+      'nothing was asked for again',
+    );
+  });
+
+  it('comes again when it was stored and not acknowledged, and is opened no second time, however late the store is read', async () => {
+    const group = network.group(me, 'Readers', [friend]).jid;
+    await arrived([friend.text(group, 'Hello')]);
+    await isQuiet();
+    keys.isUnheard = true;
+    const ids = [friend.text(me, 'one'), friend.text(group, 'two'), friend.text(group, 'three')];
+    await until(() => session.ended.length > 0, 'the session ends');
+    keys.isUnheard = false;
+    calls.length = 0;
+    keys.plainsBlocked = Promise.withResolvers<void>();
+    session = await open();
+    await connected(session);
+    ids.push(friend.text(group, 'four'), friend.text(me, 'five'));
+    // So much later the network has repeated all of it.
+    await delay(300);
+    assert.deepEqual(
+      me.device.pending.filter(({ tag }) => tag === 'message').map(({ attrs }) => attrs.id),
+      ids,
+      'nothing is answered before it is known what was opened',
+    );
+    keys.plainsBlocked.resolve();
+    keys.plainsBlocked = null;
+    await arrived(ids);
+    await isQuiet();
+    assert.deepEqual([...new Set(recorded().filter((id) => ids.includes(id)))], ids, 'in order');
     assert.deepEqual(
       friend.phone.receipts.filter(({ type }) => type === 'retry'),
       [],
