@@ -12,7 +12,7 @@ import { createTerminator } from './hurt-workers.ts';
 import { proveStoredOnce } from './inbound.ts';
 import { sized } from './size.ts';
 
-const KILLS = sized(5, 20, 1_000);
+const KILLS = sized(5, 10, 1_000);
 const INSTANCES = 4;
 /** Messages that are written at once, at most. */
 const BURST_MAX = 24;
