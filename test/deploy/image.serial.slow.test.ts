@@ -65,7 +65,7 @@ describe('the image of deploy/Dockerfile', () => {
   it('says which roles there are when none is named', async () => {
     const container = runContainer(image, []);
     assert.equal(await container.ended, 64);
-    assert.match(container.output(), /messaging, billing, worker, sandbox, migrate or standalone/);
+    assert.match(container.output(), /messaging, billing, worker, sandbox, migrate, admin or standalone/);
   });
 });
 
