@@ -27,7 +27,7 @@ describe('chats', () => {
     await signIn(page, email, PASSWORD);
     await page.getByRole('link', { name: /Hi <img/ }).click();
     const messages = page.getByRole('list', { name: /Messages/ });
-    assert.equal(await messages.locator('[data-text]').innerText(), HOSTILE);
+    assert.equal(await messages.locator('[data-text]').textContent(), HOSTILE);
     assert.deepEqual(await findBarriers(page), []);
     await page.getByRole('button', { name: 'Mark as read' }).click();
     await page.getByRole('button', { name: 'Mark as read' }).waitFor({ state: 'detached' });
