@@ -10,7 +10,7 @@ export interface AdminDeps {
   tell(line: string): void;
 }
 
-/** What a check found. A remark is worth a look; a fault is thrown. */
+/** The result of a check. A remark is worth a look; a fault is thrown. */
 export interface Finding {
   says: string;
   isRemark?: boolean;

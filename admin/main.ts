@@ -10,7 +10,7 @@ import { exportData } from './commands/export.ts';
 import { requeue } from './commands/requeue.ts';
 import { reseal } from './commands/reseal.ts';
 
-/** What operators do by hand: `npm run admin -- <command>`, in the image `posthorn admin <command>`. */
+/** Runs an operator's command: `npm run admin -- <command>`, in the image `posthorn admin <command>`. */
 const COMMANDS: Readonly<Record<string, AdminCommand>> = {
   doctor,
   drain,

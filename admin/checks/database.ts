@@ -6,7 +6,7 @@ import { createWriteProbe } from '@posthorn/core/platform/database/write-probe.t
 import type { AdminDeps, Finding } from '../command.ts';
 
 const POSTGRES_MIN = 140_000;
-/** What messaging, a worker and billing open at most, once each (docs/operating.md). */
+/** The most connections that one messaging, one worker and one billing process open together (docs/operating.md). */
 const CONNECTIONS_MIN = 26 + 41 + 21;
 
 export async function checkDatabase({ db }: AdminDeps): Promise<Finding> {

@@ -2,7 +2,7 @@ import { StartError } from '@posthorn/core/platform/run-main.ts';
 import { RETRIES_NOTIFICATION } from '@posthorn/core/webhooks/notifications.ts';
 import type { AdminCommand, AdminDeps } from '../command.ts';
 
-/** What may be tried again at once, and what wakes those who try. Nothing here changes an outcome or an attempt's number. */
+/** Makes waiting work due now, and wakes the processes that do it. No outcome and no attempt number changes. */
 const KINDS: Readonly<Record<string, { sql: string; wakes: [channel: string, payload: string] }>> = {
   // Wake-ups are published again; a task that is under way is left to its owner.
   sends: {

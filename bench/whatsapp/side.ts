@@ -17,7 +17,7 @@ export interface Costs {
   commits: number;
 }
 
-/** What is compared: accounts that send and receive. */
+/** The two sides of the comparison: accounts that send and receive. */
 export interface Side {
   name: string;
   /** The accounts' own numbers. */

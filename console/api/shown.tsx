@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { Loaded, type Loading } from '../components/loaded.tsx';
 import { ApiError } from './api-error.tsx';
 
-/** What a query brought; where it failed, why, and a button that asks again. */
+/** Shows the result of a query; if it failed, the reason and a button that asks again. */
 export function Shown<T>(props: {
   query: Loading<T> & { refetch(): unknown };
   children: (data: T) => ReactNode;

@@ -1,4 +1,4 @@
-/** What a user gives an instance whose network pairs with no phone. */
+/** The credentials that a user gives an instance whose network pairs with no phone. */
 import { z } from 'zod/v4';
 
 const graphId = z.string().regex(/^\d{5,25}$/, 'must be the digits of an id of Meta');

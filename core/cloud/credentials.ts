@@ -5,7 +5,7 @@ import { isUuid } from '../platform/ids.ts';
 /** The driver whose instances take these. */
 export const CLOUD_DRIVER = 'whatsapp-cloud';
 
-/** What is sealed in `instances.credentials`; the driver reads it, too (network/whatsapp-cloud/credentials.ts). */
+/** The value sealed in `instances.credentials`; the driver reads it too (network/whatsapp-cloud/credentials.ts). */
 export interface CloudCredentials {
   phone_number_id: string;
   business_account_id: string;

@@ -30,7 +30,7 @@ export interface WrittenDelivery {
   webhookVersion: string;
   type: string;
   instanceId: string | null;
-  /** Of the request that caused the event. */
+  /** The trace id of the request that caused the event. */
   traceId: string | null;
   /** The body as it is sent and signed. */
   body: string;

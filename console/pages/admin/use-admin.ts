@@ -39,7 +39,7 @@ export function useAllInstances() {
   });
 }
 
-/** What the payment provider told, and processing one of it again. */
+/** Lists the events of the payment provider; one of them can be processed again. */
 export function useProviderEvents() {
   const { billing } = useAuth();
   const list = useFeed<Awaited<ReturnType<typeof billing.admin.listEvents>>['data'][number], number>({
@@ -54,7 +54,7 @@ export function useProviderEvents() {
   return { list, reprocess: useAdminChange((id: number) => billing.admin.reprocessEvent({ id })) };
 }
 
-/** What users told the platform, and marking it as done. */
+/** Lists the feedback of users; each can be marked as done. */
 export function useFeedback() {
   const { client } = useAuth();
   const list = useFeed<Feedback, number>({

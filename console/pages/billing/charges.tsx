@@ -19,7 +19,7 @@ const TONES: Readonly<Record<Charge['status'], Tone>> = {
 };
 const CURRENCY = 'BRL';
 
-/** What is to pay, with its PIX code or slip, and what was charged before. */
+/** Shows the open charge with its PIX code or slip, and the earlier ones. */
 export function Charges({ charges }: { charges: readonly Charge[] }) {
   const { t, i18n } = useTranslation();
   const open = charges.filter(

@@ -19,7 +19,7 @@ interface CurrentPlanProps {
   changes: BillingChanges;
 }
 
-/** What a company has, what comes next, and how to change or end it. */
+/** Shows the subscription, its next charge, and how to change or end it. */
 export function CurrentPlan(props: CurrentPlanProps) {
   const { t, i18n } = useTranslation();
   const { subscription, mayPay, changes } = props;
@@ -92,7 +92,7 @@ function ChangePlan({ subscription, offered, changes: { changePlan } }: CurrentP
   );
 }
 
-/** What is in the subscription beside the plan, and what could be. */
+/** Lists the add-ons of the subscription and those that can be added. */
 function Items({ subscription, offered, mayPay, changes }: CurrentPlanProps) {
   const { t, i18n } = useTranslation();
   const { id } = subscription;

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { FormCard } from '../../api/form-card.tsx';
 import type { BillingChanges } from './use-billing.ts';
 
-/** Who pays: asked once, before the first subscription. */
+/** Asks for the payer's data once, before the first subscription. */
 export function ProfileForm({ changes: { saveProfile } }: { changes: BillingChanges }) {
   const { t } = useTranslation();
   const [values, setValues] = useState({

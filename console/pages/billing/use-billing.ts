@@ -12,7 +12,7 @@ import {
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useAuth } from '../../api/api-context.ts';
 
-/** What a subscription is paid with. */
+/** The means of payment of a subscription. */
 export const BILLING_TYPES = ['pix', 'boleto', 'credit_card'] as const;
 export type BillingType = (typeof BILLING_TYPES)[number];
 
@@ -41,7 +41,7 @@ export interface Account {
   charges: readonly Charge[];
 }
 
-/** Who pays, with what, and what was charged. */
+/** Shows the payer, the means of payment and the charges. */
 export function usePayer() {
   const { billing } = useAuth();
   return useQuery<Account>({
@@ -85,7 +85,7 @@ export interface NewCard {
   cvv: string;
 }
 
-/** What an owner may change. All of billing is read again after it, and the usage, whose limits it may change. */
+/** The changes that an owner may make. Each rereads all of billing, and the usage, whose limits it may change. */
 export function useBillingChanges() {
   const { billing } = useAuth();
   const queries = useQueryClient();

@@ -7,7 +7,7 @@ const EMOJIS = ['👍', '❤️', '😂', '😮', '😢', '🙏'] as const;
 /** Types whose words can be changed; the service says whether it is still time for that. */
 const EDITABLE: readonly string[] = ['text', 'image', 'video', 'document'];
 
-/** What may be done with one message. */
+/** The menu of actions for one message. */
 export function BubbleMenu({ message, act, onQuote, onEdit }: BubbleProps) {
   const { t } = useTranslation();
   const { message_id: messageId, instance_id: instanceId } = message;

@@ -17,7 +17,7 @@ interface Of {
   chatId: string;
 }
 
-/** Who it is, and what colleagues hold on to: labels and notes are owner's and admin's. */
+/** Shows the contact or group, with labels and notes for owners and admins. */
 export function ChatDetails({ onClose, ...of }: Of & { onClose: () => void }) {
   const { t } = useTranslation();
   const party = useParty(of.instanceId, of.chatId);

@@ -15,7 +15,7 @@ import { EventDrawer } from './event-drawer.tsx';
 import { saveEvents } from './save-events.ts';
 import { type TailFilter, useTail } from './use-tail.ts';
 
-/** What happens, as it happens. */
+/** Shows events as they happen. */
 export function EventsPage() {
   const { t } = useTranslation();
   const { instance, types, event: opened } = useSearch({ from: '/signed-in/shell/events' });

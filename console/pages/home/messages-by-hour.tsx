@@ -9,7 +9,7 @@ const SHOWN = [
   { what: 'failed', color: 'red' },
 ] as const;
 
-/** What was sent, received and failed in each of the last 24 hours, in the person's time. */
+/** Counts of sent, received and failed messages for each of the last 24 hours, in the person's time zone. */
 export function MessagesByHour({ hours }: { hours: CompanyUsage['hours'] }) {
   const { t, i18n } = useTranslation();
   const clock = new Intl.DateTimeFormat(i18n.language, { hour: '2-digit', minute: '2-digit' });

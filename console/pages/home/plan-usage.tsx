@@ -8,7 +8,7 @@ import { Meter } from '../../components/meter.tsx';
 
 const COUNTED = ['instances', 'users', 'webhooks'] as const;
 
-/** What is used of that which the plan limits. */
+/** Shows how much of each limit of the plan is used. */
 export function PlanUsage({ plan }: Pick<CompanyUsage, 'plan'>) {
   const { t, i18n } = useTranslation();
   const { storage_bytes: storage } = plan;

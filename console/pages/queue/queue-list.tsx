@@ -10,7 +10,7 @@ import { TimeText } from '../../components/time-text.tsx';
 import { WindowRows } from '../../components/window-rows.tsx';
 import { useQueue } from './use-queue.ts';
 
-/** What waits to be sent, the next one first. */
+/** Lists the scheduled sends, the next one first. */
 export function QueueList({ instanceId }: { instanceId: string }) {
   const { t } = useTranslation();
   const { queue, cancel } = useQueue(instanceId);

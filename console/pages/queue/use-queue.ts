@@ -6,7 +6,7 @@ import { useClient } from '../../api/api-context.ts';
 const LOOK_EVERY_MS = 5_000;
 const SHOWN_MAX = 200;
 
-/** What an instance has accepted and not sent yet, in the order of sending; one task or all can be cancelled. */
+/** Lists the accepted sends of an instance that are not sent yet, in their order; one or all can be cancelled. */
 export function useQueue(instanceId: string) {
   const client = useClient();
   const queries = useQueryClient();

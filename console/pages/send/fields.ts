@@ -43,7 +43,7 @@ export function labelOf(name: string): string {
   return words[0]?.toUpperCase() + words.slice(1);
 }
 
-/** What the service says of one field, whose message begins with its path. */
+/** The service's complaint about one field: its message begins with the field's path. */
 export function errorOfField(error: unknown, name: string): string | null {
   const message = error instanceof Error ? error.message : '';
   return new RegExp(`^${name}\\b[^:]*: `).test(message) ? message.slice(message.indexOf(': ') + 2) : null;

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Values } from './fields.ts';
 
-/** What the form holds, about as a phone will show it. */
+/** Shows the content of the form roughly as a phone will. */
 export function Preview({ values, file }: { values: Values; file: File | null }) {
   const { t } = useTranslation();
   const text = (name: string) => (typeof values[name] === 'string' ? (values[name] as string) : '');

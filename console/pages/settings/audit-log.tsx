@@ -10,7 +10,7 @@ import { WindowRows } from '../../components/window-rows.tsx';
 
 const PAGE = 50;
 
-/** What was done that matters for security, and by whom. */
+/** Lists security-relevant actions and who took them. */
 export function AuditLog() {
   const { t } = useTranslation();
   const client = useClient();

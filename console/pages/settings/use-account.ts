@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { useAuth } from '../../api/api-context.ts';
 
-/** What a person may change of their own account. New credentials end the sessions: then one signs in again. */
+/** The changes that users may make to their own account. New credentials end all sessions, so users sign in again. */
 export function useAccount() {
   const { client, renew, forget } = useAuth();
   const rename = useMutation({
