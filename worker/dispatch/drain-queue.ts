@@ -98,8 +98,9 @@ async function taking(
     const goesAlong =
       window > 1 && isReady(task, { dedupes, pacer, typingMaxMs }) && !tries.counts(task.taskId);
     await concludeUntil(queue, goesAlong ? window - 1 : 0);
+    if (!inFlight.isOpenTo(queue.session)) await concludeUntil(queue, 0);
     if (!canSend(queue)) return null;
-    if (goesAlong) inFlight.push(task, attempt(queue, queue.session!, task));
+    if (goesAlong) inFlight.push(task, queue.session!, attempt(queue, queue.session!, task));
     else {
       if (!(await handle(queue, task))) return null;
       queue.state = progress.afterTask(queue.state, task.seq);
