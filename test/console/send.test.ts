@@ -48,6 +48,20 @@ describe('the form to send', () => {
     assert.equal(polls.data.length, 1);
     assert.deepEqual(polls.data[0]?.content.options, ['Rye', 'Wheat']);
 
+    const sent = await context.newPage();
+    await sent.goto(`${server.url}/console/instances/${instanceId}/messages/${polls.data[0]?.message_id}`);
+    const curl = await sent.getByRole('region', { name: 'curl' }).innerText();
+    assert.match(curl, new RegExp(`curl ${server.url}/v1/instances/${instanceId}/messages/poll`));
+    const question = 'Which <b>bread</b>?';
+    const body = JSON.parse(/-d '([^']+)'/.exec(curl)?.[1] ?? '');
+    assert.deepEqual(body, { to: TO, question, options: ['Rye', 'Wheat'], max_selections: 1 });
+    await sent.getByRole('tab', { name: 'sdk' }).click();
+    await sent.getByRole('region', { name: 'sdk' }).getByText('client.messages.sendPoll').waitFor();
+    await sent.getByRole('tab', { name: 'msgctl' }).click();
+    await sent.getByRole('region', { name: 'msgctl' }).getByText('send poll').waitFor();
+    assert.deepEqual(await findBarriers(sent), []);
+    await sent.close();
+
     await page.getByRole('button', { name: 'Send another' }).click();
     await kinds.selectOption('Send a text');
     await page.getByRole('textbox', { name: 'Text', exact: true }).fill('Later');

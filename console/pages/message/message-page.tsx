@@ -10,6 +10,7 @@ import { Facts } from '../../components/facts.tsx';
 import { TextLink } from '../../components/links.tsx';
 import { Page } from '../../components/page.tsx';
 import { Life } from './life.tsx';
+import { SameRequest } from './same-request.tsx';
 import { useMessage } from './use-message.ts';
 
 export function MessagePage() {
@@ -39,6 +40,7 @@ export function MessagePage() {
                 <Life life={life} />
               </Stack>
             </Paper>
+            {life.message.direction === 'outbound' && <SameRequest message={life.message} />}
             <Stack gap="xs">
               <Title order={2} size="h5">
                 {t('messages.raw')}

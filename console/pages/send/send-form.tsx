@@ -3,12 +3,12 @@ import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAuth } from '../../api/api-context.ts';
 import { MutationForm } from '../../api/mutation-form.tsx';
+import { requestCode } from '../../api/request-code.ts';
 import type { SendKind } from '../../api/use-send-kinds.ts';
 import { CodeTabs } from '../../components/code-tabs.tsx';
 import { bodyOf, errorOfField, fieldsOf, type Values } from './fields.ts';
 import { MediaSource } from './media-source.tsx';
 import { Preview } from './preview.tsx';
-import { requestCode } from './request-code.ts';
 import { MomentInput, SchemaField } from './schema-field.tsx';
 import { type Sent, useSend } from './use-send.ts';
 

@@ -1,9 +1,9 @@
-import type { SendKind } from '../../api/use-send-kinds.ts';
+import type { SendKind } from './use-send-kinds.ts';
 
 /** A text in a field of a form may be a whole file. */
 const SHOWN_CHARS = 300;
 
-/** The request of a form, for those who will write it into a program: by curl, with the SDK and with msgctl. */
+/** A send as a request, for those who will write it into a program: by curl, with the SDK and with msgctl. */
 export function requestCode(input: {
   baseUrl: string;
   instanceId: string;
