@@ -104,6 +104,16 @@ export const webhookMetrics = z
     successes: count,
     failures: count,
     success_rate: successRate,
+    by_hour: z
+      .array(
+        z.object({
+          at: timestamp.meta({ description: 'When the hour began' }),
+          successes: count,
+          failures: count,
+        }),
+      )
+      .optional()
+      .meta({ description: 'Only with webhook_id: each hour of the period in UTC, oldest first' }),
   })
   .meta({ id: 'WebhookMetrics' });
 export type WebhookMetrics = z.infer<typeof webhookMetrics>;
@@ -146,11 +156,21 @@ export const deliveries = {
     },
   ),
   events: route(
-    { ...view, errors: ['INVALID_STATUS'], summary: 'Delivered events', description: PERIOD },
+    {
+      ...view,
+      errors: ['INVALID_STATUS'],
+      summary: 'Delivered events',
+      description: `${PERIOD} With webhook_id the attempts at that webhook alone decide.`,
+    },
     {
       method: 'GET',
       path: '/v1/webhooks/events',
-      query: z.object({ status: statusQuery, ...period, ...pageQuery(WEBHOOK_EVENTS_LIMIT) }),
+      query: z.object({
+        status: statusQuery,
+        webhook_id: idQuery.optional(),
+        ...period,
+        ...pageQuery(WEBHOOK_EVENTS_LIMIT),
+      }),
       responses: { 200: deliveredEvents },
     },
   ),
@@ -195,7 +215,10 @@ export const deliveries = {
     {
       method: 'GET',
       path: '/v1/webhooks/metrics',
-      query: z.object({ hours: integerQuery(WEBHOOK_HOURS) }),
+      query: z.object({
+        hours: integerQuery(WEBHOOK_HOURS),
+        webhook_id: idQuery.optional().meta({ description: 'Only this webhook, with its counts by hour' }),
+      }),
       responses: {
         200: z
           .object({ period_hours: z.int(), webhooks: z.array(webhookMetrics) })

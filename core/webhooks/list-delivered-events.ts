@@ -20,6 +20,8 @@ export interface DeliveredEventsQuery {
   principal: Principal;
   /** Only the events of one instance; undefined: of all. */
   instanceId?: string;
+  /** Only the attempts at one webhook. */
+  webhookId?: number | undefined;
   status: DeliveryStatus;
   /** Undefined, and no `since`: all that is kept. */
   hours?: number | undefined;
@@ -32,7 +34,7 @@ export interface DeliveredEventsQuery {
  * The events with attempts in a period, one row an event, the latest first. The latest attempt (the
  * highest log id) says how it went; `attempts` is the highest number (WHK-19). Those that are stuck are one row an
  * event and webhook, judged by the attempts at that webhook: what another one answered later hides nothing (WHK-20).
- * Unknown and foreign instances have none.
+ * With a webhook, its attempts alone say how an event went. Unknown and foreign instances and webhooks have none.
  */
 export async function listDeliveredEvents(
   deps: { db: Db; clock: Clock },
@@ -41,11 +43,19 @@ export async function listDeliveredEvents(
   const instanceId = query.instanceId === undefined ? null : instanceParam(query.instanceId);
   if (query.instanceId !== undefined && instanceId === null) return { data: [], total: 0 };
   const now = deps.clock.now();
-  const scope = [reportCompany(query.principal), periodStart(query, now), instanceId];
-  const latest = latestSql(query.status, instanceId !== null);
+  const scope = [
+    reportCompany(query.principal),
+    periodStart(query, now),
+    instanceId,
+    query.webhookId ?? null,
+  ];
+  const latest = latestSql(query.status, {
+    byInstance: instanceId !== null,
+    byWebhook: query.webhookId !== undefined,
+  });
   const offset = offsetOf(query);
   const [rows, counted] = await Promise.all([
-    deps.db.query<Row>(`${PAGE_HEAD} (${latest('$5')}) l ${PAGE_TAIL}`, [
+    deps.db.query<Row>(`${PAGE_HEAD} (${latest('$6')}) l ${PAGE_TAIL}`, [
       ...scope,
       now,
       offset + query.limit,
@@ -53,7 +63,7 @@ export async function listDeliveredEvents(
       query.limit,
     ]),
     deps.db.query<{ total: number }>(
-      `SELECT count(*)::int AS total FROM (SELECT 1 FROM (${latest('$4')}) l LIMIT $4) AS bounded`,
+      `SELECT count(*)::int AS total FROM (SELECT 1 FROM (${latest('$5')}) l LIMIT $5) AS bounded`,
       [...scope, COUNTED_MAX],
     ),
   ]);
@@ -85,10 +95,16 @@ const STATUS: Record<DeliveryStatus, string> = {
  * stands on it, where grouping would read the whole period first. By company, since that is the
  * order of the index; for a superadmin every company gives its newest.
  */
-function latestSql(status: DeliveryStatus, byInstance: boolean): (limit: string) => string {
+function latestSql(
+  status: DeliveryStatus,
+  { byInstance, byWebhook }: { byInstance: boolean; byWebhook: boolean },
+): (limit: string) => string {
   const inScope = (alias: string) =>
-    `${alias}.company_id = c.id AND ${alias}.created_at >= $2 AND ` +
-    (byInstance ? instanceCondition('$3::uuid').replaceAll('l.', `${alias}.`) : '$3::uuid IS NULL');
+    [
+      `${alias}.company_id = c.id AND ${alias}.created_at >= $2`,
+      byInstance ? instanceCondition('$3::uuid').replaceAll('l.', `${alias}.`) : '$3::uuid IS NULL',
+      byWebhook ? `${alias}.webhook_id = $4::bigint` : '$4::bigint IS NULL',
+    ].join(' AND ');
   const sameRow = (alias: string) =>
     `${alias}.event_id = l.event_id${status === 'stuck' ? ` AND ${alias}.webhook_id = l.webhook_id` : ''}`;
   const attempts = `(SELECT max(a.attempt) FROM webhook_delivery_logs a
@@ -112,6 +128,6 @@ SELECT l.id AS log_id, l.webhook_id, l.webhook_url, l.event_id, l.event_type,
 FROM (SELECT * FROM`;
 
 const PAGE_TAIL = `
-  ORDER BY l.id DESC OFFSET $6 LIMIT $7) l
-CROSS JOIN LATERAL (SELECT ${payloadSql('$4')} AS body) p
+  ORDER BY l.id DESC OFFSET $7 LIMIT $8) l
+CROSS JOIN LATERAL (SELECT ${payloadSql('$5')} AS body) p
 ORDER BY l.id DESC`;

@@ -26,7 +26,8 @@ export function deliveriesRoutes(deps: DeliveriesRoutesDeps): Handlers<typeof de
       );
     },
     async events({ principal, query }) {
-      return paged(query, await listDeliveredEvents(deps, { ...query, principal }));
+      const { webhook_id: webhookId } = query;
+      return paged(query, await listDeliveredEvents(deps, { ...query, principal, webhookId }));
     },
     async stuck({ principal, query }) {
       return paged(query, await listDeliveredEvents(deps, { ...query, principal, status: 'stuck' }));
@@ -36,8 +37,9 @@ export function deliveriesRoutes(deps: DeliveriesRoutesDeps): Handlers<typeof de
       return { status: 200, body: await readInstanceMetrics(deps, { principal, instanceId, hours }) };
     },
     async metrics({ principal, query }) {
-      const webhooks = await readWebhookMetrics(deps, { principal, hours: query.hours });
-      return { status: 200, body: { period_hours: query.hours, webhooks } };
+      const { hours, webhook_id: webhookId } = query;
+      const webhooks = await readWebhookMetrics(deps, { principal, hours, webhookId });
+      return { status: 200, body: { period_hours: hours, webhooks } };
     },
     async companyLogs({ principal, query }) {
       const { event_type: eventType, webhook_id: webhookId } = query;

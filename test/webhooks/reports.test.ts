@@ -196,6 +196,18 @@ function metricsOf(logs: readonly Log[]) {
   };
 }
 
+/** Counts of each hour that the period touches. */
+function hoursOf(logs: readonly Log[], hours: number) {
+  const nowMs = messaging.parts.clock.now().getTime();
+  const last = Math.floor(nowMs / HOUR_MS);
+  const first = Math.floor((nowMs - hours * HOUR_MS) / HOUR_MS);
+  return Array.from({ length: last - first + 1 }, (_, index) => {
+    const ofHour = logs.filter((log) => Math.floor(log.createdAt.getTime() / HOUR_MS) === first + index);
+    const { successes, failures } = metricsOf(ofHour);
+    return { at: new Date((first + index) * HOUR_MS).toISOString(), successes, failures };
+  });
+}
+
 test('events, stuck and metrics say what reading every attempt would say, for any history', async () => {
   await fc.assert(
     fc.asyncProperty(
@@ -261,10 +273,29 @@ test('events, stuck and metrics say what reading every attempt would say, for an
           'those without deliveries too',
         );
         for (const row of byWebhook.webhooks) {
-          const { total, successes, failures, success_rate } = row;
-          const logs = within(world, hours).filter((log) => log.webhookId === row.webhook_id);
+          const { webhook_id: id, total, successes, failures, success_rate } = row;
+          const logs = within(world, hours).filter((log) => log.webhookId === id);
           assert.deepEqual({ total, successes, failures, success_rate }, metricsOf(logs));
+          const failing = await get(
+            world,
+            `/v1/webhooks/events?status=failure&webhook_id=${id}&hours=${hours}`,
+          );
+          assert.deepEqual(
+            failing.data.map(shown),
+            aggregate(logs).filter((event) => !event.success),
+          );
         }
+        const { id } = world.webhooks[0]!;
+        const { webhooks } = await get(world, `/v1/webhooks/metrics?hours=${hours}&webhook_id=${id}`);
+        const { by_hour: byHour, ...counts } = webhooks[0];
+        assert.deepEqual(counts, byWebhook.webhooks[0]);
+        assert.deepEqual(
+          byHour,
+          hoursOf(
+            within(world, hours).filter((log) => log.webhookId === id),
+            hours,
+          ),
+        );
       },
     ),
     { numRuns: RUNS },
@@ -407,6 +438,13 @@ describe('the lists of attempts', () => {
       assert.deepEqual([answer.status, answer.body.error_code], [400, code], path);
       assert.ok(answer.body.message.startsWith(message), answer.body.message);
     }
+    for (const path of ['/v1/webhooks/events?webhook_id=x', '/v1/webhooks/metrics?webhook_id=0']) {
+      const answer = await call(path);
+      assert.deepEqual([answer.status, answer.body.error_code], [400, 'BAD_REQUEST'], path);
+    }
+    const foreign = (await write([])).webhooks[0]!.id;
+    assert.deepEqual((await call(`/v1/webhooks/metrics?webhook_id=${foreign}`)).body.webhooks, []);
+    assert.deepEqual((await call(`/v1/webhooks/events?webhook_id=${foreign}`)).body.data, []);
     const capped = await call('/v1/webhooks/metrics?hours=9999');
     assert.equal(capped.body.period_hours, 168);
     const strange = await call(`/v1/webhooks/instance-metrics?instance_id=${newId()}`);
