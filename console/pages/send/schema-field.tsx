@@ -1,4 +1,5 @@
 import { Checkbox, NativeSelect, NumberInput, Textarea, TextInput } from '@mantine/core';
+import { MomentInput } from '../../components/moment-input.tsx';
 import type { FieldProps } from './field-props.ts';
 import { labelOf } from './fields.ts';
 import { ListField } from './list-field.tsx';
@@ -72,33 +73,4 @@ export function SchemaField(props: FieldProps) {
       onChange={(event) => onChange(event.target.value)}
     />
   );
-}
-
-/** A moment in the person's own time, which goes out in UTC. */
-export function MomentInput(props: {
-  label: string;
-  description?: string | undefined;
-  required?: boolean;
-  error?: string | null | undefined;
-  maw?: number;
-  value: string;
-  onChange: (value: string) => void;
-}) {
-  const { value, onChange, ...input } = props;
-  return (
-    <TextInput
-      {...input}
-      type="datetime-local"
-      value={value ? localOf(value) : ''}
-      onChange={(event) => {
-        const at = new Date(event.target.value);
-        onChange(Number.isNaN(at.getTime()) ? '' : at.toISOString());
-      }}
-    />
-  );
-}
-
-function localOf(iso: string): string {
-  const at = new Date(iso);
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

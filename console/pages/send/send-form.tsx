@@ -6,10 +6,11 @@ import { MutationForm } from '../../api/mutation-form.tsx';
 import { requestCode } from '../../api/request-code.ts';
 import type { SendKind } from '../../api/use-send-kinds.ts';
 import { CodeTabs } from '../../components/code-tabs.tsx';
+import { MomentInput } from '../../components/moment-input.tsx';
 import { bodyOf, errorOfField, fieldsOf, type Values } from './fields.ts';
 import { MediaSource } from './media-source.tsx';
 import { Preview } from './preview.tsx';
-import { MomentInput, SchemaField } from './schema-field.tsx';
+import { SchemaField } from './schema-field.tsx';
 import { type Sent, useSend } from './use-send.ts';
 
 /** A form of any send, made of the contract, with what a phone will show and the request itself beside it. */

@@ -1,10 +1,15 @@
-import type { DeliveryLog } from '@posthorn/sdk/index.ts';
+import { type DeliveryLog, toArray } from '@posthorn/sdk/index.ts';
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useClient } from '../../api/api-context.ts';
 
 /** No event tells of an attempt, so the page looks for new ones while it is seen. */
 const LOOK_EVERY_MS = 5_000;
 const PAGE = 50;
+const FAILED_PAGE = 200;
+/** As many as one click replays: more would hold the page for long, and a second click takes the next ones. */
+const REPLAYED_MAX = 5_000;
+/** As many as one request takes. */
+const BULK = 500;
 
 /** The attempts of a webhook, newest first. */
 export function useDeliveries(webhookId: string) {
@@ -39,5 +44,28 @@ export function useReplay(webhookId: string) {
   return useMutation({
     mutationFn: (logId: number) => client.webhooks.retryLog({ webhookId, logId }),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['deliveries'] }),
+  });
+}
+
+/** Replays each event whose last attempt at this webhook, since a moment, failed. */
+export function useReplayFailed(webhookId: string) {
+  const client = useClient();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: async (since: string) => {
+      const query = { status: 'failure', webhook_id: webhookId, since, limit: FAILED_PAGE } as const;
+      const failed = await toArray(client.deliveries.events, { query }, { max: REPLAYED_MAX });
+      // An attempt made meanwhile moves the pages on, and a row comes twice.
+      const logIds = [...new Set(failed.map(({ log_id: id }) => id))];
+      const done = { queued: 0, skipped: 0 };
+      for (let at = 0; at < logIds.length; at += BULK) {
+        const body = { log_ids: logIds.slice(at, at + BULK) };
+        const { queued, skipped } = await client.deliveries.retryBulk({ body });
+        done.queued += queued;
+        done.skipped += skipped.length;
+      }
+      return done;
+    },
+    onSettled: () => queries.invalidateQueries({ queryKey: ['deliveries'] }),
   });
 }

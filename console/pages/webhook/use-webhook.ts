@@ -19,6 +19,11 @@ export function useWebhook(webhookId: string, onRemoved: () => void) {
     mutationFn: () => client.webhooks.test({ webhookId }),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['deliveries'] }),
   });
+  const rotate = useMutation({
+    mutationFn: () => client.webhooks.rotateSecret({ webhookId }),
+    // The secret is shown once, and kept nowhere after it.
+    gcTime: 0,
+  });
   const remove = useMutation({
     mutationFn: () => client.webhooks.remove({ webhookId }),
     onSuccess: async () => {
@@ -27,5 +32,5 @@ export function useWebhook(webhookId: string, onRemoved: () => void) {
       await refresh();
     },
   });
-  return { webhook, update, test, remove };
+  return { webhook, update, test, rotate, remove };
 }

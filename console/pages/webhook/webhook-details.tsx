@@ -5,17 +5,18 @@ import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/api-error.tsx';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { Facts } from '../../components/facts.tsx';
-import { TimeText } from '../../components/time-text.tsx';
+import { exactTime, TimeText } from '../../components/time-text.tsx';
+import { Secret } from '../webhooks/secret.tsx';
 import { WebhookForm } from '../webhooks/webhook-form.tsx';
 import { WebhookState } from '../webhooks/webhook-state.tsx';
 import type { useWebhook } from './use-webhook.ts';
 
 type Parts = Omit<ReturnType<typeof useWebhook>, 'webhook'>;
 
-export function WebhookDetails({ webhook, update, test, remove }: { webhook: Webhook } & Parts) {
-  const { t } = useTranslation();
+export function WebhookDetails({ webhook, update, test, rotate, remove }: { webhook: Webhook } & Parts) {
+  const { t, i18n } = useTranslation();
   const [isEdited, edit] = useDisclosure(false);
-  const error = test.error ?? remove.error ?? (isEdited ? null : update.error);
+  const error = test.error ?? rotate.error ?? remove.error ?? (isEdited ? null : update.error);
   return (
     <Stack gap="md">
       <Group gap="xs">
@@ -33,6 +34,12 @@ export function WebhookDetails({ webhook, update, test, remove }: { webhook: Web
           {t(webhook.enabled ? 'webhooks.disable' : 'webhooks.enable')}
         </Button>
         <ConfirmButton
+          label={t('webhooks.rotate')}
+          text={t('webhooks.rotateText')}
+          busy={rotate.isPending}
+          onConfirm={() => rotate.mutate()}
+        />
+        <ConfirmButton
           label={t('webhooks.remove')}
           text={t('webhooks.removeText')}
           busy={remove.isPending}
@@ -43,6 +50,15 @@ export function WebhookDetails({ webhook, update, test, remove }: { webhook: Web
         </Text>
       </Group>
       {error && <ApiError error={error} />}
+      {rotate.data && (
+        <Secret
+          secret={rotate.data.secret}
+          text={t('webhooks.rotated', {
+            at: exactTime(rotate.data.previous_secret_expires_at, i18n.language),
+          })}
+          done={<Button onClick={rotate.reset}>{t('webhooks.secretDone')}</Button>}
+        />
+      )}
       <Paper p="md">
         {isEdited ? (
           <WebhookForm

@@ -1,10 +1,12 @@
-import { Stack, Title } from '@mantine/core';
+import { Group, Stack, Title } from '@mantine/core';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { Shown } from '../../api/shown.tsx';
 import { Page } from '../../components/page.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { DeliveryDrawer } from './delivery-drawer.tsx';
+import { Metrics } from './metrics.tsx';
+import { ReplayFailed } from './replay-failed.tsx';
 import { useWebhook } from './use-webhook.ts';
 import { WebhookDetails } from './webhook-details.tsx';
 
@@ -23,9 +25,13 @@ export function WebhookPage() {
         {(data) => (
           <Stack gap="lg">
             <WebhookDetails {...parts} webhook={data} />
-            <Title order={2} size="h5">
-              {t('webhooks.deliveries')}
-            </Title>
+            <Metrics webhookId={webhookId} />
+            <Group justify="space-between">
+              <Title order={2} size="h5">
+                {t('webhooks.deliveries')}
+              </Title>
+              <ReplayFailed webhookId={webhookId} />
+            </Group>
             <Deliveries webhookId={webhookId} />
             {event && <DeliveryDrawer key={event} webhookId={webhookId} eventId={event} />}
           </Stack>

@@ -1,8 +1,7 @@
-import { Alert, Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { CopyText } from '../../components/copy-text.tsx';
 import { ButtonLink } from '../../components/links.tsx';
 import { Page } from '../../components/page.tsx';
+import { Secret } from './secret.tsx';
 import { useCreateWebhook } from './use-webhooks.ts';
 import { WebhookForm } from './webhook-form.tsx';
 
@@ -14,7 +13,14 @@ export function NewWebhookPage() {
   return (
     <Page title={t('webhooks.newTitle')}>
       {create.data ? (
-        <Secret id={create.data.id} secret={create.data.secret} />
+        <Secret
+          secret={create.data.secret}
+          done={
+            <ButtonLink to="/webhooks/$webhookId" params={{ webhookId: String(create.data.id) }} replace>
+              {t('webhooks.secretDone')}
+            </ButtonLink>
+          }
+        />
       ) : (
         <WebhookForm
           initial={INITIAL}
@@ -25,21 +31,5 @@ export function NewWebhookPage() {
         />
       )}
     </Page>
-  );
-}
-
-/** Shown this once: it is nowhere but in this answer. */
-function Secret({ id, secret }: { id: number; secret: string }) {
-  const { t } = useTranslation();
-  return (
-    <Alert color="orange" variant="outline" title={t('webhooks.secretTitle')} role="status">
-      <Stack align="flex-start">
-        <Text size="sm">{t('webhooks.secretText')}</Text>
-        <CopyText text={secret} />
-        <ButtonLink to="/webhooks/$webhookId" params={{ webhookId: String(id) }} replace>
-          {t('webhooks.secretDone')}
-        </ButtonLink>
-      </Stack>
-    </Alert>
   );
 }
