@@ -234,4 +234,35 @@ export const callReceived = z
   })
   .meta({ id: 'CallReceivedEvent' });
 
+const reviewedTemplate = {
+  template_id: z.string(),
+  name: z.string(),
+  language: z.string(),
+  timestamp,
+};
+
+export const templateStatusChanged = z
+  .object({
+    ...reviewedTemplate,
+    status: z.string(),
+    reason: z.string().nullable(),
+  })
+  .meta({ id: 'MessageTemplateStatusEvent' });
+
+export const templateQualityChanged = z
+  .object({
+    ...reviewedTemplate,
+    quality: z.string(),
+    previous_quality: z.string().nullable(),
+  })
+  .meta({ id: 'MessageTemplateQualityEvent' });
+
+export const templateCategoryChanged = z
+  .object({
+    ...reviewedTemplate,
+    category: z.string(),
+    previous_category: z.string().nullable(),
+  })
+  .meta({ id: 'MessageTemplateCategoryEvent' });
+
 export const webhookTest = z.object({ webhook_id: z.int(), timestamp }).meta({ id: 'WebhookTestEvent' });

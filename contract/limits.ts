@@ -116,3 +116,9 @@ export const CONVERSATION_WINDOW_S = 24 * 3600;
 /** Of an approved template: its parts, and the values of one part. */
 export const TEMPLATE_COMPONENTS_MAX = 16;
 export const TEMPLATE_PARAMETERS_MAX = 64;
+/** Of a template that is given to Meta for approval. */
+export const TEMPLATE_REVIEW_BUTTONS_MAX = 10;
+export const TEMPLATE_BODY_MAX_CHARS = 1024;
+export const TEMPLATE_EXAMPLES_MAX = 64;
+/** Templates of one page. */
+export const TEMPLATES_LIMIT = { default: 50, max: 100 } as const;

@@ -24,6 +24,7 @@ const DESCRIPTIONS: Readonly<Record<Service, Readonly<Record<string, string>>>> 
     presence: 'Who is online and who types',
     profile: 'How an instance shows itself',
     business: 'Business profiles, catalogs and collections',
+    templates: 'Templates that Meta reviews, of official numbers',
     lids: 'Anonymous ids, and the phones behind them',
     cloud: 'For Meta, which posts what official numbers receive',
     tokens: 'API keys',

@@ -85,4 +85,7 @@ export const instances: readonly Command[] = [
   calls('business profile', 'business.profile'),
   calls('business catalog', 'business.catalog'),
   calls('business collections', 'business.collections'),
+  calls('templates list', 'templates.list'),
+  calls('templates create', 'templates.create'),
+  calls('templates delete', 'templates.remove', { destroys: 'This deletes the template at Meta' }),
 ];

@@ -82,6 +82,14 @@ export const messagingBodies: Readonly<Record<string, Readonly<Record<string, un
   'groups.update': { name: 'Sales', announce: true },
   'groups.changeParticipants': { add: [PHONE] },
   'groups.join': { code: 'AbCdEfGhIjKlMnOpQrStUv' },
+  'templates.create': {
+    name: 'order_shipped',
+    language: 'en_US',
+    category: 'UTILITY',
+    components: [
+      { type: 'BODY', text: 'Your order {{1}} is on its way.', example: { body_text: [['1001']] } },
+    ],
+  },
   'presence.set': { state: 'composing', chat_jid: PHONE },
   'profile.update': { name: 'Acme support', about: 'Ask us', picture_media_id: MEDIA_ID },
   'chats.read': { read: true },

@@ -24,6 +24,7 @@ import { profile } from './profile.ts';
 import { queue } from './queue.ts';
 import { scheduled } from './scheduled.ts';
 import { status } from './status.ts';
+import { templates } from './templates.ts';
 import { tokens } from './tokens.ts';
 import { usage } from './usage.ts';
 import { users } from './users.ts';
@@ -51,6 +52,7 @@ export const messagingContract = {
   presence,
   profile,
   business,
+  templates,
   lids,
   webhooks,
   cloud,

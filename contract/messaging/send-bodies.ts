@@ -181,17 +181,25 @@ const templateComponent = z.object({
   }),
 });
 
+/** How Meta names templates, and their languages. */
+export const templateName = z
+  .string()
+  .regex(/^[a-z0-9_]{1,512}$/, 'must be the name of a template: lower-case letters, digits and _');
+export const templateLanguage = z
+  .string()
+  .regex(/^[a-z]{2,3}(_[A-Za-z]{2,4})?$/, 'must be a language like en_US');
+
 export const sendApprovedTemplateBody = z
   .object({
     to: recipient,
-    name: z
-      .string()
-      .regex(/^[a-z0-9_]{1,512}$/, 'must be the name of a template: lower-case letters, digits and _')
-      .meta({ description: 'The name under which Meta has approved it', examples: ['order_shipped'] }),
-    language: z
-      .string()
-      .regex(/^[a-z]{2,3}(_[A-Za-z]{2,4})?$/, 'must be a language like en_US')
-      .meta({ description: 'The language of the approved text', examples: ['en_US'] }),
+    name: templateName.meta({
+      description: 'The name under which Meta has approved it',
+      examples: ['order_shipped'],
+    }),
+    language: templateLanguage.meta({
+      description: 'The language of the approved text',
+      examples: ['en_US'],
+    }),
     components: boundedArray(templateComponent, { max: TEMPLATE_COMPONENTS_MAX })
       .optional()
       .meta({ description: 'The values for its placeholders, part by part' }),

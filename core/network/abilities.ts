@@ -45,6 +45,9 @@ export const ACTIONS = {
   business_profile: true,
   business_catalog: true,
   business_collections: true,
+  template_list: true,
+  template_create: true,
+  template_delete: true,
   reject_call: true,
 } as const satisfies Record<keyof NetworkActions, true>;
 

@@ -118,6 +118,24 @@ export interface NetworkActions {
     answer: { id: string; name: string; status: string; products: Product[] }[];
   };
 
+  /** A page of the account's templates that the network reviews. Refused: `cursor_invalid`. */
+  template_list: {
+    args: { limit: number; cursor?: string; name?: string; status?: string };
+    answer: { templates: ReviewedTemplate[]; next_cursor: string | null };
+  };
+  /** Gives a template for review; `refused` are the network's words. Refused: `template_exists`, `rate_limited`. */
+  template_create: {
+    args: {
+      name: string;
+      language: string;
+      category: string;
+      components: readonly Record<string, unknown>[];
+    };
+    answer: { id: string; status: string; category: string } | { refused: string };
+  };
+  /** In all languages, or in one. Refused: `template_not_found`, `rate_limited`. */
+  template_delete: { args: { name: string; language?: string }; answer: Record<string, never> };
+
   /** Ends a call before it is taken. A call that is over is passed over. */
   reject_call: { args: { call_id: string; from: Jid }; answer: Record<string, never> };
 }
@@ -164,6 +182,18 @@ export interface BusinessProfile {
   categories: { id: string; name: string }[];
   business_hours_timezone: string;
   business_hours: { day_of_week: string; mode: string; open_time: string; close_time: string }[];
+}
+
+/** A template as the network tells of it, in its words. */
+export interface ReviewedTemplate {
+  id: string;
+  name: string;
+  language: string;
+  category: string;
+  status: string;
+  rejected_reason: string | null;
+  quality: string | null;
+  components: Record<string, unknown>[];
 }
 
 /** A product of a catalog; `image_url` is the network's own, which no user is told. */

@@ -54,8 +54,15 @@ export type NetworkFact = { at: Date } & (
     }
   /** Who is behind an anonymous id. */
   | { kind: 'lid'; lid: Jid; phone: string }
+  /** What the review of a template came to, in the network's words. */
+  | { kind: 'template'; templateId: string; name: string; language: string; change: TemplateChange }
   | { kind: 'call'; callId: string; from: Jid; video: boolean; group: Jid | null }
 );
+
+export type TemplateChange =
+  | { of: 'status'; status: string; reason: string | null }
+  | { of: 'quality'; quality: string; previous: string | null }
+  | { of: 'category'; category: string; previous: string | null };
 
 /** A part of what the network hands over when an account is paired. */
 export interface HistoryBatch {

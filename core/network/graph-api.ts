@@ -48,6 +48,8 @@ const refusal = z.object({
   error: z.object({
     code: z.number(),
     message: z.string().default(''),
+    /** For people; whatever is wrong with a template stands here alone. */
+    error_user_msg: z.string().optional(),
     error_data: z.looseObject({ details: z.string().optional() }).optional(),
   }),
 });
@@ -78,8 +80,8 @@ export function readGraph(status: number, text: string): unknown {
   if (json !== undefined && status < 300) return json;
   const refused = refusal.safeParse(json);
   if (!refused.success) throw new GraphUnreachable(true, `the network answered ${status}`);
-  const { code, message, error_data } = refused.data.error;
-  throw new GraphRefused(code, error_data?.details ?? message);
+  const { code, message, error_data, error_user_msg } = refused.data.error;
+  throw new GraphRefused(code, error_data?.details ?? error_user_msg ?? message);
 }
 
 async function reach(url: string, init: RequestInit): Promise<Response> {

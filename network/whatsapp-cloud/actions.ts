@@ -4,6 +4,7 @@ import { SendRefused } from '@posthorn/core/network/driver.ts';
 import { recipientOf } from './addresses.ts';
 import type { LACKS } from './lacks.ts';
 import { ask, type CloudContext, sendErrorOf } from './session-context.ts';
+import { createTemplate, deleteTemplate, listTemplates } from './templates.ts';
 
 type Lacked = (typeof LACKS)[number];
 export type Answered = Exclude<keyof NetworkActions, Lacked>;
@@ -38,6 +39,9 @@ export const ACTIONS: {
     await typing(session, args.chat);
     return {};
   },
+  template_list: listTemplates,
+  template_create: createTemplate,
+  template_delete: deleteTemplate,
 };
 
 /** Tells each sender; ids of messages that are not the network's are passed over. */

@@ -8,6 +8,7 @@ import type {
 import { shapeFault } from '@posthorn/core/platform/json-shape.ts';
 import { jidOf } from './addresses.ts';
 import { readChange, readMessage } from './read-message.ts';
+import { readTemplateNews } from './read-template-news.ts';
 import { verdictOf } from './verdicts.ts';
 import { bodyShape, contactShape, messageShape, statusShape, valueShape } from './webhook-shapes.ts';
 
@@ -48,7 +49,8 @@ export function readWebhook(body: Uint8Array, own: Own): Reading {
       left -= 1 + itemsIn(raw);
       if (left < 0) return { ...reading, passedOver: reading.passedOver + 1 };
       const value = valueShape.safeParse(raw).data;
-      if (value && isOurs(value, entry.id, own)) readValue(reading, field ?? '', value, own);
+      if (value && isOurs(value, entry.id, own))
+        readValue(reading, { field: field ?? '', value, at: dateOf(entry.time, own.now) }, own);
       else reading.passedOver += 1;
     }
   }
@@ -85,7 +87,11 @@ function isOurs({ metadata }: Value, entryId: string | undefined, own: Own): boo
   return numberId === undefined ? entryId === own.businessAccountId : numberId === own.phoneNumberId;
 }
 
-function readValue(reading: Reading, field: string, value: Value, own: Own): void {
+function readValue(
+  reading: Reading,
+  { field, value, at }: { field: string; value: Value; at: Date },
+  own: Own,
+): void {
   const each = (items: readonly unknown[] | undefined, read: (item: unknown) => Told[] | null) => {
     for (const item of items ?? []) {
       const told = read(item);
@@ -100,6 +106,8 @@ function readValue(reading: Reading, field: string, value: Value, own: Own): voi
   each(value.message_echoes, (item) => readEcho(item, own));
   each(value.statuses, (item) => readStatus(item, own));
   reading.told.push(...accountNews(field, value));
+  const fact = readTemplateNews(field, value, at);
+  if (fact) reading.told.push({ kind: 'fact', fact });
 }
 
 function readInbound(item: unknown, contacts: readonly Contact[], own: Own): Told[] | null {

@@ -114,6 +114,14 @@ export const valueShape = z.looseObject({
   message_echoes: items,
   event: maybe,
   current_limit: maybe,
+  message_template_id: z.union([text, z.number()]).optional().catch(undefined),
+  message_template_name: maybe,
+  message_template_language: maybe,
+  reason: maybe,
+  previous_quality_score: maybe,
+  new_quality_score: maybe,
+  previous_category: maybe,
+  new_category: maybe,
   ban_info: z.looseObject({ waba_ban_state: maybe }).optional().catch(undefined),
 });
 
@@ -122,6 +130,7 @@ export const bodyShape = z.looseObject({
     .array(
       z.looseObject({
         id: maybe,
+        time: seconds,
         changes: z
           .array(z.looseObject({ field: maybe, value: z.unknown() }))
           .optional()

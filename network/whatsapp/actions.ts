@@ -1,5 +1,5 @@
 /** Calls with an immediate answer: the network's queries, and changes of the account's shared state. */
-import type { NetworkActions } from '@posthorn/core/network/driver.ts';
+import { type NetworkActions, SendRefused } from '@posthorn/core/network/driver.ts';
 import type { Actions } from './actions/action.ts';
 import { chatActions } from './actions/chats.ts';
 import { groupActions } from './actions/groups.ts';
@@ -17,5 +17,7 @@ export async function act<Op extends keyof NetworkActions>(
   args: NetworkActions[Op]['args'],
 ): Promise<NetworkActions[Op]['answer']> {
   requireLive(session);
-  return ACTIONS[op](session, args);
+  const answer = (ACTIONS as Partial<Record<Op, (session: WhatsAppContext, args: never) => unknown>>)[op];
+  if (!answer) throw new SendRefused('unsupported_call');
+  return (await answer(session, args as never)) as NetworkActions[Op]['answer'];
 }

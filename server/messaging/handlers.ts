@@ -33,6 +33,7 @@ import { profileRoutes } from './profile-routes.ts';
 import { queueRoutes } from './queue-routes.ts';
 import { scheduledRoutes } from './scheduled-routes.ts';
 import { statusRoutes } from './status-routes.ts';
+import { templatesRoutes } from './templates-routes.ts';
 import { type TokensRoutesDeps, tokensRoutes } from './tokens-routes.ts';
 import { usageRoutes } from './usage-routes.ts';
 import { usersRoutes } from './users-routes.ts';
@@ -78,6 +79,7 @@ export function messagingHandlers(deps: HandlersDeps): Handlers<typeof messaging
     presence: presenceRoutes(deps),
     profile: profileRoutes(deps),
     business: businessRoutes(deps),
+    templates: templatesRoutes(deps),
     lids: lidsRoutes(deps),
     webhooks: webhooksRoutes(deps),
     cloud: cloudRoutes(deps),

@@ -56,6 +56,8 @@ const SMALL: Record<string, string> = {
   'business.profile': 'one profile',
   'business.catalog': 'what the network answers in one page',
   'business.collections': 'what the network answers in one page',
+  'templates.list': '100 templates; Meta bounds the text of each',
+  'templates.create': 'one template',
   'webhooks.list': 'addresses, patterns and headers; as many as the plan allows',
   'webhooks.get': 'one webhook',
   'webhooks.create': 'one webhook',

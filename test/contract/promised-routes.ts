@@ -198,6 +198,10 @@ export const PROMISED: Readonly<Record<string, Area>> = {
     service: 'messaging',
     routes: below('GET /business/profile', 'GET /business/catalog', 'GET /business/collections'),
   },
+  'reviewed templates': {
+    service: 'messaging',
+    routes: below('GET /templates', 'POST /templates', 'DELETE /templates/{}'),
+  },
   media: {
     service: 'messaging',
     routes: below(

@@ -46,11 +46,11 @@ export function refusedByTheCompiler(): unknown {
 describe('the abilities of a driver', () => {
   const log = { debug() {}, warn() {}, error() {} };
 
-  it('are all but approved templates on the sandbox', () => {
+  it('are all but templates that Meta reviews on the sandbox', () => {
     const { can } = createSandboxDriver({ url: 'ws://127.0.0.1:1/ws' });
     assert.deepEqual(
       ABILITIES.filter((ability) => !can.has(ability)),
-      ['approved_template'],
+      ['approved_template', 'template_list', 'template_create', 'template_delete'],
     );
   });
 
@@ -58,7 +58,7 @@ describe('the abilities of a driver', () => {
     const { can } = createWhatsAppDriver({ url: 'wss://127.0.0.1:1', log });
     assert.deepEqual(
       ABILITIES.filter((ability) => !can.has(ability)),
-      ['template', 'approved_template'],
+      ['template', 'approved_template', 'template_list', 'template_create', 'template_delete'],
     );
   });
 
@@ -71,11 +71,14 @@ describe('the abilities of a driver', () => {
       [
         ...['text', 'image', 'video', 'audio', 'document', 'sticker', 'location', 'contact', 'reaction'],
         ...['template', 'approved_template', 'link_preview', 'chat_read', 'contact_block', 'presence_set'],
+        ...['template_list', 'template_create', 'template_delete'],
       ],
     );
     assert.deepEqual([lacks.includes('unprompted'), lacks.includes('user_ids')], [true, false]);
     const sandbox = lacksOf(createSandboxDriver({ url: 'ws://127.0.0.1:1/ws' }));
-    assert.deepEqual(sandbox, ['approved_template', 'user_ids']);
+    assert.deepEqual(sandbox, [
+      ...['approved_template', 'template_list', 'template_create', 'template_delete', 'user_ids'],
+    ]);
   });
 
   it('are those that it has, without those that it declares lacking', () => {

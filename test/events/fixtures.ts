@@ -37,6 +37,12 @@ const moved = {
   jid: '5511988880000@s.whatsapp.net',
   timestamp: TIME,
 };
+const template = {
+  template_id: '594425479261596',
+  name: 'order_shipped',
+  language: 'en_US',
+  timestamp: TIME,
+};
 const lost = { ...moved, state: 'DISCONNECTED' as const, previous_state: 'CONNECTED' as const };
 
 const failures = Object.fromEntries(
@@ -128,6 +134,9 @@ export const eventFixtures: EventFixtures = {
     rejected: true,
     timestamp: TIME,
   },
+  'message_template.status_changed': { ...template, status: 'REJECTED', reason: 'INVALID_FORMAT' },
+  'message_template.quality_changed': { ...template, quality: 'YELLOW', previous_quality: 'GREEN' },
+  'message_template.category_changed': { ...template, category: 'MARKETING', previous_category: 'UTILITY' },
   'instance.qr_updated': { qr: '2@pairing-data', expires_at: '2026-01-31T12:00:20.000Z', timestamp: TIME },
   'instance.paired': { ...moved, previous_state: 'PAIRING' },
   'instance.connected': moved,

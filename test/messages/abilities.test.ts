@@ -47,6 +47,9 @@ const ACTIONS: Record<string, string> = {
   'business.profile': 'business_profile',
   'business.catalog': 'business_catalog',
   'business.collections': 'business_collections',
+  'templates.list': 'template_list',
+  'templates.create': 'template_create',
+  'templates.remove': 'template_delete',
   'lids.get': 'lid_phone',
 };
 /** What needs no network unless it is to be refreshed. */

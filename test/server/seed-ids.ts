@@ -79,6 +79,7 @@ export async function seedIds(sql: Sql, own: SeededCompany, foreign: SeededCompa
       unknown: '199999999999999@lid',
       misshapen: ['!?', '5511999990000'],
     },
+    templateName: { own: 'order_shipped', foreign: null, unknown: 'no_such_template', misshapen: ['!?'] },
     personJid: { own: '5511999990000', foreign: null, unknown: '5511999990009', misshapen: [] },
     eventId: { own: mine.eventId, foreign: theirs.eventId, ...uuids },
     webhookId: { own: mine.webhookId, foreign: theirs.webhookId, ...integers },

@@ -2,6 +2,7 @@ import { recordChatFacts, recordContactFacts } from '@posthorn/core/chats/record
 import { recordLabelFacts } from '@posthorn/core/labels/record-label-facts.ts';
 import { knownJid, readPhones } from '@posthorn/core/lids/read-phones.ts';
 import type { NetworkFact } from '@posthorn/core/network/facts.ts';
+import { recordTemplateFacts } from '@posthorn/core/templates/record-template-facts.ts';
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
 import type { Care } from './bounded-tries.ts';
 import { recordCalls } from './record-calls.ts';
@@ -13,6 +14,7 @@ import {
   sanitizeLabel,
   sanitizeLabelLink,
   sanitizeSaved,
+  sanitizeTemplate,
 } from './sanitize-facts.ts';
 
 type Kind = NetworkFact['kind'];
@@ -32,6 +34,7 @@ const RECORDERS: { [K in Kind]?: Record<K> } = {
   contact: sanitizeThen(sanitizeSaved<FactOf<'contact'>>, recordContactFacts),
   blocked: sanitizeThen(sanitizeSaved<FactOf<'blocked'>>, recordContactFacts),
   call: sanitizeThen(sanitizeCall, recordCalls),
+  template: sanitizeThen(sanitizeTemplate, recordTemplateFacts),
   ...groupRecorders,
   ...lidRecorders,
 };

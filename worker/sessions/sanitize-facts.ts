@@ -56,6 +56,23 @@ export function sanitizeCall(fact: FactOf<'call'>, now: Date): FactOf<'call'> | 
   return { kind: 'call', callId, from, group, video: fact.video === true, at: sanitizeDate(fact.at, now) };
 }
 
+export function sanitizeTemplate(fact: FactOf<'template'>, now: Date): FactOf<'template'> | null {
+  const { templateId, name, language, change } = fact;
+  if (!isId(templateId)) return null;
+  const words = Object.entries(change).map(([key, value]) => [
+    key,
+    typeof value === 'string' ? sanitizeText(value, NAME_MAX_CHARS) : null,
+  ]);
+  return {
+    kind: 'template',
+    templateId,
+    name: sanitizeText(name, NAME_MAX_CHARS),
+    language: sanitizeText(language, NAME_MAX_CHARS),
+    change: Object.fromEntries(words),
+    at: sanitizeDate(fact.at, now),
+  };
+}
+
 export function sanitizePastChat(chat: HistoryChat): HistoryChat | null {
   if (!isAddress(chat.chat) || chat.chat.endsWith('@broadcast')) return null;
   return {

@@ -7,7 +7,7 @@ import type { FamilyName } from '../families/registry.ts';
 import type { SendItem } from '../frames.ts';
 
 /** The templates of this network need no approval. */
-export const LACKS = ['approved_template'] as const;
+export const LACKS = ['approved_template', 'template_list', 'template_create', 'template_delete'] as const;
 
 /** The family that carries each send operation; null: that of the message's type. */
 export const FAMILIES: Composers<FamilyName | null, (typeof LACKS)[number]> = {

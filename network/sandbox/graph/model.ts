@@ -41,6 +41,19 @@ export interface GraphMessage {
   isRead: boolean;
 }
 
+/** A template of a business account, with its review. */
+export interface GraphTemplate {
+  id: string;
+  businessId: string;
+  name: string;
+  language: string;
+  category: string;
+  status: string;
+  rejectedReason: string;
+  quality: string;
+  components: unknown[];
+}
+
 export interface StoredMedia {
   id: string;
   numberId: string;
@@ -71,6 +84,7 @@ export interface GraphWorld {
   people: Map<string, Person>;
   messages: Map<string, GraphMessage>;
   media: Map<string, StoredMedia>;
+  templates: Map<string, GraphTemplate>;
   /** Addresses of media that live for five minutes. */
   mediaUrls: Map<string, { mediaId: string; untilMs: number }>;
   faults: PlacedFault[];
@@ -92,6 +106,7 @@ export function newWorld(): GraphWorld {
     people: new Map(),
     messages: new Map(),
     media: new Map(),
+    templates: new Map(),
     mediaUrls: new Map(),
     faults: [],
     answerDelayMs: 0,

@@ -4,6 +4,7 @@ import { envelopeFor, type GraphDeps, keep, storeMedia, tellStatus } from './ans
 import {
   type GraphFault,
   type GraphMessage,
+  type GraphTemplate,
   newGraphId,
   newWamid,
   type OfficialNumber,
@@ -11,6 +12,7 @@ import {
   personOf,
 } from './model.ts';
 import type { Poster, PostingManners } from './post.ts';
+import { rateTemplate, recategorizeTemplate, reviewTemplate } from './templates.ts';
 
 export interface GraphPeople {
   /** A new official number; with `shares` under the app and the account of that one. */
@@ -32,6 +34,10 @@ export interface GraphPeople {
   /** The person reads what it was sent. */
   read(person: string, number: OfficialNumber): void;
   status(message: GraphMessage, status: string, code?: number): void;
+  /** The outcome of a review, a pause or the like. */
+  review(template: GraphTemplate, status: string, reason?: string): void;
+  rate(template: GraphTemplate, quality: string): void;
+  recategorize(template: GraphTemplate, category: string): void;
   /** Posts any value. */
   post(number: OfficialNumber, field: string, value: Record<string, unknown>): void;
   fault(fault: GraphFault, where?: { person?: string; times?: number; probability?: number }): void;
@@ -68,6 +74,9 @@ export function createPeople(deps: GraphDeps, poster: (number: OfficialNumber) =
       const number = world.numbers.get(message.numberId)!;
       tellStatus(deps, number, personOf(world, message.person), message, status, code);
     },
+    review: (template, status, reason) => reviewTemplate(deps, template, status, reason),
+    rate: (template, quality) => rateTemplate(deps, template, quality),
+    recategorize: (template, category) => recategorizeTemplate(deps, template, category),
     post: (number, field, value) => deps.post(number, { field, value: { ...envelopeFor(number), ...value } }),
     fault: (fault, { person, times = 1, probability = 1 } = {}) =>
       void world.faults.push({ fault, person: person ?? null, left: times, probability }),

@@ -20,6 +20,8 @@ export const PLAIN: PostingManners = { doubled: false, shuffled: false, delayMs:
 export interface Posted {
   field: string;
   value: Record<string, unknown>;
+  /** When it happened, in seconds since 1970: the same however often it is posted. */
+  time?: number;
 }
 
 export interface Poster {
@@ -45,7 +47,8 @@ export function createPoster(number: OfficialNumber, random: () => number): Post
   let underWay = 0;
   const poster: Poster = {
     manners: { ...PLAIN },
-    push(posted) {
+    push(given) {
+      const posted = { time: Math.floor(Date.now() / 1000), ...given };
       waiting.push(posted);
       if (poster.manners.doubled) waiting.push(posted);
       schedule();
@@ -118,8 +121,7 @@ export function signatureOf(appSecret: string, body: Uint8Array): string {
 }
 
 export function bodyOf(number: Pick<OfficialNumber, 'businessId'>, batch: readonly Posted[]): Buffer {
-  const time = Math.floor(Date.now() / 1000);
-  const entry = batch.map(({ field, value }) => ({
+  const entry = batch.map(({ field, value, time = Math.floor(Date.now() / 1000) }) => ({
     id: number.businessId,
     time,
     changes: [{ field, value }],

@@ -18,6 +18,7 @@ import { type GraphWorld, newWorld, type OfficialNumber, personOf } from './mode
 import { readMultipart } from './multipart.ts';
 import { createPeople, type GraphPeople } from './people.ts';
 import { createPoster, type Poster } from './post.ts';
+import { answerTemplates } from './templates.ts';
 
 export interface GraphServer extends GraphPeople {
   /** For `GRAPH_URL`. */
@@ -95,6 +96,11 @@ async function answerTo(
   const { method } = request;
   if (id === number.businessId) {
     if (edge === 'subscribed_apps') return { success: true };
+    if (edge === 'message_templates')
+      return answerTemplates(deps, number, {
+        ...{ method: method ?? '', query: searchParams },
+        body: () => parsed(body),
+      });
     const data = [...world.numbers.values()].filter(({ businessId }) => businessId === id);
     if (edge === 'phone_numbers') return { data: data.map((each) => ({ id: each.id })) };
   }

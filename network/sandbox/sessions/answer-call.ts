@@ -2,6 +2,7 @@
 import { phoneOf } from '@posthorn/contract/jid.ts';
 import type { NetworkActions } from '@posthorn/core/network/actions.ts';
 import { z } from 'zod/v4';
+import type { LACKS } from '../client/envelope.ts';
 import { target } from '../families/family.ts';
 import type { ServerFrame } from '../frames.ts';
 import { phoneNumber } from '../phone-number.ts';
@@ -25,7 +26,9 @@ const pinArgs = z.object({ chat: z.string(), target, pin: z.boolean(), duration_
 const voteArgs = z.object({ chat: z.string(), target, options: z.array(z.string()) });
 const starArgs = z.object({ chat: z.string(), target, starred: z.boolean() });
 
-const calls: Readonly<Record<keyof NetworkActions | 'pairing_code' | 'read' | 'logout', Call>> = {
+type Asked = Exclude<keyof NetworkActions, (typeof LACKS)[number]>;
+
+const calls: Readonly<Record<Asked | 'pairing_code' | 'read' | 'logout', Call>> = {
   ...deviceCalls,
   ...accountCalls,
 

@@ -1,9 +1,13 @@
 import { type NetworkActions, SendRefused, SendUnavailable } from '@posthorn/core/network/driver.ts';
 import type { LibrarySocket } from '../library-types.ts';
 import { requireLive, type WhatsAppContext } from '../session-context.ts';
+import type { LACKS } from '../wire/outbound.ts';
+
+/** The questions that this network answers. */
+export type Answered = Exclude<keyof NetworkActions, (typeof LACKS)[number]>;
 
 export type Actions = {
-  [Op in keyof NetworkActions]: (
+  [Op in Answered]: (
     session: WhatsAppContext,
     args: NetworkActions[Op]['args'],
   ) => Promise<NetworkActions[Op]['answer']>;

@@ -2,6 +2,7 @@
 import { isGroupJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import type { Operation } from '@posthorn/contract/message-types.ts';
 import type { Composers } from '@posthorn/core/network/abilities.ts';
+import type { NetworkActions } from '@posthorn/core/network/actions.ts';
 import { type MessageTarget, type OutboundMessage, SendRefused } from '@posthorn/core/network/driver.ts';
 import { operationOf } from '@posthorn/core/network/messages.ts';
 import {
@@ -84,7 +85,10 @@ export const LACKS = [
   // The network shows buttons of approved business senders only.
   'template',
   'approved_template',
-] as const satisfies readonly Operation[];
+  'template_list',
+  'template_create',
+  'template_delete',
+] as const satisfies readonly (Operation | keyof NetworkActions)[];
 
 /** The messages that have content of their own, by their type. */
 const CONTENTS = {

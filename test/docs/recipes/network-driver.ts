@@ -28,7 +28,8 @@ const LACKS = [
   ...(['group_info', 'group_create', 'group_update', 'group_participants', 'group_invite'] as const),
   ...(['group_revoke_invite', 'group_join', 'group_leave', 'presence_set', 'presence_subscribe'] as const),
   ...(['profile', 'profile_update', 'about', 'business_profile', 'business_catalog'] as const),
-  ...(['approved_template', 'business_collections', 'reject_call'] as const),
+  ...(['approved_template', 'business_collections', 'reject_call', 'template_list'] as const),
+  ...(['template_create', 'template_delete'] as const),
 ] as const;
 type Lacks = (typeof LACKS)[number];
 

@@ -1,0 +1,158 @@
+import type { AppRouter } from '@ts-rest/core';
+import { z } from 'zod/v4';
+import { boundedArray, boundedRecord } from '../bounded.ts';
+import { integerQuery } from '../fields.ts';
+import {
+  FIELD_MAX_CHARS,
+  TEMPLATE_BODY_MAX_CHARS,
+  TEMPLATE_COMPONENTS_MAX,
+  TEMPLATE_EXAMPLES_MAX,
+  TEMPLATE_REVIEW_BUTTONS_MAX,
+  TEMPLATES_LIMIT,
+  URL_MAX_CHARS,
+} from '../limits.ts';
+import { c, NETWORK_ERRORS, route } from '../route-meta.ts';
+import { templateLanguage, templateName } from './send-bodies.ts';
+
+const category = z
+  .enum(['AUTHENTICATION', 'MARKETING', 'UTILITY'])
+  .meta({ description: 'Decides the price and the rules of the review', examples: ['UTILITY'] });
+
+const short = z.string().max(FIELD_MAX_CHARS);
+
+const button = z.object({
+  type: z.enum(['QUICK_REPLY', 'URL', 'PHONE_NUMBER', 'COPY_CODE', 'OTP', 'FLOW']),
+  text: short.optional(),
+  url: z.string().max(URL_MAX_CHARS).optional(),
+  phone_number: short.optional(),
+  example: z
+    .union([short, boundedArray(short, { max: TEMPLATE_EXAMPLES_MAX })])
+    .optional()
+    .meta({ description: 'Of the placeholder in a URL, or of a code' }),
+  otp_type: z.enum(['COPY_CODE', 'ONE_TAP', 'ZERO_TAP']).optional(),
+  flow_id: short.optional(),
+});
+
+const component = z.object({
+  type: z.enum(['HEADER', 'BODY', 'FOOTER', 'BUTTONS']),
+  format: z
+    .enum(['TEXT', 'IMAGE', 'VIDEO', 'DOCUMENT', 'LOCATION'])
+    .optional()
+    .meta({ description: 'Of a header' }),
+  text: z
+    .string()
+    .max(TEMPLATE_BODY_MAX_CHARS)
+    .optional()
+    .meta({ description: 'Placeholders are {{1}}, {{2}} or {{name}}' }),
+  example: boundedRecord(short, z.unknown(), { max: 8 })
+    .optional()
+    .meta({ description: 'Values of the placeholders for the review, e.g. {"body_text": [["Ana"]]}' }),
+  buttons: boundedArray(button, { max: TEMPLATE_REVIEW_BUTTONS_MAX }).optional(),
+  add_security_recommendation: z.boolean().optional().meta({ description: 'AUTHENTICATION: of the body' }),
+  code_expiration_minutes: z
+    .int()
+    .min(1)
+    .max(90)
+    .optional()
+    .meta({ description: 'AUTHENTICATION: of the footer' }),
+});
+
+export const createTemplateBody = z
+  .object({
+    name: templateName.meta({ description: 'Its name, from now on', examples: ['order_shipped'] }),
+    language: templateLanguage.meta({ description: 'Of this text', examples: ['en_US'] }),
+    category,
+    components: boundedArray(component, { min: 1, max: TEMPLATE_COMPONENTS_MAX }).meta({
+      description: 'Its parts, as Meta describes them',
+      examples: [[{ type: 'BODY', text: 'Your order is on its way.' }]],
+    }),
+  })
+  .meta({ id: 'CreateTemplateRequest' });
+
+/** In Meta's words (contract/field-docs/chats.ts). */
+export const messageTemplate = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    language: z.string(),
+    category: z.string(),
+    status: z.string(),
+    rejected_reason: z.string().nullable(),
+    quality: z.string().nullable(),
+    components: z.array(z.record(z.string(), z.unknown())),
+  })
+  .meta({ id: 'MessageTemplate' });
+export type MessageTemplate = z.infer<typeof messageTemplate>;
+
+const page = z
+  .object({
+    templates: z.array(messageTemplate),
+    next_page_cursor: z.string().optional().meta({ description: 'Absent on the last page' }),
+  })
+  .meta({ id: 'MessageTemplateList' });
+export type MessageTemplatePage = z.infer<typeof page>;
+
+const TEMPLATES = '/v1/instances/:instanceId/templates' as const;
+const ASKING = {
+  auth: 'any',
+  access: 'owner_admin',
+  notFound: 'INSTANCE_NOT_FOUND',
+  errors: [...NETWORK_ERRORS, 'BAD_REQUEST'],
+} as const;
+
+/** Templates that Meta reviews, of the business account of an official number. */
+export const templates = {
+  list: route(
+    {
+      ...ASKING,
+      summary: 'List the templates and how far their review is',
+      description: 'As Meta tells now: those made elsewhere included. All numbers of one account share them.',
+    },
+    {
+      method: 'GET',
+      path: TEMPLATES,
+      query: z.object({
+        limit: integerQuery(TEMPLATES_LIMIT),
+        cursor: z
+          .string()
+          .max(FIELD_MAX_CHARS)
+          .optional()
+          .meta({ description: 'next_page_cursor of the page before' }),
+        name: templateName.optional().meta({ description: 'Only those of this name' }),
+        status: z
+          .string()
+          .regex(/^[A-Z_]{1,40}$/, 'must be a word like APPROVED')
+          .optional()
+          .meta({ description: 'Only those in this state, e.g. APPROVED' }),
+      }),
+      responses: { 200: page },
+    },
+  ),
+  create: route(
+    {
+      ...ASKING,
+      errors: [...ASKING.errors, 'CONFLICT'],
+      summary: 'Give a template to Meta for approval',
+      description:
+        "It can be sent once its status is APPROVED, which message_template.status_changed tells. 400 BAD_REQUEST says in Meta's words why it was not taken.",
+    },
+    { method: 'POST', path: TEMPLATES, body: createTemplateBody, responses: { 201: messageTemplate } },
+  ),
+  remove: route(
+    {
+      ...ASKING,
+      errors: [...ASKING.errors, 'NOT_FOUND'],
+      summary: 'Delete a template',
+      description:
+        'In all its languages, or in the one that is named. Meta takes the name for no other template for some weeks.',
+    },
+    {
+      method: 'DELETE',
+      path: `${TEMPLATES}/:templateName`,
+      query: z.object({
+        language: templateLanguage.optional().meta({ description: 'Only in this language' }),
+      }),
+      responses: { 204: c.noBody() },
+    },
+  ),
+} satisfies AppRouter;

@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { eventPayloads } from '@posthorn/contract/events.ts';
+import { type CloudInstance, type CloudSending, startCloudSending } from '../support/cloud/cloud-sending.ts';
+import { waitFor } from '../support/process.ts';
+import { seedCompany } from '../support/seed.ts';
+
+const BODY = {
+  name: 'order_shipped',
+  language: 'en_US',
+  category: 'UTILITY',
+  components: [
+    { type: 'BODY', text: 'Hi {{1}}, your order left.', example: { body_text: [['Ana']] } },
+    { type: 'BUTTONS', buttons: [{ type: 'QUICK_REPLY', text: 'Thanks' }] },
+  ],
+};
+
+describe('templates that Meta reviews', () => {
+  let cloud: CloudSending;
+  let instance: CloudInstance;
+  before(async () => {
+    cloud = await startCloudSending();
+    instance = await cloud.connect();
+  });
+  after(() => cloud?.close());
+
+  const create = (changes: Record<string, unknown> = {}, at = instance.id) =>
+    cloud.call(at, 'POST', '/templates', { ...BODY, ...changes });
+  const list = async (query = '') => {
+    const answer = await cloud.call(instance.id, 'GET', `/templates${query}`);
+    assert.equal(answer.status, 200, answer.text);
+    return answer.body as { templates: { name: string; language: string }[]; next_page_cursor?: string };
+  };
+  const remove = (name: string) => cloud.call(instance.id, 'DELETE', `/templates/${name}`);
+  const known = (name: string, language = 'en_US') =>
+    [...cloud.graph.world.templates.values()].find(
+      (each) => each.name === name && each.language === language,
+    )!;
+
+  it('are given to Meta as they came, and shown as Meta shows them', async () => {
+    const made = await create();
+    assert.equal(made.status, 201, made.text);
+    const at = known('order_shipped');
+    assert.deepEqual(at.components, BODY.components);
+    assert.deepEqual(made.body, {
+      ...{ ...BODY, id: at.id, status: 'PENDING' },
+      ...{ rejected_reason: null, quality: null },
+    });
+    assert.deepEqual((await list()).templates, [
+      { ...BODY, id: at.id, status: 'PENDING', rejected_reason: null, quality: 'UNKNOWN' },
+    ]);
+    const answer = await list('?name=order_shipped&status=APPROVED');
+    assert.deepEqual(answer, { templates: [] });
+  });
+
+  it('are refused with 400 for what is no template, and with the words of Meta for what it does not take', async () => {
+    for (const wrong of [
+      { name: 'Order Shipped' },
+      { name: 'a'.repeat(513) },
+      { language: 'english' },
+      { category: 'GREETING' },
+      { components: [] },
+      { components: Array.from({ length: 17 }, () => BODY.components[0]) },
+      { components: [{ type: 'BODY', text: 'x'.repeat(1025) }] },
+      { components: [{ type: 'BUTTONS', buttons: Array.from({ length: 11 }, () => ({ type: 'URL' })) }] },
+    ]) {
+      const refused = await create(wrong);
+      assert.deepEqual(
+        [refused.status, refused.body.error_code],
+        [400, 'BAD_REQUEST'],
+        JSON.stringify(wrong).slice(0, 200),
+      );
+    }
+    const refused = await create({ name: 'ends_badly', components: [{ type: 'BODY', text: 'Hello {{1}}' }] });
+    assert.deepEqual([refused.status, refused.body.error_code], [400, 'BAD_REQUEST']);
+    assert.match(refused.body.message, /Variables cannot be at the start or end/);
+    assert.equal(known('ends_badly'), undefined);
+  });
+
+  it('are one for each name and language', async () => {
+    assert.equal((await create({ name: 'twice' })).status, 201);
+    const again = await create({ name: 'twice' });
+    assert.deepEqual([again.status, again.body.error_code], [409, 'CONFLICT']);
+    assert.equal((await create({ name: 'twice', language: 'pt_BR' })).status, 201);
+    assert.equal((await create({ name: 'twice_as_long' })).status, 201);
+  });
+
+  it('are deleted in one language, in all of them, and 404 where there is none', async () => {
+    for (const language of ['en_US', 'pt_BR', 'es']) await create({ name: 'going', language });
+    await create({ name: 'going_on' });
+    const languages = async () =>
+      (await list('?name=going')).templates.map(({ name, language }) => `${name} ${language}`);
+    assert.equal((await remove('going?language=es')).status, 204);
+    assert.deepEqual(await languages(), ['going en_US', 'going pt_BR', 'going_on en_US']);
+    assert.equal((await remove('going')).status, 204);
+    assert.deepEqual(await languages(), ['going_on en_US']);
+    for (const [name, status] of [
+      ['going', 404],
+      ['going_on?language=pt_BR', 404],
+      ['No-Name', 404],
+      ['going_on?language=english', 400],
+    ] as const)
+      assert.deepEqual([name, (await remove(name)).status], [name, status]);
+    assert.deepEqual(await languages(), ['going_on en_US']);
+  });
+
+  it('come page by page, each once', async () => {
+    const all = (await list()).templates;
+    const seen: unknown[] = [];
+    let cursor = '';
+    do {
+      const { templates, next_page_cursor } = await list(`?limit=2${cursor && `&cursor=${cursor}`}`);
+      assert.ok(templates.length <= 2);
+      seen.push(...templates);
+      cursor = next_page_cursor ? encodeURIComponent(next_page_cursor) : '';
+    } while (cursor !== '');
+    assert.deepEqual(seen, all);
+    const wrong = await cloud.call(instance.id, 'GET', '/templates?cursor=elsewhere');
+    assert.deepEqual([wrong.status, wrong.body.error_code], [400, 'BAD_REQUEST']);
+  });
+
+  it('of other accounts are neither shown nor deleted, and instances of other companies are 404', async () => {
+    const other = await cloud.connect();
+    assert.equal((await create({ name: 'theirs' }, other.id)).status, 201);
+    assert.equal(
+      (await list()).templates.some(({ name }) => name === 'theirs'),
+      false,
+    );
+    assert.equal((await remove('theirs')).status, 404);
+    const stranger = await seedCompany(cloud.api.parts.db);
+    for (const [method, path, body] of [
+      ['GET', '/templates', undefined],
+      ['POST', '/templates', BODY],
+      ['DELETE', '/templates/theirs', undefined],
+    ] as const) {
+      const answer = await cloud.api.call(method, `/v1/instances/${other.id}${path}`, {
+        key: stranger.apiKey,
+        ...(body ? { body } : {}),
+      });
+      assert.deepEqual([answer.status, answer.body.error_code], [404, 'INSTANCE_NOT_FOUND'], path);
+    }
+    assert.ok(known('theirs'));
+  });
+
+  it('answer what the codes of Meta mean', async () => {
+    for (const [code, status, error] of [
+      [80007, 429, 'RATE_LIMITED'],
+      [131031, 502, 'SEND_FAILED'],
+      [2, 503, 'SERVICE_UNAVAILABLE'],
+    ] as const) {
+      cloud.graph.fault({ kind: 'error', code }, { person: 'message_templates' });
+      const answer = await cloud.call(instance.id, 'GET', '/templates');
+      assert.deepEqual([code, answer.status, answer.body.error_code], [code, status, error]);
+    }
+  });
+
+  const tell = async (type: string, count: number) =>
+    waitFor(async () => {
+      const told = await cloud.events(instance.id, type);
+      return told.length >= count && told;
+    });
+
+  it('tell each outcome of their review once, however often it is posted', async () => {
+    const reviewed = await create({ name: 'reviewed' });
+    const at = known('reviewed');
+    cloud.graph.manners(instance.number, { doubled: true, perBody: 3 });
+    cloud.graph.review(at, 'REJECTED', 'INVALID_FORMAT');
+    cloud.graph.rate(at, 'YELLOW');
+    cloud.graph.recategorize(at, 'MARKETING');
+    await cloud.drained();
+    cloud.graph.manners(instance.number, { doubled: false, perBody: 1 });
+    const about = { template_id: reviewed.body.id, name: 'reviewed', language: 'en_US' };
+    for (const [type, data] of [
+      ['message_template.status_changed', { status: 'REJECTED', reason: 'INVALID_FORMAT' }],
+      ['message_template.quality_changed', { quality: 'YELLOW', previous_quality: 'UNKNOWN' }],
+      ['message_template.category_changed', { category: 'MARKETING', previous_category: 'UTILITY' }],
+    ] as const) {
+      const told = await tell(type, 1);
+      assert.deepEqual(
+        told.map(({ data: { timestamp: _, ...rest } }) => rest),
+        [{ ...about, ...data }],
+      );
+      assert.deepEqual(eventPayloads[type].parse(told[0]!.data), told[0]!.data);
+    }
+    const [shown] = (await list('?name=reviewed')).templates;
+    assert.deepEqual(shown, {
+      ...{ ...BODY, name: 'reviewed', id: at.id, category: 'MARKETING', status: 'REJECTED' },
+      ...{ rejected_reason: 'INVALID_FORMAT', quality: 'YELLOW' },
+    });
+  });
+
+  it('tell nothing of what is not whole, and what comes with it is recorded', async () => {
+    const before = (await tell('message_template.status_changed', 1)).length;
+    const post = (value: Record<string, unknown>) =>
+      cloud.graph.poster(instance.number).push({ field: 'message_template_status_update', value });
+    post({ event: 'APPROVED' });
+    post({ message_template_id: 1 });
+    post({ message_template_id: { $gt: 1 }, event: 'APPROVED' });
+    const at = known('reviewed');
+    cloud.graph.review(at, 'APPROVED');
+    const told = await tell('message_template.status_changed', before + 1);
+    await cloud.drained();
+    assert.deepEqual(
+      told.slice(before).map(({ data }) => [data.name, data.status, data.reason]),
+      [['reviewed', 'APPROVED', null]],
+    );
+    assert.equal((await cloud.events(instance.id, 'message_template.status_changed')).length, before + 1);
+  });
+});
