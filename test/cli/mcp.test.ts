@@ -59,6 +59,7 @@ const PLAIN_WRITES = `
   groups_ create join update changeParticipants revokeInvite leave
   presence_ set subscribe
   profile_ update
+  templates_ create remove
   feedback_ give
   playground_ send
   billing_subscriptions_ create changePlan cancel addItem removeItem`;

@@ -65,6 +65,8 @@ export const takesAny: ReadonlySet<string> = new Set([
   'contacts.unblock contactId',
   // Anybody may be watched; what is no phone and no JID is 400.
   'presence.subscribe personJid',
+  // The network alone knows them: test/cloud/templates.test.ts.
+  'templates.remove templateName',
   // The reference lists no refusal for a mode: what is none counts as the default.
   'oauth.start mode',
 ]);
