@@ -8,12 +8,17 @@ import { useMayManage } from './api-context.ts';
 import { Shown } from './shown.tsx';
 import { useUsage } from './use-usage.ts';
 
+type To =
+  | '/messages'
+  | '/messages/new'
+  | '/messages/status'
+  | '/messages/status/new'
+  | '/messages/media'
+  | '/messages/catalog'
+  | '/chats';
+
 /** Which instance a page is about: chosen from the list, kept in the address, the newest one at first. */
-export function ChosenInstance(props: {
-  instance: string | undefined;
-  to: '/messages' | '/messages/new' | '/chats';
-  children: ReactNode;
-}) {
+export function ChosenInstance(props: { instance: string | undefined; to: To; children: ReactNode }) {
   const { instance, to, children } = props;
   const { t } = useTranslation();
   const navigate = useNavigate();

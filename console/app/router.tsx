@@ -133,7 +133,31 @@ const pages = [
     getParentRoute: () => shell,
     path: '/messages/new',
     component: lazyRouteComponent(() => import('../pages/send/send-page.tsx'), 'SendPage'),
+    validateSearch: textsOf('instance', 'kind', 'media'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/messages/status',
+    component: lazyRouteComponent(() => import('../pages/status/status-page.tsx'), 'StatusPage'),
     validateSearch: textsOf('instance'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/messages/status/new',
+    component: lazyRouteComponent(() => import('../pages/status/post-status-page.tsx'), 'PostStatusPage'),
+    validateSearch: textsOf('instance'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/messages/media',
+    component: lazyRouteComponent(() => import('../pages/media/media-page.tsx'), 'MediaPage'),
+    validateSearch: textsOf('instance'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/messages/catalog',
+    component: lazyRouteComponent(() => import('../pages/catalog/catalog-page.tsx'), 'CatalogPage'),
+    validateSearch: textsOf('instance', 'of'),
   }),
   createRoute({
     getParentRoute: () => shell,

@@ -1,5 +1,12 @@
 export const queue = {
-  tabs: { log: 'All messages', queue: 'Queue', scheduled: 'Scheduled' },
+  tabs: {
+    log: 'All messages',
+    queue: 'Queue',
+    scheduled: 'Scheduled',
+    status: 'Status',
+    media: 'Media',
+    catalog: 'Catalog',
+  },
   empty: 'Nothing waits: whatever was accepted has been sent.',
   noScheduled: 'Nothing is scheduled. The form to send a message has a time.',
   clear: 'Cancel everything',

@@ -1,12 +1,15 @@
 export { admin } from './admin.ts';
 export { billing } from './billing.ts';
+export { catalog } from './catalog.ts';
 export { chats } from './chats.ts';
 export { common } from './common.ts';
 export { events } from './events.ts';
 export { home } from './home.ts';
 export { instances } from './instances.ts';
+export { media } from './media.ts';
 export { messages } from './messages.ts';
 export { queue } from './queue.ts';
 export { session } from './session.ts';
 export { settings } from './settings.ts';
+export { status } from './status.ts';
 export { webhooks } from './webhooks.ts';

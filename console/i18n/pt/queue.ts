@@ -1,7 +1,14 @@
 import type { Translations } from '../translations.ts';
 
 export const queue: Translations['queue'] = {
-  tabs: { log: 'Todas as mensagens', queue: 'Fila', scheduled: 'Agendadas' },
+  tabs: {
+    log: 'Todas as mensagens',
+    queue: 'Fila',
+    scheduled: 'Agendadas',
+    status: 'Status',
+    media: 'Mídia',
+    catalog: 'Catálogo',
+  },
   empty: 'Nada espera: tudo o que foi aceito já foi enviado.',
   noScheduled: 'Nada está agendado. O formulário de envio tem um horário.',
   clear: 'Cancelar tudo',

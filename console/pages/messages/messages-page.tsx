@@ -1,10 +1,10 @@
-import { Stack, Table, Tabs } from '@mantine/core';
+import { Stack, Table } from '@mantine/core';
 import type { Message } from '@posthorn/sdk/index.ts';
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useSearch } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { useMayManage } from '../../api/api-context.ts';
 import { ChosenInstance } from '../../api/chosen-instance.tsx';
 import { MessageStatusBadge, textOfMessage } from '../../api/message-status.tsx';
+import { MessageTabs } from '../../api/message-tabs.tsx';
 import { Shown } from '../../api/shown.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ButtonLink, TextLink } from '../../components/links.tsx';
@@ -14,7 +14,7 @@ import { WindowRows } from '../../components/window-rows.tsx';
 import { QueueList } from '../queue/queue-list.tsx';
 import { ScheduledList } from '../scheduled/scheduled-list.tsx';
 import { FilterBar } from './filter-bar.tsx';
-import { type Filters, readFilters, VIEWS } from './filters.ts';
+import type { Filters } from './filters.ts';
 import { useMessages } from './use-messages.ts';
 
 export function MessagesPage() {
@@ -40,37 +40,18 @@ export function MessagesPage() {
 
 /** Everything, or what waits: in the queue, which owners and admins see, or for its time. */
 function Views({ filters }: { filters: Filters }) {
-  const { t } = useTranslation();
-  const navigate = useNavigate();
-  const mayManage = useMayManage();
   const { instance = '', show } = filters;
-  const views = ['log', ...VIEWS.filter((view) => mayManage || view !== 'queue')] as const;
   return (
-    <Tabs
-      value={show ?? 'log'}
-      keepMounted={false}
-      onChange={(view) => void navigate({ to: '/messages', search: readFilters({ instance, show: view }) })}
-    >
-      <Tabs.List mb="md">
-        {views.map((view) => (
-          <Tabs.Tab key={view} value={view}>
-            {t(`queue.tabs.${view}`)}
-          </Tabs.Tab>
-        ))}
-      </Tabs.List>
-      <Tabs.Panel value="log">
+    <MessageTabs instance={instance} view={show ?? 'log'}>
+      {show === 'queue' && <QueueList instanceId={instance} />}
+      {show === 'scheduled' && <ScheduledList instanceId={instance} />}
+      {!show && (
         <Stack>
           <FilterBar filters={filters} />
           <MessageRows filters={filters} />
         </Stack>
-      </Tabs.Panel>
-      <Tabs.Panel value="queue">
-        <QueueList instanceId={instance} />
-      </Tabs.Panel>
-      <Tabs.Panel value="scheduled">
-        <ScheduledList instanceId={instance} />
-      </Tabs.Panel>
-    </Tabs>
+      )}
+    </MessageTabs>
   );
 }
 

@@ -16,7 +16,7 @@ export function MediaSource(props: {
 }) {
   const { t } = useTranslation();
   const { kind, values, file, onChange } = props;
-  const [way, setWay] = useState<Way>('file');
+  const [way, setWay] = useState<Way>(values.media_id ? 'media_id' : 'file');
   return (
     <Stack gap="xs">
       <SegmentedControl

@@ -17,13 +17,15 @@ import { type Sent, useSend } from './use-send.ts';
 export function SendForm(props: {
   instanceId: string;
   kinds: readonly SendKind[];
+  /** How the form begins. */
+  first: { path: string; values: Values };
   children: (sent: Sent, onAgain: () => void) => ReactNode;
 }) {
   const { t } = useTranslation();
-  const { instanceId, kinds } = props;
+  const { instanceId, kinds, first } = props;
   const { baseUrl } = useAuth();
-  const [path, setPath] = useState('text');
-  const [values, setValues] = useState<Values>({});
+  const [path, setPath] = useState(first.path);
+  const [values, setValues] = useState<Values>(first.values);
   const [file, setFile] = useState<File | null>(null);
   const [sendAt, setSendAt] = useState('');
   const { send, changed } = useSend(instanceId);

@@ -11,7 +11,7 @@ import type { Sent } from './use-send.ts';
 
 export function SendPage() {
   const { t } = useTranslation();
-  const { instance } = useSearch({ from: '/signed-in/shell/messages/new' });
+  const { instance, kind = 'text', media } = useSearch({ from: '/signed-in/shell/messages/new' });
   const kinds = useSendKinds();
   return (
     <Page title={t('messages.form.title')}>
@@ -19,7 +19,12 @@ export function SendPage() {
         {instance && (
           <Shown query={kinds}>
             {(known) => (
-              <SendForm key={instance} instanceId={instance} kinds={known}>
+              <SendForm
+                key={instance}
+                instanceId={instance}
+                kinds={known}
+                first={{ path: kind, values: { media_id: media } }}
+              >
                 {(sent, onAgain) => <Accepted instanceId={instance} sent={sent} onAgain={onAgain} />}
               </SendForm>
             )}

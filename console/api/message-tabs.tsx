@@ -1,0 +1,42 @@
+import { Tabs } from '@mantine/core';
+import { useNavigate } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useMayManage } from './api-context.ts';
+
+const VIEWS = [
+  { view: 'log', who: 'all', to: '/messages' },
+  { view: 'queue', who: 'managers', to: '/messages' },
+  { view: 'scheduled', who: 'all', to: '/messages' },
+  { view: 'status', who: 'all', to: '/messages/status' },
+  { view: 'media', who: 'all', to: '/messages/media' },
+  { view: 'catalog', who: 'managers', to: '/messages/catalog' },
+] as const;
+export type MessageView = (typeof VIEWS)[number]['view'];
+
+/** The views of one instance below the entry Messages, each under an address of its own. */
+export function MessageTabs(props: { instance: string; view: MessageView; children: ReactNode }) {
+  const { instance, view } = props;
+  const { t } = useTranslation();
+  const navigate = useNavigate();
+  const mayManage = useMayManage();
+  const open = (name: string | null) => {
+    const found = VIEWS.find((one) => one.view === name);
+    if (!found) return;
+    const show = found.view === 'queue' || found.view === 'scheduled' ? found.view : undefined;
+    if (found.to === '/messages') void navigate({ to: found.to, search: { instance, show } });
+    else void navigate({ to: found.to, search: { instance } });
+  };
+  return (
+    <Tabs value={view} keepMounted={false} onChange={open}>
+      <Tabs.List mb="md">
+        {VIEWS.filter(({ who }) => mayManage || who === 'all').map((one) => (
+          <Tabs.Tab key={one.view} value={one.view}>
+            {t(`queue.tabs.${one.view}`)}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      <Tabs.Panel value={view}>{props.children}</Tabs.Panel>
+    </Tabs>
+  );
+}

@@ -1,0 +1,9 @@
+export const catalog = {
+  title: 'Catalog',
+  whose: 'Phone of the business',
+  own: 'the own one',
+  show: 'Show',
+  empty: 'This account shows no products.',
+  lacks: 'The network of this instance has no catalogs.',
+  hidden: 'Hidden',
+};
