@@ -47,6 +47,9 @@ export function PersonMenu({ user }: { user: Session }) {
           </Choice>
         ))}
         <Menu.Divider />
+        <Menu.Item component="a" href={`${auth.baseUrl}/docs`} target="_blank" rel="noreferrer">
+          {t('common.navigation.reference')}
+        </Menu.Item>
         {leaving.error && (
           <Text size="sm" px="sm" role="alert">
             {textOf(t, leaving.error)}

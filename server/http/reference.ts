@@ -39,12 +39,35 @@ const SETTINGS = JSON.stringify({
   showDeveloperTools: 'never',
   hideClientButton: true,
 });
+/**
+ * The token of whoever is signed in to the console, taken up from the cookies: it is in memory alone, as there. Only
+ * messaging has sessions.
+ */
+const TOKEN_OF_SESSION = `async function tokenOfSession() {
+  const csrf = /(?:^|;\\s*)svc_csrf_token=([^;]+)/.exec(document.cookie)?.[1];
+  if (!csrf) return null;
+  const headers = { 'X-CSRF-Token': decodeURIComponent(csrf) };
+  const answer = await fetch('v1/auth/refresh', { method: 'POST', headers });
+  return answer.ok ? (await answer.json()).token : null;
+}`;
+const NOBODY = 'async function tokenOfSession() { return null; }';
+
 /** The page's URL may have any prefix; the document is fetched relative to it. */
-const START = `${leaveOptionalOut}
-fetch('openapi.json')
-  .then((response) => response.json())
-  .then((document) =>
-    Scalar.createApiReference('#reference', { content: leaveOptionalOut(document), ...${SETTINGS} }));`;
+function startOf(service: keyof typeof DOCUMENTS): string {
+  return `${leaveOptionalOut}
+${service === 'messaging' ? TOKEN_OF_SESSION : NOBODY}
+Promise.all([
+  fetch('openapi.json').then((response) => response.json()),
+  tokenOfSession().catch(() => null),
+]).then(([document, token]) =>
+  Scalar.createApiReference('#reference', {
+    content: leaveOptionalOut(document),
+    ...(token && {
+      authentication: { preferredSecurityScheme: 'bearer', securitySchemes: { bearer: { token } } },
+    }),
+    ...${SETTINGS},
+  }));`;
+}
 
 /** Serves `GET /openapi.json` and a page that shows it with Scalar, all from this server (ERR-25). */
 export function referenceHandlers({
@@ -59,7 +82,7 @@ export function referenceHandlers({
     await script();
     return assetOf(pageOf(service));
   });
-  const policy = policyFor(publicUrl);
+  const policy = policyFor(service, publicUrl);
   return {
     document: async (input) => answer(input, await document(), 'application/json; charset=utf-8'),
     page: async (input) =>
@@ -89,7 +112,7 @@ async function readScript(file: URL): Promise<Buffer> {
   }
 }
 
-function pageOf(service: string): string {
+function pageOf(service: keyof typeof DOCUMENTS): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -101,15 +124,15 @@ function pageOf(service: string): string {
 <body>
 <div id="reference"></div>
 <script src="docs/reference.js"></script>
-<script>${START}</script>
+<script>${startOf(service)}</script>
 </body>
 </html>
 `;
 }
 
 /** Scalar writes styles into the page; requests tried out may go only to this installation. */
-function policyFor(publicUrl: string): string {
-  const start = createHash('sha256').update(START).digest('base64');
+function policyFor(service: keyof typeof DOCUMENTS, publicUrl: string): string {
+  const start = createHash('sha256').update(startOf(service)).digest('base64');
   return [
     "default-src 'none'",
     `script-src 'self' 'sha256-${start}'`,

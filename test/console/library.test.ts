@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { findBarriers } from './support/browser.ts';
+import { waitFor } from '../support/process.ts';
+import { findBarriers, findTokens } from './support/browser.ts';
 import { makeCompany } from './support/company.ts';
 import { PASSWORD, signIn } from './support/person.ts';
 import { useConsole } from './support/use-console.ts';
@@ -14,10 +15,10 @@ const started = useConsole();
 
 describe('below the messages', () => {
   // long: one visit, whose steps need those before them
-  test('one stores a file, sends and deletes it, posts a status, sees who saw it, and looks at a catalog', async () => {
+  test('one stores a file, sends and deletes it, posts a status, sees who saw it, looks at a catalog, and finds their token in the reference', async () => {
     const { server, browser } = started;
     const { client, email, instanceId, phone } = await makeCompany(server);
-    const { page, faults } = await browser.visit();
+    const { page, context, faults } = await browser.visit();
     const barriers: string[] = [];
     const look = async () => barriers.push(...(await findBarriers(page)));
     await page.goto(`${server.url}/console/login?next=/messages/media`);
@@ -74,6 +75,18 @@ describe('below the messages', () => {
     await product.getByText('R$12.50').waitFor();
     await product.getByRole('img', { name: 'Rye <b>' }).waitFor();
     await look();
+
+    await page.getByRole('button', { name: /Open the menu/ }).click();
+    const opening = context.waitForEvent('page');
+    await page.getByRole('menuitem', { name: 'API reference' }).click();
+    const docs = await opening;
+    const filled = `[...document.querySelectorAll('input')].map(({ value }) => value).find((value) => /^eyJ/.test(value))`;
+    const token = await waitFor(() => docs.evaluate(filled), 60_000);
+    const headers = { authorization: `Bearer ${token}` };
+    assert.equal((await fetch(`${server.url}/v1/instances`, { headers })).status, 200);
+    assert.deepEqual(await findTokens(docs), []);
+    await page.reload();
+    await product.waitFor();
     assert.deepEqual(barriers, []);
     assert.deepEqual(faults, []);
   });

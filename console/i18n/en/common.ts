@@ -14,6 +14,7 @@ export const common = {
     skip: 'Skip to the content',
     open: 'Open the menu of {{name}}',
     signOut: 'Sign out in all tabs',
+    reference: 'API reference',
     language: 'Language',
     theme: 'Appearance',
     themes: { auto: 'As the system', light: 'Light', dark: 'Dark' },

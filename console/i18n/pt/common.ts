@@ -16,6 +16,7 @@ export const common: Translations['common'] = {
     skip: 'Ir para o conteúdo',
     open: 'Abrir o menu de {{name}}',
     signOut: 'Sair em todas as abas',
+    reference: 'Referência da API',
     language: 'Idioma',
     theme: 'Aparência',
     themes: { auto: 'Como o sistema', light: 'Clara', dark: 'Escura' },
