@@ -1,10 +1,12 @@
 import { Button, Menu, Text, useMantineColorScheme } from '@mantine/core';
 import type { Session } from '@posthorn/sdk/index.ts';
 import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAuth } from '../api/api-context.ts';
 import { textOf } from '../api/api-error.tsx';
 import { chooseLanguage, LANGUAGES, type Language } from '../i18n/start.ts';
+import { PlaygroundItem } from './playground-item.tsx';
 
 const THEMES = ['auto', 'light', 'dark'] as const;
 
@@ -12,9 +14,10 @@ export function PersonMenu({ user }: { user: Session }) {
   const { t, i18n } = useTranslation();
   const auth = useAuth();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const [opened, setOpened] = useState(false);
   const leaving = useMutation({ mutationFn: auth.signOut });
   return (
-    <Menu position="bottom-end" width={240} closeOnItemClick={false}>
+    <Menu position="bottom-end" width={240} closeOnItemClick={false} opened={opened} onChange={setOpened}>
       <Menu.Target>
         <Button
           variant="default"
@@ -47,6 +50,7 @@ export function PersonMenu({ user }: { user: Session }) {
           </Choice>
         ))}
         <Menu.Divider />
+        <PlaygroundItem onOpen={() => setOpened(false)} />
         <Menu.Item component="a" href={`${auth.baseUrl}/docs`} target="_blank" rel="noreferrer">
           {t('common.navigation.reference')}
         </Menu.Item>

@@ -166,6 +166,11 @@ const pages = [
   }),
   createRoute({
     getParentRoute: () => shell,
+    path: '/playground',
+    component: lazyRouteComponent(() => import('../pages/playground/playground-page.tsx'), 'PlaygroundPage'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
     path: '/webhooks',
     component: lazyRouteComponent(() => import('../pages/webhooks/webhooks-page.tsx'), 'WebhooksPage'),
   }),

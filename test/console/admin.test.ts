@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createClient, PosthornError } from '@posthorn/sdk/index.ts';
+import { PosthornError } from '@posthorn/sdk/index.ts';
 import { findBarriers } from './support/browser.ts';
 import { makeCompany } from './support/company.ts';
 import { ROOT_EMAIL } from './support/console-server.ts';
 import { PASSWORD, signIn } from './support/person.ts';
+import { enterAsRoot } from './support/root.ts';
 import { useConsole } from './support/use-console.ts';
 
 const started = useConsole();
@@ -14,10 +15,7 @@ describe('administration', () => {
     const { server, browser } = started;
     const { client, email } = await makeCompany(server);
     await client.feedback.give({ body: { kind: 'idea', message: '<b>More bread</b>' } });
-    const stranger = createClient({ baseUrl: server.url });
-    await stranger.auth.forgotPassword({ body: { email: ROOT_EMAIL } });
-    const token = /token=(\S+)/.exec((await server.mailTo(ROOT_EMAIL, /token=/)).text)?.[1] ?? '';
-    await stranger.auth.resetPassword({ body: { token, password: PASSWORD } });
+    await enterAsRoot(server);
 
     const owner = await browser.visit();
     await owner.page.goto(`${server.url}/console/login?next=/admin`);

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { PLAYGROUND_INSTANCE_ID } from '@posthorn/core/playground/shared-instance.ts';
 import { waitFor } from '../support/process.ts';
 import { findBarriers, findTokens } from './support/browser.ts';
-import { makeCompany } from './support/company.ts';
+import { makeCompany, pair } from './support/company.ts';
 import { PASSWORD, signIn } from './support/person.ts';
+import { enterAsRoot } from './support/root.ts';
 import { useConsole } from './support/use-console.ts';
 
 const PNG =
@@ -15,7 +17,7 @@ const started = useConsole();
 
 describe('below the messages', () => {
   // long: one visit, whose steps need those before them
-  test('one stores a file, sends and deletes it, posts a status, sees who saw it, looks at a catalog, and finds their token in the reference', async () => {
+  test('one stores a file, sends and deletes it, posts a status, sees who saw it, looks at a catalog, finds their token in the reference, and plays', async () => {
     const { server, browser } = started;
     const { client, email, instanceId, phone } = await makeCompany(server);
     const { page, context, faults } = await browser.visit();
@@ -87,6 +89,18 @@ describe('below the messages', () => {
     assert.deepEqual(await findTokens(docs), []);
     await page.reload();
     await product.waitFor();
+
+    await page.getByRole('button', { name: /Open the menu/ }).click();
+    await page.getByRole('menuitem', { name: 'Playground' }).click();
+    await page.getByText('50 of 50 sends are left today.').waitFor();
+    await page.getByRole('textbox', { name: 'Text', exact: true }).fill('Is <b>anybody</b> there?');
+    await page.getByRole('button', { name: 'Send a text' }).click();
+    await pair(server, await enterAsRoot(server), PLAYGROUND_INSTANCE_ID);
+    const simulated = page.getByRole('region', { name: 'Simulated phone' });
+    await simulated.locator('[data-arrived=true]').getByText('Is <b>anybody</b> there?').waitFor();
+    await simulated.getByText('Read').waitFor();
+    await page.getByText('49 of 50 sends are left today.').waitFor();
+    await look();
     assert.deepEqual(barriers, []);
     assert.deepEqual(faults, []);
   });

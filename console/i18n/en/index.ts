@@ -8,6 +8,7 @@ export { home } from './home.ts';
 export { instances } from './instances.ts';
 export { media } from './media.ts';
 export { messages } from './messages.ts';
+export { playground } from './playground.ts';
 export { queue } from './queue.ts';
 export { session } from './session.ts';
 export { settings } from './settings.ts';

@@ -43,15 +43,21 @@ export async function makeCompany(server: ConsoleServer): Promise<Company> {
   const { id: instanceId } = await client.instances.create({ body: { name: 'Balcão' } });
   await client.instances.updateSettings({ instanceId, body: SETTINGS });
   await client.instances.connect({ instanceId });
-  const { qr } = await waitFor(() => client.instances.qr({ instanceId }, { retries: 0 }).catch(notYet));
-  const phone = `5511${String(Date.now()).slice(-9)}`;
-  await server.sandbox('/pair', { qr, phone });
+  const phone = await pair(server, client, instanceId);
   while ((await client.instances.get({ instanceId })).state !== 'CONNECTED') await delay(50);
   const billing = createBillingClient({ baseUrl: server.billingUrl, session });
   return { client, billing, email, instanceId, phone };
 }
 
+/** Lets a new phone scan the code of an instance, once there is one. */
+export async function pair(server: ConsoleServer, client: Client, instanceId: string): Promise<string> {
+  const { qr } = await waitFor(() => client.instances.qr({ instanceId }, { retries: 0 }).catch(notYet));
+  const phone = `5511${String(Date.now()).slice(-9)}`;
+  await server.sandbox('/pair', { qr, phone });
+  return phone;
+}
+
 function notYet(error: unknown): undefined {
-  if (error instanceof PosthornError && [409, 503].includes(error.status)) return undefined;
+  if (error instanceof PosthornError && [404, 409, 503].includes(error.status)) return undefined;
   throw error;
 }

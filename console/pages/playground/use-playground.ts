@@ -1,0 +1,57 @@
+import type { Playground, PlaygroundMessage, PlaygroundSent } from '@posthorn/sdk/index.ts';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useClient } from '../../api/api-context.ts';
+
+/** No event tells a company of the playground. */
+const LOOK_EVERY_MS = 1_000;
+const ENDED: readonly string[] = ['read', 'played', 'failed'];
+
+/** Whether there is a playground, and how many sends of the day are left. */
+export function usePlayground() {
+  const client = useClient();
+  return useQuery<Playground>({
+    queryKey: ['playground', 'state'],
+    queryFn: ({ signal }) => client.playground.show({}, { signal }),
+  });
+}
+
+export interface Draft {
+  kind: string;
+  body: Record<string, unknown>;
+  file: File | null;
+}
+
+/** Sends to the simulated phone. */
+export function usePlaygroundSend(onSent: (sent: PlaygroundSent) => void) {
+  const client = useClient();
+  const queries = useQueryClient();
+  return useMutation<PlaygroundSent, Error, Draft>({
+    mutationFn: async ({ kind, body, file }) => {
+      const media = file ? { media_base64: await dataUrlOf(file), file_name: file.name } : {};
+      return client.playground.send({ body: { kind, ...body, ...media } as never });
+    },
+    onSuccess: (sent) => {
+      onSent(sent);
+      return queries.invalidateQueries({ queryKey: ['playground', 'state'] });
+    },
+  });
+}
+
+/** A message of the playground as it stands, and what the phone shows of it. */
+export function usePlaygroundMessage(messageId: string) {
+  const client = useClient();
+  return useQuery<PlaygroundMessage>({
+    queryKey: ['playground', 'message', messageId],
+    queryFn: ({ signal }) => client.playground.message({ messageId }, { signal }),
+    refetchInterval: ({ state }) => (ENDED.includes(state.data?.status ?? '') ? false : LOOK_EVERY_MS),
+  });
+}
+
+function dataUrlOf(file: File): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(String(reader.result));
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(file);
+  });
+}
