@@ -26,6 +26,7 @@ describe('the links of mails', () => {
     await page.getByLabel('E-mail').fill(email);
     await page.getByRole('button', { name: 'Send the link' }).click();
     await page.getByText('the link is on its way').waitFor();
+    assert.deepEqual(await findBarriers(page), []);
 
     await page.goto(await linkTo(email, 'reset-password\\?token='));
     await page.getByLabel(/^New password/).fill(NEW_PASSWORD);
@@ -37,6 +38,18 @@ describe('the links of mails', () => {
     await page.getByText('E-mail or password is wrong.').waitFor();
     await signIn(page, email, NEW_PASSWORD);
     await page.getByRole('heading', { name: 'First steps' }).waitFor();
+    assert.deepEqual(faults, []);
+  });
+
+  test('a sign-up that began elsewhere ends here, and leaves no token in the address', async () => {
+    const { server, browser } = started;
+    const { page, faults } = await browser.visit();
+    await page.goto(`${server.url}/console/oauth/complete?token=expired`);
+    await page.getByLabel('Company').fill('Padaria Sol');
+    assert.deepEqual(await findTokens(page), []);
+    await page.getByRole('button', { name: 'Create the account' }).click();
+    await page.getByText('This sign-up has expired.').waitFor();
+    assert.deepEqual(await findBarriers(page), []);
     assert.deepEqual(faults, []);
   });
 
@@ -53,6 +66,7 @@ describe('the links of mails', () => {
     const { page } = await browser.visit(undefined, 'pt-BR');
     await page.goto(await linkTo(agent, 'invite\\?token='));
     await page.getByLabel(/^Nova senha/).fill(NEW_PASSWORD);
+    assert.deepEqual(await findBarriers(page), []);
     await page.getByRole('button', { name: 'Participar' }).click();
     await page.getByLabel('E-mail').fill(agent);
     await page.getByLabel(/^Senha/).fill(NEW_PASSWORD);

@@ -75,6 +75,7 @@ describe('the form to send', () => {
     await row.getByText('Cancelled').waitFor();
     await page.getByRole('tab', { name: 'Queue' }).click();
     await page.getByText('Nothing waits').waitFor();
+    assert.deepEqual(await findBarriers(page), []);
     assert.deepEqual(faults, []);
   });
 });

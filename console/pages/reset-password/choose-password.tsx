@@ -1,4 +1,4 @@
-import { Alert, PasswordInput } from '@mantine/core';
+import { Alert } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
@@ -6,6 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { useAuth } from '../../api/api-context.ts';
 import { MutationForm } from '../../api/mutation-form.tsx';
 import { TextLink } from '../../components/links.tsx';
+import { PasswordField } from '../../components/password-field.tsx';
 
 /** Sets the password with the token of a mailed link, which leaves the address at once. */
 export function ChoosePassword(props: {
@@ -39,15 +40,7 @@ export function ChoosePassword(props: {
   return (
     <>
       <MutationForm label={props.label} mutation={choose} fullWidth onSubmit={() => choose.mutate()}>
-        <PasswordInput
-          label={t('session.newPassword')}
-          description={t('session.passwordHint')}
-          autoComplete="new-password"
-          minLength={12}
-          required
-          value={password}
-          onChange={(event) => setPassword(event.target.value)}
-        />
+        <PasswordField label={t('session.newPassword')} isNew value={password} onChange={setPassword} />
       </MutationForm>
       {choose.error && <TextLink to="/forgot-password">{t('session.reset.again')}</TextLink>}
     </>

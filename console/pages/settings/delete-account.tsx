@@ -1,7 +1,8 @@
-import { Checkbox, PasswordInput } from '@mantine/core';
+import { Checkbox } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { FormCard } from '../../api/form-card.tsx';
+import { PasswordField } from '../../components/password-field.tsx';
 import { useAccount } from './use-account.ts';
 
 /** Ends the company: the password and a tick, since it cannot be undone. */
@@ -17,13 +18,7 @@ export function DeleteAccount() {
       mutation={remove}
       onSubmit={() => remove.mutate(password)}
     >
-      <PasswordInput
-        label={t('settings.currentPassword')}
-        autoComplete="current-password"
-        required
-        value={password}
-        onChange={(event) => setPassword(event.target.value)}
-      />
+      <PasswordField label={t('settings.currentPassword')} value={password} onChange={setPassword} />
       <Checkbox label={t('settings.remove.sure')} required />
     </FormCard>
   );

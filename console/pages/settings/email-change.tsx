@@ -1,8 +1,9 @@
-import { PasswordInput, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useUser } from '../../api/api-context.ts';
 import { FormCard } from '../../api/form-card.tsx';
+import { PasswordField } from '../../components/password-field.tsx';
 import { useAccount } from './use-account.ts';
 
 /** First the new address and the password, then the code that went to that address. */
@@ -47,13 +48,7 @@ export function EmailChange() {
         value={address}
         onChange={(event) => setAddress(event.target.value)}
       />
-      <PasswordInput
-        label={t('settings.currentPassword')}
-        autoComplete="current-password"
-        required
-        value={password}
-        onChange={(event) => setPassword(event.target.value)}
-      />
+      <PasswordField label={t('settings.currentPassword')} value={password} onChange={setPassword} />
     </FormCard>
   );
 }

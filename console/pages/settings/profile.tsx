@@ -1,8 +1,9 @@
-import { PasswordInput, Stack, TextInput } from '@mantine/core';
+import { Stack, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useUser } from '../../api/api-context.ts';
 import { FormCard } from '../../api/form-card.tsx';
+import { PasswordField } from '../../components/password-field.tsx';
 import { DeleteAccount } from './delete-account.tsx';
 import { EmailChange } from './email-change.tsx';
 import { useAccount } from './use-account.ts';
@@ -80,22 +81,8 @@ function Password() {
       mutation={changePassword}
       onSubmit={() => changePassword.mutate({ current_password: current, new_password: next })}
     >
-      <PasswordInput
-        label={t('settings.currentPassword')}
-        autoComplete="current-password"
-        required
-        value={current}
-        onChange={(event) => setCurrent(event.target.value)}
-      />
-      <PasswordInput
-        label={t('session.newPassword')}
-        description={t('session.passwordHint')}
-        autoComplete="new-password"
-        minLength={12}
-        required
-        value={next}
-        onChange={(event) => setNext(event.target.value)}
-      />
+      <PasswordField label={t('settings.currentPassword')} value={current} onChange={setCurrent} />
+      <PasswordField label={t('session.newPassword')} isNew value={next} onChange={setNext} />
     </FormCard>
   );
 }

@@ -1,4 +1,4 @@
-import { Alert, Group, PasswordInput, Text } from '@mantine/core';
+import { Alert, Group, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useRouter, useSearch } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
@@ -9,6 +9,7 @@ import { MutationForm } from '../../api/mutation-form.tsx';
 import { AuthCard } from '../../components/auth-card.tsx';
 import { EmailInput } from '../../components/email-input.tsx';
 import { TextLink } from '../../components/links.tsx';
+import { PasswordField } from '../../components/password-field.tsx';
 
 export function SignInPage() {
   const { t } = useTranslation();
@@ -32,13 +33,7 @@ export function SignInPage() {
         onSubmit={() => signIn.mutate()}
       >
         <EmailInput value={email} onChange={setEmail} />
-        <PasswordInput
-          label={t('session.password')}
-          autoComplete="current-password"
-          required
-          value={password}
-          onChange={(event) => setPassword(event.target.value)}
-        />
+        <PasswordField label={t('session.password')} value={password} onChange={setPassword} />
       </MutationForm>
       <Group justify="space-between">
         <TextLink to="/forgot-password" size="sm">

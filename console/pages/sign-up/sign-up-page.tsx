@@ -1,4 +1,4 @@
-import { PasswordInput, Text, TextInput } from '@mantine/core';
+import { Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -7,6 +7,7 @@ import { useAuth } from '../../api/api-context.ts';
 import { ApiError } from '../../api/api-error.tsx';
 import { AuthCard } from '../../components/auth-card.tsx';
 import { TextLink } from '../../components/links.tsx';
+import { PasswordField } from '../../components/password-field.tsx';
 import { SubmitForm } from '../../components/submit-form.tsx';
 
 const FIELDS = [
@@ -44,14 +45,11 @@ export function SignUpPage() {
             onChange={(event) => set(name, event.target.value)}
           />
         ))}
-        <PasswordInput
+        <PasswordField
           label={t('session.password')}
-          description={t('session.passwordHint')}
-          autoComplete="new-password"
-          minLength={12}
-          required
+          isNew
           value={values.password}
-          onChange={(event) => set('password', event.target.value)}
+          onChange={(password) => set('password', password)}
         />
       </SubmitForm>
       <Text size="sm">
