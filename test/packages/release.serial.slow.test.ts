@@ -16,6 +16,7 @@ import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import { imageWorkspaces, packImageContext } from '../../release/image-context.ts';
 import { blocksOf } from '../docs/guide-blocks.ts';
 import { type HttpServer, json, startHttp } from '../sdk/http-server.ts';
 import { baseEnv, projectRoot } from '../support/process.ts';
@@ -62,6 +63,52 @@ describe('npm run release:pack', { timeout: 300_000 }, () => {
     assert.match(told, /nothing was published/);
   });
 
+  test('leaves the checksums of all files, and notes that say what the changesets said', async () => {
+    const made = readdirSync(folder).filter((name) => /^(posthorn-|NOTES)/.test(name));
+    const sums = readFileSync(path.join(folder, 'SHA256SUMS'), 'utf8').trim().split('\n');
+    assert.deepEqual(sums.map((line) => line.slice(66)).sort(), made.sort());
+    await run('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: folder });
+    const notes = readFileSync(path.join(folder, 'NOTES.md'), 'utf8');
+    for (const name of ['sdk', 'cli']) {
+      assert.match(notes, new RegExp(`^## @posthorn/${name} ${versionOf(name)}$`, 'm'));
+      const changelog = readFileSync(path.join(projectRoot, name, 'CHANGELOG.md'), 'utf8');
+      const section = changelog.split(/^## /m).find((part) => part.startsWith(`${versionOf(name)}\n`));
+      assert.ok(notes.includes(section!.trimEnd()), notes);
+    }
+  });
+
+  test('packs for the image what its Dockerfile copies, the same bytes each time, and nothing that git does not know', async () => {
+    const { version } = readJson(projectRoot, 'package.json');
+    const file = path.join(folder, `posthorn-image-context-${version}.tar.gz`);
+    const packed = (await run('tar', ['-tzf', file])).stdout.trim().split('\n');
+    for (const wanted of ['deploy/Dockerfile', '.dockerignore', 'package-lock.json', 'worker/main.ts'])
+      assert.ok(packed.includes(wanted), wanted);
+    const known = await run('git', ['ls-files'], { cwd: projectRoot, maxBuffer: 1e8 });
+    const isKnown = new Set(known.stdout.split('\n'));
+    assert.deepEqual(
+      packed.filter((name) => !isKnown.has(name)),
+      [],
+    );
+    const again = path.join(folder, 'again.tar.gz');
+    packImageContext(projectRoot, again);
+    assert.deepEqual(readFileSync(again), readFileSync(file));
+  });
+
+  test('lists in the bill of materials each package that the image installs, at its version, and none for development', () => {
+    const { version } = readJson(projectRoot, 'package.json');
+    const bill = readJson(folder, `posthorn-image-${version}.cdx.json`);
+    assert.equal(bill.bomFormat, 'CycloneDX');
+    const refs = new Set<string>(bill.components.map((each: { 'bom-ref': string }) => each['bom-ref']));
+    for (const name of imageWorkspaces(projectRoot)) {
+      const { dependencies = {} } = readJson(projectRoot, name, 'package.json');
+      for (const [dependency, pinned] of Object.entries(dependencies as Record<string, string>))
+        if (!dependency.startsWith('@posthorn/')) assert.ok(refs.has(`${dependency}@${pinned}`), dependency);
+    }
+    const { devDependencies } = readJson(projectRoot, 'package.json');
+    for (const name of ['typescript', '@biomejs/biome', 'knip'])
+      assert.ok(!refs.has(`${name}@${devDependencies[name]}`), name);
+  });
+
   test('the commands of the guides pack both and install them', async () => {
     const guide = readFileSync(path.join(projectRoot, 'docs/guides/README.md'), 'utf8');
     const [pack, install] = blocksOf(guide).filter(({ notRun }) =>
@@ -106,7 +153,8 @@ describe('npm run release:pack', { timeout: 300_000 }, () => {
   test('refuses a version that its changelog does not describe, before it builds anything', async () => {
     const root = path.join(folder, 'copy');
     mkdirSync(path.join(root, 'sdk'), { recursive: true });
-    cpSync(path.join(projectRoot, 'release/pack.ts'), path.join(root, 'release/pack.ts'));
+    for (const file of ['pack.ts', 'bill-of-materials.ts', 'image-context.ts'])
+      cpSync(path.join(projectRoot, 'release', file), path.join(root, 'release', file));
     writeFileSync(path.join(root, 'package.json'), '{"type":"module"}');
     writeFileSync(path.join(root, 'sdk/package.json'), '{"version":"9.9.9"}');
     writeFileSync(path.join(root, 'sdk/CHANGELOG.md'), '# Changelog\n\n## 9.9.90\n\nSee 9.9.9.\n');
