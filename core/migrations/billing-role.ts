@@ -1,4 +1,5 @@
-import pg from 'pg';
+import type pg from 'pg';
+import { ClusterClient } from '../platform/database/cluster-client.ts';
 import type { Log } from '../platform/process/log.ts';
 
 /** The role of the billing service: it owns nothing and works in the schema `billing`. */
@@ -103,7 +104,7 @@ export async function billingConnectionUrl(options: {
 }
 
 async function mayBecomeBillingRole(databaseUrl: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 5_000 });
+  const client = new ClusterClient({ connectionString: databaseUrl, connectionTimeoutMillis: 5_000 });
   await client.connect();
   try {
     await client.query(`SET ROLE ${BILLING_ROLE}`);

@@ -1,11 +1,12 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { ADVISORY_LOCKS } from '../platform/database/advisory-locks.ts';
+import { ClusterClient } from '../platform/database/cluster-client.ts';
 import { grantToBillingRole, makeBillingRole, makeBillingSchema } from './billing-role.ts';
 import { lacksMigrations, type Service } from './require-schema.ts';
 
 /** Migrates the database to the newest schema. Many processes may call it concurrently. */
 export async function migrate(databaseUrl: string): Promise<void> {
-  const lock = new pg.Client({ connectionString: databaseUrl, application_name: 'posthorn migrate' });
+  const lock = new ClusterClient({ connectionString: databaseUrl, application_name: 'posthorn migrate' });
   await lock.connect();
   try {
     // Concurrent migrations take turns.
@@ -25,7 +26,7 @@ export async function migrate(databaseUrl: string): Promise<void> {
  * before a restore. False when this user may create no roles and the role does not exist.
  */
 export async function prepareCluster(databaseUrl: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'posthorn migrate' });
+  const client = new ClusterClient({ connectionString: databaseUrl, application_name: 'posthorn migrate' });
   await client.connect();
   try {
     return await makeBillingRole(client);

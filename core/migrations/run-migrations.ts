@@ -1,5 +1,7 @@
 import { type Migration, Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
+import { ClusterClient } from '../platform/database/cluster-client.ts';
+import { hostsOf } from '../platform/database/cluster-url.ts';
 import { billingMigrations } from './billing/index.ts';
 import { migrations } from './messaging/index.ts';
 import { MIGRATION_TABLES, type Service } from './require-schema.ts';
@@ -13,6 +15,7 @@ const LISTS: Record<Service, readonly (new (...args: never[]) => Migration)[]> =
 export async function runMigrations(databaseUrl: string, service: Service): Promise<void> {
   const orm = await MikroORM.init({
     clientUrl: databaseUrl,
+    driverOptions: { Client: ClusterClient, hosts: hostsOf(databaseUrl) },
     entities: [],
     logger: () => undefined,
     discovery: { warnWhenNoEntities: false },

@@ -7,6 +7,7 @@ import {
 } from '@posthorn/contract/limits.ts';
 import { z } from 'zod/v4';
 import { consoleUrl } from './console-url.ts';
+import { databaseUrl } from './database/cluster-url.ts';
 import { type AddressRange, parseAddressRange } from './http/client-address.ts';
 
 const flag = z.stringbool();
@@ -25,10 +26,8 @@ function listOf(isOne: (text: string) => boolean, expected: string) {
     .string()
     .default('')
     .transform((list, context) => {
-      const given = list
-        .split(',')
-        .map((text) => text.trim())
-        .filter(Boolean);
+      const texts = list.split(',').map((text) => text.trim());
+      const given = texts.filter(Boolean);
       if (!given.every(isOne)) context.addIssue(`must be ${expected}, separated by commas`);
       return given;
     });
@@ -113,7 +112,7 @@ export const configSchema = z.object({
   /** Port of a worker's own /health, /ready and /metrics; without it the worker does not listen. */
   WORKER_PORT: port.optional(),
   DATA_DIR: z.string().min(1).default('.data'),
-  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }),
+  DATABASE_URL: databaseUrl,
   /** Connections of each process to PostgreSQL, the few dedicated ones aside. */
   DATABASE_POOL_SIZE: positive.default(12),
   AMQP_URL: z.url({ protocol: /^amqps?$/ }),
@@ -206,7 +205,7 @@ export const configSchema = z.object({
   /** Where messaging reaches billing, to cancel what a deleted company still pays for. */
   BILLING_INTERNAL_URL: webUrl.optional(),
   /** Billing's own database URL; the default is DATABASE_URL with the role posthorn_billing. */
-  BILLING_DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+  BILLING_DATABASE_URL: databaseUrl.optional(),
   /** Selects Asaas as the payment provider. */
   ASAAS_API_KEY: z.string().min(1).optional(),
   /** Without a key: billing runs on a simulated provider, with which no money moves. The default outside production. */

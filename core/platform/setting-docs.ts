@@ -53,7 +53,10 @@ export const settingGroups = {
     INTERNAL_SECRET: { meaning: 'authenticates the services to each other; at least 32 characters' },
   },
   'Use your database and broker': {
-    DATABASE_URL: { meaning: '`postgres://user:password@host:port/database`' },
+    DATABASE_URL: {
+      meaning:
+        '`postgres://user:password@host:port/database`; several servers of [a cluster](operating.md#a-cluster) as `host:port,host:port`',
+    },
     DATABASE_POOL_SIZE: { meaning: 'connections of each process, besides a few dedicated ones' },
     BILLING_DATABASE_URL: {
       meaning: "billing's own database URL",

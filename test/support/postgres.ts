@@ -57,13 +57,21 @@ export interface PostgresServer {
  * folder of another PostgreSQL, whose `bin` holds initdb and postgres.
  */
 export async function startPostgres(
-  options: { dir?: string; port?: number; fsync?: boolean; binaries?: string } = {},
+  options: {
+    dir?: string;
+    port?: number;
+    fsync?: boolean;
+    binaries?: string;
+    /** A primary that does not run: the server becomes its standby, and follows it once it runs again. */
+    standbyOf?: PostgresServer;
+  } = {},
 ): Promise<PostgresServer> {
   const as = chooseServerUser();
   const dir = options.dir ?? makeReachableDir('posthorn-pg-', as);
   mkdirSync(dir, { recursive: true });
   const port = options.port ?? (await freePort());
-  const password = randomBytes(12).toString('hex');
+  const primary = options.standbyOf && new URL(options.standbyOf.url);
+  const password = primary?.password ?? randomBytes(12).toString('hex');
   const binaries = options.binaries ?? findBinaries(dir, as);
   const data = path.join(dir, 'data');
   const env = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
@@ -71,19 +79,28 @@ export async function startPostgres(
 
   mkdirSync(data, { recursive: true, mode: 0o700 });
   if (as.uid !== undefined) chownSync(data, as.uid, as.gid as number);
-  const passwordFile = path.join(dir, 'password');
-  if (existsSync(passwordFile)) throw new Error(`${dir} holds a server already`);
-  writeFileSync(passwordFile, password, { mode: 0o600 });
-  if (as.uid !== undefined) chownSync(passwordFile, as.uid, as.gid as number);
-  await run(
-    path.join(binaries, 'bin', 'initdb'),
-    [
-      ...['-D', data, '-U', 'postgres', '--auth=scram-sha-256', `--pwfile=${passwordFile}`, '--no-sync'],
-      ...['--encoding=UTF8', '--locale=C'],
-      ...(options.binaries ? [] : NEWER_FLAGS),
-    ],
-    { ...as, env, cwd: dir },
-  );
+  if (options.standbyOf) {
+    await run('cp', ['-a', `${path.join(options.standbyOf.dir, 'data')}/.`, data]);
+    rmSync(path.join(data, 'postmaster.pid'), { force: true });
+    await run('touch', ['-r', path.join(data, 'PG_VERSION'), path.join(data, 'standby.signal')]);
+    if (as.uid !== undefined) chownSync(path.join(data, 'standby.signal'), as.uid, as.gid as number);
+  } else await initialize();
+
+  async function initialize(): Promise<void> {
+    const passwordFile = path.join(dir, 'password');
+    if (existsSync(passwordFile)) throw new Error(`${dir} holds a server already`);
+    writeFileSync(passwordFile, password, { mode: 0o600 });
+    if (as.uid !== undefined) chownSync(passwordFile, as.uid, as.gid as number);
+    await run(
+      path.join(binaries, 'bin', 'initdb'),
+      [
+        ...['-D', data, '-U', 'postgres', '--auth=scram-sha-256', `--pwfile=${passwordFile}`, '--no-sync'],
+        ...['--encoding=UTF8', '--locale=C'],
+        ...(options.binaries ? [] : NEWER_FLAGS),
+      ],
+      { ...as, env, cwd: dir },
+    );
+  }
 
   const urlOf = (database: string) => `postgres://postgres:${password}@127.0.0.1:${port}/${database}`;
   const settings = {
@@ -96,6 +113,9 @@ export async function startPostgres(
     fsync: options.fsync === false ? 'off' : 'on',
     timezone: 'UTC',
     log_min_messages: 'warning',
+    ...(primary && {
+      primary_conninfo: `host=127.0.0.1 port=${primary.port} user=postgres password=${password} application_name=standby`,
+    }),
   };
   const log = openSync(path.join(dir, 'log'), 'a');
   let pid = 0;

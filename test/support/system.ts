@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { clusterUrl } from '@posthorn/core/platform/database/cluster-url.ts';
 import { createDb, type Db } from '@posthorn/core/platform/database/db.ts';
 import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { freePort, type RunningProcess, startProcess } from './process.ts';
@@ -104,7 +105,7 @@ export async function startSystem(options: {
   for (let i = 0; i < (options.workers ?? 1); i += 1) workers.push(await addWorker());
   const stopping = new AbortController();
   const log = createLog({ level: 'silent', role: 'test' });
-  const db = createDb({ url: options.databaseUrl, poolSize: 8, log, name: 'test' });
+  const db = createDb({ url: clusterUrl(options.databaseUrl), poolSize: 8, log, name: 'test' });
   return {
     db,
     env,

@@ -1,10 +1,10 @@
+import { ClusterClient } from '@posthorn/core/platform/database/cluster-client.ts';
 import {
   connectionWith,
   KEEP_ALIVE,
   KEEP_ALIVE_SETTINGS,
 } from '@posthorn/core/platform/database/connection-limits.ts';
 import { pgTypes, type Sql } from '@posthorn/core/platform/database/db.ts';
-import pg from 'pg';
 
 /** A longer statement means that the database, or the connection to it, is gone. */
 const ANSWER_MS = 3_000;
@@ -25,7 +25,7 @@ export async function connectForLocks(
   deps: { databaseUrl: string; name: string },
   onEnd: (connection: LockConnection) => void,
 ): Promise<LockConnection> {
-  const client = new pg.Client({
+  const client = new ClusterClient({
     ...connectionWith(deps.databaseUrl, [
       `-c statement_timeout=${ANSWER_MS}`,
       `-c lock_timeout=${LOCK_MS}`,

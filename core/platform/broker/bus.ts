@@ -1,4 +1,5 @@
-import pg from 'pg';
+import type pg from 'pg';
+import { ClusterClient } from '../database/cluster-client.ts';
 import { connectionWith, KEEP_ALIVE, KEEP_ALIVE_SETTINGS } from '../database/connection-limits.ts';
 import type { Log } from '../process/log.ts';
 import { createLoneTimer, type LoneTimer } from '../process/lone-timer.ts';
@@ -138,7 +139,7 @@ export async function openBus({ shutdown, ...options }: BusOptions & { shutdown:
 
 async function connect(bus: BusContext): Promise<void> {
   const { options, handlers } = bus;
-  const next = new pg.Client({
+  const next = new ClusterClient({
     ...connectionWith(options.url, KEEP_ALIVE_SETTINGS),
     application_name: `${options.name} bus`,
     ...KEEP_ALIVE,

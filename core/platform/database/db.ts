@@ -1,6 +1,7 @@
 import pg from 'pg';
 import type { Log } from '../process/log.ts';
 import type { Metrics } from '../process/metrics.ts';
+import { ClusterClient } from './cluster-client.ts';
 import {
   type ConnectionLimits,
   connectionWith,
@@ -106,6 +107,7 @@ export function createDb(options: DbOptions): Db {
       ...(options.plans === 'indexed' ? INDEXED_PLANS : []),
       ...limitSettings(limits),
     ]),
+    Client: ClusterClient,
     max: options.poolSize,
     application_name: options.name,
     types: pgTypes,

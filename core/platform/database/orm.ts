@@ -1,5 +1,7 @@
 import type { AnyEntity, EntityName, EventArgs, EventSubscriber } from '@mikro-orm/core';
 import { type EntityManager, MikroORM, type Options, SqlEntityManager } from '@mikro-orm/postgresql';
+import { ClusterClient } from './cluster-client.ts';
+import { hostsOf } from './cluster-url.ts';
 import { KEEP_ALIVE, limitSettings, QUICK_LIMITS } from './connection-limits.ts';
 
 /** Entities through MikroORM: one fork a request or message, closed to other companies. */
@@ -39,6 +41,8 @@ export async function createOrm(options: {
     entityManager: TenantEntityManager as unknown as Options['entityManager'],
     pool: { min: 0, max: options.poolSize ?? 4, idleTimeoutMillis: 60_000 },
     driverOptions: {
+      Client: ClusterClient,
+      hosts: hostsOf(options.url),
       application_name: `${options.name ?? 'posthorn'} orm`,
       options: limitSettings(QUICK_LIMITS).join(' '),
       query_timeout: QUICK_LIMITS.statementMs + 5_000,
