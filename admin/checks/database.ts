@@ -33,6 +33,39 @@ export async function checkDatabase({ db }: AdminDeps): Promise<Finding> {
   return { says };
 }
 
+/**
+ * A pooler gives its clients numbers of its own, not those of the server's processes. One that lends a connection for a
+ * transaction only gives that of an idle client to the next.
+ */
+export async function checkPooler({ config, log }: AdminDeps): Promise<Finding> {
+  const db = createDb({ url: config.DATABASE_URL, poolSize: 2, log, name: 'admin pooler' });
+  const ask = async () => {
+    const client = await db.pool.connect();
+    const { rows } = await client.query<{ pid: number; jit: string }>(
+      "SELECT pg_backend_pid() AS pid, current_setting('jit') AS jit",
+    );
+    const { pid, jit } = oneRow(rows);
+    const isDirect = (client as unknown as { processID: number }).processID === pid;
+    return { pid, isDirect, hasOptions: jit === 'off', release: () => client.release() };
+  };
+  const held: Awaited<ReturnType<typeof ask>>[] = [];
+  try {
+    for (let nth = 0; nth < 2; nth += 1) held.push(await ask());
+    const [one, other] = held as [(typeof held)[0], (typeof held)[0]];
+    if (one.isDirect) return { says: 'none, connections are direct' };
+    if (one.pid === other.pid)
+      throw new Error(
+        'it lends connections by transaction: locks and notifications need pool_mode = session',
+      );
+    if (one.hasOptions) return { says: 'one with a connection for each of ours' };
+    const says = 'it drops our start parameters: time limits are missing, and plans change; connect directly';
+    return { says, isRemark: true };
+  } finally {
+    for (const { release } of held) release();
+    await db.close();
+  }
+}
+
 export async function checkSchema({ db }: AdminDeps): Promise<Finding> {
   for (const service of ['messaging', 'billing'] as const)
     if (await lacksMigrations(db, service))

@@ -1,5 +1,12 @@
 import { StartError } from '@posthorn/core/platform/run-main.ts';
-import { checkBillingRole, checkClock, checkDatabase, checkSchema, checkWrites } from '../checks/database.ts';
+import {
+  checkBillingRole,
+  checkClock,
+  checkDatabase,
+  checkPooler,
+  checkSchema,
+  checkWrites,
+} from '../checks/database.ts';
 import { checkBroker, checkDisk, checkFfmpeg, checkNode, checkStorage } from '../checks/machine.ts';
 import { checkKeys, checkWorkers } from '../checks/state.ts';
 import type { AdminCommand, AdminDeps, Finding } from '../command.ts';
@@ -7,6 +14,7 @@ import type { AdminCommand, AdminDeps, Finding } from '../command.ts';
 const CHECKS: Readonly<Record<string, (deps: AdminDeps) => Promise<Finding>>> = {
   'Node.js': checkNode,
   database: checkDatabase,
+  pooler: checkPooler,
   schema: checkSchema,
   writes: checkWrites,
   'role of billing': checkBillingRole,
